@@ -1,0 +1,30 @@
+#pragma once
+
+#include <papcoll/collective.hpp>
+#include <papcoll/op.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// One rank's call of a collective, below the seam: no element type, no operator type.
+///
+/// The *vector* of a call is what the collective is about: `count` elements for allreduce, reduce
+/// and bcast; the contributions of all ranks one after the other, in rank order, for allgather,
+/// gather, scatter and reduce_scatter. `in` and `out` hold the parts of it that MPI's collective of
+/// the same name puts there. In place means in == out.
+struct Call {
+  Collective collective = Collective::barrier;
+  const std::byte* in = nullptr;
+  std::byte* out = nullptr;
+  std::size_t count = 0;                ///< elements of the vector, or of each rank's contribution
+  const std::size_t* counts = nullptr;  ///< reduce_scatter with counts: one for each rank, else null
+  Reducer reducer{};
+  int root = 0;
+  std::uint32_t types = 0;  ///< a hash of element type and operator, to tell mismatched calls apart
+
+  bool in_place() const noexcept { return in == out; }
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <papcoll/version.hpp>
+
+#include <cstddef>
+
+// The one room of #if: everything that depends on compiler, sanitizer or machine is named here.
+
+#if !defined(__linux__) || !(defined(__x86_64__) || defined(__aarch64__))
+#error "papcoll needs Linux on x86-64 or AArch64 (futex, memfd, process-shared atomics)"
+#endif
+
+// How much papcoll checks, each level includes those below it:
+//   0 nothing beyond what is free     1 local checks of every argument (the default)
+//   2 communication checks: ranks compare the arguments of a call on every transport
+#ifndef PAPCOLL_ASSERTIONS
+#define PAPCOLL_ASSERTIONS 1
+#endif
+
+#if defined(__x86_64__)
+#define PAPCOLL_X86 1
+#else
+#define PAPCOLL_X86 0
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+#define PAPCOLL_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define PAPCOLL_TSAN 1
+#endif
+#endif
+#ifndef PAPCOLL_TSAN
+#define PAPCOLL_TSAN 0
+#endif
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Bytes that two cores should not share when both write (x86-64 and AArch64 servers: one line;
+/// the adjacent-line prefetcher is harmless for the flags papcoll keeps).
+inline constexpr std::size_t cache_line = 64;
+
+/// The level of checks this translation unit was built with, see PAPCOLL_ASSERTIONS.
+inline constexpr int assertion_level = PAPCOLL_ASSERTIONS;
+
+namespace detail {
+/// A hint to the core that this is a spin loop; no system call.
+inline void cpu_pause() noexcept {
+#if PAPCOLL_X86
+  __builtin_ia32_pause();
+#else
+  asm volatile("yield");
+#endif
+}
+}  // namespace detail
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+
+#include <stdexcept>
+#include <string>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Base of everything papcoll throws. what() is one sentence or two: what was wrong, where (call,
+/// rank, communicator), and what to do about it.
+struct error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// An argument of this rank's own call is invalid: fix the call.
+struct argument_error : error {
+  using error::error;
+};
+
+/// Another rank of the communicator made an invalid call, or one that does not match this one. This
+/// rank's output is unchanged; what() quotes the other rank.
+struct peer_error : error {
+  using error::error;
+};
+
+/// Another rank died during the call. The communicator is broken from here on.
+struct peer_lost : error {
+  using error::error;
+};
+
+/// The deadline of the communicator passed while waiting. The communicator is broken from here on.
+struct deadline_exceeded : error {
+  using error::error;
+};
+
+/// The communicator was broken by an earlier peer_lost or deadline_exceeded.
+struct broken_communicator : error {
+  using error::error;
+};
+
+/// The transport cannot serve this communicator (say, shared memory across nodes).
+struct transport_unavailable : error {
+  using error::error;
+};
+
+/// papcoll::algorithm() was given a name outside the grammar or the catalogue.
+struct unknown_algorithm : error {
+  using error::error;
+};
+
+/// An MPI function returned an error code.
+struct mpi_error : error {
+  mpi_error(const std::string& text, int code_) : error(text), code(code_) {}
+  int code;  ///< as MPI returned it
+};
+
+/// A system call failed (memory, files, futex).
+struct system_error : error {
+  system_error(const std::string& text, int number_) : error(text), number(number_) {}
+  int number;  ///< errno
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// What a step does. Every one is started and then polled on the transport.
+enum class Act : unsigned char {
+  send,     ///< `a` goes to the peer
+  receive,  ///< what the peer sent is stored at `to`
+  reduce,   ///< to = op(a, b); `a` holds the lower ranks
+  copy,     ///< to = a; the two may overlap
+};
+
+/// Where an element lives on the rank that runs the plan.
+enum class Space : unsigned char {
+  in,       ///< the call's input, never written
+  out,      ///< the call's output (and input, in place)
+  scratch,  ///< memory of the engine, one area for each block in flight
+};
+
+/// An element of a space.
+struct Operand {
+  Space space = Space::in;
+  std::size_t offset = 0;  ///< elements
+  friend bool operator==(const Operand&, const Operand&) = default;
+};
+
+/// One step of one position's plan, over n elements.
+struct Step {
+  Act act = Act::copy;
+  int peer = -1;             ///< a position; −1 for local steps
+  std::uint32_t number = 0;  ///< this is the number-th send (or receive) of this block to (from) peer
+  std::size_t n = 0;
+  Operand to{};
+  Operand a{};
+  Operand b{};
+};
+
+/// What one position does for one block of the vector: a directed acyclic graph of steps. Steps
+/// stand in an order in which they may also be run one after the other.
+class Plan {
+ public:
+  std::span<const Step> steps() const noexcept { return steps_; }
+  std::size_t size() const noexcept { return steps_.size(); }
+  const Step& operator[](std::size_t i) const noexcept { return steps_[i]; }
+
+  /// The steps that may start only when step i is complete.
+  std::span<const std::uint32_t> successors(std::size_t i) const noexcept {
+    return {successors_.data() + first_[i], successors_.data() + first_[i + 1]};
+  }
+  /// How many steps must complete before step i may start.
+  std::uint32_t predecessors(std::size_t i) const noexcept { return predecessors_[i]; }
+
+  std::size_t scratch() const noexcept { return scratch_; }  ///< elements of scratch space
+  std::size_t count() const noexcept { return count_; }      ///< elements of the vector
+  std::uint32_t messages_per_pair() const noexcept { return messages_per_pair_; }  ///< the largest
+
+ private:
+  friend class PlanSink;
+  std::vector<Step> steps_;
+  std::vector<std::uint32_t> successors_;
+  std::vector<std::uint32_t> first_{0};
+  std::vector<std::uint32_t> predecessors_;
+  std::size_t scratch_ = 0;
+  std::size_t count_ = 0;
+  std::uint32_t messages_per_pair_ = 0;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,300 @@
+#pragma once
+
+#include <papcoll/error.hpp>
+#include <papcoll/plan/layout.hpp>
+#include <papcoll/plan/order.hpp>
+#include <papcoll/plan/plan.hpp>
+#include <papcoll/plan/range.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Takes one position's steps in terms of the vector, finds out where each element lives at that
+/// moment, and derives the dependencies: of two steps that touch the same memory, one of them
+/// writing, the later in the text waits for the earlier.
+///
+/// Input is copied only where it must be: an element stays in Space::in until something is written
+/// over it, and what is still there at the end and belongs in the output is copied then.
+class PlanSink {
+ public:
+  PlanSink(const Shape& shape, Order order)
+      : shape_(shape), order_(std::move(order)), layout_(layout_of(shape)) {
+    plan_.count_ = shape.vector_size();
+    pieces_.push_back({{0, plan_.count_}, Home::absent});
+    if (!layout_.in.empty()) {
+      place(layout_.in, layout_.input_is_in_out ? Home::out : Home::in);
+    }
+  }
+
+  const Shape& shape() const noexcept { return shape_; }
+  const Order& order() const noexcept { return order_; }
+
+  void send(int peer, Range r) {
+    if (r.empty()) return;
+    const Home home = gather(r);
+    Step s{Act::send, peer, number(peer, 0), r.size(), {}, operand(home, r.lo), {}};
+    append(s);
+  }
+
+  void receive(int peer, Range r) {
+    if (r.empty()) return;
+    const Home home = writable_home(r);
+    Step s{Act::receive, peer, number(peer, 1), r.size(), operand(home, r.lo), {}, {}};
+    append(s);
+    place(r, home);
+  }
+
+  /// Receives the peer's partial result of r and combines it with this position's, in rank order.
+  void reduce(int peer, Range r) {
+    if (r.empty()) return;
+    const std::size_t temporary = next_temporary_++ % temporaries_.size();
+    temporaries_[temporary] = std::max(temporaries_[temporary], r.size());
+    const Space space = temporary_space(temporary);
+    append({Act::receive, peer, number(peer, 1), r.size(), {space, 0}, {}, {}});
+    const bool received_low = order_.rank(peer) < shape_.rank;
+    for (const Piece& p : pieces_in(r)) {
+      require_present(p);
+      const Operand mine = operand(p.home, p.range.lo);
+      const Operand theirs{space, p.range.lo - r.lo};
+      const Home home = p.home == Home::in ? writable_home(p.range) : p.home;
+      append({Act::reduce, -1, 0, p.range.size(), operand(home, p.range.lo),
+              received_low ? theirs : mine, received_low ? mine : theirs});
+      place(p.range, home);
+    }
+  }
+
+  /// Adds the final copies into the output and gives the finished plan.
+  Plan finish() && {
+    for (const Piece& p : pieces_in(layout_.required)) {
+      require_present(p);
+      const Operand to{Space::out, layout_.required_at + (p.range.lo - layout_.required.lo)};
+      const Operand from = operand(p.home, p.range.lo);
+      if (from != to) append({Act::copy, -1, 0, p.range.size(), to, from, {}});
+    }
+    fix_scratch();
+    link();
+    return std::move(plan_);
+  }
+
+ private:
+  /// Where the current value of an element stands.
+  enum class Home : unsigned char { absent, in, out, scratch };
+  struct Piece {
+    Range range;
+    Home home;
+  };
+  struct Access {
+    std::size_t lo, hi;
+    std::uint32_t step;
+    bool write;
+  };
+
+  // While a plan is being made, the vector's own scratch and each temporary are spaces of their own;
+  // fix_scratch() lays them out one after the other.
+  static constexpr std::size_t space_count = 5;
+  static Space temporary_space(std::size_t i) noexcept { return static_cast<Space>(3 + i); }
+
+  // A message number that comes round again in a transport's tag space must not meet its
+  // predecessor in flight: no more than this many messages of one pair and direction are.
+  static constexpr std::uint32_t messages_in_flight = 256;
+
+  std::vector<Piece> pieces_in(Range r) const {
+    std::vector<Piece> found;
+    for (const Piece& p : pieces_) {
+      if (!p.range.overlaps(r)) continue;
+      const Range cut{std::max(p.range.lo, r.lo), std::min(p.range.hi, r.hi)};
+      if (!found.empty() && found.back().home == p.home) {
+        found.back().range.hi = cut.hi;
+      } else {
+        found.push_back({cut, p.home});
+      }
+    }
+    return found;
+  }
+
+  void place(Range r, Home home) {
+    std::vector<Piece> next;
+    next.reserve(pieces_.size() + 2);
+    auto add = [&next](Range range, Home h) {
+      if (range.lo >= range.hi) return;
+      if (!next.empty() && next.back().home == h) {
+        next.back().range.hi = range.hi;
+      } else {
+        next.push_back({range, h});
+      }
+    };
+    for (const Piece& p : pieces_) {
+      add({p.range.lo, std::min(p.range.hi, r.lo)}, p.home);
+      if (p.range.lo <= r.lo && r.lo < p.range.hi) add(r, home);
+      add({std::max(p.range.lo, r.hi), p.range.hi}, p.home);
+    }
+    pieces_ = std::move(next);
+  }
+
+  Home writable_home(Range r) const noexcept {
+    return layout_.out.contains(r) ? Home::out : Home::scratch;
+  }
+
+  Operand operand(Home home, std::size_t element) const noexcept {
+    switch (home) {
+      case Home::in:
+        return {Space::in, element - layout_.in.lo};
+      case Home::out:
+        return {Space::out, element - layout_.out.lo};
+      default:
+        return {Space::scratch, element};
+    }
+  }
+
+  void require_present(const Piece& p) const {
+    if (p.home != Home::absent) return;
+    throw error("papcoll: a schedule of " + std::string(name_of(shape_.collective)) +
+                " reads elements [" + std::to_string(p.range.lo) + ", " +
+                std::to_string(p.range.hi) + ") on rank " + std::to_string(shape_.rank) + " of " +
+                std::to_string(shape_.size) +
+                " before they are there: receive them first, or send something else");
+  }
+
+  /// Makes r stand in one piece of memory, and says where.
+  Home gather(Range r) {
+    const std::vector<Piece> parts = pieces_in(r);
+    for (const Piece& p : parts) require_present(p);
+    if (parts.size() == 1) return parts.front().home;
+    const Home home = writable_home(r);
+    for (const Piece& p : parts) {
+      if (p.home == home) continue;
+      append({Act::copy, -1, 0, p.range.size(), operand(home, p.range.lo),
+              operand(p.home, p.range.lo), {}});
+    }
+    place(r, home);
+    return home;
+  }
+
+  std::uint32_t number(int peer, std::size_t direction) {
+    if (pairs_.empty()) pairs_.resize(2 * static_cast<std::size_t>(shape_.size));
+    const std::size_t pair = 2 * static_cast<std::size_t>(peer) + direction;
+    const std::uint32_t n = pairs_[pair].count++;
+    plan_.messages_per_pair_ = std::max(plan_.messages_per_pair_, n + 1);
+    return n;
+  }
+
+  void append(const Step& s) {
+    const auto index = static_cast<std::uint32_t>(plan_.steps_.size());
+    plan_.steps_.push_back(s);
+    plan_.predecessors_.push_back(0);
+    if (s.act != Act::receive) access(s.a, s.n, index, false);
+    if (s.act == Act::reduce) access(s.b, s.n, index, false);
+    if (s.act != Act::send) access(s.to, s.n, index, true);
+    if (s.peer >= 0) throttle(s, index);
+  }
+
+  void access(Operand at, std::size_t n, std::uint32_t step, bool write) {
+    if (at.space == Space::in) return;
+    auto& list = accesses_[static_cast<std::size_t>(at.space)];
+    const std::size_t lo = at.offset;
+    const std::size_t hi = at.offset + n;
+    std::size_t kept = 0;
+    const std::size_t before = list.size();
+    for (std::size_t i = 0; i < before; ++i) {
+      const Access a = list[i];
+      if (a.hi <= lo || hi <= a.lo) {
+        list[kept++] = a;
+        continue;
+      }
+      if (write || a.write) depend(step, a.step);
+      // What a write covers is forgotten: whoever comes later waits for the write.
+      if (!write || a.step == step) {
+        list[kept++] = a;
+      } else if (a.lo < lo && hi < a.hi) {
+        list[kept++] = {a.lo, lo, a.step, a.write};
+        list.push_back({hi, a.hi, a.step, a.write});
+      } else if (a.lo < lo) {
+        list[kept++] = {a.lo, lo, a.step, a.write};
+      } else if (hi < a.hi) {
+        list[kept++] = {hi, a.hi, a.step, a.write};
+      }
+    }
+    list.erase(list.begin() + static_cast<std::ptrdiff_t>(kept),
+               list.begin() + static_cast<std::ptrdiff_t>(before));
+    list.push_back({lo, hi, step, write});
+  }
+
+  void throttle(const Step& s, std::uint32_t index) {
+    auto& pair = pairs_[2 * static_cast<std::size_t>(s.peer) + (s.act == Act::receive ? 1 : 0)];
+    if (pair.recent.empty()) pair.recent.reserve(8);
+    if (s.number >= messages_in_flight) depend(index, pair.recent[s.number - messages_in_flight]);
+    pair.recent.push_back(index);
+  }
+
+  void depend(std::uint32_t later, std::uint32_t earlier) {
+    if (later == earlier) return;
+    // Only the newest step gains dependencies, so its edges are the tail of the list.
+    for (auto e = edges_.rbegin(); e != edges_.rend() && e->second == later; ++e) {
+      if (e->first == earlier) return;
+    }
+    edges_.emplace_back(earlier, later);
+    ++plan_.predecessors_[later];
+  }
+
+  void fix_scratch() {
+    std::size_t lo = plan_.count_;
+    std::size_t hi = 0;
+    auto operands = [this](auto&& visit) {
+      for (Step& s : plan_.steps_) {
+        if (s.act != Act::receive) visit(s.a, s.n);
+        if (s.act == Act::reduce) visit(s.b, s.n);
+        if (s.act != Act::send) visit(s.to, s.n);
+      }
+    };
+    operands([&](const Operand& o, std::size_t n) {
+      if (o.space != Space::scratch) return;
+      lo = std::min(lo, o.offset);
+      hi = std::max(hi, o.offset + n);
+    });
+    const std::size_t own = hi > lo ? hi - lo : 0;
+    operands([&](Operand& o, std::size_t) {
+      if (o.space == Space::scratch) {
+        o.offset -= lo;
+      } else if (o.space >= temporary_space(0)) {
+        o.offset += own + (o.space == temporary_space(0) ? 0 : temporaries_[0]);
+        o.space = Space::scratch;
+      }
+    });
+    plan_.scratch_ = own + temporaries_[0] + temporaries_[1];
+  }
+
+  void link() {
+    const std::size_t n = plan_.steps_.size();
+    plan_.first_.assign(n + 1, 0);
+    for (const auto& e : edges_) ++plan_.first_[e.first + 1];
+    for (std::size_t i = 0; i < n; ++i) plan_.first_[i + 1] += plan_.first_[i];
+    plan_.successors_.resize(edges_.size());
+    std::vector<std::uint32_t> at(plan_.first_.begin(), plan_.first_.end() - 1);
+    for (const auto& e : edges_) plan_.successors_[at[e.first]++] = e.second;
+  }
+
+  struct Pair {
+    std::uint32_t count = 0;
+    std::vector<std::uint32_t> recent;  ///< the steps of the pair's messages, by number
+  };
+
+  Shape shape_;
+  Order order_;
+  Layout layout_;
+  Plan plan_;
+  std::vector<Piece> pieces_;  ///< sorted, covering the vector
+  std::array<std::vector<Access>, space_count> accesses_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;
+  std::vector<Pair> pairs_;
+  std::array<std::size_t, 2> temporaries_{};  ///< elements of each
+  std::size_t next_temporary_ = 0;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI
