@@ -1,0 +1,55 @@
+#!/bin/sh
+# compile_fail.sh COMPILER FLAGS-FILE SOURCE: the source must be refused, and for the right reason.
+#
+# In the source:
+#   // EXPECT: a sentence       must stand in the compiler's output (several lines: each must)
+#   // EXPECT(g++): a sentence  likewise, for one compiler
+#   // ERRORS: 1                optional: the exact number of errors
+# With -DPAPCOLL_TEST_CONTROL the source is its own corrected variant and must compile, so that a
+# typing error cannot pass for the refusal. Inline namespaces are removed before the comparison.
+set -u
+
+compiler=$1 flags=$2 source=$3
+
+command -v "$compiler" >/dev/null || { echo "SKIPPED: no $compiler"; exit 77; }
+
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
+compile() {
+  LC_ALL=C "$compiler" @"$flags" -fsyntax-only -fmessage-length=0 "$@" "$source" >"$output" 2>&1
+}
+
+if ! compile -DPAPCOLL_TEST_CONTROL; then
+  cat "$output"
+  echo "FAILED: does not compile with -DPAPCOLL_TEST_CONTROL"
+  exit 1
+fi
+if compile; then
+  echo "FAILED: compiles"
+  exit 1
+fi
+
+verdict=0
+sed -E -i 's/\bv[0-9]+_[0-9]+(_hwloc)?:://g' "$output"
+sentences=$(sed -nE "s|^ *// EXPECT(\($compiler\))?: *||p" "$source")
+if [ -z "$sentences" ]; then
+  echo "FAILED: the source has no line '// EXPECT: sentence'"
+  verdict=1
+fi
+while IFS= read -r sentence; do
+  if ! grep -qF -- "$sentence" "$output"; then
+    echo "FAILED: not said by $compiler: $sentence"
+    verdict=1
+  fi
+done <<END
+$sentences
+END
+
+wanted=$(sed -nE 's|^ *// ERRORS: *([0-9]+).*|\1|p' "$source")
+said=$(grep -cE '(^|[ :])error: ' "$output")
+if [ -n "$wanted" ] && [ "$said" -ne "$wanted" ]; then
+  echo "FAILED: $said errors instead of $wanted"
+  verdict=1
+fi
+[ $verdict -eq 0 ] || cat "$output"
+exit $verdict

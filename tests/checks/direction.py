@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Each header of papcoll includes only what stands above it.
+
+Run in the root of the sources. A header that no line of LAYERS matches is an error, too: a new room
+is given its place here.
+"""
+
+import pathlib
+import re
+import sys
+
+# From the top down. A layer is a list of rooms; a room is a header's name or a directory. A header
+# may include its own room, the rooms beside it and all layers above.
+LAYERS = [
+    ["version"],
+    ["config"],
+    ["error", "detail/"],
+    ["collective", "op", "policy", "contract", "call"],
+    ["pattern/", "topology/", "plan/", "model/"],
+    ["analysis/", "mapping/"],
+    ["waiting/"],
+    ["transport/"],
+    ["arrival/"],
+    ["algorithms/"],
+    ["catalogue/"],
+    ["team", "thread_team", "communicator", "request"],
+    ["allreduce", "reduce", "bcast", "allgather", "reduce_scatter", "gather", "scatter", "barrier"],
+    ["papcoll"],
+    ["profile/", "interpose"],
+    ["gpu/"],
+]
+
+# Rooms of one layer that do not include each other.
+STRANGERS = [
+    ["pattern/", "topology/", "plan/", "model/"],
+    ["analysis/", "mapping/"],
+]
+
+# (includer, included): further includes that are refused although the direction is right.
+REFUSED = [
+    ("algorithms/", "transport/"),
+    ("algorithms/", "gpu/"),
+]
+
+# Rooms the umbrella header must not reach, however indirectly.
+NOT_IN_UMBRELLA = ["analysis/", "mapping/", "profile/", "interpose", "gpu/"]
+
+# Nobody includes these but themselves.
+NOBODY_INCLUDES = ["interpose", "gpu/"]
+
+ONLY_INCLUDER_OF_MPI = "detail/mpi"
+
+# The preprocessor's conditions live in these; elsewhere each needs its reason here.
+CONDITIONS = {
+    "version": "the ABI tag",
+    "config": "the one room of #if",
+}
+
+ROOT = pathlib.Path("include/papcoll")
+
+
+def inside(header: str, room: str) -> bool:
+    return header.startswith(room) if room.endswith("/") else header == room
+
+
+def room_of(header: str):
+    """(layer number, room) of a header such as 'plan/order'; None for an unknown one."""
+    best = None
+    for number, layer in enumerate(LAYERS):
+        for room in layer:
+            if inside(header, room) and (best is None or len(room) > len(best[1])):
+                best = (number, room)
+    return best
+
+
+def matches(header: str, rooms) -> bool:
+    return any(inside(header, room) for room in rooms)
+
+
+def main() -> int:
+    complaints = []
+    includes = {}
+    for path in sorted(ROOT.rglob("*.hpp")):
+        name = str(path.relative_to(ROOT).with_suffix(""))
+        text = path.read_text(encoding="utf-8")
+        includes[name] = re.findall(r"^\s*#\s*include\s*<papcoll/(.*)\.hpp>", text, re.MULTILINE)
+        if not text.startswith("#pragma once\n"):
+            complaints.append(f"{name}: does not begin with #pragma once")
+        if re.search(r'^\s*#\s*include\s*"', text, re.MULTILINE):
+            complaints.append(f"{name}: includes with quotes; write <papcoll/...>")
+        if re.search(r"^\s*#\s*include\s*<mpi\.h>", text, re.MULTILINE):
+            if name != ONLY_INCLUDER_OF_MPI:
+                complaints.append(f"{name}: includes mpi.h; include <papcoll/detail/mpi.hpp>")
+        if re.search(r"^\s*#\s*(if|ifdef|ifndef|elif)\b", text, re.MULTILINE):
+            if name not in CONDITIONS:
+                complaints.append(f"{name}: has #if; name the condition in config.hpp")
+
+    for name, included in includes.items():
+        here = room_of(name)
+        if here is None:
+            complaints.append(f"{name}: has no place in LAYERS of {sys.argv[0]}")
+            continue
+        for other in included:
+            there = room_of(other)
+            if other not in includes:
+                complaints.append(f"{name}: includes {other}, which does not exist")
+            elif there is None:
+                continue
+            elif there[0] > here[0]:
+                complaints.append(f"{name}: includes {other}, which stands below it")
+            elif there[1] != here[1] and any(
+                {here[1], there[1]} <= set(strangers) for strangers in STRANGERS
+            ):
+                complaints.append(f"{name}: includes {other}; these rooms do not know each other")
+            elif any(inside(name, a) and inside(other, b) for a, b in REFUSED):
+                complaints.append(f"{name}: includes {other}, which its room must not know")
+            elif there[1] != here[1] and matches(other, NOBODY_INCLUDES):
+                complaints.append(f"{name}: includes {other}, which only a user may include")
+
+    reached, todo = {}, [("papcoll", ["papcoll"])] if "papcoll" in includes else []
+    while todo:
+        name, way = todo.pop()
+        if name in reached:
+            continue
+        reached[name] = way
+        todo += [(other, way + [other]) for other in includes.get(name, [])]
+    for name, way in sorted(reached.items()):
+        if matches(name, NOT_IN_UMBRELLA):
+            complaints.append(f"papcoll: reaches {name} by {' > '.join(way)}")
+
+    print("\n".join(complaints) or f"{len(includes)} headers, all in their direction")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+# How tests are registered, for tests/ and examples/. A test that cannot run on this machine prints
+# "SKIPPED: reason" and exits 77.
+#
+#   papcoll_unit_test(NAME SOURCES file… [LIBRARIES target…] [LABELS l…] [TIMEOUT s])
+#   papcoll_rank_test(NAME RANKS n… SOURCES file… [LIBRARIES target…] [LABELS l…] [TIMEOUT s])
+#   papcoll_run_on_ranks(TEST RANKS n TARGET t [ARGS …] [LABELS l…] [TIMEOUT s])
+#   papcoll_compile_fail_test(NAME SOURCE file)     see checks/compile_fail.sh
+#   papcoll_check(NAME COMMAND program … [LABELS l…] [TIMEOUT s])
+#
+# Labels: unit explore ranks faults cluster simulated gpu compile_fail consumer examples checks.
+
+include_guard(GLOBAL)
+
+set(PAPCOLL_TEST_SANITIZERS "" CACHE STRING "Sanitizers of the tests, as for -fsanitize")
+set(PAPCOLL_MPIEXEC_FLAGS "" CACHE STRING "More flags for the MPI launcher of the tests")
+set(papcoll_checks ${CMAKE_CURRENT_LIST_DIR}/checks)
+cmake_host_system_information(RESULT papcoll_cores QUERY NUMBER_OF_LOGICAL_CORES)
+
+add_library(papcoll_test_options INTERFACE)
+target_include_directories(papcoll_test_options INTERFACE ${CMAKE_CURRENT_LIST_DIR})
+target_link_libraries(papcoll_test_options INTERFACE papcoll_warnings)
+if(PAPCOLL_TEST_SANITIZERS)
+  set(sanitize -fsanitize=${PAPCOLL_TEST_SANITIZERS} -fno-sanitize-recover=all)
+  target_compile_options(papcoll_test_options INTERFACE ${sanitize})
+  target_link_options(papcoll_test_options INTERFACE ${sanitize})
+endif()
+
+# What a rank needs from its launcher where there are more ranks than cores: leave to run as root,
+# no binding, and a yield in the library's own spin loops (a scheduler slice is milliseconds).
+if(PAPCOLL_WITH_MPI)
+  execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE launcher_version
+                  ERROR_VARIABLE launcher_version)
+  if(launcher_version MATCHES "Open MPI|OpenRTE|PRRTE")
+    set(papcoll_launch ${MPIEXEC_EXECUTABLE} --allow-run-as-root --oversubscribe --bind-to none
+                       --mca mpi_yield_when_idle 1)
+    set(papcoll_launch_environment "")
+  else()
+    set(papcoll_launch ${MPIEXEC_EXECUTABLE})
+    set(papcoll_launch_environment MPIR_CVAR_POLLS_BEFORE_YIELD=1)
+  endif()
+  separate_arguments(more_flags UNIX_COMMAND "${PAPCOLL_MPIEXEC_FLAGS}")
+  list(APPEND papcoll_launch ${more_flags} ${MPIEXEC_NUMPROC_FLAG})
+endif()
+
+# One entry a file, so that ctest names what failed; Catch2 can tag each test with its file's name.
+function(papcoll_unit_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  if(NOT arg_LABELS)
+    set(arg_LABELS unit)
+  endif()
+  set(no_tests_fails "")
+  if(Catch2_VERSION VERSION_LESS 3)
+    set(no_tests_fails --warn NoTests)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE papcoll_core papcoll_test_options ${arg_LIBRARIES})
+  foreach(source IN LISTS arg_SOURCES)
+    cmake_path(GET source STEM stem)
+    add_test(NAME ${name}.${stem} COMMAND ${name} --filenames-as-tags "[#${stem}]" ${no_tests_fails})
+    set_tests_properties(${name}.${stem} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+                                                    SKIP_RETURN_CODE 77)
+  endforeach()
+endfunction()
+
+function(papcoll_run_on_ranks test)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "RANKS;TARGET;TIMEOUT" "ARGS;LABELS")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  math(EXPR ctest_timeout "${arg_TIMEOUT} + 20")
+  set(processors ${arg_RANKS})
+  if(processors GREATER papcoll_cores)
+    set(processors ${papcoll_cores})
+  endif()
+  # timeout, not ctest, ends a hanging job: the launcher then takes its ranks with it.
+  add_test(NAME ${test} COMMAND timeout --kill-after=10 ${arg_TIMEOUT} ${papcoll_launch}
+                                ${arg_RANKS} $<TARGET_FILE:${arg_TARGET}> ${arg_ARGS})
+  set_tests_properties(${test} PROPERTIES
+    LABELS "${arg_LABELS}" TIMEOUT ${ctest_timeout} PROCESSORS ${processors} SKIP_RETURN_CODE 77
+    ENVIRONMENT "${papcoll_launch_environment};PAPCOLL_TEST_RANKS=${arg_RANKS}")
+endfunction()
+
+function(papcoll_rank_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "RANKS;SOURCES;LIBRARIES;LABELS")
+  if(NOT PAPCOLL_WITH_MPI)
+    return()
+  endif()
+  if(NOT arg_LABELS)
+    set(arg_LABELS ranks)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE papcoll papcoll_test_options ${arg_LIBRARIES})
+  foreach(ranks IN LISTS arg_RANKS)
+    papcoll_run_on_ranks(${name}.${ranks} RANKS ${ranks} TARGET ${name} TIMEOUT ${arg_TIMEOUT}
+                         LABELS ${arg_LABELS})
+  endforeach()
+endfunction()
+
+# A script or program run in the root of the sources.
+function(papcoll_check name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "COMMAND;LABELS")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  if(NOT arg_LABELS)
+    set(arg_LABELS checks)
+  endif()
+  add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+                                          SKIP_RETURN_CODE 77)
+endfunction()
+
+# The flags of our own translation units, for scripts that compile by themselves. An object library
+# is asked because only a compiled target has its dependencies' flags collected.
+function(papcoll_write_flags file)
+  file(CONFIGURE OUTPUT flags_probe.cpp CONTENT "")
+  add_library(papcoll_flags_probe OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/flags_probe.cpp)
+  target_link_libraries(papcoll_flags_probe PRIVATE $<IF:$<TARGET_EXISTS:papcoll>,papcoll,papcoll_core>
+                                                    papcoll_warnings)
+  set(includes $<TARGET_PROPERTY:papcoll_flags_probe,INCLUDE_DIRECTORIES>)
+  set(includes $<FILTER:${includes},EXCLUDE,^/usr/include$>)
+  set(defines $<TARGET_PROPERTY:papcoll_flags_probe,COMPILE_DEFINITIONS>)
+  file(GENERATE OUTPUT ${file} CONTENT
+"-std=c++20
+-I$<JOIN:${includes},
+-I>
+$<$<BOOL:${defines}>:-D>$<JOIN:${defines},
+-D>
+$<JOIN:$<TARGET_PROPERTY:papcoll_flags_probe,COMPILE_OPTIONS>,
+>
+")
+endfunction()
+
+function(papcoll_compile_fail_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SOURCE" "")
+  cmake_path(ABSOLUTE_PATH arg_SOURCE)
+  foreach(compiler IN ITEMS g++ clang++)
+    papcoll_check(compile_fail.${name}.${compiler} LABELS compile_fail
+      COMMAND ${papcoll_checks}/compile_fail.sh ${compiler} ${papcoll_flags} ${arg_SOURCE})
+  endforeach()
+endfunction()
