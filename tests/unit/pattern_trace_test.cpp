@@ -38,9 +38,9 @@ TEST_CASE("a trace is played from the earliest arrival on, and over again", "[pa
 }
 
 TEST_CASE("a trace can be scaled to a spread", "[pattern]") {
-  const auto scaled = parse_trace("0 2\n1 0\n").scaled_to(1e-3);
-  CHECK(scaled.spread() == Catch::Approx(1e-3));
-  CHECK(arrivals(scaled, 1)[0] == Catch::Approx(0.5e-3));
+  const auto scaled = parse_trace("0 2\n1 0\n").scaled_to(0x1p-10);
+  CHECK(scaled.spread() == 0x1p-10);
+  CHECK(arrivals(scaled, 1)[0] == 0x1p-11);
   CHECK(parse_trace("7 7").scaled_to(1).spread() == 0);
 }
 
