@@ -1,0 +1,55 @@
+#include "../../benchmarks/statistics.hpp"
+
+#include "catch.hpp"
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace {
+bool near(double a, double b, double tolerance) { return std::abs(a - b) <= tolerance; }
+}  // namespace
+
+TEST_CASE("quantiles interpolate", "[bench]") {
+  const std::vector<double> samples{1, 2, 4, 8, 16};
+  CHECK(bench::quantile(samples, 0) == 1);
+  CHECK(bench::quantile(samples, 0.5) == 4);
+  CHECK(bench::quantile(samples, 0.875) == 12);
+  CHECK(bench::quantile(samples, 1) == 16);
+  CHECK(bench::quantile({}, 0.5) == 0);
+  CHECK(bench::quantile(std::vector<double>{3}, 0.95) == 3);
+}
+
+TEST_CASE("Student's t agrees with the printed tables", "[bench]") {
+  for (const auto& [degrees, t] : {std::pair{1, 12.7062},
+                                   {2, 4.3027},
+                                   {10, 2.2281},
+                                   {11, 2.2010},
+                                   {15, 2.1314},
+                                   {20, 2.0860},
+                                   {30, 2.0423},
+                                   {60, 2.0003},
+                                   {120, 1.9799},
+                                   {999, 1.9623},
+                                   {1000000, 1.9600}}) {
+    CAPTURE(degrees);
+    CHECK(near(bench::student_t_95(static_cast<std::size_t>(degrees)), t, 1e-4));
+  }
+}
+
+TEST_CASE("the confidence interval of a known sample", "[bench]") {
+  // Mean 5, variance 32/7, eight samples: 2.3646 · sqrt(32/7/8).
+  const std::vector<double> samples{2, 4, 4, 4, 5, 5, 7, 9};
+  CHECK(near(bench::confidence_95(samples), 1.7874, 1e-4));
+  CHECK(std::isinf(bench::confidence_95(std::vector<double>{1})));
+  CHECK(bench::confidence_95(std::vector<double>{7, 7, 7}) == 0);
+}
+
+TEST_CASE("a summary sorts for itself", "[bench]") {
+  const auto summary = bench::summarize(std::vector<double>{9, 1, 5, 3, 2});
+  CHECK(summary.mean == 4);
+  CHECK(summary.median == 3);
+  CHECK(near(summary.p95, 8.2, 1e-12));
+  CHECK(summary.max == 9);
+  CHECK(bench::median(std::vector<double>{4, 1}) == 2.5);
+}
