@@ -2,9 +2,11 @@
 
 #include <papcoll/config.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -42,10 +44,37 @@ struct Step {
   Operand b{};
 };
 
+/// A step (its index in the plan) and a later one that may start only when it is complete.
+struct Dependency {
+  std::uint32_t earlier;
+  std::uint32_t later;
+};
+
 /// What one position does for one block of the vector: a directed acyclic graph of steps. Steps
 /// stand in an order in which they may also be run one after the other.
 class Plan {
  public:
+  Plan() = default;
+
+  /// `scratch` and `count` as the functions of the same name; each dependency is given once.
+  Plan(std::vector<Step> steps, std::span<const Dependency> dependencies, std::size_t scratch,
+       std::size_t count)
+      : steps_(std::move(steps)), scratch_(scratch), count_(count) {
+    first_.assign(steps_.size() + 1, 0);
+    predecessors_.assign(steps_.size(), 0);
+    for (const Dependency& d : dependencies) {
+      ++first_[d.earlier + 1];
+      ++predecessors_[d.later];
+    }
+    for (std::size_t i = 0; i < steps_.size(); ++i) first_[i + 1] += first_[i];
+    successors_.resize(dependencies.size());
+    std::vector<std::uint32_t> at(first_.begin(), first_.end() - 1);
+    for (const Dependency& d : dependencies) successors_[at[d.earlier]++] = d.later;
+    for (const Step& s : steps_) {
+      if (s.peer >= 0) messages_per_pair_ = std::max(messages_per_pair_, s.number + 1);
+    }
+  }
+
   std::span<const Step> steps() const noexcept { return steps_; }
   std::size_t size() const noexcept { return steps_.size(); }
   const Step& operator[](std::size_t i) const noexcept { return steps_[i]; }
@@ -56,13 +85,13 @@ class Plan {
   }
   /// How many steps must complete before step i may start.
   std::uint32_t predecessors(std::size_t i) const noexcept { return predecessors_[i]; }
+  std::span<const std::uint32_t> predecessors() const noexcept { return predecessors_; }
 
   std::size_t scratch() const noexcept { return scratch_; }  ///< elements of scratch space
   std::size_t count() const noexcept { return count_; }      ///< elements of the vector
   std::uint32_t messages_per_pair() const noexcept { return messages_per_pair_; }  ///< the largest
 
  private:
-  friend class PlanSink;
   std::vector<Step> steps_;
   std::vector<std::uint32_t> successors_;
   std::vector<std::uint32_t> first_{0};

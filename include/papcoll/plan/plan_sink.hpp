@@ -25,9 +25,11 @@ namespace papcoll::inline PAPCOLL_ABI {
 class PlanSink {
  public:
   PlanSink(const Shape& shape, Order order)
-      : shape_(shape), order_(std::move(order)), layout_(layout_of(shape)) {
-    plan_.count_ = shape.vector_size();
-    pieces_.push_back({{0, plan_.count_}, Home::absent});
+      : shape_(shape),
+        order_(std::move(order)),
+        position_(order_.position(shape_.rank)),
+        layout_(layout_of(shape)) {
+    pieces_.push_back({{0, shape.vector_size()}, Home::absent});
     if (!layout_.in.empty()) {
       place(layout_.in, layout_.input_is_in_out ? Home::out : Home::in);
     }
@@ -35,6 +37,7 @@ class PlanSink {
 
   const Shape& shape() const noexcept { return shape_; }
   const Order& order() const noexcept { return order_; }
+  int position() const noexcept { return position_; }  ///< of shape().rank
 
   void send(int peer, Range r) {
     if (r.empty()) return;
@@ -51,14 +54,17 @@ class PlanSink {
     place(r, home);
   }
 
-  /// Receives the peer's partial result of r and combines it with this position's, in rank order.
+  /// Receives the peer's partial result of r and combines it with this position's: op(lower, higher
+  /// position). An operator that does not commute comes with rank order; for all others positions
+  /// decide, not ranks, so that in any order all pairs between two groups of neighbouring positions
+  /// decide alike, and ranks that should hold the same value hold the same bits.
   void reduce(int peer, Range r) {
     if (r.empty()) return;
     const std::size_t temporary = next_temporary_++ % temporaries_.size();
     temporaries_[temporary] = std::max(temporaries_[temporary], r.size());
     const Space space = temporary_space(temporary);
     append({Act::receive, peer, number(peer, 1), r.size(), {space, 0}, {}, {}});
-    const bool received_low = order_.rank(peer) < shape_.rank;
+    const bool received_low = peer < position_;
     for (const Piece& p : pieces_in(r)) {
       require_present(p);
       const Operand mine = operand(p.home, p.range.lo);
@@ -78,9 +84,8 @@ class PlanSink {
       const Operand from = operand(p.home, p.range.lo);
       if (from != to) append({Act::copy, -1, 0, p.range.size(), to, from, {}});
     }
-    fix_scratch();
-    link();
-    return std::move(plan_);
+    const std::size_t scratch = fix_scratch();
+    return Plan{std::move(steps_), dependencies_, scratch, shape_.vector_size()};
   }
 
  private:
@@ -180,15 +185,12 @@ class PlanSink {
   std::uint32_t number(int peer, std::size_t direction) {
     if (pairs_.empty()) pairs_.resize(2 * static_cast<std::size_t>(shape_.size));
     const std::size_t pair = 2 * static_cast<std::size_t>(peer) + direction;
-    const std::uint32_t n = pairs_[pair].count++;
-    plan_.messages_per_pair_ = std::max(plan_.messages_per_pair_, n + 1);
-    return n;
+    return pairs_[pair].count++;
   }
 
   void append(const Step& s) {
-    const auto index = static_cast<std::uint32_t>(plan_.steps_.size());
-    plan_.steps_.push_back(s);
-    plan_.predecessors_.push_back(0);
+    const auto index = static_cast<std::uint32_t>(steps_.size());
+    steps_.push_back(s);
     if (s.act != Act::receive) access(s.a, s.n, index, false);
     if (s.act == Act::reduce) access(s.b, s.n, index, false);
     if (s.act != Act::send) access(s.to, s.n, index, true);
@@ -235,19 +237,19 @@ class PlanSink {
 
   void depend(std::uint32_t later, std::uint32_t earlier) {
     if (later == earlier) return;
-    // Only the newest step gains dependencies, so its edges are the tail of the list.
-    for (auto e = edges_.rbegin(); e != edges_.rend() && e->second == later; ++e) {
-      if (e->first == earlier) return;
+    // Only the newest step gains dependencies, so they are the tail of the list.
+    for (auto d = dependencies_.rbegin(); d != dependencies_.rend() && d->later == later; ++d) {
+      if (d->earlier == earlier) return;
     }
-    edges_.emplace_back(earlier, later);
-    ++plan_.predecessors_[later];
+    dependencies_.push_back({earlier, later});
   }
 
-  void fix_scratch() {
-    std::size_t lo = plan_.count_;
+  /// Lays out the scratch space and gives its size.
+  std::size_t fix_scratch() {
+    std::size_t lo = shape_.vector_size();
     std::size_t hi = 0;
     auto operands = [this](auto&& visit) {
-      for (Step& s : plan_.steps_) {
+      for (Step& s : steps_) {
         if (s.act != Act::receive) visit(s.a, s.n);
         if (s.act == Act::reduce) visit(s.b, s.n);
         if (s.act != Act::send) visit(s.to, s.n);
@@ -267,17 +269,7 @@ class PlanSink {
         o.space = Space::scratch;
       }
     });
-    plan_.scratch_ = own + temporaries_[0] + temporaries_[1];
-  }
-
-  void link() {
-    const std::size_t n = plan_.steps_.size();
-    plan_.first_.assign(n + 1, 0);
-    for (const auto& e : edges_) ++plan_.first_[e.first + 1];
-    for (std::size_t i = 0; i < n; ++i) plan_.first_[i + 1] += plan_.first_[i];
-    plan_.successors_.resize(edges_.size());
-    std::vector<std::uint32_t> at(plan_.first_.begin(), plan_.first_.end() - 1);
-    for (const auto& e : edges_) plan_.successors_[at[e.first]++] = e.second;
+    return own + temporaries_[0] + temporaries_[1];
   }
 
   struct Pair {
@@ -287,11 +279,12 @@ class PlanSink {
 
   Shape shape_;
   Order order_;
+  int position_;
   Layout layout_;
-  Plan plan_;
+  std::vector<Step> steps_;
   std::vector<Piece> pieces_;  ///< sorted, covering the vector
   std::array<std::vector<Access>, space_count> accesses_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;
+  std::vector<Dependency> dependencies_;
   std::vector<Pair> pairs_;
   std::array<std::size_t, 2> temporaries_{};  ///< elements of each
   std::size_t next_temporary_ = 0;
