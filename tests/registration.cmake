@@ -12,6 +12,7 @@
 include_guard(GLOBAL)
 
 set(PAPCOLL_TEST_SANITIZERS "" CACHE STRING "Sanitizers of the tests, as for -fsanitize")
+set(PAPCOLL_TEST_ROOMS "" CACHE STRING "Directories of tests/ that are wanted; empty for all")
 set(PAPCOLL_MPIEXEC_FLAGS "" CACHE STRING "More flags for the MPI launcher of the tests")
 set(papcoll_checks ${CMAKE_CURRENT_LIST_DIR}/checks)
 cmake_host_system_information(RESULT papcoll_cores QUERY NUMBER_OF_LOGICAL_CORES)
@@ -33,10 +34,10 @@ if(PAPCOLL_WITH_MPI)
   if(launcher_version MATCHES "Open MPI|OpenRTE|PRRTE")
     set(papcoll_launch ${MPIEXEC_EXECUTABLE} --allow-run-as-root --oversubscribe --bind-to none
                        --mca mpi_yield_when_idle 1)
-    set(papcoll_launch_environment "")
   else()
-    set(papcoll_launch ${MPIEXEC_EXECUTABLE})
-    set(papcoll_launch_environment MPIR_CVAR_POLLS_BEFORE_YIELD=1)
+    add_library(papcoll_mpich_yield MODULE tests/mpich_yield.cpp)
+    target_link_libraries(papcoll_mpich_yield PRIVATE papcoll_warnings ${CMAKE_DL_LIBS})
+    set(papcoll_launch ${MPIEXEC_EXECUTABLE} -genv LD_PRELOAD $<TARGET_FILE:papcoll_mpich_yield>)
   endif()
   separate_arguments(more_flags UNIX_COMMAND "${PAPCOLL_MPIEXEC_FLAGS}")
   list(APPEND papcoll_launch ${more_flags} ${MPIEXEC_NUMPROC_FLAG})
@@ -80,7 +81,7 @@ function(papcoll_run_on_ranks test)
                                 ${arg_RANKS} $<TARGET_FILE:${arg_TARGET}> ${arg_ARGS})
   set_tests_properties(${test} PROPERTIES
     LABELS "${arg_LABELS}" TIMEOUT ${ctest_timeout} PROCESSORS ${processors} SKIP_RETURN_CODE 77
-    ENVIRONMENT "${papcoll_launch_environment};PAPCOLL_TEST_RANKS=${arg_RANKS}")
+    ENVIRONMENT PAPCOLL_TEST_RANKS=${arg_RANKS})
 endfunction()
 
 function(papcoll_rank_test name)

@@ -54,6 +54,7 @@ ONLY_INCLUDER_OF_MPI = "detail/mpi"
 CONDITIONS = {
     "version": "the ABI tag",
     "config": "the one room of #if",
+    "detail/kernels": "other machines' instruction sets have no spelling here",
 }
 
 ROOT = pathlib.Path("include/papcoll")

@@ -48,10 +48,13 @@ bool failed_anywhere(bool failed_here) {
   }
 }
 
-#ifdef TWOBLUECUBES_SINGLE_INCLUDE_CATCH_HPP_INCLUDED
+// Launchers give ranks terminals; colours would end up in logs.
+#ifdef TWOBLUECUBES_SINGLE_INCLUDE_CATCH_HPP_INCLUDED  // v2
 using Listener = Catch::TestEventListenerBase;
+void no_colours(Catch::ConfigData& config) { config.useColour = Catch::UseColour::No; }
 #else
 using Listener = Catch::EventListenerBase;
+void no_colours(Catch::ConfigData& config) { config.defaultColourMode = Catch::ColourMode::None; }
 #endif
 
 struct InStep : Listener {
@@ -93,7 +96,9 @@ int main(int argc, char** argv) {
   if (as_many_as_asked()) {
     std::streambuf* const console = std::cout.rdbuf();
     if (world_rank() != 0) std::cout.rdbuf(held_back().rdbuf());
-    result = Catch::Session{}.run(argc, argv);
+    Catch::Session session;
+    no_colours(session.configData());
+    result = session.run(argc, argv);
     std::cout.rdbuf(console);
     if (failed_anywhere(result != 0)) result = EXIT_FAILURE;
   }

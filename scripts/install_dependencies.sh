@@ -1,0 +1,81 @@
+#!/bin/bash
+# Installs what building, testing and demonstrating papcoll need, on Debian and its relatives.
+set -euo pipefail
+
+usage() {
+  cat <<END
+usage: scripts/install_dependencies.sh [--dry-run]
+
+Installs by apt-get whatever of papcoll's development packages is missing, as root or through sudo.
+Does nothing where all are there. --dry-run only says what would be installed.
+
+To use the library, only a C++20 compiler, an MPI library and Boost's headers are needed.
+END
+}
+
+needed=(
+  cmake ninja-build g++ clang pkg-config
+  openmpi-bin libopenmpi-dev mpich libmpich-dev
+  libboost-dev libhwloc-dev
+  catch2 libcli11-dev nlohmann-json3-dev libfmt-dev zlib1g-dev
+  clang-format clang-tidy
+  python3 python3-matplotlib
+)
+# The sanitizers' run-time libraries of clang++ come in a package of their own on some systems.
+useful=(libclang-rt-dev ccache shellcheck)
+
+dry_run=false
+case "${1:-}" in
+  "") ;;
+  --dry-run) dry_run=true ;;
+  -h | --help) usage; exit 0 ;;
+  *) usage >&2; exit 2 ;;
+esac
+
+if ! command -v apt-get >/dev/null; then
+  echo "No apt-get here; please install the equivalents of these packages:" >&2
+  printf '  %s\n' "${needed[@]}" "${useful[@]}" >&2
+  exit 1
+fi
+
+installed() {
+  [[ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" == installed ]]
+}
+
+missing() {
+  local package
+  for package in "$@"; do
+    installed "$package" || echo "$package"
+  done
+}
+
+mapfile -t to_install < <(missing "${needed[@]}")
+mapfile -t would_help < <(missing "${useful[@]}")
+if ((${#to_install[@]} + ${#would_help[@]} == 0)); then
+  echo "Dependencies: all are installed."
+  exit 0
+fi
+echo "Dependencies: missing ${to_install[*]} ${would_help[*]}"
+if $dry_run; then exit 0; fi
+
+as_root=()
+if ((EUID != 0)); then
+  if ! command -v sudo >/dev/null; then
+    echo "Run this as root, or install sudo." >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+
+export DEBIAN_FRONTEND=noninteractive
+"${as_root[@]}" apt-get update --quiet
+for package in "${would_help[@]}"; do
+  if apt-cache show "$package" >/dev/null 2>&1; then
+    to_install+=("$package")
+  else
+    echo "Dependencies: this system has no $package; doing without."
+  fi
+done
+if ((${#to_install[@]} == 0)); then exit 0; fi
+"${as_root[@]}" apt-get install --yes --no-install-recommends "${to_install[@]}"
+echo "Dependencies: installed ${to_install[*]}"

@@ -1,0 +1,116 @@
+#!/bin/bash
+# Builds and tests papcoll under both MPI libraries and the sanitizers.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+all=(openmpi mpich asan-ubsan tsan)
+
+usage() {
+  cat <<END
+usage: scripts/test.sh [--quick] [--no-install] [--jobs N] [configuration…]
+
+Builds and tests each configuration (default: all) in build/NAME:
+  openmpi      g++, Open MPI            every test and check
+  mpich        g++, MPICH               the tests that run under mpirun, and the faults
+  asan-ubsan   clang++, ASan and UBSan  the unit tests (threads as ranks)
+  tsan         g++, TSan                the unit tests (threads as ranks)
+
+  --quick       openmpi only, without the slow tests: unit tests, and 2 and 4 ranks
+  --no-install  do not look for missing packages
+  --jobs N      build N files at a time (default: number of processors)
+
+Safe to run again: what is up to date is not built anew. Ends with one line a configuration; the
+exit status is 0 only if everything passed. Logs: build/NAME/build.log and build/NAME/test.log.
+END
+}
+
+quick=false install=true jobs=$(nproc) chosen=()
+while (($# > 0)); do
+  case "$1" in
+    --quick) quick=true ;;
+    --no-install) install=false ;;
+    --jobs)
+      jobs=${2:?--jobs needs a number}
+      shift
+      ;;
+    -h | --help)
+      usage
+      exit 0
+      ;;
+    -*)
+      usage >&2
+      exit 2
+      ;;
+    *)
+      if [[ " ${all[*]} " != *" $1 "* ]]; then
+        echo "scripts/test.sh: no configuration $1; there are: ${all[*]}" >&2
+        exit 2
+      fi
+      chosen+=("$1")
+      ;;
+  esac
+  shift
+done
+if ((${#chosen[@]} == 0)); then
+  if $quick; then chosen=(openmpi); else chosen=("${all[@]}"); fi
+fi
+
+if $install; then scripts/install_dependencies.sh; fi
+if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+
+targets=(all)
+ctest_arguments=(--parallel "$(nproc)" --no-tests=error)
+if $quick; then
+  targets=(unit_tests rank_tests)
+  ctest_arguments+=(-R '^(unit_tests\.|direction|rank_tests\.[24]$)')
+fi
+
+say() { printf '\n== %s\n' "$*"; }
+
+# Without address randomisation, which on some kernels leaves no room for TSan's shadow memory.
+run_plainly() {
+  if [[ "$1" == tsan ]] && setarch "$(uname -m)" -R true 2>/dev/null; then
+    shift
+    setarch "$(uname -m)" -R "$@"
+  else
+    shift
+    "$@"
+  fi
+}
+
+# Leaves the verdict on a configuration in the variable of that name.
+verdict=""
+test_configuration() {
+  local name=$1 logs=build/$1 start=$SECONDS
+  mkdir -p "$logs"
+  say "$name: configure"
+  if ! cmake --preset "$name"; then
+    verdict="FAILED to configure"
+    return 1
+  fi
+  say "$name: build"
+  if ! cmake --build --preset "$name" --parallel "$jobs" --target "${targets[@]}" 2>&1 |
+    tee "$logs/build.log"; then
+    verdict="FAILED to build"
+    return 1
+  fi
+  local built=$SECONDS
+  say "$name: test"
+  local status=0
+  run_plainly "$name" ctest --preset "$name" "${ctest_arguments[@]}" 2>&1 |
+    tee "$logs/test.log" || status=1
+  verdict=$(grep -E 'tests passed|No tests were found' "$logs/test.log" | tail -n 1)
+  verdict="${verdict:-FAILED to run ctest} (build $((built - start)) s, tests $((SECONDS - built)) s)"
+  return $status
+}
+
+failed=0 summary=()
+for name in "${chosen[@]}"; do
+  test_configuration "$name" || failed=1
+  summary+=("$(printf '%-11s %s' "$name" "$verdict")")
+done
+
+say "summary"
+printf '%s\n' "${summary[@]}"
+if ((failed)); then echo "FAILED"; else echo "PASSED"; fi
+exit $failed

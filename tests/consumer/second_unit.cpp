@@ -1,0 +1,5 @@
+#include <papcoll/papcoll.hpp>
+
+int sum_in_second_unit(papcoll::Communicator& comm, int value) {
+  return papcoll::allreduce(comm, value);
+}
