@@ -22,9 +22,11 @@ struct Call {
   const std::size_t* counts = nullptr;  ///< reduce_scatter with counts: one for each rank, else null
   Reducer reducer{};
   int root = 0;
+  bool rank_order = false;  ///< combine in rank order: the operator or the contract asks for it
   std::uint32_t types = 0;  ///< a hash of element type and operator, to tell mismatched calls apart
 
   bool in_place() const noexcept { return in == out; }
+  std::size_t bytes() const noexcept { return count * reducer.size; }
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

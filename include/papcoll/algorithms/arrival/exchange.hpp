@@ -1,0 +1,211 @@
+#pragma once
+
+#include <papcoll/arrival/site.hpp>
+#include <papcoll/policy.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+// Exchange: all read all
+// ----------------------
+// Phases   1. Each rank writes its contribution to its slot and raises its flag.
+//          2. Each rank, once all flags are up, reads all slots and computes the result itself.
+// Cost     One flag each way: no algorithm has fewer steps after the last arrival. P·n bytes read by
+//          each rank, so P² n on the node.
+// Prefer   For the smallest messages, and for two ranks up to a few KB; always for allgather.
+// Limits   One node. Above a few KB the P² n of a node's memory traffic loses to MultiLeader.
+// Contract Reproducible: every rank combines in rank order.
+//
+//        slot 0   slot 1   slot 2           each rank reads the whole row
+//        [a]      [b]      [c]       →      rank 0: a∘b∘c   rank 1: a∘b∘c   rank 2: a∘b∘c
+//
+// Source   Folklore of shared-memory MPI libraries ("flat" or "all-to-all" reduction); the flags with
+//          the payload in their own cache line are those of Graham & Shipman, "MPI support for
+//          multi-core architectures: optimized shared memory collectives" (2008).
+
+/// All read all: the schedule with the fewest steps on one node.
+struct Exchange {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "Exchange";
+  static constexpr std::string_view sentence =
+      "every rank reads all contributions from shared memory and combines them itself";
+  static constexpr NumericalContract contract = NumericalContract::reproducible;
+  friend bool operator==(const Exchange&, const Exchange&) = default;
+
+  static constexpr bool serves(Collective c) noexcept {
+    return c == Collective::allreduce || c == Collective::reduce || c == Collective::bcast ||
+           c == Collective::allgather || c == Collective::barrier;
+  }
+
+  /// One call of one rank.
+  class Run {
+   public:
+    template <Site S>
+    bool step(S& s, const Call& c) {
+      if (!begun_) begin(s, c);
+      const bool reads = c.collective != Collective::reduce || s.rank() == c.root;
+      if (c.collective == Collective::bcast) return bcast(s, c);
+      for (;;) {
+        const bool wrote = writes_ && write_next(s, c);
+        const bool took = reads && take_next(s, c);
+        if (taken_ == chunks_.count || (!reads && written_ == chunks_.count)) return true;
+        if (!wrote && !took) return false;
+      }
+    }
+
+   private:
+    template <Site S>
+    void begin(S& s, const Call& c) {
+      begun_ = true;
+      chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
+      small_ = c.bytes() <= inline_limit;
+      // The root of a reduce keeps its contribution to itself; its stamp acknowledges chunks.
+      writes_ = !(c.collective == Collective::reduce && s.rank() == c.root);
+      if (small_) {
+        const bool has_input = c.collective != Collective::bcast || s.rank() == c.root;
+        s.announce(c.in, has_input ? c.bytes() : 0, 1);
+        written_ = 1;
+      } else if (!writes_ || c.collective == Collective::bcast) {
+        s.announce(nullptr, 0, 0);
+      }
+    }
+
+    /// Has the peer room for chunk written_ in this rank's slot?
+    template <Site S>
+    bool may_write(S& s, const Call& c) const {
+      if (c.collective == Collective::reduce) {
+        return written_ < s.buffers() || s.arrived(c.root, written_ - s.buffers() + 1);
+      }
+      // A stamp of k says "I took all chunks below k − buffers/2", and this rank took chunk t only
+      // when all stamps were above t: so all have read what chunk written_ overwrites.
+      return written_ < taken_ + s.buffers() / 2;
+    }
+
+    template <Site S>
+    bool write_next(S& s, const Call& c) {
+      if (written_ == chunks_.count || !may_write(s, c)) return false;
+      s.write(s.slot(s.rank(), written_), c.in + chunks_.offset(written_), chunks_.bytes(written_));
+      ++written_;
+      if (written_ == 1) {
+        s.announce(nullptr, 0, 1);
+      } else {
+        s.publish(written_, c.collective == Collective::reduce ? c.root : everyone);
+      }
+      return true;
+    }
+
+    template <Site S>
+    bool take_next(S& s, const Call& c) {
+      if (taken_ == chunks_.count) return false;
+      for (; next_ < s.size(); ++next_) {
+        if (next_ == s.rank() && !writes_) continue;
+        if (!s.arrived(next_, taken_ + 1)) return false;
+        if (taken_ == 0 && !s.matches(next_)) {
+          s.fail(next_);
+          return false;
+        }
+      }
+      next_ = 0;
+      s.all_arrived();
+      if (c.collective == Collective::allgather) {
+        collect(s, c);
+      } else if (c.collective != Collective::barrier) {
+        combine(s, c);
+      }
+      ++taken_;
+      if (!writes_) s.publish(taken_, everyone);
+      return true;
+    }
+
+    template <Site S>
+    const std::byte* contribution(S& s, const Call& c, int r) const {
+      if (r == s.rank() && !writes_) return c.in + chunks_.offset(taken_);
+      return small_ ? s.small(r) : s.slot(r, taken_);
+    }
+
+    template <Site S>
+    void combine(S& s, const Call& c) {
+      std::byte* const out = c.out + chunks_.offset(taken_);
+      const std::size_t n = chunks_.length(taken_);
+      if (s.size() == 1) return s.read(out, contribution(s, c, 0), n * chunks_.size);
+      // In place, the root of a reduce still has its contribution in `out`: the others' first.
+      if (!writes_ && c.in_place() && s.rank() > 1) {
+        std::byte* const sum = s.slot(s.rank(), taken_);
+        s.reduce(sum, contribution(s, c, 0), contribution(s, c, 1), n);
+        for (int r = 2; r < s.size(); ++r) {
+          s.reduce(r + 1 < s.size() ? sum : out, sum, contribution(s, c, r), n);
+        }
+        return;
+      }
+      s.reduce(out, contribution(s, c, 0), contribution(s, c, 1), n);
+      for (int r = 2; r < s.size(); ++r) s.reduce(out, out, contribution(s, c, r), n);
+    }
+
+    template <Site S>
+    void collect(S& s, const Call& c) {
+      for (int r = 0; r < s.size(); ++r) {
+        const bool own = r == s.rank();
+        if (own && c.in == c.out + static_cast<std::size_t>(r) * c.bytes()) continue;
+        const std::byte* const from =
+            own ? c.in + chunks_.offset(taken_) : contribution(s, c, r);
+        s.read(c.out + static_cast<std::size_t>(r) * c.bytes() + chunks_.offset(taken_), from,
+               chunks_.bytes(taken_));
+      }
+    }
+
+    template <Site S>
+    bool bcast(S& s, const Call& c) {
+      return s.rank() == c.root ? give(s, c) : accept(s, c);
+    }
+
+    template <Site S>
+    bool give(S& s, const Call& c) {
+      for (; !small_ && written_ < chunks_.count; ++written_) {
+        if (written_ >= s.buffers()) {
+          for (; next_ < s.size(); ++next_) {
+            if (next_ == c.root) continue;
+            if (!s.arrived(next_, written_ - s.buffers() + 1)) return false;
+            if (!s.matches(next_)) {
+              s.fail(next_);
+              return false;
+            }
+          }
+          next_ = 0;
+        }
+        s.write(s.slot(c.root, written_), c.in + chunks_.offset(written_), chunks_.bytes(written_));
+        s.publish(written_ + 1, everyone);
+      }
+      return true;
+    }
+
+    template <Site S>
+    bool accept(S& s, const Call& c) {
+      for (; taken_ < chunks_.count; ++taken_) {
+        if (!s.arrived(c.root, taken_ + 1)) return false;
+        if (taken_ == 0 && !s.matches(c.root)) {
+          s.fail(c.root);
+          return false;
+        }
+        s.read(c.out + chunks_.offset(taken_), small_ ? s.small(c.root) : s.slot(c.root, taken_),
+               chunks_.bytes(taken_));
+        if (chunks_.count > s.buffers()) s.publish(taken_ + 1, c.root);
+      }
+      return true;
+    }
+
+    static constexpr std::size_t inline_limit = Board::inline_bytes;
+
+    Chunks chunks_;
+    std::uint32_t written_ = 0;  ///< chunks in this rank's slot so far
+    std::uint32_t taken_ = 0;    ///< chunks this rank has its result of
+    int next_ = 0;               ///< the rank looked at next
+    bool begun_ = false;
+    bool small_ = false;
+    bool writes_ = true;
+  };
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,369 @@
+#pragma once
+
+#include <papcoll/arrival/site.hpp>
+#include <papcoll/policy.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+// LeaderFan: one rank of the node gathers, combines and releases
+// --------------------------------------------------------------
+// Phases   1. One rank leads: the first to arrive (DynamicLeader), or always the same (StaticLeader).
+//             The others copy their contribution to their slot and raise their flag.
+//          2. The leader combines each slot as soon as its flag is up (StaticLeader: when all are),
+//             writes the result to shared memory and releases everyone.
+//          3. Everyone copies the result. Messages longer than a chunk go through in chunks, with a
+//             few in flight.
+// Cost     After the last arrival: one slot read, one combination, one release, one result read,
+//          however many ranks there are. P·n bytes combined by one rank.
+// Prefer   For small messages under imbalanced arrivals: all but the last combination are done while
+//          the last rank is awaited.
+// Limits   One node; never non-blocking (a leader that goes off to compute would stall everyone).
+//          Balanced and large, one rank does all the work: MultiLeader is faster.
+// Contract RankConsistent (one rank computes the result); in rank order, hence Reproducible, when the
+//          contract or the operator asks for it, at the price of combining only what has come in
+//          order.
+//
+//        rank 2 first        1 comes             0 comes                 released
+//        [leader: c]    →    c∘b             →   a∘(c∘b)            →    all read a∘b∘c
+//        waits               slot 1 read         slot 0 read
+//
+// Source   P. Alizadeh, "Efficient Process Arrival Pattern Aware Collective Communication for HPC and
+//          Deep Learning", MASc thesis, Queen's University 2021, ch. 4, algorithm 4.1; the static
+//          leader is MVAPICH's two-level shared-memory allreduce, its reference.
+
+/// The schedule behind DynamicLeader and StaticLeader.
+struct LeaderFan {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "LeaderFan";
+  static constexpr std::string_view sentence =
+      "one rank of the node combines the others' contributions and releases them";
+  static constexpr NumericalContract contract = NumericalContract::rank_consistent;
+  friend bool operator==(const LeaderFan&, const LeaderFan&) = default;
+
+  static constexpr bool serves(Collective c) noexcept {
+    return c == Collective::allreduce || c == Collective::reduce || c == Collective::bcast ||
+           c == Collective::allgather || c == Collective::barrier;
+  }
+
+  /// One call of one rank. Dynamic: the first to arrive leads.
+  template <bool Dynamic>
+  class Run {
+   public:
+    template <Site S>
+    bool step(S& s, const Call& c) {
+      if (!begun_) begin(s, c);
+      return leads_ ? lead(s, c) : follow(s, c);
+    }
+
+   private:
+    template <Site S>
+    void begin(S& s, const Call& c) {
+      begun_ = true;
+      chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
+      small_ = c.bytes() <= Board::inline_bytes;
+      gathers_ = is_reduction(c.collective);
+      const bool contributes = c.collective != Collective::bcast && c.bytes() != 0;
+      // Only the root of a bcast has the data, so it leads. A static leader of a reduce is the root.
+      const bool by_arrival = Dynamic && c.collective != Collective::bcast;
+      if (small_ && contributes) {
+        s.announce(c.in, c.bytes(), 1);
+        written_ = 1;
+      }
+      if (by_arrival) {
+        leads_ = s.claim();
+      } else {
+        leader_ = is_rooted(c.collective) ? c.root : 0;
+        leads_ = s.rank() == leader_;
+      }
+      if (by_arrival && !leads_) leader_ = s.leader();
+      if (!contributes) {
+        // Without data the flag alone is the contribution; in a bcast it acknowledges chunks.
+        s.announce(nullptr, 0, c.collective == Collective::bcast ? 0 : 1);
+        written_ = chunks_.count;
+      } else if (!small_ && leads_) {
+        // A leader needs no slot, except in allgather; it arrives all the same.
+        s.announce(nullptr, 0, 0);
+      }
+      if (leads_) reset_pending(s);
+      takes_ = c.collective != Collective::reduce || s.rank() == c.root;
+    }
+
+    // --- the leader
+
+    template <Site S>
+    void reset_pending(S& s) {
+      left_ = 0;
+      for (int r = 0; r < s.size(); ++r) {
+        if (r != s.rank()) s.pending()[left_++] = r;
+      }
+      position_ = 0;
+      sum_ = nullptr;
+    }
+
+    template <Site S>
+    bool lead(S& s, const Call& c) {
+      if (c.collective == Collective::bcast) return give(s, c);
+      if (c.collective == Collective::allgather) return gather(s, c);
+      while (taken_ < chunks_.count) {
+        const bool in_order = c.rank_order || !Dynamic;
+        if (!(in_order ? collect_in_order(s, c) : collect(s, c))) return false;
+        s.all_arrived();
+        const std::size_t n = chunks_.bytes(taken_);
+        const std::byte* const result = small_ ? sum_ : s.result(taken_);
+        const bool to_out = writes_out(s, c);
+        s.release(taken_ + 1, result, small_ && !to_out ? n : 0);
+        if (takes_ && !to_out && n != 0) s.read(c.out + chunks_.offset(taken_), result, n);
+        ++taken_;
+        reset_pending(s);
+      }
+      return true;
+    }
+
+    /// Nobody else wants the result: it needs not pass through shared memory.
+    template <Site S>
+    bool writes_out(S& s, const Call& c) const {
+      return s.size() == 1 || (c.collective == Collective::reduce && takes_);
+    }
+
+    /// Combines whoever has come, in the order of coming.
+    template <Site S>
+    bool collect(S& s, const Call& c) {
+      int i = 0;
+      while (i < left_) {
+        const int r = s.pending()[i];
+        if (!s.arrived(r, taken_ + 1)) {
+          ++i;
+          continue;
+        }
+        if (!accept(s, r)) return false;
+        if (gathers_) combine(s, c, own(c), r, left_ == 1);
+        s.pending()[i] = s.pending()[--left_];
+      }
+      if (left_ == 0 && s.size() == 1) alone(s, c);
+      return left_ == 0;
+    }
+
+    /// Combines in rank order; a static leader waits for all before it starts.
+    template <Site S>
+    bool collect_in_order(S& s, const Call& c) {
+      if (!Dynamic) {
+        for (; left_ != 0; --left_) {
+          if (!s.arrived(s.pending()[left_ - 1], taken_ + 1)) return false;
+          if (!accept(s, s.pending()[left_ - 1])) return false;
+        }
+      }
+      for (; position_ < s.size(); ++position_) {
+        const int r = position_;
+        if (r != s.rank() && !s.arrived(r, taken_ + 1)) return false;
+        if (r != s.rank() && !accept(s, r)) return false;
+        if (!gathers_) continue;
+        const std::byte* const mine = r == s.rank() ? own(c) : source(s, r);
+        if (sum_ == nullptr) {
+          sum_ = mine;
+        } else {
+          std::byte* const to = target(s, c, r + 1 == s.size());
+          s.reduce(to, sum_, mine, chunks_.length(taken_));
+          sum_ = to;
+        }
+      }
+      if (s.size() == 1) alone(s, c);
+      return true;
+    }
+
+    template <Site S>
+    void alone(S& s, const Call& c) {
+      if (c.collective != Collective::barrier) {
+        s.read(c.out + chunks_.offset(taken_), own(c), chunks_.bytes(taken_));
+      }
+    }
+
+    /// False, and everyone throws, if r's call is not the same as this rank's.
+    template <Site S>
+    bool accept(S& s, int r) {
+      if (taken_ != 0 || s.matches(r)) return true;
+      s.fail(r);
+      return false;
+    }
+
+    template <Site S>
+    void combine(S& s, const Call& c, const std::byte* mine, int r, bool last) {
+      if (sum_ == nullptr) sum_ = mine;
+      std::byte* const to = target(s, c, last);
+      const bool lower = r < s.rank();
+      s.reduce(to, lower ? source(s, r) : sum_, lower ? sum_ : source(s, r),
+               chunks_.length(taken_));
+      sum_ = to;
+    }
+
+    /// Partial results stay in the leader's own slot, which nobody reads. Only the last combination
+    /// writes the result: that all have published this chunk says that all have taken the chunk
+    /// whose buffer the result reuses, and in place, that nobody's input is needed any more.
+    template <Site S>
+    std::byte* target(S& s, const Call& c, bool last) {
+      if (last && writes_out(s, c)) return c.out + chunks_.offset(taken_);
+      if (small_) return partial_;
+      return last ? s.result(taken_) : s.slot(s.rank(), taken_);
+    }
+
+    const std::byte* own(const Call& c) const { return c.in + chunks_.offset(taken_); }
+    template <Site S>
+    const std::byte* source(S& s, int r) const {
+      return small_ ? s.small(r) : s.slot(r, taken_);
+    }
+
+    // --- the others
+
+    template <Site S>
+    bool follow(S& s, const Call& c) {
+      if (c.collective == Collective::bcast) return accept_bcast(s, c);
+      if (c.collective == Collective::allgather) return gather(s, c);
+      for (;;) {
+        bool moved = write_next(s, c);
+        if (!takes_ && written_ == chunks_.count) return true;
+        if (taken_ < chunks_.count && s.released(taken_ + 1)) {
+          if (!check_release(s)) return false;
+          const std::byte* const result = small_ ? s.small_result() : s.result(taken_);
+          if (takes_ && chunks_.bytes(taken_) != 0) {
+            s.read(c.out + chunks_.offset(taken_), result, chunks_.bytes(taken_));
+          }
+          ++taken_;
+          moved = true;
+        }
+        if (taken_ == chunks_.count) return true;
+        if (!moved) return false;
+      }
+    }
+
+    template <Site S>
+    bool write_next(S& s, const Call& c) {
+      if (written_ == chunks_.count || written_ >= taken_ + s.buffers()) return false;
+      write_chunk(s, c, leader_);
+      return true;
+    }
+
+    template <Site S>
+    void write_chunk(S& s, const Call& c, int audience) {
+      s.write(s.slot(s.rank(), written_), c.in + chunks_.offset(written_), chunks_.bytes(written_));
+      ++written_;
+      if (written_ == 1) {
+        s.announce(nullptr, 0, 1);
+      } else {
+        s.publish(written_, audience);
+      }
+    }
+
+    template <Site S>
+    bool check_release(S& s) {
+      if (taken_ != 0 || s.release_matches()) return true;
+      s.fail(leader_);
+      return false;
+    }
+
+    // --- bcast: the root releases chunk after chunk
+
+    template <Site S>
+    bool give(S& s, const Call& c) {
+      for (; taken_ < chunks_.count; ++taken_) {
+        if (taken_ >= s.buffers()) {
+          for (; left_ != 0; --left_) {
+            const int r = s.pending()[left_ - 1];
+            if (!s.arrived(r, taken_ - s.buffers() + 1)) return false;
+            if (!s.matches(r)) {
+              s.fail(r);
+              return false;
+            }
+          }
+          reset_pending(s);
+        }
+        const std::size_t n = chunks_.bytes(taken_);
+        if (!small_) s.write(s.result(taken_), own(c), n);
+        s.release(taken_ + 1, own(c), small_ ? n : 0);
+      }
+      return true;
+    }
+
+    template <Site S>
+    bool accept_bcast(S& s, const Call& c) {
+      for (; taken_ < chunks_.count; ++taken_) {
+        if (!s.released(taken_ + 1)) return false;
+        if (!check_release(s)) return false;
+        s.read(c.out + chunks_.offset(taken_), small_ ? s.small_result() : s.result(taken_),
+               chunks_.bytes(taken_));
+        if (chunks_.count > s.buffers()) s.publish(taken_ + 1, leader_);
+      }
+      return true;
+    }
+
+    // --- allgather: the leader only counts the flags, everyone reads the slots
+
+    template <Site S>
+    bool gather(S& s, const Call& c) {
+      for (;;) {
+        bool moved = false;
+        // A release of chunk t says that all have published it, so all had taken those below
+        // t + 1 − buffers/2: what chunk written_ overwrites has been read by all.
+        if (written_ < chunks_.count && written_ < taken_ + s.buffers() / 2) {
+          write_chunk(s, c, leader_);
+          moved = true;
+        }
+        if (leads_ && counted_ < chunks_.count && counted_ < written_) {
+          for (; left_ != 0; --left_) {
+            const int r = s.pending()[left_ - 1];
+            if (!s.arrived(r, counted_ + 1)) break;
+            if (counted_ == 0 && !s.matches(r)) {
+              s.fail(r);
+              return false;
+            }
+          }
+          if (left_ == 0) {
+            s.all_arrived();
+            s.release(++counted_, nullptr, 0);
+            reset_pending(s);
+            moved = true;
+          }
+        }
+        if (taken_ < chunks_.count && s.released(taken_ + 1)) {
+          if (!leads_ && !check_release(s)) return false;
+          read_all(s, c);
+          ++taken_;
+          moved = true;
+        }
+        if (taken_ == chunks_.count) return true;
+        if (!moved) return false;
+      }
+    }
+
+    template <Site S>
+    void read_all(S& s, const Call& c) {
+      for (int r = 0; r < s.size(); ++r) {
+        std::byte* const to = c.out + static_cast<std::size_t>(r) * c.bytes();
+        if (r != s.rank()) {
+          s.read(to + chunks_.offset(taken_), source(s, r), chunks_.bytes(taken_));
+        } else if (c.in != to) {
+          s.read(to + chunks_.offset(taken_), own(c), chunks_.bytes(taken_));
+        }
+      }
+    }
+
+    Chunks chunks_;
+    std::uint32_t written_ = 0;  ///< chunks in this rank's slot so far
+    std::uint32_t taken_ = 0;    ///< chunks whose result this rank is done with
+    std::uint32_t counted_ = 0;  ///< allgather, leader: chunks released
+    int leader_ = 0;
+    int left_ = 0;      ///< leader: how many of pending() are awaited for this chunk
+    int position_ = 0;  ///< leader, in rank order: who is next
+    const std::byte* sum_ = nullptr;
+    bool begun_ = false;
+    bool leads_ = false;
+    bool small_ = false;
+    bool takes_ = true;    ///< this rank wants the result
+    bool gathers_ = true;  ///< there is something to combine
+    alignas(16) std::byte partial_[Board::inline_bytes];
+  };
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,160 @@
+#pragma once
+
+#include <papcoll/arrival/site.hpp>
+#include <papcoll/plan/range.hpp>
+#include <papcoll/policy.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+// MultiLeader: each rank leads for its slice of the data (DPML)
+// -------------------------------------------------------------
+// Phases   For each chunk of the message:
+//          1. Each rank copies to its slot the slices that the others lead (all but its own).
+//          2. Each rank combines its own slice, straight from its private input and the others'
+//             slots, writes it to the result buffer and raises its second flag.
+//          3. Each rank copies the other slices of the result.
+//          A few chunks are in flight: a rank writes and combines ahead while it waits.
+// Cost     Two flags each way a chunk. Each rank copies 2(P−1)/P·n bytes and combines n·(P−1)/P: the
+//          work is shared evenly, which no single leader can do.
+// Prefer   Balanced arrivals above a few KB on one node.
+// Limits   One node. A late rank holds up its slice until it comes.
+// Contract Reproducible: every element is combined in rank order.
+//
+//                slot 0   slot 1   slot 2         result
+//        rank 0           b0       c0        →    a0∘b0∘c0 ┐
+//        rank 1  a1                c1        →    a1∘b1∘c1 ├ everyone reads the slices of the others
+//        rank 2  a2       b2                 →    a2∘b2∘c2 ┘
+//
+// Source   M. Bayatpour et al., "Scalable reduction collectives with data partitioning-based
+//          multi-leader design", SC 2017, with all ranks as leaders.
+
+/// Every rank combines one slice: the balanced allreduce of one node.
+struct MultiLeader {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "MultiLeader";
+  static constexpr std::string_view sentence =
+      "every rank of the node combines its own slice of each chunk";
+  static constexpr NumericalContract contract = NumericalContract::reproducible;
+  friend bool operator==(const MultiLeader&, const MultiLeader&) = default;
+
+  static constexpr bool serves(Collective c) noexcept { return c == Collective::allreduce; }
+
+  /// One call of one rank.
+  class Run {
+   public:
+    template <Site S>
+    bool step(S& s, const Call& c) {
+      if (!begun_) {
+        begun_ = true;
+        chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
+      }
+      for (;;) {
+        const bool moved = write_next(s, c) | combine_next(s, c) | take_next(s, c);
+        if (taken_ == chunks_.count) return true;
+        if (!moved) return false;
+      }
+    }
+
+   private:
+    /// Rank r's slice of a chunk, in elements of the chunk; whole cache lines, so that no two ranks
+    /// write to one.
+    template <Site S>
+    Range slice(const S& s, std::uint32_t chunk, int r) const {
+      const std::size_t n = chunks_.length(chunk);
+      const std::size_t line = chunks_.size < cache_line ? cache_line / chunks_.size : 1;
+      const Range lines = part({0, (n + line - 1) / line}, r, s.size());
+      return {lines.lo * line < n ? lines.lo * line : n, lines.hi * line < n ? lines.hi * line : n};
+    }
+
+    template <Site S>
+    bool write_next(S& s, const Call& c) {
+      // Chunk w overwrites chunk w − buffers of this rank's slot, which all have combined once this
+      // rank has taken that chunk's result.
+      if (written_ == chunks_.count || written_ >= taken_ + s.buffers()) return false;
+      const Range own = slice(s, written_, s.rank());
+      copy_around(own, written_, [&](std::size_t offset, std::size_t bytes) {
+        s.write(s.slot(s.rank(), written_) + offset, c.in + chunks_.offset(written_) + offset,
+                bytes);
+      });
+      ++written_;
+      if (written_ == 1) {
+        s.announce(nullptr, 0, 1);
+      } else {
+        s.publish(written_, everyone);
+      }
+      return true;
+    }
+
+    template <Site S>
+    bool combine_next(S& s, const Call& c) {
+      if (combined_ == chunks_.count || combined_ == written_) return false;
+      for (; next_ < s.size(); ++next_) {
+        if (next_ == s.rank()) continue;
+        if (!s.arrived(next_, combined_ + 1)) return false;
+        if (combined_ == 0 && !s.matches(next_)) {
+          s.fail(next_);
+          return false;
+        }
+      }
+      next_ = 0;
+      s.all_arrived();
+      // All have published this chunk, hence taken the result whose buffer is written now.
+      const Range own = slice(s, combined_, s.rank());
+      const std::size_t at = own.lo * chunks_.size;
+      std::byte* const result = s.result(combined_) + at;
+      const std::byte* const mine = c.in + chunks_.offset(combined_) + at;
+      auto contribution = [&](int r) {
+        return r == s.rank() ? mine : s.slot(r, combined_) + at;
+      };
+      if (s.size() == 1) {
+        s.write(result, mine, own.size() * chunks_.size);
+      } else if (!own.empty()) {
+        s.reduce(result, contribution(0), contribution(1), own.size());
+        for (int r = 2; r < s.size(); ++r) s.reduce(result, result, contribution(r), own.size());
+      }
+      s.finish_stage(++combined_);
+      s.read(c.out + chunks_.offset(combined_ - 1) + at, result, own.size() * chunks_.size);
+      return true;
+    }
+
+    template <Site S>
+    bool take_next(S& s, const Call& c) {
+      if (taken_ == combined_) return false;
+      for (; next_to_take_ < s.size(); ++next_to_take_) {
+        if (next_to_take_ != s.rank() && !s.stage(next_to_take_, taken_ + 1)) return false;
+      }
+      next_to_take_ = 0;
+      const Range own = slice(s, taken_, s.rank());
+      copy_around(own, taken_, [&](std::size_t offset, std::size_t bytes) {
+        s.read(c.out + chunks_.offset(taken_) + offset, s.result(taken_) + offset, bytes);
+      });
+      ++taken_;
+      return true;
+    }
+
+    /// Calls f(offset, bytes) for the parts of a chunk before and after a slice.
+    template <class F>
+    void copy_around(Range own, std::uint32_t chunk, F&& f) const {
+      const std::size_t lo = own.lo * chunks_.size;
+      const std::size_t hi = own.hi * chunks_.size;
+      const std::size_t end = chunks_.bytes(chunk);
+      if (own.empty()) return f(std::size_t{0}, end);
+      if (lo != 0) f(std::size_t{0}, lo);
+      if (hi != end) f(hi, end - hi);
+    }
+
+    Chunks chunks_;
+    std::uint32_t written_ = 0;   ///< chunks in this rank's slot so far
+    std::uint32_t combined_ = 0;  ///< chunks this rank has combined its slice of
+    std::uint32_t taken_ = 0;     ///< chunks this rank has the whole result of
+    int next_ = 0;
+    int next_to_take_ = 0;
+    bool begun_ = false;
+  };
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

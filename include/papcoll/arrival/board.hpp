@@ -1,0 +1,168 @@
+#pragma once
+
+#include <papcoll/call.hpp>
+#include <papcoll/config.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// A moment in the life of a frame: the epoch (number of the call) above, a count of chunks below.
+/// Comparisons are of differences, so epochs may wrap.
+using Stamp = std::uint64_t;
+
+constexpr Stamp make_stamp(std::uint32_t epoch, std::uint32_t chunks) noexcept {
+  return (Stamp{epoch} << 32) | chunks;
+}
+constexpr bool reached(Stamp now, Stamp wanted) noexcept {
+  return static_cast<std::int64_t>(now - wanted) >= 0;
+}
+constexpr bool epoch_reached(std::uint32_t now, std::uint32_t wanted) noexcept {
+  return static_cast<std::int32_t>(now - wanted) >= 0;
+}
+
+/// What a rank says of its call when it arrives. Equal on all ranks if the calls match.
+struct CallWords {
+  std::uint64_t count = 0;
+  std::uint64_t what = 0;  ///< collective, algorithm, root, types; see describe()
+
+  friend bool operator==(const CallWords&, const CallWords&) = default;
+
+  static constexpr std::uint64_t invalid = ~std::uint64_t{0};  ///< `what` of a rank that gave up
+};
+
+/// The memory of the arrival floor: `frames` frames of one layout for all collectives. Call number e
+/// uses frame e mod frames; nobody enters e before all have left e − frames.
+///
+/// Each rank owns its slot (header, `buffers` chunk buffers, a progress word) and its left word. The
+/// result belongs to the leader of the epoch. Everything begins as zeros, which is the state of a
+/// frame that was last used `frames` epochs before `first_epoch`.
+class Board {
+ public:
+  static constexpr int frames = 4;
+  static constexpr int buffers = 4;
+  static constexpr std::size_t inline_bytes = 40;  ///< payload that travels in the flag's own line
+
+  /// A rank's slot header: one cache line, so that a small contribution costs one line transfer.
+  struct alignas(cache_line) Header {
+    // Written by its owner. release after words, inline payload and chunk buffers were written (so
+    // that whoever acquires it may read them); sequentially consistent because a bell follows.
+    std::atomic<Stamp> stamp;
+    CallWords words;
+    std::byte payload[inline_bytes];
+  };
+  static_assert(sizeof(Header) == cache_line);
+
+  /// A second stamp of a rank for algorithms with two phases. Orders as Header::stamp.
+  struct alignas(cache_line) Progress {
+    std::atomic<Stamp> stamp;
+  };
+
+  /// Who leads the epoch: compare-exchanged from the previous user's value, so exactly one rank
+  /// succeeds. relaxed would do for the choice itself (the data follow other stamps); acq_rel costs
+  /// nothing on a locked instruction.
+  struct alignas(cache_line) Claim {
+    std::atomic<Stamp> stamp;  ///< (epoch, rank + 1)
+  };
+
+  /// Why the epoch failed. `stamp` is compare-exchanged to (epoch, 1) by the first who finds a
+  /// fault, and set to (epoch, 2), release, when its text is there.
+  struct alignas(cache_line) Failure {
+    std::atomic<Stamp> stamp;
+    char text[504];
+  };
+
+  /// The last epoch a rank has left: release after its last read in the epoch's frame; acquire by
+  /// those who want to write the frame again.
+  struct alignas(cache_line) Left {
+    std::atomic<std::uint32_t> epoch;
+  };
+
+  /// Set once when a member was found dead or the deadline passed: the communicator is broken.
+  struct alignas(cache_line) Abort {
+    std::atomic<std::uint32_t> reason;  ///< 0: fine; 1 + rank: that rank is lost; ~0: deadline
+  };
+
+  Board() = default;
+
+  /// A view of bytes(ranks, chunk) bytes of memory that began as zeros.
+  Board(std::byte* memory, int ranks, std::size_t chunk) noexcept
+      : memory_(memory), ranks_(ranks), chunk_(chunk) {}
+
+  static std::size_t bytes(int ranks, std::size_t chunk) noexcept {
+    return sizeof(Abort) + static_cast<std::size_t>(ranks) * sizeof(Left) +
+           frames * frame_bytes(ranks, chunk);
+  }
+
+  /// Makes `first_epoch` the first call. Needed only where it is not 1.
+  void initialise(std::uint32_t first_epoch) noexcept {
+    for (int r = 0; r < ranks_; ++r) {
+      left(r).epoch.store(first_epoch - 1, std::memory_order_relaxed);
+    }
+    for (std::uint32_t i = 1; i <= frames; ++i) {
+      const std::uint32_t last = first_epoch - i;
+      const Stamp old = make_stamp(last, 0);
+      for (int r = 0; r < ranks_; ++r) {
+        header(last, r).stamp.store(old, std::memory_order_relaxed);
+        progress(last, r).stamp.store(old, std::memory_order_relaxed);
+      }
+      release(last).stamp.store(old, std::memory_order_relaxed);
+      claim(last).stamp.store(old, std::memory_order_relaxed);
+      failure(last).stamp.store(old, std::memory_order_relaxed);
+    }
+  }
+
+  int ranks() const noexcept { return ranks_; }
+  std::size_t chunk_bytes() const noexcept { return chunk_; }
+
+  Abort& abort() const noexcept { return at<Abort>(0); }
+  Left& left(int r) const noexcept {
+    return at<Left>(sizeof(Abort) + static_cast<std::size_t>(r) * sizeof(Left));
+  }
+  Claim& claim(std::uint32_t e) const noexcept { return at<Claim>(frame(e)); }
+  /// The leader's header: words and small results travel with the release stamp.
+  Header& release(std::uint32_t e) const noexcept { return at<Header>(frame(e) + sizeof(Claim)); }
+  Failure& failure(std::uint32_t e) const noexcept {
+    return at<Failure>(frame(e) + sizeof(Claim) + sizeof(Header));
+  }
+  Header& header(std::uint32_t e, int r) const noexcept {
+    return at<Header>(frame(e) + frame_head + static_cast<std::size_t>(r) * sizeof(Header));
+  }
+  Progress& progress(std::uint32_t e, int r) const noexcept {
+    return at<Progress>(frame(e) + frame_head + ranks() * sizeof(Header) +
+                        static_cast<std::size_t>(r) * sizeof(Progress));
+  }
+  /// Chunk buffer of rank r; r == ranks() is the result.
+  std::byte* buffer(std::uint32_t e, int r, std::uint32_t chunk) const noexcept {
+    return memory_ + frame(e) + frame_head +
+           static_cast<std::size_t>(ranks_) * (sizeof(Header) + sizeof(Progress)) +
+           (static_cast<std::size_t>(r) * buffers + chunk % buffers) * chunk_;
+  }
+
+ private:
+  static constexpr std::size_t frame_head = sizeof(Claim) + sizeof(Header) + sizeof(Failure);
+
+  static std::size_t frame_bytes(int ranks, std::size_t chunk) noexcept {
+    const auto p = static_cast<std::size_t>(ranks);
+    return frame_head + p * (sizeof(Header) + sizeof(Progress)) + (p + 1) * buffers * chunk;
+  }
+  std::size_t frame(std::uint32_t e) const noexcept {
+    return sizeof(Abort) + static_cast<std::size_t>(ranks_) * sizeof(Left) +
+           (e % frames) * frame_bytes(ranks_, chunk_);
+  }
+  template <class T>
+  T& at(std::size_t offset) const noexcept {
+    return *std::launder(reinterpret_cast<T*>(memory_ + offset));
+  }
+
+  std::byte* memory_ = nullptr;
+  int ranks_ = 1;
+  std::size_t chunk_ = 0;  ///< bytes of a chunk buffer, a multiple of cache_line
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,217 @@
+#pragma once
+
+#include <papcoll/arrival/board.hpp>
+#include <papcoll/arrival/site.hpp>
+#include <papcoll/waiting/doorbells.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// A Site over a Board: one rank of a node, thread or process. Owns the rank's epoch counter.
+class BoardSite {
+ public:
+  BoardSite(Board board, Doorbells bells, int rank, std::uint32_t first_epoch = 1)
+      : board_(board),
+        bells_(bells),
+        rank_(rank),
+        epoch_(first_epoch - 1),
+        all_left_(first_epoch - 1),
+        pending_(static_cast<std::size_t>(board.ranks())) {}
+
+  // --- the life of an epoch, for whoever runs algorithms
+
+  /// Names the next call. enter() must become true before anything else is asked.
+  void begin(const CallWords& words, const Reducer& reducer) noexcept {
+    ++epoch_;
+    words_ = words;
+    reducer_ = &reducer;
+  }
+
+  /// Have all ranks left the call that used this frame before?
+  bool enter() noexcept {
+    const std::uint32_t wanted = epoch_ - Board::frames;
+    if (epoch_reached(all_left_, wanted)) return true;
+    std::uint32_t least = epoch_ - 1;
+    for (int r = 0; r < board_.ranks(); ++r) {
+      const std::uint32_t left = board_.left(r).epoch.load(std::memory_order_acquire);
+      if (!epoch_reached(left, wanted)) return false;
+      if (!epoch_reached(left, least)) least = left;
+    }
+    all_left_ = least;
+    return true;
+  }
+
+  /// This rank reads and writes nothing in the frame from here on.
+  void leave() noexcept {
+    board_.left(rank_).epoch.store(epoch_, std::memory_order_release);
+  }
+
+  std::uint32_t epoch() const noexcept { return epoch_; }
+  const Board& board() const noexcept { return board_; }
+  Doorbells& bells() noexcept { return bells_; }
+
+  // --- what algorithms ask, see Site
+
+  int rank() const noexcept { return rank_; }
+  int size() const noexcept { return board_.ranks(); }
+  std::uint32_t buffers() const noexcept { return Board::buffers; }
+  std::size_t chunk_bytes() const noexcept { return board_.chunk_bytes(); }
+
+  void announce(const std::byte* payload, std::size_t n, std::uint32_t chunks) noexcept {
+    Board::Header& h = board_.header(epoch_, rank_);
+    h.words = words_;
+    if (n != 0) std::memcpy(h.payload, payload, n);
+    h.stamp.store(make_stamp(epoch_, chunks), std::memory_order_seq_cst);
+    bells_.ring_all();
+  }
+
+  void publish(std::uint32_t chunks, int audience) noexcept {
+    board_.header(epoch_, rank_).stamp.store(make_stamp(epoch_, chunks), std::memory_order_seq_cst);
+    notify(audience);
+  }
+
+  bool arrived(int r, std::uint32_t chunks) const noexcept {
+    return reached(board_.header(epoch_, r).stamp.load(std::memory_order_acquire),
+                   make_stamp(epoch_, chunks));
+  }
+
+  bool matches(int r) const noexcept { return board_.header(epoch_, r).words == words_; }
+
+  bool claim() noexcept {
+    std::atomic<Stamp>& stamp = board_.claim(epoch_).stamp;
+    Stamp before = stamp.load(std::memory_order_acquire);
+    if (reached(before, make_stamp(epoch_, 0))) return false;
+    return stamp.compare_exchange_strong(before,
+                                         make_stamp(epoch_, static_cast<std::uint32_t>(rank_)),
+                                         std::memory_order_acq_rel, std::memory_order_acquire);
+  }
+
+  int leader() const noexcept {
+    const Stamp s = board_.claim(epoch_).stamp.load(std::memory_order_acquire);
+    return static_cast<int>(static_cast<std::uint32_t>(s));
+  }
+
+  void finish_stage(std::uint32_t chunks) noexcept {
+    board_.progress(epoch_, rank_)
+        .stamp.store(make_stamp(epoch_, chunks), std::memory_order_seq_cst);
+    bells_.ring_all();
+  }
+
+  bool stage(int r, std::uint32_t chunks) const noexcept {
+    return reached(board_.progress(epoch_, r).stamp.load(std::memory_order_acquire),
+                   make_stamp(epoch_, chunks));
+  }
+
+  void release(std::uint32_t chunks, const std::byte* payload, std::size_t n) noexcept {
+    Board::Header& h = board_.release(epoch_);
+    if (chunks == 1) h.words = words_;
+    if (n != 0) std::memcpy(h.payload, payload, n);
+    h.stamp.store(make_stamp(epoch_, chunks), std::memory_order_seq_cst);
+    bells_.ring_all();
+  }
+
+  bool released(std::uint32_t chunks) const noexcept {
+    return reached(board_.release(epoch_).stamp.load(std::memory_order_acquire),
+                   make_stamp(epoch_, chunks));
+  }
+
+  bool release_matches() const noexcept { return board_.release(epoch_).words == words_; }
+
+  void all_arrived() noexcept { all_left_ = epoch_ - 1; }
+
+  void fail(int r) {
+    const CallWords theirs = board_.header(epoch_, r).words;
+    fail_with(theirs.what == CallWords::invalid
+                  ? "rank " + std::to_string(r) + " made an invalid call"
+                  : "rank " + std::to_string(r) + " called " + describe(theirs) + ", rank " +
+                        std::to_string(rank_) + " called " + describe(words_));
+  }
+
+  std::byte* slot(int r, std::uint32_t chunk) noexcept { return board_.buffer(epoch_, r, chunk); }
+  std::byte* result(std::uint32_t chunk) noexcept {
+    return board_.buffer(epoch_, board_.ranks(), chunk);
+  }
+  const std::byte* small(int r) const noexcept { return board_.header(epoch_, r).payload; }
+  const std::byte* small_result() const noexcept { return board_.release(epoch_).payload; }
+
+  static void write(std::byte* to, const std::byte* from, std::size_t n) noexcept {
+    if (n != 0) std::memcpy(to, from, n);
+  }
+  static void read(std::byte* to, const std::byte* from, std::size_t n) noexcept {
+    if (n != 0) std::memcpy(to, from, n);
+  }
+  void reduce(std::byte* out, const std::byte* low, const std::byte* high, std::size_t n) noexcept {
+    reducer_->apply(out, low, high, n, reducer_->context);
+  }
+
+  int* pending() noexcept { return pending_.data(); }
+
+  // --- failures
+
+  /// Makes every rank that is still in this epoch throw peer_error with the text; the first wins.
+  void fail_with(const std::string& text) {
+    Board::Failure& f = board_.failure(epoch_);
+    Stamp before = f.stamp.load(std::memory_order_acquire);
+    if (reached(before, make_stamp(epoch_, 1))) return;
+    if (!f.stamp.compare_exchange_strong(before, make_stamp(epoch_, 1),
+                                         std::memory_order_acq_rel)) {
+      return;
+    }
+    const std::size_t n = std::min(text.size(), sizeof(f.text) - 1);
+    std::memcpy(f.text, text.data(), n);
+    f.text[n] = '\0';
+    f.stamp.store(make_stamp(epoch_, 2), std::memory_order_seq_cst);
+    bells_.ring_all();
+  }
+
+  bool failed() const noexcept {
+    return reached(board_.failure(epoch_).stamp.load(std::memory_order_acquire),
+                   make_stamp(epoch_, 2));
+  }
+  std::string failure_text() const { return board_.failure(epoch_).text; }
+
+  /// Compares the calls of all who are there with this rank's own; for ranks that wait long.
+  void compare_calls() {
+    for (int r = 0; r < size(); ++r) {
+      if (arrived(r, 0) && !matches(r)) return fail(r);
+    }
+  }
+
+  /// A sentence part for messages: "reduce of 3 elements to root 1".
+  static std::string describe(const CallWords& w) {
+    std::string text{name_of(static_cast<Collective>(w.what & 0xf))};
+    text += " of " + std::to_string(w.count) + " elements";
+    if (is_rooted(static_cast<Collective>(w.what & 0xf))) {
+      text += " with root " + std::to_string((w.what >> 12) & 0xfffff);
+    }
+    return text + " (algorithm " + std::to_string((w.what >> 4) & 0xff) + ", types " +
+           std::to_string(w.what >> 32) + ")";
+  }
+
+ private:
+  void notify(int audience) noexcept {
+    if (audience == everyone) {
+      bells_.ring_all();
+    } else if (audience >= 0) {
+      bells_.ring(audience);
+    }
+  }
+
+  Board board_;
+  Doorbells bells_;
+  int rank_;
+  std::uint32_t epoch_;     ///< the current call
+  std::uint32_t all_left_;  ///< this rank knows that all ranks have left this epoch
+  CallWords words_;
+  const Reducer* reducer_ = nullptr;
+  std::vector<int> pending_;
+};
+static_assert(Site<BoardSite>);
+
+}  // namespace papcoll::inline PAPCOLL_ABI

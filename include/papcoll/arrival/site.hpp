@@ -1,0 +1,90 @@
+#pragma once
+
+#include <papcoll/arrival/board.hpp>
+#include <papcoll/call.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// What an arrival algorithm may ask of its node, in the epoch of one call. Nothing waits. Stages
+/// count chunks: publish(k) says "my chunks 0…k−1 are in my slot".
+///
+///   rank(), size(), buffers()       as one expects; buffers() chunks of a slot may be in use at once
+///   announce(small, n, k)           this rank arrives: n ≤ inline_bytes of payload in its header, and
+///                                   chunks below k in its slot
+///   publish(k, audience)            my slot holds chunks below k; audience: a rank, or everyone
+///   arrived(r, k)                   has r announced and published chunks below k?
+///   matches(r)                      is r's call the same as mine? (r has arrived)
+///   claim()                         true for exactly one rank: the first to ask
+///   leader()                        who claimed (some rank has)
+///   finish_stage(k), stage(r, k)    a second counter of the same kind
+///   release(k, small, n), released(k)  the leader's counter and small result
+///   all_arrived()                   tells that this rank knows that all have announced
+///   fail(r)                         the call of r does not match: everyone in this epoch throws
+///   write(to, from, n)              copies private → shared memory; read() the other way
+///   reduce(out, low, high, n)       the call's operator; operands may be shared or private
+///   slot(r, k), result(k)           chunk buffers in shared memory
+///   small(r), small_result()        the payloads that came with a header
+///   pending()                       size() ints of private memory, kept from step to step
+template <class S>
+concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byte* from,
+                        std::byte* to, std::size_t n) {
+  { c.rank() } -> std::same_as<int>;
+  { c.size() } -> std::same_as<int>;
+  { c.buffers() } -> std::same_as<std::uint32_t>;
+  { c.chunk_bytes() } -> std::same_as<std::size_t>;
+  s.announce(from, n, k);
+  s.publish(k, r);
+  { s.arrived(r, k) } -> std::same_as<bool>;
+  { s.matches(r) } -> std::same_as<bool>;
+  { s.claim() } -> std::same_as<bool>;
+  { s.leader() } -> std::same_as<int>;
+  s.finish_stage(k);
+  { s.stage(r, k) } -> std::same_as<bool>;
+  s.release(k, from, n);
+  { s.released(k) } -> std::same_as<bool>;
+  { s.release_matches() } -> std::same_as<bool>;
+  s.all_arrived();
+  s.fail(r);
+  { s.slot(r, k) } -> std::same_as<std::byte*>;
+  { s.result(k) } -> std::same_as<std::byte*>;
+  { s.small(r) } -> std::same_as<const std::byte*>;
+  { s.small_result() } -> std::same_as<const std::byte*>;
+  s.write(to, from, n);
+  s.read(to, from, n);
+  s.reduce(to, from, from, n);
+  { s.pending() } -> std::same_as<int*>;
+};
+
+/// As an audience: everyone on the node.
+inline constexpr int everyone = -1;
+/// As an audience: nobody waits for this.
+inline constexpr int nobody = -2;
+
+/// A call cut in chunks that fit the buffers of a site. Even a call without data has one chunk.
+struct Chunks {
+  std::size_t elements = 0;   ///< of the whole message
+  std::size_t per_chunk = 1;  ///< elements
+  std::size_t size = 1;       ///< bytes of an element
+  std::uint32_t count = 1;
+
+  Chunks() = default;
+  Chunks(std::size_t total, std::size_t element_size, std::size_t chunk_bytes) noexcept
+      : elements(total), per_chunk(chunk_bytes / element_size), size(element_size) {
+    if (total > per_chunk) {
+      count = static_cast<std::uint32_t>((total + per_chunk - 1) / per_chunk);
+    }
+  }
+
+  std::size_t first(std::uint32_t k) const noexcept { return k * per_chunk; }
+  std::size_t length(std::uint32_t k) const noexcept {
+    return k + 1 < count ? per_chunk : elements - first(k);
+  }
+  std::size_t offset(std::uint32_t k) const noexcept { return first(k) * size; }
+  std::size_t bytes(std::uint32_t k) const noexcept { return length(k) * size; }
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

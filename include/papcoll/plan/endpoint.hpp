@@ -1,0 +1,64 @@
+#pragma once
+
+#include <papcoll/op.hpp>
+#include <papcoll/plan/plan.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+class Execution;
+
+/// One step of a plan made concrete: addresses, a rank, and who wants to hear of its completion.
+struct Work {
+  Act act = Act::copy;
+  int peer = -1;                ///< a rank of the team
+  std::uint32_t sequence = 0;   ///< number of the collective call on its communicator
+  std::uint32_t block = 0;      ///< block of the plan
+  std::uint32_t number = 0;     ///< message of this block between the two ranks
+  std::byte* to = nullptr;
+  const std::byte* a = nullptr;
+  const std::byte* b = nullptr;
+  std::size_t n = 0;  ///< elements
+  const Reducer* reducer = nullptr;
+  Execution* owner = nullptr;
+  std::uint32_t slot = 0;
+  std::uint32_t step = 0;
+
+  std::size_t bytes() const noexcept { return n * reducer->size; }
+};
+
+/// Does a local step here and now.
+inline void perform_locally(const Work& w) noexcept {
+  if (w.act == Act::reduce) {
+    w.reducer->apply(w.to, w.a, w.b, w.n, w.reducer->context);
+  } else {
+    std::memmove(w.to, w.a, w.bytes());
+  }
+}
+
+/// One rank's end of a transport: what the engine needs of it, and all that a new transport has to
+/// write. A message is identified by (sequence, block, number) between two ranks; sends and receives
+/// may be started in any order and must not wait for each other's progress.
+class Endpoint {
+ public:
+  Endpoint() = default;
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+  virtual ~Endpoint() = default;
+
+  /// Begins the step. True: it is complete already. False: progress() will call
+  /// owner->complete(slot, step). Never waits.
+  virtual bool start(const Work& work) = 0;
+
+  /// Moves what can be moved and reports what became complete; true if anything did. Never waits.
+  virtual bool progress() = 0;
+
+  /// Forgets all that is in flight, after the communicator broke: nothing may touch the buffers of
+  /// a call from here on.
+  virtual void abandon() noexcept = 0;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

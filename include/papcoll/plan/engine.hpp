@@ -1,0 +1,179 @@
+#pragma once
+
+#include <papcoll/call.hpp>
+#include <papcoll/plan/endpoint.hpp>
+#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/plan/order.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// One run of a plan by one rank: starts each step on the endpoint as soon as the steps before it
+/// are complete. Nothing here waits; whoever waits calls Endpoint::progress() until done(). An
+/// object may be used again when done, and then keeps its memory.
+class Execution {
+ public:
+  Execution() = default;
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  /// Starts the call. The call's buffers and operator must stay until done(); `window` blocks at
+  /// most are in flight at once.
+  void start(Endpoint& endpoint, std::shared_ptr<const BlockedPlan> plan, const Order& order,
+             const Call& call, std::uint32_t sequence, std::size_t window) {
+    endpoint_ = &endpoint;
+    plan_ = std::move(plan);
+    order_ = order;
+    call_ = call;
+    sequence_ = sequence;
+    next_block_ = 0;
+    blocks_left_ = plan_->blocks;
+    const std::size_t slots = std::min(window, plan_->blocks);
+    if (slots_.size() < slots) slots_.resize(slots);
+    scratch_stride_ = round_up(plan_->full.scratch() * call.reducer.size);
+    reserve_scratch(slots * scratch_stride_);
+    for (std::size_t s = 0; s < slots; ++s) begin_block(static_cast<std::uint32_t>(s));
+    run();
+  }
+
+  bool done() const noexcept { return blocks_left_ == 0; }
+
+  /// For the endpoint: a step it had in flight is complete.
+  void complete(std::uint32_t slot, std::uint32_t step) {
+    finish_step(slot, step);
+    run();
+  }
+
+  /// After the communicator broke, memory that a transport may still write to is leaked on purpose.
+  void leak() noexcept {
+    static_cast<void>(scratch_.release());
+    scratch_bytes_ = 0;
+    blocks_left_ = 0;
+    plan_.reset();
+  }
+
+ private:
+  struct Slot {
+    std::size_t block = 0;
+    std::size_t steps_left = 0;
+    const Plan* plan = nullptr;
+    std::vector<std::uint32_t> waits_for;  ///< per step: predecessors that are not complete
+  };
+  struct Ready {
+    std::uint32_t slot;
+    std::uint32_t step;
+  };
+  struct AlignedDelete {
+    void operator()(std::byte* p) const noexcept {
+      ::operator delete[](p, std::align_val_t{cache_line});
+    }
+  };
+
+  static std::size_t round_up(std::size_t bytes) noexcept {
+    return (bytes + cache_line - 1) / cache_line * cache_line;
+  }
+
+  void reserve_scratch(std::size_t bytes) {
+    if (bytes <= scratch_bytes_) return;
+    scratch_.reset(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{cache_line})));
+    scratch_bytes_ = bytes;
+  }
+
+  /// Gives the slot the next block that has steps on this rank.
+  void begin_block(std::uint32_t slot) {
+    Slot& s = slots_[slot];
+    while (next_block_ < plan_->blocks) {
+      s.block = next_block_++;
+      s.plan = &plan_->block(s.block);
+      s.steps_left = s.plan->size();
+      if (s.steps_left == 0) {
+        --blocks_left_;
+        continue;
+      }
+      const auto counts = s.plan->predecessors();
+      s.waits_for.assign(counts.begin(), counts.end());
+      for (std::uint32_t i = 0; i < counts.size(); ++i) {
+        if (counts[i] == 0) ready_.push_back({slot, i});
+      }
+      return;
+    }
+  }
+
+  void run() {
+    while (next_ready_ < ready_.size()) {
+      const Ready r = ready_[next_ready_++];
+      if (next_ready_ == ready_.size()) {
+        ready_.clear();
+        next_ready_ = 0;
+      }
+      const Work work = work_of(r);
+      if (endpoint_->start(work)) finish_step(r.slot, r.step);
+    }
+  }
+
+  void finish_step(std::uint32_t slot, std::uint32_t step) {
+    Slot& s = slots_[slot];
+    for (const std::uint32_t next : s.plan->successors(step)) {
+      if (--s.waits_for[next] == 0) ready_.push_back({slot, next});
+    }
+    if (--s.steps_left == 0) {
+      --blocks_left_;
+      begin_block(slot);
+    }
+  }
+
+  Work work_of(Ready r) const {
+    const Slot& s = slots_[r.slot];
+    const Step& step = (*s.plan)[r.step];
+    Work w;
+    w.act = step.act;
+    w.peer = step.peer < 0 ? -1 : order_.rank(step.peer);
+    w.sequence = sequence_;
+    w.block = static_cast<std::uint32_t>(s.block);
+    w.number = step.number;
+    w.n = step.n;
+    w.reducer = &call_.reducer;
+    w.owner = const_cast<Execution*>(this);
+    w.slot = r.slot;
+    w.step = r.step;
+    if (step.act != Act::send) w.to = address(r.slot, step.to);
+    if (step.act != Act::receive) w.a = address(r.slot, step.a);
+    if (step.act == Act::reduce) w.b = address(r.slot, step.b);
+    return w;
+  }
+
+  std::byte* address(std::uint32_t slot, Operand o) const noexcept {
+    const std::size_t size = call_.reducer.size;
+    const std::size_t shifted = slots_[slot].block * plan_->block_elements + o.offset;
+    switch (o.space) {
+      case Space::in:
+        return const_cast<std::byte*>(call_.in) + shifted * size;
+      case Space::out:
+        return call_.out + shifted * size;
+      default:
+        return scratch_.get() + slot * scratch_stride_ + o.offset * size;
+    }
+  }
+
+  Endpoint* endpoint_ = nullptr;
+  std::shared_ptr<const BlockedPlan> plan_;
+  Order order_ = Order::identity(1);
+  Call call_;
+  std::uint32_t sequence_ = 0;
+  std::size_t next_block_ = 0;
+  std::size_t blocks_left_ = 0;
+  std::vector<Slot> slots_;
+  std::vector<Ready> ready_;  ///< a queue: steps start in the order in which they became ready
+  std::size_t next_ready_ = 0;
+  std::unique_ptr<std::byte[], AlignedDelete> scratch_;
+  std::size_t scratch_bytes_ = 0;
+  std::size_t scratch_stride_ = 0;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

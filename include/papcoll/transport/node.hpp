@@ -1,0 +1,25 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/waiting/doorbells.hpp>
+
+#include <cstddef>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// What the ranks of one node share, as one of them sees it: memory that begins as zeros, mapped by
+/// processes or common to threads. Which part serves what is fixed by node_layout().
+struct Node {
+  int rank = 0;
+  int size = 1;
+  std::byte* bells = nullptr;
+  std::byte* board = nullptr;     ///< the frames of the arrival floor
+  std::byte* channels = nullptr;  ///< the mailboxes of the plan floor
+
+  /// Makes sure that there are pages behind [at, at + bytes) before the first touch, so that a full
+  /// /dev/shm is an exception and not a SIGBUS. Throws system_error.
+  void (*reserve)(void* context, const std::byte* at, std::size_t bytes) = nullptr;
+  void* context = nullptr;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/waiting/futex.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// How the ranks of one node wake each other: a word to sleep on for each rank, in shared memory.
+///
+/// Whoever changes shared state first stores the change sequentially consistent, then rings. A
+/// sleeper first says that it sleeps, sequentially consistent, then looks at its condition once
+/// more. One of the two therefore sees the other, and no wake-up is lost.
+class Doorbells {
+ public:
+  static std::size_t bytes(int ranks) noexcept {
+    return sizeof(Shared) + static_cast<std::size_t>(ranks) * sizeof(Bell);
+  }
+
+  /// A view of zeroed memory of bytes(ranks), aligned to cache_line.
+  Doorbells(std::byte* memory, int ranks) noexcept
+      : shared_(reinterpret_cast<Shared*>(memory)),
+        bells_(reinterpret_cast<Bell*>(memory + sizeof(Shared))),
+        ranks_(ranks) {}
+
+  static void initialise(std::byte* memory, int ranks) noexcept {
+    new (memory) Shared{};
+    for (int r = 0; r < ranks; ++r) {
+      new (memory + sizeof(Shared) + static_cast<std::size_t>(r) * sizeof(Bell)) Bell{};
+    }
+  }
+
+  /// Wakes rank r if it sleeps.
+  void ring(int r) noexcept {
+    Bell& bell = bells_[r];
+    if (bell.state.load(std::memory_order_seq_cst) == awake) return;
+    if (claim(bell, sleeping) || claim(bell, called)) wake(bell);
+  }
+
+  /// Wakes everyone. Above `fan_out` sleepers, those who wake up wake the rest: a wake-up costs the
+  /// waker several microseconds.
+  void ring_all() noexcept {
+    if (shared_->sleepers.load(std::memory_order_seq_cst) == 0) return;
+    for (int r = 0; r < ranks_; ++r) {
+      std::uint32_t expected = sleeping;
+      if (bells_[r].state.compare_exchange_strong(expected, called, std::memory_order_seq_cst)) {
+        bells_[r].word.fetch_add(1, std::memory_order_seq_cst);
+      }
+    }
+    wake_called(0);
+  }
+
+  /// Rank `me` sleeps until somebody rings or `limit` has passed, unless ready() is true.
+  template <class Ready>
+  bool sleep(int me, std::chrono::nanoseconds limit, Ready&& ready) {
+    Bell& bell = bells_[me];
+    const std::uint32_t heard = bell.word.load(std::memory_order_acquire);
+    shared_->sleepers.fetch_add(1, std::memory_order_seq_cst);
+    bell.state.store(sleeping, std::memory_order_seq_cst);
+    struct Awake {  // also when ready() throws
+      Bell& bell;
+      Shared& shared;
+      std::uint32_t was = sleeping;
+      ~Awake() {
+        was = bell.state.exchange(awake, std::memory_order_seq_cst);
+        shared.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+      }
+    };
+    bool is_ready = false;
+    {
+      const Awake guard{bell, *shared_};
+      is_ready = ready();
+      if (!is_ready) futex_wait(bell.word, heard, limit);
+    }
+    if (shared_->sleepers.load(std::memory_order_relaxed) != 0) wake_called(me);
+    return is_ready;
+  }
+
+  static constexpr int fan_out = 4;
+
+ private:
+  // The state of a bell. awake → sleeping: its rank only. sleeping → called: ring_all, after which
+  // some rank must wake it. sleeping, called → awake: the waker that will call the kernel, or the
+  // rank itself. Sequentially consistent, see the class.
+  static constexpr std::uint32_t awake = 0;
+  static constexpr std::uint32_t sleeping = 1;
+  static constexpr std::uint32_t called = 2;
+
+  struct alignas(cache_line) Bell {
+    std::atomic<std::uint32_t> word{0};   ///< the futex: changes before every wake-up
+    std::atomic<std::uint32_t> state{0};
+  };
+  struct alignas(cache_line) Shared {
+    std::atomic<std::uint32_t> sleepers{0};  ///< at least the number of bells that are not awake
+  };
+
+  static bool claim(Bell& bell, std::uint32_t from) noexcept {
+    return bell.state.compare_exchange_strong(from, awake, std::memory_order_seq_cst);
+  }
+
+  static void wake(Bell& bell) noexcept {
+    bell.word.fetch_add(1, std::memory_order_seq_cst);
+    futex_wake(bell.word);
+  }
+
+  void wake_called(int from) noexcept {
+    int woken = 0;
+    for (int i = 0; i < ranks_ && woken < fan_out; ++i) {
+      const int r = from + i < ranks_ ? from + i : from + i - ranks_;
+      if (claim(bells_[r], called)) {
+        wake(bells_[r]);
+        ++woken;
+      }
+    }
+  }
+
+  Shared* shared_;
+  Bell* bells_;
+  int ranks_;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/waiting/doorbells.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include <sched.h>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// How long a rank waits in which way. Every number has its measurement beside it (2 cores at
+/// 2.6 GHz, 8 ranks on them where it says oversubscribed).
+struct WaitTimes {
+  using nanoseconds = std::chrono::nanoseconds;
+  int spins = 40;                        ///< about 1 µs; a cache line crosses cores in 0.1 µs
+  nanoseconds yielding{50'000};          ///< oversubscribed exchange: yield 4.8 µs, futex at once 54 µs
+  nanoseconds short_sleep{50'000};       ///< 16 MB Isend beside a sleeper: 16 ms with 50 µs naps,
+  nanoseconds short_until{5'000'000};    ///<   9 ms with none, 1.5 s with 10 ms naps
+  nanoseconds long_sleep{1'000'000};
+  nanoseconds watch_after{2'000'000};    ///< a look at all peers costs 1.2 µs each
+  nanoseconds watch_every{10'000'000};
+};
+
+/// The one place where papcoll waits. Owns spinning, yielding, sleeping, MPI progress, the watch for
+/// dead peers and the deadline, for every algorithm and transport.
+class Waiter {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// What the team contributes. poke() moves MPI and the rank's outstanding requests; check() throws
+  /// if the communicator broke or the current call failed elsewhere; watch() throws peer_lost if it
+  /// finds a peer dead. Any may be null.
+  struct Hooks {
+    void (*poke)(void*) = nullptr;
+    void (*check)(void*) = nullptr;
+    void (*watch)(void*) = nullptr;
+    void (*expired)(void*) = nullptr;  ///< throws deadline_exceeded
+    void* context = nullptr;
+  };
+
+  WaitTimes times{};
+  Hooks hooks{};
+  Doorbells* bells = nullptr;  ///< null: nobody rings, so this rank never sleeps
+  int rank = 0;
+  bool oversubscribed = false;  ///< more ranks than processors: do not spin
+  Clock::duration deadline{0};  ///< 0: none
+
+  /// Returns when step() returns true. step() must not wait itself; it is called again and again
+  /// and moves things along. Throws what step() and the hooks throw. `may_sleep`: whoever completes
+  /// the step rings this rank's bell.
+  template <class Step>
+  void until(Step&& step, bool may_sleep = true) {
+    const int spins = oversubscribed ? 1 : times.spins;
+    for (int i = 0; i < spins; ++i) {
+      if (step()) return;
+      detail::cpu_pause();
+    }
+    wait_longer(step, may_sleep);
+  }
+
+ private:
+  template <class Step>
+  [[gnu::noinline]] void wait_longer(Step& step, bool may_sleep) {
+    const Clock::time_point start = Clock::now();
+    Clock::time_point watched = start + times.watch_after;
+    for (;;) {
+      if (step()) return;
+      if (hooks.check) hooks.check(hooks.context);
+      if (hooks.poke) hooks.poke(hooks.context);
+      const Clock::time_point now = Clock::now();
+      const Clock::duration waited = now - start;
+      if (now >= watched) {
+        if (hooks.watch) hooks.watch(hooks.context);
+        watched = now + times.watch_every;
+      }
+      if (deadline.count() != 0 && waited > deadline && hooks.expired) hooks.expired(hooks.context);
+      if (!may_sleep || bells == nullptr || waited < times.yielding) {
+        sched_yield();
+        continue;
+      }
+      const auto nap = waited < times.short_until ? times.short_sleep : times.long_sleep;
+      if (bells->sleep(rank, nap, step)) return;
+    }
+  }
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI
