@@ -1,10 +1,12 @@
 #pragma once
 
+#include <papcoll/error.hpp>
 #include <papcoll/plan/plan_sink.hpp>
 #include <papcoll/plan/range.hpp>
 
 #include <cstddef>
 #include <numeric>
+#include <string>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -23,7 +25,7 @@ class Builder {
   Builder(PlanSink& sink, Range vector) : sink_(&sink), vector_(vector) {
     group_.resize(static_cast<std::size_t>(sink.shape().size));
     std::iota(group_.begin(), group_.end(), 0);
-    me_ = sink.order().position(sink.shape().rank);
+    me_ = sink.position();
   }
 
   int size() const noexcept { return static_cast<int>(group_.size()); }
@@ -33,8 +35,14 @@ class Builder {
   Range whole() const noexcept { return vector_; }
   std::size_t element_size() const noexcept { return sink_->shape().element_size; }
 
+  /// A position counted around: i modulo size, also for negative i.
+  int wrap(int i) const noexcept {
+    const int n = size();
+    return ((i % n) + n) % n;
+  }
+
   /// Part i (taken modulo size) of size() balanced parts of the vector.
-  Range block(int i) const noexcept { return part(vector_, wrapped(i), size()); }
+  Range block(int i) const noexcept { return part(vector_, wrap(i), size()); }
 
   /// Parts i, i+1, … i+n−1 as one range; they must not wrap around.
   Range blocks(int i, int n) const noexcept {
@@ -44,7 +52,7 @@ class Builder {
   /// The elements that belong to a position (taken modulo size) in allgather, gather, scatter and
   /// reduce_scatter.
   Range contribution(int position) const {
-    const int p = group_[static_cast<std::size_t>(wrapped(position))];
+    const int p = group_[static_cast<std::size_t>(wrap(position))];
     return sink_->shape().contribution(sink_->order().rank(p));
   }
 
@@ -68,17 +76,25 @@ class Builder {
 
   void send(int to, Range r) { sink_->send(global(to), r); }
   void receive(int from, Range r) { sink_->receive(global(from), r); }
-  /// Receives `from`'s partial result of r and combines it with the own one, lower ranks first.
+  /// Receives `from`'s partial result of r and combines it with the own one, the lower
+  /// position first.
   void reduce(int from, Range r) { sink_->reduce(global(from), r); }
 
   /// The same plan, seen by the n positions first, first+stride, … of this builder; this position
   /// is one of them.
   Builder among(int first, int stride, int n) const {
+    return among(n, [=](int i) { return first + i * stride; });
+  }
+
+  /// The same plan, seen by the n positions member(0), … member(n−1) of this builder, which ascend;
+  /// this position is one of them.
+  template <class Member>
+  Builder among(int n, Member&& member) const {
     Builder b{*this};
     b.group_.clear();
     b.me_ = -1;
     for (int i = 0; i < n; ++i) {
-      const int p = first + i * stride;
+      const int p = member(i);
       if (p == me_) b.me_ = i;
       b.group_.push_back(group_[static_cast<std::size_t>(p)]);
     }
@@ -97,10 +113,6 @@ class Builder {
   }
 
  private:
-  int wrapped(int i) const noexcept {
-    const int n = size();
-    return ((i % n) + n) % n;
-  }
   int global(int position) const noexcept { return group_[static_cast<std::size_t>(position)]; }
 
   PlanSink* sink_;

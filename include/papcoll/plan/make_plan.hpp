@@ -14,7 +14,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// have several in flight, and a long pipeline needs no more memory than one block.
 struct BlockedPlan {
   Plan full;
-  Plan last;                   ///< of the last block if it is shorter, else empty
+  Plan last;  ///< of the last block if it is shorter, else empty
   bool shorter_last = false;
   std::size_t blocks = 1;
   std::size_t block_elements = 0;  ///< of a full block
@@ -57,7 +57,7 @@ inline BlockedPlan make_plan(const AnySchedule& schedule, const Shape& shape, co
   const bool cuttable = shape.collective == Collective::allreduce ||
                         shape.collective == Collective::reduce ||
                         shape.collective == Collective::bcast;
-  const std::size_t segment = cuttable ? schedule.segment(shape.element_size) : 0;
+  const std::size_t segment = cuttable ? schedule.segment(shape.size, shape.element_size) : 0;
   plan.block_elements = shape.count;
   if (segment == 0 || segment >= shape.count) {
     plan.full = detail::plan_one_block(schedule, shape, order);

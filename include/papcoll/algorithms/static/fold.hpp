@@ -1,0 +1,78 @@
+#pragma once
+
+#include <papcoll/algorithms/static/powers.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/plan/builder.hpp>
+#include <papcoll/plan/range.hpp>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// How P positions are folded to a power of two, the core, for schedules whose rounds need one: of
+/// the first P − core pairs of neighbours, the even one speaks for both.
+///
+///     P = 6    0 1   2 3   4   5      core 4, pairs 2
+///              |/    |/    |   |
+///     core     0     1     2   3      first(2) = 4: core position 2 is position 4
+///
+/// Neighbours are folded so that every core position holds a contiguous run of positions, and an
+/// operator that does not commute works.
+struct Fold {
+  int size;
+
+  constexpr int core() const noexcept { return floor_power_of_two(size); }
+  constexpr int pairs() const noexcept { return size - core(); }
+
+  /// The position that plays core position v, the first of its run; first(core()) = size.
+  constexpr int first(int v) const noexcept { return v < pairs() ? 2 * v : v + pairs(); }
+  /// The core position whose run p is in.
+  constexpr int core_position(int p) const noexcept {
+    return p < 2 * pairs() ? p / 2 : p - pairs();
+  }
+  /// Does its lower neighbour speak for p?
+  constexpr bool folded_away(int p) const noexcept { return p < 2 * pairs() && p % 2 == 1; }
+  /// Does p speak for its upper neighbour?
+  constexpr bool speaks_for_two(int p) const noexcept { return p < 2 * pairs() && p % 2 == 0; }
+};
+
+namespace detail {
+
+/// The plan as the core's positions see it; this position is not folded away.
+inline Builder core_of(const Builder& b, Fold fold) {
+  return b.among(fold.core(), [fold](int v) { return fold.first(v); });
+}
+
+/// Folds by whole vectors, for short ones: one message a pair, then half of each pair is idle.
+inline void fold_whole(Builder& b, Fold fold) {
+  const int me = b.position();
+  if (fold.folded_away(me)) b.send(me - 1, b.whole());
+  if (fold.speaks_for_two(me)) b.reduce(me + 1, b.whole());
+}
+
+/// Folds by halves, for long vectors: each of a pair reduces one half, at the same time, and the
+/// upper one then hands its half over. As much data as fold_whole() at half the reduction time.
+inline void fold_halves(Builder& b, Fold fold) {
+  const int me = b.position();
+  const Range low = part(b.whole(), 0, 2);
+  const Range high = part(b.whole(), 1, 2);
+  if (fold.folded_away(me)) {
+    b.send(me - 1, low);
+    b.reduce(me - 1, high);
+    b.send(me - 1, high);
+  }
+  if (fold.speaks_for_two(me)) {
+    b.send(me + 1, high);
+    b.reduce(me + 1, low);
+    b.receive(me + 1, high);
+  }
+}
+
+/// Gives the folded ones the result.
+inline void unfold(Builder& b, Fold fold) {
+  const int me = b.position();
+  if (fold.speaks_for_two(me)) b.send(me + 1, b.whole());
+  if (fold.folded_away(me)) b.receive(me - 1, b.whole());
+}
+
+}  // namespace detail
+
+}  // namespace papcoll::inline PAPCOLL_ABI

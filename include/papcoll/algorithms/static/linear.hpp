@@ -1,0 +1,100 @@
+#pragma once
+
+#include <papcoll/plan/schedule.hpp>
+
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Everybody talks to the root, or to everybody, directly: one hop.
+///
+/// Phases: one; for allreduce and barrier two, to position 0 and back.
+/// Cost: P−1 messages one after the other at the root, (P−1)(α + βm + γm) for reduce, without γ for
+///   bcast, gather and scatter (m: one contribution). In allgather and reduce_scatter every
+///   position sends and receives P−1 messages.
+/// Prefer it for a handful of positions, for gather and scatter of contributions so long that only
+///   the root's link counts, and as the reference that other schedules are compared with.
+/// Limits: the root's time grows with P. Works for operators that do not commute.
+///
+///     reduce, P = 4               0        1        2        3
+///                                 a        b        c        d
+///     receive from 1, 2, 3        a  ←──── b
+///                                 ab ←───────────── c
+///                                 abc ←───────────────────── d
+///                                 abcd
+///
+/// reduce_scatter: position p starts from its own part of its own contribution and takes those of
+/// p−1, p−2, … 0 and then those of p+1, … P−1, so that what it holds is a contiguous run at all
+/// times: for p = 2, c → bc → abc → abcd.
+///
+/// Source: the basic algorithms of every MPI library; Thakur, Rabenseifner, Gropp, "Optimization of
+/// Collective Communication Operations in MPICH", IJHPCA 19(1), 2005.
+struct Linear {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "Linear";
+  static constexpr std::string_view sentence =
+      "Everybody sends to the root, or to everybody, directly.";
+  static constexpr bool commutative_only = false;
+
+  void emit(Reduce, Builder& b) const {
+    if (b.position() != 0) {
+      b.send(0, b.whole());
+      return;
+    }
+    for (int p = 1; p < b.size(); ++p) b.reduce(p, b.whole());
+  }
+
+  void emit(Bcast, Builder& b) const {
+    if (b.position() != 0) {
+      b.receive(0, b.whole());
+      return;
+    }
+    for (int p = 1; p < b.size(); ++p) b.send(p, b.whole());
+  }
+
+  void emit(Allreduce, Builder& b) const {
+    emit(Reduce{}, b);
+    emit(Bcast{}, b);
+  }
+
+  void emit(Barrier, Builder& b) const { emit(Allreduce{}, b); }
+
+  void emit(Gather, Builder& b) const {
+    if (b.position() != 0) {
+      b.send(0, b.contribution(b.position()));
+      return;
+    }
+    for (int p = 1; p < b.size(); ++p) b.receive(p, b.contribution(p));
+  }
+
+  void emit(Scatter, Builder& b) const {
+    if (b.position() != 0) {
+      b.receive(0, b.contribution(b.position()));
+      return;
+    }
+    for (int p = 1; p < b.size(); ++p) b.send(p, b.contribution(p));
+  }
+
+  // Staggered, so that no position is everybody's target at once.
+  void emit(Allgather, Builder& b) const {
+    const int me = b.position();
+    for (int k = 1; k < b.size(); ++k) {
+      b.send(b.wrap(me + k), b.contribution(me));
+      b.receive(b.wrap(me - k), b.contribution(me - k));
+    }
+  }
+
+  void emit(ReduceScatter, Builder& b) const {
+    const int me = b.position();
+    const int last = b.size() - 1;
+    for (int p = me + 1; p <= last; ++p) b.send(p, b.contribution(p));
+    for (int p = me - 1; p >= 0; --p) b.send(p, b.contribution(p));
+    for (int p = me - 1; p >= 0; --p) b.reduce(p, b.contribution(me));
+    for (int p = me + 1; p <= last; ++p) b.reduce(p, b.contribution(me));
+  }
+
+  friend bool operator==(const Linear&, const Linear&) = default;
+};
+static_assert(StaticSchedule<Linear>);
+
+}  // namespace papcoll::inline PAPCOLL_ABI

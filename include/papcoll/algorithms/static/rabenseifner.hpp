@@ -1,0 +1,60 @@
+#pragma once
+
+#include <papcoll/algorithms/static/fold.hpp>
+#include <papcoll/algorithms/static/halving.hpp>
+#include <papcoll/algorithms/static/powers.hpp>
+#include <papcoll/plan/schedule.hpp>
+
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Reduce-scatter by recursive halving, then allgather by recursive doubling (RSA).
+///
+/// Phases: log₂ P rounds of halving the vector while the distance doubles, then the same rounds
+///   backwards. If P is not a power of two, neighbours are folded before by halves, and after.
+/// Cost: 2·log₂ P·α + 2·(P−1)/P·βm + (P−1)/P·γm; folded + 3α + 2βm + γm/2.
+/// Prefer it for vectors too long for RecursiveDoubling, where P is a power of two or the latency
+/// of
+///   Ring's 2(P−1) rounds counts.
+/// Limits: the largest exchange is between neighbours and the smallest spans half the machine,
+/// which
+///   suits an order by nodes. Works for operators that do not commute. For reduce the same halving
+///   is in ReduceScatterGather.
+///
+///     P = 4, parts 0–3 of the vector; [02] is a part combined of positions 0 to 2
+///                            0            1            2            3
+///     distance 1         parts 0,1    parts 2,3    parts 0,1    parts 2,3    of [01] and of [23]
+///     distance 2         part 0       part 2       part 1       part 3       of [03]
+///     distance 2 back    parts 0,1    parts 2,3    parts 0,1    parts 2,3    of [03]
+///     distance 1 back    0,1,2,3      0,1,2,3      0,1,2,3      0,1,2,3      of [03]
+///
+/// Source: Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004.
+struct Rabenseifner {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "Rabenseifner";
+  static constexpr std::string_view sentence =
+      "Reduce-scatter by recursive halving, then allgather by recursive doubling.";
+  static constexpr bool commutative_only = false;
+
+  void emit(Allreduce, Builder& b) const {
+    const Fold fold{b.size()};
+    detail::fold_halves(b, fold);
+    if (!fold.folded_away(b.position())) {
+      Builder core = detail::core_of(b, fold);
+      detail::halve(core);
+      const int me = core.position();
+      for (int k = doubling_rounds(core.size()) - 1; k >= 0; --k) {
+        const BlockRun mine = halved(me, k + 1, core.size());
+        core.send(me ^ (1 << k), detail::range_of(core, mine));
+        core.receive(me ^ (1 << k), detail::range_of(core, mine.sibling()));
+      }
+    }
+    detail::unfold(b, fold);
+  }
+
+  friend bool operator==(const Rabenseifner&, const Rabenseifner&) = default;
+};
+static_assert(StaticSchedule<Rabenseifner>);
+
+}  // namespace papcoll::inline PAPCOLL_ABI

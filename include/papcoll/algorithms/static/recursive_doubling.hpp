@@ -1,0 +1,87 @@
+#pragma once
+
+#include <papcoll/algorithms/static/fold.hpp>
+#include <papcoll/plan/schedule.hpp>
+
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Pairs at distance 1, 2, 4, … exchange all they have.
+///
+/// Phases: log₂ P rounds. If P is not a power of two, neighbours are folded before (see fold.hpp),
+///   which costs two more rounds.
+/// Cost: allreduce log₂ P·(α + βm + γm), folded + 2(α + βm) + γm. Allgather log₂ P·α + (P−1)βm
+///   (m: one contribution), folded + 2α + (P−1)βm. Barrier log₂ P·α, folded + 2α.
+/// Prefer it for short vectors: no schedule has fewer rounds.
+/// Limits: long vectors (every round sends all of it: Rabenseifner, Ring); allgather and barrier
+///   where P is not a power of two (Bruck, Dissemination). Works for operators that do not commute.
+///
+///     allreduce, P = 6        0       1       2       3       4       5
+///                             a       b       c       d       e       f
+///     fold 1→0, 3→2           ab              cd              e       f
+///     core distance 1         abcd  ←———————→ abcd            ef  ←—→ ef
+///     core distance 2         abcdef ←————————————————————————→ abcdef
+///                                             abcdef ←————————————————→ abcdef
+///     unfold 0→1, 2→3         abcdef  abcdef  abcdef  abcdef  abcdef  abcdef
+///
+/// Both of a pair combine in the same order, so all positions hold the same bits.
+///
+/// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
+/// MPICH", IJHPCA 19(1), 2005.
+struct RecursiveDoubling {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "RecursiveDoubling";
+  static constexpr std::string_view sentence =
+      "Pairs at doubling distances exchange all they have: fewest rounds for short vectors.";
+  static constexpr bool commutative_only = false;
+
+  void emit(Allreduce, Builder& b) const {
+    const Fold fold{b.size()};
+    detail::fold_whole(b, fold);
+    if (!fold.folded_away(b.position())) {
+      Builder core = detail::core_of(b, fold);
+      for (int distance = 1; distance < core.size(); distance *= 2) {
+        const int partner = core.position() ^ distance;
+        core.send(partner, core.whole());
+        core.reduce(partner, core.whole());
+      }
+    }
+    detail::unfold(b, fold);
+  }
+
+  void emit(Barrier, Builder& b) const { emit(Allreduce{}, b); }
+
+  void emit(Allgather, Builder& b) const {
+    const Fold fold{b.size()};
+    const int me = b.position();
+    // What the positions of the core's run [v, v+n) contribute.
+    auto for_run = [&](int v, int n, auto&& f) {
+      b.contributions(fold.first(v), fold.first(v + n) - fold.first(v), f);
+    };
+    if (fold.folded_away(me)) {
+      b.send(me - 1, b.contribution(me));
+    } else {
+      if (fold.speaks_for_two(me)) b.receive(me + 1, b.contribution(me + 1));
+      const int mine = fold.core_position(me);
+      for (int distance = 1; distance < fold.core(); distance *= 2) {
+        const int partner = fold.first(mine ^ distance);
+        const int run = mine & ~(distance - 1);
+        for_run(run, distance, [&](Range r) { b.send(partner, r); });
+        for_run(run ^ distance, distance, [&](Range r) { b.receive(partner, r); });
+      }
+    }
+    // All but the folded one's own.
+    if (fold.speaks_for_two(me)) {
+      b.contributions(me + 2, b.size() - 1, [&](Range r) { b.send(me + 1, r); });
+    }
+    if (fold.folded_away(me)) {
+      b.contributions(me + 1, b.size() - 1, [&](Range r) { b.receive(me - 1, r); });
+    }
+  }
+
+  friend bool operator==(const RecursiveDoubling&, const RecursiveDoubling&) = default;
+};
+static_assert(StaticSchedule<RecursiveDoubling>);
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <papcoll/plan/schedule.hpp>
+
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+namespace detail {
+
+/// P−1 rounds in which partial results go once around, from each position to the next; position p
+/// ends with the result of part(p). part(i) gives a range for every i, modulo size.
+template <class Part>
+void ring_reduce_scatter(Builder& b, Part&& part) {
+  const int me = b.position();
+  for (int k = 1; k < b.size(); ++k) {
+    b.send(b.wrap(me + 1), part(me - k));
+    b.reduce(b.wrap(me - 1), part(me - k - 1));
+  }
+}
+
+/// P−1 rounds in which part(p), held by position p, goes once around.
+template <class Part>
+void ring_allgather(Builder& b, Part&& part) {
+  const int me = b.position();
+  for (int k = 0; k + 1 < b.size(); ++k) {
+    b.send(b.wrap(me + 1), part(me - k));
+    b.receive(b.wrap(me - 1), part(me - k - 1));
+  }
+}
+
+}  // namespace detail
+
+/// Parts of the vector go around, each position talking only to its two neighbours.
+///
+/// Phases: a reduce-scatter around the ring, then an allgather around it; allgather and
+///   reduce_scatter are the one or the other.
+/// Cost: allreduce 2(P−1)α + 2·(P−1)/P·βm + (P−1)/P·γm; each of the halves half of it (m: the whole
+///   vector). The data volume is the least possible.
+/// Prefer it for long vectors, and where neighbours in the order are neighbours in the machine.
+/// Limits: latency grows with P. Each part is combined in a different rotation of the order, so the
+///   operator must commute.
+///
+///     allreduce, P = 3, after each round (position p's parts 0 1 2; 01 means combined of 0 and 1)
+///                        0              1              2
+///                   0   0   0      1   1   1      2   2   2
+///     part p−k to p+1, k = 1, 2; the receiver combines
+///       k = 1       0  02   0      1   1  01     12   2   2
+///       k = 2     012  02   0      1 012  01     12   2 012
+///     finished parts go around
+///       k = 0     012  02 012    012 012  01     12 012 012
+///       k = 1     012 012 012    012 012 012    012 012 012
+///
+/// Source: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations",
+/// JPDC 69(2), 2009.
+struct Ring {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "Ring";
+  static constexpr std::string_view sentence =
+      "Parts of the vector go around a ring: least data for long vectors.";
+  static constexpr bool commutative_only = true;
+
+  void emit(Allreduce, Builder& b) const {
+    auto block = [&b](int i) { return b.block(i); };
+    detail::ring_reduce_scatter(b, block);
+    detail::ring_allgather(b, block);
+  }
+
+  void emit(ReduceScatter, Builder& b) const {
+    detail::ring_reduce_scatter(b, [&b](int p) { return b.contribution(p); });
+  }
+
+  void emit(Allgather, Builder& b) const {
+    detail::ring_allgather(b, [&b](int p) { return b.contribution(p); });
+  }
+
+  friend bool operator==(const Ring&, const Ring&) = default;
+};
+static_assert(StaticSchedule<Ring>);
+
+}  // namespace papcoll::inline PAPCOLL_ABI
