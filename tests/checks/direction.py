@@ -15,7 +15,7 @@ LAYERS = [
     ["version"],
     ["config"],
     ["error", "detail/"],
-    ["collective", "op", "policy", "contract", "call"],
+    ["collective", "op", "policy", "capability", "contract", "call"],
     ["pattern/", "topology/", "plan/", "model/"],
     ["analysis/", "mapping/"],
     ["waiting/"],
