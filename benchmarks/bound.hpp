@@ -1,0 +1,115 @@
+#pragma once
+
+#include <papcoll/collective.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+namespace bench {
+
+// What the machine was measured to do at best, in seconds and bytes per second.
+// benchmarks/README.md tells how.
+
+/// Between nodes; all 0 if there is one node.
+struct Network {
+  double latency = 0;    ///< one way
+  double bandwidth = 0;  ///< of a node in one direction, all its ranks together
+};
+
+/// Time one processor takes for one byte while all are busy, in buffers of the call's size.
+struct MemoryCosts {
+  double copy = 0;   ///< read and written
+  double write = 0;  ///< written only
+  double read = 0;   ///< read only
+};
+
+struct Machine {
+  double signal = 0;  ///< one way between two ranks of a node, through shared memory
+  Network network;
+  MemoryCosts memory;
+};
+
+/// What the bound depends on.
+struct Workload {
+  papcoll::Collective collective = papcoll::Collective::allreduce;
+  double bytes = 0;  ///< count × element
+  double ranks = 1;
+  double processors = 1;  ///< that can be busy at once
+  double nodes = 1;
+  double fullest_node = 1;  ///< ranks on the node that has most
+  bool in_place = false;
+  /// Do all ranks arrive at once, each on a processor of its own? Otherwise all but the last may
+  /// have done their part before.
+  bool together = true;
+};
+
+/// Bytes that every algorithm must move between the last arrival and the last exit.
+struct Traffic {
+  double read = 0;       ///< from memory, on all processors together
+  double written = 0;    ///< to memory, on all processors together
+  double sent = 0;       ///< by or to one node, whichever has most to do
+  bool signals = false;  ///< must a rank learn of another's arrival?
+};
+
+/// Inputs are read at least once, outputs written at least once, by whatever processor, and what a
+/// node does not have must reach it. Intermediate results and second readings are not counted.
+inline Traffic least_traffic(const Workload& w) {
+  using papcoll::Collective;
+  const double n = w.bytes;
+  const double p = w.ranks;
+  const double own = w.in_place ? 1 : 0;  // a rank's own block already stands in its output
+  const double away = w.nodes > 1 ? (p - w.fullest_node) * n : 0;
+  const double ring = w.nodes > 1 ? 2 * (w.nodes - 1) / w.nodes * n : 0;
+  const double once = w.nodes > 1 ? n : 0;
+  const bool all = w.together;
+  switch (w.collective) {
+    case Collective::allreduce:
+      return {all ? p * n : n, p * n, all ? ring : once, true};
+    case Collective::reduce:
+      return {all ? p * n : n, n, all ? once : 0, all};
+    case Collective::bcast:
+      return {n, all ? (p - 1) * n : n, all ? once : 0, all};
+    case Collective::allgather:
+      return {all ? p * n : n, (all ? p * (p - own) : 2 * p - 1 - own) * n, all ? away : once,
+              true};
+    case Collective::reduce_scatter:
+      return {(all ? p : 1) * p * n, p * n, away, true};
+    case Collective::gather:
+    case Collective::scatter:
+      return {all ? p * n : n, all ? p * n : n, all ? away : 0, all};
+    case Collective::barrier:
+      return {0, 0, 0, true};
+  }
+  return {};
+}
+
+struct Bound {
+  double seconds = 0;
+  std::string how = "nothing to do";  ///< which limit it is
+};
+
+/// A time from last arrival to last exit that no algorithm can beat: the largest of several limits,
+/// each of which would hold alone.
+inline Bound lower_bound(const Workload& w, const Machine& machine) {
+  Bound bound;
+  if (w.ranks <= 1 && w.in_place) return bound;
+  const auto limit = [&bound](double seconds, const char* how) {
+    if (seconds > bound.seconds) bound = {seconds, how};
+  };
+  const Traffic traffic = least_traffic(w);
+  if (traffic.signals && w.ranks > 1) {
+    limit(machine.signal, "one-way signal in shared memory");
+    limit(machine.network.latency, "one-way message between nodes");
+  }
+  limit(std::min(traffic.read, traffic.written) / w.processors * machine.memory.copy,
+        "inputs read and outputs written once");
+  limit(traffic.written / w.processors * machine.memory.write, "outputs written once");
+  limit(traffic.read / w.processors * machine.memory.read, "inputs read once");
+  if (machine.network.bandwidth > 0) {
+    limit(traffic.sent / machine.network.bandwidth, "bytes a node must send or receive");
+  }
+  return bound;
+}
+
+}  // namespace bench

@@ -1,0 +1,197 @@
+#include "arrivals.hpp"
+#include "candidates.hpp"
+#include "contents.hpp"
+#include "measurement.hpp"
+#include "native.hpp"
+#include "options.hpp"
+#include "probes.hpp"
+#include "progress.hpp"
+#include "quantities.hpp"
+#include "report.hpp"
+#include "together.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+
+namespace {
+
+using namespace bench;
+
+/// A candidate computed something else than it should: exit status 1. Thrown on all ranks.
+struct wrong_result : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Runs every candidate and compares its results, under the arrivals that will be timed.
+void check_all(const std::vector<std::function<void()>>& calls, const Options& options,
+               const Problem& problem, const Buffers& buffers, const Placement& placement,
+               Measurement& measurement) {
+  constexpr unsigned rounds = 3;  // so that what is left over from the round before shows
+  for (std::size_t c = 0; c < calls.size(); ++c) {
+    for (unsigned round = 0; round < rounds; ++round) {
+      fill_for_check(problem, buffers, round);
+      measurement.rehearse(calls[c], round);
+      try {
+        together(placement.comm(), [&] {
+          if (const auto wrong = check(problem, buffers, round)) {
+            throw std::runtime_error(
+                fmt::format("wrong result of {} for {} bytes on rank {}, call {}: {}",
+                            options.algorithms[c], problem.bytes(), problem.rank, round, *wrong));
+          }
+        });
+      } catch (const usage_error& error) {
+        throw wrong_result(error.what());
+      }
+    }
+  }
+}
+
+Workload workload(const Options& options, const Problem& problem, const Placement& placement) {
+  return {.collective = problem.collective,
+          .bytes = static_cast<double>(problem.bytes()),
+          .ranks = static_cast<double>(placement.ranks()),
+          .processors = static_cast<double>(placement.processors()),
+          .nodes = static_cast<double>(placement.nodes()),
+          .fullest_node = static_cast<double>(placement.most_node_ranks()),
+          .in_place = problem.in_place,
+          .together = options.is_balanced() && !placement.oversubscribed()};
+}
+
+double fraction_over_ranks(double value, MPI_Comm comm) {
+  MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, comm);
+  return value;
+}
+
+void measure_all(const Options& options, const Placement& placement) {
+  MPI_Comm comm = placement.comm();
+  const Progress progress(placement.rank());
+  if (options.root >= placement.ranks()) {
+    throw usage_error(
+        fmt::format("--root {}: there are {} ranks", options.root, placement.ranks()));
+  }
+  Arrivals arrivals(options, comm);
+  std::unique_ptr<Report> report;
+  std::unique_ptr<Candidates> candidates;
+  together(comm, [&] { report = std::make_unique<Report>(options, placement, mpi_library()); });
+  together(comm, [&] { candidates = std::make_unique<Candidates>(options.algorithms, comm); });
+
+  progress.show("measuring the machine");
+  Machine machine{
+      .signal = probe_signal(placement), .network = probe_network(placement), .memory = {}};
+  SharedClock clock(placement);
+  Measurement measurement(options, placement, clock, arrivals, progress);
+
+  for (std::size_t s = 0; s < options.sizes.size(); ++s) {
+    const Problem problem{.collective = options.collective,
+                          .type = options.type,
+                          .op = options.op,
+                          .count = options.sizes[s] / size_of(options.type),
+                          .root = options.root,
+                          .in_place = options.in_place,
+                          .rank = placement.rank(),
+                          .ranks = placement.ranks()};
+    std::unique_ptr<Buffers> buffers;
+    std::vector<std::function<void()>> calls;
+    together(comm, [&] {
+      buffers = std::make_unique<Buffers>(problem);
+      fill_for_timing(problem, *buffers);
+    });
+    for (std::size_t c = 0; c < candidates->size(); ++c) {
+      // The first call is where a candidate refuses what it cannot serve.
+      together(comm, [&] {
+        calls.push_back(candidates->call(c, problem, *buffers));
+        calls.back()();
+      });
+    }
+
+    progress.show("{} bytes: measuring the machine", format_bytes(problem.bytes()));
+    std::size_t footprint = std::max(buffers->input_bytes(), buffers->output_bytes());
+    MPI_Allreduce(MPI_IN_PLACE, &footprint, 1, MPI_UNSIGNED_LONG, MPI_MAX, comm);
+    // A virtual machine's processors move about its host, so the quickest signal so far counts.
+    machine.signal = std::min(machine.signal, probe_signal(placement));
+    machine.memory = probe_memory(placement, footprint, problem.in_place);
+    const Bound bound = lower_bound(workload(options, problem, placement), machine);
+    double alpha = 0;
+    if (!options.is_balanced()) {
+      alpha = probe_one_way(placement, problem.bytes());
+      if (options.mif) arrivals.set_spread(*options.mif * alpha);
+      if (options.spread) arrivals.set_spread(*options.spread);
+    }
+
+    if (options.check) {
+      check_all(calls, options, problem, *buffers, placement, measurement);
+      fill_for_timing(problem, *buffers);
+    }
+    const Measured measured = measurement.run(calls, problem.bytes(), s);
+    const double late = fraction_over_ranks(measurement.late_starts(), comm);
+
+    std::vector<Result> results;
+    for (std::size_t c = 0; c < candidates->size(); ++c) {
+      const Series& series = measured.series[c];
+      results.push_back({.algorithm = options.algorithms[c],
+                         .resolved = candidates->resolved(c, problem),
+                         .bytes = problem.bytes(),
+                         .mif = alpha > 0 ? arrivals.spread() / alpha : 0,
+                         .spread = arrivals.spread() * 1e6,
+                         .alpha = alpha * 1e6,
+                         .iterations = series.in_call.size(),
+                         .stopped_by = measured.stopped_by,
+                         .in_call = summarize(series.in_call),
+                         .tail = summarize(series.tail),
+                         .skew = summarize(series.skew),
+                         .bound = bound,
+                         .clock_uncertainty = static_cast<double>(clock.uncertainty()) / 1000,
+                         .late_starts = late,
+                         .checked = options.check});
+    }
+    progress.clear();
+    together(comm, [&] { report->add(results); });
+  }
+}
+
+int run(int argc, char** argv) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const auto parsed = parse_options(argc, argv);
+  if (const auto* early = std::get_if<EarlyExit>(&parsed)) {
+    if (rank != 0) return early->status;
+    if (early->status == 0) {
+      fmt::print("{}", early->text);
+    } else {
+      fmt::print(stderr, "papcoll-bench: {}\nRun papcoll-bench --help for the options.\n",
+                 early->text);
+    }
+    return early->status;
+  }
+  const auto say = [rank](const std::exception& error) {
+    if (rank == 0) fmt::print(stderr, "papcoll-bench: {}\n", error.what());
+  };
+  try {
+    const Placement placement(MPI_COMM_WORLD);
+    measure_all(std::get<Options>(parsed), placement);
+    return 0;
+  } catch (const usage_error& error) {
+    say(error);
+    return 2;
+  } catch (const wrong_result& error) {
+    say(error);
+    return 1;
+  } catch (const std::exception& error) {
+    // Of this rank alone: the others may be waiting for it.
+    fmt::print(stderr, "papcoll-bench: rank {}: {}\n", rank, error.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    return 1;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const int status = run(argc, argv);
+  MPI_Finalize();
+  return status;
+}

@@ -1,0 +1,120 @@
+#include "native.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <stdexcept>
+
+namespace bench {
+namespace {
+
+MPI_Datatype datatype(Type type) {
+  switch (type) {
+    case Type::float64:
+      return MPI_DOUBLE;
+    case Type::float32:
+      return MPI_FLOAT;
+    case Type::int32:
+      return MPI_INT32_T;
+    case Type::int64:
+      return MPI_INT64_T;
+    case Type::uint8:
+      return MPI_UINT8_T;
+  }
+  return MPI_DATATYPE_NULL;
+}
+
+MPI_Op operation(Op op) {
+  switch (op) {
+    case Op::sum:
+      return MPI_SUM;
+    case Op::prod:
+      return MPI_PROD;
+    case Op::min:
+      return MPI_MIN;
+    case Op::max:
+      return MPI_MAX;
+  }
+  return MPI_OP_NULL;
+}
+
+}  // namespace
+
+std::function<void()> native_call(const Problem& problem, const Buffers& buffers, MPI_Comm comm) {
+  if (problem.count > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    throw std::invalid_argument(
+        fmt::format("{} elements are more than an int can count, as {} does", problem.count,
+                    native_name(problem.collective)));
+  }
+  const int n = static_cast<int>(problem.count);
+  const int root = problem.root;
+  const MPI_Datatype type = datatype(problem.type);
+  const MPI_Op op = operation(problem.op);
+  void* const out = buffers.output();
+  const void* const in = problem.in_place ? MPI_IN_PLACE : buffers.input();
+
+  // Errors end the program: the communicator keeps MPI_ERRORS_ARE_FATAL.
+  switch (problem.collective) {
+    case Collective::allreduce:
+      return [=] { MPI_Allreduce(in, out, n, type, op, comm); };
+    case Collective::reduce: {
+      // In place, only the root says so; the others send what they have.
+      const void* const send = problem.in_place && !problem.is_root() ? out : in;
+      return [=] { MPI_Reduce(send, out, n, type, op, root, comm); };
+    }
+    case Collective::bcast:
+      return [=] { MPI_Bcast(out, n, type, root, comm); };
+    case Collective::allgather:
+      return [=] { MPI_Allgather(in, n, type, out, n, type, comm); };
+    case Collective::reduce_scatter:
+      return [=] { MPI_Reduce_scatter_block(in, out, n, type, op, comm); };
+    case Collective::gather:
+      return [=] { MPI_Gather(in, n, type, out, n, type, root, comm); };
+    case Collective::scatter:
+      return [=] { MPI_Scatter(in, n, type, out, n, type, root, comm); };
+    case Collective::barrier:
+      return [=] { MPI_Barrier(comm); };
+  }
+  return {};
+}
+
+std::string native_name(Collective collective) {
+  switch (collective) {
+    case Collective::allreduce:
+      return "MPI_Allreduce";
+    case Collective::reduce:
+      return "MPI_Reduce";
+    case Collective::bcast:
+      return "MPI_Bcast";
+    case Collective::allgather:
+      return "MPI_Allgather";
+    case Collective::reduce_scatter:
+      return "MPI_Reduce_scatter_block";
+    case Collective::gather:
+      return "MPI_Gather";
+    case Collective::scatter:
+      return "MPI_Scatter";
+    case Collective::barrier:
+      return "MPI_Barrier";
+  }
+  return {};
+}
+
+std::string mpi_library() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  std::string line(text.data(), static_cast<std::size_t>(length));
+  line.resize(std::min(line.find_first_of(",\n"), line.size()));
+  // MPICH: "MPICH Version:\t4.0.2"
+  std::string words;
+  for (const char c : line) {
+    const bool blank = c == ' ' || c == '\t';
+    if (!blank || (!words.empty() && words.back() != ' ')) words += blank ? ' ' : c;
+  }
+  return words;
+}
+
+}  // namespace bench

@@ -1,0 +1,167 @@
+#include "options.hpp"
+
+#include "quantities.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <papcoll/pattern/generators.hpp>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <string_view>
+
+namespace bench {
+namespace {
+
+constexpr std::array<std::string_view, 2> delay_names{"busy", "sleep"};
+constexpr std::array<std::string_view, 2> start_names{"barrier", "clock"};
+constexpr std::array<std::string_view, 3> format_names{"table", "json", "csv"};
+
+constexpr auto collective_names = [] {
+  std::array<std::string_view, papcoll::collective_count> names{};
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = name_of(static_cast<Collective>(i));
+  return names;
+}();
+
+/// An option whose value is one of `names`, in the order of the enumeration.
+template <class Enum, std::size_t N>
+CLI::Option* add_choice(CLI::App& app, const std::string& flag, Enum& value,
+                        const std::array<std::string_view, N>& names, const std::string& help) {
+  const auto assign = [&value, names, flag](const std::string& text) {
+    const auto at = std::find(names.begin(), names.end(), text);
+    if (at == names.end()) {
+      std::string list;
+      for (const auto& name : names) list.append(list.empty() ? "" : ", ").append(name);
+      throw CLI::ValidationError(flag, fmt::format("'{}' is none of {}", text, list));
+    }
+    value = static_cast<Enum>(at - names.begin());
+  };
+  std::string words;
+  for (const auto& name : names) words.append(words.empty() ? "" : "|").append(name);
+  return app.add_option_function<std::string>(flag, assign, help)->type_name(words);
+}
+
+/// An option that one of the functions in quantities.hpp reads.
+template <class T, class Parse>
+CLI::Option* add_quantity(CLI::App& app, const std::string& flag, T& value, Parse parse,
+                          const std::string& type, const std::string& help) {
+  const auto assign = [&value, parse, flag](const std::string& text) {
+    try {
+      value = parse(text);
+    } catch (const std::invalid_argument& error) {
+      throw CLI::ValidationError(flag, error.what());
+    }
+  };
+  return app.add_option_function<std::string>(flag, assign, help)->type_name(type);
+}
+
+/// What CLI11 cannot know: options that need or exclude each other.
+void check_together(Options& options, bool sizes_given) {
+  const auto fail = [](const std::string& text) { throw CLI::ValidationError(text); };
+  const std::string_view collective = name_of(options.collective);
+
+  if (options.collective == Collective::barrier) {
+    if (sizes_given) fail("--sizes: a barrier moves no data");
+    options.sizes = {0};
+  }
+  const bool one_buffer = options.collective == Collective::bcast;
+  const bool never = options.collective == Collective::gather ||
+                     options.collective == Collective::scatter ||
+                     options.collective == Collective::barrier;
+  if (options.in_place && never) fail(fmt::format("--in-place: {} has no such form", collective));
+  options.in_place = options.in_place || one_buffer;
+
+  const std::size_t element = size_of(options.type);
+  for (const std::size_t size : options.sizes) {
+    if (size % element != 0) {
+      fail(fmt::format("--sizes: {} bytes are no whole number of {}", size, name_of(options.type)));
+    }
+  }
+
+  if (options.is_trace()) {
+    if (options.trace_file().empty()) fail("--arrival: write trace:FILE");
+  } else {
+    try {
+      papcoll::pattern::shape_named(options.arrival);
+    } catch (const papcoll::argument_error& error) {
+      fail(fmt::format("--arrival: {}, or trace:FILE", error.what()));
+    }
+    const bool has_spread = options.mif || options.spread;
+    if (options.is_balanced() && has_spread)
+      fail("balanced arrivals have neither --mif nor --spread");
+    if (!options.is_balanced() && !has_spread) {
+      fail(fmt::format("--arrival {} needs --mif or --spread", options.arrival));
+    }
+  }
+}
+
+}  // namespace
+
+std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
+  Options options;
+  options.sizes = parse_sizes("8:1M");
+  CLI::App app{"Times collectives under balanced and imbalanced arrival of the ranks.",
+               "papcoll-bench"};
+  app.footer(
+      "Run it with mpirun. Sizes are count × element as the MPI function counts: the block of a "
+      "rank\n"
+      "for allgather, reduce_scatter, gather and scatter. benchmarks/README.md explains the "
+      "columns.");
+
+  add_choice(app, "COLLECTIVE", options.collective, collective_names, "What to time")->required();
+  app.add_option("--algorithm", options.algorithms,
+                 "Candidates: mpi (the native one), auto (a call without policies) or a name that\n"
+                 "`papcoll list` shows; repeatable (default: mpi auto)")
+      ->type_name("NAME");
+  auto* sizes = add_quantity(app, "--sizes", options.sizes, parse_sizes, "SIZES",
+                             "Bytes: 8, 64k, 8:64M (doubling), and lists of these by commas "
+                             "(default 8:1M)");
+  app.add_option(
+         "--arrival", options.arrival,
+         "balanced, uniform, normal, one-late, one-early, ascending, descending, two-groups\n"
+         "or trace:FILE (a line a call, a column a rank, seconds)")
+      ->type_name("PATTERN");
+  auto* mif = app.add_option("--mif", options.mif,
+                             "Spread of the arrivals in one-way times of a message of the size")
+                  ->check(CLI::Range(0.0, 1e12));
+  add_quantity(app, "--spread", options.spread, parse_duration, "DURATION",
+               "Spread of the arrivals: 100us, 2ms …")
+      ->excludes(mif);
+  add_choice(app, "--delay", options.delay, delay_names,
+             "How a rank spends the time before it arrives");
+  add_choice(app, "--start", options.start, start_names,
+             "barrier: delays count from each rank's exit of MPI_Barrier; clock: from one instant\n"
+             "that the ranks agree on, for less skew");
+  add_choice(app, "--type", options.type, type_names, "Element type");
+  add_choice(app, "--op", options.op, op_names, "Operator of the reductions");
+  app.add_option("--root", options.root, "Root of the rooted collectives")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag("--in-place", options.in_place, "One buffer for input and output");
+  app.add_option("--seed", options.seed, "Of arrivals and of the order of the candidates");
+  app.add_option("--iterations", options.iterations, "At most so many a size and candidate")
+      ->check(CLI::Range(std::size_t{2}, std::size_t{100'000'000}));
+  app.add_option("--warmup", options.warmup, "Iterations before the clock counts");
+  app.add_option("--precision", options.precision,
+                 "Stop when the mean is known to this part of itself, with 95 % confidence\n"
+                 "(default 0.025; 0: always do all iterations)")
+      ->check(CLI::Range(0.0, 1.0));
+  add_quantity(app, "--time-limit", options.time_limit, parse_duration, "DURATION",
+               "At most so long a size and candidate (default 60s)");
+  app.add_flag("--check", options.check, "Compare results with locally computed values first");
+  add_choice(app, "--format", options.format, format_names, "Output format");
+  app.add_option("--output", options.output, "Write there instead of to standard output")
+      ->type_name("FILE");
+
+  try {
+    app.parse(argc, argv);
+    check_together(options, sizes->count() > 0);
+  } catch (const CLI::CallForHelp&) {
+    return EarlyExit{0, app.help()};
+  } catch (const CLI::ParseError& error) {
+    return EarlyExit{2, error.what()};
+  }
+  return options;
+}
+
+}  // namespace bench

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "problem.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace bench {
+
+enum class Delay : unsigned char { busy, sleep };
+enum class Start : unsigned char { barrier, clock };
+enum class Format : unsigned char { table, json, csv };
+
+/// The command line, checked as far as it can be without knowing the ranks.
+struct Options {
+  Collective collective = Collective::allreduce;
+  std::vector<std::string> algorithms{"mpi", "auto"};
+  std::vector<std::size_t> sizes;    ///< bytes, multiples of the type's size
+  std::string arrival = "balanced";  ///< a shape's name or trace:FILE
+  std::optional<double> mif;         ///< the spread in units of α
+  std::optional<double> spread;      ///< or in seconds
+  Delay delay = Delay::busy;
+  Start start = Start::barrier;
+  Type type = Type::float64;
+  Op op = Op::sum;
+  int root = 0;
+  bool in_place = false;
+  std::uint64_t seed = 1;
+  std::optional<std::size_t> iterations;  ///< at most; by default chosen by size
+  std::optional<std::size_t> warmup;
+  double precision = 0.025;  ///< relative half width of the mean's confidence interval
+  double time_limit = 60;    ///< seconds a size and candidate
+  bool check = false;
+  Format format = Format::table;
+  std::string output;  ///< empty: standard output
+
+  bool is_trace() const { return arrival.starts_with("trace:"); }
+  std::string trace_file() const { return arrival.substr(6); }
+  bool is_balanced() const { return arrival == "balanced"; }
+};
+
+/// The program is to end before it has begun.
+struct EarlyExit {
+  int status = 0;    ///< 0: help was asked for; 2: the command line is wrong
+  std::string text;  ///< what to print, on stdout or stderr accordingly
+};
+
+std::variant<Options, EarlyExit> parse_options(int argc, char** argv);
+
+}  // namespace bench

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <papcoll/collective.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+#include <type_traits>
+
+namespace bench {
+
+using papcoll::Collective;
+
+enum class Type : unsigned char { float64, float32, int32, int64, uint8 };
+enum class Op : unsigned char { sum, prod, min, max };
+
+inline constexpr std::array<std::string_view, 5> type_names{"double", "float", "int32", "int64",
+                                                            "uint8"};
+inline constexpr std::array<std::string_view, 4> op_names{"sum", "prod", "min", "max"};
+
+constexpr std::string_view name_of(Type type) { return type_names[static_cast<std::size_t>(type)]; }
+constexpr std::string_view name_of(Op op) { return op_names[static_cast<std::size_t>(op)]; }
+
+/// Calls f(std::type_identity<T>{}) with the element type that `type` stands for.
+template <class F>
+decltype(auto) with_type(Type type, F&& f) {
+  switch (type) {
+    case Type::float64:
+      return f(std::type_identity<double>{});
+    case Type::float32:
+      return f(std::type_identity<float>{});
+    case Type::int32:
+      return f(std::type_identity<std::int32_t>{});
+    case Type::int64:
+      return f(std::type_identity<std::int64_t>{});
+    case Type::uint8:
+      return f(std::type_identity<std::uint8_t>{});
+  }
+  std::abort();
+}
+
+inline std::size_t size_of(Type type) {
+  return with_type(type, []<class T>(std::type_identity<T>) { return sizeof(T); });
+}
+
+/// One call to be timed, whoever carries it out: the arguments that all ranks agree on. `count` is
+/// the count of the MPI function: a block for those that gather or scatter.
+struct Problem {
+  Collective collective = Collective::allreduce;
+  Type type = Type::float64;
+  Op op = Op::sum;
+  std::size_t count = 0;
+  int root = 0;
+  bool in_place = false;
+  int rank = 0;
+  int ranks = 1;
+
+  bool is_root() const { return rank == root; }
+  std::size_t bytes() const { return count * size_of(type); }
+
+  /// Elements this rank passes in, in a buffer of its own; 0 where the output holds them.
+  std::size_t input_count() const {
+    if (in_place) return 0;
+    switch (collective) {
+      case Collective::bcast:
+      case Collective::barrier:
+        return 0;
+      case Collective::reduce_scatter:
+        return count * blocks();
+      case Collective::scatter:
+        return is_root() ? count * blocks() : 0;
+      default:
+        return count;
+    }
+  }
+
+  /// Elements of this rank's output, which is the only buffer of a call in place.
+  std::size_t output_count() const {
+    switch (collective) {
+      case Collective::barrier:
+        return 0;
+      case Collective::reduce:
+        return is_root() || in_place ? count : 0;
+      case Collective::allgather:
+        return count * blocks();
+      case Collective::reduce_scatter:
+        return in_place ? count * blocks() : count;
+      case Collective::gather:
+        return is_root() ? count * blocks() : 0;
+      default:
+        return count;
+    }
+  }
+
+ private:
+  std::size_t blocks() const { return static_cast<std::size_t>(ranks); }
+};
+
+/// The two buffers of a problem on this rank, page-aligned.
+class Buffers {
+ public:
+  explicit Buffers(const Problem& problem)
+      : input_bytes_(problem.input_count() * size_of(problem.type)),
+        output_bytes_(problem.output_count() * size_of(problem.type)),
+        input_(allocate(input_bytes_)),
+        output_(allocate(output_bytes_)) {}
+
+  std::byte* input() const { return input_.get(); }
+  std::byte* output() const { return output_.get(); }
+  std::size_t input_bytes() const { return input_bytes_; }
+  std::size_t output_bytes() const { return output_bytes_; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const { std::free(p); }
+  };
+  using Memory = std::unique_ptr<std::byte, Free>;
+
+  static Memory allocate(std::size_t bytes) {
+    constexpr std::size_t page = 4096;
+    void* p = std::aligned_alloc(page, (bytes / page + 1) * page);
+    if (p == nullptr) throw std::bad_alloc();
+    return Memory(static_cast<std::byte*>(p));
+  }
+
+  std::size_t input_bytes_;
+  std::size_t output_bytes_;
+  Memory input_;
+  Memory output_;
+};
+
+}  // namespace bench

@@ -1,0 +1,206 @@
+#include "report.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double micro = 1e6;
+
+/// A whole row, with what is the same in all rows of a run. Keys stay in this order.
+Json row(const Options& options, const Placement& placement, const std::string& library,
+         const Result& r) {
+  const bool barrier = options.collective == Collective::barrier;
+  const bool reduction = is_reduction(options.collective);
+  return {
+      {"collective", name_of(options.collective)},
+      {"algorithm", r.algorithm},
+      {"resolved", r.resolved},
+      {"ranks", placement.ranks()},
+      {"nodes", placement.nodes()},
+      {"bytes", r.bytes},
+      {"type", barrier ? "none" : name_of(options.type)},
+      {"op", reduction ? name_of(options.op) : "none"},
+      {"root", is_rooted(options.collective) ? Json(options.root) : Json(nullptr)},
+      {"in_place", options.in_place},
+      {"arrival", options.arrival},
+      {"mif", r.mif},
+      {"spread_us", r.spread},
+      {"alpha_us", r.alpha},
+      {"delay", options.delay == Delay::busy ? "busy" : "sleep"},
+      {"start", options.start == Start::barrier ? "barrier" : "clock"},
+      {"seed", options.seed},
+      {"iterations", r.iterations},
+      {"stopped_by", r.stopped_by},
+      {"mean_us", r.in_call.mean},
+      {"median_us", r.in_call.median},
+      {"p95_us", r.in_call.p95},
+      {"max_us", r.in_call.max},
+      {"ci95_us", r.in_call.ci95},
+      {"tail_median_us", r.tail.median},
+      {"tail_mean_us", r.tail.mean},
+      {"tail_p95_us", r.tail.p95},
+      {"tail_ci95_us", r.tail.ci95},
+      {"skew_median_us", r.skew.median},
+      {"bound_us", r.bound.seconds * micro},
+      {"bound_how", r.bound.how},
+      {"clock_uncertainty_us", r.clock_uncertainty},
+      {"late_starts", r.late_starts},
+      {"checked", r.checked},
+      {"oversubscribed", placement.oversubscribed()},
+      {"pinned", placement.pinned()},
+      {"mpi_library", library},
+  };
+}
+
+void put(std::FILE* file, std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), file) != text.size() || std::fflush(file) != 0) {
+    throw std::system_error(errno, std::generic_category(), "cannot write the results");
+  }
+}
+
+}  // namespace
+
+class Report::Writer {
+ public:
+  Writer(const Options& options, const Placement& placement, std::string library, std::FILE* file)
+      : options_(options), placement_(placement), library_(std::move(library)), file_(file) {}
+  virtual ~Writer() = default;
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  virtual void add(const std::vector<Result>& results) = 0;
+
+ protected:
+  const Options& options_;
+  const Placement& placement_;
+  std::string library_;
+  std::FILE* file_;
+};
+
+class Report::JsonLines : public Report::Writer {
+ public:
+  using Writer::Writer;
+  void add(const std::vector<Result>& results) override {
+    for (const Result& r : results) {
+      put(file_, row(options_, placement_, library_, r).dump() + "\n");
+    }
+  }
+};
+
+class Report::Csv : public Report::Writer {
+ public:
+  using Writer::Writer;
+  void add(const std::vector<Result>& results) override {
+    for (const Result& r : results) {
+      const Json all = row(options_, placement_, library_, r);
+      std::string head;
+      std::string line;
+      for (const auto& [key, value] : all.items()) {
+        head.append(head.empty() ? "" : ",").append(key);
+        line.append(line.empty() ? "" : ",").append(field(value));
+      }
+      put(file_, (std::exchange(begun_, true) ? "" : head + "\n") + line + "\n");
+    }
+  }
+
+ private:
+  /// As RFC 4180 quotes: names of algorithms have commas.
+  static std::string field(const Json& value) {
+    if (value.is_null()) return "";
+    if (!value.is_string()) return value.dump();
+    const auto text = value.get<std::string>();
+    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+    std::string quoted = "\"";
+    for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+    return quoted + "\"";
+  }
+
+  bool begun_ = false;
+};
+
+class Report::Table : public Report::Writer {
+ public:
+  using Writer::Writer;
+  void add(const std::vector<Result>& results) override {
+    // Names are as wide as they come; what auto stands for is only known now.
+    for (const Result& r : results) width_ = std::max(width_, label(r).size());
+    if (!std::exchange(begun_, true)) head();
+    for (const Result& r : results) {
+      put(file_,
+          fmt::format("{:<10} {:<{}} {:>14.2f} {:>8.2f} {:>10.2f} {:>10.2f} {:>10.2f} "
+                      "{:>10.2f} {:>10.2f} {:>6} {:>8}\n",
+                      r.bytes, label(r), width_, r.in_call.mean, r.in_call.ci95, r.in_call.median,
+                      r.in_call.p95, r.in_call.max, r.tail.median, r.bound.seconds * micro,
+                      r.iterations,
+                      fmt::format("{:.2f}x", results.front().in_call.median / r.in_call.median)));
+    }
+  }
+
+ private:
+  static std::string label(const Result& r) {
+    const bool same = r.resolved == r.algorithm || r.algorithm == "mpi";
+    return same ? r.algorithm : fmt::format("{} = {}", r.algorithm, r.resolved);
+  }
+
+  void head() const {
+    const Placement& p = placement_;
+    std::string what = fmt::format("# papcoll-bench {}", name_of(options_.collective));
+    if (options_.collective != Collective::barrier)
+      what += fmt::format(" {}", name_of(options_.type));
+    if (is_reduction(options_.collective)) what += fmt::format(" {}", name_of(options_.op));
+    if (is_rooted(options_.collective)) what += fmt::format(", root {}", options_.root);
+    if (options_.in_place) what += ", in place";
+    what += fmt::format(", arrival {}", options_.arrival);
+    if (options_.mif) what += fmt::format(", MIF {}", *options_.mif);
+    if (options_.spread) what += fmt::format(", spread {} us", *options_.spread * micro);
+    what += fmt::format("\n# {} ranks on {} node{}{}{}, {}\n", p.ranks(), p.nodes(),
+                        p.nodes() == 1 ? "" : "s", p.pinned() ? ", pinned" : ", not pinned",
+                        p.oversubscribed() ? ", oversubscribed" : "", library_);
+    what +=
+        fmt::format("{:<10} {:<{}} {:>14} {:>8} {:>10} {:>10} {:>10} {:>10} {:>10} {:>6} {:>8}\n",
+                    "# Size", "Algorithm", width_, "Avg Time(us)", "+-95%", "Median", "P95", "Max",
+                    "Tail(us)", "Bound(us)", "Iter", "Speed");
+    put(file_, what);
+  }
+
+  std::size_t width_ = 24;
+  bool begun_ = false;
+};
+
+Report::Report(const Options& options, const Placement& placement, std::string mpi_library) {
+  if (placement.rank() != 0) return;
+  if (!options.output.empty()) {
+    file_.reset(std::fopen(options.output.c_str(), "w"));
+    if (!file_)
+      throw std::system_error(errno, std::generic_category(), "cannot write " + options.output);
+  }
+  std::FILE* const file = file_ ? file_.get() : stdout;
+  switch (options.format) {
+    case Format::json:
+      writer_ = std::make_unique<JsonLines>(options, placement, std::move(mpi_library), file);
+      break;
+    case Format::csv:
+      writer_ = std::make_unique<Csv>(options, placement, std::move(mpi_library), file);
+      break;
+    case Format::table:
+      writer_ = std::make_unique<Table>(options, placement, std::move(mpi_library), file);
+      break;
+  }
+}
+
+Report::~Report() = default;
+
+void Report::add(const std::vector<Result>& results) {
+  if (writer_) writer_->add(results);
+}
+
+}  // namespace bench
