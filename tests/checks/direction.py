@@ -15,7 +15,7 @@ LAYERS = [
     ["version"],
     ["config"],
     ["error", "detail/"],
-    ["collective", "op", "policy", "capability", "contract", "call"],
+    ["collective", "op", "policy", "capability", "contract", "buffers", "call"],
     ["pattern/", "topology/", "plan/", "model/"],
     ["analysis/", "mapping/"],
     ["waiting/"],
@@ -54,6 +54,7 @@ ONLY_INCLUDER_OF_MPI = "detail/mpi"
 CONDITIONS = {
     "version": "the ABI tag",
     "config": "the one room of #if",
+    "detail/mpi": "macros that may come from the command line, too",
     "detail/kernels": "other machines' instruction sets have no spelling here",
 }
 
