@@ -134,7 +134,7 @@ class Board {
     return at<Header>(frame(e) + frame_head + static_cast<std::size_t>(r) * sizeof(Header));
   }
   Progress& progress(std::uint32_t e, int r) const noexcept {
-    return at<Progress>(frame(e) + frame_head + ranks() * sizeof(Header) +
+    return at<Progress>(frame(e) + frame_head + static_cast<std::size_t>(ranks_) * sizeof(Header) +
                         static_cast<std::size_t>(r) * sizeof(Progress));
   }
   /// Chunk buffer of rank r; r == ranks() is the result.

@@ -48,9 +48,7 @@ class BoardSite {
   }
 
   /// This rank reads and writes nothing in the frame from here on.
-  void leave() noexcept {
-    board_.left(rank_).epoch.store(epoch_, std::memory_order_release);
-  }
+  void leave() noexcept { board_.left(rank_).epoch.store(epoch_, std::memory_order_release); }
 
   std::uint32_t epoch() const noexcept { return epoch_; }
   const Board& board() const noexcept { return board_; }

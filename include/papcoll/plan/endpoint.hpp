@@ -14,10 +14,10 @@ class Execution;
 /// One step of a plan made concrete: addresses, a rank, and who wants to hear of its completion.
 struct Work {
   Act act = Act::copy;
-  int peer = -1;                ///< a rank of the team
-  std::uint32_t sequence = 0;   ///< number of the collective call on its communicator
-  std::uint32_t block = 0;      ///< block of the plan
-  std::uint32_t number = 0;     ///< message of this block between the two ranks
+  int peer = -1;               ///< a rank of the team
+  std::uint32_t sequence = 0;  ///< number of the collective call on its communicator
+  std::uint32_t block = 0;     ///< block of the plan
+  std::uint32_t number = 0;    ///< message of this block between the two ranks
   std::byte* to = nullptr;
   const std::byte* a = nullptr;
   const std::byte* b = nullptr;

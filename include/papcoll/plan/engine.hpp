@@ -44,6 +44,8 @@ class Execution {
 
   bool done() const noexcept { return blocks_left_ == 0; }
 
+  bool claimed = false;  ///< a request still looks at it
+
   /// For the endpoint: a step it had in flight is complete.
   void complete(std::uint32_t slot, std::uint32_t step) {
     finish_step(slot, step);

@@ -80,12 +80,12 @@ class ChannelEndpoint final : public Endpoint {
   };
   struct Peer {
     bool reserved = false;
-    std::uint32_t written = 0;       ///< cells of the channel to the peer
+    std::uint32_t written = 0;  ///< cells of the channel to the peer
     std::uint32_t known_consumed = 0;
-    std::uint32_t read = 0;          ///< cells of the channel from the peer
-    std::vector<Sending> sends;      ///< in order; the first is under way
-    std::vector<Work> receives;      ///< asked for, in no order
-    std::size_t inbound = 0;         ///< bytes of the message under way that are here already
+    std::uint32_t read = 0;           ///< cells of the channel from the peer
+    std::vector<Sending> sends;       ///< in order; the first is under way
+    std::vector<Work> receives;       ///< asked for, in no order
+    std::size_t inbound = 0;          ///< bytes of the message under way that are here already
     bool inbound_unexpected = false;  ///< it goes to unexpected.back()
     std::vector<Unexpected> unexpected;
   };
@@ -192,8 +192,7 @@ class ChannelEndpoint final : public Endpoint {
   /// Where the message under way goes. A receive that it answers is moved to the front.
   std::byte* destination(Peer& peer, const Channel::Header& h) {
     if (peer.inbound != 0) {
-      return peer.inbound_unexpected ? peer.unexpected.back().data.get()
-                                     : peer.receives.front().to;
+      return peer.inbound_unexpected ? peer.unexpected.back().data.get() : peer.receives.front().to;
     }
     const Key key{h.sequence, h.block, h.number};
     for (auto r = peer.receives.begin(); r != peer.receives.end(); ++r) {

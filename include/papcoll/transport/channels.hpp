@@ -22,12 +22,12 @@ struct Channel {
     // release by the sender after the payload, acquire by the receiver before it; sequentially
     // consistent because a ring of the receiver's bell follows (see Doorbells).
     std::atomic<std::uint32_t> stamp;
-    std::uint32_t bytes;      ///< of this cell's payload
-    std::uint32_t sequence;   ///< the message: see Work
+    std::uint32_t bytes;     ///< of this cell's payload
+    std::uint32_t sequence;  ///< the message: see Work
     std::uint32_t block;
     std::uint32_t number;
     std::uint32_t unused;
-    std::uint64_t total;      ///< bytes of the whole message
+    std::uint64_t total;  ///< bytes of the whole message
   };
   static constexpr std::size_t payload_bytes = cell_bytes - sizeof(Header);
 

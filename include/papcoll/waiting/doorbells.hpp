@@ -92,7 +92,7 @@ class Doorbells {
   static constexpr std::uint32_t called = 2;
 
   struct alignas(cache_line) Bell {
-    std::atomic<std::uint32_t> word{0};   ///< the futex: changes before every wake-up
+    std::atomic<std::uint32_t> word{0};  ///< the futex: changes before every wake-up
     std::atomic<std::uint32_t> state{0};
   };
   struct alignas(cache_line) Shared {

@@ -16,12 +16,12 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// 2.6 GHz, 8 ranks on them where it says oversubscribed).
 struct WaitTimes {
   using nanoseconds = std::chrono::nanoseconds;
-  int spins = 40;                        ///< about 1 µs; a cache line crosses cores in 0.1 µs
-  nanoseconds yielding{50'000};          ///< oversubscribed exchange: yield 4.8 µs, futex at once 54 µs
-  nanoseconds short_sleep{50'000};       ///< 16 MB Isend beside a sleeper: 16 ms with 50 µs naps,
-  nanoseconds short_until{5'000'000};    ///<   9 ms with none, 1.5 s with 10 ms naps
+  int spins = 40;                ///< about 1 µs; a cache line crosses cores in 0.1 µs
+  nanoseconds yielding{50'000};  ///< oversubscribed exchange: yield 4.8 µs, futex at once 54 µs
+  nanoseconds short_sleep{50'000};     ///< 16 MB Isend beside a sleeper: 16 ms with 50 µs naps,
+  nanoseconds short_until{5'000'000};  ///<   9 ms with none, 1.5 s with 10 ms naps
   nanoseconds long_sleep{1'000'000};
-  nanoseconds watch_after{2'000'000};    ///< a look at all peers costs 1.2 µs each
+  nanoseconds watch_after{2'000'000};  ///< a look at all peers costs 1.2 µs each
   nanoseconds watch_every{10'000'000};
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/site.hpp>
+#include <papcoll/capability.hpp>
 #include <papcoll/policy.hpp>
 
 #include <cstddef>
@@ -32,6 +33,7 @@ struct Exchange {
   static constexpr std::string_view name = "Exchange";
   static constexpr std::string_view sentence =
       "every rank reads all contributions from shared memory and combines them itself";
+  static constexpr unsigned needs = capability::positions | capability::node_memory;
   static constexpr NumericalContract contract = NumericalContract::reproducible;
   friend bool operator==(const Exchange&, const Exchange&) = default;
 
@@ -133,10 +135,10 @@ struct Exchange {
       if (s.size() == 1) return s.read(out, contribution(s, c, 0), n * chunks_.size);
       // In place, the root of a reduce still has its contribution in `out`: the others' first.
       if (!writes_ && c.in_place() && s.rank() > 1) {
-        std::byte* const sum = s.slot(s.rank(), taken_);
-        s.reduce(sum, contribution(s, c, 0), contribution(s, c, 1), n);
+        std::byte* const partial = s.slot(s.rank(), taken_);
+        s.reduce(partial, contribution(s, c, 0), contribution(s, c, 1), n);
         for (int r = 2; r < s.size(); ++r) {
-          s.reduce(r + 1 < s.size() ? sum : out, sum, contribution(s, c, r), n);
+          s.reduce(r + 1 < s.size() ? partial : out, partial, contribution(s, c, r), n);
         }
         return;
       }
@@ -149,8 +151,7 @@ struct Exchange {
       for (int r = 0; r < s.size(); ++r) {
         const bool own = r == s.rank();
         if (own && c.in == c.out + static_cast<std::size_t>(r) * c.bytes()) continue;
-        const std::byte* const from =
-            own ? c.in + chunks_.offset(taken_) : contribution(s, c, r);
+        const std::byte* const from = own ? c.in + chunks_.offset(taken_) : contribution(s, c, r);
         s.read(c.out + static_cast<std::size_t>(r) * c.bytes() + chunks_.offset(taken_), from,
                chunks_.bytes(taken_));
       }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/site.hpp>
+#include <papcoll/capability.hpp>
 #include <papcoll/policy.hpp>
 
 #include <cstddef>
@@ -41,6 +42,7 @@ struct LeaderFan {
   static constexpr std::string_view name = "LeaderFan";
   static constexpr std::string_view sentence =
       "one rank of the node combines the others' contributions and releases them";
+  static constexpr unsigned needs = capability::leader | capability::node_memory;
   static constexpr NumericalContract contract = NumericalContract::rank_consistent;
   friend bool operator==(const LeaderFan&, const LeaderFan&) = default;
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/site.hpp>
+#include <papcoll/capability.hpp>
 #include <papcoll/plan/range.hpp>
 #include <papcoll/policy.hpp>
 
@@ -38,6 +39,7 @@ struct MultiLeader {
   static constexpr std::string_view name = "MultiLeader";
   static constexpr std::string_view sentence =
       "every rank of the node combines its own slice of each chunk";
+  static constexpr unsigned needs = capability::positions | capability::node_memory;
   static constexpr NumericalContract contract = NumericalContract::reproducible;
   friend bool operator==(const MultiLeader&, const MultiLeader&) = default;
 
@@ -53,9 +55,11 @@ struct MultiLeader {
         chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
       }
       for (;;) {
-        const bool moved = write_next(s, c) | combine_next(s, c) | take_next(s, c);
+        const bool wrote = write_next(s, c);
+        const bool combined = combine_next(s, c);
+        const bool took = take_next(s, c);
         if (taken_ == chunks_.count) return true;
-        if (!moved) return false;
+        if (!wrote && !combined && !took) return false;
       }
     }
 
@@ -107,9 +111,7 @@ struct MultiLeader {
       const std::size_t at = own.lo * chunks_.size;
       std::byte* const result = s.result(combined_) + at;
       const std::byte* const mine = c.in + chunks_.offset(combined_) + at;
-      auto contribution = [&](int r) {
-        return r == s.rank() ? mine : s.slot(r, combined_) + at;
-      };
+      auto contribution = [&](int r) { return r == s.rank() ? mine : s.slot(r, combined_) + at; };
       if (s.size() == 1) {
         s.write(result, mine, own.size() * chunks_.size);
       } else if (!own.empty()) {

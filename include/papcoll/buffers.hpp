@@ -1,0 +1,46 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+
+#include <cstddef>
+#include <iterator>
+#include <span>
+#include <type_traits>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// The root of a rooted collective, 0 ≤ rank < size. A type of its own, since an MPI_Op is an int in
+/// some MPI libraries and would pass for a rank.
+struct root {
+  explicit constexpr root(int r) noexcept : rank(r) {}
+  int rank;
+};
+
+/// How many elements each rank gets of a reduce_scatter: one number for each rank, the same on all.
+struct counts {
+  explicit counts(std::span<const std::size_t> each) noexcept : of_rank(each) {}
+  std::span<const std::size_t> of_rank;
+};
+
+/// Anything with contiguous elements of one trivially copyable type: std::vector, std::array,
+/// std::span, a built-in array.
+template <class R>
+concept ContiguousRange = requires(R& r) {
+  std::ranges::data(r);
+  std::ranges::size(r);
+};
+
+/// A range that a collective may write to: an lvalue, or a view such as std::span.
+template <class R>
+concept OutputRange = ContiguousRange<R> &&
+    (std::is_lvalue_reference_v<R> || std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>);
+
+template <ContiguousRange R>
+using element_of =
+    std::remove_cv_t<std::remove_pointer_t<decltype(std::ranges::data(std::declval<R&>()))>>;
+
+template <ContiguousRange R>
+inline constexpr bool is_writable =
+    !std::is_const_v<std::remove_pointer_t<decltype(std::ranges::data(std::declval<R&>()))>>;
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/contract.hpp>
+#include <papcoll/plan/schedule.hpp>
+#include <papcoll/transport/transport.hpp>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// What a call has been told about how to run; whatever is left out is chosen for it. Made from
+/// policies by select<...>() or from a name by papcoll::algorithm().
+struct Selection {
+  const ArrivalAlgorithm* arrival = nullptr;  ///< an algorithm of the arrival floor, or
+  AnySchedule schedule;                       ///< one of the plan floor, or neither
+  const TransportTable* transport = nullptr;
+  std::string transport_name;  ///< looked up in the team, if `transport` is null
+  NumericalContract contract = NumericalContract::rank_consistent;
+
+  bool is_automatic() const noexcept { return arrival == nullptr && !schedule; }
+};
+
+/// An algorithm chosen by name at run time, which every collective accepts as its last argument.
+/// Cheap to pass, made once.
+class Algorithm {
+ public:
+  Algorithm() = default;
+  Algorithm(std::string name, Selection selection)
+      : name_(std::move(name)), selection_(std::move(selection)) {}
+
+  /// The canonical name: "KNomial:8+MpiTransport"; empty: chosen for each call.
+  const std::string& name() const noexcept { return name_; }
+  const Selection& selection() const noexcept { return selection_; }
+
+ private:
+  std::string name_;
+  Selection selection_;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,148 @@
+#pragma once
+
+#include <papcoll/arrival/board.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/team.hpp>
+#include <papcoll/transport/channels.hpp>
+#include <papcoll/transport/node.hpp>
+#include <papcoll/transport/thread_transport.hpp>
+#include <papcoll/waiting/doorbells.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sched.h>
+#include <sys/mman.h>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+namespace detail {
+
+/// Private pages, zero until touched.
+class AnonymousMemory {
+ public:
+  explicit AnonymousMemory(std::size_t bytes) : bytes_(bytes) {
+    void* const p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) {
+      throw system_error("papcoll: no memory for a thread team of " + std::to_string(bytes) +
+                             " bytes: fewer threads, or smaller Options::chunk_bytes",
+                         errno);
+    }
+    data_ = static_cast<std::byte*>(p);
+  }
+  AnonymousMemory(const AnonymousMemory&) = delete;
+  AnonymousMemory& operator=(const AnonymousMemory&) = delete;
+  ~AnonymousMemory() { munmap(data_, bytes_); }
+
+  std::byte* data() const noexcept { return data_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t bytes_;
+};
+
+inline std::size_t page_aligned(std::size_t bytes) noexcept { return (bytes + 4095) / 4096 * 4096; }
+
+/// Processors this process may run on.
+inline int usable_processors() noexcept {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+}  // namespace detail
+
+/// Threads of one process as ranks: the same collectives without MPI. Made once, run as often as
+/// wanted; each run() starts one thread a rank.
+class ThreadTeam {
+ public:
+  /// One rank of the team, to be used by its own thread only.
+  class Rank {
+   public:
+    int rank() const noexcept { return core_->rank(); }
+    int size() const noexcept { return core_->size(); }
+    TeamCore& core() noexcept { return *core_; }
+
+   private:
+    friend class ThreadTeam;
+    std::unique_ptr<Node> node_;
+    std::unique_ptr<TeamCore> core_;
+  };
+
+  explicit ThreadTeam(int ranks, const Options& options = {})
+      : memory_(checked(ranks), options.chunk_bytes), ranks_(static_cast<std::size_t>(ranks)) {
+    Doorbells::initialise(memory_.bells, ranks);
+    Board{memory_.board, ranks, options.chunk_bytes}.initialise(options.first_epoch);
+    const bool oversubscribed = ranks > detail::usable_processors();
+    for (int r = 0; r < ranks; ++r) {
+      Rank& rank = ranks_[static_cast<std::size_t>(r)];
+      rank.node_ = std::make_unique<Node>(
+          Node{r, ranks, memory_.bells, memory_.board, memory_.channels, nullptr, nullptr});
+      Surroundings s;
+      s.rank = r;
+      s.size = ranks;
+      s.node = rank.node_.get();
+      s.processes = false;
+      rank.core_ = std::make_unique<TeamCore>(
+          std::move(s), std::vector{&transport_table<ThreadTransport>}, options);
+      rank.core_->set_oversubscribed(oversubscribed);
+    }
+  }
+
+  int size() const noexcept { return static_cast<int>(ranks_.size()); }
+
+  /// Runs body(rank) on a thread for each rank, and returns when all have. If a body throws, ranks
+  /// that wait for it throw peer_lost, the team is broken, and the first exception is thrown here.
+  template <class Body>
+  void run(Body&& body) {
+    std::vector<std::exception_ptr> problems(ranks_.size());
+    std::atomic<int> first{-1};
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t r = 0; r < ranks_.size(); ++r) {
+        threads.emplace_back([&, r] {
+          try {
+            body(ranks_[r]);
+          } catch (...) {
+            problems[r] = std::current_exception();
+            int none = -1;
+            first.compare_exchange_strong(none, static_cast<int>(r));
+            ranks_[r].core_->abort_node(static_cast<std::uint32_t>(r) + 1);
+          }
+        });
+      }
+    }
+    if (first >= 0) std::rethrow_exception(problems[static_cast<std::size_t>(first.load())]);
+  }
+
+ private:
+  static int checked(int ranks) {
+    if (ranks >= 1) return ranks;
+    throw argument_error("papcoll: a thread team of " + std::to_string(ranks) +
+                         " ranks: it needs at least one");
+  }
+
+  struct Memory {
+    Memory(int ranks, std::size_t chunk)
+        : pages(detail::page_aligned(Doorbells::bytes(ranks)) +
+                detail::page_aligned(Board::bytes(ranks, chunk)) + Channels::bytes(ranks)),
+          bells(pages.data()),
+          board(bells + detail::page_aligned(Doorbells::bytes(ranks))),
+          channels(board + detail::page_aligned(Board::bytes(ranks, chunk))) {}
+    detail::AnonymousMemory pages;
+    std::byte* bells;
+    std::byte* board;
+    std::byte* channels;
+  };
+
+  Memory memory_;
+  std::vector<Rank> ranks_;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/detail/mpi.hpp>
+#include <papcoll/error.hpp>
+
+#include <string>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+namespace detail {
+
+[[noreturn]] inline void throw_mpi_error(int code, const char* call, const char* where) {
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
+  throw mpi_error("papcoll: " + std::string(call) + " failed in " + where + ": " +
+                      std::string(text, static_cast<std::size_t>(length)) + " (code " +
+                      std::to_string(code) + ")",
+                  code);
+}
+
+/// Throws mpi_error if an MPI function did not return MPI_SUCCESS. `call` is its name, `where` a
+/// noun phrase: what papcoll was doing, and on which rank if that is known.
+inline void check(int code, const char* call, const char* where) {
+  if (code != MPI_SUCCESS) throw_mpi_error(code, call, where);
+}
+
+}  // namespace detail
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <papcoll/transport/channel_endpoint.hpp>
+#include <papcoll/transport/transport.hpp>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Ranks are processes of one node: memory that they share.
+struct ShmTransport {
+  using policy_kind = TransportPolicyKind;
+  static constexpr std::string_view name = "ShmTransport";
+  static constexpr unsigned offers = capability::node_memory;
+  static constexpr bool rings = true;
+
+  static std::string unavailable(const Surroundings& s) {
+    if (!s.processes) return "the ranks are threads: take ThreadTransport";
+    return s.node ? "" : s.no_node;
+  }
+  static std::unique_ptr<Endpoint> connect(const Surroundings& s) {
+    return std::make_unique<ChannelEndpoint>(*s.node, Doorbells{s.node->bells, s.node->size});
+  }
+};
+static_assert(TransportPolicy<ShmTransport>);
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <papcoll/transport/channel_endpoint.hpp>
+#include <papcoll/transport/transport.hpp>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Ranks are threads of one process: memory of the process, no MPI.
+struct ThreadTransport {
+  using policy_kind = TransportPolicyKind;
+  static constexpr std::string_view name = "ThreadTransport";
+  static constexpr unsigned offers = capability::node_memory;
+  static constexpr bool rings = true;
+
+  static std::string unavailable(const Surroundings& s) {
+    return s.processes ? "the ranks are processes: take ShmTransport" : "";
+  }
+  static std::unique_ptr<Endpoint> connect(const Surroundings& s) {
+    return std::make_unique<ChannelEndpoint>(*s.node, Doorbells{s.node->bells, s.node->size});
+  }
+};
+static_assert(TransportPolicy<ThreadTransport>);
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <papcoll/capability.hpp>
+#include <papcoll/plan/endpoint.hpp>
+#include <papcoll/policy.hpp>
+#include <papcoll/transport/node.hpp>
+
+#include <concepts>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+class MpiLink;
+
+/// What a team offers to transports: where its ranks are and what they share.
+struct Surroundings {
+  int rank = 0;
+  int size = 1;
+  int nodes = 1;               ///< nodes the team's ranks are on
+  const Node* node = nullptr;  ///< memory shared by all ranks of the team, or null
+  bool processes = true;       ///< the ranks are processes, not threads of one
+  MpiLink* mpi = nullptr;      ///< the team's private communicator, or null
+  std::string no_node;         ///< if node is null: why
+};
+
+/// How bytes and signals move between the ranks of a team.
+///
+/// Required: `policy_kind = TransportPolicyKind`; `name`; `offers`, capability bits; `rings`, whether
+/// a message wakes a sleeping receiver; `unavailable(surroundings)`, why it cannot serve this team,
+/// or nothing if it can; `connect(surroundings)`, this rank's endpoint for plans. connect is called
+/// by all ranks of the team at once and may communicate.
+template <class T>
+concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> && requires(const Surroundings& s) {
+  { T::name } -> std::convertible_to<std::string_view>;
+  { T::offers } -> std::convertible_to<unsigned>;
+  { T::rings } -> std::convertible_to<bool>;
+  { T::unavailable(s) } -> std::same_as<std::string>;
+  { T::connect(s) } -> std::same_as<std::unique_ptr<Endpoint>>;
+};
+
+/// A transport policy without its type.
+struct TransportTable {
+  std::string_view name;
+  unsigned offers;
+  bool rings;
+  std::string (*unavailable)(const Surroundings&);
+  std::unique_ptr<Endpoint> (*connect)(const Surroundings&);
+};
+
+template <TransportPolicy T>
+inline constexpr TransportTable transport_table{T::name, T::offers, T::rings, &T::unavailable,
+                                                &T::connect};
+
+}  // namespace papcoll::inline PAPCOLL_ABI
