@@ -1,0 +1,155 @@
+#pragma once
+
+#include <papcoll/analysis/verify.hpp>
+#include <papcoll/collective.hpp>
+#include <papcoll/plan/make_plan.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// "reduce of 19 elements on 16 ranks, root 3, in place, operator does not commute".
+inline std::string describe(const Shape& s) {
+  std::string text(name_of(s.collective));
+  if (s.collective != Collective::barrier) {
+    text += " of ";
+    if (s.counts.empty()) {
+      text += detail::counted(s.count, "element");
+    } else {
+      text += std::to_string(s.vector_size()) + " elements in unequal shares";
+    }
+  }
+  text += " on " + detail::counted(static_cast<std::size_t>(s.size), "rank");
+  if (is_rooted(s.collective)) text += ", root " + std::to_string(s.root);
+  if (s.in_place) text += ", in place";
+  if (!s.commutative) text += ", operator does not commute";
+  return text;
+}
+
+namespace detail {
+
+/// The vector lengths that show a schedule all it can meet with so many ranks: parts of unequal
+/// size, empty parts, nothing at all. The first is for every root.
+inline std::vector<std::size_t> telling_counts(Collective collective, int size) {
+  const auto ranks = static_cast<std::size_t>(size);
+  switch (collective) {
+    case Collective::barrier:
+      return {1};
+    case Collective::allreduce:
+    case Collective::reduce:
+    case Collective::bcast:
+      return {ranks + 3, 2 * ranks + 1, ranks / 2 + 1, 1, 0};
+    default:
+      return {2, 1, 0};
+  }
+}
+
+/// Shares of reduce_scatter that differ, some of them empty.
+inline std::vector<std::size_t> unequal_shares(int size) {
+  std::vector<std::size_t> shares;
+  for (std::size_t r = 0; r < static_cast<std::size_t>(size); ++r) shares.push_back(r * 2 % 3);
+  return shares;
+}
+
+/// An order that is not a rotation: position 0 is rank 0, then the others backwards.
+inline Order scattered_order(int size) {
+  std::vector<int> ranks;
+  for (int p = 0; p < size; ++p) ranks.push_back(p == 0 ? 0 : size - p);
+  return Order::permutation(std::move(ranks));
+}
+
+/// Makes the shape one that the schedule cuts in three blocks, the last one shorter; false if it
+/// does not cut.
+inline bool cut_in_three(const AnySchedule& schedule, Shape& shape) {
+  const std::size_t bytes = schedule.segment(shape.size, 1);
+  const bool whole_vector = shape.collective == Collective::allreduce ||
+                            shape.collective == Collective::reduce ||
+                            shape.collective == Collective::bcast;
+  if (!whole_vector || bytes == 0) return false;
+  // Large elements make short blocks.
+  shape.element_size = std::max<std::size_t>(1, bytes / (static_cast<std::size_t>(shape.size) + 2));
+  const std::size_t segment = schedule.segment(shape.size, shape.element_size);
+  shape.count = 2 * segment + (segment + 1) / 2;
+  return segment > 1;
+}
+
+}  // namespace detail
+
+/// A call to verify and the order in which it is played.
+struct VerifyCase {
+  Shape shape;
+  Order order;
+};
+
+/// What a schedule is to be verified for with `size` ranks: all roots, in place and out of place,
+/// operators that commute and, where the schedule serves them, that do not, and telling counts. What
+/// other roots cannot show is tried with root 0 alone; so is an order that scatters the ranks.
+inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collective collective,
+                                            int size) {
+  std::vector<VerifyCase> cases;
+  Shape s;
+  s.collective = collective;
+  s.size = size;
+  const auto counts = detail::telling_counts(collective, size);
+  auto add = [&](const Shape& shape) { cases.push_back({shape, static_order(shape)}); };
+  auto add_root = [&] {
+    s.count = counts.front();
+    add(s);
+    if (s.root != 0) return;
+    if (s.commutative) cases.push_back({s, detail::scattered_order(size)});
+    for (std::size_t i = 1; i < counts.size(); ++i) {
+      s.count = counts[i];
+      add(s);
+    }
+    if (Shape cut = s; detail::cut_in_three(schedule, cut)) add(cut);
+    if (collective == Collective::reduce_scatter) {
+      Shape unequal = s;
+      unequal.counts = detail::unequal_shares(size);
+      add(unequal);
+    }
+  };
+  for (const bool commutes : {true, false}) {
+    if (!commutes && (!is_reduction(collective) || schedule.commutative_only())) continue;
+    s.commutative = commutes;
+    for (const bool in_place : {false, true}) {
+      if (in_place && collective == Collective::bcast) continue;
+      s.in_place = in_place;
+      for (s.root = 0; s.root < (is_rooted(collective) ? size : 1); ++s.root) add_root();
+    }
+  }
+  return cases;
+}
+
+/// What verify_up_to() found.
+struct Proof {
+  std::size_t cases = 0;  ///< verified
+  Verdict verdict;        ///< the first fault
+  Shape shape;            ///< and the call that shows it
+  explicit operator bool() const noexcept { return verdict.proven(); }
+};
+
+/// Verifies a schedule for one collective that it serves, with 1, 2, … max_ranks ranks, until a
+/// fault is found. progress(ranks) is called before each number of ranks.
+template <class Progress>
+Proof verify_up_to(const AnySchedule& schedule, Collective collective, int max_ranks,
+                   Progress&& progress, const VerifyOptions& options = {}) {
+  Proof proof;
+  for (int size = 1; size <= max_ranks; ++size) {
+    progress(size);
+    for (const VerifyCase& c : verify_cases(schedule, collective, size)) {
+      proof.verdict = verify(schedule, c.shape, c.order, options);
+      ++proof.cases;
+      if (!proof.verdict) {
+        proof.shape = c.shape;
+        return proof;
+      }
+    }
+  }
+  return proof;
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI
