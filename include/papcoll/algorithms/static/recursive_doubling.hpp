@@ -12,7 +12,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// Phases: log₂ P rounds. If P is not a power of two, neighbours are folded before (see fold.hpp),
 ///   which costs two more rounds.
 /// Cost: allreduce log₂ P·(α + βm + γm), folded + 2(α + βm) + γm. Allgather log₂ P·α + (P−1)βm
-///   (m: one contribution), folded + 2α + (P−1)βm. Barrier log₂ P·α, folded + 2α.
+///   (m: one contribution), folded + 2α + Pβm. Barrier log₂ P·α, folded + 2α.
 /// Prefer it for short vectors: no schedule has fewer rounds.
 /// Limits: long vectors (every round sends all of it: Rabenseifner, Ring); allgather and barrier
 ///   where P is not a power of two (Bruck, Dissemination). Works for operators that do not commute.

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
+
+#include <charconv>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+// The text of a schedule's parameters, after the colon of its name: parameters are separated by
+// commas. A parameter that is itself a schedule is written as its own name, colon included; if that
+// name contains a comma, it stands in parentheses:
+//
+//     KNomial:8
+//     ReduceThenBcast:KNomial:8,Chain
+//     ReduceThenBcast:(Suara:Ring,Rabenseifner,8),PipelinedChain:4096
+
+/// Joins parameters to the text after the colon.
+inline std::string join_arguments(const std::vector<std::string>& parameters) {
+  std::string text;
+  for (const std::string& p : parameters) {
+    const bool nested = p.find(',') != std::string::npos;
+    text.append(text.empty() ? "" : ",").append(nested ? "(" + p + ")" : p);
+  }
+  return text;
+}
+
+/// Splits the text after the colon at its commas outside of parentheses, and takes off the
+/// parentheses that enclose a whole parameter. Throws argument_error if parentheses do not match.
+inline std::vector<std::string_view> split_arguments(std::string_view text) {
+  std::vector<std::string_view> parameters;
+  int depth = 0;
+  std::size_t begin = 0;
+  auto cut = [&](std::size_t end) {
+    std::string_view p = text.substr(begin, end - begin);
+    if (p.size() >= 2 && p.front() == '(' && p.back() == ')') p = p.substr(1, p.size() - 2);
+    parameters.push_back(p);
+    begin = end + 1;
+  };
+  for (std::size_t i = 0; i < text.size() && depth >= 0; ++i) {
+    if (text[i] == '(') ++depth;
+    if (text[i] == ')') --depth;
+    if (text[i] == ',' && depth == 0) cut(i);
+  }
+  if (depth != 0) {
+    throw argument_error("papcoll: the parentheses in '" + std::string(text) +
+                         "' do not match: each ( needs its )");
+  }
+  cut(text.size());
+  return parameters;
+}
+
+/// Reads a whole number of at least `least`; `schedule` and `parameter` name it in the message of
+/// the argument_error that a bad text throws.
+template <class Number>
+Number parse_number(std::string_view schedule, std::string_view parameter, std::string_view text,
+                    Number least) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, number);
+  if (failure != std::errc{} || stop != end || number < least) {
+    throw argument_error("papcoll: " + std::string(schedule) +
+                         " needs a whole number of at least " + std::to_string(least) + " as its " +
+                         std::string(parameter) + ", but was given '" + std::string(text) + "'");
+  }
+  return number;
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <papcoll/plan/schedule.hpp>
+
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// One position after the other: everybody has one neighbour before and one after.
+///
+/// Phases: one, along the chain.
+/// Cost: reduce (P−1)(α + βm + γm), bcast (P−1)(α + βm).
+/// Prefer it never by itself; PipelinedChain sends segments down the same way and is the choice for
+///   very long vectors. Useful where each position may talk to its neighbours only, and in tests.
+/// Limits: the slowest schedule there is. Works for operators that do not commute.
+///
+///     reduce, P = 4        0         1         2         3
+///                          a         b         c    ←─── d
+///                          a         b    ←─── cd
+///                          a    ←─── bcd
+///                          abcd
+///     bcast                the same from left to right
+///
+/// Source: Pješivac-Grbović et al., "Performance Analysis of MPI Collective Operations", Cluster
+/// Computing 10(2), 2007.
+struct Chain {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "Chain";
+  static constexpr std::string_view sentence = "One position after the other.";
+  static constexpr bool commutative_only = false;
+
+  void emit(Reduce, Builder& b) const {
+    const int me = b.position();
+    if (me + 1 < b.size()) b.reduce(me + 1, b.whole());
+    if (me > 0) b.send(me - 1, b.whole());
+  }
+
+  void emit(Bcast, Builder& b) const {
+    const int me = b.position();
+    if (me > 0) b.receive(me - 1, b.whole());
+    if (me + 1 < b.size()) b.send(me + 1, b.whole());
+  }
+
+  friend bool operator==(const Chain&, const Chain&) = default;
+};
+static_assert(StaticSchedule<Chain>);
+
+}  // namespace papcoll::inline PAPCOLL_ABI

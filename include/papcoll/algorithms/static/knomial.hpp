@@ -1,0 +1,65 @@
+#pragma once
+
+#include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/algorithms/static/tree_steps.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/plan/schedule.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// A k-nomial tree: those who have it, or have combined it, become k times as many every round.
+/// Radix 2 is Binomial; a radix of P or more is Linear.
+///
+/// Phases: one, up or down the tree; allreduce both.
+/// Cost: with d = ⌈log_k P⌉ levels, reduce d(k−1)(α + βm + γm), bcast d(k−1)(α + βm), allreduce the
+///   sum; but of the k−1 messages of a level only the sender's share of α is paid k−1 times.
+/// Prefer it to Binomial for short vectors where a message's way takes much longer than starting it:
+///   the larger that ratio, the larger k.
+/// Limits: the data volume at the root grows with k−1. Works for operators that do not commute: the
+///   subtree of a position is the run of positions that begins with it.
+///
+///     bcast, k = 3, P = 9        0 ─┬── 3 ── 4, 5
+///                                   ├── 6 ── 7, 8
+///                                   └── 1, 2
+///     level 1                    0→3, 0→6
+///     level 2                    0→1, 0→2, 3→4, 3→5, 6→7, 6→8
+///
+/// Source: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient Algorithms for All-to-All
+/// Communications in Multiport Message-Passing Systems", IEEE TPDS 8(11), 1997; trees as in MPICH.
+struct KNomial {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "KNomial";
+  static constexpr std::string_view sentence =
+      "A k-nomial tree: those who have it become k times as many every round.";
+  static constexpr bool commutative_only = false;
+
+  int radix = 4;  ///< k ≥ 2; emit() throws argument_error below that
+
+  std::string arguments() const { return *this == KNomial{} ? "" : std::to_string(radix); }
+  static KNomial parse(std::string_view arguments) {
+    return {.radix = parse_number(name, "radix", arguments, 2)};
+  }
+
+  void emit(Reduce, Builder& b) const { detail::knomial_reduce(b, checked_radix()); }
+  void emit(Bcast, Builder& b) const { detail::knomial_bcast(b, checked_radix()); }
+
+  void emit(Allreduce, Builder& b) const {
+    emit(Reduce{}, b);
+    emit(Bcast{}, b);
+  }
+
+  friend bool operator==(const KNomial&, const KNomial&) = default;
+
+ private:
+  int checked_radix() const {
+    if (radix >= 2) return radix;
+    throw argument_error("papcoll: a k-nomial tree has a radix of at least 2, not " +
+                         std::to_string(radix));
+  }
+};
+static_assert(StaticSchedule<KNomial>);
+
+}  // namespace papcoll::inline PAPCOLL_ABI

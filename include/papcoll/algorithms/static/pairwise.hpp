@@ -1,0 +1,47 @@
+#pragma once
+
+#include <papcoll/plan/schedule.hpp>
+
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Reduce-scatter in which everybody sends every other its part, in rounds that pair all up.
+///
+/// Phases: P−1 rounds; in round k position p sends to p+k and receives from p−k.
+/// Cost: (P−1)α + (P−1)/P·(βm + γm) (m: the whole vector).
+/// Prefer it for long vectors where any two positions are equally far apart: every part takes one
+///   hop, and nothing waits for a slow position but what that position contributes.
+/// Limits: latency grows with P; each part is combined in a different rotation of the order, so the
+///   operator must commute (Linear needs the same messages and keeps the order).
+///
+///     P = 4, round        0          1          2          3
+///                         a          b          c          d     (each its own part of it)
+///       1, from p−1       ad         ba         cb         dc
+///       2, from p−2       adc        bad        cba        dcb
+///       3, from p−3       adcb       badc       cbad       dcba
+///
+/// An allgather in such rounds would be Linear's: nothing is combined, so nothing orders the rounds.
+///
+/// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
+/// MPICH", IJHPCA 19(1), 2005.
+struct Pairwise {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "Pairwise";
+  static constexpr std::string_view sentence =
+      "Everybody sends every other its part, in rounds that pair all up.";
+  static constexpr bool commutative_only = true;
+
+  void emit(ReduceScatter, Builder& b) const {
+    const int me = b.position();
+    for (int k = 1; k < b.size(); ++k) {
+      b.send(b.wrap(me + k), b.contribution(me + k));
+      b.reduce(b.wrap(me - k), b.contribution(me));
+    }
+  }
+
+  friend bool operator==(const Pairwise&, const Pairwise&) = default;
+};
+static_assert(StaticSchedule<Pairwise>);
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <papcoll/algorithms/static/fold.hpp>
+#include <papcoll/algorithms/static/halving.hpp>
+#include <papcoll/algorithms/static/powers.hpp>
+#include <papcoll/plan/schedule.hpp>
+
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Reduce by a reduce-scatter with recursive halving and a binomial gather of the parts to the root
+/// (RSG).
+///
+/// Phases: log₂ P rounds of halving the vector while the distance doubles, then the same rounds
+///   backwards towards position 0. If P is not a power of two, neighbours are folded before by
+///   halves.
+/// Cost: 2·log₂ P·α + 2·(P−1)/P·βm + (P−1)/P·γm; folded + 2α + βm + γm/2.
+/// Prefer it for long vectors: Binomial combines the whole vector log₂ P times.
+/// Limits: twice as many rounds as Binomial. Works for operators that do not commute.
+///
+///     P = 4, parts 0–3 of the vector; [02] is a part combined of positions 0 to 2
+///                            0            1            2            3
+///     distance 1         parts 0,1    parts 2,3    parts 0,1    parts 2,3    of [01] and of [23]
+///     distance 2         part 0       part 2       part 1       part 3       of [03]
+///     gather 2→0, 3→1    parts 0,1    parts 2,3                              of [03]
+///     gather 1→0         0,1,2,3                                             of [03]
+///
+/// Source: Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004.
+struct ReduceScatterGather {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "ReduceScatterGather";
+  static constexpr std::string_view sentence =
+      "Reduce-scatter by recursive halving, then a binomial gather to the root.";
+  static constexpr bool commutative_only = false;
+
+  void emit(Reduce, Builder& b) const {
+    const Fold fold{b.size()};
+    detail::fold_halves(b, fold);
+    if (fold.folded_away(b.position())) return;
+    Builder core = detail::core_of(b, fold);
+    detail::halve(core);
+    const int me = core.position();
+    for (int k = doubling_rounds(core.size()) - 1; k >= 0; --k) {
+      const BlockRun mine = halved(me, k + 1, core.size());
+      const int partner = me ^ (1 << k);
+      if (partner < me) {
+        core.send(partner, detail::range_of(core, mine));
+        return;
+      }
+      core.receive(partner, detail::range_of(core, mine.sibling()));
+    }
+  }
+
+  friend bool operator==(const ReduceScatterGather&, const ReduceScatterGather&) = default;
+};
+static_assert(StaticSchedule<ReduceScatterGather>);
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/plan/schedule.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+namespace detail {
+
+// If one part does not pipeline, it has the whole vector at once, and the other one cuts for itself.
+inline std::size_t common_segment(std::size_t reduce, std::size_t bcast) noexcept {
+  return reduce == 0 || bcast == 0 ? 0 : std::max(reduce, bcast);
+}
+
+}  // namespace detail
+
+/// Allreduce as any reduce to position 0 and then any bcast from there.
+///
+/// Phases: those of R, then those of B; where both pipeline, one segment's bcast overlaps with the
+///   next ones' reduce.
+/// Cost: R's reduce and B's bcast.
+/// Prefer it where the machine suggests a tree for each direction, to build arrival-aware orders on
+///   (a late position near the root waits least), and for comparisons.
+/// Limits: twice the rounds of an exchange such as RecursiveDoubling. Works for operators that do
+///   not commute if R does.
+///
+///     R = Binomial, B = Chain, P = 4     0         1         2         3
+///                                        a         b         c         d
+///     1→0, 3→2                           ab        b         cd        d
+///     2→0                                abcd      b         cd        d
+///     0→1                                abcd      abcd      cd        d
+///     1→2                                abcd      abcd      abcd      d
+///     2→3                                abcd      abcd      abcd      abcd
+///
+/// The name has the parts' names as parameters, the reduce first: ReduceThenBcast:Binomial,Chain and
+/// ReduceThenBcast:KNomial:8,Chain; in parentheses if a part's name contains a comma (see
+/// arguments.hpp).
+///
+/// Source: textbook; Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005.
+template <StaticSchedule R, StaticSchedule B>
+requires Emits<R, Reduce> && Emits<B, Bcast>
+struct ReduceThenBcast {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "ReduceThenBcast";
+  static constexpr std::string_view sentence =
+      "Any reduce to one position, then any bcast from there.";
+  static constexpr bool commutative_only = R::commutative_only;
+
+  R reduce{};
+  B bcast{};
+
+  std::string arguments() const {
+    return join_arguments({AnySchedule(reduce).name(), AnySchedule(bcast).name()});
+  }
+
+  std::size_t segment(int size, std::size_t element_size) const {
+    return detail::common_segment(AnySchedule(reduce).segment(size, element_size),
+                                  AnySchedule(bcast).segment(size, element_size));
+  }
+
+  void emit(Allreduce, Builder& b) const {
+    reduce.emit(Reduce{}, b);
+    bcast.emit(Bcast{}, b);
+  }
+
+  friend bool operator==(const ReduceThenBcast&, const ReduceThenBcast&) = default;
+};
+
+/// The same of two parts that are known at run time. emit() throws argument_error if one of them
+/// does not serve its collective.
+struct AnyReduceThenBcast {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "ReduceThenBcast";
+  static constexpr std::string_view sentence =
+      "Any reduce to one position, then any bcast from there.";
+
+  AnySchedule reduce;
+  AnySchedule bcast;
+
+  bool commutative_only() const { return reduce && reduce.commutative_only(); }
+
+  std::string arguments() const {
+    return reduce && bcast ? join_arguments({reduce.name(), bcast.name()}) : std::string{};
+  }
+
+  std::size_t segment(int size, std::size_t element_size) const {
+    if (!reduce || !bcast) return 0;
+    return detail::common_segment(reduce.segment(size, element_size),
+                                  bcast.segment(size, element_size));
+  }
+
+  void emit(Allreduce, Builder& b) const {
+    require(reduce, Collective::reduce);
+    require(bcast, Collective::bcast);
+    reduce.emit(Collective::reduce, b);
+    bcast.emit(Collective::bcast, b);
+  }
+
+  friend bool operator==(const AnyReduceThenBcast&, const AnyReduceThenBcast&) = default;
+
+ private:
+  static void require(const AnySchedule& part, Collective c) {
+    if (part && part.serves(c)) return;
+    throw argument_error("papcoll: ReduceThenBcast needs a schedule that serves " +
+                         std::string(name_of(c)) +
+                         (part ? ", and " + part.name() + " does not" : ""));
+  }
+};
+static_assert(StaticSchedule<AnyReduceThenBcast>);
+
+}  // namespace papcoll::inline PAPCOLL_ABI
