@@ -133,6 +133,8 @@ inline Verdict verify(const AnySchedule& schedule, Shape shape, const Order& ord
   for (shape.rank = 0; shape.rank < shape.size; ++shape.rank) {
     try {
       plans.push_back(make_plan(schedule, shape, order));
+    } catch (const argument_error& e) {
+      return {FaultKind::out_of_bounds, shape.rank, Verdict::nowhere, Verdict::nowhere, e.what()};
     } catch (const error& e) {
       return {FaultKind::missing, shape.rank, Verdict::nowhere, Verdict::nowhere, e.what()};
     }

@@ -96,7 +96,7 @@ class Builder {
     for (int i = 0; i < n; ++i) {
       const int p = member(i);
       if (p == me_) b.me_ = i;
-      b.group_.push_back(group_[static_cast<std::size_t>(p)]);
+      b.group_.push_back(global(p));
     }
     if (b.me_ < 0) {
       throw error("papcoll: among(): position " + std::to_string(me_) +
@@ -113,7 +113,14 @@ class Builder {
   }
 
  private:
-  int global(int position) const noexcept { return group_[static_cast<std::size_t>(position)]; }
+  int global(int position) const {
+    if (position < 0 || position >= size()) {
+      throw argument_error("papcoll: a schedule names position " + std::to_string(position) +
+                           ", but there are only 0…" + std::to_string(size() - 1) +
+                           ": wrap() counts around");
+    }
+    return group_[static_cast<std::size_t>(position)];
+  }
 
   PlanSink* sink_;
   Range vector_;

@@ -41,6 +41,7 @@ class PlanSink {
 
   void send(int peer, Range r) {
     if (r.empty()) return;
+    require_inside(r);
     const Home home = gather(r);
     Step s{Act::send, peer, number(peer, 0), r.size(), {}, operand(home, r.lo), {}};
     append(s);
@@ -48,6 +49,7 @@ class PlanSink {
 
   void receive(int peer, Range r) {
     if (r.empty()) return;
+    require_inside(r);
     const Home home = writable_home(r);
     Step s{Act::receive, peer, number(peer, 1), r.size(), operand(home, r.lo), {}, {}};
     append(s);
@@ -60,6 +62,7 @@ class PlanSink {
   /// decide alike, and ranks that should hold the same value hold the same bits.
   void reduce(int peer, Range r) {
     if (r.empty()) return;
+    require_inside(r);
     const std::size_t temporary = next_temporary_++ % temporaries_.size();
     temporaries_[temporary] = std::max(temporaries_[temporary], r.size());
     const Space space = temporary_space(temporary);
@@ -158,6 +161,13 @@ class PlanSink {
     }
   }
 
+  void require_inside(Range r) const {
+    if (r.lo < r.hi && r.hi <= shape_.vector_size()) return;
+    throw argument_error("papcoll: a schedule of " + std::string(name_of(shape_.collective)) +
+                         " names elements [" + std::to_string(r.lo) + ", " + std::to_string(r.hi) +
+                         ") of a vector of " + std::to_string(shape_.vector_size()));
+  }
+
   void require_present(const Piece& p) const {
     if (p.home != Home::absent) return;
     throw error("papcoll: a schedule of " + std::string(name_of(shape_.collective)) +
@@ -175,8 +185,13 @@ class PlanSink {
     const Home home = writable_home(r);
     for (const Piece& p : parts) {
       if (p.home == home) continue;
-      append({Act::copy, -1, 0, p.range.size(), operand(home, p.range.lo),
-              operand(p.home, p.range.lo), {}});
+      append({Act::copy,
+              -1,
+              0,
+              p.range.size(),
+              operand(home, p.range.lo),
+              operand(p.home, p.range.lo),
+              {}});
     }
     place(r, home);
     return home;
