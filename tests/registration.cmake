@@ -3,7 +3,7 @@
 #
 #   papcoll_unit_test(NAME SOURCES file… [LIBRARIES target…] [LABELS l…] [TIMEOUT s])
 #   papcoll_rank_test(NAME RANKS n… SOURCES file… [LIBRARIES target…] [LABELS l…] [TIMEOUT s])
-#   papcoll_run_on_ranks(TEST RANKS n TARGET t [ARGS …] [LABELS l…] [TIMEOUT s])
+#   papcoll_run_on_ranks(TEST RANKS n TARGET t [ARGS …] [LAUNCH flag…] [LABELS l…] [TIMEOUT s])
 #   papcoll_compile_fail_test(NAME SOURCE file)     see checks/compile_fail.sh
 #   papcoll_check(NAME COMMAND program … [LABELS l…] [TIMEOUT s])
 #
@@ -26,21 +26,26 @@ if(PAPCOLL_TEST_SANITIZERS)
   target_link_options(papcoll_test_options INTERFACE ${sanitize})
 endif()
 
-# What a rank needs from its launcher where there are more ranks than cores: leave to run as root,
-# no binding, and a yield in the library's own spin loops (a scheduler slice is milliseconds).
+# What ranks need where there are more of them than cores: leave to run as root, no binding, and a
+# yield in the library's own spin loops (a scheduler slice is milliseconds). papcoll_launcher tells
+# apart those whose flags we know.
 if(PAPCOLL_WITH_MPI)
   execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE launcher_version
                   ERROR_VARIABLE launcher_version)
+  set(papcoll_launch ${MPIEXEC_EXECUTABLE})
+  set(papcoll_launcher other)
   if(launcher_version MATCHES "Open MPI|OpenRTE|PRRTE")
-    set(papcoll_launch ${MPIEXEC_EXECUTABLE} --allow-run-as-root --oversubscribe --bind-to none
-                       --mca mpi_yield_when_idle 1)
-  else()
+    set(papcoll_launcher openmpi)
+    list(APPEND papcoll_launch --allow-run-as-root --oversubscribe --bind-to none
+                               --mca mpi_yield_when_idle 1)
+  elseif(launcher_version MATCHES "HYDRA|MPICH")
+    set(papcoll_launcher mpich)
     add_library(papcoll_mpich_yield MODULE tests/mpich_yield.cpp)
     target_link_libraries(papcoll_mpich_yield PRIVATE papcoll_warnings ${CMAKE_DL_LIBS})
-    set(papcoll_launch ${MPIEXEC_EXECUTABLE} -genv LD_PRELOAD $<TARGET_FILE:papcoll_mpich_yield>)
+    list(APPEND papcoll_launch -genv LD_PRELOAD $<TARGET_FILE:papcoll_mpich_yield>)
   endif()
   separate_arguments(more_flags UNIX_COMMAND "${PAPCOLL_MPIEXEC_FLAGS}")
-  list(APPEND papcoll_launch ${more_flags} ${MPIEXEC_NUMPROC_FLAG})
+  list(APPEND papcoll_launch ${more_flags})
 endif()
 
 # One entry a file, so that ctest names what failed; Catch2 can tag each test with its file's name.
@@ -67,7 +72,7 @@ function(papcoll_unit_test name)
 endfunction()
 
 function(papcoll_run_on_ranks test)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "RANKS;TARGET;TIMEOUT" "ARGS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "RANKS;TARGET;TIMEOUT" "ARGS;LAUNCH;LABELS")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -78,7 +83,8 @@ function(papcoll_run_on_ranks test)
   endif()
   # timeout, not ctest, ends a hanging job: the launcher then takes its ranks with it.
   add_test(NAME ${test} COMMAND timeout --kill-after=10 ${arg_TIMEOUT} ${papcoll_launch}
-                                ${arg_RANKS} $<TARGET_FILE:${arg_TARGET}> ${arg_ARGS})
+                                ${arg_LAUNCH} ${MPIEXEC_NUMPROC_FLAG} ${arg_RANKS}
+                                $<TARGET_FILE:${arg_TARGET}> ${arg_ARGS})
   set_tests_properties(${test} PROPERTIES
     LABELS "${arg_LABELS}" TIMEOUT ${ctest_timeout} PROCESSORS ${processors} SKIP_RETURN_CODE 77
     ENVIRONMENT PAPCOLL_TEST_RANKS=${arg_RANKS})
