@@ -48,12 +48,7 @@ Request start_allreduce(C&& comm, const T* in, T* out, std::size_t in_count, std
 template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
 requires(!ContiguousRange<Op>) void allreduce(C&& comm, R&& data, const Op& op = {},
                                               const Algorithm& algorithm = {}) {
-  static_assert(is_writable<R>,
-                "papcoll: an in-place collective writes its buffer, and this one is const: pass in "
-                "and out");
-  static_assert(OutputRange<R&&>,
-                "papcoll: the result would be lost with this temporary: pass an "
-                "lvalue or a std::span");
+  static_assert(is_writable<R> && OutputRange<R&&>, PAPCOLL_NOT_WRITABLE_IN_PLACE);
   auto* const p = std::ranges::data(data);
   detail::run_allreduce<Ps...>(comm, p, p, std::ranges::size(data), std::ranges::size(data), op,
                                algorithm);
@@ -63,12 +58,8 @@ requires(!ContiguousRange<Op>) void allreduce(C&& comm, R&& data, const Op& op =
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
 void allreduce(C&& comm, const In& in, Out&& out, const Op& op = {},
                const Algorithm& algorithm = {}) {
-  static_assert(is_writable<Out>, "papcoll: the output of a collective must not be const");
-  static_assert(OutputRange<Out&&>,
-                "papcoll: the result would be lost with this temporary: pass an "
-                "lvalue or a std::span");
-  static_assert(std::same_as<element_of<In>, element_of<Out>>,
-                "papcoll: input and output of a collective have elements of the same type");
+  static_assert(is_writable<Out> && OutputRange<Out&&>, PAPCOLL_NOT_WRITABLE);
+  static_assert(std::same_as<element_of<In>, element_of<Out>>, PAPCOLL_TYPES_DIFFER);
   detail::run_allreduce<Ps...>(comm, std::ranges::data(in), std::ranges::data(out),
                                std::ranges::size(in), std::ranges::size(out), op, algorithm);
 }
@@ -83,7 +74,7 @@ void allreduce(C&& comm, T* data, N count, const Op& op = {}, const Algorithm& a
 
 /// Pointer and count, out of place.
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
-void allreduce(C&& comm, const T* in, T* out, N count, const Op& op = {},
+void allreduce(C&& comm, const T* in, std::type_identity_t<T>* out, N count, const Op& op = {},
                const Algorithm& algorithm = {}) {
   const std::size_t n = detail::checked_count(detail::core_of(comm), Collective::allreduce,
                                               static_cast<std::ptrdiff_t>(count));
@@ -115,11 +106,8 @@ requires(!ContiguousRange<Op>) [[nodiscard]] Request
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
 [[nodiscard]] Request iallreduce(C&& comm, const In& in, Out&& out, const Op& op = {},
                                  const Algorithm& algorithm = {}) {
-  static_assert(is_writable<Out> && OutputRange<Out&&>,
-                "papcoll: the output of a collective is an lvalue or a std::span of non-const "
-                "elements");
-  static_assert(std::same_as<element_of<In>, element_of<Out>>,
-                "papcoll: input and output of a collective have elements of the same type");
+  static_assert(is_writable<Out> && OutputRange<Out&&>, PAPCOLL_NOT_WRITABLE);
+  static_assert(std::same_as<element_of<In>, element_of<Out>>, PAPCOLL_TYPES_DIFFER);
   return detail::start_allreduce<Ps...>(comm, std::ranges::data(in), std::ranges::data(out),
                                         std::ranges::size(in), std::ranges::size(out), op,
                                         algorithm);

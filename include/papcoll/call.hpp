@@ -18,14 +18,16 @@ struct Call {
   Collective collective = Collective::barrier;
   const std::byte* in = nullptr;
   std::byte* out = nullptr;
-  std::size_t count = 0;                ///< elements of the vector, or of each rank's contribution
-  const std::size_t* counts = nullptr;  ///< reduce_scatter with counts: one for each rank, else null
+  std::size_t count = 0;  ///< elements of the vector, or of each rank's contribution
+  const std::size_t* counts =
+      nullptr;  ///< reduce_scatter with counts: one for each rank, else null
   Reducer reducer{};
   int root = 0;
+  bool input_in_output = false;  ///< in place, although `in` does not begin where `out` does
   bool rank_order = false;  ///< combine in rank order: the operator or the contract asks for it
   std::uint32_t types = 0;  ///< a hash of element type and operator, to tell mismatched calls apart
 
-  bool in_place() const noexcept { return in == out; }
+  bool in_place() const noexcept { return input_in_output || in == out; }
   std::size_t bytes() const noexcept { return count * reducer.size; }
 };
 

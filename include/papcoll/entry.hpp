@@ -15,6 +15,15 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
+// What the entry points say of a buffer of the wrong type.
+#define PAPCOLL_NOT_WRITABLE_IN_PLACE                                                              \
+  "papcoll: an in-place collective writes its buffer: pass an lvalue or a std::span of non-const " \
+  "elements, or pass in and out"
+#define PAPCOLL_NOT_WRITABLE \
+  "papcoll: the output of a collective is an lvalue or a std::span of non-const elements"
+#define PAPCOLL_TYPES_DIFFER \
+  "papcoll: input and output of a collective have elements of the same type"
+
 /// Gives the TeamCore behind whatever a collective accepts as its first argument: a Communicator, a
 /// ThreadTeam::Rank, or (where communicator.hpp is included) a bare MPI_Comm.
 template <class C>

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <papcoll/entry.hpp>
+#include <papcoll/request.hpp>
+
+#include <cstddef>
+#include <memory>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+namespace detail {
+
+/// The call of a barrier; to schedules it is an allreduce of `token` with an idempotent operator.
+inline Call barrier_call(std::byte* token) noexcept {
+  Call call;
+  call.collective = Collective::barrier;
+  call.in = call.out = token;
+  call.reducer.apply = [](std::byte* out, const std::byte* low, const std::byte* high,
+                          std::size_t n, const void*) noexcept {
+    for (std::size_t i = 0; i < n; ++i) out[i] = low[i] | high[i];
+  };
+  return call;
+}
+
+}  // namespace detail
+
+/// Returns when all ranks have called it. Policies and errors as in allreduce.
+template <class... Ps, Team C>
+void barrier(C&& comm, const Algorithm& algorithm = {}) {
+  std::byte token{};
+  Call call = detail::barrier_call(&token);
+  detail::execute(detail::core_of(comm),
+                  detail::selection_of<Barrier, false, true, Ps...>(algorithm), call);
+}
+
+/// Non-blocking: complete when all ranks have started it. Runs on the plan floor; see Request.
+template <class... Ps, Team C>
+[[nodiscard]] Request ibarrier(C&& comm, const Algorithm& algorithm = {}) {
+  auto token = std::make_shared<std::byte>();
+  Call call = detail::barrier_call(token.get());
+  return detail::start(detail::core_of(comm),
+                       detail::selection_of<Barrier, true, true, Ps...>(algorithm), call,
+                       std::move(token));
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI

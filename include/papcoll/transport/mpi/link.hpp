@@ -1,0 +1,125 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/detail/mpi.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/handles.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// A team's way into MPI: the user's communicator, and, once something needs it, the team's private
+/// duplicate, the only one it ever makes.
+class MpiLink {
+ public:
+  explicit MpiLink(MPI_Comm user) : user_(user) {}
+
+  MPI_Comm user() const noexcept { return user_; }
+
+  /// The private communicator. The first use is collective. Throws mpi_error if MPI has run out of
+  /// communicators.
+  MPI_Comm comm() {
+    if (!private_) {
+      private_ = OwnedComm::duplicate(user_, "papcoll's first use of MpiTransport on a communicator");
+      int* bound = nullptr;
+      int found = 0;
+      detail::check(MPI_Comm_get_attr(private_.get(), MPI_TAG_UB, &bound, &found),
+                    "MPI_Comm_get_attr", "papcoll's first use of MpiTransport");
+      sequences_ = (static_cast<std::uint32_t>(found ? *bound : 32767) - first_tag) / tags_per_call;
+    }
+    return private_.get();
+  }
+  bool connected() const noexcept { return static_cast<bool>(private_); }
+
+  /// The tag of a message. Messages that share a tag are matched in the order in which they are
+  /// posted; a plan keeps fewer than tags_per_block of a pair in flight in one block, and an engine
+  /// posts a block only after the one that used its slot, so that order is the same at both ends.
+  int tag(std::uint32_t sequence, std::uint32_t block, std::uint32_t number) const noexcept {
+    return static_cast<int>(first_tag + sequence % sequences_ * tags_per_call +
+                            block % blocks_in_flight * tags_per_block + number % tags_per_block);
+  }
+
+  static constexpr int refusal_tag = 0;  ///< a rank tells that its call was invalid
+  static constexpr std::uint32_t blocks_in_flight = 16;
+
+  // --- refusals, where no shared memory can carry them
+
+  /// Tells all other ranks that this rank's call number `sequence` was invalid.
+  void send_refusal(std::uint32_t sequence, const std::string& text) {
+    int rank = 0;
+    int size = 0;
+    const char* const where = "papcoll's report of an invalid call";
+    detail::check(MPI_Comm_rank(comm(), &rank), "MPI_Comm_rank", where);
+    detail::check(MPI_Comm_size(comm(), &size), "MPI_Comm_size", where);
+    Refusal r;
+    r.sequence = sequence;
+    std::strncpy(r.text, text.c_str(), sizeof(r.text) - 1);
+    sent_.push_back(std::make_unique<Refusal>(r));
+    for (int peer = 0; peer < size; ++peer) {
+      if (peer == rank) continue;
+      MPI_Request request = MPI_REQUEST_NULL;
+      detail::check(MPI_Isend(sent_.back().get(), sizeof(Refusal), MPI_BYTE, peer, refusal_tag,
+                              comm(), &request),
+                    "MPI_Isend", where);
+      // The buffer lives as long as the link: nobody needs to hear of its completion.
+      detail::check(MPI_Request_free(&request), "MPI_Request_free", where);
+    }
+  }
+
+  /// Looks for refusals, which moves MPI's own communication along too, and throws peer_error if
+  /// one is for call number `sequence`. The probe is for a tag that is used for nothing else: a
+  /// probe that matches anything returns at once without progress when a message is queued.
+  void poll(std::uint32_t sequence) {
+    const char* const where = "papcoll's wait";
+    int there = 0;
+    MPI_Status status;
+    detail::check(MPI_Iprobe(MPI_ANY_SOURCE, refusal_tag, comm(), &there, &status), "MPI_Iprobe",
+                  where);
+    if (there != 0) {
+      Refusal r;
+      detail::check(MPI_Recv(&r, sizeof r, MPI_BYTE, status.MPI_SOURCE, refusal_tag, comm(),
+                             MPI_STATUS_IGNORE),
+                    "MPI_Recv", where);
+      received_.push_back(r);
+    }
+    for (const Refusal& r : received_) {
+      if (r.sequence == sequence) {
+        throw peer_error("papcoll: another rank's call was invalid: " + std::string(r.text));
+      }
+    }
+  }
+
+  /// Frees the private communicator. Local in practice: MPI may only require that nothing is pending.
+  void close(bool broken) noexcept {
+    if (broken) {
+      static_cast<void>(private_.release());
+    } else {
+      private_.reset();
+    }
+  }
+
+ private:
+  struct Refusal {
+    std::uint32_t sequence = 0;
+    char text[508] = {};
+  };
+
+  static constexpr std::uint32_t first_tag = 16;
+  static constexpr std::uint32_t tags_per_block = 256;
+  static constexpr std::uint32_t tags_per_call = blocks_in_flight * tags_per_block;
+
+  MPI_Comm user_;
+  OwnedComm private_;
+  std::uint32_t sequences_ = 1;
+  std::vector<std::unique_ptr<Refusal>> sent_;
+  std::vector<Refusal> received_;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

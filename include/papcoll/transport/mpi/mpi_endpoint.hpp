@@ -1,0 +1,131 @@
+#pragma once
+
+#include <papcoll/detail/mpi.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/plan/endpoint.hpp>
+#include <papcoll/plan/engine.hpp>
+#include <papcoll/transport/mpi/link.hpp>
+#include <papcoll/transport/mpi/wide_count.hpp>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// The plan floor's endpoint over MPI point-to-point messages on the team's private communicator.
+class MpiEndpoint final : public Endpoint {
+ public:
+  explicit MpiEndpoint(MpiLink& link) : link_(link) { static_cast<void>(link.comm()); }
+
+  bool start(const Work& work) override {
+    if (work.act == Act::reduce || work.act == Act::copy) {
+      perform_locally(work);
+      return true;
+    }
+    const int tag = link_.tag(work.sequence, work.block, work.number);
+    const detail::WideCount wide{work.bytes()};
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (work.act == Act::send) {
+      detail::check(
+          MPI_Isend(work.a, wide.count(), wide.type(), work.peer, tag, link_.comm(), &request),
+          "MPI_Isend", where);
+    } else {
+      detail::check(
+          MPI_Irecv(work.to, wide.count(), wide.type(), work.peer, tag, link_.comm(), &request),
+          "MPI_Irecv", where);
+    }
+    requests_.push_back(request);
+    works_.push_back(work);
+    return false;
+  }
+
+  bool progress() override {
+    if (requests_.empty()) return false;
+    const int count = static_cast<int>(requests_.size());
+    indices_.resize(requests_.size());
+    statuses_.resize(requests_.size());
+    int complete = 0;
+    const int code = MPI_Testsome(count, requests_.data(), &complete, indices_.data(),
+                                  statuses_.data());
+    if (code == MPI_ERR_IN_STATUS) {
+      for (int i = 0; i < complete; ++i) check_status(i);
+    }
+    detail::check(code, "MPI_Testsome", where);
+    if (complete <= 0) return false;
+    // complete() starts further steps: take the list away first.
+    reporting_.clear();
+    for (int i = 0; i < complete; ++i) {
+      const auto at = static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)]);
+      if (works_[at].act == Act::receive) check_length(i);
+      reporting_.push_back(works_[at]);
+    }
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      if (requests_[i] == MPI_REQUEST_NULL) continue;
+      requests_[kept] = requests_[i];
+      works_[kept] = works_[i];
+      ++kept;
+    }
+    requests_.resize(kept);
+    works_.resize(kept);
+    for (const Work& w : reporting_) w.owner->complete(w.slot, w.step);
+    return true;
+  }
+
+  /// Receives are cancelled, which is local, so that nothing is written to the caller's buffers any
+  /// more. Sends are forgotten.
+  void abandon() noexcept override {
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      if (works_[i].act != Act::receive) continue;
+      int done = 0;
+      if (MPI_Cancel(&requests_[i]) != MPI_SUCCESS) continue;
+      for (int tries = 0; done == 0 && tries < 1000; ++tries) {
+        if (MPI_Test(&requests_[i], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
+      }
+    }
+    requests_.clear();
+    works_.clear();
+  }
+
+ private:
+  static constexpr const char* where = "a collective over MpiTransport";
+
+  [[noreturn]] void mismatch(int i, const std::string& what) const {
+    const Work& w =
+        works_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
+    throw peer_error("papcoll: rank " + std::to_string(w.peer) + " sent " + what +
+                     " where this rank's call expects " + std::to_string(w.bytes()) +
+                     " bytes: all ranks must pass the same count, type, root and algorithm");
+  }
+
+  void check_status(int i) const {
+    const MPI_Status& status = statuses_[static_cast<std::size_t>(i)];
+    if (status.MPI_ERROR == MPI_SUCCESS) return;
+    int error_class = 0;
+    MPI_Error_class(status.MPI_ERROR, &error_class);
+    if (error_class == MPI_ERR_TRUNCATE) mismatch(i, "more bytes");
+    detail::throw_mpi_error(status.MPI_ERROR, "MPI_Testsome", where);
+  }
+
+  void check_length(int i) const {
+    const Work& w =
+        works_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
+    MPI_Count bytes = 0;
+    detail::check(MPI_Get_elements_x(&statuses_[static_cast<std::size_t>(i)], MPI_BYTE, &bytes),
+                  "MPI_Get_elements_x", where);
+    if (static_cast<std::size_t>(bytes) != w.bytes()) {
+      mismatch(i, std::to_string(bytes) + " bytes");
+    }
+  }
+
+  MpiLink& link_;
+  std::vector<MPI_Request> requests_;
+  std::vector<Work> works_;  ///< of the requests, index by index
+  std::vector<int> indices_;
+  std::vector<MPI_Status> statuses_;
+  std::vector<Work> reporting_;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/detail/mpi.hpp>
+#include <papcoll/transport/mpi/check.hpp>
+
+#include <cstddef>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+namespace detail {
+
+/// A number of bytes as the (count, datatype) pair that MPI-3 functions take, whose counts are ints:
+/// plain bytes, or above 1 GiB one element of a datatype made for the message.
+class WideCount {
+ public:
+  explicit WideCount(std::size_t bytes) {
+    constexpr std::size_t unit = std::size_t{1} << 20;
+    constexpr std::size_t plain = std::size_t{1} << 30;
+    if (bytes <= plain) {
+      count_ = static_cast<int>(bytes);
+      return;
+    }
+    const char* const where = "papcoll's message of more than 1 GiB";
+    MPI_Datatype mebibyte = MPI_DATATYPE_NULL;
+    check(MPI_Type_contiguous(static_cast<int>(unit), MPI_BYTE, &mebibyte), "MPI_Type_contiguous",
+          where);
+    int lengths[2] = {static_cast<int>(bytes / unit), static_cast<int>(bytes % unit)};
+    MPI_Aint offsets[2] = {0, static_cast<MPI_Aint>(bytes / unit * unit)};
+    MPI_Datatype types[2] = {mebibyte, MPI_BYTE};
+    check(MPI_Type_create_struct(2, lengths, offsets, types, &type_), "MPI_Type_create_struct",
+          where);
+    check(MPI_Type_commit(&type_), "MPI_Type_commit", where);
+    check(MPI_Type_free(&mebibyte), "MPI_Type_free", where);
+    made_ = true;
+  }
+  WideCount(const WideCount&) = delete;
+  WideCount& operator=(const WideCount&) = delete;
+  ~WideCount() {
+    if (made_) MPI_Type_free(&type_);
+  }
+
+  int count() const noexcept { return count_; }
+  MPI_Datatype type() const noexcept { return type_; }
+
+ private:
+  int count_ = 1;
+  MPI_Datatype type_ = MPI_BYTE;
+  bool made_ = false;
+};
+
+}  // namespace detail
+
+}  // namespace papcoll::inline PAPCOLL_ABI
