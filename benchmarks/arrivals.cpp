@@ -41,7 +41,11 @@ papcoll::pattern::Trace read_trace(const std::string& name, MPI_Comm comm) {
   MPI_Bcast(text.data(), length, MPI_CHAR, 0, comm);
   papcoll::pattern::Trace trace;
   together(comm, [&] {
-    trace = papcoll::pattern::parse_trace(text);
+    try {
+      trace = papcoll::pattern::parse_trace(text);
+    } catch (const papcoll::pattern::trace_error& error) {
+      throw usage_error(fmt::format("{}: {}", name, error.what()));
+    }
     if (trace.ranks != static_cast<std::size_t>(ranks)) {
       throw usage_error(fmt::format("{} has {} columns, a column a rank, but there are {} ranks",
                                     name, trace.ranks, ranks));

@@ -12,9 +12,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <functional>
+#include <memory>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace {
 
@@ -60,7 +67,7 @@ Workload workload(const Options& options, const Problem& problem, const Placemen
           .together = options.is_balanced() && !placement.oversubscribed()};
 }
 
-double fraction_over_ranks(double value, MPI_Comm comm) {
+double largest_of_ranks(double value, MPI_Comm comm) {
   MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, comm);
   return value;
 }
@@ -75,8 +82,8 @@ void measure_all(const Options& options, const Placement& placement) {
   Arrivals arrivals(options, comm);
   std::unique_ptr<Report> report;
   std::unique_ptr<Candidates> candidates;
-  together(comm, [&] { report = std::make_unique<Report>(options, placement, mpi_library()); });
   together(comm, [&] { candidates = std::make_unique<Candidates>(options.algorithms, comm); });
+  together(comm, [&] { report = std::make_unique<Report>(options, placement, mpi_library()); });
 
   progress.show("measuring the machine");
   Machine machine{
@@ -126,7 +133,7 @@ void measure_all(const Options& options, const Placement& placement) {
       fill_for_timing(problem, *buffers);
     }
     const Measured measured = measurement.run(calls, problem.bytes(), s);
-    const double late = fraction_over_ranks(measurement.late_starts(), comm);
+    const double late = largest_of_ranks(measurement.late_starts(), comm);
 
     std::vector<Result> results;
     for (std::size_t c = 0; c < candidates->size(); ++c) {

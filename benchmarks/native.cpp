@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 #include <stdexcept>
+#include <string_view>
 
 namespace bench {
 namespace {
@@ -108,12 +109,14 @@ std::string mpi_library() {
   MPI_Get_library_version(text.data(), &length);
   std::string line(text.data(), static_cast<std::size_t>(length));
   line.resize(std::min(line.find_first_of(",\n"), line.size()));
-  // MPICH: "MPICH Version:\t4.0.2"
   std::string words;
   for (const char c : line) {
     const bool blank = c == ' ' || c == '\t';
     if (!blank || (!words.empty() && words.back() != ' ')) words += blank ? ' ' : c;
   }
+  constexpr std::string_view superfluous = " Version:";  // MPICH says "MPICH Version:\t4.0.2"
+  const std::size_t at = words.find(superfluous);
+  if (at != std::string::npos) words.erase(at, superfluous.size());
   return words;
 }
 

@@ -138,10 +138,12 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
   app.add_option("--root", options.root, "Root of the rooted collectives")
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--in-place", options.in_place, "One buffer for input and output");
-  app.add_option("--seed", options.seed, "Of arrivals and of the order of the candidates");
+  app.add_option("--seed", options.seed, "Of arrivals and of the order of the candidates")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--iterations", options.iterations, "At most so many a size and candidate")
       ->check(CLI::Range(std::size_t{2}, std::size_t{100'000'000}));
-  app.add_option("--warmup", options.warmup, "Iterations before the clock counts");
+  app.add_option("--warmup", options.warmup, "Iterations before the clock counts")
+      ->check(CLI::Range(std::size_t{0}, std::size_t{100'000'000}));
   app.add_option("--precision", options.precision,
                  "Stop when the mean is known to this part of itself, with 95 % confidence\n"
                  "(default 0.025; 0: always do all iterations)")

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -122,7 +124,9 @@ class Buffers {
   static Memory allocate(std::size_t bytes) {
     constexpr std::size_t page = 4096;
     void* p = std::aligned_alloc(page, (bytes / page + 1) * page);
-    if (p == nullptr) throw std::bad_alloc();
+    if (p == nullptr) {
+      throw std::runtime_error("there is no memory for " + std::to_string(bytes) + " bytes");
+    }
     return Memory(static_cast<std::byte*>(p));
   }
 

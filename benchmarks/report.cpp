@@ -15,6 +15,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr double micro = 1e6;
 
+/// Which option gave the spread of the arrivals.
+std::string_view spread_from(const Options& options) {
+  if (options.mif) return "mif";
+  if (options.spread) return "duration";
+  return options.is_trace() ? "trace" : "none";
+}
+
 /// A whole row, with what is the same in all rows of a run. Keys stay in this order.
 Json row(const Options& options, const Placement& placement, const std::string& library,
          const Result& r) {
@@ -34,7 +41,8 @@ Json row(const Options& options, const Placement& placement, const std::string& 
       {"arrival", options.arrival},
       {"mif", r.mif},
       {"spread_us", r.spread},
-      {"alpha_us", r.alpha},
+      {"alpha_us", r.alpha > 0 ? Json(r.alpha) : Json(nullptr)},
+      {"spread_from", spread_from(options)},
       {"delay", options.delay == Delay::busy ? "busy" : "sleep"},
       {"start", options.start == Start::barrier ? "barrier" : "clock"},
       {"seed", options.seed},
@@ -162,9 +170,10 @@ class Report::Table : public Report::Writer {
     what += fmt::format(", arrival {}", options_.arrival);
     if (options_.mif) what += fmt::format(", MIF {}", *options_.mif);
     if (options_.spread) what += fmt::format(", spread {} us", *options_.spread * micro);
-    what += fmt::format("\n# {} ranks on {} node{}{}{}, {}\n", p.ranks(), p.nodes(),
-                        p.nodes() == 1 ? "" : "s", p.pinned() ? ", pinned" : ", not pinned",
-                        p.oversubscribed() ? ", oversubscribed" : "", library_);
+    what +=
+        fmt::format("\n# {} rank{} on {} node{}{}{}, {}\n", p.ranks(), p.ranks() == 1 ? "" : "s",
+                    p.nodes(), p.nodes() == 1 ? "" : "s", p.pinned() ? ", pinned" : ", not pinned",
+                    p.oversubscribed() ? ", oversubscribed" : "", library_);
     what +=
         fmt::format("{:<10} {:<{}} {:>14} {:>8} {:>10} {:>10} {:>10} {:>10} {:>10} {:>6} {:>8}\n",
                     "# Size", "Algorithm", width_, "Avg Time(us)", "+-95%", "Median", "P95", "Max",
