@@ -27,7 +27,8 @@ class MpiLink {
   /// communicators.
   MPI_Comm comm() {
     if (!private_) {
-      private_ = OwnedComm::duplicate(user_, "papcoll's first use of MpiTransport on a communicator");
+      private_ =
+          OwnedComm::duplicate(user_, "papcoll's first use of MpiTransport on a communicator");
       int* bound = nullptr;
       int found = 0;
       detail::check(MPI_Comm_get_attr(private_.get(), MPI_TAG_UB, &bound, &found),
@@ -74,9 +75,9 @@ class MpiLink {
   }
 
   /// Looks for refusals, which moves MPI's own communication along too, and throws peer_error if
-  /// one is for call number `sequence`. The probe is for a tag that is used for nothing else: a
+  /// one is for a call below number `next`. The probe is for a tag that is used for nothing else: a
   /// probe that matches anything returns at once without progress when a message is queued.
-  void poll(std::uint32_t sequence) {
+  void poll(std::uint32_t next) {
     const char* const where = "papcoll's wait";
     int there = 0;
     MPI_Status status;
@@ -90,7 +91,7 @@ class MpiLink {
       received_.push_back(r);
     }
     for (const Refusal& r : received_) {
-      if (r.sequence == sequence) {
+      if (static_cast<std::int32_t>(r.sequence - next) < 0) {
         throw peer_error("papcoll: another rank's call was invalid: " + std::string(r.text));
       }
     }

@@ -47,8 +47,8 @@ class MpiEndpoint final : public Endpoint {
     indices_.resize(requests_.size());
     statuses_.resize(requests_.size());
     int complete = 0;
-    const int code = MPI_Testsome(count, requests_.data(), &complete, indices_.data(),
-                                  statuses_.data());
+    const int code =
+        MPI_Testsome(count, requests_.data(), &complete, indices_.data(), statuses_.data());
     if (code == MPI_ERR_IN_STATUS) {
       for (int i = 0; i < complete; ++i) check_status(i);
     }
@@ -93,8 +93,7 @@ class MpiEndpoint final : public Endpoint {
   static constexpr const char* where = "a collective over MpiTransport";
 
   [[noreturn]] void mismatch(int i, const std::string& what) const {
-    const Work& w =
-        works_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
+    const Work& w = works_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
     throw peer_error("papcoll: rank " + std::to_string(w.peer) + " sent " + what +
                      " where this rank's call expects " + std::to_string(w.bytes()) +
                      " bytes: all ranks must pass the same count, type, root and algorithm");
@@ -110,8 +109,7 @@ class MpiEndpoint final : public Endpoint {
   }
 
   void check_length(int i) const {
-    const Work& w =
-        works_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
+    const Work& w = works_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
     MPI_Count bytes = 0;
     detail::check(MPI_Get_elements_x(&statuses_[static_cast<std::size_t>(i)], MPI_BYTE, &bytes),
                   "MPI_Get_elements_x", where);
