@@ -23,7 +23,7 @@ LAYERS = [
     ["arrival/"],
     ["algorithms/"],
     ["catalogue/"],
-    ["team", "thread_team", "communicator", "entry", "request"],
+    ["team", "thread_team", "mpi_process", "communicator", "entry", "request"],
     ["allreduce", "reduce", "bcast", "allgather", "reduce_scatter", "gather", "scatter", "barrier"],
     ["papcoll"],
     ["profile/", "interpose"],
