@@ -32,6 +32,8 @@ struct Options {
   std::size_t window = 4;
   /// Number of the first call; tests start just below 2^32.
   std::uint32_t first_epoch = 1;
+
+  friend bool operator==(const Options&, const Options&) = default;
 };
 
 /// The rank's side of a team of ranks, below the seam: what Communicator and ThreadTeam::Rank are
@@ -40,9 +42,12 @@ class TeamCore {
  public:
   /// What differs between teams of processes and of threads. Any function may be null.
   struct Hooks {
-    void (*progress)(void*) = nullptr;        ///< moves MPI and this rank's requests on other teams
-    void (*watch)(void*) = nullptr;           ///< throws peer_lost if a peer is dead
-    void (*broke)(void*) noexcept = nullptr;  ///< the team broke: tell whoever can be told
+    void (*progress)(void*) = nullptr;  ///< moves MPI and this rank's requests on other teams
+    void (*watch)(void*) = nullptr;     ///< throws peer_lost if a peer is dead
+    /// This rank's call number n was invalid, and no shared memory can tell the peers.
+    void (*refused)(void*, std::uint32_t n, const std::string& text) = nullptr;
+    /// The first request of this rank on this team begins, or the last one ends.
+    void (*outstanding)(void*, bool any) = nullptr;
     void* context = nullptr;
   };
 
@@ -154,7 +159,7 @@ class TeamCore {
     Endpoint& e = endpoint(transport);
     Execution& execution = idle_execution();
     execution.claimed = true;
-    ++outstanding_;
+    if (outstanding_++ == 0 && hooks.outstanding) hooks.outstanding(hooks.context, true);
     begin(execution, e, schedule, call);
     return execution;
   }
@@ -183,9 +188,11 @@ class TeamCore {
   /// The request is done with.
   void finish(Execution& execution) noexcept {
     execution.claimed = false;
-    if (outstanding_ != 0) --outstanding_;
+    if (outstanding_ == 0) return;
+    if (--outstanding_ == 0 && hooks.outstanding) hooks.outstanding(hooks.context, false);
   }
-  bool has_outstanding() const noexcept { return outstanding_ != 0; }
+  /// The number of the next call of the plan floor.
+  std::uint32_t sequence() const noexcept { return sequence_; }
 
   // --- failures
 
@@ -193,7 +200,11 @@ class TeamCore {
   [[noreturn]] void refuse(Collective collective, const std::string& text) {
     const std::string full = "papcoll: " + std::string(name_of(collective)) + " on rank " +
                              std::to_string(rank()) + " of " + std::to_string(size()) + ": " + text;
-    if (broken_.empty() && site_) {
+    if (broken_.empty() && !site_) {
+      // Peers that have begun cannot be brought back in step.
+      if (hooks.refused) hooks.refused(hooks.context, sequence_++, full);
+      give_up(full);
+    } else if (broken_.empty()) {
       Call call;
       call.collective = collective;
       CallWords words = words_of(call, {});
@@ -213,8 +224,8 @@ class TeamCore {
     broken_ = why;
     for (auto& e : endpoints_) e.endpoint->abandon();
     for (auto& e : executions_) e->leak();
+    if (outstanding_ != 0 && hooks.outstanding) hooks.outstanding(hooks.context, false);
     outstanding_ = 0;
-    if (hooks.broke) hooks.broke(hooks.context);
   }
 
   /// Marks the shared memory as broken and wakes everyone; `reason` as in Board::Abort.

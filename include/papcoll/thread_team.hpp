@@ -47,8 +47,6 @@ class AnonymousMemory {
   std::size_t bytes_;
 };
 
-inline std::size_t page_aligned(std::size_t bytes) noexcept { return (bytes + 4095) / 4096 * 4096; }
-
 /// Processors this process may run on.
 inline int usable_processors() noexcept {
   cpu_set_t set;

@@ -52,16 +52,16 @@ inline AnySchedule choose_by_messages(const Call& call, int size, const Threshol
       if (bytes <= t.recursive_doubling) return AnySchedule::of<RecursiveDoubling>();
       return AnySchedule::of<Rabenseifner>();
     case Collective::reduce:
-      if (bytes <= t.tree) return AnySchedule::of<Binomial>();
-      return AnySchedule::of<Binomial>();
+      if (bytes <= t.tree || !commutative) return AnySchedule::of<Binomial>();
+      return AnySchedule::of<ReduceScatterGather>();
     case Collective::bcast:
       if (bytes <= t.tree) return AnySchedule::of<Binomial>();
-      return AnySchedule::of<Binomial>();
+      return AnySchedule::of<ScatterAllgather>();
     case Collective::allgather:
       if (bytes * static_cast<std::size_t>(size) <= t.bruck) return AnySchedule::of<Bruck>();
       return AnySchedule::of<Ring>();
     case Collective::reduce_scatter:
-      return commutative ? AnySchedule::of<Linear>() : AnySchedule::of<Linear>();
+      return commutative ? AnySchedule::of<Pairwise>() : AnySchedule::of<Linear>();
     case Collective::gather:
     case Collective::scatter:
       return AnySchedule::of<Binomial>();

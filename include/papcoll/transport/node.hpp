@@ -8,7 +8,7 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// What the ranks of one node share, as one of them sees it: memory that begins as zeros, mapped by
-/// processes or common to threads. Which part serves what is fixed by node_layout().
+/// processes or common to threads.
 struct Node {
   int rank = 0;
   int size = 1;
@@ -21,5 +21,11 @@ struct Node {
   void (*reserve)(void* context, const std::byte* at, std::size_t bytes) = nullptr;
   void* context = nullptr;
 };
+
+namespace detail {
+
+inline std::size_t page_aligned(std::size_t bytes) noexcept { return (bytes + 4095) / 4096 * 4096; }
+
+}  // namespace detail
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,230 @@
+#pragma once
+
+#include <papcoll/arrival/board.hpp>
+#include <papcoll/detail/mpi.hpp>
+#include <papcoll/entry.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/mpi_process.hpp>
+#include <papcoll/team.hpp>
+#include <papcoll/transport/channels.hpp>
+#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/handles.hpp>
+#include <papcoll/transport/mpi/link.hpp>
+#include <papcoll/transport/mpi/nodes.hpp>
+#include <papcoll/transport/mpi_transport.hpp>
+#include <papcoll/transport/node.hpp>
+#include <papcoll/transport/shm_segment.hpp>
+#include <papcoll/transport/shm_transport.hpp>
+#include <papcoll/waiting/doorbells.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sched.h>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+namespace detail {
+
+/// All that papcoll keeps for one MPI communicator, as an attribute of it. Making it is collective
+/// and holds no lock, so threads may make states of different communicators in any order.
+class CommState final : public Attached {
+ public:
+  /// The state of `comm`, made if it is not there. Throws argument_error.
+  static std::shared_ptr<CommState> of(MPI_Comm comm, const Options* options) {
+    require_usable(comm);
+    auto found = std::static_pointer_cast<CommState>(find_attached(comm));
+    if (!found) {
+      const std::shared_ptr<MpiProcess> process = MpiProcess::get();
+      found = std::make_shared<CommState>(comm, options ? *options : Options{}, process);
+      attach(comm, found);
+      process->add(found);
+    } else if (options != nullptr && found->core().options() != *options) {
+      throw argument_error(
+          "papcoll: this MPI communicator already has a papcoll::Communicator with other options: "
+          "pass the same ones, or none");
+    }
+    return found;
+  }
+
+  CommState(MPI_Comm comm, const Options& options, std::shared_ptr<MpiProcess> process)
+      : process_(std::move(process)), link_(comm) {
+    const ErrorsReturned guard{comm, "making a papcoll::Communicator"};
+    Surroundings s;
+    check(MPI_Comm_rank(comm, &s.rank), "MPI_Comm_rank", "making a papcoll::Communicator");
+    check(MPI_Comm_size(comm, &s.size), "MPI_Comm_size", "making a papcoll::Communicator");
+    const NodeRanks here = node_ranks(comm);
+    s.nodes = here.nodes;
+    s.mpi = &link_;
+    if (here.nodes > 1) {
+      s.no_node = "its ranks are on " + std::to_string(here.nodes) +
+                  " nodes: take MpiTransport, or a communicator of one node";
+    } else {
+      s.no_node = share_memory(comm, here, options);
+      if (s.no_node.empty()) s.node = &node_;
+    }
+    const bool oversubscribed = is_oversubscribed(comm, here);
+    core_.emplace(std::move(s),
+                  std::vector{&transport_table<ShmTransport>, &transport_table<MpiTransport>},
+                  options);
+    core_->set_oversubscribed(oversubscribed);
+    core_->hooks = {&CommState::progress, &CommState::watch, &CommState::refused,
+                    &CommState::outstanding, this};
+  }
+  ~CommState() override { close(); }
+
+  TeamCore& core() noexcept { return *core_; }
+  MPI_Comm comm() const noexcept { return link_.user(); }
+  bool closed() const noexcept { return closed_; }
+
+  void close() noexcept override {
+    if (closed_) return;
+    closed_ = true;
+    process_->set_outstanding(&*core_, false);
+    link_.close(core_->broken());
+    core_->give_up("its MPI communicator was freed, or MPI_Finalize was called");
+    segment_ = ShmSegment{};
+  }
+
+ private:
+  static void require_usable(MPI_Comm comm) {
+    if (!mpi_is_usable()) {
+      throw argument_error("papcoll: a collective outside MPI_Init and MPI_Finalize");
+    }
+    if (comm == MPI_COMM_NULL) {
+      throw argument_error(
+          "papcoll: MPI_COMM_NULL is not a communicator: ranks outside a group must not call its "
+          "collectives");
+    }
+    int inter = 0;
+    check(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter", "a papcoll call");
+    if (inter != 0) {
+      throw argument_error(
+          "papcoll: inter-communicators are not served: merge it with MPI_Intercomm_merge first");
+    }
+  }
+
+  /// Makes the node's memory; returns why it could not, the same on all ranks, or nothing.
+  std::string share_memory(MPI_Comm comm, const NodeRanks& here, const Options& options) {
+    const int ranks = static_cast<int>(here.ranks.size());
+    const std::size_t bells = page_aligned(Doorbells::bytes(ranks));
+    const std::size_t board = page_aligned(Board::bytes(ranks, options.chunk_bytes));
+    ShmSegment::Request request;
+    request.ranks = here.ranks;
+    request.bytes = bells + board + Channels::bytes(ranks);
+    request.reserved = bells + board;
+    try {
+      segment_ = ShmSegment::create(comm, request);
+    } catch (const transport_unavailable& why) {
+      return why.what();
+    }
+    int rank = 0;
+    check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", "sharing memory");
+    std::byte* const memory = segment_.data();
+    node_ = {rank, ranks, memory, memory + bells, memory + bells + board, &CommState::reserve,
+             this};
+    if (rank == 0) {
+      Board{node_.board, ranks, options.chunk_bytes}.initialise(options.first_epoch);
+    }
+    check(MPI_Barrier(comm), "MPI_Barrier", "sharing memory");
+    return {};
+  }
+
+  /// More ranks on the node than processors that they, taken together, may run on?
+  static bool is_oversubscribed(MPI_Comm comm, const NodeRanks& here) {
+    int size = 0;
+    check(MPI_Comm_size(comm, &size), "MPI_Comm_size", "making a papcoll::Communicator");
+    cpu_set_t mine;
+    CPU_ZERO(&mine);
+    if (sched_getaffinity(0, sizeof mine, &mine) != 0) CPU_ZERO(&mine);
+    std::vector<cpu_set_t> all(static_cast<std::size_t>(size));
+    check(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm),
+          "MPI_Allgather", "making a papcoll::Communicator");
+    cpu_set_t together;
+    CPU_ZERO(&together);
+    for (const int r : here.ranks) CPU_OR(&together, &together, &all[static_cast<std::size_t>(r)]);
+    return static_cast<int>(here.ranks.size()) > CPU_COUNT(&together);
+  }
+
+  static CommState& self(void* p) noexcept { return *static_cast<CommState*>(p); }
+
+  static void reserve(void* p, const std::byte* at, std::size_t bytes) {
+    self(p).segment_.reserve(at, bytes);
+  }
+  static void progress(void* p) {
+    CommState& s = self(p);
+    if (s.link_.connected()) {
+      s.link_.poll(s.core_->sequence());
+    } else {
+      s.process_->poke();
+    }
+    s.process_->progress_others(&*s.core_);
+  }
+  static void watch(void* p) {
+    CommState& s = self(p);
+    if (s.core_->surroundings().node == nullptr) return;
+    const int dead = s.segment_.watch().find_dead();
+    if (dead >= 0) s.core_->abort_node(static_cast<std::uint32_t>(dead) + 1);
+  }
+  static void refused(void* p, std::uint32_t sequence, const std::string& text) {
+    self(p).link_.send_refusal(sequence, text);
+  }
+  static void outstanding(void* p, bool any) {
+    CommState& s = self(p);
+    s.process_->set_outstanding(&*s.core_, any);
+  }
+
+  std::shared_ptr<MpiProcess> process_;
+  MpiLink link_;
+  ShmSegment segment_;
+  Node node_;
+  std::optional<TeamCore> core_;
+  bool closed_ = false;
+};
+
+}  // namespace detail
+
+/// An MPI communicator, prepared for papcoll's collectives. Making the first one for an MPI
+/// communicator is collective and sets up shared memory among the ranks of a node; further ones
+/// share what was made. It ends with the MPI communicator, or with MPI_Finalize.
+class Communicator {
+ public:
+  /// Throws argument_error for MPI_COMM_NULL and inter-communicators.
+  explicit Communicator(MPI_Comm comm) : state_(detail::CommState::of(comm, nullptr)) {}
+  Communicator(MPI_Comm comm, const Options& options)
+      : state_(detail::CommState::of(comm, &options)) {}
+  Communicator(Communicator&&) noexcept = default;
+  Communicator& operator=(Communicator&&) noexcept = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  ~Communicator() = default;
+
+  int rank() const noexcept { return state_->core().rank(); }
+  int size() const noexcept { return state_->core().size(); }
+  /// Nodes (groups of ranks that could share memory) the ranks are on.
+  int nodes() const noexcept { return state_->core().surroundings().nodes; }
+  const Options& options() const noexcept { return state_->core().options(); }
+  /// Why ShmTransport cannot serve this communicator, or nothing.
+  const std::string& no_shared_memory() const noexcept {
+    return state_->core().surroundings().no_node;
+  }
+  /// A peer was lost or the deadline passed: every further call throws broken_communicator.
+  bool broken() const noexcept { return state_->core().broken(); }
+
+  TeamCore& core() noexcept { return state_->core(); }
+
+ private:
+  std::shared_ptr<detail::CommState> state_;
+};
+
+/// A bare MPI_Comm is a team as well: its first call makes what Communicator would make.
+template <>
+struct TeamOf<MPI_Comm> {
+  static TeamCore& core(MPI_Comm comm) { return detail::CommState::of(comm, nullptr)->core(); }
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,158 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/detail/mpi.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/team.hpp>
+#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/handles.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+namespace detail {
+
+/// State that papcoll attaches to an MPI communicator and that ends with it.
+class Attached {
+ public:
+  Attached() = default;
+  Attached(const Attached&) = delete;
+  Attached& operator=(const Attached&) = delete;
+  virtual ~Attached() = default;
+
+  /// The MPI communicator, or MPI itself, is about to go: last chance for MPI calls. Never waits for
+  /// peers; may be called more than once.
+  virtual void close() noexcept = 0;
+};
+
+/// The attribute key under which papcoll finds its state: the library's only global variable.
+class Keyval {
+ public:
+  static int get() {
+    static const Keyval keyval;
+    return keyval.key_;
+  }
+
+ private:
+  Keyval() {
+    check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Keyval::on_delete, &key_, nullptr),
+          "MPI_Comm_create_keyval", "papcoll's first use in this process");
+  }
+
+  static int on_delete(MPI_Comm, int, void* value, void*) {
+    const std::unique_ptr<std::shared_ptr<Attached>> holder{
+        static_cast<std::shared_ptr<Attached>*>(value)};
+    (*holder)->close();
+    return MPI_SUCCESS;
+  }
+
+  int key_ = MPI_KEYVAL_INVALID;
+};
+
+inline std::shared_ptr<Attached> find_attached(MPI_Comm comm) {
+  void* value = nullptr;
+  int found = 0;
+  check(MPI_Comm_get_attr(comm, Keyval::get(), &value, &found), "MPI_Comm_get_attr",
+        "papcoll's look-up of a communicator");
+  return found != 0 ? *static_cast<std::shared_ptr<Attached>*>(value) : nullptr;
+}
+
+inline void attach(MPI_Comm comm, std::shared_ptr<Attached> state) {
+  auto holder = std::make_unique<std::shared_ptr<Attached>>(std::move(state));
+  check(MPI_Comm_set_attr(comm, Keyval::get(), holder.get()), "MPI_Comm_set_attr",
+        "papcoll's set-up of a communicator");
+  static_cast<void>(holder.release());
+}
+
+/// What papcoll keeps for the process, as an attribute of MPI_COMM_SELF, whose attributes are the
+/// first that MPI_Finalize deletes: at that moment everything of papcoll that still uses MPI ends.
+class MpiProcess final : public Attached {
+ public:
+  static std::shared_ptr<MpiProcess> get() {
+    if (auto state = find_attached(MPI_COMM_SELF)) {
+      return std::static_pointer_cast<MpiProcess>(std::move(state));
+    }
+    auto state = std::make_shared<MpiProcess>();
+    attach(MPI_COMM_SELF, state);
+    return state;
+  }
+
+  MpiProcess()
+      : self_(OwnedComm::duplicate(MPI_COMM_SELF, "papcoll's first use in this process")) {}
+
+  /// Lets MPI move messages along. A probe of a communicator that nobody sends on: a probe that can
+  /// match returns at once when something is queued, and MPI_PROC_NULL moves nothing.
+  void poke() const {
+    int there = 0;
+    check(MPI_Iprobe(0, 0, self_.get(), &there, MPI_STATUS_IGNORE), "MPI_Iprobe", "papcoll's wait");
+  }
+
+  /// To be closed when MPI ends.
+  void add(const std::shared_ptr<Attached>& state) {
+    const std::lock_guard lock{mutex_};
+    std::erase_if(open_, [](const std::weak_ptr<Attached>& w) { return w.expired(); });
+    open_.push_back(state);
+  }
+
+  /// From now on this thread's waits, on whatever communicator, also move the team's requests; or
+  /// no longer.
+  void set_outstanding(TeamCore* core, bool any) {
+    const std::lock_guard lock{mutex_};
+    if (any) {
+      busy_.push_back({core, std::this_thread::get_id()});
+    } else {
+      std::erase_if(busy_, [core](const Busy& b) { return b.core == core; });
+    }
+  }
+
+  /// Moves this thread's requests on all teams but `waiting`.
+  void progress_others(const TeamCore* waiting) {
+    std::vector<TeamCore*> mine;
+    {
+      const std::lock_guard lock{mutex_};
+      for (const Busy& b : busy_) {
+        if (b.core != waiting && b.thread == std::this_thread::get_id()) mine.push_back(b.core);
+      }
+    }
+    for (TeamCore* core : mine) {
+      try {
+        core->progress();
+      } catch (const error& problem) {
+        core->give_up(problem.what());  // its own wait will say so
+      }
+    }
+  }
+
+  void close() noexcept override {
+    std::vector<std::weak_ptr<Attached>> open;
+    {
+      const std::lock_guard lock{mutex_};
+      open.swap(open_);
+    }
+    for (auto& w : open) {
+      if (auto state = w.lock()) state->close();
+    }
+    self_.reset();
+  }
+
+ private:
+  struct Busy {
+    TeamCore* core;
+    std::thread::id thread;
+  };
+
+  OwnedComm self_;
+  std::mutex mutex_;  ///< of the lists; never held across a call of MPI
+  std::vector<std::weak_ptr<Attached>> open_;
+  std::vector<Busy> busy_;
+};
+
+}  // namespace detail
+
+}  // namespace papcoll::inline PAPCOLL_ABI

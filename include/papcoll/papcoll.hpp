@@ -1,0 +1,17 @@
+#pragma once
+
+// Everything a program needs to call collectives. Analysis tools, topology producers, profiling,
+// interposition and GPU support are included on request.
+#include <papcoll/allgather.hpp>
+#include <papcoll/allreduce.hpp>
+#include <papcoll/barrier.hpp>
+#include <papcoll/bcast.hpp>
+#include <papcoll/catalogue/grammar.hpp>
+#include <papcoll/catalogue/rows.hpp>
+#include <papcoll/communicator.hpp>
+#include <papcoll/gather.hpp>
+#include <papcoll/reduce.hpp>
+#include <papcoll/reduce_scatter.hpp>
+#include <papcoll/request.hpp>
+#include <papcoll/scatter.hpp>
+#include <papcoll/thread_team.hpp>
