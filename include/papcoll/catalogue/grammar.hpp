@@ -1,0 +1,235 @@
+#pragma once
+
+#include <papcoll/catalogue/capabilities.hpp>
+#include <papcoll/catalogue/near_names.hpp>
+#include <papcoll/catalogue/row.hpp>
+#include <papcoll/contract.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/plan/schedule.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// Names of algorithms: policies joined by '+', each of another kind, in any order.
+//
+//     name      =  policy { "+" policy }
+//     policy    =  arrival | schedule [ ":" arguments ] | transport | contract
+//
+//     Ring                                 a schedule; StaticOrder is its arrival policy
+//     DynamicLeader+ShmTransport           an arrival policy, which has a schedule of its own
+//     ReduceThenBcast:KNomial:8,Chain      schedules as parameters of a schedule
+//     MpiTransport+Reproducible            whatever fits the call, on this transport
+//
+// A canonical name has them in the order above, and leaves out what is the default.
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+constexpr std::string_view name_of(NumericalContract c) noexcept {
+  constexpr std::array<std::string_view, 3> names{"Fast", "RankConsistent", "Reproducible"};
+  return names[static_cast<std::size_t>(c)];
+}
+
+/// What an algorithm's name says. Without a row the algorithm is chosen for each call.
+struct ParsedName {
+  std::string arrival;    ///< policy; empty: chosen for each call
+  std::string schedule;   ///< policy with its parameters; empty: chosen for each call
+  std::string transport;  ///< empty: the team's own choice
+  NumericalContract contract = NumericalContract::rank_consistent;
+
+  const CatalogueRow* row = nullptr;
+  AnySchedule plan;  ///< if the row is one of the plan floor
+
+  /// The canonical name.
+  std::string text() const {
+    std::string name;
+    auto add = [&name](std::string_view policy) {
+      if (!policy.empty()) name.append(name.empty() ? "" : "+").append(policy);
+    };
+    if (row != nullptr) add(plan ? plan.name() : std::string(row->name));
+    add(transport);
+    if (contract != NumericalContract::rank_consistent) add(name_of(contract));
+    return name;
+  }
+};
+
+namespace detail {
+
+/// Reads one name. An object for the sake of the messages, which all quote it.
+class NameParser {
+ public:
+  NameParser(std::string_view text, Catalogue catalogue) : text_(text), catalogue_(catalogue) {}
+
+  ParsedName parse() {
+    for (std::size_t begin = 0; begin <= text_.size();) {
+      const std::size_t end = std::min(text_.find('+', begin), text_.size());
+      take(text_.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    find_row();
+    check_transport();
+    check_contract();
+    return std::move(parsed_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw unknown_algorithm("papcoll: algorithm '" + std::string(text_) + "': " + what);
+  }
+
+  bool is_arrival(std::string_view name) const {
+    return std::any_of(catalogue_.begin(), catalogue_.end(),
+                       [name](const CatalogueRow& row) { return row.arrival == name; });
+  }
+  bool is_schedule(std::string_view name) const {
+    return std::any_of(catalogue_.begin(), catalogue_.end(),
+                       [name](const CatalogueRow& row) { return row.schedule == name; });
+  }
+
+  void take(std::string_view policy) {
+    const std::string_view name = policy.substr(0, policy.find(':'));
+    const bool has_arguments = name.size() < policy.size();
+    if (name.empty()) {
+      fail("a policy is missing: write one, or several joined by '+', such as Ring+MpiTransport");
+    }
+    if (is_schedule(name)) {
+      set(schedule_, name, "schedules");
+      if (has_arguments) arguments_ = policy.substr(name.size() + 1);
+      if (has_arguments && arguments_.empty()) {
+        fail("nothing follows the colon of " + std::string(name) + ": leave the colon out");
+      }
+      return;
+    }
+    if (is_arrival(name)) {
+      set(arrival_, name, "arrival policies");
+    } else if (is_transport(name)) {
+      set(transport_, name, "transports");
+    } else if (const auto contract = contract_named(name); contract != contracts) {
+      set(contract_, name, "numerical contracts");
+      parsed_.contract = static_cast<NumericalContract>(contract);
+    } else {
+      fail("'" + std::string(name) + "' is no policy: " + near_names(name, all_names()));
+    }
+    if (has_arguments) fail(std::string(name) + " takes no parameters");
+  }
+
+  void set(std::string_view& slot, std::string_view name, const char* kind) const {
+    if (!slot.empty()) {
+      fail("two " + std::string(kind) + ", " + std::string(slot) + " and " + std::string(name) +
+           ": keep one");
+    }
+    slot = name;
+  }
+
+  // Programs may bring transports of their own, which only their teams know. What resembles one of
+  // the library's is a slip.
+  static bool is_transport(std::string_view name) {
+    constexpr std::string_view ending = "Transport";
+    bool resembles = false;
+    for (const TransportName& t : transport_names) {
+      if (t.name == name) return true;
+      resembles |= edit_distance(t.name, name) <= 2;
+    }
+    return !resembles && name.size() > ending.size() && name.ends_with(ending);
+  }
+
+  static constexpr std::size_t contracts = 3;
+
+  /// Its number, or `contracts`.
+  static std::size_t contract_named(std::string_view name) {
+    std::size_t i = 0;
+    while (i < contracts && name_of(static_cast<NumericalContract>(i)) != name) ++i;
+    return i;
+  }
+
+  std::vector<std::string_view> all_names() const {
+    std::vector<std::string_view> names;
+    for (const CatalogueRow& row : catalogue_) {
+      names.insert(names.end(), {row.arrival, row.schedule});
+    }
+    for (const TransportName& t : transport_names) names.push_back(t.name);
+    for (std::size_t i = 0; i < contracts; ++i) {
+      names.push_back(name_of(static_cast<NumericalContract>(i)));
+    }
+    return names;
+  }
+
+  void find_row() {
+    parsed_.transport = transport_;
+    if (schedule_.empty() && arrival_.empty()) return;
+    for (const CatalogueRow& row : catalogue_) {
+      const bool fits = (arrival_.empty() || row.arrival == arrival_) &&
+                        (schedule_.empty() ? row.name == arrival_ : row.schedule == schedule_);
+      if (fits) return take_row(row);
+    }
+    if (!schedule_.empty()) {
+      fail(std::string(schedule_) + " does not run under " + std::string(arrival_) + ": " +
+           combinations());
+    }
+    parsed_.arrival = arrival_;  // it has no schedule of its own: one is chosen for each call
+  }
+
+  std::string combinations() const {
+    std::string text;
+    for (const CatalogueRow& row : catalogue_) {
+      if (row.schedule != schedule_) continue;
+      text += (text.empty() ? "take " : " or ") + std::string(row.arrival);
+    }
+    return text;
+  }
+
+  void take_row(const CatalogueRow& row) {
+    parsed_.row = &row;
+    parsed_.arrival = row.arrival;
+    parsed_.schedule = row.schedule;
+    if (row.plan == nullptr) {
+      if (!arguments_.empty()) fail(std::string(row.schedule) + " takes no parameters");
+      return;
+    }
+    try {
+      parsed_.plan = plan_of(row, arguments_, catalogue_);
+    } catch (const error& e) {
+      const std::string_view what = e.what();
+      constexpr std::string_view prefix = "papcoll: ";
+      fail(std::string(what.starts_with(prefix) ? what.substr(prefix.size()) : what));
+    }
+    parsed_.schedule = parsed_.plan.name();
+  }
+
+  void check_transport() const {
+    for (const TransportName& t : transport_names) {
+      if (parsed_.row == nullptr || t.name != transport_ || runs_on(*parsed_.row, t)) continue;
+      fail(std::string(parsed_.row->name) + " reads its peers' memory, and " + std::string(t.name) +
+           " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)");
+    }
+  }
+
+  void check_contract() const {
+    if (parsed_.row == nullptr || parsed_.contract <= parsed_.row->strongest) return;
+    fail(std::string(parsed_.row->name) + " keeps no stronger contract than " +
+         std::string(name_of(parsed_.row->strongest)));
+  }
+
+  std::string_view text_;
+  Catalogue catalogue_;
+  std::string_view arrival_;
+  std::string_view schedule_;
+  std::string_view arguments_;
+  std::string_view transport_;
+  std::string_view contract_;
+  ParsedName parsed_;
+};
+
+}  // namespace detail
+
+/// Reads an algorithm's name. Throws unknown_algorithm, which says what is wrong with it and lists
+/// names that are near to one that is not known.
+inline ParsedName parse_name(std::string_view text, Catalogue catalogue) {
+  return detail::NameParser{text, catalogue}.parse();
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI

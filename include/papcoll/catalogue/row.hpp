@@ -1,0 +1,114 @@
+#pragma once
+
+#include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/catalogue/capabilities.hpp>
+#include <papcoll/catalogue/near_names.hpp>
+#include <papcoll/collective.hpp>
+#include <papcoll/contract.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/plan/schedule.hpp>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+struct CatalogueRow;
+using Catalogue = std::span<const CatalogueRow>;
+
+/// An algorithm of the catalogue: a schedule under an arrival policy. A row is made by static_row()
+/// or arrival_row(); a catalogue is any array of rows.
+struct CatalogueRow {
+  std::string_view name;      ///< in algorithm names: "Ring", "DynamicLeader"
+  std::string_view arrival;   ///< its arrival policy
+  std::string_view schedule;  ///< and its schedule, without parameters
+  std::string_view sentence;
+  unsigned needs = 0;  ///< requirement bits
+  /// Of reductions: what it keeps by itself, and what it keeps if the call asks for it.
+  NumericalContract contract = NumericalContract::reproducible;
+  NumericalContract strongest = NumericalContract::reproducible;
+  bool (*serves)(Collective) noexcept = nullptr;
+
+  const ArrivalAlgorithm* algorithm = nullptr;  ///< an algorithm of the arrival floor, or
+  AnySchedule (*plan)() = nullptr;              ///< one of the plan floor, with default parameters
+  /// If the schedule cannot read its parameters by itself: does it, with the schedules of a
+  /// catalogue. Throws as AnySchedule::with_arguments().
+  AnySchedule (*parse)(std::string_view arguments, Catalogue catalogue) = nullptr;
+  /// Further parameters that `papcoll verify` proves it with, separated by blanks.
+  std::string_view proven_with;
+};
+
+/// The row of a static schedule, which says everything about itself.
+template <StaticSchedule S>
+constexpr CatalogueRow static_row(std::string_view proven_with = {}) {
+  CatalogueRow row;
+  row.name = row.schedule = S::name;
+  row.arrival = "StaticOrder";
+  row.sentence = S::sentence;
+  if constexpr (requires { requires bool{S::commutative_only}; }) {
+    row.needs = requirement::commutative_operator;
+  }
+  row.serves = [](Collective c) noexcept { return detail::schedule_table<S>().serves(c); };
+  row.plan = [] { return AnySchedule{S{}}; };
+  row.proven_with = proven_with;
+  return row;
+}
+
+/// The row of an algorithm of the arrival floor, with the names of its policies.
+constexpr CatalogueRow arrival_row(const ArrivalAlgorithm& algorithm, std::string_view arrival,
+                                   std::string_view schedule) {
+  CatalogueRow row;
+  row.name = algorithm.name;
+  row.arrival = arrival;
+  row.schedule = schedule;
+  row.sentence = algorithm.sentence;
+  row.needs = requirement::node_memory | requirement::blocking_call;
+  row.contract = algorithm.contract;
+  if (!algorithm.keeps_order_on_request) row.strongest = algorithm.contract;
+  row.serves = algorithm.serves;
+  row.algorithm = &algorithm;
+  return row;
+}
+
+/// What it requires of a call of this collective.
+constexpr unsigned needs_of_call(const CatalogueRow& row, Collective c) noexcept {
+  return is_reduction(c) ? row.needs : row.needs & ~requirement::commutative_operator;
+}
+
+/// The contract it keeps in this collective by itself. Where nothing is combined, bits cannot
+/// differ.
+constexpr NumericalContract contract_of(const CatalogueRow& row, Collective c) noexcept {
+  return is_reduction(c) ? row.contract : NumericalContract::reproducible;
+}
+
+constexpr bool runs_on(const CatalogueRow& row, const TransportName& transport) noexcept {
+  return (row.needs & requirement::node_memory & ~transport.offers) == 0;
+}
+
+/// A row's schedule with the parameters that the text after the colon gives, all of them defaults
+/// if there is none. Throws argument_error if the parameters cannot be read.
+inline AnySchedule plan_of(const CatalogueRow& row, std::string_view arguments,
+                           Catalogue catalogue) {
+  if (arguments.empty()) return row.plan();
+  if (row.parse != nullptr) return row.parse(arguments, catalogue);
+  return row.plan().with_arguments(arguments);
+}
+
+/// A static schedule by its name with parameters: "KNomial:8". Throws unknown_algorithm if the
+/// catalogue has none of that name, argument_error if the parameters cannot be read.
+inline AnySchedule schedule_named(std::string_view text, Catalogue catalogue) {
+  const std::string_view name = text.substr(0, text.find(':'));
+  std::vector<std::string_view> names;
+  for (const CatalogueRow& row : catalogue) {
+    if (row.plan == nullptr) continue;
+    names.push_back(row.name);
+    if (row.name != name) continue;
+    return plan_of(row, name == text ? "" : text.substr(name.size() + 1), catalogue);
+  }
+  throw unknown_algorithm("papcoll: there is no static schedule '" + std::string(name) +
+                          "': " + detail::near_names(name, std::move(names)));
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI

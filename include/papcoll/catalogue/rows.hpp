@@ -1,0 +1,81 @@
+#pragma once
+
+#include <papcoll/algorithms/static/all.hpp>
+#include <papcoll/catalogue/arrival_algorithms.hpp>
+#include <papcoll/catalogue/row.hpp>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+namespace detail {
+
+inline AnySchedule default_reduce_then_bcast() {
+  return AnyReduceThenBcast{AnySchedule::of<Binomial>(), AnySchedule::of<Binomial>()};
+}
+
+inline AnySchedule parse_reduce_then_bcast(std::string_view arguments, Catalogue catalogue) {
+  const auto parts = split_arguments(arguments);
+  if (parts.size() != 2) {
+    throw argument_error(
+        "papcoll: ReduceThenBcast needs two schedules, one that serves reduce and "
+        "one that serves bcast, but was given '" +
+        std::string(arguments) + "': write ReduceThenBcast:Binomial,Chain");
+  }
+  AnyReduceThenBcast schedule{schedule_named(parts[0], catalogue),
+                              schedule_named(parts[1], catalogue)};
+  auto require = [](const AnySchedule& part, Collective c) {
+    if (part.serves(c)) return;
+    throw argument_error("papcoll: " + part.name() + " does not serve " + std::string(name_of(c)) +
+                         ", which ReduceThenBcast needs of its " +
+                         (c == Collective::reduce ? "first" : "second") + " schedule");
+  };
+  require(schedule.reduce, Collective::reduce);
+  require(schedule.bcast, Collective::bcast);
+  return schedule;
+}
+
+constexpr CatalogueRow reduce_then_bcast_row() {
+  CatalogueRow row = static_row<AnyReduceThenBcast>(
+      "Binomial,Chain KNomial:3,Linear "
+      "PipelinedChain:4096,PipelinedBinaryTree:4096");
+  row.plan = &default_reduce_then_bcast;
+  row.parse = &parse_reduce_then_bcast;
+  return row;
+}
+
+// One line an algorithm; a name's first row is the one meant where several would fit.
+inline constexpr std::array catalogue_rows{
+    arrival_row(dynamic_leader, "DynamicLeader", "LeaderFan"),
+    arrival_row(static_leader, "StaticLeader", "LeaderFan"),
+    arrival_row(exchange, "StaticOrder", "Exchange"),
+    arrival_row(multi_leader, "StaticOrder", "MultiLeader"),
+    static_row<Linear>(),
+    static_row<Chain>(),
+    static_row<PipelinedChain>(),
+    static_row<Binomial>(),
+    static_row<KNomial>("2 3 8"),
+    static_row<BinaryTree>(),
+    static_row<PipelinedBinaryTree>(),
+    static_row<RecursiveDoubling>(),
+    static_row<Ring>(),
+    static_row<SegmentedRing>(),
+    static_row<Rabenseifner>(),
+    static_row<ReduceScatterGather>(),
+    static_row<ScatterAllgather>(),
+    reduce_then_bcast_row(),
+    static_row<RecursiveHalving>(),
+    static_row<Pairwise>(),
+    static_row<Bruck>(),
+    static_row<NeighbourExchange>(),
+    static_row<Dissemination>(),
+};
+
+}  // namespace detail
+
+/// Every algorithm of the library.
+inline Catalogue catalogue() noexcept { return detail::catalogue_rows; }
+
+}  // namespace papcoll::inline PAPCOLL_ABI

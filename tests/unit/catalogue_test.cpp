@@ -1,0 +1,136 @@
+#include <papcoll/analysis/verify_sweep.hpp>
+#include <papcoll/catalogue/grammar.hpp>
+#include <papcoll/catalogue/rows.hpp>
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "catch.hpp"
+
+using namespace papcoll;
+
+namespace {
+
+/// Calls f(schedule, collective) for all that the catalogue has on the plan floor.
+template <class F>
+void for_each_static(F&& f) {
+  for (const CatalogueRow& row : catalogue()) {
+    if (row.plan == nullptr) continue;
+    for (std::size_t i = 0; i < collective_count; ++i) {
+      const auto collective = static_cast<Collective>(i);
+      if (row.serves(collective)) f(row, collective);
+    }
+  }
+}
+
+const CatalogueRow& row_named(std::string_view name) {
+  for (const CatalogueRow& row : catalogue()) {
+    if (row.name == name) return row;
+  }
+  throw unknown_algorithm(std::string(name));
+}
+
+}  // namespace
+
+TEST_CASE("every row is complete") {
+  std::set<std::string_view> names;
+  for (const CatalogueRow& row : catalogue()) {
+    INFO(row.name);
+    CHECK(names.insert(row.name).second);
+    CHECK_FALSE(row.sentence.empty());
+    CHECK_FALSE(row.arrival.empty());
+    CHECK_FALSE(row.schedule.empty());
+    CHECK((row.plan == nullptr) != (row.algorithm == nullptr));
+    CHECK(row.strongest >= row.contract);
+    bool serves_any = false;
+    for (std::size_t i = 0; i < collective_count; ++i) {
+      serves_any |= row.serves(static_cast<Collective>(i));
+    }
+    CHECK(serves_any);
+    if (row.plan != nullptr) CHECK(row.plan().base_name() == row.name);
+  }
+}
+
+TEST_CASE("every collective has an algorithm on every transport") {
+  for (std::size_t i = 0; i < collective_count; ++i) {
+    for (const TransportName& transport : transport_names) {
+      bool served = false;
+      for (const CatalogueRow& row : catalogue()) {
+        served |= row.serves(static_cast<Collective>(i)) && runs_on(row, transport);
+      }
+      INFO(name_of(static_cast<Collective>(i)) << " on " << transport.name);
+      CHECK(served);
+    }
+  }
+}
+
+TEST_CASE("requirements are data") {
+  const CatalogueRow& ring = row_named("Ring");
+  CHECK(needs_of_call(ring, Collective::allreduce) == requirement::commutative_operator);
+  CHECK(needs_of_call(ring, Collective::allgather) == 0);
+  const CatalogueRow& leader = row_named("DynamicLeader");
+  CHECK(needs_of_call(leader, Collective::bcast) ==
+        (requirement::node_memory | requirement::blocking_call));
+  CHECK(contract_of(leader, Collective::allreduce) == NumericalContract::rank_consistent);
+  CHECK(contract_of(leader, Collective::bcast) == NumericalContract::reproducible);
+  for (const CatalogueRow& row : catalogue()) {
+    unsigned known = 0;
+    for (const Requirement& r : requirements) known |= r.bit;
+    CHECK((row.needs & ~known) == 0);
+  }
+}
+
+TEST_CASE("a row says itself whether its operator must commute") {
+  for (const CatalogueRow& row : catalogue()) {
+    if (row.plan == nullptr) continue;
+    const bool says = (row.needs & requirement::commutative_operator) != 0;
+    CHECK(says == row.plan().commutative_only());
+  }
+}
+
+TEST_CASE("every static schedule of the catalogue is proven") {
+  for_each_static([](const CatalogueRow& row, Collective collective) {
+    const Proof proof =
+        verify_up_to(row.plan(), collective, 17, [](int) {}, {.contract = row.contract});
+    INFO(row.name << ", " << describe(proof.shape) << ": " << proof.verdict.sentence);
+    CHECK(proof);
+  });
+}
+
+TEST_CASE("reduce-then-bcast of any pair is proven") {
+  for_each_static([](const CatalogueRow& first, Collective reduce) {
+    if (reduce != Collective::reduce) return;
+    for_each_static([&first](const CatalogueRow& second, Collective bcast) {
+      if (bcast != Collective::bcast) return;
+      const std::string name =
+          "ReduceThenBcast:" + std::string(first.name) + "," + std::string(second.name);
+      const Proof proof =
+          verify_up_to(schedule_named(name, catalogue()), Collective::allreduce, 8, [](int) {});
+      INFO(name << ", " << describe(proof.shape) << ": " << proof.verdict.sentence);
+      CHECK(proof);
+    });
+  });
+}
+
+namespace {
+struct Nothing {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "Nothing";
+  static constexpr std::string_view sentence = "Does nothing.";
+  static constexpr bool commutative_only = true;
+  void emit(Bcast, Builder&) const {}
+  friend bool operator==(const Nothing&, const Nothing&) = default;
+};
+}  // namespace
+
+TEST_CASE("a program has a catalogue of its own with one line an algorithm") {
+  static constexpr std::array mine{static_row<Nothing>(), static_row<Ring>()};
+  const ParsedName n = parse_name("Nothing", mine);
+  CHECK(n.row == &mine[0]);
+  CHECK(n.row->serves(Collective::bcast));
+  CHECK_FALSE(n.row->serves(Collective::reduce));
+  CHECK(n.row->needs == requirement::commutative_operator);
+  CHECK_THROWS_AS(parse_name("Bruck", mine), unknown_algorithm);
+}

@@ -1,0 +1,143 @@
+#include <papcoll/catalogue/by_name.hpp>
+
+#include <string>
+#include <string_view>
+
+#include "catch.hpp"
+
+using namespace papcoll;
+
+namespace {
+
+std::string canonical(std::string_view text) { return parse_name(text, catalogue()).text(); }
+
+std::string complaint(std::string_view text) {
+  try {
+    parse_name(text, catalogue());
+  } catch (const unknown_algorithm& e) {
+    return e.what();
+  }
+  return "";
+}
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a name gives its policies") {
+  const ParsedName n = parse_name("KNomial:8+MpiTransport+Fast", catalogue());
+  CHECK(n.arrival == "StaticOrder");
+  CHECK(n.schedule == "KNomial:8");
+  CHECK(n.transport == "MpiTransport");
+  CHECK(n.contract == NumericalContract::fast);
+  REQUIRE(n.row != nullptr);
+  CHECK(n.row->name == "KNomial");
+  CHECK(n.plan == AnySchedule{KNomial{.radix = 8}});
+}
+
+TEST_CASE("any order is read, the canonical one is written") {
+  CHECK(canonical("Ring") == "Ring");
+  CHECK(canonical("Reproducible+MpiTransport+Ring") == "Ring+MpiTransport+Reproducible");
+  CHECK(canonical("ShmTransport+DynamicLeader") == "DynamicLeader+ShmTransport");
+  CHECK(canonical("MpiTransport+ReduceThenBcast:Binomial,Chain+Fast") ==
+        "ReduceThenBcast:Binomial,Chain+MpiTransport+Fast");
+}
+
+TEST_CASE("defaults are left out") {
+  CHECK(canonical("StaticOrder+Ring+RankConsistent") == "Ring");
+  CHECK(canonical("DynamicLeader+LeaderFan") == "DynamicLeader");
+  CHECK(canonical("LeaderFan+StaticLeader") == "StaticLeader");
+  CHECK(canonical("LeaderFan") == "DynamicLeader");
+  CHECK(canonical("StaticOrder+Exchange") == "Exchange");
+  CHECK(canonical("KNomial:4") == "KNomial");
+  CHECK(canonical("SegmentedRing:65536") == "SegmentedRing");
+  CHECK(canonical("SegmentedRing:4096") == "SegmentedRing:4096");
+}
+
+TEST_CASE("a name may leave the algorithm open") {
+  for (const char* text : {"ShmTransport", "StaticOrder+ShmTransport"}) {
+    const ParsedName n = parse_name(text, catalogue());
+    CHECK(n.row == nullptr);
+    CHECK_FALSE(n.plan);
+    CHECK(n.text() == "ShmTransport");
+  }
+  CHECK(canonical("Reproducible") == "Reproducible");
+}
+
+TEST_CASE("schedules as parameters") {
+  CHECK(canonical("ReduceThenBcast:KNomial:8,Chain") == "ReduceThenBcast:KNomial:8,Chain");
+  CHECK(canonical("ReduceThenBcast:(KNomial:4),(PipelinedChain:4096)") ==
+        "ReduceThenBcast:KNomial,PipelinedChain:4096");
+}
+
+TEST_CASE("every row's name is its own, and comes back") {
+  for (const CatalogueRow& row : catalogue()) {
+    const ParsedName n = parse_name(row.name, catalogue());
+    CHECK(n.row == &row);
+    CHECK(parse_name(n.text(), catalogue()).text() == n.text());
+    const std::string both = std::string(row.schedule) + "+" + std::string(row.arrival);
+    CHECK(parse_name(both, catalogue()).row == &row);
+  }
+}
+
+TEST_CASE("a program's own transports are left to its teams") {
+  CHECK(parse_name("Ring+TcpTransport", catalogue()).transport == "TcpTransport");
+  CHECK(contains(complaint("Ring+SmhTransport"), "did you mean ShmTransport"));
+  CHECK(contains(complaint("Ring+Transport"), "is no policy"));
+}
+
+TEST_CASE("what is wrong is said") {
+  CHECK(contains(complaint("Rabenseifer"), "did you mean Rabenseifner?"));
+  CHECK(contains(complaint("ring"), "did you mean Ring?"));
+  CHECK(contains(complaint("Recursive"), "did you mean RecursiveDoubling or RecursiveHalving?"));
+  CHECK(contains(complaint("Dynamicleader+ShmTransport"), "did you mean DynamicLeader?"));
+  CHECK(contains(complaint("Quicksort"), "there are BinaryTree"));
+  CHECK(contains(complaint(""), "a policy is missing"));
+  CHECK(contains(complaint("Ring+"), "a policy is missing"));
+  CHECK(contains(complaint("+Ring"), "a policy is missing"));
+  CHECK(contains(complaint("Ring+Chain"), "two schedules, Ring and Chain"));
+  CHECK(contains(complaint("DynamicLeader+StaticLeader"), "two arrival policies"));
+  CHECK(contains(complaint("Ring+MpiTransport+ShmTransport"), "two transports"));
+  CHECK(contains(complaint("Ring+Fast+Fast"), "two numerical contracts"));
+  CHECK(contains(complaint("DynamicLeader+Ring"), "Ring does not run under DynamicLeader"));
+  CHECK(contains(complaint("DynamicLeader+Ring"), "take StaticOrder"));
+  CHECK(contains(complaint("StaticOrder+LeaderFan"), "take DynamicLeader or StaticLeader"));
+  CHECK(contains(complaint("Exchange+MpiTransport"), "only passes messages"));
+}
+
+TEST_CASE("bad parameters are said to be so") {
+  CHECK(contains(complaint("KNomial:"), "leave the colon out"));
+  CHECK(contains(complaint("KNomial:one"), "'one'"));
+  CHECK(contains(complaint("KNomial:1"), "at least 2"));
+  CHECK(contains(complaint("Ring:3"), "takes no arguments"));
+  CHECK(contains(complaint("Exchange:3"), "takes no parameters"));
+  CHECK(contains(complaint("DynamicLeader:3"), "takes no parameters"));
+  CHECK(contains(complaint("Ring+MpiTransport:1"), "takes no parameters"));
+  CHECK(contains(complaint("ReduceThenBcast:Chain"), "two schedules"));
+  CHECK(contains(complaint("ReduceThenBcast:Chain,Brukc"), "did you mean Bruck?"));
+  CHECK(contains(complaint("ReduceThenBcast:Ring,Chain"), "Ring does not serve reduce"));
+  CHECK(contains(complaint("ReduceThenBcast:Chain,KNomial:0"), "at least 2"));
+  CHECK(contains(complaint("ReduceThenBcast:(Chain,Chain"), "parentheses"));
+}
+
+TEST_CASE("edit distance") {
+  CHECK(detail::edit_distance("", "") == 0);
+  CHECK(detail::edit_distance("", "abc") == 3);
+  CHECK(detail::edit_distance("kitten", "sitting") == 3);
+  CHECK(detail::edit_distance("RING", "ring") == 0);
+}
+
+TEST_CASE("an algorithm by name") {
+  const Algorithm ring = algorithm("MpiTransport+Ring");
+  CHECK(ring.name() == "Ring+MpiTransport");
+  CHECK(ring.selection().schedule == AnySchedule::of<Ring>());
+  CHECK(ring.selection().arrival == nullptr);
+  CHECK(ring.selection().transport_name == "MpiTransport");
+  const Algorithm leader = algorithm("DynamicLeader+Reproducible");
+  CHECK(leader.selection().arrival == arrival_algorithm<DynamicLeader, LeaderFan>);
+  CHECK(leader.selection().contract == NumericalContract::reproducible);
+  CHECK(algorithm("ShmTransport").selection().is_automatic());
+  CHECK_THROWS_AS(algorithm("nonsense"), unknown_algorithm);
+}
