@@ -5,8 +5,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace papcoll::inline PAPCOLL_ABI {
+
+/// A small number that tells algorithms apart when ranks compare their calls.
+constexpr std::uint8_t algorithm_id(std::string_view name) noexcept {
+  std::uint32_t hash = 0;
+  for (const char c : name) hash = hash * 31 + static_cast<unsigned char>(c);
+  return static_cast<std::uint8_t>(hash % 251);
+}
 
 /// One rank's call of a collective, below the seam: no element type, no operator type.
 ///

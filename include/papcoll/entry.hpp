@@ -55,7 +55,7 @@ constexpr std::uint32_t text_hash(std::string_view text) noexcept {
 
 /// The same number on all ranks that use the same type. Closures have no names to compare.
 template <class T>
-constexpr std::uint32_t type_hash() noexcept {
+consteval std::uint32_t type_hash() noexcept {
   return text_hash(__PRETTY_FUNCTION__);
 }
 

@@ -126,14 +126,14 @@ class TeamCore {
 
   /// Runs an algorithm of the arrival floor; the team must be on one node.
   void run(const ArrivalAlgorithm& algorithm, const Call& call) {
-    const Epoch epoch{*this, call, algorithm.name};
+    const Epoch epoch{*this, call, algorithm.id};
     if (call.count == 0 && call.collective != Collective::barrier) return announce_only();
     algorithm.run(*site_, waiter_, call);
   }
 
   /// Runs a schedule of the plan floor.
   void run(const AnySchedule& schedule, const TransportTable& transport, const Call& call) {
-    const Epoch epoch{*this, call, schedule.base_name()};
+    const Epoch epoch{*this, call, algorithm_id(schedule.base_name())};
     if (site_) announce_only();
     if (call.count == 0 && call.counts == nullptr && call.collective != Collective::barrier) return;
     Endpoint& e = endpoint(transport);
@@ -207,7 +207,7 @@ class TeamCore {
     } else if (broken_.empty()) {
       Call call;
       call.collective = collective;
-      CallWords words = words_of(call, {});
+      CallWords words = words_of(call, 0);
       words.what = CallWords::invalid;
       site_->begin(words, call.reducer);
       waiter_.until([&] { return site_->enter(); });
@@ -246,7 +246,7 @@ class TeamCore {
   /// One blocking call from entering its frame to leaving it.
   class Epoch {
    public:
-    Epoch(TeamCore& core, const Call& call, std::string_view algorithm) : core_(core) {
+    Epoch(TeamCore& core, const Call& call, std::uint8_t algorithm) : core_(core) {
       core.require_usable();
       if (core.outstanding_ != 0) core.progress();
       if (!core.site_) return;
@@ -268,10 +268,9 @@ class TeamCore {
 
   void announce_only() noexcept { site_->announce(nullptr, 0, 0); }
 
-  static CallWords words_of(const Call& call, std::string_view algorithm) noexcept {
-    std::uint64_t hash = 0;
-    for (const char c : algorithm) hash = hash * 31 + static_cast<unsigned char>(c);
-    return {call.count, static_cast<std::uint64_t>(call.collective) | (hash % 251) << 4 |
+  static CallWords words_of(const Call& call, std::uint8_t algorithm) noexcept {
+    return {call.count, static_cast<std::uint64_t>(call.collective) |
+                            static_cast<std::uint64_t>(algorithm) << 4 |
                             static_cast<std::uint64_t>(call.root) << 12 |
                             static_cast<std::uint64_t>(call.types) << 32};
   }

@@ -12,6 +12,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// An algorithm of the arrival floor without its type: an arrival policy with its schedule.
 struct ArrivalAlgorithm {
   std::string_view name;  ///< as in the catalogue: "DynamicLeader", "Exchange"
+  std::uint8_t id;        ///< algorithm_id(name)
   std::string_view sentence;
   NumericalContract contract;   ///< the strongest it keeps by itself
   bool keeps_order_on_request;  ///< Call::rank_order makes it reproducible
