@@ -2,26 +2,28 @@
 
 #include <papcoll/call.hpp>
 #include <papcoll/config.hpp>
+#include <papcoll/waiting/shared_access.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <new>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// A moment in the life of a frame: the epoch (number of the call) above, a count of chunks below.
-/// Comparisons are of differences, so epochs may wrap.
 using Stamp = std::uint64_t;
 
 constexpr Stamp make_stamp(std::uint32_t epoch, std::uint32_t chunks) noexcept {
   return (Stamp{epoch} << 32) | chunks;
 }
-constexpr bool reached(Stamp now, Stamp wanted) noexcept {
-  return static_cast<std::int64_t>(now - wanted) >= 0;
+/// Does a stamp say "chunks below `chunks` of this epoch"? A stamp in the epoch's frame is of this
+/// epoch or older. How much older is unknown (a word that no algorithm uses for a while, or the
+/// failure word, stays as it was), so epochs are compared for equality, not by their difference.
+constexpr bool reached(Stamp now, std::uint32_t epoch, std::uint32_t chunks) noexcept {
+  return now >> 32 == epoch && static_cast<std::uint32_t>(now) >= chunks;
 }
+/// May wrap: the two are never far apart.
 constexpr bool epoch_reached(std::uint32_t now, std::uint32_t wanted) noexcept {
   return static_cast<std::int32_t>(now - wanted) >= 0;
 }
@@ -42,17 +44,22 @@ struct CallWords {
 /// Each rank owns its slot (header, `buffers` chunk buffers, a progress word) and its left word. The
 /// result belongs to the leader of the epoch. Everything begins as zeros, which is the state of a
 /// frame that was last used `frames` epochs before `first_epoch`.
-class Board {
+template <class MemoryAccess, int Frames = 4, int Buffers = 4>
+class BasicBoard {
  public:
-  static constexpr int frames = 4;
-  static constexpr int buffers = 4;
+  using Access = MemoryAccess;
+  template <class T>
+  using Atomic = typename Access::template Atomic<T>;
+
+  static constexpr int frames = Frames;
+  static constexpr int buffers = Buffers;
   static constexpr std::size_t inline_bytes = 40;  ///< payload that travels in the flag's own line
 
   /// A rank's slot header: one cache line, so that a small contribution costs one line transfer.
   struct alignas(cache_line) Header {
     // Written by its owner. release after words, inline payload and chunk buffers were written (so
     // that whoever acquires it may read them); sequentially consistent because a bell follows.
-    std::atomic<Stamp> stamp;
+    Atomic<Stamp> stamp;
     CallWords words;
     std::byte payload[inline_bytes];
   };
@@ -60,38 +67,38 @@ class Board {
 
   /// A second stamp of a rank for algorithms with two phases. Orders as Header::stamp.
   struct alignas(cache_line) Progress {
-    std::atomic<Stamp> stamp;
+    Atomic<Stamp> stamp;
   };
 
   /// Who leads the epoch: compare-exchanged from the previous user's value, so exactly one rank
   /// succeeds. relaxed would do for the choice itself (the data follow other stamps); acq_rel costs
   /// nothing on a locked instruction.
   struct alignas(cache_line) Claim {
-    std::atomic<Stamp> stamp;  ///< (epoch, rank + 1)
+    Atomic<Stamp> stamp;  ///< (epoch, rank + 1)
   };
 
   /// Why the epoch failed. `stamp` is compare-exchanged to (epoch, 1) by the first who finds a
   /// fault, and set to (epoch, 2), release, when its text is there.
   struct alignas(cache_line) Failure {
-    std::atomic<Stamp> stamp;
+    Atomic<Stamp> stamp;
     char text[504];
   };
 
   /// The last epoch a rank has left: release after its last read in the epoch's frame; acquire by
   /// those who want to write the frame again.
   struct alignas(cache_line) Left {
-    std::atomic<std::uint32_t> epoch;
+    Atomic<std::uint32_t> epoch;
   };
 
   /// Set once when a member was found dead or the deadline passed: the communicator is broken.
   struct alignas(cache_line) Abort {
-    std::atomic<std::uint32_t> reason;  ///< 0: fine; 1 + rank: that rank is lost; ~0: deadline
+    Atomic<std::uint32_t> reason;  ///< 0: fine; 1 + rank: that rank is lost; ~0: deadline
   };
 
-  Board() = default;
+  BasicBoard() = default;
 
   /// A view of bytes(ranks, chunk) bytes of memory that began as zeros.
-  Board(std::byte* memory, int ranks, std::size_t chunk) noexcept
+  BasicBoard(std::byte* memory, int ranks, std::size_t chunk) noexcept
       : memory_(memory), ranks_(ranks), chunk_(chunk) {}
 
   static std::size_t bytes(int ranks, std::size_t chunk) noexcept {
@@ -125,7 +132,7 @@ class Board {
     return at<Left>(sizeof(Abort) + static_cast<std::size_t>(r) * sizeof(Left));
   }
   Claim& claim(std::uint32_t e) const noexcept { return at<Claim>(frame(e)); }
-  /// The leader's header: words and small results travel with the release stamp.
+  /// The leader's header: small results travel with the release stamp.
   Header& release(std::uint32_t e) const noexcept { return at<Header>(frame(e) + sizeof(Claim)); }
   Failure& failure(std::uint32_t e) const noexcept {
     return at<Failure>(frame(e) + sizeof(Claim) + sizeof(Header));
@@ -164,5 +171,7 @@ class Board {
   int ranks_ = 1;
   std::size_t chunk_ = 0;  ///< bytes of a chunk buffer, a multiple of cache_line
 };
+
+using Board = BasicBoard<SharedAccess>;
 
 }  // namespace papcoll::inline PAPCOLL_ABI

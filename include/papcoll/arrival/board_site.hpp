@@ -4,19 +4,22 @@
 #include <papcoll/arrival/site.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// A Site over a Board: one rank of a node, thread or process. Owns the rank's epoch counter.
-class BoardSite {
+/// A Site over a board: one rank of a node, thread or process. Owns the rank's epoch counter.
+template <class Board, class Bells>
+class BasicBoardSite {
+  using Access = typename Board::Access;
+
  public:
-  BoardSite(Board board, Doorbells bells, int rank, std::uint32_t first_epoch = 1)
+  BasicBoardSite(Board board, Bells bells, int rank, std::uint32_t first_epoch = 1)
       : board_(board),
         bells_(bells),
         rank_(rank),
@@ -52,7 +55,7 @@ class BoardSite {
 
   std::uint32_t epoch() const noexcept { return epoch_; }
   const Board& board() const noexcept { return board_; }
-  Doorbells& bells() noexcept { return bells_; }
+  Bells& bells() noexcept { return bells_; }
 
   // --- what algorithms ask, see Site
 
@@ -62,9 +65,9 @@ class BoardSite {
   std::size_t chunk_bytes() const noexcept { return board_.chunk_bytes(); }
 
   void announce(const std::byte* payload, std::size_t n, std::uint32_t chunks) noexcept {
-    Board::Header& h = board_.header(epoch_, rank_);
-    h.words = words_;
-    if (n != 0) std::memcpy(h.payload, payload, n);
+    typename Board::Header& h = board_.header(epoch_, rank_);
+    Access::write(&h.words, &words_, sizeof words_);
+    Access::write(h.payload, payload, n);
     h.stamp.store(make_stamp(epoch_, chunks), std::memory_order_seq_cst);
     bells_.ring_all();
   }
@@ -75,24 +78,23 @@ class BoardSite {
   }
 
   bool arrived(int r, std::uint32_t chunks) const noexcept {
-    return reached(board_.header(epoch_, r).stamp.load(std::memory_order_acquire),
-                   make_stamp(epoch_, chunks));
+    return reached(board_.header(epoch_, r).stamp.load(std::memory_order_acquire), epoch_, chunks);
   }
 
-  bool matches(int r) const noexcept { return board_.header(epoch_, r).words == words_; }
+  bool matches(int r) const noexcept { return words_of(r) == words_; }
 
   bool claim() noexcept {
-    std::atomic<Stamp>& stamp = board_.claim(epoch_).stamp;
+    auto& stamp = board_.claim(epoch_).stamp;
     Stamp before = stamp.load(std::memory_order_acquire);
-    if (reached(before, make_stamp(epoch_, 0))) return false;
+    if (reached(before, epoch_, 1)) return false;
     return stamp.compare_exchange_strong(before,
-                                         make_stamp(epoch_, static_cast<std::uint32_t>(rank_)),
+                                         make_stamp(epoch_, static_cast<std::uint32_t>(rank_) + 1),
                                          std::memory_order_acq_rel, std::memory_order_acquire);
   }
 
   int leader() const noexcept {
     const Stamp s = board_.claim(epoch_).stamp.load(std::memory_order_acquire);
-    return static_cast<int>(static_cast<std::uint32_t>(s));
+    return static_cast<int>(static_cast<std::uint32_t>(s)) - 1;
   }
 
   void finish_stage(std::uint32_t chunks) noexcept {
@@ -102,29 +104,25 @@ class BoardSite {
   }
 
   bool stage(int r, std::uint32_t chunks) const noexcept {
-    return reached(board_.progress(epoch_, r).stamp.load(std::memory_order_acquire),
-                   make_stamp(epoch_, chunks));
+    return reached(board_.progress(epoch_, r).stamp.load(std::memory_order_acquire), epoch_,
+                   chunks);
   }
 
   void release(std::uint32_t chunks, const std::byte* payload, std::size_t n) noexcept {
-    Board::Header& h = board_.release(epoch_);
-    if (chunks == 1) h.words = words_;
-    if (n != 0) std::memcpy(h.payload, payload, n);
+    typename Board::Header& h = board_.release(epoch_);
+    Access::write(h.payload, payload, n);
     h.stamp.store(make_stamp(epoch_, chunks), std::memory_order_seq_cst);
     bells_.ring_all();
   }
 
   bool released(std::uint32_t chunks) const noexcept {
-    return reached(board_.release(epoch_).stamp.load(std::memory_order_acquire),
-                   make_stamp(epoch_, chunks));
+    return reached(board_.release(epoch_).stamp.load(std::memory_order_acquire), epoch_, chunks);
   }
-
-  bool release_matches() const noexcept { return board_.release(epoch_).words == words_; }
 
   void all_arrived() noexcept { all_left_ = epoch_ - 1; }
 
   void fail(int r) {
-    const CallWords theirs = board_.header(epoch_, r).words;
+    const CallWords theirs = words_of(r);
     fail_with(theirs.what == CallWords::invalid
                   ? "rank " + std::to_string(r) + " made an invalid call"
                   : "rank " + std::to_string(r) + " called " + describe(theirs) + ", rank " +
@@ -139,13 +137,13 @@ class BoardSite {
   const std::byte* small_result() const noexcept { return board_.release(epoch_).payload; }
 
   static void write(std::byte* to, const std::byte* from, std::size_t n) noexcept {
-    if (n != 0) std::memcpy(to, from, n);
+    Access::write(to, from, n);
   }
   static void read(std::byte* to, const std::byte* from, std::size_t n) noexcept {
-    if (n != 0) std::memcpy(to, from, n);
+    Access::read(to, from, n);
   }
   void reduce(std::byte* out, const std::byte* low, const std::byte* high, std::size_t n) noexcept {
-    reducer_->apply(out, low, high, n, reducer_->context);
+    Access::reduce(*reducer_, out, low, high, n);
   }
 
   int* pending() noexcept { return pending_.data(); }
@@ -154,25 +152,29 @@ class BoardSite {
 
   /// Makes every rank that is still in this epoch throw peer_error with the text; the first wins.
   void fail_with(const std::string& text) {
-    Board::Failure& f = board_.failure(epoch_);
+    typename Board::Failure& f = board_.failure(epoch_);
     Stamp before = f.stamp.load(std::memory_order_acquire);
-    if (reached(before, make_stamp(epoch_, 1))) return;
+    if (reached(before, epoch_, 1)) return;
     if (!f.stamp.compare_exchange_strong(before, make_stamp(epoch_, 1),
                                          std::memory_order_acq_rel)) {
       return;
     }
-    const std::size_t n = std::min(text.size(), sizeof(f.text) - 1);
-    std::memcpy(f.text, text.data(), n);
-    f.text[n] = '\0';
+    const std::string kept = text.substr(0, sizeof(f.text) - 1);
+    Access::write(f.text, kept.c_str(), kept.size() + 1);
     f.stamp.store(make_stamp(epoch_, 2), std::memory_order_seq_cst);
     bells_.ring_all();
   }
 
   bool failed() const noexcept {
-    return reached(board_.failure(epoch_).stamp.load(std::memory_order_acquire),
-                   make_stamp(epoch_, 2));
+    return reached(board_.failure(epoch_).stamp.load(std::memory_order_acquire), epoch_, 2);
   }
-  std::string failure_text() const { return board_.failure(epoch_).text; }
+  /// Once failed().
+  std::string failure_text() const {
+    typename Board::Failure& f = board_.failure(epoch_);
+    std::array<char, sizeof(f.text)> text{};
+    Access::read(text.data(), f.text, text.size());
+    return text.data();
+  }
 
   /// Compares the calls of all who are there with this rank's own; for ranks that wait long.
   void compare_calls() {
@@ -193,6 +195,12 @@ class BoardSite {
   }
 
  private:
+  CallWords words_of(int r) const noexcept {
+    CallWords words;
+    Access::read(&words, &board_.header(epoch_, r).words, sizeof words);
+    return words;
+  }
+
   void notify(int audience) noexcept {
     if (audience == everyone) {
       bells_.ring_all();
@@ -202,7 +210,7 @@ class BoardSite {
   }
 
   Board board_;
-  Doorbells bells_;
+  Bells bells_;
   int rank_;
   std::uint32_t epoch_;     ///< the current call
   std::uint32_t all_left_;  ///< this rank knows that all ranks have left this epoch
@@ -210,6 +218,7 @@ class BoardSite {
   const Reducer* reducer_ = nullptr;
   std::vector<int> pending_;
 };
+using BoardSite = BasicBoardSite<Board, Doorbells>;
 static_assert(Site<BoardSite>);
 
 }  // namespace papcoll::inline PAPCOLL_ABI

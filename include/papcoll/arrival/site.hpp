@@ -21,7 +21,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///   claim()                         true for exactly one rank: the first to ask
 ///   leader()                        who claimed (some rank has)
 ///   finish_stage(k), stage(r, k)    a second counter of the same kind
-///   release(k, small, n), released(k)  the leader's counter and small result
+///   release(k, small, n), released(k)  the leader's counter and small result; a leader releases only
+///                                   when all calls match its own
 ///   all_arrived()                   tells that this rank knows that all have announced
 ///   fail(r)                         the call of r does not match: everyone in this epoch throws
 ///   write(to, from, n)              copies private → shared memory; read() the other way
@@ -46,7 +47,6 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
   { s.stage(r, k) } -> std::same_as<bool>;
   s.release(k, from, n);
   { s.released(k) } -> std::same_as<bool>;
-  { s.release_matches() } -> std::same_as<bool>;
   s.all_arrived();
   s.fail(r);
   { s.slot(r, k) } -> std::same_as<std::byte*>;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/config.hpp>
-#include <papcoll/waiting/futex.hpp>
+#include <papcoll/waiting/shared_access.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -16,14 +16,15 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// Whoever changes shared state first stores the change sequentially consistent, then rings. A
 /// sleeper first says that it sleeps, sequentially consistent, then looks at its condition once
 /// more. One of the two therefore sees the other, and no wake-up is lost.
-class Doorbells {
+template <class Access>
+class BasicDoorbells {
  public:
   static std::size_t bytes(int ranks) noexcept {
     return sizeof(Shared) + static_cast<std::size_t>(ranks) * sizeof(Bell);
   }
 
   /// A view of zeroed memory of bytes(ranks), aligned to cache_line.
-  Doorbells(std::byte* memory, int ranks) noexcept
+  BasicDoorbells(std::byte* memory, int ranks) noexcept
       : shared_(reinterpret_cast<Shared*>(memory)),
         bells_(reinterpret_cast<Bell*>(memory + sizeof(Shared))),
         ranks_(ranks) {}
@@ -61,23 +62,11 @@ class Doorbells {
     Bell& bell = bells_[me];
     const std::uint32_t heard = bell.word.load(std::memory_order_acquire);
     shared_->sleepers.fetch_add(1, std::memory_order_seq_cst);
-    bell.state.store(sleeping, std::memory_order_seq_cst);
-    struct Awake {  // also when ready() throws
-      Bell& bell;
-      Shared& shared;
-      std::uint32_t was = sleeping;
-      ~Awake() {
-        was = bell.state.exchange(awake, std::memory_order_seq_cst);
-        shared.sleepers.fetch_sub(1, std::memory_order_seq_cst);
-      }
-    };
-    bool is_ready = false;
-    {
-      const Awake guard{bell, *shared_};
-      is_ready = ready();
-      if (!is_ready) futex_wait(bell.word, heard, limit);
-    }
-    if (shared_->sleepers.load(std::memory_order_relaxed) != 0) wake_called(me);
+    // An exchange, for the loads of ready() may not move above it on any machine.
+    bell.state.exchange(sleeping, std::memory_order_seq_cst);
+    const Awake guard{*this, me};
+    const bool is_ready = ready();
+    if (!is_ready) Access::wait(bell.word, heard, limit);
     return is_ready;
   }
 
@@ -92,11 +81,28 @@ class Doorbells {
   static constexpr std::uint32_t called = 2;
 
   struct alignas(cache_line) Bell {
-    std::atomic<std::uint32_t> word{0};  ///< the futex: changes before every wake-up
-    std::atomic<std::uint32_t> state{0};
+    typename Access::template Atomic<std::uint32_t> word{
+        0};  ///< the futex: changes before a wake-up
+    typename Access::template Atomic<std::uint32_t> state{0};
   };
   struct alignas(cache_line) Shared {
-    std::atomic<std::uint32_t> sleepers{0};  ///< at least the number of bells that are not awake
+    /// At least the number of bells that are not awake.
+    typename Access::template Atomic<std::uint32_t> sleepers{0};
+  };
+
+  /// The end of a sleep, also when ready() throws: a rank that was woken owes others their wake-up.
+  struct Awake {
+    BasicDoorbells& bells;
+    int me;
+    Awake(BasicDoorbells& b, int rank) noexcept : bells(b), me(rank) {}
+    Awake(const Awake&) = delete;
+    Awake& operator=(const Awake&) = delete;
+    ~Awake() {
+      bells.bells_[me].state.exchange(awake, std::memory_order_seq_cst);
+      if (bells.shared_->sleepers.fetch_sub(1, std::memory_order_seq_cst) != 1) {
+        bells.wake_called(me);
+      }
+    }
   };
 
   static bool claim(Bell& bell, std::uint32_t from) noexcept {
@@ -105,7 +111,7 @@ class Doorbells {
 
   static void wake(Bell& bell) noexcept {
     bell.word.fetch_add(1, std::memory_order_seq_cst);
-    futex_wake(bell.word);
+    Access::wake(bell.word);
   }
 
   void wake_called(int from) noexcept {
@@ -123,5 +129,7 @@ class Doorbells {
   Bell* bells_;
   int ranks_;
 };
+
+using Doorbells = BasicDoorbells<SharedAccess>;
 
 }  // namespace papcoll::inline PAPCOLL_ABI

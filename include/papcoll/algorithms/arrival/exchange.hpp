@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/algorithms/arrival/fan_out.hpp>
 #include <papcoll/arrival/site.hpp>
 #include <papcoll/capability.hpp>
 #include <papcoll/policy.hpp>
@@ -47,9 +48,9 @@ struct Exchange {
    public:
     template <Site S>
     bool step(S& s, const Call& c) {
+      if (c.collective == Collective::bcast) return fan_out_.step(s, c);
       if (!begun_) begin(s, c);
       const bool reads = c.collective != Collective::reduce || s.rank() == c.root;
-      if (c.collective == Collective::bcast) return bcast(s, c);
       for (;;) {
         const bool wrote = writes_ && write_next(s, c);
         const bool took = reads && take_next(s, c);
@@ -63,14 +64,13 @@ struct Exchange {
     void begin(S& s, const Call& c) {
       begun_ = true;
       chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
-      small_ = c.bytes() <= inline_limit;
+      small_ = c.bytes() <= Board::inline_bytes;
       // The root of a reduce keeps its contribution to itself; its stamp acknowledges chunks.
       writes_ = !(c.collective == Collective::reduce && s.rank() == c.root);
       if (small_) {
-        const bool has_input = c.collective != Collective::bcast || s.rank() == c.root;
-        s.announce(c.in, has_input ? c.bytes() : 0, 1);
+        s.announce(c.in, c.bytes(), 1);
         written_ = 1;
-      } else if (!writes_ || c.collective == Collective::bcast) {
+      } else if (!writes_) {
         s.announce(nullptr, 0, 0);
       }
     }
@@ -157,48 +157,7 @@ struct Exchange {
       }
     }
 
-    template <Site S>
-    bool bcast(S& s, const Call& c) {
-      return s.rank() == c.root ? give(s, c) : accept(s, c);
-    }
-
-    template <Site S>
-    bool give(S& s, const Call& c) {
-      for (; !small_ && written_ < chunks_.count; ++written_) {
-        if (written_ >= s.buffers()) {
-          for (; next_ < s.size(); ++next_) {
-            if (next_ == c.root) continue;
-            if (!s.arrived(next_, written_ - s.buffers() + 1)) return false;
-            if (!s.matches(next_)) {
-              s.fail(next_);
-              return false;
-            }
-          }
-          next_ = 0;
-        }
-        s.write(s.slot(c.root, written_), c.in + chunks_.offset(written_), chunks_.bytes(written_));
-        s.publish(written_ + 1, everyone);
-      }
-      return true;
-    }
-
-    template <Site S>
-    bool accept(S& s, const Call& c) {
-      for (; taken_ < chunks_.count; ++taken_) {
-        if (!s.arrived(c.root, taken_ + 1)) return false;
-        if (taken_ == 0 && !s.matches(c.root)) {
-          s.fail(c.root);
-          return false;
-        }
-        s.read(c.out + chunks_.offset(taken_), small_ ? s.small(c.root) : s.slot(c.root, taken_),
-               chunks_.bytes(taken_));
-        if (chunks_.count > s.buffers()) s.publish(taken_ + 1, c.root);
-      }
-      return true;
-    }
-
-    static constexpr std::size_t inline_limit = Board::inline_bytes;
-
+    detail::FanOut fan_out_;
     Chunks chunks_;
     std::uint32_t written_ = 0;  ///< chunks in this rank's slot so far
     std::uint32_t taken_ = 0;    ///< chunks this rank has its result of

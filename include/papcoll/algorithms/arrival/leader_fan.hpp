@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/algorithms/arrival/fan_out.hpp>
 #include <papcoll/arrival/site.hpp>
 #include <papcoll/capability.hpp>
 #include <papcoll/policy.hpp>
@@ -57,6 +58,8 @@ struct LeaderFan {
    public:
     template <Site S>
     bool step(S& s, const Call& c) {
+      // Only the root of a bcast has the data, so it leads, whoever comes first.
+      if (c.collective == Collective::bcast) return fan_out_.step(s, c);
       if (!begun_) begin(s, c);
       return leads_ ? lead(s, c) : follow(s, c);
     }
@@ -68,27 +71,23 @@ struct LeaderFan {
       chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
       small_ = c.bytes() <= Board::inline_bytes;
       gathers_ = is_reduction(c.collective);
-      const bool contributes = c.collective != Collective::bcast && c.bytes() != 0;
-      // Only the root of a bcast has the data, so it leads. A static leader of a reduce is the root.
-      const bool by_arrival = Dynamic && c.collective != Collective::bcast;
+      const bool contributes = c.bytes() != 0;
       if (small_ && contributes) {
         s.announce(c.in, c.bytes(), 1);
         written_ = 1;
       }
-      if (by_arrival) {
+      if (Dynamic) {
         leads_ = s.claim();
+        leader_ = leads_ ? s.rank() : s.leader();
       } else {
-        leader_ = is_rooted(c.collective) ? c.root : 0;
+        leader_ = is_rooted(c.collective) ? c.root : 0;  // the root wants the result
         leads_ = s.rank() == leader_;
       }
-      if (by_arrival && !leads_) leader_ = s.leader();
       if (!contributes) {
-        // Without data the flag alone is the contribution; in a bcast it acknowledges chunks.
-        s.announce(nullptr, 0, c.collective == Collective::bcast ? 0 : 1);
+        s.announce(nullptr, 0, 1);  // the flag alone is the contribution
         written_ = chunks_.count;
-      } else if (!small_ && leads_) {
-        // A leader needs no slot, except in allgather; it arrives all the same.
-        s.announce(nullptr, 0, 0);
+      } else if (!small_ && leads_ && gathers_) {
+        s.announce(nullptr, 0, 0);  // a leader that combines needs no slot
       }
       if (leads_) reset_pending(s);
       takes_ = c.collective != Collective::reduce || s.rank() == c.root;
@@ -108,7 +107,6 @@ struct LeaderFan {
 
     template <Site S>
     bool lead(S& s, const Call& c) {
-      if (c.collective == Collective::bcast) return give(s, c);
       if (c.collective == Collective::allgather) return gather(s, c);
       while (taken_ < chunks_.count) {
         const bool in_order = c.rank_order || !Dynamic;
@@ -221,13 +219,11 @@ struct LeaderFan {
 
     template <Site S>
     bool follow(S& s, const Call& c) {
-      if (c.collective == Collective::bcast) return accept_bcast(s, c);
       if (c.collective == Collective::allgather) return gather(s, c);
       for (;;) {
         bool moved = write_next(s, c);
         if (!takes_ && written_ == chunks_.count) return true;
         if (taken_ < chunks_.count && s.released(taken_ + 1)) {
-          if (!check_release(s)) return false;
           const std::byte* const result = small_ ? s.small_result() : s.result(taken_);
           if (takes_ && chunks_.bytes(taken_) != 0) {
             s.read(c.out + chunks_.offset(taken_), result, chunks_.bytes(taken_));
@@ -256,48 +252,6 @@ struct LeaderFan {
       } else {
         s.publish(written_, audience);
       }
-    }
-
-    template <Site S>
-    bool check_release(S& s) {
-      if (taken_ != 0 || s.release_matches()) return true;
-      s.fail(leader_);
-      return false;
-    }
-
-    // --- bcast: the root releases chunk after chunk
-
-    template <Site S>
-    bool give(S& s, const Call& c) {
-      for (; taken_ < chunks_.count; ++taken_) {
-        if (taken_ >= s.buffers()) {
-          for (; left_ != 0; --left_) {
-            const int r = s.pending()[left_ - 1];
-            if (!s.arrived(r, taken_ - s.buffers() + 1)) return false;
-            if (!s.matches(r)) {
-              s.fail(r);
-              return false;
-            }
-          }
-          reset_pending(s);
-        }
-        const std::size_t n = chunks_.bytes(taken_);
-        if (!small_) s.write(s.result(taken_), own(c), n);
-        s.release(taken_ + 1, own(c), small_ ? n : 0);
-      }
-      return true;
-    }
-
-    template <Site S>
-    bool accept_bcast(S& s, const Call& c) {
-      for (; taken_ < chunks_.count; ++taken_) {
-        if (!s.released(taken_ + 1)) return false;
-        if (!check_release(s)) return false;
-        s.read(c.out + chunks_.offset(taken_), small_ ? s.small_result() : s.result(taken_),
-               chunks_.bytes(taken_));
-        if (chunks_.count > s.buffers()) s.publish(taken_ + 1, leader_);
-      }
-      return true;
     }
 
     // --- allgather: the leader only counts the flags, everyone reads the slots
@@ -329,7 +283,6 @@ struct LeaderFan {
           }
         }
         if (taken_ < chunks_.count && s.released(taken_ + 1)) {
-          if (!leads_ && !check_release(s)) return false;
           read_all(s, c);
           ++taken_;
           moved = true;
@@ -351,6 +304,7 @@ struct LeaderFan {
       }
     }
 
+    detail::FanOut fan_out_;
     Chunks chunks_;
     std::uint32_t written_ = 0;  ///< chunks in this rank's slot so far
     std::uint32_t taken_ = 0;    ///< chunks whose result this rank is done with

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/op.hpp>
+#include <papcoll/waiting/futex.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// How the arrival floor touches memory that ranks share. It is a template argument there, so that a
+/// test can put a scheduler in its place which lets another rank in before any access, and which
+/// knows what is ordered before what.
+///
+///   Atomic<T>                          as std::atomic<T>, of the size of T
+///   write(to, from, n)                 plain bytes, `to` is shared
+///   read(to, from, n)                  plain bytes, `from` is shared
+///   reduce(reducer, out, low, high, n) any of the three may be shared
+///   wait(word, expected, limit), wake(word)  the futex
+struct SharedAccess {
+  template <class T>
+  using Atomic = std::atomic<T>;
+
+  static void write(void* to, const void* from, std::size_t n) noexcept {
+    if (n != 0) std::memcpy(to, from, n);
+  }
+  static void read(void* to, const void* from, std::size_t n) noexcept {
+    if (n != 0) std::memcpy(to, from, n);
+  }
+  static void reduce(const Reducer& reducer, std::byte* out, const std::byte* low,
+                     const std::byte* high, std::size_t n) noexcept {
+    reducer.apply(out, low, high, n, reducer.context);
+  }
+  static void wait(Atomic<std::uint32_t>& word, std::uint32_t expected,
+                   std::chrono::nanoseconds limit) noexcept {
+    futex_wait(word, expected, limit);
+  }
+  static void wake(Atomic<std::uint32_t>& word) noexcept { futex_wake(word); }
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI
