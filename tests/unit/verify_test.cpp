@@ -329,8 +329,7 @@ TEST_CASE("wrong: a collective that only moves data combines some") {
   Step combine;
   combine.act = Act::reduce;
   combine.n = 1;
-  combine.to = combine.a = {Space::out, 0};
-  combine.b = {Space::out, 1};
+  combine.to = combine.a = combine.b = {Space::out, 0};
   const auto last = static_cast<std::uint32_t>(root.steps.size());
   for (std::uint32_t i = 0; i < last; ++i) root.dependencies.push_back({i, last});
   root.steps.push_back(combine);
@@ -546,6 +545,19 @@ TEST_CASE("conflict: in place, input and output are the same memory") {
   CHECK(v.rank == 1);
   CHECK(v.step == 1);
   CHECK(v.element == 0);
+}
+
+TEST_CASE("conflict: two writes") {
+  Plans plans{Star{}, shape_of(Collective::gather, 3, 2)};
+  Plan& root = plans.all[0].full;
+  const std::size_t first = find_step(root, Act::receive, 0);
+  const std::size_t second = find_step(root, Act::receive, 1);
+  Step step = root[second];
+  step.to = root[first].to;
+  change_step(root, second, step);
+  const Verdict v = plans.verdict();
+  CHECK(v.fault == FaultKind::conflict);
+  CHECK(v.step == second);
 }
 
 TEST_CASE("conflict: a reduction over a part of its own operand") {

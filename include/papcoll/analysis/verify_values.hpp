@@ -7,6 +7,7 @@
 #include <papcoll/plan/layout.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -71,10 +72,12 @@ class Values {
       const Layout& layout = layouts_[rank];
       const std::uint32_t* out = cell(rank, {Space::out, layout.required_at});
       for (std::size_t e = layout.required.lo; e < layout.required.hi; ++e) {
-        Verdict v = check_element(out[e - layout.required.lo], rank, e, origin);
+        const std::uint32_t value = out[e - layout.required.lo];
+        Verdict v;
+        if (!is_right(value, e)) v = explain(value, rank, e, origin);
         if (v && shape_.collective == Collective::allreduce &&
             contract != NumericalContract::fast) {
-          v = check_same_bits(out[e], rank, e, origin);
+          v = check_same_bits(value, rank, e, origin);
         }
         if (!v) return v;
       }
@@ -148,7 +151,14 @@ class Values {
     return static_cast<std::uint32_t>(values_.size() - 1);
   }
 
-  Verdict check_element(std::uint32_t value, std::size_t rank, std::size_t e, std::size_t origin) {
+  bool is_right(std::uint32_t value, std::size_t e) const {
+    const Value& v = values_[value];
+    return value != nothing && v.flaw == 0 && v.element == e &&
+           (!reduces_ || first_absent(value) == joint_.ranks());
+  }
+
+  /// What is wrong with a value that is not right.
+  Verdict explain(std::uint32_t value, std::size_t rank, std::size_t e, std::size_t origin) {
     const Value& v = values_[value];
     const std::string where =
         "element " + std::to_string(origin + e) + " of rank " + std::to_string(rank) + "'s output ";
@@ -167,10 +177,7 @@ class Values {
     if (v.element != e) {
       return fault(FaultKind::wrong, "holds element " + std::to_string(origin + v.element));
     }
-    if (hole) {
-      return fault(FaultKind::missing, "lacks the contribution of rank " + std::to_string(absent));
-    }
-    return {};
+    return fault(FaultKind::missing, "lacks the contribution of rank " + std::to_string(absent));
   }
 
   std::string reason(FaultKind kind) const {
@@ -190,12 +197,11 @@ class Values {
 
   /// The lowest rank whose contribution is not in the value, or the number of ranks.
   std::size_t first_absent(std::uint32_t value) const {
-    std::size_t rank = 0;
-    while (rank < joint_.ranks() &&
-           (sets_[value * words_ + rank / word_bits] >> (rank % word_bits) & 1U) != 0) {
-      ++rank;
-    }
-    return rank;
+    std::size_t w = 0;
+    while (w < words_ && ~sets_[value * words_ + w] == 0) ++w;
+    if (w == words_) return joint_.ranks();
+    const auto bit = static_cast<std::size_t>(std::countr_one(sets_[value * words_ + w]));
+    return std::min(joint_.ranks(), w * word_bits + bit);
   }
 
   Verdict check_same_bits(std::uint32_t value, std::size_t rank, std::size_t e,
