@@ -1,0 +1,268 @@
+#include <papcoll/transport/shm_file.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <utility>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "catch.hpp"
+
+using papcoll::ShmFile;
+using papcoll::ShmTicket;
+using papcoll::ShmWay;
+
+namespace {
+
+constexpr std::size_t bytes = 64 * 1024;
+
+/// Runs `body` in another process and returns its answer, a number from 0 to 255.
+template <class Body>
+int in_another_process(Body&& body) {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    int answer = 255;
+    try {
+      answer = body();
+    } catch (...) {
+      answer = 254;
+    }
+    _exit(answer);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+struct stat status_of(const std::string& path) {
+  struct stat s {};
+  if (stat(path.c_str(), &s) != 0) s.st_size = -1;
+  return s;
+}
+bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+std::string path_of(const ShmTicket& t) { return "/dev/shm/" + t.name(); }
+
+/// errno of the system_error that `action` throws; 0: none.
+template <class Action>
+int error_of(Action&& action) {
+  try {
+    action();
+    return 0;
+  } catch (const papcoll::system_error& e) {
+    return e.number;
+  }
+}
+
+/// A file as a process leaves it that is killed: with the pid of a process that is not this one.
+ShmTicket left_over() {
+  ShmTicket t = ShmTicket::draw();
+  t.pid = 1;
+  static_cast<void>(ShmFile::make(t, ShmWay::by_name, bytes));
+  return t;
+}
+
+void make_old(const std::string& path, std::time_t seconds) {
+  timespec times[2] = {};
+  times[0].tv_sec = times[1].tv_sec = std::time(nullptr) - seconds;
+  REQUIRE(utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
+}
+
+/// Sweeping happens on making a named file.
+void sweep() {
+  ShmTicket t = ShmTicket::draw();
+  const ShmFile f = ShmFile::make(t, ShmWay::by_name, bytes);
+  ShmFile::remove_name(t);
+}
+
+}  // namespace
+
+TEST_CASE("another process finds the file by its ticket, and what is in it") {
+  const ShmWay way = GENERATE(ShmWay::by_descriptor, ShmWay::by_name);
+  ShmTicket ticket = ShmTicket::draw();
+  const ShmFile file = ShmFile::make(ticket, way, bytes);
+  REQUIRE(pwrite(file.fd(), "x", 1, 4711) == 1);
+  const int answer = in_another_process([&] {
+    const ShmFile other = ShmFile::open(ticket, way);
+    char c = 0;
+    if (pread(other.fd(), &c, 1, 4711) != 1) return 1;
+    return static_cast<int>(c);
+  });
+  if (way == ShmWay::by_name) ShmFile::remove_name(ticket);
+  CHECK(answer == 'x');
+}
+
+TEST_CASE("a named file is its owner's alone, has the right size, and goes when it is removed") {
+  ShmTicket ticket = ShmTicket::draw();
+  const ShmFile file = ShmFile::make(ticket, ShmWay::by_name, bytes);
+  const struct stat s = status_of(path_of(ticket));
+  ShmFile::remove_name(ticket);
+  CHECK((s.st_mode & 0777) == 0600);
+  CHECK(s.st_size == static_cast<off_t>(bytes));
+  CHECK_FALSE(exists(path_of(ticket)));
+  CHECK(fcntl(file.fd(), F_GETFD) == FD_CLOEXEC);
+}
+
+TEST_CASE("a file without a name is nowhere") {
+  ShmTicket ticket = ShmTicket::draw();
+  const ShmFile file = ShmFile::make(ticket, ShmWay::by_descriptor, bytes);
+  CHECK_FALSE(exists(path_of(ticket)));
+  CHECK(fcntl(file.fd(), F_GETFD) == FD_CLOEXEC);
+}
+
+TEST_CASE("no two tickets are the same") {
+  CHECK(ShmTicket::draw().nonce != ShmTicket::draw().nonce);
+}
+
+TEST_CASE("a descriptor that is another file is not opened") {
+  ShmTicket ticket = ShmTicket::draw();
+  const ShmFile file = ShmFile::make(ticket, ShmWay::by_descriptor, bytes);
+  ShmTicket wrong = ticket;
+  wrong.nonce[0] ^= 1;
+  CHECK(error_of([&] { ShmFile::open(wrong, ShmWay::by_descriptor); }) == ENOENT);
+  wrong = ticket;
+  wrong.fd = 0;
+  CHECK(error_of([&] { ShmFile::open(wrong, ShmWay::by_descriptor); }) == ENOENT);
+  wrong.fd = 1'000'000;
+  CHECK(error_of([&] { ShmFile::open(wrong, ShmWay::by_descriptor); }) == ENOENT);
+}
+
+TEST_CASE("a name is never taken over, and a missing one is an error") {
+  ShmTicket ticket = ShmTicket::draw();
+  {
+    const ShmFile file = ShmFile::make(ticket, ShmWay::by_name, bytes);
+    ShmTicket again = ticket;
+    CHECK(error_of([&] { ShmFile::make(again, ShmWay::by_name, bytes); }) == EEXIST);
+  }
+  ShmFile::remove_name(ticket);
+  CHECK(error_of([&] { ShmFile::open(ticket, ShmWay::by_name); }) == ENOENT);
+}
+
+TEST_CASE("too large a file is an error and leaves nothing") {
+  const ShmWay way = GENERATE(ShmWay::by_descriptor, ShmWay::by_name);
+  ShmTicket ticket = ShmTicket::draw();
+  CHECK(error_of([&] { ShmFile::make(ticket, way, ~std::size_t{0} / 2 + 1); }) == EINVAL);
+  CHECK_FALSE(exists(path_of(ticket)));
+}
+
+TEST_CASE("reserving gives pages, and only those asked for") {
+  ShmTicket ticket = ShmTicket::draw();
+  const ShmFile file = ShmFile::make(ticket, ShmWay::by_descriptor, 64u << 20);
+  struct stat s {};
+  REQUIRE(fstat(file.fd(), &s) == 0);
+  CHECK(s.st_blocks == 0);
+  file.reserve(8192, 5u << 20);  // more than one piece
+  REQUIRE(fstat(file.fd(), &s) == 0);
+  CHECK(s.st_blocks * 512 >= 5 << 20);
+  CHECK(s.st_blocks * 512 < 32 << 20);
+  CHECK(s.st_size == 64 << 20);
+}
+
+TEST_CASE("reserving leaves what is there") {
+  ShmTicket ticket = ShmTicket::draw();
+  const ShmFile file = ShmFile::make(ticket, ShmWay::by_descriptor, bytes);
+  REQUIRE(pwrite(file.fd(), "x", 1, 100) == 1);
+  file.reserve(0, bytes);
+  char c = 0;
+  REQUIRE(pread(file.fd(), &c, 1, 100) == 1);
+  CHECK(c == 'x');
+}
+
+TEST_CASE("left-overs are swept once they are old") {
+  const ShmTicket young = left_over();
+  const ShmTicket old = left_over();
+  make_old(path_of(young), 30);
+  make_old(path_of(old), 90);
+  sweep();
+  const bool young_there = exists(path_of(young));
+  ShmFile::remove_name(young);
+  CHECK(young_there);
+  CHECK_FALSE(exists(path_of(old)));
+}
+
+TEST_CASE("a file is not swept while a rank holds its lock") {
+  ShmTicket ticket = ShmTicket::draw();
+  const ShmFile file = ShmFile::make(ticket, ShmWay::by_name, bytes);
+  make_old(path_of(ticket), 90);
+  const auto answer_of_sweeper = [&](bool locked) {
+    struct flock lock {};
+    lock.l_type = locked ? F_WRLCK : F_UNLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = 3;
+    lock.l_len = 1;
+    REQUIRE(fcntl(file.fd(), F_SETLK, &lock) == 0);
+    return in_another_process([&] {
+      sweep();
+      return exists(path_of(ticket)) ? 1 : 0;
+    });
+  };
+  const int locked = answer_of_sweeper(true);
+  const int unlocked = answer_of_sweeper(false);
+  ShmFile::remove_name(ticket);
+  CHECK(locked == 1);
+  CHECK(unlocked == 0);
+}
+
+TEST_CASE("this process's own files are not swept") {
+  ShmTicket ticket = ShmTicket::draw();
+  const ShmFile file = ShmFile::make(ticket, ShmWay::by_name, bytes);
+  make_old(path_of(ticket), 90);
+  sweep();
+  const bool there = exists(path_of(ticket));
+  ShmFile::remove_name(ticket);
+  CHECK(there);
+}
+
+TEST_CASE("from another PID namespace a file is found by name only") {
+  int pipe_ends[2] = {};
+  REQUIRE(pipe(pipe_ends) == 0);
+  struct Made {
+    bool possible = false;
+    ShmTicket unnamed;
+    ShmTicket named;
+  };
+  const pid_t outer = fork();
+  REQUIRE(outer >= 0);
+  if (outer == 0) {
+    Made made;
+    made.possible = unshare(CLONE_NEWPID) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0;
+    if (!made.possible) _exit(write(pipe_ends[1], &made, sizeof made) > 0 ? 0 : 1);
+    if (const pid_t inner = fork(); inner != 0) {
+      waitpid(inner, nullptr, 0);
+      _exit(0);
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    made.unnamed = ShmTicket::draw();
+    made.named = ShmTicket::draw();
+    const ShmFile a = ShmFile::make(made.unnamed, ShmWay::by_descriptor, bytes);
+    const ShmFile b = ShmFile::make(made.named, ShmWay::by_name, bytes);
+    if (write(pipe_ends[1], &made, sizeof made) < 0) _exit(1);
+    close(pipe_ends[0]);
+    pause();
+    _exit(0);
+  }
+  Made made;
+  REQUIRE(read(pipe_ends[0], &made, sizeof made) == static_cast<ssize_t>(sizeof made));
+  if (made.possible) {
+    CHECK(made.unnamed.pid == 1);
+    CHECK(error_of([&] { ShmFile::open(made.unnamed, ShmWay::by_descriptor); }) != 0);
+    CHECK(error_of([&] { ShmFile::open(made.named, ShmWay::by_name); }) == 0);
+    ShmFile::remove_name(made.named);
+  } else {
+    WARN("SKIPPED: no PID namespaces here");
+  }
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
+  kill(outer, SIGKILL);
+  waitpid(outer, nullptr, 0);
+}
