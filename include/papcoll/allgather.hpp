@@ -38,7 +38,8 @@ void run_allgather(C&& comm, const T* in, T* out, std::size_t in_count, std::siz
                    bool in_place, const Algorithm& algorithm) {
   TeamCore& core = core_of(comm);
   Call call = allgather_call(core, in, out, in_count, out_count, in_place);
-  execute(core, selection_of<Allgather, false, true, Ps...>(algorithm), call);
+  execute(core, selection_of<Allgather, false, true, Ps...>(algorithm), call,
+          &choose<Collective::allgather>);
 }
 
 template <class... Ps, class C, class T>
@@ -46,7 +47,8 @@ Request start_allgather(C&& comm, const T* in, T* out, std::size_t in_count, std
                         bool in_place, const Algorithm& algorithm) {
   TeamCore& core = core_of(comm);
   Call call = allgather_call(core, in, out, in_count, out_count, in_place);
-  return start(core, selection_of<Allgather, true, true, Ps...>(algorithm), call, nullptr);
+  return start(core, selection_of<Allgather, true, true, Ps...>(algorithm), call,
+               &choose<Collective::allgather>, nullptr);
 }
 
 }  // namespace detail

@@ -18,7 +18,8 @@ void run_allreduce(C&& comm, const T* in, T* out, std::size_t in_count, std::siz
   require(core, call.collective, in_count == out_count,
           "input and output differ in length: an allreduce needs the same number of elements");
   check_buffers(core, call, in_count, out_count);
-  execute(core, selection_of<Allreduce, false, is_commutative<Op, T>, Ps...>(algorithm), call);
+  execute(core, selection_of<Allreduce, false, is_commutative<Op, T>, Ps...>(algorithm), call,
+          &choose<Collective::allreduce>);
 }
 
 template <class... Ps, class C, class T, class Op>
@@ -31,7 +32,7 @@ Request start_allreduce(C&& comm, const T* in, T* out, std::size_t in_count, std
           "input and output differ in length: an allreduce needs the same number of elements");
   check_buffers(core, call, in_count, out_count);
   return start(core, selection_of<Allreduce, true, is_commutative<Op, T>, Ps...>(algorithm), call,
-               std::move(owned));
+               &choose<Collective::allreduce>, std::move(owned));
 }
 
 }  // namespace detail

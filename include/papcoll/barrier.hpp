@@ -30,7 +30,8 @@ void barrier(C&& comm, const Algorithm& algorithm = {}) {
   std::byte token{};
   Call call = detail::barrier_call(&token);
   detail::execute(detail::core_of(comm),
-                  detail::selection_of<Barrier, false, true, Ps...>(algorithm), call);
+                  detail::selection_of<Barrier, false, true, Ps...>(algorithm), call,
+                  &choose<Collective::barrier>);
 }
 
 /// Non-blocking: complete when all ranks have started it. Runs on the plan floor; see Request.
@@ -40,7 +41,7 @@ template <class... Ps, Team C>
   Call call = detail::barrier_call(token.get());
   return detail::start(detail::core_of(comm),
                        detail::selection_of<Barrier, true, true, Ps...>(algorithm), call,
-                       std::move(token));
+                       &choose<Collective::barrier>, std::move(token));
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

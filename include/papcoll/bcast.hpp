@@ -22,7 +22,8 @@ template <class... Ps, class C, class T>
 void run_bcast(C&& comm, T* data, std::size_t count, root from, const Algorithm& algorithm) {
   TeamCore& core = core_of(comm);
   Call call = bcast_call(core, data, count, from);
-  execute(core, selection_of<Bcast, false, true, Ps...>(algorithm), call);
+  execute(core, selection_of<Bcast, false, true, Ps...>(algorithm), call,
+          &choose<Collective::bcast>);
 }
 
 }  // namespace detail
@@ -58,7 +59,7 @@ template <class... Ps, Team C, ContiguousRange R>
   TeamCore& core = detail::core_of(comm);
   Call call = detail::bcast_call(core, std::ranges::data(data), std::ranges::size(data), from);
   return detail::start(core, detail::selection_of<Bcast, true, true, Ps...>(algorithm), call,
-                       nullptr);
+                       &choose<Collective::bcast>, nullptr);
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -137,14 +137,15 @@ struct Resolved {
   const TransportTable* transport = nullptr;
   Selection chosen;
 
-  Resolved(TeamCore& core, const Selection& s, Call& call, bool non_blocking) {
+  Resolved(TeamCore& core, const Selection& s, Call& call, Choose* choose, bool non_blocking) {
     transport = s.transport                ? s.transport
                 : s.transport_name.empty() ? &core.default_transport()
                                            : &core.transport(s.transport_name);
     call.rank_order = !call.reducer.commutative || s.contract == NumericalContract::reproducible;
     if (s.is_automatic()) {
       chosen.transport = transport;
-      choose(chosen, call, core.size(), core.options().chunk_bytes, non_blocking);
+      choose(chosen, call, core.size(), core.waiter().oversubscribed, core.options().chunk_bytes,
+             non_blocking);
       arrival = chosen.arrival;
       schedule = &chosen.schedule;
     } else {
@@ -191,8 +192,8 @@ struct Resolved {
 };
 
 /// Runs a blocking call.
-inline void execute(TeamCore& core, const Selection& selection, Call& call) {
-  const Resolved r{core, selection, call, false};
+inline void execute(TeamCore& core, const Selection& selection, Call& call, Choose* choose) {
+  const Resolved r{core, selection, call, choose, false};
   if (r.arrival != nullptr) {
     core.run(*r.arrival, call);
   } else {

@@ -30,7 +30,8 @@ void run_gather(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t
                 const Algorithm& algorithm) {
   TeamCore& core = core_of(comm);
   Call call = gather_call(core, in, out, in_count, out_count, to);
-  execute(core, selection_of<Gather, false, true, Ps...>(algorithm), call);
+  execute(core, selection_of<Gather, false, true, Ps...>(algorithm), call,
+          &choose<Collective::gather>);
 }
 
 }  // namespace detail
@@ -63,7 +64,8 @@ void gather(C&& comm, R&& data, root to, const Algorithm& algorithm = {}) {
   call.root = to.rank;
   call.in += static_cast<std::size_t>(to.rank) * call.bytes();
   call.input_in_output = true;
-  detail::execute(core, detail::selection_of<Gather, false, true, Ps...>(algorithm), call);
+  detail::execute(core, detail::selection_of<Gather, false, true, Ps...>(algorithm), call,
+                  &choose<Collective::gather>);
 }
 
 /// Pointer and count: `count` elements for each rank. The buffer that only the root needs may be
@@ -88,7 +90,7 @@ template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
   Call call = detail::gather_call(core, std::ranges::data(in), std::ranges::data(out),
                                   std::ranges::size(in), std::ranges::size(out), to);
   return detail::start(core, detail::selection_of<Gather, true, true, Ps...>(algorithm), call,
-                       nullptr);
+                       &choose<Collective::gather>, nullptr);
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -30,7 +30,8 @@ void run_reduce(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t
                 const Op& op, const Algorithm& algorithm) {
   TeamCore& core = core_of(comm);
   Call call = reduce_call(core, in, out, in_count, out_count, to, op);
-  execute(core, selection_of<Reduce, false, is_commutative<Op, T>, Ps...>(algorithm), call);
+  execute(core, selection_of<Reduce, false, is_commutative<Op, T>, Ps...>(algorithm), call,
+          &choose<Collective::reduce>);
 }
 
 template <class... Ps, class C, class T, class Op>
@@ -40,7 +41,7 @@ Request start_reduce(C&& comm, const T* in, T* out, std::size_t in_count, std::s
   auto owned = std::make_shared<const Op>(op);
   Call call = reduce_call(core, in, out, in_count, out_count, to, *owned);
   return start(core, selection_of<Reduce, true, is_commutative<Op, T>, Ps...>(algorithm), call,
-               std::move(owned));
+               &choose<Collective::reduce>, std::move(owned));
 }
 
 }  // namespace detail

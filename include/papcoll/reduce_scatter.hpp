@@ -48,7 +48,8 @@ void run_reduce_scatter(C&& comm, const T* in, T* out, std::size_t in_count, std
                         const Algorithm& algorithm) {
   TeamCore& core = core_of(comm);
   Call call = reduce_scatter_call(core, in, out, in_count, out_count, each, op);
-  execute(core, selection_of<ReduceScatter, false, is_commutative<Op, T>, Ps...>(algorithm), call);
+  execute(core, selection_of<ReduceScatter, false, is_commutative<Op, T>, Ps...>(algorithm), call,
+          &choose<Collective::reduce_scatter>);
 }
 
 template <class... Ps, class C, class T, class Op>
@@ -59,7 +60,7 @@ Request start_reduce_scatter(C&& comm, const T* in, T* out, std::size_t in_count
   auto owned = std::make_shared<const Op>(op);
   Call call = reduce_scatter_call(core, in, out, in_count, out_count, each, *owned);
   return start(core, selection_of<ReduceScatter, true, is_commutative<Op, T>, Ps...>(algorithm),
-               call, std::move(owned));
+               call, &choose<Collective::reduce_scatter>, std::move(owned));
 }
 
 }  // namespace detail

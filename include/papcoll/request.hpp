@@ -76,9 +76,9 @@ class Request {
 namespace detail {
 
 /// Starts a call on the plan floor. `owned` keeps alive what the call's reducer points to.
-inline Request start(TeamCore& core, const Selection& selection, Call& call,
+inline Request start(TeamCore& core, const Selection& selection, Call& call, Choose* choose,
                      std::shared_ptr<const void> owned) {
-  const Resolved r{core, selection, call, true};
+  const Resolved r{core, selection, call, choose, true};
   if (call.count == 0 && call.counts == nullptr && call.collective != Collective::barrier)
     return {};
   return {core, core.start(*r.schedule, *r.transport, call), std::move(owned)};

@@ -28,7 +28,8 @@ void run_scatter(C&& comm, const T* in, T* out, std::size_t in_count, std::size_
                  root from, const Algorithm& algorithm) {
   TeamCore& core = core_of(comm);
   Call call = scatter_call(core, in, out, in_count, out_count, from);
-  execute(core, selection_of<Scatter, false, true, Ps...>(algorithm), call);
+  execute(core, selection_of<Scatter, false, true, Ps...>(algorithm), call,
+          &choose<Collective::scatter>);
 }
 
 }  // namespace detail
@@ -59,7 +60,8 @@ void scatter(C&& comm, R&& data, root from, const Algorithm& algorithm = {}) {
   Call call = detail::call_of(Collective::scatter, p, p, all / ranks);
   call.root = from.rank;
   call.input_in_output = true;
-  detail::execute(core, detail::selection_of<Scatter, false, true, Ps...>(algorithm), call);
+  detail::execute(core, detail::selection_of<Scatter, false, true, Ps...>(algorithm), call,
+                  &choose<Collective::scatter>);
 }
 
 /// Pointer and count: `count` elements for each rank. The buffer that only the root needs may be
@@ -84,7 +86,7 @@ template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
   Call call = detail::scatter_call(core, std::ranges::data(in), std::ranges::data(out),
                                    std::ranges::size(in), std::ranges::size(out), from);
   return detail::start(core, detail::selection_of<Scatter, true, true, Ps...>(algorithm), call,
-                       nullptr);
+                       &choose<Collective::scatter>, nullptr);
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -13,9 +13,14 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// Where one algorithm gives way to the next, in bytes of the call. All of them are the same on
 /// every rank: a choice must be.
 struct Thresholds {
-  // On one node (2 pinned ranks and 8 ranks on 2 cores, doubles, see benchmarks/README.md).
-  std::size_t exchange_two_ranks = 4096;
+  // Allreduce on one node, µs per call (doubles, Zen 4, Open MPI):
+  //   2 pinned ranks            512 B: Exchange 0.26, MultiLeader 0.26; 1 KB: 0.39, 0.28
+  //   8 ranks on 2 processors   8 KB: Exchange 21, DynamicLeader 23, MultiLeader 29
+  //                             64 KB: DynamicLeader 44, MultiLeader 49; 128 KB: 122, 117
+  std::size_t exchange_two_ranks = 512;
   std::size_t exchange_more_ranks = 1024;
+  std::size_t exchange_oversubscribed = 8192;
+  std::size_t leader_oversubscribed = 65536;
   // By messages (2 and 4 ranks over MPI's shared memory).
   std::size_t recursive_doubling = 8192;
   std::size_t tree = 65536;  ///< reduce and bcast: binomial below, scattered above
@@ -26,12 +31,17 @@ namespace detail {
 
 /// The choice among the algorithms that read their peers' memory; none for a call that they cannot
 /// serve.
-inline const ArrivalAlgorithm* choose_on_node(const Call& call, int size, const Thresholds& t) {
+inline const ArrivalAlgorithm* choose_on_node(const Call& call, int size, bool oversubscribed,
+                                              const Thresholds& t) {
   switch (call.collective) {
-    case Collective::allreduce:
-      return call.bytes() <= (size <= 2 ? t.exchange_two_ranks : t.exchange_more_ranks)
-                 ? &exchange
-                 : &multi_leader;
+    case Collective::allreduce: {
+      const std::size_t tiny = oversubscribed ? t.exchange_oversubscribed
+                               : size <= 2    ? t.exchange_two_ranks
+                                              : t.exchange_more_ranks;
+      if (call.bytes() <= tiny) return &exchange;
+      if (oversubscribed && call.bytes() <= t.leader_oversubscribed) return &dynamic_leader;
+      return &multi_leader;
+    }
     case Collective::reduce:
     case Collective::bcast:
       return &dynamic_leader;
@@ -43,45 +53,50 @@ inline const ArrivalAlgorithm* choose_on_node(const Call& call, int size, const 
   }
 }
 
-/// The choice among the algorithms that pass messages.
-inline AnySchedule choose_by_messages(const Call& call, int size, const Thresholds& t) {
+/// The choice among the algorithms that pass messages. A template, so that a program compiles only
+/// the schedules of the collectives it calls.
+template <Collective C>
+AnySchedule choose_by_messages(const Call& call, int size, const Thresholds& t) {
   const std::size_t bytes = call.bytes();
-  const bool commutative = call.reducer.commutative;
-  switch (call.collective) {
-    case Collective::allreduce:
-      if (bytes <= t.recursive_doubling) return AnySchedule::of<RecursiveDoubling>();
-      return AnySchedule::of<Rabenseifner>();
-    case Collective::reduce:
-      if (bytes <= t.tree || !commutative) return AnySchedule::of<Binomial>();
-      return AnySchedule::of<ReduceScatterGather>();
-    case Collective::bcast:
-      if (bytes <= t.tree) return AnySchedule::of<Binomial>();
-      return AnySchedule::of<ScatterAllgather>();
-    case Collective::allgather:
-      if (bytes * static_cast<std::size_t>(size) <= t.bruck) return AnySchedule::of<Bruck>();
-      return AnySchedule::of<Ring>();
-    case Collective::reduce_scatter:
-      return commutative ? AnySchedule::of<Pairwise>() : AnySchedule::of<Linear>();
-    case Collective::gather:
-    case Collective::scatter:
-      return AnySchedule::of<Binomial>();
-    case Collective::barrier:
-      return AnySchedule::of<Dissemination>();
+  if constexpr (C == Collective::allreduce) {
+    if (bytes <= t.recursive_doubling) return AnySchedule::of<RecursiveDoubling>();
+    return AnySchedule::of<Rabenseifner>();
+  } else if constexpr (C == Collective::reduce) {
+    if (bytes <= t.tree) return AnySchedule::of<Binomial>();
+    return AnySchedule::of<ReduceScatterGather>();
+  } else if constexpr (C == Collective::bcast) {
+    if (bytes <= t.tree) return AnySchedule::of<Binomial>();
+    return AnySchedule::of<ScatterAllgather>();
+  } else if constexpr (C == Collective::allgather) {
+    if (bytes * static_cast<std::size_t>(size) <= t.bruck) return AnySchedule::of<Bruck>();
+    return AnySchedule::of<Ring>();
+  } else if constexpr (C == Collective::reduce_scatter) {
+    return call.reducer.commutative ? AnySchedule::of<Pairwise>() : AnySchedule::of<Linear>();
+  } else if constexpr (C == Collective::barrier) {
+    return AnySchedule::of<Dissemination>();
+  } else {
+    return AnySchedule::of<Binomial>();
   }
-  return {};
 }
 
 }  // namespace detail
 
 /// Completes a selection that names no algorithm: by bytes, ranks, collective and operator, which
-/// are the same on all ranks. `non_blocking` calls stay on the plan floor.
-inline void choose(Selection& s, const Call& call, int size, std::size_t chunk_bytes,
-                   bool non_blocking, const Thresholds& t = {}) {
+/// are the same on all ranks. `non_blocking` calls stay on the plan floor. `oversubscribed`: there are
+/// more ranks than processors on the node.
+template <Collective C>
+void choose(Selection& s, const Call& call, int size, bool oversubscribed, std::size_t chunk_bytes,
+            bool non_blocking) {
+  const Thresholds t{};
   const bool reads_memory = (s.transport->offers & capability::node_memory) != 0;
   if (reads_memory && !non_blocking && call.reducer.size <= chunk_bytes) {
-    s.arrival = detail::choose_on_node(call, size, t);
+    s.arrival = detail::choose_on_node(call, size, oversubscribed, t);
   }
-  if (s.arrival == nullptr) s.schedule = detail::choose_by_messages(call, size, t);
+  if (s.arrival == nullptr) s.schedule = detail::choose_by_messages<C>(call, size, t);
 }
+
+/// What choose<C> is to code that does not know C.
+using Choose = void(Selection&, const Call&, int size, bool oversubscribed, std::size_t chunk_bytes,
+                    bool non_blocking);
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -16,7 +16,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// 2.6 GHz, 8 ranks on them where it says oversubscribed).
 struct WaitTimes {
   using nanoseconds = std::chrono::nanoseconds;
-  int spins = 40;                ///< about 1 µs; a cache line crosses cores in 0.1 µs
+  int spins = 40;        ///< about 1 µs; a cache line crosses cores in 0.1 µs
+  int plain_yields = 4;  ///< 8 ranks on 2 cores, 8 bytes: 8 µs; all hooks on every turn: 16 µs
   nanoseconds yielding{50'000};  ///< oversubscribed exchange: yield 4.8 µs, futex at once 54 µs
   nanoseconds short_sleep{50'000};     ///< 16 MB Isend beside a sleeper: 16 ms with 50 µs naps,
   nanoseconds short_until{5'000'000};  ///<   9 ms with none, 1.5 s with 10 ms naps
@@ -65,6 +66,12 @@ class Waiter {
  private:
   template <class Step>
   [[gnu::noinline]] void wait_longer(Step& step, bool may_sleep) {
+    // With more ranks than processors, one turn of all of them is often all it takes, and what one
+    // does in its turn is paid by all: so the first turns do nothing else.
+    for (int i = 0; i < times.plain_yields; ++i) {
+      sched_yield();
+      if (step()) return;
+    }
     const Clock::time_point start = Clock::now();
     Clock::time_point watched = start + times.watch_after;
     for (;;) {
