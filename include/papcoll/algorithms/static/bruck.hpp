@@ -26,10 +26,10 @@ void bruck_allgather(Builder& b, Runs&& runs) {
 /// What a position has doubles every round, for any number of positions.
 ///
 /// Phases: ⌈log₂ P⌉ rounds; in round k position p sends all it has to p − 2^k.
-/// Cost: ⌈log₂ P⌉α + (P−1)βm (m: one contribution).
+/// Cost: ⌈log₂ P⌉α + (P−1)βm (m: one contribution). A run that goes around the end of the vector is
+///   two messages, which fly at the same time.
 /// Prefer it for short contributions, above all where P is not a power of two.
-/// Limits: a run that goes around the end of the vector is two messages; long contributions travel
-///   far (Ring, NeighbourExchange).
+/// Limits: long contributions travel far (Ring, NeighbourExchange).
 ///
 ///     P = 5            0         1         2         3         4
 ///                      0         1         2         3         4
