@@ -1,0 +1,250 @@
+#include <papcoll/detail/mpi.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/transport/mpi/nodes.hpp>
+#include <papcoll/transport/mpi/vote.hpp>
+#include <papcoll/transport/shm_segment.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dirent.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "catch.hpp"
+
+using papcoll::NodeRanks;
+using papcoll::ShmSegment;
+using papcoll::ShmWay;
+
+namespace {
+
+constexpr std::size_t some_bytes = 100'000;
+
+int world_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+int world_size() {
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+
+ShmSegment::Request request_for(std::vector<int> ranks, std::vector<ShmWay> ways) {
+  ShmSegment::Request request;
+  request.ranks = std::move(ranks);
+  request.bytes = some_bytes;
+  request.reserved = 5000;
+  request.ways = std::move(ways);
+  return request;
+}
+ShmSegment make(std::vector<ShmWay> ways) {
+  return ShmSegment::create(
+      MPI_COMM_WORLD, request_for(papcoll::node_ranks(MPI_COMM_WORLD).ranks, std::move(ways)));
+}
+
+/// Names in /dev/shm that are papcoll's and this user's.
+std::set<std::string> names() {
+  std::set<std::string> found;
+  DIR* const directory = opendir("/dev/shm");
+  if (directory == nullptr) return found;
+  const std::string prefix = papcoll::ShmTicket::prefix(getuid());
+  while (const dirent* entry = readdir(directory)) {
+    if (std::string{entry->d_name}.starts_with(prefix)) found.insert(entry->d_name);
+  }
+  closedir(directory);
+  return found;
+}
+
+/// The names that this process's MPI world has made: others may be running their own tests.
+std::set<std::string> names_of(const std::vector<std::int64_t>& processes) {
+  std::set<std::string> found;
+  for (const std::string& name : names()) {
+    for (const std::int64_t pid : processes) {
+      if (name.starts_with(papcoll::ShmTicket::prefix(getuid()) + std::to_string(pid) + "-")) {
+        found.insert(name);
+      }
+    }
+  }
+  return found;
+}
+std::vector<std::int64_t> processes() {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(world_size()));
+  const std::int64_t mine = getpid();
+  MPI_Allgather(&mine, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, MPI_COMM_WORLD);
+  return all;
+}
+
+std::string message_of(MPI_Comm comm, const ShmSegment::Request& request) {
+  try {
+    static_cast<void>(ShmSegment::create(comm, request));
+    return {};
+  } catch (const papcoll::transport_unavailable& e) {
+    return e.what();
+  }
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a segment begins as zeros, on a page, of at least the size asked for") {
+  const ShmSegment segment = make({GENERATE(ShmWay::by_descriptor, ShmWay::by_name)});
+  CHECK(segment.bytes() == some_bytes);
+  CHECK(reinterpret_cast<std::uintptr_t>(segment.data()) % 4096 == 0);
+  CHECK(std::all_of(segment.data(), segment.data() + segment.bytes(),
+                    [](std::byte b) { return b == std::byte{0}; }));
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_CASE("what a rank writes all ranks of its node read") {
+  const NodeRanks here = papcoll::node_ranks(MPI_COMM_WORLD);
+  const ShmSegment segment = make({GENERATE(ShmWay::by_descriptor, ShmWay::by_name)});
+  const auto at = [&](int r) { return segment.data() + some_bytes - 64 * (1 + r); };
+  *at(world_rank()) = static_cast<std::byte>(world_rank() + 1);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (const int r : here.ranks) CHECK(*at(r) == static_cast<std::byte>(r + 1));
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_CASE("nothing has a name once a segment is made") {
+  const std::vector<std::int64_t> all = processes();
+  const ShmSegment segment = make({GENERATE(ShmWay::by_descriptor, ShmWay::by_name)});
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(names_of(all).empty());
+}
+
+TEST_CASE("many segments at once are different memory") {
+  std::vector<ShmSegment> segments;
+  for (int i = 0; i < 20; ++i) segments.push_back(make({ShmWay::by_descriptor, ShmWay::by_name}));
+  const int first = papcoll::node_ranks(MPI_COMM_WORLD).ranks.front();
+  for (int i = 0; i < 20; ++i) {
+    if (world_rank() == first) segments[static_cast<std::size_t>(i)].data()[7] = std::byte(i + 1);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < 20; ++i) {
+    CHECK(segments[static_cast<std::size_t>(i)].data()[7] == std::byte(i + 1));
+    CHECK(segments[static_cast<std::size_t>(i)].watch().find_dead() == -1);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_CASE("a moved segment is the same memory, and the ranks still watch each other") {
+  ShmSegment first = make({ShmWay::by_descriptor, ShmWay::by_name});
+  std::byte* const where = first.data();
+  ShmSegment second{std::move(first)};
+  ShmSegment third;
+  third = std::move(second);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(third.data() == where);
+  CHECK(third.watch().find_dead() == -1);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_CASE("a rank that gave its segment up is not dead to those who still use it") {
+  ShmSegment segment = make({ShmWay::by_descriptor, ShmWay::by_name});
+  if (world_rank() == world_size() - 1) segment = ShmSegment{};
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (world_rank() != world_size() - 1) {
+    CHECK(segment.watch().find_dead() == -1);
+    segment.data()[0] = std::byte{1};
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_CASE("one rank that cannot use a way makes all ranks take the next") {
+  if (world_rank() == world_size() - 1) setenv("PAPCOLL_SHM", "named", 1);
+  const auto ranks = papcoll::node_ranks(MPI_COMM_WORLD).ranks;
+  const std::string message =
+      message_of(MPI_COMM_WORLD, request_for(ranks, {ShmWay::by_descriptor}));
+  const std::string named =
+      message_of(MPI_COMM_WORLD, request_for(ranks, {ShmWay::by_descriptor, ShmWay::by_name}));
+  unsetenv("PAPCOLL_SHM");
+  CHECK(contains(message, "rank " + std::to_string(world_size() - 1) + ": PAPCOLL_SHM=named"));
+  CHECK(named.empty());
+}
+
+TEST_CASE("memory that cannot be had is an exception on all ranks, with the reasons of each way") {
+  const std::vector<std::int64_t> all = processes();
+  ShmSegment::Request request = request_for(papcoll::node_ranks(MPI_COMM_WORLD).ranks,
+                                            {ShmWay::by_descriptor, ShmWay::by_name});
+  request.bytes = ~std::size_t{0} / 2 - 65536;
+  const std::string message = message_of(MPI_COMM_WORLD, request);
+  MPI_Barrier(MPI_COMM_WORLD);  // the first rank of a node removes the name
+  CHECK(contains(message, "rank 0: "));
+  CHECK(contains(message, "; rank 0: "));
+  CHECK(names_of(all).empty());
+}
+
+TEST_CASE("a limit on the size of files is an exception and not a signal") {
+  // Only the rank that makes the file meets it.
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 65536;
+  const auto ranks = papcoll::node_ranks(MPI_COMM_WORLD).ranks;
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const std::string message =
+      message_of(MPI_COMM_WORLD, request_for(ranks, {ShmWay::by_descriptor, ShmWay::by_name}));
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+  std::signal(SIGXFSZ, handler);
+  CHECK(contains(message, "File too large"));
+}
+
+TEST_CASE("each group of a split communicator has its own memory") {
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, world_rank() % 2, -world_rank(), &half);  // ranks turned around
+  {
+    const NodeRanks here = papcoll::node_ranks(half);
+    int rank = 0;
+    MPI_Comm_rank(half, &rank);
+    const ShmSegment segment =
+        ShmSegment::create(half, request_for(here.ranks, {ShmWay::by_descriptor, ShmWay::by_name}));
+    if (rank == here.ranks.front()) segment.data()[0] = std::byte(world_rank() % 2 + 1);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(segment.data()[0] == std::byte(world_rank() % 2 + 1));
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Comm_free(&half);
+}
+
+TEST_CASE("pages are given to a range of a segment before its first touch") {
+  const ShmSegment segment = make({ShmWay::by_descriptor});
+  segment.reserve(segment.data() + 12'345, 50'000);
+  segment.data()[12'345] = std::byte{1};
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_CASE("the ranks of a node are ascending, hold this rank, and nodes are counted alike") {
+  const NodeRanks here = papcoll::node_ranks(MPI_COMM_WORLD);
+  CHECK(std::is_sorted(here.ranks.begin(), here.ranks.end()));
+  CHECK(std::count(here.ranks.begin(), here.ranks.end(), world_rank()) == 1);
+  std::vector<int> all(static_cast<std::size_t>(world_size()));
+  MPI_Allgather(&here.nodes, 1, MPI_INT, all.data(), 1, MPI_INT, MPI_COMM_WORLD);
+  CHECK(std::count(all.begin(), all.end(), here.nodes) == world_size());
+  CHECK(here.nodes >= 1);
+  CHECK(here.nodes <= world_size());
+}
+
+TEST_CASE("a vote gives all ranks the problem of the lowest rank that has one") {
+  using papcoll::detail::first_problem;
+  const int last = world_size() - 1;
+  const std::string mine = world_rank() >= last / 2 ? "it is " + std::to_string(world_rank()) : "";
+  const std::string lowest = std::to_string(last / 2);
+  CHECK(first_problem(MPI_COMM_WORLD, "", "a test").empty());
+  CHECK(first_problem(MPI_COMM_WORLD, mine, "a test") == "rank " + lowest + ": it is " + lowest);
+  const std::string endless(5000, 'x');
+  CHECK(first_problem(MPI_COMM_WORLD, endless, "a test").size() < 600);
+}
