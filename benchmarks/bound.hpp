@@ -77,7 +77,7 @@ inline Traffic least_traffic(const Workload& w) {
       return {(all ? p : 1) * p * n, p * n, away, true};
     case Collective::gather:
     case Collective::scatter:
-      return {all ? p * n : n, all ? p * n : n, all ? away : 0, all};
+      return {all ? (p - own) * n : n, all ? (p - own) * n : n, all ? away : 0, all};
     case Collective::barrier:
       return {0, 0, 0, true};
   }

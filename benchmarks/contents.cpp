@@ -78,7 +78,8 @@ std::optional<std::string> compare(const T* got, std::size_t count, std::size_t 
 /// Where this rank's own contribution stands in the only buffer of a call in place.
 template <class T>
 T* own_block(const Problem& problem, T* output) {
-  const bool gathers = problem.collective == Collective::allgather;
+  const bool gathers = problem.collective == Collective::allgather ||
+                       (problem.collective == Collective::gather && problem.is_root());
   return output + (gathers ? static_cast<std::size_t>(problem.rank) * problem.count : 0);
 }
 
@@ -91,6 +92,8 @@ void fill(const Problem& problem, const Buffers& buffers, unsigned round) {
   if (problem.collective == Collective::barrier) return;
   if (problem.collective == Collective::bcast) {
     if (problem.is_root()) write(output, problem.count, 0, own);
+  } else if (problem.in_place && problem.collective == Collective::scatter) {
+    if (problem.is_root()) write(output, problem.output_count(), 0, own);
   } else if (problem.in_place) {
     const bool whole = problem.collective == Collective::reduce_scatter;
     write(own_block(problem, output), whole ? problem.output_count() : problem.count, 0, own);
@@ -118,6 +121,9 @@ std::optional<std::string> verify(const Problem& problem, const Buffers& buffers
     case Collective::reduce_scatter:
       return compare(output, n, own_first, reduced<T>(problem, round));
     case Collective::scatter:
+      if (problem.in_place && problem.is_root()) {
+        return compare(output, problem.output_count(), 0, inputs<T>(problem, problem.root, round));
+      }
       return compare(output, n, own_first, inputs<T>(problem, problem.root, round));
     case Collective::gather:
       if (!problem.is_root()) return std::nullopt;

@@ -56,15 +56,21 @@ std::function<void()> native_call(const Problem& problem, const Buffers& buffers
   void* const out = buffers.output();
   const void* const in = problem.in_place ? MPI_IN_PLACE : buffers.input();
 
+  // In place, of a rooted collective only the root says so; elsewhere the one buffer is what is sent,
+  // or received, and there is no other.
+  const bool in_place_elsewhere = problem.in_place && !problem.is_root();
+  const bool in_place_here = problem.in_place && problem.is_root();
+  const void* const sent = in_place_elsewhere ? out : in;
+  void* const collected = in_place_elsewhere ? nullptr : out;
+  const void* const parts = in_place_elsewhere ? nullptr : in_place_here ? out : in;
+  void* const part = in_place_here ? MPI_IN_PLACE : out;
+
   // Errors end the program: the communicator keeps MPI_ERRORS_ARE_FATAL.
   switch (problem.collective) {
     case Collective::allreduce:
       return [=] { MPI_Allreduce(in, out, n, type, op, comm); };
-    case Collective::reduce: {
-      // In place, only the root says so; the others send what they have.
-      const void* const send = problem.in_place && !problem.is_root() ? out : in;
-      return [=] { MPI_Reduce(send, out, n, type, op, root, comm); };
-    }
+    case Collective::reduce:
+      return [=] { MPI_Reduce(sent, collected, n, type, op, root, comm); };
     case Collective::bcast:
       return [=] { MPI_Bcast(out, n, type, root, comm); };
     case Collective::allgather:
@@ -72,9 +78,9 @@ std::function<void()> native_call(const Problem& problem, const Buffers& buffers
     case Collective::reduce_scatter:
       return [=] { MPI_Reduce_scatter_block(in, out, n, type, op, comm); };
     case Collective::gather:
-      return [=] { MPI_Gather(in, n, type, out, n, type, root, comm); };
+      return [=] { MPI_Gather(sent, n, type, collected, n, type, root, comm); };
     case Collective::scatter:
-      return [=] { MPI_Scatter(in, n, type, out, n, type, root, comm); };
+      return [=] { MPI_Scatter(parts, n, type, part, n, type, root, comm); };
     case Collective::barrier:
       return [=] { MPI_Barrier(comm); };
   }

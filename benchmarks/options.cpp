@@ -59,18 +59,14 @@ CLI::Option* add_quantity(CLI::App& app, const std::string& flag, T& value, Pars
 /// What CLI11 cannot know: options that need or exclude each other.
 void check_together(Options& options, bool sizes_given) {
   const auto fail = [](const std::string& text) { throw CLI::ValidationError(text); };
-  const std::string_view collective = name_of(options.collective);
-
   if (options.collective == Collective::barrier) {
     if (sizes_given) fail("--sizes: a barrier moves no data");
     options.sizes = {0};
   }
-  const bool one_buffer = options.collective == Collective::bcast;
-  const bool never = options.collective == Collective::gather ||
-                     options.collective == Collective::scatter ||
-                     options.collective == Collective::barrier;
-  if (options.in_place && never) fail(fmt::format("--in-place: {} has no such form", collective));
-  options.in_place = options.in_place || one_buffer;
+  if (options.collective == Collective::bcast) options.in_place = true;  // it has one buffer only
+  if (options.in_place && options.collective == Collective::barrier) {
+    fail("--in-place: a barrier has no buffers");
+  }
 
   const std::size_t element = size_of(options.type);
   for (const std::size_t size : options.sizes) {

@@ -91,7 +91,9 @@ struct Problem {
       case Collective::reduce_scatter:
         return in_place ? count * blocks() : count;
       case Collective::gather:
-        return is_root() ? count * blocks() : 0;
+        return is_root() ? count * blocks() : in_place ? count : 0;
+      case Collective::scatter:
+        return in_place && is_root() ? count * blocks() : count;
       default:
         return count;
     }
