@@ -10,6 +10,7 @@
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
 #include <papcoll/transport/mpi/link.hpp>
+#include <papcoll/transport/mpi/native.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi_transport.hpp>
 #include <papcoll/transport/node.hpp>
@@ -37,11 +38,11 @@ class CommState final : public Attached {
   /// The state of `comm`, made if it is not there. Throws argument_error.
   static std::shared_ptr<CommState> of(MPI_Comm comm, const Options* options) {
     require_usable(comm);
-    auto found = std::static_pointer_cast<CommState>(find_attached(comm));
+    auto found = std::static_pointer_cast<CommState>(find_attached(comm, Keyvals::get().comm));
     if (!found) {
       const std::shared_ptr<MpiProcess> process = MpiProcess::get();
       found = std::make_shared<CommState>(comm, options ? *options : Options{}, process);
-      attach(comm, found);
+      attach(comm, Keyvals::get().comm, found);
       process->add(found);
     } else if (options != nullptr && found->core().options() != *options) {
       throw argument_error(
@@ -72,8 +73,8 @@ class CommState final : public Attached {
                   std::vector{&transport_table<ShmTransport>, &transport_table<MpiTransport>},
                   options);
     core_->set_oversubscribed(oversubscribed);
-    core_->hooks = {&CommState::progress, &CommState::watch, &CommState::refused,
-                    &CommState::outstanding, this};
+    core_->hooks = {&CommState::progress, &CommState::watch,       &CommState::refused,
+                    &CommState::native,   &CommState::outstanding, this};
   }
   ~CommState() override { close(); }
 
@@ -173,6 +174,10 @@ class CommState final : public Attached {
   static void refused(void* p, std::uint32_t sequence, const std::string& text) {
     self(p).link_.send_refusal(sequence, text);
   }
+  static void native(void* p, const Call& call) {
+    CommState& s = self(p);
+    NativeCollectives{s.link_.user(), s.core_->rank(), s.core_->size()}.run(call);
+  }
   static void outstanding(void* p, bool any) {
     CommState& s = self(p);
     s.process_->set_outstanding(&*s.core_, any);
@@ -212,6 +217,9 @@ class Communicator {
   const std::string& no_shared_memory() const noexcept {
     return state_->core().surroundings().no_node;
   }
+  /// Why calls over MpiTransport run by the MPI library's own collectives (it has no communicator
+  /// left for papcoll), or nothing if they do not.
+  const std::string& mpi_substitution() const noexcept { return state_->core().substitution(); }
   /// A peer was lost or the deadline passed: every further call throws broken_communicator.
   bool broken() const noexcept { return state_->core().broken(); }
 

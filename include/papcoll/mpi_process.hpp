@@ -31,18 +31,24 @@ class Attached {
   virtual void close() noexcept = 0;
 };
 
-/// The attribute key under which papcoll finds its state: the library's only global variable.
-class Keyval {
+/// The attribute keys under which papcoll finds its state: the library's only global variable. One
+/// is for the state of communicators, one for that of the process, since MPI_COMM_SELF has both.
+class Keyvals {
  public:
-  static int get() {
-    static const Keyval keyval;
-    return keyval.key_;
+  static const Keyvals& get() {
+    static const Keyvals keyvals;
+    return keyvals;
   }
 
+  int comm = MPI_KEYVAL_INVALID;
+  int process = MPI_KEYVAL_INVALID;
+
  private:
-  Keyval() {
-    check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Keyval::on_delete, &key_, nullptr),
-          "MPI_Comm_create_keyval", "papcoll's first use in this process");
+  Keyvals() {
+    for (int* key : {&comm, &process}) {
+      check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Keyvals::on_delete, key, nullptr),
+            "MPI_Comm_create_keyval", "papcoll's first use in this process");
+    }
   }
 
   static int on_delete(MPI_Comm, int, void* value, void*) {
@@ -51,21 +57,19 @@ class Keyval {
     (*holder)->close();
     return MPI_SUCCESS;
   }
-
-  int key_ = MPI_KEYVAL_INVALID;
 };
 
-inline std::shared_ptr<Attached> find_attached(MPI_Comm comm) {
+inline std::shared_ptr<Attached> find_attached(MPI_Comm comm, int key) {
   void* value = nullptr;
   int found = 0;
-  check(MPI_Comm_get_attr(comm, Keyval::get(), &value, &found), "MPI_Comm_get_attr",
+  check(MPI_Comm_get_attr(comm, key, &value, &found), "MPI_Comm_get_attr",
         "papcoll's look-up of a communicator");
   return found != 0 ? *static_cast<std::shared_ptr<Attached>*>(value) : nullptr;
 }
 
-inline void attach(MPI_Comm comm, std::shared_ptr<Attached> state) {
+inline void attach(MPI_Comm comm, int key, std::shared_ptr<Attached> state) {
   auto holder = std::make_unique<std::shared_ptr<Attached>>(std::move(state));
-  check(MPI_Comm_set_attr(comm, Keyval::get(), holder.get()), "MPI_Comm_set_attr",
+  check(MPI_Comm_set_attr(comm, key, holder.get()), "MPI_Comm_set_attr",
         "papcoll's set-up of a communicator");
   static_cast<void>(holder.release());
 }
@@ -75,11 +79,11 @@ inline void attach(MPI_Comm comm, std::shared_ptr<Attached> state) {
 class MpiProcess final : public Attached {
  public:
   static std::shared_ptr<MpiProcess> get() {
-    if (auto state = find_attached(MPI_COMM_SELF)) {
+    if (auto state = find_attached(MPI_COMM_SELF, Keyvals::get().process)) {
       return std::static_pointer_cast<MpiProcess>(std::move(state));
     }
     auto state = std::make_shared<MpiProcess>();
-    attach(MPI_COMM_SELF, state);
+    attach(MPI_COMM_SELF, Keyvals::get().process, state);
     return state;
   }
 

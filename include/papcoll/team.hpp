@@ -46,6 +46,8 @@ class TeamCore {
     void (*watch)(void*) = nullptr;     ///< throws peer_lost if a peer is dead
     /// This rank's call number n was invalid, and no shared memory can tell the peers.
     void (*refused)(void*, std::uint32_t n, const std::string& text) = nullptr;
+    /// Runs a blocking call by MPI's own collectives, where no endpoint could be had.
+    void (*native)(void*, const Call&) = nullptr;
     /// The first request of this rank on this team begins, or the last one ends.
     void (*outstanding)(void*, bool any) = nullptr;
     void* context = nullptr;
@@ -122,6 +124,9 @@ class TeamCore {
     return *endpoints_.back().endpoint;
   }
 
+  /// Why calls over MpiTransport run by MPI's own collectives, or nothing if they do not.
+  const std::string& substitution() const noexcept { return substitution_; }
+
   // --- blocking calls
 
   /// Runs an algorithm of the arrival floor; the team must be on one node.
@@ -136,7 +141,9 @@ class TeamCore {
     const Epoch epoch{*this, call, algorithm_id(schedule.base_name())};
     if (site_) announce_only();
     if (call.count == 0 && call.counts == nullptr && call.collective != Collective::barrier) return;
-    Endpoint& e = endpoint(transport);
+    Endpoint* const reached = endpoint_or_native(transport);
+    if (reached == nullptr) return hooks.native(hooks.context, call);
+    Endpoint& e = *reached;
     Execution& execution = idle_execution();
     try {
       begin(execution, e, schedule, call);
@@ -266,6 +273,19 @@ class TeamCore {
     TeamCore& core_;
   };
 
+  /// The endpoint; null if MPI had no communicator left for it and its own collectives must do. All
+  /// ranks get the same.
+  Endpoint* endpoint_or_native(const TransportTable& t) {
+    if (hooks.native == nullptr || t.name != "MpiTransport") return &endpoint(t);
+    if (!substitution_.empty()) return nullptr;
+    try {
+      return &endpoint(t);
+    } catch (const transport_unavailable& why) {
+      substitution_ = why.what();
+      return nullptr;
+    }
+  }
+
   void announce_only() noexcept { site_->announce(nullptr, 0, 0); }
 
   static CallWords words_of(const Call& call, std::uint8_t algorithm) noexcept {
@@ -373,6 +393,7 @@ class TeamCore {
   std::size_t outstanding_ = 0;
   std::uint32_t sequence_ = 0;
   bool in_epoch_ = false;
+  std::string substitution_;
   std::string broken_;  ///< why, once it is
 };
 

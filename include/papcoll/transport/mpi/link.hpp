@@ -5,12 +5,14 @@
 #include <papcoll/error.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
+#include <papcoll/transport/mpi/vote.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -23,18 +25,10 @@ class MpiLink {
 
   MPI_Comm user() const noexcept { return user_; }
 
-  /// The private communicator. The first use is collective. Throws mpi_error if MPI has run out of
-  /// communicators.
+  /// The private communicator. The first use is collective. Throws transport_unavailable, on all
+  /// ranks, if MPI has run out of communicators.
   MPI_Comm comm() {
-    if (!private_) {
-      private_ =
-          OwnedComm::duplicate(user_, "papcoll's first use of MpiTransport on a communicator");
-      int* bound = nullptr;
-      int found = 0;
-      detail::check(MPI_Comm_get_attr(private_.get(), MPI_TAG_UB, &bound, &found),
-                    "MPI_Comm_get_attr", "papcoll's first use of MpiTransport");
-      sequences_ = (static_cast<std::uint32_t>(found ? *bound : 32767) - first_tag) / tags_per_call;
-    }
+    if (!private_) connect();
     return private_.get();
   }
   bool connected() const noexcept { return static_cast<bool>(private_); }
@@ -111,6 +105,28 @@ class MpiLink {
     std::uint32_t sequence = 0;
     char text[508] = {};
   };
+
+  void connect() {
+    constexpr const char* where = "papcoll's first use of MpiTransport on a communicator";
+    std::string problem;
+    OwnedComm copy;
+    try {
+      copy = OwnedComm::duplicate(user_, where);
+    } catch (const mpi_error& e) {
+      problem = e.what();
+    }
+    problem = detail::first_problem(user_, problem, where);
+    if (!problem.empty()) {
+      throw transport_unavailable(problem + "; free communicators that are no longer needed");
+    }
+    int* bound = nullptr;
+    int found = 0;
+    detail::check(MPI_Comm_get_attr(copy.get(), MPI_TAG_UB, &bound, &found), "MPI_Comm_get_attr",
+                  where);
+    sequences_ =
+        (static_cast<std::uint32_t>(found != 0 ? *bound : 32767) - first_tag) / tags_per_call;
+    private_ = std::move(copy);
+  }
 
   static constexpr std::uint32_t first_tag = 16;
   static constexpr std::uint32_t tags_per_block = 256;

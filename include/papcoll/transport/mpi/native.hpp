@@ -1,0 +1,120 @@
+#pragma once
+
+#include <papcoll/call.hpp>
+#include <papcoll/detail/mpi.hpp>
+#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/wide_count.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Runs a call by the MPI library's own collectives on the user's communicator: the way that is left
+/// when MPI has no communicator for papcoll's messages. Data are moved by MPI and combined here, in
+/// rank order, so any type and operator will do; slower than a schedule.
+class NativeCollectives {
+ public:
+  NativeCollectives(MPI_Comm comm, int rank, int size) noexcept
+      : comm_(comm), rank_(rank), size_(size) {}
+
+  void run(const Call& c) {
+    switch (c.collective) {
+      case Collective::allreduce:
+        return combine(c, true);
+      case Collective::reduce:
+        return combine(c, rank_ == c.root);
+      case Collective::bcast: {
+        const detail::WideCount n{c.bytes()};
+        return detail::check(MPI_Bcast(c.out, n.count(), n.type(), c.root, comm_), "MPI_Bcast",
+                             where);
+      }
+      case Collective::allgather:
+        return allgather(c.in, c.out, c.bytes(), c.in_place());
+      case Collective::gather:
+        return gather(c.in, c.out, c.bytes(), c.root, c.in_place());
+      case Collective::scatter: {
+        const detail::WideCount n{c.bytes()};
+        const bool in_place = c.in_place() && rank_ == c.root;
+        return detail::check(MPI_Scatter(c.in, n.count(), n.type(),
+                                         in_place ? MPI_IN_PLACE : static_cast<void*>(c.out),
+                                         n.count(), n.type(), c.root, comm_),
+                             "MPI_Scatter", where);
+      }
+      case Collective::reduce_scatter:
+        return reduce_scatter(c);
+      case Collective::barrier:
+        return detail::check(MPI_Barrier(comm_), "MPI_Barrier", where);
+    }
+  }
+
+ private:
+  static constexpr const char* where = "a collective by MPI's own means";
+  static constexpr std::size_t piece_bytes = std::size_t{1} << 18;  ///< of each rank at a time
+
+  void allgather(const std::byte* in, std::byte* out, std::size_t bytes, bool in_place) {
+    const detail::WideCount n{bytes};
+    detail::check(MPI_Allgather(in_place ? MPI_IN_PLACE : static_cast<const void*>(in), n.count(),
+                                n.type(), out, n.count(), n.type(), comm_),
+                  "MPI_Allgather", where);
+  }
+
+  void gather(const std::byte* in, std::byte* out, std::size_t bytes, int root, bool in_place) {
+    const detail::WideCount n{bytes};
+    const bool own_is_there = in_place && rank_ == root;
+    detail::check(MPI_Gather(own_is_there ? MPI_IN_PLACE : static_cast<const void*>(in), n.count(),
+                             n.type(), out, n.count(), n.type(), root, comm_),
+                  "MPI_Gather", where);
+  }
+
+  /// out = all contributions in `gathered_`, combined in rank order.
+  void fold(const Call& c, std::byte* out, std::size_t elements) {
+    const std::size_t bytes = elements * c.reducer.size;
+    std::memcpy(out, gathered_.data(), bytes);
+    for (std::size_t r = 1; r < static_cast<std::size_t>(size_); ++r) {
+      c.reducer.apply(out, out, gathered_.data() + r * bytes, elements, c.reducer.context);
+    }
+  }
+
+  void combine(const Call& c, bool wants_result) {
+    const std::size_t piece = std::max<std::size_t>(1, piece_bytes / c.reducer.size);
+    for (std::size_t done = 0; done < c.count; done += piece) {
+      const std::size_t n = std::min(piece, c.count - done);
+      const std::size_t bytes = n * c.reducer.size;
+      const std::byte* const in = c.in + done * c.reducer.size;
+      gathered_.resize(bytes * static_cast<std::size_t>(size_));
+      if (c.collective == Collective::allreduce) {
+        allgather(in, gathered_.data(), bytes, false);
+      } else {
+        gather(in, gathered_.data(), bytes, c.root, false);
+      }
+      if (wants_result) fold(c, c.out + done * c.reducer.size, n);
+    }
+  }
+
+  void reduce_scatter(const Call& c) {
+    std::vector<std::byte> own;
+    std::size_t first = 0;
+    for (int r = 0; r < size_; ++r) {
+      const std::size_t n = c.counts ? c.counts[r] : c.count;
+      const std::size_t bytes = n * c.reducer.size;
+      if (rank_ == r) gathered_.resize(bytes * static_cast<std::size_t>(size_));
+      gather(c.in + first * c.reducer.size, gathered_.data(), bytes, r, false);
+      if (rank_ == r && n != 0) {
+        own.resize(bytes);
+        fold(c, own.data(), n);
+      }
+      first += n;
+    }
+    if (!own.empty()) std::memcpy(c.out, own.data(), own.size());
+  }
+
+  MPI_Comm comm_;
+  int rank_;
+  int size_;
+  std::vector<std::byte> gathered_;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI
