@@ -69,6 +69,29 @@ std::function<void()> movement(Collective collective, const Arguments<T>& a) {
   }
 }
 
+/// What chooses for a call of that collective that names no algorithm.
+papcoll::Choose* chooser_of(Collective collective) {
+  switch (collective) {
+    case Collective::allreduce:
+      return &papcoll::choose<Collective::allreduce>;
+    case Collective::reduce:
+      return &papcoll::choose<Collective::reduce>;
+    case Collective::bcast:
+      return &papcoll::choose<Collective::bcast>;
+    case Collective::allgather:
+      return &papcoll::choose<Collective::allgather>;
+    case Collective::reduce_scatter:
+      return &papcoll::choose<Collective::reduce_scatter>;
+    case Collective::gather:
+      return &papcoll::choose<Collective::gather>;
+    case Collective::scatter:
+      return &papcoll::choose<Collective::scatter>;
+    case Collective::barrier:
+      return &papcoll::choose<Collective::barrier>;
+  }
+  std::abort();
+}
+
 }  // namespace
 
 std::function<void()> library_call(const Problem& problem, const Buffers& buffers,
@@ -94,7 +117,8 @@ std::string library_name(const Problem& problem, papcoll::Communicator& comm,
   call.count = problem.count;
   call.reducer.size = size_of(problem.type);
   call.root = problem.root;
-  const papcoll::detail::Resolved resolved(comm.core(), algorithm.selection(), call, false);
+  const papcoll::detail::Resolved resolved(comm.core(), algorithm.selection(), call,
+                                           chooser_of(problem.collective), false);
   std::string name =
       resolved.arrival != nullptr ? std::string(resolved.arrival->name) : resolved.schedule->name();
   name.append("+").append(resolved.transport->name);
