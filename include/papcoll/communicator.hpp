@@ -58,10 +58,12 @@ class CommState final : public Attached {
     Surroundings s;
     check(MPI_Comm_rank(comm, &s.rank), "MPI_Comm_rank", "making a papcoll::Communicator");
     check(MPI_Comm_size(comm, &s.size), "MPI_Comm_size", "making a papcoll::Communicator");
-    const NodeRanks here = node_ranks(comm);
+    const NodeRanks here = find_node(comm, s);
     s.nodes = here.nodes;
     s.mpi = &link_;
-    if (here.nodes > 1) {
+    if (!s.no_node.empty()) {
+      // MPI had no communicator to find the node with.
+    } else if (here.nodes > 1) {
       s.no_node = "its ranks are on " + std::to_string(here.nodes) +
                   " nodes: take MpiTransport, or a communicator of one node";
     } else {
@@ -107,6 +109,19 @@ class CommState final : public Attached {
       throw argument_error(
           "papcoll: inter-communicators are not served: merge it with MPI_Intercomm_merge first");
     }
+  }
+
+  /// The ranks of this node; this rank alone, and the reason in `s`, if MPI could not tell.
+  static NodeRanks find_node(MPI_Comm comm, Surroundings& s) {
+    NodeRanks here;
+    std::string problem;
+    try {
+      here = node_ranks(comm);
+    } catch (const mpi_error& e) {
+      problem = e.what();
+    }
+    s.no_node = first_problem(comm, problem, "finding the ranks of a node");
+    return s.no_node.empty() ? here : NodeRanks{{s.rank}, s.size};
   }
 
   /// Makes the node's memory; returns why it could not, the same on all ranks, or nothing.

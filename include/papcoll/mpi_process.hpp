@@ -94,7 +94,9 @@ class MpiProcess final : public Attached {
   /// match returns at once when something is queued, and MPI_PROC_NULL moves nothing.
   void poke() const {
     int there = 0;
-    check(MPI_Iprobe(0, 0, self_.get(), &there, MPI_STATUS_IGNORE), "MPI_Iprobe", "papcoll's wait");
+    // MPI may have had no communicator left: then one whose messages to itself have other tags.
+    const MPI_Comm comm = self_ ? self_.get() : MPI_COMM_SELF;
+    check(MPI_Iprobe(0, 32767, comm, &there, MPI_STATUS_IGNORE), "MPI_Iprobe", "papcoll's wait");
   }
 
   /// To be closed when MPI ends.
