@@ -56,14 +56,15 @@ constexpr CatalogueRow static_row(std::string_view proven_with = {}) {
   return row;
 }
 
-/// The row of an algorithm of the arrival floor, with the names of its policies.
+/// The row of an algorithm of the arrival floor, with the names of its policies and, where the
+/// schedule does other things under other arrival policies, a sentence of its own.
 constexpr CatalogueRow arrival_row(const ArrivalAlgorithm& algorithm, std::string_view arrival,
-                                   std::string_view schedule) {
+                                   std::string_view schedule, std::string_view sentence = {}) {
   CatalogueRow row;
   row.name = algorithm.name;
   row.arrival = arrival;
   row.schedule = schedule;
-  row.sentence = algorithm.sentence;
+  row.sentence = sentence.empty() ? algorithm.sentence : sentence;
   row.needs = requirement::node_memory | requirement::blocking_call;
   row.contract = algorithm.contract;
   if (!algorithm.keeps_order_on_request) row.strongest = algorithm.contract;

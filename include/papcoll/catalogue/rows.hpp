@@ -48,8 +48,11 @@ constexpr CatalogueRow reduce_then_bcast_row() {
 
 // One line an algorithm; a name's first row is the one meant where several would fit.
 inline constexpr std::array catalogue_rows{
-    arrival_row(dynamic_leader, "DynamicLeader", "LeaderFan"),
-    arrival_row(static_leader, "StaticLeader", "LeaderFan"),
+    arrival_row(
+        dynamic_leader, "DynamicLeader", "LeaderFan",
+        "The first to arrive combines contributions as they come, and releases the others."),
+    arrival_row(static_leader, "StaticLeader", "LeaderFan",
+                "Always the same rank waits for all, combines, and releases the others."),
     arrival_row(exchange, "StaticOrder", "Exchange"),
     arrival_row(multi_leader, "StaticOrder", "MultiLeader"),
     static_row<Linear>(),

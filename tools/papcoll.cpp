@@ -1,0 +1,5 @@
+#include <papcoll/catalogue/rows.hpp>
+
+#include "papcoll_tool.hpp"
+
+int main(int argc, char** argv) { return papcoll::tool_main(argc, argv, papcoll::catalogue()); }
