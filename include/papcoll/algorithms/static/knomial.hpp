@@ -16,8 +16,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// Phases: one, up or down the tree; allreduce both.
 /// Cost: with d = ⌈log_k P⌉ levels, reduce d(k−1)(α + βm + γm), bcast d(k−1)(α + βm), allreduce the
 ///   sum; but of the k−1 messages of a level only the sender's share of α is paid k−1 times.
-/// Prefer it to Binomial for short vectors where a message's way takes much longer than starting it:
-///   the larger that ratio, the larger k.
+/// Prefer it to Binomial for short vectors where a message's way takes much longer than starting
+///   it: the larger that ratio, the larger k.
 /// Limits: the data volume at the root grows with k−1. Works for operators that do not commute: the
 ///   subtree of a position is the run of positions that begins with it.
 ///

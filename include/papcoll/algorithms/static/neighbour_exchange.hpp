@@ -9,8 +9,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// Allgather in which neighbours exchange in pairs, alternately with the one and the other side.
 ///
-/// Phases: P/2 rounds. In the first, position pairs (0,1), (2,3), … exchange their own; from then on
-///   each position gives its other neighbour the two contributions that it got last.
+/// Phases: P/2 rounds. In the first, position pairs (0,1), (2,3), … exchange their own; from then
+///   on each position gives its other neighbour the two contributions that it got last.
 /// Cost: P/2·α + (P−1)βm (m: one contribution).
 /// Prefer it to Ring for medium contributions: half the rounds, still only neighbours talk.
 /// Limits: needs an even P; for an odd one it is Ring, whose volume no fold would keep.

@@ -21,7 +21,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///       2, from p−2       adc        bad        cba        dcb
 ///       3, from p−3       adcb       badc       cbad       dcba
 ///
-/// An allgather in such rounds would be Linear's: nothing is combined, so nothing orders the rounds.
+/// An allgather in such rounds would be Linear's: nothing is combined, so nothing orders rounds.
 ///
 /// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
 /// MPICH", IJHPCA 19(1), 2005.

@@ -17,10 +17,10 @@ struct PipelinedTraits<BinaryTree> {
 
 /// A binary tree that passes segments on while the next ones come in.
 ///
-/// Cost: with d = ⌊log₂ P⌋ levels and n segments of s bytes, bcast 2(d − 1 + n)(α + βs), since every
-///   segment is sent twice; reduce 2(d − 1 + n)(α + βs + γs); allreduce the sum, of which segments
-///   on their way down overlap with others on their way up.
-/// Prefer it where the vector is long, but P too large for PipelinedChain: n < P.
+/// Cost: with d = ⌊log₂ P⌋ levels and n segments of s bytes, bcast 2(d − 1 + n)(α + βs), since
+///   every segment is sent twice; reduce 2(d − 1 + n)(α + βs + γs); allreduce the sum, of which
+///   segments on their way down overlap with others on their way up.
+/// Prefer it where the vector is long, but P too large for PipelinedChain: n < P − 2d.
 /// Limits: half of the bandwidth at best. Works for operators that do not commute.
 ///
 ///     bcast of segments a b, P = 3      0              1       2

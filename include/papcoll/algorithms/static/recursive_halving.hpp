@@ -8,12 +8,12 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// Reduce-scatter by halving the group: each half takes over what belongs to its own positions.
 ///
-/// Phases: ⌈log₂ P⌉ rounds. In each, a group splits in a lower and an upper half; the i-th of one and
-///   the i-th of the other exchange what belongs to the other half. Of an odd group the lower half
-///   has one more, who only sends, to the last of the upper half.
-/// Cost: ⌈log₂ P⌉α + (P−1)/P·(βm + γm) (m: the whole vector) for a power of two; each odd split adds
-///   one message of that round's size at one position. No folding, and the contributions may differ
-///   in size.
+/// Phases: ⌈log₂ P⌉ rounds. In each, a group splits in a lower and an upper half; the i-th of one
+///   and the i-th of the other exchange what belongs to the other half. Of an odd group the lower
+///   half has one more, who only sends, to the last of the upper half.
+/// Cost: ⌈log₂ P⌉α + (P−1)/P·(βm + γm) (m: the whole vector) for a power of two; each odd split
+///   adds one message of that round's size at one position. No folding, and the contributions may
+///   differ in size.
 /// Prefer it for short and medium vectors.
 /// Limits: combines positions far apart first, so the operator must commute. With an order that is
 ///   not by ranks, what belongs to a half is not one range but several messages.

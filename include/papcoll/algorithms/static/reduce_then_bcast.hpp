@@ -13,7 +13,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
-// If one part does not pipeline, it has the whole vector at once, and the other one cuts for itself.
+// If one part does not pipeline, it has the whole vector at once, and the other cuts for itself.
 inline std::size_t common_segment(std::size_t reduce, std::size_t bcast) noexcept {
   return reduce == 0 || bcast == 0 ? 0 : std::max(reduce, bcast);
 }
@@ -38,8 +38,8 @@ inline std::size_t common_segment(std::size_t reduce, std::size_t bcast) noexcep
 ///     1→2                                abcd      abcd      abcd      d
 ///     2→3                                abcd      abcd      abcd      abcd
 ///
-/// The name has the parts' names as parameters, the reduce first: ReduceThenBcast:Binomial,Chain and
-/// ReduceThenBcast:KNomial:8,Chain; in parentheses if a part's name contains a comma (see
+/// The name has the parts' names as parameters, the reduce first: ReduceThenBcast:Binomial,Chain
+/// and ReduceThenBcast:KNomial:8,Chain; in parentheses if a part's name contains a comma (see
 /// arguments.hpp).
 ///
 /// Source: textbook; Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005.

@@ -28,8 +28,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///     not sent: anything from 3 to 0, and in the last round part 3 from 1 to 2
 ///
 /// Source: Barnett, Shuler, van de Geijn et al., "Interprocessor Collective Communication Library
-/// (InterCom)", SHPCC 1994; leaving out what is already there: Zhou, Marjanović, Niethammer, Gracia,
-/// "A Bandwidth-saving Optimization for MPI Broadcast Collective Operation", ICPPW 2015.
+/// (InterCom)", SHPCC 1994; leaving out what is already there: Zhou, Marjanović, Niethammer,
+/// Gracia, "A Bandwidth-saving Optimization for MPI Broadcast Collective Operation", ICPPW 2015.
 struct ScatterAllgather {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = "ScatterAllgather";
