@@ -104,8 +104,8 @@ class PlanSink {
     bool write;
   };
 
-  // While a plan is being made, the vector's own scratch and each temporary are spaces of their own;
-  // fix_scratch() lays them out one after the other.
+  // While a plan is being made, the vector's own scratch and each temporary are spaces of their
+  // own; fix_scratch() lays them out one after the other.
   static constexpr std::size_t space_count = 5;
   static Space temporary_space(std::size_t i) noexcept { return static_cast<Space>(3 + i); }
 
