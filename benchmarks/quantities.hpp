@@ -14,10 +14,14 @@
 // with a sentence that quotes what was wrong.
 namespace bench {
 
+inline std::string quoted(std::string_view text) {
+  return std::string("'").append(text).append("'");
+}
+
 /// "8", "64k", "16M", "1G": bytes, in powers of 1024.
 inline std::size_t parse_bytes(std::string_view text) {
   const auto fail = [text](const char* why) {
-    throw std::invalid_argument("'" + std::string(text) + "' " + why);
+    throw std::invalid_argument(quoted(text) + " " + why);
   };
   std::size_t value = 0;
   const char* last = text.data() + text.size();
@@ -58,8 +62,8 @@ inline std::vector<std::size_t> parse_sizes(std::string_view text) {
     }
     const std::size_t last = parse_bytes(item.substr(colon + 1));
     if (first == 0 || last < first) {
-      throw std::invalid_argument("'" + std::string(item) +
-                                  "' is not a range: it doubles from the first size to the last, "
+      throw std::invalid_argument(quoted(item) +
+                                  " is not a range: it doubles from the first size to the last, "
                                   "starting above 0");
     }
     for (std::size_t size = first; size <= last; size *= 2) sizes.push_back(size);
@@ -80,8 +84,8 @@ inline double parse_duration(std::string_view text) {
                         : unit.empty() && value == 0 ? 1
                                                      : 0;
   if (code != std::errc{} || factor == 0 || !std::isfinite(value) || value < 0) {
-    throw std::invalid_argument("'" + std::string(text) +
-                                "' is not a duration (write 250ns, 100us, 2ms or 1s)");
+    throw std::invalid_argument(quoted(text) +
+                                " is not a duration (write 250ns, 100us, 2ms or 1s)");
   }
   return value * factor;
 }

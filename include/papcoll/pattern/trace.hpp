@@ -79,7 +79,8 @@ class TraceLine {
     if (code == std::errc::result_out_of_range) fail("the number is out of range");
     // inf and nan are numbers to from_chars; value - value is not 0 for them.
     if (code != std::errc{} || !ends || value - value != 0) {
-      fail("'" + std::string(word()) + "' is not a time in seconds (comments start with #)");
+      fail(std::string("'").append(word()).append(
+          "' is not a time in seconds (comments start with #)"));
     }
     at_ += length;
     next_field();

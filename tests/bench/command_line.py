@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""command_line.py PAPCOLL-BENCH LAUNCHER…: exit status, messages and output of papcoll-bench.
+
+LAUNCHER… is the command that starts a program on as many ranks as the next argument says.
+"""
+
+import csv
+import io
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+BENCH, *LAUNCHER = sys.argv[1:]
+PLOT = pathlib.Path("benchmarks/plot.py").resolve()
+QUICK = ["--iterations", "5", "--warmup", "1"]
+failures = []
+
+
+def run(*arguments, ranks=2):
+    return subprocess.run(["timeout", "60", *LAUNCHER, str(ranks), BENCH, *arguments],
+                          capture_output=True, text=True, check=False)
+
+
+def expect(condition, what, result):
+    if not condition:
+        failures.append(what)
+        print(f"FAILED: {what}\n{result.args}\nexit {result.returncode}\n{result.stdout}"
+              f"\n{result.stderr}\n")
+
+
+def refuses(sentence, *arguments):
+    result = run(*arguments)
+    said = (result.stdout + result.stderr).count(sentence)
+    expect(result.returncode == 2, f"exit status 2 for {arguments}", result)
+    expect(said == 1, f"'{sentence}' said once, not {said} times", result)
+
+
+def measures(*arguments):
+    result = run(*arguments, *QUICK)
+    expect(result.returncode == 0, f"success of {arguments}", result)
+    return result
+
+
+def test_bad_arguments(directory):
+    refuses("COLLECTIVE is required")
+    refuses("'sum' is none of allreduce", "sum")
+    refuses("not expected: --fast", "allreduce", "--fast")
+    refuses("'8:4' is not a range", "allreduce", "--sizes", "8:4")
+    refuses("12 bytes are no whole number of double", "allreduce", "--sizes", "12")
+    refuses("a barrier moves no data", "barrier", "--sizes", "8")
+    refuses("--arrival uniform needs --mif or --spread", "allreduce", "--arrival", "uniform")
+    refuses("balanced arrivals have neither", "allreduce", "--mif", "3")
+    refuses("--mif excludes --spread", "allreduce", "--arrival", "normal", "--mif", "3",
+            "--spread", "1ms")
+    refuses("'3' is not a duration", "allreduce", "--arrival", "normal", "--spread", "3")
+    refuses("--root 2: there are 2 ranks", "bcast", "--root", "2")
+    refuses("'Rinng' is no policy", "allreduce", "--algorithm", "Rinng")
+    refuses("DynamicLeader does not serve it", "gather", "--algorithm", "DynamicLeader",
+            "--sizes", "8")
+    refuses("ReduceThenBcast:Binomial,Chain does not serve it", "reduce", "--sizes", "8",
+            "--algorithm", "ReduceThenBcast:Binomial,Chain+MpiTransport")
+    refuses("cannot write /nonexistent/out", "allreduce", "--output", "/nonexistent/out")
+    refuses("cannot read /nonexistent", "allreduce", "--arrival", "trace:/nonexistent")
+    trace = directory / "trace"
+    trace.write_text("0,1e-5\n1e-5,late\n", encoding="utf-8")
+    refuses("line 2, column 6: 'late' is not a time", "allreduce", "--arrival", f"trace:{trace}")
+    trace.write_text("0,1,2\n", encoding="utf-8")
+    refuses("has 3 columns", "allreduce", "--arrival", f"trace:{trace}")
+
+
+def test_json(directory):
+    out = directory / "rows.json"
+    result = measures("allreduce", "--sizes", "8,4k", "--arrival", "uniform", "--mif", "20",
+                      "--format", "json", "--output", str(out), "--check", "--type", "int32",
+                      "--op", "max", "--in-place", "--seed", "7")
+    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    expect([(r["algorithm"], r["bytes"]) for r in rows]
+           == [("mpi", 8), ("auto", 8), ("mpi", 4096), ("auto", 4096)], "a row each", result)
+    for row in rows:
+        expect(row["collective"] == "allreduce" and row["type"] == "int32" and row["op"] == "max"
+               and row["ranks"] == 2 and row["nodes"] == 1 and row["in_place"] is True
+               and row["arrival"] == "uniform" and row["seed"] == 7 and row["iterations"] == 5
+               and row["checked"] is True and row["stopped_by"] == "iterations",
+               f"the arguments in {row}", result)
+        expect(abs(row["mif"] - 20) < 1e-9 and row["spread_us"] > 0, f"the MIF in {row}", result)
+        expect(0 < row["median_us"] <= row["p95_us"] <= row["max_us"] and row["ci95_us"] >= 0
+               and row["mean_us"] <= row["max_us"] and row["tail_median_us"] > 0
+               and row["bound_us"] > 0 and row["bound_how"] and row["mpi_library"],
+               f"the measurements in {row}", result)
+    expect(rows[0]["resolved"] == "MPI_Allreduce" and "Transport" in rows[1]["resolved"],
+           "what ran", result)
+    return out
+
+
+def test_csv(directory):
+    trace = directory / "trace"
+    trace.write_text("# two ranks\n0 2e-5\n3e-5 0\n", encoding="utf-8")
+    result = measures("allreduce", "--sizes", "64", "--algorithm",
+                      "ReduceThenBcast:Binomial,Chain+MpiTransport", "mpi", "--format", "csv",
+                      "--arrival", f"trace:{trace}")
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    expect([r["algorithm"] for r in rows]
+           == ["ReduceThenBcast:Binomial,Chain+MpiTransport", "mpi"]
+           and all(abs(float(r["spread_us"]) - 30) < 1e-6 for r in rows), "csv of a trace", result)
+
+
+def test_table():
+    result = measures("barrier", "--start", "clock", "--arrival", "one-late", "--spread", "50us",
+                      "--delay", "sleep")
+    lines = result.stdout.splitlines()
+    expect(len(lines) == 5 and lines[2].startswith("# Size") and lines[3].split()[1] == "mpi",
+           "a table of two rows", result)
+    result = run("--help")
+    expect(result.returncode == 0 and "COLLECTIVE" in result.stdout, "--help", result)
+
+
+def test_plot(directory, rows):
+    def plot(*arguments):
+        return subprocess.run([sys.executable, PLOT, *arguments], capture_output=True, text=True,
+                              check=False)
+
+    bad = directory / "bad.json"
+    bad.write_text('{"collective": "allreduce"}\n', encoding="utf-8")
+    for arguments in ([str(directory / "none")], [str(bad)], [str(rows), "--metric", "speed"]):
+        result = plot(*arguments)
+        expect(result.returncode == 2 and "Traceback" not in result.stderr,
+               f"exit status 2 of plot.py {arguments}", result)
+    picture = directory / "plot.png"
+    result = plot(str(rows), "--metric", "tail", "-o", str(picture))
+    if "matplotlib" in result.stderr:
+        print("no matplotlib: nothing is drawn")
+        return
+    expect(result.returncode == 0 and picture.read_bytes().startswith(b"\x89PNG"), "a plot", result)
+
+
+with tempfile.TemporaryDirectory() as name:
+    scratch = pathlib.Path(name)
+    test_bad_arguments(scratch)
+    test_csv(scratch)
+    test_table()
+    test_plot(scratch, test_json(scratch))
+sys.exit(1 if failures else 0)
