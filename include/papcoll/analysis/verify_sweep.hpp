@@ -50,31 +50,39 @@ inline std::vector<std::size_t> telling_counts(Collective collective, int size) 
 
 /// Shares of reduce_scatter that differ, some of them empty.
 inline std::vector<std::size_t> unequal_shares(int size) {
-  std::vector<std::size_t> shares;
-  for (std::size_t r = 0; r < static_cast<std::size_t>(size); ++r) shares.push_back(r * 2 % 3);
+  std::vector<std::size_t> shares(static_cast<std::size_t>(size));
+  for (std::size_t r = 0; r < shares.size(); ++r) shares[r] = r * 2 % 3;
   return shares;
 }
 
 /// An order that is not a rotation: position 0 is rank 0, then the others backwards.
 inline Order scattered_order(int size) {
-  std::vector<int> ranks;
-  for (int p = 0; p < size; ++p) ranks.push_back(p == 0 ? 0 : size - p);
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  for (int p = 1; p < size; ++p) ranks[static_cast<std::size_t>(p)] = size - p;
   return Order::permutation(std::move(ranks));
+}
+
+inline bool is_whole_vector(Collective c) noexcept {
+  return c == Collective::allreduce || c == Collective::reduce || c == Collective::bcast;
 }
 
 /// Makes the shape one that the schedule cuts in three blocks, the last one shorter; false if it
 /// does not cut.
 inline bool cut_in_three(const AnySchedule& schedule, Shape& shape) {
   const std::size_t bytes = schedule.segment(shape.size, 1);
-  const bool whole_vector = shape.collective == Collective::allreduce ||
-                            shape.collective == Collective::reduce ||
-                            shape.collective == Collective::bcast;
-  if (!whole_vector || bytes == 0) return false;
+  if (!is_whole_vector(shape.collective) || bytes == 0) return false;
   // Large elements make short blocks.
   shape.element_size = std::max<std::size_t>(1, bytes / (static_cast<std::size_t>(shape.size) + 2));
   const std::size_t segment = schedule.segment(shape.size, shape.element_size);
   shape.count = 2 * segment + (segment + 1) / 2;
   return segment > 1;
+}
+
+/// Elements so large that whatever cuts in segments, also inside of a plan, cuts to single ones.
+inline Shape huge_elements(Shape shape) {
+  shape.element_size = std::size_t{1} << 30U;
+  shape.count = 5;
+  return shape;
 }
 
 }  // namespace detail
@@ -106,6 +114,7 @@ inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collect
       add(s);
     }
     if (Shape cut = s; detail::cut_in_three(schedule, cut)) add(cut);
+    if (detail::is_whole_vector(collective)) add(detail::huge_elements(s));
     if (collective == Collective::reduce_scatter) {
       Shape unequal = s;
       unequal.counts = detail::unequal_shares(size);
@@ -150,6 +159,12 @@ Proof verify_up_to(const AnySchedule& schedule, Collective collective, int max_r
     }
   }
   return proof;
+}
+
+inline Proof verify_up_to(const AnySchedule& schedule, Collective collective, int max_ranks,
+                          const VerifyOptions& options = {}) {
+  return verify_up_to(
+      schedule, collective, max_ranks, [](int) {}, options);
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI
