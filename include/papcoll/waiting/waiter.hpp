@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <string>
+#include <type_traits>
 
 #include <sched.h>
 
@@ -55,6 +55,19 @@ class Waiter {
   /// the step rings this rank's bell.
   template <class Step>
   void until(Step&& step, bool may_sleep = true) {
+    using Plain = std::remove_reference_t<Step>;
+    wait({[](void* object) { return (*static_cast<Plain*>(object))(); }, &step}, may_sleep);
+  }
+
+ private:
+  /// Any step, borrowed: waiting is compiled once, and not for each algorithm.
+  struct StepRef {
+    bool (*call)(void*);
+    void* object;
+    bool operator()() const { return call(object); }
+  };
+
+  void wait(StepRef step, bool may_sleep) {
     const int spins = oversubscribed ? 1 : times.spins;
     for (int i = 0; i < spins; ++i) {
       if (step()) return;
@@ -63,9 +76,7 @@ class Waiter {
     wait_longer(step, may_sleep);
   }
 
- private:
-  template <class Step>
-  [[gnu::noinline]] void wait_longer(Step& step, bool may_sleep) {
+  [[gnu::noinline]] void wait_longer(StepRef step, bool may_sleep) {
     // With more ranks than processors, one turn of all of them is often all it takes, and what one
     // does in its turn is paid by all: so the first turns do nothing else.
     for (int i = 0; i < times.plain_yields; ++i) {
