@@ -16,7 +16,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// Whoever changes shared state first stores the change sequentially consistent, then rings. A
 /// sleeper first says that it sleeps, sequentially consistent, then looks at its condition once
 /// more. One of the two therefore sees the other, and no wake-up is lost.
-template <class Access>
+template <class Access, int FanOut = 4>
 class BasicDoorbells {
  public:
   static std::size_t bytes(int ranks) noexcept {
@@ -70,7 +70,7 @@ class BasicDoorbells {
     return is_ready;
   }
 
-  static constexpr int fan_out = 4;
+  static constexpr int fan_out = FanOut;
 
  private:
   // The state of a bell. awake → sleeping: its rank only. sleeping → called: ring_all, after which

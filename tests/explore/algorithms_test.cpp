@@ -1,0 +1,76 @@
+// Each algorithm alone: all collectives, sizes, roots, in place or not, three calls in a row.
+
+#include "explorer.hpp"
+#include "scripts.hpp"
+#include "verdict.hpp"
+#include "world.hpp"
+
+using namespace explore;
+
+namespace {
+
+constexpr Collective collectives[]{Collective::allreduce, Collective::reduce, Collective::bcast,
+                                   Collective::allgather, Collective::barrier};
+
+template <class F>
+void for_all_calls(int ranks, std::size_t chunks, F&& f) {
+  for (const Algorithm a : algorithms()) {
+    for (const Collective c : collectives) {
+      for (const CallSpec& call : all_calls(a, c, ranks, chunks)) {
+        INFO(call.describe() << " on " << ranks << " ranks");
+        f(call);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("One rank", "[explore]") {
+  for_all_calls(1, 5, [](const CallSpec& call) {
+    World<TightBoard> world{{1, {call, call, call}}};
+    require_complete(depth_first(world, 0));
+  });
+}
+
+TEST_CASE("Two ranks: every schedule with one preemption", "[explore]") {
+  for_all_calls(2, 5, [](const CallSpec& call) {
+    World<TightBoard> world{{2, {call, call, call}}};
+    require_complete(depth_first(world, 1));
+  });
+}
+
+TEST_CASE("Two ranks on the library's board: every schedule with one preemption", "[explore]") {
+  for_all_calls(2, 7, [](const CallSpec& call) {
+    World<WideBoard> world{{2, {call, call}}};
+    require_complete(depth_first(world, 1));
+  });
+}
+
+TEST_CASE("Three ranks: every schedule with one deviation, and random ones", "[explore]") {
+  for_all_calls(3, 5, [](const CallSpec& call) {
+    World<TightBoard> world{{3, {call, call, call}}};
+    require_complete(depth_first(world, 1, 1'000'000, DepthFirst::AtBlocks::cost_one));
+    require_fine(random_walks(world, 3, 100));
+  });
+}
+
+TEST_CASE("Four ranks: random schedules", "[explore]") {
+  for_all_calls(4, 5, [](const CallSpec& call) {
+    World<TightBoard> tight{{4, {call, call, call}}};
+    require_fine(random_walks(tight, 4, 60));
+    World<WideBoard> wide{{4, {call, call}}};
+    require_fine(random_walks(wide, 4, 30));
+  });
+}
+
+TEST_CASE("Deeper: every schedule with three preemptions", "[explore]") {
+  for (const Algorithm a : algorithms()) {
+    for (const std::size_t count : {3U, 16U}) {
+      const CallSpec call{a, Collective::allreduce, count};
+      INFO(call.describe());
+      World<TightBoard> world{{2, {call, call, call}}};
+      require_complete(depth_first(world, 3));
+    }
+  }
+}

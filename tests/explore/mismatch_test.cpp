@@ -1,0 +1,129 @@
+// Ranks whose calls do not match. Whoever still waits throws, nobody's memory is half written, and
+// the next call works.
+
+#include "explorer.hpp"
+#include "scripts.hpp"
+#include "verdict.hpp"
+#include "world.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+using namespace explore;
+
+namespace {
+
+/// Other calls than `call` by which a rank may deviate.
+std::vector<CallSpec> wrong_calls(const CallSpec& call, int ranks) {
+  std::vector<CallSpec> wrong;
+  CallSpec w = call;
+  w.invalid = true;
+  wrong.push_back(w);
+  if (call.collective != Collective::barrier) {
+    for (const std::size_t count : {2U, 21U, 90U}) {
+      w = call;
+      w.count = count;
+      wrong.push_back(w);
+    }
+  }
+  if (papcoll::is_rooted(call.collective)) {
+    w = call;
+    w.root = (call.root + 1) % ranks;
+    wrong.push_back(w);
+  }
+  for (const Algorithm a :
+       {Algorithm::dynamic_leader, Algorithm::static_leader, Algorithm::exchange}) {
+    for (const Collective c : {Collective::allreduce, Collective::reduce, Collective::bcast,
+                               Collective::allgather, Collective::barrier}) {
+      if (a == call.algorithm && c == call.collective) continue;
+      wrong.push_back({a, c, c == Collective::barrier ? 0 : call.count, call.root});
+    }
+  }
+  wrong.push_back({Algorithm::multi_leader, Collective::allreduce, 80});
+  return wrong;
+}
+
+std::vector<CallSpec> right_calls(int ranks) {
+  std::vector<CallSpec> calls;
+  for (const Algorithm a : algorithms()) {
+    for (const std::size_t count : {3U, 16U, 70U}) {
+      calls.push_back({a, Collective::allreduce, count, 0, true});
+      if (a == Algorithm::multi_leader) continue;
+      calls.push_back({a, Collective::reduce, count, ranks - 1, true});
+      calls.push_back({a, Collective::bcast, count, 0});
+      calls.push_back({a, Collective::allgather, count});
+    }
+    if (a != Algorithm::multi_leader) calls.push_back({a, Collective::barrier, 0});
+  }
+  return calls;
+}
+
+template <class F>
+void for_all_mismatches(int ranks, F&& explore_script) {
+  const CallSpec before{Algorithm::exchange, Collective::bcast, 3};
+  const CallSpec after{Algorithm::dynamic_leader, Collective::allreduce, 20};
+  for (const CallSpec& right : right_calls(ranks)) {
+    for (const CallSpec& wrong : wrong_calls(right, ranks)) {
+      if (wrong == right) continue;
+      for (const int who : {0, ranks - 1}) {
+        INFO(ranks << " ranks: " << right.describe() << "\nbut rank " << who << ": "
+                   << wrong.describe() << (wrong.invalid ? ", invalid" : ""));
+        explore_script(Script{ranks, {before, right, after}, {{who, 1, wrong}}});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Two ranks whose calls do not match", "[explore]") {
+  for_all_mismatches(2, [](const Script& script) {
+    World<TightBoard> world{script};
+    require_complete(depth_first(world, 0));
+    require_fine(random_walks(world, 1, 20));
+  });
+}
+
+TEST_CASE("Three ranks of which one makes another call", "[explore]") {
+  for_all_mismatches(3, [](const Script& script) {
+    World<TightBoard> world{script};
+    require_fine(random_walks(world, 1, 20));
+  });
+}
+
+TEST_CASE("Three ranks that make three different calls", "[explore]") {
+  const CallSpec right{Algorithm::dynamic_leader, Collective::allreduce, 16};
+  CallSpec shorter = right;
+  shorter.count = 3;
+  const CallSpec other{Algorithm::multi_leader, Collective::allreduce, 16};
+  World<WideBoard> world{{3, {right, right, right}, {{1, 1, shorter}, {2, 1, other}}}};
+  require_fine(random_walks(world, 1, 2000));
+  require_complete(depth_first(world, 1, 1'000'000, DepthFirst::AtBlocks::cost_one));
+}
+
+TEST_CASE("Each reader of a bcast gets the data of its own root, or none", "[explore]") {
+  for (const Algorithm a : {Algorithm::dynamic_leader, Algorithm::exchange}) {
+    for (const std::size_t count : {3U, 16U, 30U, 90U}) {
+      CallSpec of_rank_0{a, Collective::bcast, count, 0};
+      CallSpec of_rank_1 = of_rank_0;
+      of_rank_1.root = 1;
+      INFO(of_rank_0.describe());
+      World<TightBoard> world{{3, {of_rank_0, of_rank_0, of_rank_0}, {{1, 1, of_rank_1}}}};
+      require_complete(depth_first(world, 1, 1'000'000, DepthFirst::AtBlocks::cost_one));
+      require_fine(random_walks(world, 1, 500));
+    }
+  }
+}
+
+TEST_CASE("A mismatch in call after call, across the wrap", "[explore]") {
+  const CallSpec right{Algorithm::exchange, Collective::allreduce, 16};
+  const CallSpec wrong{Algorithm::exchange, Collective::allgather, 16};
+  Script script{2, std::vector<CallSpec>(8, right), {}, 0xffff'fffbU};
+  for (std::size_t i = 0; i < script.calls.size(); i += 2) {
+    script.deviations.push_back({static_cast<int>(i / 2 % 2), i, wrong});
+  }
+  World<WideBoard> world{script};
+  require_complete(depth_first(world, 1));
+  require_fine(random_walks(world, 1, 2000));
+}

@@ -1,0 +1,255 @@
+// Boards and sites with a fault each. The explorer must find every one, for otherwise its silence
+// about the real ones would say nothing.
+
+#include "explorer.hpp"
+#include "scripts.hpp"
+#include "verdict.hpp"
+#include "world.hpp"
+
+#include <papcoll/arrival/board.hpp>
+#include <papcoll/waiting/doorbells.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+using namespace explore;
+
+namespace {
+
+constexpr auto allreduce = Collective::allreduce;
+constexpr auto reduce = Collective::reduce;
+constexpr auto bcast = Collective::bcast;
+constexpr auto allgather = Collective::allgather;
+constexpr auto barrier = Collective::barrier;
+
+/// Whether three calls in a row fail under the mutant, and do not without it.
+template <class Mutant>
+bool found(const CallSpec& call, int ranks = 2, std::uint32_t unused_for = 0) {
+  using Board = std::remove_cvref_t<decltype(std::declval<Mutant>().board())>;
+  using Bells = std::remove_cvref_t<decltype(std::declval<Mutant>().bells())>;
+  const Script script{
+      .ranks = ranks, .calls = {call, call, call}, .deviations = {}, .unused_for = unused_for};
+  constexpr bool plain = std::is_same_v<Bells, PlainBells>;
+  World<Board, std::conditional_t<plain, PlainBells, RealBells>> sane{script};
+  require_fine(random_walks(sane, 5, 200));
+  World<Board, Bells, Mutant> world{script};
+  const Report by_depth = depth_first(world, 2, 20'000);
+  const Report by_chance = random_walks(world, 5, 20'000);
+  CAPTURE(by_depth.failure, by_chance.failure);
+  CHECK(by_depth.fine() == by_chance.fine());
+  if (!by_depth.fine()) CHECK(replay(world, by_depth.failed).failure == by_depth.failure);
+  return !by_depth.fine();
+}
+
+template <class Board, class Bells = PlainBells>
+struct Base : SiteOver<Board, Bells> {
+  using SiteOver<Board, Bells>::SiteOver;
+};
+
+/// Twice as many chunks in flight as the slots have buffers for.
+struct TooManyInFlight : Base<WideBoard> {
+  using Base::Base;
+  std::uint32_t buffers() const noexcept { return 2 * Base::buffers(); }
+};
+
+/// One chunk more.
+struct OneMoreInFlight : Base<WideBoard> {
+  using Base::Base;
+  std::uint32_t buffers() const noexcept { return Base::buffers() + 1; }
+};
+
+struct OneResultBuffer : Base<WideBoard> {
+  using Base::Base;
+  std::byte* result(std::uint32_t) noexcept { return Base::result(0); }
+};
+
+/// Somebody else may claim between the two halves.
+struct ClaimInHalves : Base<WideBoard> {
+  using Base::Base;
+  bool claim() noexcept {
+    auto& stamp = board().claim(epoch()).stamp;
+    if (papcoll::reached(stamp.load(std::memory_order_acquire), epoch(), 1)) return false;
+    stamp.store(papcoll::make_stamp(epoch(), static_cast<std::uint32_t>(rank()) + 1),
+                std::memory_order_release);
+    return true;
+  }
+};
+
+/// Enters a frame although others are still in the call that used it before.
+struct EntersEarly : Base<TightBoard> {
+  using Base::Base;
+  static bool enter() noexcept { return true; }
+};
+
+/// Looks at one rank too few.
+struct ForgetsTheLast : Base<TightBoard> {
+  using Base::Base;
+  bool enter() noexcept {
+    const std::uint32_t wanted = epoch() - TightBoard::frames;
+    for (int r = 0; r + 1 < size(); ++r) {
+      const std::uint32_t left = board().left(r).epoch.load(std::memory_order_acquire);
+      if (!papcoll::epoch_reached(left, wanted)) return false;
+    }
+    return true;
+  }
+};
+
+/// Says that it left as soon as it is there.
+struct LeavesEarly : Base<TightBoard> {
+  using Base::Base;
+  void announce(const std::byte* payload, std::size_t n, std::uint32_t chunks) noexcept {
+    Base::announce(payload, n, chunks);
+    leave();
+  }
+};
+
+/// Nobody is told about chunks after the first.
+struct NeverRings : Base<WideBoard> {
+  using Base::Base;
+  void publish(std::uint32_t chunks, int) noexcept { Base::publish(chunks, papcoll::nobody); }
+};
+
+/// Raises its flag before the data are there.
+struct FlagFirst : Base<WideBoard> {
+  using Base::Base;
+  void write(std::byte* to, const std::byte* from, std::size_t n) noexcept {
+    board()
+        .header(epoch(), rank())
+        .stamp.store(papcoll::make_stamp(epoch(), ++written_), std::memory_order_seq_cst);
+    Base::write(to, from, n);
+  }
+  void begin(const papcoll::CallWords& words, const papcoll::Reducer& reducer) noexcept {
+    Base::begin(words, reducer);
+    written_ = 0;
+  }
+  std::uint32_t written_ = 0;
+};
+
+/// Looks at flags without an acquire.
+struct RelaxedFlags : Base<WideBoard> {
+  using Base::Base;
+  bool arrived(int r, std::uint32_t chunks) const noexcept {
+    return papcoll::reached(board().header(epoch(), r).stamp.load(std::memory_order_relaxed),
+                            epoch(), chunks);
+  }
+};
+
+/// Leaves without a release.
+struct RelaxedLeave : Base<TightBoard> {
+  using Base::Base;
+  void leave() noexcept { board().left(rank()).epoch.store(epoch(), std::memory_order_relaxed); }
+};
+
+/// Takes epochs in the order of their difference: old words come out ahead after 2^31 calls.
+struct OrderedStamps : Base<WideBoard> {
+  using Base::Base;
+  bool released(std::uint32_t chunks) const noexcept {
+    const papcoll::Stamp now = board().release(epoch()).stamp.load(std::memory_order_acquire);
+    return static_cast<std::int64_t>(now - papcoll::make_stamp(epoch(), chunks)) >= 0;
+  }
+};
+
+/// Combines in the wrong order.
+struct HighLow : Base<WideBoard> {
+  using Base::Base;
+  void reduce(std::byte* out, const std::byte* low, const std::byte* high, std::size_t n) noexcept {
+    Base::reduce(out, high, low, n);
+  }
+};
+
+/// Writes one byte too many.
+struct OneByteMore : Base<WideBoard> {
+  using Base::Base;
+  static void read(std::byte* to, const std::byte* from, std::size_t n) noexcept {
+    Base::read(to, from, n);
+    if (n != 0) to[n] = std::byte{0};
+  }
+};
+
+/// Raises its flag without keeping the look at the sleepers behind it.
+struct LazyFlag : Base<TightBoard, RealBells> {
+  using Base::Base;
+  void publish(std::uint32_t chunks, int) noexcept {
+    board()
+        .header(epoch(), rank())
+        .stamp.store(papcoll::make_stamp(epoch(), chunks), std::memory_order_release);
+    bells().ring_all();
+  }
+};
+
+/// Goes to sleep without looking once more.
+class HastySleeper : public RealBells {
+ public:
+  using RealBells::RealBells;
+  template <class Ready>
+  void wait(int me, Ready&& ready) {
+    while (!ready()) sleep(me, std::chrono::hours(1), [] { return false; });
+  }
+};
+
+/// Wakes four and leaves the others to nobody.
+class ForgetfulWaker : public RealBells {
+ public:
+  using RealBells::RealBells;
+  void ring_all() noexcept { ring(0); }
+};
+
+}  // namespace
+
+TEST_CASE("Chunks overwritten before they were read", "[explore]") {
+  const std::size_t count = count_of(Size::chunks, false, 8);
+  CHECK(found<TooManyInFlight>({Algorithm::exchange, allreduce, count}));
+  CHECK(found<TooManyInFlight>({Algorithm::exchange, allgather, count}));
+  CHECK(found<TooManyInFlight>({Algorithm::dynamic_leader, allgather, count}));
+  CHECK(found<OneMoreInFlight>({Algorithm::exchange, reduce, count}));
+  CHECK(found<OneMoreInFlight>({Algorithm::exchange, bcast, count}));
+  CHECK(found<OneMoreInFlight>({Algorithm::dynamic_leader, reduce, count}));
+  CHECK(found<OneMoreInFlight>({Algorithm::static_leader, allreduce, count}));
+  CHECK(found<OneMoreInFlight>({Algorithm::multi_leader, allreduce, count}));
+  CHECK(found<OneResultBuffer>({Algorithm::dynamic_leader, allreduce, count}));
+  CHECK(found<OneResultBuffer>({Algorithm::multi_leader, allreduce, count}));
+}
+
+TEST_CASE("Two leaders", "[explore]") {
+  CHECK(found<ClaimInHalves>({Algorithm::dynamic_leader, allreduce, 3}));
+  CHECK(found<ClaimInHalves>({Algorithm::dynamic_leader, allreduce, 16}, 3));
+}
+
+TEST_CASE("Frames entered or left too early", "[explore]") {
+  CHECK(found<EntersEarly>({Algorithm::exchange, bcast, 3}));
+  CHECK(found<EntersEarly>({Algorithm::static_leader, reduce, 3}));
+  CHECK(found<ForgetsTheLast>({Algorithm::exchange, bcast, 3}, 3));
+  CHECK(found<LeavesEarly>({Algorithm::exchange, bcast, 3}));
+  CHECK(found<RelaxedLeave>({Algorithm::exchange, bcast, 16}));
+}
+
+TEST_CASE("Flags and data in the wrong order", "[explore]") {
+  CHECK(found<FlagFirst>({Algorithm::multi_leader, allreduce, 80}));
+  CHECK(found<RelaxedFlags>({Algorithm::dynamic_leader, allreduce, 16}));
+  CHECK(found<RelaxedFlags>({Algorithm::exchange, allgather, 3}));
+}
+
+TEST_CASE("Words that were not used for a while", "[explore]") {
+  CHECK(found<OrderedStamps>({Algorithm::dynamic_leader, allreduce, 3}, 2, 0x8000'0000));
+}
+
+TEST_CASE("Results", "[explore]") {
+  CHECK(found<HighLow>({Algorithm::exchange, allreduce, 3, 0, false, true}));
+  CHECK(found<HighLow>({Algorithm::static_leader, reduce, 3, 1, false, true}));
+  CHECK(found<OneByteMore>({Algorithm::dynamic_leader, bcast, 3}));
+}
+
+TEST_CASE("Lost wake-ups", "[explore]") {
+  for (const Collective c : {allreduce, reduce, bcast, allgather}) {
+    CHECK(found<NeverRings>({Algorithm::exchange, c, 112}));
+  }
+  using Hasty = SiteOver<WideBoard, HastySleeper>;
+  CHECK(found<Hasty>({Algorithm::exchange, barrier, 0}));
+  using Forgetful = SiteOver<WideBoard, ForgetfulWaker>;
+  CHECK(found<Forgetful>({Algorithm::exchange, barrier, 0}));
+  shared_model().delays_stores = true;
+  CHECK(found<LazyFlag>({Algorithm::exchange, reduce, 64}));
+  shared_model().delays_stores = false;
+}

@@ -1,0 +1,138 @@
+#pragma once
+
+// The ranks of one node under exploration: memory, sites, and a script for each rank.
+
+#include "calls.hpp"
+#include "explore_site.hpp"
+#include "script.hpp"
+
+#include <papcoll/call.hpp>
+#include <papcoll/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace explore {
+
+template <class Board, class Bells = PlainBells, class SiteType = SiteOver<Board, Bells>>
+class World {
+ public:
+  explicit World(Script script) : script_(std::move(script)) {
+    const int ranks = script_.ranks;
+    bells_bytes_ = RealBells::bytes(ranks);
+    const std::size_t bytes = bells_bytes_ + Board::bytes(ranks, chunk_bytes);
+    memory_.resize(bytes / sizeof(Line) + 1);
+    board_ = Board{begin() + bells_bytes_, ranks, chunk_bytes};
+    describe_memory();
+    for (std::size_t i = 0; i < script_.calls.size(); ++i) {
+      for (int r = 0; r < ranks; ++r) buffers_.emplace_back(script_.call_of(r, i), i, r, ranks);
+    }
+  }
+
+  int ranks() const noexcept { return script_.ranks; }
+
+  void reset() {
+    if (shared_model().owner() != this) describe_memory();
+    std::memset(static_cast<void*>(memory_.data()), 0, memory_.size() * sizeof(Line));
+    RealBells::initialise(begin(), ranks());
+    board_.initialise(script_.first_epoch - script_.unused_for);
+    sites_.clear();
+    for (int r = 0; r < ranks(); ++r) {
+      board_.left(r).epoch.store(script_.first_epoch - 1, std::memory_order_relaxed);
+      sites_.emplace_back(board_, bells(), r, script_.first_epoch);
+    }
+    shared_model().reset();
+  }
+
+  void body(int rank) {
+    SiteType& site = sites_[static_cast<std::size_t>(rank)];
+    for (std::size_t i = 0; i < script_.calls.size(); ++i) make_call(site, i, rank);
+  }
+
+  static std::string finish() { return {}; }
+
+ private:
+  struct alignas(papcoll::cache_line) Line {
+    std::byte bytes[papcoll::cache_line];
+  };
+
+  std::byte* begin() noexcept { return reinterpret_cast<std::byte*>(memory_.data()); }
+
+  Bells bells() {
+    if constexpr (std::is_constructible_v<Bells, std::byte*, int>) {
+      return Bells{begin(), ranks()};
+    } else {
+      return Bells{};
+    }
+  }
+
+  void make_call(SiteType& site, std::size_t i, int rank) {
+    const CallSpec& spec = script_.call_of(rank, i);
+    Buffers& buffers =
+        buffers_[i * static_cast<std::size_t>(ranks()) + static_cast<std::size_t>(rank)];
+    const papcoll::Call call = buffers.prepare();
+    if (scheduler().tracing) {
+      scheduler().trace("--- call " + std::to_string(i) + ": " + spec.describe());
+    }
+    auto wait = [&](auto&& ready) { site.bells().wait(rank, ready); };
+    const bool complete = explore::make_call(site, spec, call, script_.deviates(i), wait);
+    shared_model().publish_stores();
+    // The library's ranks nap while they wait to enter; nobody rings for them.
+    site.bells().ring_all();
+    const std::string problem = problem_of(script_, i, rank, buffers, complete);
+    if (!problem.empty()) scheduler().fail(problem);
+  }
+
+  void describe_memory() {
+    shared_model().map(this, begin(), memory_.size() * sizeof(Line));
+    name_bells();
+    name_board();
+  }
+
+  void name_bells() {
+    for (int r = -1; r < ranks(); ++r) {
+      const std::string whose = r < 0 ? "sleepers" : "bell " + std::to_string(r);
+      shared_model().name(begin() + static_cast<std::ptrdiff_t>(sizeof(Line)) * (r + 1),
+                          sizeof(Line), whose);
+    }
+  }
+
+  void name_board() {
+    SharedModel& model = shared_model();
+    for (int r = 0; r < ranks(); ++r) {
+      model.name(&board_.left(r), sizeof(typename Board::Left), "left of " + std::to_string(r));
+    }
+    for (std::uint32_t e = 0; e < Board::frames; ++e) {
+      const std::string frame = " of frame " + std::to_string(e);
+      model.name(&board_.claim(e), sizeof(typename Board::Claim), "claim" + frame);
+      model.name(&board_.release(e), sizeof(typename Board::Header), "release" + frame);
+      model.name(&board_.failure(e), sizeof(typename Board::Failure), "failure" + frame);
+      for (int r = 0; r <= ranks(); ++r) {
+        const std::string whose = (r == ranks() ? "result" : "slot " + std::to_string(r)) + frame;
+        for (std::uint32_t k = 0; k < Board::buffers; ++k) {
+          model.name(board_.buffer(e, r, k), chunk_bytes,
+                     "buffer " + std::to_string(k) + " of " + whose);
+        }
+        if (r == ranks()) continue;
+        model.name(&board_.header(e, r), sizeof(typename Board::Header), "header of " + whose);
+        model.name(&board_.progress(e, r), sizeof(typename Board::Progress),
+                   "progress of " + whose);
+      }
+    }
+  }
+
+  Script script_;
+  std::size_t bells_bytes_ = 0;
+  std::vector<Line> memory_;
+  Board board_;
+  std::deque<SiteType> sites_;
+  std::vector<Buffers> buffers_;
+};
+
+}  // namespace explore
