@@ -117,14 +117,21 @@ std::string library_name(const Problem& problem, papcoll::Communicator& comm,
   call.count = problem.count;
   call.reducer.size = size_of(problem.type);
   call.root = problem.root;
-  const papcoll::detail::Resolved resolved(comm.core(), algorithm.selection(), call,
-                                           chooser_of(problem.collective), false);
+  papcoll::TeamCore& team = comm.core();
+  papcoll::Selection chosen = algorithm.selection();
+  if (chosen.transport == nullptr) {
+    chosen.transport = chosen.transport_name.empty() ? &team.default_transport()
+                                                     : &team.transport(chosen.transport_name);
+  }
+  if (chosen.is_automatic()) {
+    chooser_of(problem.collective)(chosen, call, team.size(), team.waiter().oversubscribed,
+                                   team.options().chunk_bytes, false);
+  }
   std::string name =
-      resolved.arrival != nullptr ? std::string(resolved.arrival->name) : resolved.schedule->name();
-  name.append("+").append(resolved.transport->name);
-  const auto contract = algorithm.selection().contract;
-  if (contract != papcoll::NumericalContract::rank_consistent) {
-    name.append("+").append(papcoll::name_of(contract));
+      chosen.arrival != nullptr ? std::string(chosen.arrival->name) : chosen.schedule.name();
+  name.append("+").append(chosen.transport->name);
+  if (chosen.contract != papcoll::NumericalContract::rank_consistent) {
+    name.append("+").append(papcoll::name_of(chosen.contract));
   }
   return name;
 }

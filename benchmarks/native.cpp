@@ -56,8 +56,8 @@ std::function<void()> native_call(const Problem& problem, const Buffers& buffers
   void* const out = buffers.output();
   const void* const in = problem.in_place ? MPI_IN_PLACE : buffers.input();
 
-  // In place, of a rooted collective only the root says so; elsewhere the one buffer is what is sent,
-  // or received, and there is no other.
+  // In place, of a rooted collective only the root says so; elsewhere the one buffer is what is
+  // sent, or received, and there is no other.
   const bool in_place_elsewhere = problem.in_place && !problem.is_root();
   const bool in_place_here = problem.in_place && problem.is_root();
   const void* const sent = in_place_elsewhere ? out : in;
