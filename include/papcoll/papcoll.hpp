@@ -6,8 +6,7 @@
 #include <papcoll/allreduce.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
-#include <papcoll/catalogue/grammar.hpp>
-#include <papcoll/catalogue/rows.hpp>
+#include <papcoll/catalogue/by_name.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/reduce.hpp>
