@@ -68,8 +68,8 @@ struct Candidate {
   bool may_be_non_blocking() const { return row == nullptr || row->algorithm == nullptr; }
 };
 
-/// Every algorithm of the catalogue that runs on the transport, with parameters that differ from the
-/// defaults too, and what is chosen where only the transport, or nothing, is named.
+/// Every algorithm of the catalogue that runs on the transport, with parameters that differ from
+/// the defaults too, and what is chosen where only the transport, or nothing, is named.
 inline std::vector<Candidate> candidates(std::string_view transport) {
   std::vector<Candidate> all{{}};
   const std::string on = "+" + std::string(transport);

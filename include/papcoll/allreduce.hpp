@@ -5,34 +5,38 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
+template <class T, class Op>
+Call allreduce_call(const Caller& caller, const T* in, T* out, std::size_t in_count,
+                    std::size_t out_count, const Op& op) {
+  Call call = reduction_of(caller.collective, in, out, in_count, op);
+  caller.require(
+      in_count == out_count,
+      "input and output differ in length: an allreduce needs the same number of elements");
+  check_buffers(caller, call, in_count, out_count);
+  return call;
+}
+
 template <class... Ps, class C, class T, class Op>
 void run_allreduce(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t out_count,
                    const Op& op, const Algorithm& algorithm) {
-  TeamCore& core = core_of(comm);
-  Call call = reduction_of(Collective::allreduce, in, out, in_count, op);
-  require(core, call.collective, in_count == out_count,
-          "input and output differ in length: an allreduce needs the same number of elements");
-  check_buffers(core, call, in_count, out_count);
-  execute(core, selection_of<Allreduce, false, is_commutative<Op, T>, Ps...>(algorithm), call,
-          &choose<Collective::allreduce>);
+  const Caller caller{core_of(comm), Collective::allreduce};
+  Call call = allreduce_call(caller, in, out, in_count, out_count, op);
+  run<Allreduce, is_commutative<Op, T>, Ps...>(caller, call, algorithm);
 }
 
 template <class... Ps, class C, class T, class Op>
 Request start_allreduce(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t out_count,
                         const Op& op, const Algorithm& algorithm) {
-  TeamCore& core = core_of(comm);
+  const Caller caller{core_of(comm), Collective::allreduce, true};
   auto owned = std::make_shared<const Op>(op);
-  Call call = reduction_of(Collective::allreduce, in, out, in_count, *owned);
-  require(core, call.collective, in_count == out_count,
-          "input and output differ in length: an allreduce needs the same number of elements");
-  check_buffers(core, call, in_count, out_count);
-  return start(core, selection_of<Allreduce, true, is_commutative<Op, T>, Ps...>(algorithm), call,
-               &choose<Collective::allreduce>, std::move(owned));
+  Call call = allreduce_call(caller, in, out, in_count, out_count, *owned);
+  return start<Allreduce, is_commutative<Op, T>, Ps...>(caller, call, algorithm, std::move(owned));
 }
 
 }  // namespace detail
@@ -49,27 +53,25 @@ Request start_allreduce(C&& comm, const T* in, T* out, std::size_t in_count, std
 template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
 requires(!ContiguousRange<Op>) void allreduce(C&& comm, R&& data, const Op& op = {},
                                               const Algorithm& algorithm = {}) {
-  static_assert(is_writable<R> && OutputRange<R&&>, PAPCOLL_NOT_WRITABLE_IN_PLACE);
-  auto* const p = std::ranges::data(data);
-  detail::run_allreduce<Ps...>(comm, p, p, std::ranges::size(data), std::ranges::size(data), op,
-                               algorithm);
+  auto* const p = detail::data_in_place<R>(data);
+  const std::size_t n = std::ranges::size(data);
+  detail::run_allreduce<Ps...>(comm, p, p, n, n, op, algorithm);
 }
 
 /// Out of place: `in` is unchanged, `out` has as many elements.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
 void allreduce(C&& comm, const In& in, Out&& out, const Op& op = {},
                const Algorithm& algorithm = {}) {
-  static_assert(is_writable<Out> && OutputRange<Out&&>, PAPCOLL_NOT_WRITABLE);
-  static_assert(std::same_as<element_of<In>, element_of<Out>>, PAPCOLL_TYPES_DIFFER);
-  detail::run_allreduce<Ps...>(comm, std::ranges::data(in), std::ranges::data(out),
-                               std::ranges::size(in), std::ranges::size(out), op, algorithm);
+  detail::run_allreduce<Ps...>(comm, std::ranges::data(in),
+                               detail::data_out<element_of<In>, Out>(out), std::ranges::size(in),
+                               std::ranges::size(out), op, algorithm);
 }
 
 /// Pointer and count, in place.
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void allreduce(C&& comm, T* data, N count, const Op& op = {}, const Algorithm& algorithm = {}) {
-  const std::size_t n = detail::checked_count(detail::core_of(comm), Collective::allreduce,
-                                              static_cast<std::ptrdiff_t>(count));
+  const std::size_t n =
+      detail::checked_count({detail::core_of(comm), Collective::allreduce}, count);
   detail::run_allreduce<Ps...>(comm, data, data, n, n, op, algorithm);
 }
 
@@ -77,8 +79,8 @@ void allreduce(C&& comm, T* data, N count, const Op& op = {}, const Algorithm& a
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void allreduce(C&& comm, const T* in, std::type_identity_t<T>* out, N count, const Op& op = {},
                const Algorithm& algorithm = {}) {
-  const std::size_t n = detail::checked_count(detail::core_of(comm), Collective::allreduce,
-                                              static_cast<std::ptrdiff_t>(count));
+  const std::size_t n =
+      detail::checked_count({detail::core_of(comm), Collective::allreduce}, count);
   detail::run_allreduce<Ps...>(comm, in, out, n, n, op, algorithm);
 }
 
@@ -94,24 +96,36 @@ requires std::is_arithmetic_v<T>
 template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
 requires(!ContiguousRange<Op>) [[nodiscard]] Request
     iallreduce(C&& comm, R&& data, const Op& op = {}, const Algorithm& algorithm = {}) {
-  static_assert(
-      is_writable<R> && OutputRange<R&&>,
-      "papcoll: an in-place collective writes its buffer: pass an lvalue or a std::span of "
-      "non-const elements");
-  auto* const p = std::ranges::data(data);
-  return detail::start_allreduce<Ps...>(comm, p, p, std::ranges::size(data),
-                                        std::ranges::size(data), op, algorithm);
+  auto* const p = detail::data_in_place<R>(data);
+  const std::size_t n = std::ranges::size(data);
+  return detail::start_allreduce<Ps...>(comm, p, p, n, n, op, algorithm);
 }
 
 /// Non-blocking, out of place.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
 [[nodiscard]] Request iallreduce(C&& comm, const In& in, Out&& out, const Op& op = {},
                                  const Algorithm& algorithm = {}) {
-  static_assert(is_writable<Out> && OutputRange<Out&&>, PAPCOLL_NOT_WRITABLE);
-  static_assert(std::same_as<element_of<In>, element_of<Out>>, PAPCOLL_TYPES_DIFFER);
-  return detail::start_allreduce<Ps...>(comm, std::ranges::data(in), std::ranges::data(out),
-                                        std::ranges::size(in), std::ranges::size(out), op,
-                                        algorithm);
+  return detail::start_allreduce<Ps...>(
+      comm, std::ranges::data(in), detail::data_out<element_of<In>, Out>(out),
+      std::ranges::size(in), std::ranges::size(out), op, algorithm);
+}
+
+/// Non-blocking, pointer and count, in place.
+template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
+[[nodiscard]] Request iallreduce(C&& comm, T* data, N count, const Op& op = {},
+                                 const Algorithm& algorithm = {}) {
+  const std::size_t n =
+      detail::checked_count({detail::core_of(comm), Collective::allreduce, true}, count);
+  return detail::start_allreduce<Ps...>(comm, data, data, n, n, op, algorithm);
+}
+
+/// Non-blocking, pointer and count, out of place.
+template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
+[[nodiscard]] Request iallreduce(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
+                                 const Op& op = {}, const Algorithm& algorithm = {}) {
+  const std::size_t n =
+      detail::checked_count({detail::core_of(comm), Collective::allreduce, true}, count);
+  return detail::start_allreduce<Ps...>(comm, in, out, n, n, op, algorithm);
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

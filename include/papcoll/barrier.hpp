@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -29,9 +30,7 @@ template <class... Ps, Team C>
 void barrier(C&& comm, const Algorithm& algorithm = {}) {
   std::byte token{};
   Call call = detail::barrier_call(&token);
-  detail::execute(detail::core_of(comm),
-                  detail::selection_of<Barrier, false, true, Ps...>(algorithm), call,
-                  &choose<Collective::barrier>);
+  detail::run<Barrier, true, Ps...>({detail::core_of(comm), Collective::barrier}, call, algorithm);
 }
 
 /// Non-blocking: complete when all ranks have started it. Runs on the plan floor; see Request.
@@ -39,9 +38,8 @@ template <class... Ps, Team C>
 [[nodiscard]] Request ibarrier(C&& comm, const Algorithm& algorithm = {}) {
   auto token = std::make_shared<std::byte>();
   Call call = detail::barrier_call(token.get());
-  return detail::start(detail::core_of(comm),
-                       detail::selection_of<Barrier, true, true, Ps...>(algorithm), call,
-                       &choose<Collective::barrier>, std::move(token));
+  return detail::start<Barrier, true, Ps...>({detail::core_of(comm), Collective::barrier, true},
+                                             call, algorithm, std::move(token));
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -10,20 +10,26 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 template <class T>
-Call bcast_call(TeamCore& core, T* data, std::size_t count, root from) {
-  Call call = call_of<T>(Collective::bcast, data, data, count);
-  check_root(core, call.collective, from.rank);
+Call bcast_call(const Caller& caller, T* data, std::size_t count, root from) {
+  Call call = call_of<T>(caller.collective, data, data, count);
+  check_root(caller, from);
   call.root = from.rank;
-  check_buffers(core, call, count, count);
+  check_buffers(caller, call, count, count);
   return call;
 }
 
 template <class... Ps, class C, class T>
 void run_bcast(C&& comm, T* data, std::size_t count, root from, const Algorithm& algorithm) {
-  TeamCore& core = core_of(comm);
-  Call call = bcast_call(core, data, count, from);
-  execute(core, selection_of<Bcast, false, true, Ps...>(algorithm), call,
-          &choose<Collective::bcast>);
+  const Caller caller{core_of(comm), Collective::bcast};
+  Call call = bcast_call(caller, data, count, from);
+  run<Bcast, true, Ps...>(caller, call, algorithm);
+}
+
+template <class... Ps, class C, class T>
+Request start_bcast(C&& comm, T* data, std::size_t count, root from, const Algorithm& algorithm) {
+  const Caller caller{core_of(comm), Collective::bcast, true};
+  Call call = bcast_call(caller, data, count, from);
+  return start<Bcast, true, Ps...>(caller, call, algorithm, nullptr);
 }
 
 }  // namespace detail
@@ -32,15 +38,14 @@ void run_bcast(C&& comm, T* data, std::size_t count, root from, const Algorithm&
 /// unchanged. Policies and errors as in allreduce.
 template <class... Ps, Team C, ContiguousRange R>
 void bcast(C&& comm, R&& data, root from, const Algorithm& algorithm = {}) {
-  static_assert(is_writable<R> && OutputRange<R&&>, PAPCOLL_NOT_WRITABLE_IN_PLACE);
-  detail::run_bcast<Ps...>(comm, std::ranges::data(data), std::ranges::size(data), from, algorithm);
+  detail::run_bcast<Ps...>(comm, detail::data_in_place<R>(data), std::ranges::size(data), from,
+                           algorithm);
 }
 
 /// Pointer and count.
 template <class... Ps, Team C, class T, std::integral N>
 void bcast(C&& comm, T* data, N count, root from, const Algorithm& algorithm = {}) {
-  const std::size_t n = detail::checked_count(detail::core_of(comm), Collective::bcast,
-                                              static_cast<std::ptrdiff_t>(count));
+  const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::bcast}, count);
   detail::run_bcast<Ps...>(comm, data, n, from, algorithm);
 }
 
@@ -55,11 +60,17 @@ requires std::is_arithmetic_v<T>
 /// Non-blocking. Runs on the plan floor; see Request.
 template <class... Ps, Team C, ContiguousRange R>
 [[nodiscard]] Request ibcast(C&& comm, R&& data, root from, const Algorithm& algorithm = {}) {
-  static_assert(is_writable<R> && OutputRange<R&&>, PAPCOLL_NOT_WRITABLE_IN_PLACE);
-  TeamCore& core = detail::core_of(comm);
-  Call call = detail::bcast_call(core, std::ranges::data(data), std::ranges::size(data), from);
-  return detail::start(core, detail::selection_of<Bcast, true, true, Ps...>(algorithm), call,
-                       &choose<Collective::bcast>, nullptr);
+  return detail::start_bcast<Ps...>(comm, detail::data_in_place<R>(data), std::ranges::size(data),
+                                    from, algorithm);
+}
+
+/// Non-blocking, pointer and count.
+template <class... Ps, Team C, class T, std::integral N>
+[[nodiscard]] Request ibcast(C&& comm, T* data, N count, root from,
+                             const Algorithm& algorithm = {}) {
+  const std::size_t n =
+      detail::checked_count({detail::core_of(comm), Collective::bcast, true}, count);
+  return detail::start_bcast<Ps...>(comm, data, n, from, algorithm);
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

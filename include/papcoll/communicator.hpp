@@ -18,7 +18,9 @@
 #include <papcoll/transport/shm_transport.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,8 +42,10 @@ class CommState final : public Attached {
     require_usable(comm);
     auto found = std::static_pointer_cast<CommState>(find_attached(comm, Keyvals::get().comm));
     if (!found) {
+      const Options wanted = options ? *options : Options{};
+      require_common(comm, wanted);
       const std::shared_ptr<MpiProcess> process = MpiProcess::get();
-      found = std::make_shared<CommState>(comm, options ? *options : Options{}, process);
+      found = std::make_shared<CommState>(comm, wanted, process);
       attach(comm, Keyvals::get().comm, found);
       process->add(found);
     } else if (options != nullptr && found->core().options() != *options) {
@@ -124,6 +128,25 @@ class CommState final : public Attached {
     return s.no_node.empty() ? here : NodeRanks{{s.rank}, s.size};
   }
 
+  /// Throws argument_error, on all ranks, unless all pass the same valid options.
+  static void require_common(MPI_Comm comm, const Options& options) {
+    constexpr const char* where = "comparing the Options of a papcoll::Communicator";
+    const ErrorsReturned guard{comm, where};
+    const std::array<std::int64_t, 4> mine{
+        options.deadline.count(), static_cast<std::int64_t>(options.chunk_bytes),
+        static_cast<std::int64_t>(options.window), options.first_epoch};
+    std::array<std::int64_t, 4> first = mine;
+    check(MPI_Bcast(first.data(), 4, MPI_INT64_T, 0, comm), "MPI_Bcast", where);
+    std::string problem = options.problem();
+    if (problem.empty() && mine != first) {
+      problem = "they differ from those of rank 0: pass the same on all ranks";
+    }
+    problem = first_problem(comm, problem, where);
+    if (!problem.empty()) {
+      throw argument_error("papcoll: Options of a papcoll::Communicator: " + problem);
+    }
+  }
+
   /// Makes the node's memory; returns why it could not, the same on all ranks, or nothing.
   std::string share_memory(MPI_Comm comm, const NodeRanks& here, const Options& options) {
     const int ranks = static_cast<int>(here.ranks.size());
@@ -174,7 +197,7 @@ class CommState final : public Attached {
   static void progress(void* p) {
     CommState& s = self(p);
     if (s.link_.connected()) {
-      s.link_.poll(s.core_->sequence());
+      s.link_.poll(s.core_->calls());
     } else {
       s.process_->poke();
     }
@@ -186,8 +209,8 @@ class CommState final : public Attached {
     const int dead = s.segment_.watch().find_dead();
     if (dead >= 0) s.core_->abort_node(static_cast<std::uint32_t>(dead) + 1);
   }
-  static void refused(void* p, std::uint32_t sequence, const std::string& text) {
-    self(p).link_.send_refusal(sequence, text);
+  static void refused(void* p, std::uint32_t number, bool at_once, const std::string& text) {
+    self(p).link_.send_refusal(number, at_once, text);
   }
   static void native(void* p, const Call& call) {
     CommState& s = self(p);

@@ -7,22 +7,15 @@
 #include <papcoll/op.hpp>
 #include <papcoll/team.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
-// What the entry points say of a buffer of the wrong type.
-#define PAPCOLL_NOT_WRITABLE_IN_PLACE                                                              \
-  "papcoll: an in-place collective writes its buffer: pass an lvalue or a std::span of non-const " \
-  "elements, or pass in and out"
-#define PAPCOLL_NOT_WRITABLE \
-  "papcoll: the output of a collective is an lvalue or a std::span of non-const elements"
-#define PAPCOLL_TYPES_DIFFER \
-  "papcoll: input and output of a collective have elements of the same type"
 
 /// Gives the TeamCore behind whatever a collective accepts as its first argument: a Communicator, a
 /// ThreadTeam::Rank, or (where communicator.hpp is included) a bare MPI_Comm.
@@ -53,76 +46,144 @@ constexpr std::uint32_t text_hash(std::string_view text) noexcept {
   return h;
 }
 
-/// The same number on all ranks that use the same type. Closures have no names to compare.
+/// The same number on all ranks that use the same type. Closures, whose names tell apart what is
+/// the same code in two places, all have one number.
 template <class T>
 consteval std::uint32_t type_hash() noexcept {
-  return text_hash(__PRETTY_FUNCTION__);
+  constexpr std::string_view name = __PRETTY_FUNCTION__;
+  return name.find("lambda") == std::string_view::npos ? text_hash(name) : 1U;
 }
 
-/// Ends the call on all ranks if `wrong`.
-inline void require(TeamCore& core, Collective collective, bool right, const char* what) {
-  if (!right) core.refuse(collective, what);
+// -- What is said of buffers of the wrong type. Whoever asks goes on with a pointer of the right
+// type, so that this sentence is the only one.
+
+template <class R>
+struct buffer_is_writable_in_place {
+  static constexpr bool ok = is_writable<R> && OutputRange<R>;
+  static_assert(ok,
+                "papcoll: an in-place collective writes its buffer: pass an lvalue or a std::span "
+                "of non-const elements, or pass in and out");
+};
+
+template <class R>
+struct output_is_writable {
+  static constexpr bool ok = is_writable<R> && OutputRange<R>;
+  static_assert(ok,
+                "papcoll: the output of a collective is an lvalue or a std::span of non-const "
+                "elements");
+};
+
+template <class In, class Out>
+struct element_types_agree {
+  static constexpr bool ok = std::same_as<In, Out>;
+  static_assert(ok, "papcoll: input and output of a collective have elements of the same type");
+};
+
+template <class T>
+struct elements_can_be_copied {
+  static constexpr bool ok = std::is_trivially_copyable_v<T>;
+  static_assert(ok,
+                "papcoll: the elements of a collective are copied byte by byte, and this type is "
+                "not trivially copyable");
+};
+
+template <class Op, class T>
+struct operator_fits_elements {
+  static constexpr bool ok = OperatorFor<Op, T>;
+  static_assert(ok,
+                "papcoll: this operator cannot be called with two elements of this type: pass "
+                "papcoll::sum, papcoll::max or any function object (an MPI_Op or MPI_Datatype has "
+                "no meaning here: the type is deduced)");
+};
+
+/// The elements of a range that is input and output. `R` is its type as the caller passed it.
+template <class R>
+element_of<R>* data_in_place(std::remove_reference_t<R>& data) {
+  static_cast<void>(buffer_is_writable_in_place<R>::ok);
+  return const_cast<element_of<R>*>(std::ranges::data(data));
 }
+
+/// The elements of an output whose input has elements of type T.
+template <class T, class Out>
+T* data_out(std::remove_reference_t<Out>& out) {
+  if constexpr (output_is_writable<Out>::ok && element_types_agree<T, element_of<Out>>::ok) {
+    return std::ranges::data(out);
+  } else {
+    return nullptr;
+  }
+}
+
+// -- What is said of values.
+
+/// Whose call of what is being checked.
+struct Caller {
+  TeamCore& core;
+  Collective collective;
+  bool non_blocking = false;
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    core.refuse(collective, non_blocking, what);
+  }
+  void require(bool right, const char* what) const {
+    if (!right) refuse(what);
+  }
+
+  int rank() const noexcept { return core.rank(); }
+  std::size_t ranks() const noexcept { return static_cast<std::size_t>(core.size()); }
+};
 
 /// The local checks of a call's buffers. `in_count` and `out_count` are in elements.
-inline void check_buffers(TeamCore& core, const Call& c, std::size_t in_count,
+inline void check_buffers(const Caller& caller, const Call& c, std::size_t in_count,
                           std::size_t out_count) {
   if constexpr (assertion_level == 0) return;
-  const std::byte* const in_end = c.in + in_count * c.reducer.size;
-  const std::byte* const out_end = c.out + out_count * c.reducer.size;
-  require(core, c.collective, c.in != nullptr || in_count == 0,
-          "the input is a null pointer: pass a buffer, or a count of 0");
-  require(core, c.collective, c.out != nullptr || out_count == 0,
-          "the output is a null pointer: pass a buffer, or a count of 0");
-  const bool overlap = in_count != 0 && out_count != 0 && c.in < out_end && c.out < in_end;
-  require(core, c.collective, !overlap || c.in_place(),
-          "input and output overlap: pass the same buffer once (in place), or two separate ones");
+  caller.require(c.in != nullptr || in_count == 0,
+                 "the input is a null pointer: pass a buffer, or a count of 0");
+  caller.require(c.out != nullptr || out_count == 0,
+                 "the output is a null pointer: pass a buffer, or a count of 0");
+  if (in_count == 0 || out_count == 0) return;
+  // Where each rank has a place of its own in the longer buffer, one address twice is not in place.
+  const bool in_place =
+      c.in == c.out && (is_reduction(c.collective) || c.collective == Collective::bcast);
+  const bool overlap =
+      c.in < c.out + out_count * c.reducer.size && c.out < c.in + in_count * c.reducer.size;
+  caller.require(in_place || !overlap,
+                 "input and output overlap: pass the same buffer once (in place), or two separate "
+                 "ones");
 }
 
-inline void check_root(TeamCore& core, Collective collective, int r) {
-  if (r >= 0 && r < core.size()) return;
-  core.refuse(collective, "root " + std::to_string(r) + " is not a rank: ranks are 0 to " +
-                              std::to_string(core.size() - 1));
+inline void check_root(const Caller& caller, root r) {
+  if (r.rank >= 0 && r.rank < caller.core.size()) return;
+  caller.refuse("root " + std::to_string(r.rank) + " is not a rank: ranks are 0 to " +
+                std::to_string(caller.core.size() - 1));
 }
 
-inline std::size_t checked_count(TeamCore& core, Collective collective, std::ptrdiff_t n) {
-  if (n < 0) {
-    core.refuse(collective, "the count " + std::to_string(n) + " is negative: counts start at 0");
+template <std::integral N>
+std::size_t checked_count(const Caller& caller, N n) {
+  if (static_cast<std::ptrdiff_t>(n) < 0) {
+    caller.refuse("the count " + std::to_string(n) + " is negative: counts start at 0");
   }
   return static_cast<std::size_t>(n);
 }
 
 template <class T>
 Call call_of(Collective collective, const T* in, T* out, std::size_t n) {
-  static_assert(
-      std::is_trivially_copyable_v<T>,
-      "papcoll: the elements of a collective are copied byte by byte, and this type is not "
-      "trivially copyable");
   Call c;
   c.collective = collective;
   c.in = reinterpret_cast<const std::byte*>(in);
   c.out = reinterpret_cast<std::byte*>(out);
   c.count = n;
-  c.reducer.size = sizeof(T);
+  if constexpr (elements_can_be_copied<T>::ok) c.reducer.size = sizeof(T);
   c.types = type_hash<T>();
   return c;
 }
-
-template <class Op, class T>
-struct operator_fits_elements {
-  static constexpr bool ok = OperatorFor<Op, T>;
-  static_assert(
-      ok,
-      "papcoll: this operator cannot be called with two elements of this type: pass "
-      "papcoll::sum, papcoll::max… or any function object (an MPI_Op or MPI_Datatype has no "
-      "meaning here: the type is deduced)");
-};
 
 /// A call with an operator; `op` must outlive it.
 template <class T, class Op>
 Call reduction_of(Collective collective, const T* in, T* out, std::size_t n, const Op& op) {
   Call c = call_of(collective, in, out, n);
-  if constexpr (operator_fits_elements<Op, T>::ok) {
+  if constexpr (!elements_can_be_copied<T>::ok) {
+    return c;
+  } else if constexpr (operator_fits_elements<Op, T>::ok) {
     c.reducer = reducer<T>(op);
     c.types = c.types * 31 + (std::is_empty_v<Op> ? type_hash<Op>() : 1U);
   }
@@ -137,78 +198,113 @@ struct Resolved {
   const TransportTable* transport = nullptr;
   Selection chosen;
 
-  Resolved(TeamCore& core, const Selection& s, Call& call, Choose* choose, bool non_blocking) {
-    transport = s.transport                ? s.transport
-                : s.transport_name.empty() ? &core.default_transport()
-                                           : &core.transport(s.transport_name);
+  Resolved(const Caller& caller, const Selection& s, Call& call, Choose* choose) {
+    TeamCore& core = caller.core;
+    find_transport(caller, s);
     call.rank_order = !call.reducer.commutative || s.contract == NumericalContract::reproducible;
     if (s.is_automatic()) {
       chosen.transport = transport;
       choose(chosen, call, core.size(), core.waiter().oversubscribed, core.options().chunk_bytes,
-             non_blocking);
+             caller.non_blocking);
       arrival = chosen.arrival;
       schedule = &chosen.schedule;
     } else {
       arrival = s.arrival;
       schedule = &s.schedule;
     }
-    check(core, s, call, non_blocking);
+    if (arrival != nullptr) {
+      check_arrival(caller, call);
+    } else {
+      check_schedule(caller, call);
+    }
   }
   Resolved(const Resolved&) = delete;
   Resolved& operator=(const Resolved&) = delete;
 
  private:
-  void check(TeamCore& core, const Selection& s, const Call& call, bool non_blocking) const {
-    const Collective c = call.collective;
-    if (transport != &core.default_transport()) core.require(*transport);
-    if (arrival != nullptr) {
-      const std::string name{arrival->name};
-      if (non_blocking) {
-        core.refuse(c,
-                    name + " cannot be non-blocking: take a static schedule or the blocking call");
-      }
-      if ((transport->offers & capability::node_memory) == 0 || !core.on_one_node()) {
-        core.refuse(c, name + " on " + std::string(transport->name) + ": " +
-                           capability::node_memory_sentence);
-      }
-      if (!arrival->serves(c)) core.refuse(c, name + " does not serve it: see `papcoll list`");
-      if (call.reducer.size > core.options().chunk_bytes) {
-        core.refuse(c, name + " takes elements of at most " +
-                           std::to_string(core.options().chunk_bytes) +
-                           " bytes: take a static schedule, or larger Options::chunk_bytes");
-      }
-    } else {
-      if (!schedule->serves(c)) {
-        core.refuse(c, schedule->name() + " does not serve it: see `papcoll list`");
-      }
-      if (!call.reducer.commutative && schedule->commutative_only()) {
-        core.refuse(c, schedule->name() +
-                           " combines out of rank order and the operator is not known to commute: "
-                           "wrap it as papcoll::commutative(op), or take Rabenseifner or Exchange");
-      }
+  void find_transport(const Caller& caller, const Selection& s) {
+    TeamCore& core = caller.core;
+    transport = s.transport;
+    if (transport == nullptr && s.transport_name.empty()) transport = &core.default_transport();
+    if (transport == &core.default_transport()) return;
+    try {
+      if (transport == nullptr) transport = &core.transport(s.transport_name);
+      core.require(*transport);
+    } catch (const transport_unavailable& problem) {
+      core.tell_refusal(caller.non_blocking, problem.what());
+      throw;
     }
-    static_cast<void>(s);
+  }
+
+  void check_arrival(const Caller& caller, const Call& call) const {
+    TeamCore& core = caller.core;
+    const bool reads_memory = (transport->offers & capability::node_memory) != 0;
+    const bool fits = call.reducer.size <= core.options().chunk_bytes;
+    if (reads_memory && core.on_one_node() && fits && !caller.non_blocking &&
+        arrival->serves(call.collective)) {
+      return;
+    }
+    const std::string name{arrival->name};
+    if (caller.non_blocking) {
+      caller.refuse(name + " cannot be non-blocking: take a static schedule or the blocking call");
+    }
+    if (!arrival->serves(call.collective)) {
+      caller.refuse(name + " does not serve it: see `papcoll list`");
+    }
+    if (!core.on_one_node()) {
+      const std::string why =
+          name + " needs memory that all ranks share: " + core.surroundings().no_node;
+      core.tell_refusal(false, why);
+      throw transport_unavailable("papcoll: " + why);
+    }
+    if (!reads_memory) {
+      caller.refuse(name + " reads its peers' memory, and " + std::string(transport->name) +
+                    " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)");
+    }
+    caller.refuse(name + " takes elements of at most " +
+                  std::to_string(core.options().chunk_bytes) +
+                  " bytes: take a static schedule, or larger Options::chunk_bytes");
+  }
+
+  void check_schedule(const Caller& caller, const Call& call) const {
+    if (!schedule->serves(call.collective)) {
+      caller.refuse(schedule->name() + " does not serve it: see `papcoll list`");
+    }
+    if (!call.reducer.commutative && schedule->commutative_only()) {
+      caller.refuse(schedule->name() +
+                    " combines out of rank order and the operator is not known to commute: "
+                    "wrap it as papcoll::commutative(op), or take Rabenseifner or Exchange");
+    }
   }
 };
 
-/// Runs a blocking call.
-inline void execute(TeamCore& core, const Selection& selection, Call& call, Choose* choose) {
-  const Resolved r{core, selection, call, choose, false};
-  if (r.arrival != nullptr) {
-    core.run(*r.arrival, call);
+/// The policies, or the algorithm chosen at run time; not both.
+template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
+Selection selection_of(const Caller& caller, const Algorithm& algorithm) {
+  if constexpr (sizeof...(Ps) == 0) {
+    static_cast<void>(caller);
+    return algorithm.selection();
   } else {
-    core.run(*r.schedule, *r.transport, call);
+    caller.require(algorithm.name().empty(),
+                   "policies and the name of an algorithm were given: give one of them");
+    return select<Tag, NonBlocking, Commutes, Ps...>();
   }
 }
 
-/// The policies, or the algorithm chosen at run time; not both.
-template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
-Selection selection_of(const Algorithm& algorithm) {
-  if constexpr (sizeof...(Ps) == 0) {
-    return algorithm.selection();
+inline void execute(const Caller& caller, const Selection& selection, Call& call, Choose* choose) {
+  const Resolved r{caller, selection, call, choose};
+  if (r.arrival != nullptr) {
+    caller.core.run(*r.arrival, call);
   } else {
-    return select<Tag, NonBlocking, Commutes, Ps...>();
+    caller.core.run(*r.schedule, *r.transport, call);
   }
+}
+
+/// Runs a blocking call. `Commutes`: its operator is known to commute (true without operator).
+template <class Tag, bool Commutes, class... Ps>
+void run(const Caller& caller, Call& call, const Algorithm& algorithm) {
+  execute(caller, selection_of<Tag, false, Commutes, Ps...>(caller, algorithm), call,
+          &choose<Tag::value>);
 }
 
 }  // namespace detail

@@ -10,28 +10,47 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 template <class T>
-Call gather_call(TeamCore& core, const T* in, T* out, std::size_t in_count, std::size_t out_count,
-                 root to) {
-  const auto ranks = static_cast<std::size_t>(core.size());
-  Call call = call_of(Collective::gather, in, out, in_count);
-  check_root(core, call.collective, to.rank);
+Call gather_call(const Caller& caller, root to, const T* in, T* out, std::size_t in_count,
+                 std::size_t out_count) {
+  Call call = call_of(caller.collective, in, out, in_count);
+  check_root(caller, to);
   call.root = to.rank;
-  const bool is_root = core.rank() == to.rank;
-  require(core, call.collective, !is_root || in_count * ranks == out_count,
-          "the root's output must have as many elements as all ranks contribute together: size() "
-          "times the "
-          "length of the input");
-  check_buffers(core, call, in_count, is_root ? out_count : 0);
+  const bool is_root = caller.rank() == to.rank;
+  caller.require(!is_root || in_count * caller.ranks() == out_count,
+                 "the root's output must have as many elements as all ranks contribute together: "
+                 "size() times the length of the input");
+  check_buffers(caller, call, in_count, is_root ? out_count : 0);
   return call;
 }
 
-template <class... Ps, class C, class T>
-void run_gather(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t out_count, root to,
-                const Algorithm& algorithm) {
-  TeamCore& core = core_of(comm);
-  Call call = gather_call(core, in, out, in_count, out_count, to);
-  execute(core, selection_of<Gather, false, true, Ps...>(algorithm), call,
-          &choose<Collective::gather>);
+/// In place: on the root its contribution stands at its place in `data`; elsewhere `data` is it.
+template <class T>
+Call gather_call(const Caller& caller, root to, T* data, std::size_t count) {
+  if (caller.rank() != to.rank) {
+    return gather_call<T>(caller, to, data, nullptr, count, 0);
+  }
+  caller.require(count % caller.ranks() == 0,
+                 "the root's data do not divide into size() equal parts");
+  Call call = call_of<T>(caller.collective, data, data, count / caller.ranks());
+  check_buffers(caller, call, 0, count);
+  call.root = to.rank;
+  call.in += static_cast<std::size_t>(to.rank) * call.bytes();
+  call.input_in_output = true;
+  return call;
+}
+
+template <class... Ps, class C, class... Buffers>
+void run_gather(C&& comm, const Algorithm& algorithm, root to, Buffers... buffers) {
+  const Caller caller{core_of(comm), Collective::gather};
+  Call call = gather_call(caller, to, buffers...);
+  run<Gather, true, Ps...>(caller, call, algorithm);
+}
+
+template <class... Ps, class C, class... Buffers>
+Request start_gather(C&& comm, const Algorithm& algorithm, root to, Buffers... buffers) {
+  const Caller caller{core_of(comm), Collective::gather, true};
+  Call call = gather_call(caller, to, buffers...);
+  return start<Gather, true, Ps...>(caller, call, algorithm, nullptr);
 }
 
 }  // namespace detail
@@ -40,32 +59,17 @@ void run_gather(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t
 /// elements as `in`; elsewhere it is not looked at. Policies and errors as in allreduce.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
 void gather(C&& comm, const In& in, Out&& out, root to, const Algorithm& algorithm = {}) {
-  static_assert(is_writable<Out> && OutputRange<Out&&>, PAPCOLL_NOT_WRITABLE);
-  static_assert(std::same_as<element_of<In>, element_of<Out>>, PAPCOLL_TYPES_DIFFER);
-  detail::run_gather<Ps...>(comm, std::ranges::data(in), std::ranges::data(out),
-                            std::ranges::size(in), std::ranges::size(out), to, algorithm);
+  detail::run_gather<Ps...>(comm, algorithm, to, std::ranges::data(in),
+                            detail::data_out<element_of<In>, Out>(out), std::ranges::size(in),
+                            std::ranges::size(out));
 }
 
-/// In place: on the root its own contribution stands at its place in `data`; elsewhere `data` is the
-/// contribution.
+/// In place: on the root its own contribution stands at its place in `data`; elsewhere `data` is
+/// the contribution.
 template <class... Ps, Team C, ContiguousRange R>
 void gather(C&& comm, R&& data, root to, const Algorithm& algorithm = {}) {
-  static_assert(is_writable<R> && OutputRange<R&&>, PAPCOLL_NOT_WRITABLE_IN_PLACE);
-  TeamCore& core = detail::core_of(comm);
-  auto* const p = std::ranges::data(data);
-  const std::size_t all = std::ranges::size(data);
-  if (core.rank() != to.rank) {
-    return detail::run_gather<Ps...>(comm, p, p, all, 0, to, algorithm);
-  }
-  const auto ranks = static_cast<std::size_t>(core.size());
-  detail::require(core, Collective::gather, all % ranks == 0,
-                  "the root's data do not divide into size() equal parts");
-  Call call = detail::call_of(Collective::gather, p, p, all / ranks);
-  call.root = to.rank;
-  call.in += static_cast<std::size_t>(to.rank) * call.bytes();
-  call.input_in_output = true;
-  detail::execute(core, detail::selection_of<Gather, false, true, Ps...>(algorithm), call,
-                  &choose<Collective::gather>);
+  detail::run_gather<Ps...>(comm, algorithm, to, detail::data_in_place<R>(data),
+                            std::ranges::size(data));
 }
 
 /// Pointer and count: `count` elements for each rank. The buffer that only the root needs may be
@@ -73,24 +77,54 @@ void gather(C&& comm, R&& data, root to, const Algorithm& algorithm = {}) {
 template <class... Ps, Team C, class T, std::integral N>
 void gather(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root to,
             const Algorithm& algorithm = {}) {
-  TeamCore& core = detail::core_of(comm);
-  const std::size_t n =
-      detail::checked_count(core, Collective::gather, static_cast<std::ptrdiff_t>(count));
-  const std::size_t all = n * static_cast<std::size_t>(core.size());
-  detail::run_gather<Ps...>(comm, in, out, n, all, to, algorithm);
+  const detail::Caller caller{detail::core_of(comm), Collective::gather};
+  const std::size_t n = detail::checked_count(caller, count);
+  detail::run_gather<Ps...>(comm, algorithm, to, in, out, n, n * caller.ranks());
+}
+
+/// Pointer and count, in place: `data` has size() times `count` elements on the root, elsewhere
+/// `count`.
+template <class... Ps, Team C, class T, std::integral N>
+void gather(C&& comm, T* data, N count, root to, const Algorithm& algorithm = {}) {
+  const detail::Caller caller{detail::core_of(comm), Collective::gather};
+  const std::size_t n = detail::checked_count(caller, count);
+  detail::run_gather<Ps...>(comm, algorithm, to, data,
+                            caller.rank() == to.rank ? n * caller.ranks() : n);
 }
 
 /// Non-blocking. Runs on the plan floor; see Request.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
 [[nodiscard]] Request igather(C&& comm, const In& in, Out&& out, root to,
                               const Algorithm& algorithm = {}) {
-  static_assert(is_writable<Out> && OutputRange<Out&&>, PAPCOLL_NOT_WRITABLE);
-  static_assert(std::same_as<element_of<In>, element_of<Out>>, PAPCOLL_TYPES_DIFFER);
-  TeamCore& core = detail::core_of(comm);
-  Call call = detail::gather_call(core, std::ranges::data(in), std::ranges::data(out),
-                                  std::ranges::size(in), std::ranges::size(out), to);
-  return detail::start(core, detail::selection_of<Gather, true, true, Ps...>(algorithm), call,
-                       &choose<Collective::gather>, nullptr);
+  return detail::start_gather<Ps...>(comm, algorithm, to, std::ranges::data(in),
+                                     detail::data_out<element_of<In>, Out>(out),
+                                     std::ranges::size(in), std::ranges::size(out));
+}
+
+/// Non-blocking, in place.
+template <class... Ps, Team C, ContiguousRange R>
+[[nodiscard]] Request igather(C&& comm, R&& data, root to, const Algorithm& algorithm = {}) {
+  return detail::start_gather<Ps...>(comm, algorithm, to, detail::data_in_place<R>(data),
+                                     std::ranges::size(data));
+}
+
+/// Non-blocking, pointer and count.
+template <class... Ps, Team C, class T, std::integral N>
+[[nodiscard]] Request igather(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root to,
+                              const Algorithm& algorithm = {}) {
+  const detail::Caller caller{detail::core_of(comm), Collective::gather, true};
+  const std::size_t n = detail::checked_count(caller, count);
+  return detail::start_gather<Ps...>(comm, algorithm, to, in, out, n, n * caller.ranks());
+}
+
+/// Non-blocking, pointer and count, in place.
+template <class... Ps, Team C, class T, std::integral N>
+[[nodiscard]] Request igather(C&& comm, T* data, N count, root to,
+                              const Algorithm& algorithm = {}) {
+  const detail::Caller caller{detail::core_of(comm), Collective::gather, true};
+  const std::size_t n = detail::checked_count(caller, count);
+  return detail::start_gather<Ps...>(comm, algorithm, to, data,
+                                     caller.rank() == to.rank ? n * caller.ranks() : n);
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -4,63 +4,64 @@
 #include <papcoll/request.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
-/// The checked call. `each`: elements of every rank, or empty for equal blocks of `in`.
+/// The checked call. `each`: elements of every rank, or null for equal blocks of `in`.
 template <class T, class Op>
-Call reduce_scatter_call(TeamCore& core, const T* in, T* out, std::size_t in_count,
-                         std::size_t out_count, std::span<const std::size_t> each, const Op& op) {
-  const auto ranks = static_cast<std::size_t>(core.size());
-  const auto me = static_cast<std::size_t>(core.rank());
-  Call call = reduction_of(Collective::reduce_scatter, in, out, in_count / ranks, op);
+Call reduce_scatter_call(const Caller& caller, const T* in, T* out, std::size_t in_count,
+                         std::size_t out_count, const counts* each, const Op& op) {
+  Call call = reduction_of(caller.collective, in, out, in_count / caller.ranks(), op);
   std::size_t own = call.count;
-  if (each.empty()) {
-    require(
-        core, call.collective, in_count % ranks == 0,
+  if (each == nullptr) {
+    caller.require(
+        in_count % caller.ranks() == 0,
         "the input does not divide into equal blocks: give it a multiple of size() elements, or "
         "papcoll::counts");
   } else {
-    require(core, call.collective, each.size() == ranks,
-            "papcoll::counts needs one number for each rank");
+    const std::span<const std::size_t> of_rank = each->of_rank;
+    caller.require(of_rank.size() == caller.ranks(),
+                   "papcoll::counts needs one number for each rank");
     std::size_t total = 0;
-    for (const std::size_t n : each) total += n;
-    require(core, call.collective, total == in_count,
-            "the input must have as many elements as papcoll::counts adds up to");
-    own = each[me];
-    call.counts = each.data();
-    // Peers compare what the counts add up to; each of them where messages meet.
+    for (const std::size_t n : of_rank) {
+      total += n;
+      call.types = call.types * 31 + static_cast<std::uint32_t>(n);
+    }
+    caller.require(total == in_count,
+                   "the input must have as many elements as papcoll::counts adds up to");
+    own = of_rank[static_cast<std::size_t>(caller.rank())];
+    call.counts = of_rank.data();
     call.count = total;
   }
-  require(core, call.collective, call.in_place() ? out_count >= own : out_count == own,
-          "the output must have as many elements as this rank's block");
-  check_buffers(core, call, in_count, call.in_place() ? in_count : out_count);
+  caller.require(call.in_place() ? out_count >= own : out_count == own,
+                 "the output must have as many elements as this rank's block");
+  check_buffers(caller, call, in_count, out_count);
   return call;
 }
 
 template <class... Ps, class C, class T, class Op>
 void run_reduce_scatter(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t out_count,
-                        std::span<const std::size_t> each, const Op& op,
-                        const Algorithm& algorithm) {
-  TeamCore& core = core_of(comm);
-  Call call = reduce_scatter_call(core, in, out, in_count, out_count, each, op);
-  execute(core, selection_of<ReduceScatter, false, is_commutative<Op, T>, Ps...>(algorithm), call,
-          &choose<Collective::reduce_scatter>);
+                        const counts* each, const Op& op, const Algorithm& algorithm) {
+  const Caller caller{core_of(comm), Collective::reduce_scatter};
+  Call call = reduce_scatter_call(caller, in, out, in_count, out_count, each, op);
+  run<ReduceScatter, is_commutative<Op, T>, Ps...>(caller, call, algorithm);
 }
 
 template <class... Ps, class C, class T, class Op>
 Request start_reduce_scatter(C&& comm, const T* in, T* out, std::size_t in_count,
-                             std::size_t out_count, std::span<const std::size_t> each, const Op& op,
+                             std::size_t out_count, const counts* each, const Op& op,
                              const Algorithm& algorithm) {
-  TeamCore& core = core_of(comm);
+  const Caller caller{core_of(comm), Collective::reduce_scatter, true};
   auto owned = std::make_shared<const Op>(op);
-  Call call = reduce_scatter_call(core, in, out, in_count, out_count, each, *owned);
-  return start(core, selection_of<ReduceScatter, true, is_commutative<Op, T>, Ps...>(algorithm),
-               call, &choose<Collective::reduce_scatter>, std::move(owned));
+  Call call = reduce_scatter_call(caller, in, out, in_count, out_count, each, *owned);
+  return start<ReduceScatter, is_commutative<Op, T>, Ps...>(caller, call, algorithm,
+                                                            std::move(owned));
 }
 
 }  // namespace detail
@@ -68,79 +69,112 @@ Request start_reduce_scatter(C&& comm, const T* in, T* out, std::size_t in_count
 /// Combines the elements of all ranks and gives each rank its block of the result: `in` has size()
 /// equal blocks, `out` one. Policies, operator, errors as in allreduce.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
-requires(!std::same_as<std::remove_cvref_t<Out>, counts>) void reduce_scatter(
-    C&& comm, const In& in, Out&& out, const Op& op = {}, const Algorithm& algorithm = {}) {
-  static_assert(is_writable<Out> && OutputRange<Out&&>, PAPCOLL_NOT_WRITABLE);
-  static_assert(std::same_as<element_of<In>, element_of<Out>>, PAPCOLL_TYPES_DIFFER);
-  detail::run_reduce_scatter<Ps...>(comm, std::ranges::data(in), std::ranges::data(out),
-                                    std::ranges::size(in), std::ranges::size(out), {}, op,
-                                    algorithm);
+void reduce_scatter(C&& comm, const In& in, Out&& out, const Op& op = {},
+                    const Algorithm& algorithm = {}) {
+  detail::run_reduce_scatter<Ps...>(
+      comm, std::ranges::data(in), detail::data_out<element_of<In>, Out>(out),
+      std::ranges::size(in), std::ranges::size(out), nullptr, op, algorithm);
 }
 
 /// With counts: rank r gets each.of_rank[r] elements.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
 void reduce_scatter(C&& comm, const In& in, Out&& out, const counts& each, const Op& op = {},
                     const Algorithm& algorithm = {}) {
-  static_assert(is_writable<Out> && OutputRange<Out&&>, PAPCOLL_NOT_WRITABLE);
-  static_assert(std::same_as<element_of<In>, element_of<Out>>, PAPCOLL_TYPES_DIFFER);
-  detail::run_reduce_scatter<Ps...>(comm, std::ranges::data(in), std::ranges::data(out),
-                                    std::ranges::size(in), std::ranges::size(out), each.of_rank, op,
-                                    algorithm);
+  detail::run_reduce_scatter<Ps...>(
+      comm, std::ranges::data(in), detail::data_out<element_of<In>, Out>(out),
+      std::ranges::size(in), std::ranges::size(out), &each, op, algorithm);
 }
 
 /// In place: `data` is the whole input; this rank's block of the result is at its beginning
 /// afterwards, and the rest is undefined.
 template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
-requires(!ContiguousRange<Op> &&
-         !std::same_as<Op, counts>) void reduce_scatter(C&& comm, R&& data, const Op& op = {},
-                                                        const Algorithm& algorithm = {}) {
-  static_assert(is_writable<R> && OutputRange<R&&>, PAPCOLL_NOT_WRITABLE_IN_PLACE);
-  auto* const p = std::ranges::data(data);
-  detail::run_reduce_scatter<Ps...>(comm, p, p, std::ranges::size(data), std::ranges::size(data),
-                                    {}, op, algorithm);
+requires(!ContiguousRange<Op>) void reduce_scatter(C&& comm, R&& data, const Op& op = {},
+                                                   const Algorithm& algorithm = {}) {
+  auto* const p = detail::data_in_place<R>(data);
+  const std::size_t n = std::ranges::size(data);
+  detail::run_reduce_scatter<Ps...>(comm, p, p, n, n, nullptr, op, algorithm);
 }
 
 /// In place, with counts.
 template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
 void reduce_scatter(C&& comm, R&& data, const counts& each, const Op& op = {},
                     const Algorithm& algorithm = {}) {
-  static_assert(is_writable<R> && OutputRange<R&&>, PAPCOLL_NOT_WRITABLE_IN_PLACE);
-  auto* const p = std::ranges::data(data);
-  detail::run_reduce_scatter<Ps...>(comm, p, p, std::ranges::size(data), std::ranges::size(data),
-                                    each.of_rank, op, algorithm);
+  auto* const p = detail::data_in_place<R>(data);
+  const std::size_t n = std::ranges::size(data);
+  detail::run_reduce_scatter<Ps...>(comm, p, p, n, n, &each, op, algorithm);
 }
 
 /// Pointer and count: each rank gets `count` elements.
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void reduce_scatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count, const Op& op = {},
                     const Algorithm& algorithm = {}) {
-  TeamCore& core = detail::core_of(comm);
-  const std::size_t n =
-      detail::checked_count(core, Collective::reduce_scatter, static_cast<std::ptrdiff_t>(count));
-  detail::run_reduce_scatter<Ps...>(comm, in, out, n * static_cast<std::size_t>(core.size()), n, {},
-                                    op, algorithm);
+  const detail::Caller caller{detail::core_of(comm), Collective::reduce_scatter};
+  const std::size_t n = detail::checked_count(caller, count);
+  detail::run_reduce_scatter<Ps...>(comm, in, out, n * caller.ranks(), n, nullptr, op, algorithm);
+}
+
+/// Pointer and count, in place: `data` has size() times `count` elements.
+template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
+void reduce_scatter(C&& comm, T* data, N count, const Op& op = {},
+                    const Algorithm& algorithm = {}) {
+  const detail::Caller caller{detail::core_of(comm), Collective::reduce_scatter};
+  const std::size_t n = detail::checked_count(caller, count) * caller.ranks();
+  detail::run_reduce_scatter<Ps...>(comm, data, data, n, n, nullptr, op, algorithm);
 }
 
 /// Non-blocking, equal blocks. Runs on the plan floor; see Request.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
 [[nodiscard]] Request ireduce_scatter(C&& comm, const In& in, Out&& out, const Op& op = {},
                                       const Algorithm& algorithm = {}) {
-  static_assert(is_writable<Out> && OutputRange<Out&&>, PAPCOLL_NOT_WRITABLE);
-  static_assert(std::same_as<element_of<In>, element_of<Out>>, PAPCOLL_TYPES_DIFFER);
-  return detail::start_reduce_scatter<Ps...>(comm, std::ranges::data(in), std::ranges::data(out),
-                                             std::ranges::size(in), std::ranges::size(out), {}, op,
-                                             algorithm);
+  return detail::start_reduce_scatter<Ps...>(
+      comm, std::ranges::data(in), detail::data_out<element_of<In>, Out>(out),
+      std::ranges::size(in), std::ranges::size(out), nullptr, op, algorithm);
 }
 
 /// Non-blocking, with counts, which may be gone when the call returns.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
 [[nodiscard]] Request ireduce_scatter(C&& comm, const In& in, Out&& out, const counts& each,
                                       const Op& op = {}, const Algorithm& algorithm = {}) {
-  static_assert(is_writable<Out> && OutputRange<Out&&>, PAPCOLL_NOT_WRITABLE);
-  static_assert(std::same_as<element_of<In>, element_of<Out>>, PAPCOLL_TYPES_DIFFER);
-  return detail::start_reduce_scatter<Ps...>(comm, std::ranges::data(in), std::ranges::data(out),
-                                             std::ranges::size(in), std::ranges::size(out),
-                                             each.of_rank, op, algorithm);
+  return detail::start_reduce_scatter<Ps...>(
+      comm, std::ranges::data(in), detail::data_out<element_of<In>, Out>(out),
+      std::ranges::size(in), std::ranges::size(out), &each, op, algorithm);
+}
+
+/// Non-blocking, in place.
+template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
+requires(!ContiguousRange<Op>) [[nodiscard]] Request
+    ireduce_scatter(C&& comm, R&& data, const Op& op = {}, const Algorithm& algorithm = {}) {
+  auto* const p = detail::data_in_place<R>(data);
+  const std::size_t n = std::ranges::size(data);
+  return detail::start_reduce_scatter<Ps...>(comm, p, p, n, n, nullptr, op, algorithm);
+}
+
+/// Non-blocking, in place, with counts.
+template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
+[[nodiscard]] Request ireduce_scatter(C&& comm, R&& data, const counts& each, const Op& op = {},
+                                      const Algorithm& algorithm = {}) {
+  auto* const p = detail::data_in_place<R>(data);
+  const std::size_t n = std::ranges::size(data);
+  return detail::start_reduce_scatter<Ps...>(comm, p, p, n, n, &each, op, algorithm);
+}
+
+/// Non-blocking, pointer and count.
+template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
+[[nodiscard]] Request ireduce_scatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
+                                      const Op& op = {}, const Algorithm& algorithm = {}) {
+  const detail::Caller caller{detail::core_of(comm), Collective::reduce_scatter, true};
+  const std::size_t n = detail::checked_count(caller, count);
+  return detail::start_reduce_scatter<Ps...>(comm, in, out, n * caller.ranks(), n, nullptr, op,
+                                             algorithm);
+}
+
+/// Non-blocking, pointer and count, in place.
+template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
+[[nodiscard]] Request ireduce_scatter(C&& comm, T* data, N count, const Op& op = {},
+                                      const Algorithm& algorithm = {}) {
+  const detail::Caller caller{detail::core_of(comm), Collective::reduce_scatter, true};
+  const std::size_t n = detail::checked_count(caller, count) * caller.ranks();
+  return detail::start_reduce_scatter<Ps...>(comm, data, data, n, n, nullptr, op, algorithm);
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -3,16 +3,18 @@
 #include <papcoll/entry.hpp>
 
 #include <exception>
-
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// A non-blocking collective under way. Owns its operator; the buffers belong to the caller and must
-/// not be touched until the request is complete. Any papcoll call of the rank moves it along. Its
-/// communicator must outlive it. A request that is destroyed before it is complete waits for itself,
-/// except while an exception is unwinding.
+/// A non-blocking collective under way. Owns its operator; the buffers belong to the caller and
+/// must not be touched until the request is complete. Any papcoll call of the rank moves it along.
+/// Its communicator must outlive it.
+///
+/// A request that is destroyed before it is complete waits for itself. If an exception destroys it,
+/// its buffers may be next, so the communicator is broken, on all ranks, and it does not wait.
 class Request {
  public:
   Request() = default;
@@ -26,14 +28,15 @@ class Request {
   }
   ~Request() {
     if (core_ == nullptr) return;
-    if (core_->broken() || std::uncaught_exceptions() > 0) {
-      // The engine may still read the operator: whatever it owns is leaked with it.
-      static_cast<void>(new std::shared_ptr<const void>(std::move(owned_)));
-      return;
+    if (std::uncaught_exceptions() > exceptions_) {
+      core_->fail_everywhere("papcoll: an exception on rank " + std::to_string(core_->rank()) +
+                             " destroyed a request before it was complete");
     }
     try {
       wait();
-    } catch (const error&) {  // NOLINT(bugprone-empty-catch): the communicator remembers it
+    } catch (const error&) {
+      // The communicator remembers it. Peers may still read the operator: it is leaked.
+      static_cast<void>(new std::shared_ptr<const void>(std::move(owned_)));
     }
   }
 
@@ -41,8 +44,7 @@ class Request {
   /// would throw.
   bool test() {
     if (core_ == nullptr) return true;
-    if (!execution_->done()) core_->progress();
-    if (!execution_->done()) return false;
+    if (!core_->test(*execution_)) return false;
     release();
     return true;
   }
@@ -71,17 +73,26 @@ class Request {
   TeamCore* core_ = nullptr;  ///< null: complete
   Execution* execution_ = nullptr;
   std::shared_ptr<const void> owned_;
+  int exceptions_ = std::uncaught_exceptions();
 };
 
 namespace detail {
 
-/// Starts a call on the plan floor. `owned` keeps alive what the call's reducer points to.
-inline Request start(TeamCore& core, const Selection& selection, Call& call, Choose* choose,
+inline Request start(const Caller& caller, const Selection& selection, Call& call, Choose* choose,
                      std::shared_ptr<const void> owned) {
-  const Resolved r{core, selection, call, choose, true};
-  if (call.count == 0 && call.counts == nullptr && call.collective != Collective::barrier)
-    return {};
-  return {core, core.start(*r.schedule, *r.transport, call), std::move(owned)};
+  const Resolved r{caller, selection, call, choose};
+  Execution* const execution = caller.core.start(*r.schedule, *r.transport, call);
+  if (execution == nullptr) return {};
+  return {caller.core, *execution, std::move(owned)};
+}
+
+/// Starts a call on the plan floor. `owned` keeps alive what the call's reducer points to.
+/// `Commutes`: its operator is known to commute (true without operator).
+template <class Tag, bool Commutes, class... Ps>
+Request start(const Caller& caller, Call& call, const Algorithm& algorithm,
+              std::shared_ptr<const void> owned) {
+  return start(caller, selection_of<Tag, true, Commutes, Ps...>(caller, algorithm), call,
+               &choose<Tag::value>, std::move(owned));
 }
 
 }  // namespace detail

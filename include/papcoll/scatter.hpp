@@ -10,26 +10,46 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 template <class T>
-Call scatter_call(TeamCore& core, const T* in, T* out, std::size_t in_count, std::size_t out_count,
-                  root from) {
-  const auto ranks = static_cast<std::size_t>(core.size());
-  Call call = call_of(Collective::scatter, in, out, out_count);
-  check_root(core, call.collective, from.rank);
+Call scatter_call(const Caller& caller, root from, const T* in, T* out, std::size_t in_count,
+                  std::size_t out_count) {
+  Call call = call_of(caller.collective, in, out, out_count);
+  check_root(caller, from);
   call.root = from.rank;
-  const bool is_root = core.rank() == from.rank;
-  require(core, call.collective, !is_root || out_count * ranks == in_count,
-          "the root's input must have size() times as many elements as the output of each rank");
-  check_buffers(core, call, is_root ? in_count : 0, out_count);
+  const bool is_root = caller.rank() == from.rank;
+  caller.require(
+      !is_root || out_count * caller.ranks() == in_count,
+      "the root's input must have size() times as many elements as the output of each rank");
+  check_buffers(caller, call, is_root ? in_count : 0, out_count);
   return call;
 }
 
-template <class... Ps, class C, class T>
-void run_scatter(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t out_count,
-                 root from, const Algorithm& algorithm) {
-  TeamCore& core = core_of(comm);
-  Call call = scatter_call(core, in, out, in_count, out_count, from);
-  execute(core, selection_of<Scatter, false, true, Ps...>(algorithm), call,
-          &choose<Collective::scatter>);
+/// In place: on the root `data` holds all parts; elsewhere it is the part received.
+template <class T>
+Call scatter_call(const Caller& caller, root from, T* data, std::size_t count) {
+  if (caller.rank() != from.rank) {
+    return scatter_call<T>(caller, from, nullptr, data, 0, count);
+  }
+  caller.require(count % caller.ranks() == 0,
+                 "the root's data do not divide into size() equal parts");
+  Call call = call_of<T>(caller.collective, data, data, count / caller.ranks());
+  check_buffers(caller, call, count, 0);
+  call.root = from.rank;
+  call.input_in_output = true;
+  return call;
+}
+
+template <class... Ps, class C, class... Buffers>
+void run_scatter(C&& comm, const Algorithm& algorithm, root from, Buffers... buffers) {
+  const Caller caller{core_of(comm), Collective::scatter};
+  Call call = scatter_call(caller, from, buffers...);
+  run<Scatter, true, Ps...>(caller, call, algorithm);
+}
+
+template <class... Ps, class C, class... Buffers>
+Request start_scatter(C&& comm, const Algorithm& algorithm, root from, Buffers... buffers) {
+  const Caller caller{core_of(comm), Collective::scatter, true};
+  Call call = scatter_call(caller, from, buffers...);
+  return start<Scatter, true, Ps...>(caller, call, algorithm, nullptr);
 }
 
 }  // namespace detail
@@ -38,30 +58,17 @@ void run_scatter(C&& comm, const T* in, T* out, std::size_t in_count, std::size_
 /// `out`; elsewhere it is not looked at. Policies and errors as in allreduce.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
 void scatter(C&& comm, const In& in, Out&& out, root from, const Algorithm& algorithm = {}) {
-  static_assert(is_writable<Out> && OutputRange<Out&&>, PAPCOLL_NOT_WRITABLE);
-  static_assert(std::same_as<element_of<In>, element_of<Out>>, PAPCOLL_TYPES_DIFFER);
-  detail::run_scatter<Ps...>(comm, std::ranges::data(in), std::ranges::data(out),
-                             std::ranges::size(in), std::ranges::size(out), from, algorithm);
+  detail::run_scatter<Ps...>(comm, algorithm, from, std::ranges::data(in),
+                             detail::data_out<element_of<In>, Out>(out), std::ranges::size(in),
+                             std::ranges::size(out));
 }
 
-/// In place: on the root `data` holds all parts and is unchanged; elsewhere it is the part received.
+/// In place: on the root `data` holds all parts and is unchanged; elsewhere it is the part
+/// received.
 template <class... Ps, Team C, ContiguousRange R>
 void scatter(C&& comm, R&& data, root from, const Algorithm& algorithm = {}) {
-  static_assert(is_writable<R> && OutputRange<R&&>, PAPCOLL_NOT_WRITABLE_IN_PLACE);
-  TeamCore& core = detail::core_of(comm);
-  auto* const p = std::ranges::data(data);
-  const std::size_t all = std::ranges::size(data);
-  if (core.rank() != from.rank) {
-    return detail::run_scatter<Ps...>(comm, p, p, 0, all, from, algorithm);
-  }
-  const auto ranks = static_cast<std::size_t>(core.size());
-  detail::require(core, Collective::scatter, all % ranks == 0,
-                  "the root's data do not divide into size() equal parts");
-  Call call = detail::call_of(Collective::scatter, p, p, all / ranks);
-  call.root = from.rank;
-  call.input_in_output = true;
-  detail::execute(core, detail::selection_of<Scatter, false, true, Ps...>(algorithm), call,
-                  &choose<Collective::scatter>);
+  detail::run_scatter<Ps...>(comm, algorithm, from, detail::data_in_place<R>(data),
+                             std::ranges::size(data));
 }
 
 /// Pointer and count: `count` elements for each rank. The buffer that only the root needs may be
@@ -69,24 +76,54 @@ void scatter(C&& comm, R&& data, root from, const Algorithm& algorithm = {}) {
 template <class... Ps, Team C, class T, std::integral N>
 void scatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root from,
              const Algorithm& algorithm = {}) {
-  TeamCore& core = detail::core_of(comm);
-  const std::size_t n =
-      detail::checked_count(core, Collective::scatter, static_cast<std::ptrdiff_t>(count));
-  const std::size_t all = n * static_cast<std::size_t>(core.size());
-  detail::run_scatter<Ps...>(comm, in, out, all, n, from, algorithm);
+  const detail::Caller caller{detail::core_of(comm), Collective::scatter};
+  const std::size_t n = detail::checked_count(caller, count);
+  detail::run_scatter<Ps...>(comm, algorithm, from, in, out, n * caller.ranks(), n);
+}
+
+/// Pointer and count, in place: `data` has size() times `count` elements on the root, elsewhere
+/// `count`.
+template <class... Ps, Team C, class T, std::integral N>
+void scatter(C&& comm, T* data, N count, root from, const Algorithm& algorithm = {}) {
+  const detail::Caller caller{detail::core_of(comm), Collective::scatter};
+  const std::size_t n = detail::checked_count(caller, count);
+  detail::run_scatter<Ps...>(comm, algorithm, from, data,
+                             caller.rank() == from.rank ? n * caller.ranks() : n);
 }
 
 /// Non-blocking. Runs on the plan floor; see Request.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
 [[nodiscard]] Request iscatter(C&& comm, const In& in, Out&& out, root from,
                                const Algorithm& algorithm = {}) {
-  static_assert(is_writable<Out> && OutputRange<Out&&>, PAPCOLL_NOT_WRITABLE);
-  static_assert(std::same_as<element_of<In>, element_of<Out>>, PAPCOLL_TYPES_DIFFER);
-  TeamCore& core = detail::core_of(comm);
-  Call call = detail::scatter_call(core, std::ranges::data(in), std::ranges::data(out),
-                                   std::ranges::size(in), std::ranges::size(out), from);
-  return detail::start(core, detail::selection_of<Scatter, true, true, Ps...>(algorithm), call,
-                       &choose<Collective::scatter>, nullptr);
+  return detail::start_scatter<Ps...>(comm, algorithm, from, std::ranges::data(in),
+                                      detail::data_out<element_of<In>, Out>(out),
+                                      std::ranges::size(in), std::ranges::size(out));
+}
+
+/// Non-blocking, in place.
+template <class... Ps, Team C, ContiguousRange R>
+[[nodiscard]] Request iscatter(C&& comm, R&& data, root from, const Algorithm& algorithm = {}) {
+  return detail::start_scatter<Ps...>(comm, algorithm, from, detail::data_in_place<R>(data),
+                                      std::ranges::size(data));
+}
+
+/// Non-blocking, pointer and count.
+template <class... Ps, Team C, class T, std::integral N>
+[[nodiscard]] Request iscatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
+                               root from, const Algorithm& algorithm = {}) {
+  const detail::Caller caller{detail::core_of(comm), Collective::scatter, true};
+  const std::size_t n = detail::checked_count(caller, count);
+  return detail::start_scatter<Ps...>(comm, algorithm, from, in, out, n * caller.ranks(), n);
+}
+
+/// Non-blocking, pointer and count, in place.
+template <class... Ps, Team C, class T, std::integral N>
+[[nodiscard]] Request iscatter(C&& comm, T* data, N count, root from,
+                               const Algorithm& algorithm = {}) {
+  const detail::Caller caller{detail::core_of(comm), Collective::scatter, true};
+  const std::size_t n = detail::checked_count(caller, count);
+  return detail::start_scatter<Ps...>(comm, algorithm, from, data,
+                                      caller.rank() == from.rank ? n * caller.ranks() : n);
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <papcoll/algorithms/static/recursive_doubling.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/arrival/board_site.hpp>
 #include <papcoll/call.hpp>
+#include <papcoll/catalogue/compare_calls.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/plan/engine.hpp>
 #include <papcoll/plan/plan_cache.hpp>
@@ -13,6 +15,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,14 +29,28 @@ namespace papcoll::inline PAPCOLL_ABI {
 struct Options {
   /// How long a call may wait for its peers before it throws deadline_exceeded; 0: for ever.
   std::chrono::nanoseconds deadline{0};
-  /// Bytes of a chunk buffer of the arrival floor. 16 KB: MultiLeader's best at 512 KB, 2 ranks.
+  /// Bytes of a chunk buffer of the arrival floor, a multiple of 64. 16 KB: MultiLeader's best at
+  /// 512 KB, 2 ranks.
   std::size_t chunk_bytes = 16384;
-  /// Blocks of a pipelined plan in flight at once.
+  /// Blocks of a pipelined plan in flight at once: 1, 2, 4, 8 or 16.
   std::size_t window = 4;
   /// Number of the first call; tests start just below 2^32.
   std::uint32_t first_epoch = 1;
 
   friend bool operator==(const Options&, const Options&) = default;
+
+  /// What is wrong with them, or nothing.
+  std::string problem() const {
+    if (deadline.count() < 0) return "the deadline is negative: 0 stands for none";
+    if (chunk_bytes == 0 || chunk_bytes % cache_line != 0) {
+      return "chunk_bytes is " + std::to_string(chunk_bytes) + ": take a multiple of " +
+             std::to_string(cache_line);
+    }
+    if (window == 0 || 16 % window != 0) {
+      return "window is " + std::to_string(window) + ": take 1, 2, 4, 8 or 16";
+    }
+    return {};
+  }
 };
 
 /// The rank's side of a team of ranks, below the seam: what Communicator and ThreadTeam::Rank are
@@ -44,8 +61,9 @@ class TeamCore {
   struct Hooks {
     void (*progress)(void*) = nullptr;  ///< moves MPI and this rank's requests on other teams
     void (*watch)(void*) = nullptr;     ///< throws peer_lost if a peer is dead
-    /// This rank's call number n was invalid, and no shared memory can tell the peers.
-    void (*refused)(void*, std::uint32_t n, const std::string& text) = nullptr;
+    /// Tells peers that share no memory with this rank that its call number n was invalid, or
+    /// (`at_once`) that it gave up.
+    void (*refused)(void*, std::uint32_t n, bool at_once, const std::string& text) = nullptr;
     /// Runs a blocking call by MPI's own collectives, where no endpoint could be had.
     void (*native)(void*, const Call&) = nullptr;
     /// The first request of this rank on this team begins, or the last one ends.
@@ -57,7 +75,9 @@ class TeamCore {
            const Options& options)
       : surroundings_(std::move(surroundings)),
         transports_(std::move(transports)),
-        options_(options) {
+        options_(options),
+        blocking_calls_(options.first_epoch),
+        requests_(options.first_epoch) {
     waiter_.rank = surroundings_.rank;
     waiter_.deadline = std::chrono::duration_cast<Waiter::Clock::duration>(options.deadline);
     if (const Node* node = surroundings_.node) {
@@ -131,65 +151,82 @@ class TeamCore {
 
   /// Runs an algorithm of the arrival floor; the team must be on one node.
   void run(const ArrivalAlgorithm& algorithm, const Call& call) {
-    const Epoch epoch{*this, call, algorithm.id};
+    const Epoch epoch{*this, words_of(call, algorithm.id), call.reducer};
     if (call.count == 0 && call.collective != Collective::barrier) return announce_only();
-    algorithm.run(*site_, waiter_, call);
-  }
-
-  /// Runs a schedule of the plan floor.
-  void run(const AnySchedule& schedule, const TransportTable& transport, const Call& call) {
-    const Epoch epoch{*this, call, algorithm_id(schedule.base_name())};
-    if (site_) announce_only();
-    if (call.count == 0 && call.counts == nullptr && call.collective != Collective::barrier) return;
-    Endpoint* const reached = endpoint_or_native(transport);
-    if (reached == nullptr) return hooks.native(hooks.context, call);
-    Endpoint& e = *reached;
-    Execution& execution = idle_execution();
     try {
-      begin(execution, e, schedule, call);
-      waiter_.until(
-          [&] {
-            e.progress();
-            return execution.done();
-          },
-          transport.rings);
-    } catch (const error& problem) {
-      give_up(problem.what());
+      algorithm.run(*site_, waiter_, call);
+    } catch (const peer_error&) {
+      throw;  // seen by all who are in this epoch: the next one is not affected
+    } catch (const std::exception& problem) {
+      fail_everywhere(problem.what());
       throw;
     }
   }
 
+  /// Runs a schedule of the plan floor.
+  void run(const AnySchedule& schedule, const TransportTable& transport, const Call& call) {
+    const std::uint32_t id = plan_id(schedule, transport);
+    const CallWords words = words_of(call, static_cast<std::uint8_t>(id % 251), id);
+    const Epoch epoch{*this, words, call.reducer};
+    if (site_) announce_only();
+    if constexpr (assertion_level >= 2) compare(words, {});
+    if (is_empty(call)) return;
+    Endpoint* const e = endpoint_or_native(transport);
+    if (e == nullptr) return hooks.native(hooks.context, call);
+    run_plan(schedule, *e, transport.rings, call);
+  }
+
   // --- non-blocking calls: start() is local, and any call of the team moves them all
 
-  Execution& start(const AnySchedule& schedule, const TransportTable& transport, const Call& call) {
+  /// Null: there is nothing to wait for.
+  Execution* start(const AnySchedule& schedule, const TransportTable& transport, const Call& call) {
     require_usable();
+    ++requests_;
+    if (is_empty(call)) return nullptr;
     Endpoint& e = endpoint(transport);
     Execution& execution = idle_execution();
     execution.claimed = true;
     if (outstanding_++ == 0 && hooks.outstanding) hooks.outstanding(hooks.context, true);
-    begin(execution, e, schedule, call);
-    return execution;
+    or_fail_everywhere([&] { begin(execution, e, schedule, call, 2 * requests_ + 1); });
+    return &execution;
   }
 
   /// Moves all outstanding requests of the team once.
   void progress() {
-    for (auto& e : endpoints_) e.endpoint->progress();
+    or_fail_everywhere([&] {
+      for (auto& e : endpoints_) e.endpoint->progress();
+    });
   }
 
   /// Waits for a request.
   void wait(const Execution& execution) {
     require_usable();
-    try {
+    or_fail_everywhere([&] {
       waiter_.until(
           [&] {
             progress();
+            if (!execution.done()) look_for_refused_requests();
             return execution.done();
           },
           false);
-    } catch (const error& problem) {
-      give_up(problem.what());
-      throw;
-    }
+    });
+  }
+
+  /// Does once what a wait does again and again; is the request complete?
+  bool test(const Execution& execution) {
+    require_usable();
+    progress();
+    if (execution.done()) return true;
+    or_fail_everywhere([&] {
+      look_for_refused_requests();
+      check_hook(this);
+      if (hooks.progress) hooks.progress(hooks.context);
+      if (const auto now = Waiter::Clock::now(); hooks.watch && now >= next_watch_) {
+        next_watch_ = now + waiter_.times.watch_every;
+        hooks.watch(hooks.context);
+      }
+    });
+    return execution.done();
   }
 
   /// The request is done with.
@@ -198,31 +235,42 @@ class TeamCore {
     if (outstanding_ == 0) return;
     if (--outstanding_ == 0 && hooks.outstanding) hooks.outstanding(hooks.context, false);
   }
-  /// The number of the next call of the plan floor.
-  std::uint32_t sequence() const noexcept { return sequence_; }
+
+  /// The number of the next call, whichever it is.
+  std::uint32_t calls() const noexcept { return blocking_calls_ + requests_; }
 
   // --- failures
 
   /// This rank's call is invalid: tells the peers, who throw peer_error, and throws argument_error.
-  [[noreturn]] void refuse(Collective collective, const std::string& text) {
-    const std::string full = "papcoll: " + std::string(name_of(collective)) + " on rank " +
+  [[noreturn]] void refuse(Collective collective, bool non_blocking, const std::string& text) {
+    const std::string what = std::string(name_of(collective)) + " on rank " +
                              std::to_string(rank()) + " of " + std::to_string(size()) + ": " + text;
-    if (broken_.empty() && !site_) {
-      // Peers that have begun cannot be brought back in step.
-      if (hooks.refused) hooks.refused(hooks.context, sequence_++, full);
-      give_up(full);
-    } else if (broken_.empty()) {
-      Call call;
-      call.collective = collective;
-      CallWords words = words_of(call, 0);
-      words.what = CallWords::invalid;
-      site_->begin(words, call.reducer);
-      waiter_.until([&] { return site_->enter(); });
-      site_->announce(nullptr, 0, 0);
-      site_->fail_with(full);
-      site_->leave();
+    tell_refusal(non_blocking, what);
+    throw argument_error("papcoll: " + what);
+  }
+
+  /// Tells the peers that this rank's call is invalid. If all ranks make such a call at once, the
+  /// team stays as it was.
+  void tell_refusal(bool non_blocking, const std::string& what) {
+    if (!broken_.empty()) return;
+    if (non_blocking) {
+      refuse_request(what);
+    } else {
+      refuse_call(what);
     }
-    throw argument_error(full);
+  }
+
+  /// This rank cannot go on, and its peers cannot go on without it.
+  void fail_everywhere(const std::string& why) noexcept {
+    if (!broken_.empty()) return;
+    abort_node(Board::Abort::gave_up + static_cast<std::uint32_t>(rank()));
+    if (!site_ && hooks.refused) {
+      try {
+        hooks.refused(hooks.context, calls(), true, why);
+      } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): peers have their deadline
+      }
+    }
+    give_up(why);
   }
 
   /// The team is of no use any more: calls in flight are forgotten, later calls throw.
@@ -253,11 +301,12 @@ class TeamCore {
   /// One blocking call from entering its frame to leaving it.
   class Epoch {
    public:
-    Epoch(TeamCore& core, const Call& call, std::uint8_t algorithm) : core_(core) {
+    Epoch(TeamCore& core, const CallWords& words, const Reducer& reducer) : core_(core) {
       core.require_usable();
       if (core.outstanding_ != 0) core.progress();
+      ++core.blocking_calls_;
       if (!core.site_) return;
-      core.site_->begin(core.words_of(call, algorithm), call.reducer);
+      core.site_->begin(words, reducer);
       if (!core.site_->enter()) core.waiter_.until([&] { return core.site_->enter(); });
       core.in_epoch_ = true;
     }
@@ -288,11 +337,134 @@ class TeamCore {
 
   void announce_only() noexcept { site_->announce(nullptr, 0, 0); }
 
-  static CallWords words_of(const Call& call, std::uint8_t algorithm) noexcept {
+  static bool is_empty(const Call& c) noexcept {
+    return c.count == 0 && c.counts == nullptr && c.collective != Collective::barrier;
+  }
+
+  static CallWords words_of(const Call& call, std::uint8_t algorithm,
+                            std::uint32_t details = 0) noexcept {
     return {call.count, static_cast<std::uint64_t>(call.collective) |
                             static_cast<std::uint64_t>(algorithm) << 4 |
                             static_cast<std::uint64_t>(call.root) << 12 |
-                            static_cast<std::uint64_t>(call.types) << 32};
+                            static_cast<std::uint64_t>(call.types ^ details) << 32};
+  }
+
+  /// Tells a schedule with its parameters on its transport apart from others.
+  std::uint32_t plan_id(const AnySchedule& schedule, const TransportTable& transport) {
+    if (named_transport_ != &transport || !(named_schedule_ == schedule)) {
+      named_schedule_ = schedule;
+      named_transport_ = &transport;
+      named_id_ = 0;
+      for (const char c : schedule.name() + "+" + std::string(transport.name)) {
+        named_id_ = named_id_ * 31 + static_cast<unsigned char>(c);
+      }
+    }
+    return named_id_;
+  }
+
+  template <class F>
+  void or_fail_everywhere(F&& f) {
+    try {
+      f();
+    } catch (const std::exception& problem) {
+      fail_everywhere(problem.what());
+      throw;
+    }
+  }
+
+  void run_plan(const AnySchedule& schedule, Endpoint& e, bool rings, const Call& call) {
+    Execution& execution = idle_execution();
+    or_fail_everywhere([&] {
+      begin(execution, e, schedule, call, 2 * blocking_calls_);
+      waiter_.until(
+          [&] {
+            e.progress();
+            return execution.done();
+          },
+          rings);
+    });
+  }
+
+  // --- calls that are invalid or do not match
+
+  /// Throws peer_error, on all ranks and with nothing in flight, if the ranks' calls differ.
+  void compare(const CallWords& words, std::string_view refusal) {
+    if (size() == 1) return;
+    if (site_) return compare_on_board();
+    Endpoint* const e = endpoint_or_native(default_transport());
+    if (e == nullptr) return;
+    ComparedCalls calls{words, rank(), refusal};
+    run_plan(AnySchedule::of<RecursiveDoubling>(), *e, default_transport().rings, calls.call());
+    ++blocking_calls_;  // the call itself has a number of its own
+    if (calls.differ) mismatch(calls.describe());
+  }
+
+  void compare_on_board() {
+    waiter_.until([&] {
+      for (int r = 0; r < size(); ++r) {
+        if (!site_->arrived(r, 0)) return false;
+      }
+      return true;
+    });
+    site_->all_arrived();
+    for (int r = 0; r < size(); ++r) {
+      if (site_->matches(r)) continue;
+      site_->compare_calls();
+      waiter_.until([&] { return site_->failed(); });
+      mismatch(site_->failure_text());
+    }
+  }
+
+  [[noreturn]] void mismatch(const std::string& what) const {
+    throw peer_error("papcoll: the ranks' calls do not match, seen on rank " +
+                     std::to_string(rank()) + ": " + what);
+  }
+
+  void refuse_call(const std::string& what) {
+    CallWords words;
+    words.what = CallWords::invalid;
+    ++blocking_calls_;
+    if (site_) {
+      const Reducer none;
+      site_->begin(words, none);
+      waiter_.until([&] { return site_->enter(); });
+      site_->fail_with(what);
+      announce_only();
+      site_->leave();
+    } else if constexpr (assertion_level >= 2) {
+      try {
+        compare(words, what);
+      } catch (const peer_error&) {  // NOLINT(bugprone-empty-catch): this rank knows
+      }
+    } else if (hooks.refused) {
+      hooks.refused(hooks.context, calls() - 1, false, what);
+    }
+  }
+
+  void refuse_request(const std::string& what) {
+    ++requests_;
+    if (site_) {
+      refused_requests_.push_back(requests_);
+      site_->board().left(rank()).refused_request.store(requests_, std::memory_order_release);
+    } else if (hooks.refused) {
+      hooks.refused(hooks.context, calls() - 1, false, what);
+    }
+  }
+
+  /// Has a peer refused a non-blocking call that this rank has started?
+  void look_for_refused_requests() {
+    if (!site_) return;
+    for (int r = 0; r < size(); ++r) {
+      const std::uint32_t n =
+          site_->board().left(r).refused_request.load(std::memory_order_acquire);
+      if (n == 0 || !epoch_reached(requests_, n)) continue;
+      if (std::find(refused_requests_.begin(), refused_requests_.end(), n) !=
+          refused_requests_.end()) {
+        continue;
+      }
+      mismatch("rank " + std::to_string(r) +
+               " made an invalid non-blocking call; its exception says what was wrong");
+    }
   }
 
   void require_usable() const {
@@ -310,7 +482,8 @@ class TeamCore {
     return *executions_.back();
   }
 
-  void begin(Execution& execution, Endpoint& e, const AnySchedule& schedule, Call call) {
+  void begin(Execution& execution, Endpoint& e, const AnySchedule& schedule, Call call,
+             std::uint32_t sequence) {
     // To a schedule, a barrier is an allreduce of one element, the token `out` points to.
     if (call.collective == Collective::barrier) call.count = 1;
     const Shape shape{call.collective,
@@ -324,8 +497,7 @@ class TeamCore {
                       call.in_place(),
                       call.reducer.commutative};
     const Order order = static_order(shape);
-    execution.start(e, plans_.get(schedule, shape, order), order, call, sequence_++,
-                    options_.window);
+    execution.start(e, plans_.get(schedule, shape, order), order, call, sequence, options_.window);
   }
 
   // --- what a long wait does besides waiting
@@ -341,14 +513,12 @@ class TeamCore {
   static void check_hook(void* p) {
     TeamCore& core = self(p);
     if (!core.site_) return;
+    if (core.in_epoch_) {
+      core.site_->compare_calls();
+      if (core.site_->failed()) core.mismatch(core.site_->failure_text());
+    }
     const std::uint32_t reason = core.site_->board().abort().reason.load(std::memory_order_acquire);
     if (reason != 0) core.lose(reason);
-    if (!core.in_epoch_) return;
-    core.site_->compare_calls();
-    if (core.site_->failed()) {
-      throw peer_error("papcoll: the ranks' calls do not match, seen on rank " +
-                       std::to_string(core.rank()) + ": " + core.site_->failure_text());
-    }
   }
 
   static void watch_hook(void* p) {
@@ -358,7 +528,7 @@ class TeamCore {
 
   static void expired_hook(void* p) {
     TeamCore& core = self(p);
-    core.abort_node(~std::uint32_t{0});
+    core.abort_node(Board::Abort::deadline);
     const std::string why = "papcoll: rank " + std::to_string(core.rank()) +
                             " waited longer than " +
                             std::to_string(core.options_.deadline.count() / 1000000) +
@@ -369,14 +539,19 @@ class TeamCore {
   }
 
   [[noreturn]] void lose(std::uint32_t reason) {
-    const bool deadline = reason == ~std::uint32_t{0};
-    const std::string why = deadline ? "papcoll: a peer of rank " + std::to_string(rank()) +
-                                           " gave up at the deadline of the communicator"
-                                     : "papcoll: rank " + std::to_string(reason - 1) +
-                                           " died, seen on rank " + std::to_string(rank()) +
-                                           "; the communicator is broken";
+    const bool deadline = reason == Board::Abort::deadline;
+    const bool gave_up = !deadline && (reason & Board::Abort::gave_up) != 0;
+    const std::string seen = ", seen on rank " + std::to_string(rank());
+    const std::string why =
+        deadline ? "papcoll: a peer of rank " + std::to_string(rank()) +
+                       " gave up at the deadline of the communicator"
+        : gave_up ? "papcoll: rank " + std::to_string(reason - Board::Abort::gave_up) +
+                        " could not complete a call" + seen + "; its exception says why"
+                  : "papcoll: rank " + std::to_string(reason - 1) + " died" + seen +
+                        "; the communicator is broken";
     give_up(why);
     if (deadline) throw deadline_exceeded(why);
+    if (gave_up) throw peer_error(why);
     throw peer_lost(why);
   }
 
@@ -391,7 +566,15 @@ class TeamCore {
   std::vector<Connected> endpoints_;
   std::vector<std::unique_ptr<Execution>> executions_;
   std::size_t outstanding_ = 0;
-  std::uint32_t sequence_ = 0;
+  // A message is known by the number of its call: twice that of a blocking call, or one more than
+  // twice that of a non-blocking one. All ranks count alike.
+  std::uint32_t blocking_calls_;
+  std::uint32_t requests_;
+  std::vector<std::uint32_t> refused_requests_;
+  Waiter::Clock::time_point next_watch_{};
+  AnySchedule named_schedule_;  ///< what plan_id() was asked for last
+  const TransportTable* named_transport_ = nullptr;
+  std::uint32_t named_id_ = 0;
   bool in_epoch_ = false;
   std::string substitution_;
   std::string broken_;  ///< why, once it is

@@ -74,7 +74,8 @@ class ThreadTeam {
   };
 
   explicit ThreadTeam(int ranks, const Options& options = {})
-      : memory_(checked(ranks), options.chunk_bytes), ranks_(static_cast<std::size_t>(ranks)) {
+      : memory_(checked(ranks, options), options.chunk_bytes),
+        ranks_(static_cast<std::size_t>(ranks)) {
     Doorbells::initialise(memory_.bells, ranks);
     Board{memory_.board, ranks, options.chunk_bytes}.initialise(options.first_epoch);
     const bool oversubscribed = ranks > detail::usable_processors();
@@ -120,10 +121,15 @@ class ThreadTeam {
   }
 
  private:
-  static int checked(int ranks) {
-    if (ranks >= 1) return ranks;
-    throw argument_error("papcoll: a thread team of " + std::to_string(ranks) +
-                         " ranks: it needs at least one");
+  static int checked(int ranks, const Options& options) {
+    if (ranks < 1) {
+      throw argument_error("papcoll: a thread team of " + std::to_string(ranks) +
+                           " ranks: it needs at least one");
+    }
+    if (const std::string problem = options.problem(); !problem.empty()) {
+      throw argument_error("papcoll: Options of a thread team: " + problem);
+    }
+    return ranks;
   }
 
   struct Memory {

@@ -88,11 +88,18 @@ class BasicBoard {
   /// those who want to write the frame again.
   struct alignas(cache_line) Left {
     Atomic<std::uint32_t> epoch;
+    // The last non-blocking call that the rank refused, or 0. release by its owner, acquire by
+    // those who wait for a request.
+    Atomic<std::uint32_t> refused_request;
   };
 
-  /// Set once when a member was found dead or the deadline passed: the communicator is broken.
+  /// Set once when a member was found dead, gave up, or the deadline passed: the communicator is
+  /// broken.
   struct alignas(cache_line) Abort {
-    Atomic<std::uint32_t> reason;  ///< 0: fine; 1 + rank: that rank is lost; ~0: deadline
+    /// 0: fine; 1 + rank: that rank is lost; gave_up + rank: it cannot go on; ~0: deadline
+    Atomic<std::uint32_t> reason;
+    static constexpr std::uint32_t gave_up = 0x80000000U;
+    static constexpr std::uint32_t deadline = ~std::uint32_t{0};
   };
 
   BasicBoard() = default;

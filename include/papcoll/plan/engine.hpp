@@ -32,13 +32,12 @@ class Execution {
     order_ = order;
     call_ = call;
     sequence_ = sequence;
-    next_block_ = 0;
     blocks_left_ = plan_->blocks;
-    const std::size_t slots = std::min(window, plan_->blocks);
-    if (slots_.size() < slots) slots_.resize(slots);
+    in_flight_ = std::min(window, plan_->blocks);
+    if (slots_.size() < in_flight_) slots_.resize(in_flight_);
     scratch_stride_ = round_up(plan_->full.scratch() * call.reducer.size);
-    reserve_scratch(slots * scratch_stride_);
-    for (std::size_t s = 0; s < slots; ++s) begin_block(static_cast<std::uint32_t>(s));
+    reserve_scratch(in_flight_ * scratch_stride_);
+    for (std::size_t s = 0; s < in_flight_; ++s) begin_block(static_cast<std::uint32_t>(s), s);
     run();
   }
 
@@ -87,12 +86,14 @@ class Execution {
     scratch_bytes_ = bytes;
   }
 
-  /// Gives the slot the next block that has steps on this rank.
-  void begin_block(std::uint32_t slot) {
+  /// Gives the slot a block, or the next of its blocks that has steps on this rank. Slot s runs
+  /// blocks s, s + in_flight_… one after the other, so that a transport may use the tag of a block
+  /// again for the one a multiple of in_flight_ later.
+  void begin_block(std::uint32_t slot, std::size_t block) {
     Slot& s = slots_[slot];
-    while (next_block_ < plan_->blocks) {
-      s.block = next_block_++;
-      s.plan = &plan_->block(s.block);
+    for (; block < plan_->blocks; block += in_flight_) {
+      s.block = block;
+      s.plan = &plan_->block(block);
       s.steps_left = s.plan->size();
       if (s.steps_left == 0) {
         --blocks_left_;
@@ -126,7 +127,7 @@ class Execution {
     }
     if (--s.steps_left == 0) {
       --blocks_left_;
-      begin_block(slot);
+      begin_block(slot, s.block + in_flight_);
     }
   }
 
@@ -168,8 +169,8 @@ class Execution {
   Order order_ = Order::identity(1);
   Call call_;
   std::uint32_t sequence_ = 0;
-  std::size_t next_block_ = 0;
   std::size_t blocks_left_ = 0;
+  std::size_t in_flight_ = 1;  ///< blocks at once
   std::vector<Slot> slots_;
   std::vector<Ready> ready_;  ///< a queue: steps start in the order in which they became ready
   std::size_t next_ready_ = 0;

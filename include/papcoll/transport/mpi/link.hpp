@@ -7,6 +7,7 @@
 #include <papcoll/transport/mpi/handles.hpp>
 #include <papcoll/transport/mpi/vote.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -46,15 +47,19 @@ class MpiLink {
 
   // --- refusals, where no shared memory can carry them
 
-  /// Tells all other ranks that this rank's call number `sequence` was invalid.
-  void send_refusal(std::uint32_t sequence, const std::string& text) {
+  /// Tells all other ranks that this rank's call number `number` was invalid, or (`at_once`) that
+  /// it gave up altogether. Says nothing where there is no private communicator, or where this rank
+  /// only passes on what it was told.
+  void send_refusal(std::uint32_t number, bool at_once, const std::string& text) {
+    if (!connected() || was_told_) return;
     int rank = 0;
     int size = 0;
     const char* const where = "papcoll's report of an invalid call";
     detail::check(MPI_Comm_rank(comm(), &rank), "MPI_Comm_rank", where);
     detail::check(MPI_Comm_size(comm(), &size), "MPI_Comm_size", where);
     Refusal r;
-    r.sequence = sequence;
+    r.number = number;
+    r.at_once = at_once;
     std::strncpy(r.text, text.c_str(), sizeof(r.text) - 1);
     sent_.push_back(std::make_unique<Refusal>(r));
     for (int peer = 0; peer < size; ++peer) {
@@ -69,8 +74,9 @@ class MpiLink {
   }
 
   /// Looks for refusals, which moves MPI's own communication along too, and throws peer_error if
-  /// one is for a call below number `next`. The probe is for a tag that is used for nothing else: a
-  /// probe that matches anything returns at once without progress when a message is queued.
+  /// one is for a call below number `next` that this rank did not refuse itself. The probe is for a
+  /// tag that is used for nothing else: a probe that matches anything returns at once without
+  /// progress when a message is queued.
   void poll(std::uint32_t next) {
     const char* const where = "papcoll's wait";
     int there = 0;
@@ -84,14 +90,20 @@ class MpiLink {
                     "MPI_Recv", where);
       received_.push_back(r);
     }
-    for (const Refusal& r : received_) {
-      if (static_cast<std::int32_t>(r.sequence - next) < 0) {
-        throw peer_error("papcoll: another rank's call was invalid: " + std::string(r.text));
+    for (auto r = received_.begin(); r != received_.end();) {
+      if (!r->at_once && refused_here(r->number)) {
+        r = received_.erase(r);
+      } else if (r->at_once || static_cast<std::int32_t>(r->number - next) < 0) {
+        was_told_ = true;
+        throw peer_error("papcoll: another rank's call was invalid: " + std::string(r->text));
+      } else {
+        ++r;
       }
     }
   }
 
-  /// Frees the private communicator. Local in practice: MPI may only require that nothing is pending.
+  /// Frees the private communicator. Local in practice: MPI may only require that nothing is
+  /// pending.
   void close(bool broken) noexcept {
     if (broken) {
       static_cast<void>(private_.release());
@@ -102,9 +114,15 @@ class MpiLink {
 
  private:
   struct Refusal {
-    std::uint32_t sequence = 0;
-    char text[508] = {};
+    std::uint32_t number = 0;
+    bool at_once = false;
+    char text[504] = {};
   };
+
+  bool refused_here(std::uint32_t number) const noexcept {
+    return std::any_of(sent_.begin(), sent_.end(),
+                       [number](const auto& r) { return !r->at_once && r->number == number; });
+  }
 
   void connect() {
     constexpr const char* where = "papcoll's first use of MpiTransport on a communicator";
@@ -125,6 +143,7 @@ class MpiLink {
                   where);
     sequences_ =
         (static_cast<std::uint32_t>(found != 0 ? *bound : 32767) - first_tag) / tags_per_call;
+    sequences_ -= sequences_ % 2;  // blocking calls have even numbers, the others odd ones
     private_ = std::move(copy);
   }
 
@@ -134,7 +153,8 @@ class MpiLink {
 
   MPI_Comm user_;
   OwnedComm private_;
-  std::uint32_t sequences_ = 1;
+  std::uint32_t sequences_ = 2;
+  bool was_told_ = false;  ///< a peer's refusal ended this link
   std::vector<std::unique_ptr<Refusal>> sent_;
   std::vector<Refusal> received_;
 };

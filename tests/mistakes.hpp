@@ -1,0 +1,210 @@
+#pragma once
+
+// Calls with wrong arguments, for threads and processes alike. Data are `width` elements of -1.
+
+#include "outcome.hpp"
+
+#include <papcoll/allgather.hpp>
+#include <papcoll/allreduce.hpp>
+#include <papcoll/barrier.hpp>
+#include <papcoll/bcast.hpp>
+#include <papcoll/catalogue/by_name.hpp>
+#include <papcoll/gather.hpp>
+#include <papcoll/reduce.hpp>
+#include <papcoll/reduce_scatter.hpp>
+#include <papcoll/scatter.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace mistakes {
+
+using papcoll::Algorithm;
+using papcoll::root;
+
+/// One rank's buffers: none of a call that fails may change.
+struct Buffers {
+  explicit Buffers(int ranks)
+      : each(static_cast<std::size_t>(3)), in(each * static_cast<std::size_t>(ranks), 1), out(in) {
+    std::fill(out.begin(), out.end(), -1);
+  }
+  bool untouched() const {
+    return std::all_of(in.begin(), in.end(), [](int x) { return x == 1; }) &&
+           std::all_of(out.begin(), out.end(), [](int x) { return x == -1; });
+  }
+  std::span<const int> input(std::size_t n) const { return std::span{in}.first(n); }
+  std::span<int> output(std::size_t n) { return std::span{out}.first(n); }
+
+  std::size_t each;
+  std::vector<int> in;
+  std::vector<int> out;
+};
+
+/// A call that one rank makes wrongly and the others rightly.
+template <class Comm>
+struct Mistake {
+  papcoll::Collective collective;
+  std::string says;  ///< part of the message
+  std::function<void(Comm&, Buffers&, bool wrong, const Algorithm&)> call;
+};
+
+template <class Comm>
+std::vector<Mistake<Comm>> all() {
+  using papcoll::Collective;
+  using B = Buffers;
+  return {
+      {Collective::allreduce, "differ in length",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::allreduce(c, b.input(3), b.output(wrong ? 2 : 3), papcoll::sum, a);
+       }},
+      {Collective::allreduce, "the count -2 is negative",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::allreduce(c, b.in.data(), b.out.data(), wrong ? -2 : 3, papcoll::sum, a);
+       }},
+      {Collective::allreduce, "the input is a null pointer",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::allreduce(c, wrong ? nullptr : b.in.data(), b.out.data(), 3, papcoll::sum, a);
+       }},
+      {Collective::allreduce, "the output is a null pointer",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::allreduce(c, b.in.data(), wrong ? nullptr : b.out.data(), 3, papcoll::sum, a);
+       }},
+      {Collective::allreduce, "overlap",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::allreduce(c, wrong ? b.out.data() + 2 : b.in.data(), b.out.data(), 3,
+                            papcoll::sum, a);
+       }},
+      {Collective::reduce, "root 99 is not a rank",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::reduce(c, b.input(3), b.output(3), root{wrong ? 99 : 0}, papcoll::sum, a);
+       }},
+      {Collective::reduce, "root -1 is not a rank",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::reduce(c, b.out, root{wrong ? -1 : 0}, papcoll::sum, a);
+       }},
+      {Collective::bcast, "is not a rank",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::bcast(c, b.output(3), root{wrong ? c.size() : 0}, a);
+       }},
+      {Collective::bcast, "negative",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::bcast(c, b.out.data(), wrong ? -1 : 3, root{0}, a);
+       }},
+      {Collective::allgather, "size() times",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::allgather(c, b.input(wrong ? 2 : 3), b.out, a);
+       }},
+      {Collective::allgather, "do not divide",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::allgather(c, b.output(b.out.size() - (wrong ? 1 : 0)), a);
+       }},
+      {Collective::allgather, "overlap",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::allgather(c, wrong ? b.output(3) : b.input(3), b.out, a);
+       }},
+      {Collective::reduce_scatter, "equal blocks",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::reduce_scatter(c, b.input(b.in.size() - (wrong ? 1 : 0)), b.output(3),
+                                 papcoll::sum, a);
+       }},
+      {Collective::reduce_scatter, "this rank's block",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::reduce_scatter(c, b.input(b.in.size()), b.output(wrong ? 2 : 3), papcoll::sum, a);
+       }},
+      {Collective::reduce_scatter, "one number for each rank",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         const std::vector<std::size_t> each(static_cast<std::size_t>(c.size() + (wrong ? 1 : 0)),
+                                             3);
+         papcoll::reduce_scatter(c, b.in, b.output(3), papcoll::counts{each}, papcoll::sum, a);
+       }},
+      {Collective::reduce_scatter, "adds up to",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         const std::vector<std::size_t> each(static_cast<std::size_t>(c.size()), wrong ? 4 : 3);
+         papcoll::reduce_scatter(c, b.in, b.output(3), papcoll::counts{each}, papcoll::sum, a);
+       }},
+      {Collective::gather, "is not a rank",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::gather(c, b.input(3), b.out, root{wrong ? 99 : 0}, a);
+       }},
+      {Collective::scatter, "is not a rank",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::scatter(c, b.in, b.output(3), root{wrong ? 99 : 0}, a);
+       }},
+      {Collective::barrier, "does not serve it",
+       [](Comm& c, B&, bool wrong, const Algorithm& a) {
+         papcoll::barrier(c, wrong ? papcoll::algorithm("Ring") : a);
+       }},
+  };
+}
+
+/// Calls that are right by themselves and do not match: `odd` is true on one rank.
+template <class Comm>
+std::vector<Mistake<Comm>> mismatches() {
+  using papcoll::Collective;
+  using B = Buffers;
+  return {
+      {Collective::allreduce, "of 2 elements",
+       [](Comm& c, B& b, bool odd, const Algorithm& a) {
+         const std::size_t n = odd ? 2 : 3;
+         papcoll::allreduce(c, b.input(n), b.output(n), papcoll::sum, a);
+       }},
+      {Collective::allreduce, "of 0 elements",
+       [](Comm& c, B& b, bool odd, const Algorithm& a) {
+         const std::size_t n = odd ? 0 : 3;
+         papcoll::allreduce(c, b.input(n), b.output(n), papcoll::sum, a);
+       }},
+      {Collective::allreduce, "types",
+       [](Comm& c, B& b, bool odd, const Algorithm& a) {
+         if (odd) {
+           papcoll::allreduce(c, b.input(3), b.output(3), papcoll::max, a);
+         } else {
+           papcoll::allreduce(c, b.input(3), b.output(3), papcoll::sum, a);
+         }
+       }},
+      {Collective::allreduce, "types",
+       [](Comm& c, B& b, bool odd, const Algorithm& a) {
+         if (odd) {
+           std::array<float, 3> other{};
+           papcoll::allreduce(c, other, papcoll::sum, a);
+         } else {
+           papcoll::allreduce(c, b.input(3), b.output(3), papcoll::sum, a);
+         }
+       }},
+      {Collective::allreduce, "called allgather",
+       [](Comm& c, B& b, bool odd, const Algorithm& a) {
+         if (odd) {
+           papcoll::allgather(c, b.input(3), b.out, papcoll::algorithm("Exchange"));
+         } else {
+           papcoll::allreduce(c, b.input(3), b.output(3), papcoll::sum, a);
+         }
+       }},
+      {Collective::allgather, "of 2 elements",
+       [](Comm& c, B& b, bool odd, const Algorithm& a) {
+         const std::size_t n = odd ? 2 : 3;
+         papcoll::allgather(c, b.input(n), b.output(n * static_cast<std::size_t>(c.size())), a);
+       }},
+      {Collective::reduce, "with root 1",
+       [](Comm& c, B& b, bool odd, const Algorithm& a) {
+         papcoll::reduce(c, b.input(3), b.output(3), root{odd ? 1 : 0}, papcoll::sum, a);
+       }},
+      {Collective::bcast, "with root 1",
+       [](Comm& c, B& b, bool odd, const Algorithm& a) {
+         papcoll::bcast(c, b.output(3), root{odd ? 1 : 0}, a);
+       }},
+  };
+}
+
+/// A call that shows if the team still works.
+template <class Comm>
+void work(Comm& comm) {
+  const int sum = papcoll::allreduce(comm, comm.rank() + 1);
+  if (sum != comm.size() * (comm.size() + 1) / 2) throw std::logic_error("a wrong sum");
+}
+
+}  // namespace mistakes

@@ -1,0 +1,277 @@
+#include "catch.hpp"
+#include "mistakes.hpp"
+
+#include <papcoll/thread_team.hpp>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+using papcoll::Collective;
+using Rank = papcoll::ThreadTeam::Rank;
+
+namespace {
+
+// What hangs is a failure, and not a time-out of the whole test.
+constexpr papcoll::Options patient{.deadline = std::chrono::seconds{20}};
+
+template <class Body>
+std::vector<Outcome> outcomes(papcoll::ThreadTeam& team, Body&& body) {
+  std::vector<Outcome> all(static_cast<std::size_t>(team.size()));
+  team.run([&](Rank& comm) {
+    all[static_cast<std::size_t>(comm.rank())] = outcome_of([&] { body(comm); });
+  });
+  return all;
+}
+
+/// Ranks that have done their part of these may have left before anything was wrong.
+bool may_leave_early(Collective c) { return papcoll::is_rooted(c); }
+
+const std::vector<std::string> arrival_algorithms{"", "DynamicLeader", "StaticLeader", "Exchange",
+                                                  "MultiLeader"};
+
+papcoll::Algorithm named(const std::string& name) {
+  return name.empty() ? papcoll::Algorithm{} : papcoll::algorithm(name);
+}
+
+bool serves(const std::string& name, Collective c) {
+  if (name.empty()) {
+    return c != Collective::gather && c != Collective::scatter && c != Collective::reduce_scatter;
+  }
+  return named(name).selection().arrival->serves(c);
+}
+
+}  // namespace
+
+TEST_CASE("an invalid call on one rank, arrival floor", "[team]") {
+  for (const std::string& name : arrival_algorithms) {
+    const papcoll::Algorithm algorithm = named(name);
+    for (const int ranks : {2, 3, 5}) {
+      papcoll::ThreadTeam team{ranks, patient};
+      for (const auto& mistake : mistakes::all<Rank>()) {
+        if (!serves(name, mistake.collective)) continue;
+        for (const int wrong : {0, ranks - 1}) {
+          INFO(name << ", " << ranks << " ranks, " << wrong << " wrong: " << mistake.says);
+          std::vector<mistakes::Buffers> buffers(static_cast<std::size_t>(ranks),
+                                                 mistakes::Buffers{ranks});
+          const auto result = outcomes(team, [&](Rank& comm) {
+            mistake.call(comm, buffers[static_cast<std::size_t>(comm.rank())], comm.rank() == wrong,
+                         algorithm);
+          });
+          for (int r = 0; r < ranks; ++r) {
+            const auto i = static_cast<std::size_t>(r);
+            CAPTURE(r, result[i]);
+            if (r == wrong) {
+              CHECK(result[i].kind == "argument_error");
+              CHECK(result[i].says(mistake.says));
+              CHECK(result[i].says(std::string(papcoll::name_of(mistake.collective)) + " on rank " +
+                                   std::to_string(r)));
+              CHECK(buffers[i].untouched());
+            } else if (!result[i].is_fine() || !may_leave_early(mistake.collective)) {
+              CHECK(result[i].kind == "peer_error");
+              CHECK(result[i].says("on rank " + std::to_string(wrong)));
+              CHECK(result[i].says(mistake.says));
+              CHECK(buffers[i].untouched());
+            }
+          }
+          for (const Outcome& o : outcomes(team, mistakes::work<Rank>)) CHECK(o.is_fine());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("calls that do not match, arrival floor", "[team]") {
+  for (const std::string& name : arrival_algorithms) {
+    const papcoll::Algorithm algorithm = named(name);
+    for (const int ranks : {2, 3, 5}) {
+      papcoll::ThreadTeam team{ranks, patient};
+      for (const auto& mistake : mistakes::mismatches<Rank>()) {
+        if (!serves(name, mistake.collective)) continue;
+        for (const int odd : {0, ranks - 1}) {
+          INFO(name << ", " << ranks << " ranks, " << odd << " odd: " << mistake.says);
+          std::vector<mistakes::Buffers> buffers(static_cast<std::size_t>(ranks),
+                                                 mistakes::Buffers{ranks});
+          const auto result = outcomes(team, [&](Rank& comm) {
+            mistake.call(comm, buffers[static_cast<std::size_t>(comm.rank())], comm.rank() == odd,
+                         algorithm);
+          });
+          int seen = 0;
+          for (int r = 0; r < ranks; ++r) {
+            const auto i = static_cast<std::size_t>(r);
+            CAPTURE(r, result[i]);
+            // Whoever calls with no elements has nothing to wait for.
+            const bool empty = r == odd && mistake.says == "of 0 elements";
+            if (result[i].is_fine() && (empty || may_leave_early(mistake.collective))) continue;
+            ++seen;
+            CHECK(result[i].kind == "peer_error");
+            CHECK(result[i].says(mistake.says));
+            CHECK(buffers[i].untouched());
+          }
+          // With two roots it may be that nobody waits for anybody.
+          CHECK((seen > 0 || mistake.says == "with root 1"));
+          for (const Outcome& o : outcomes(team, mistakes::work<Rank>)) CHECK(o.is_fine());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("an invalid call on one rank, plan floor", "[team]") {
+  // Those who had begun cannot be brought back into step. Either nobody had, or the team is broken
+  // on all ranks; what must not happen is that somebody waits for ever.
+  for (const std::string name : {"Linear", "Binomial", "Ring", "RecursiveDoubling", "Bruck"}) {
+    const papcoll::Algorithm algorithm = papcoll::algorithm(name);
+    for (const auto& mistake : mistakes::all<Rank>()) {
+      if (!algorithm.selection().schedule.serves(mistake.collective)) continue;
+      for (const int wrong : {0, 2}) {
+        INFO(name << ", " << wrong << " wrong: " << mistake.says);
+        papcoll::ThreadTeam team{3, patient};
+        const auto result = outcomes(team, [&](Rank& comm) {
+          mistakes::Buffers buffers{3};
+          mistake.call(comm, buffers, comm.rank() == wrong, algorithm);
+        });
+        for (int r = 0; r < 3; ++r) {
+          const Outcome& o = result[static_cast<std::size_t>(r)];
+          CAPTURE(r, o);
+          if (r == wrong) {
+            CHECK(o.kind == "argument_error");
+          } else if (!o.is_fine()) {
+            CHECK(o.kind == "peer_error");
+          }
+        }
+        for (int again = 0; again < 2; ++again) {
+          const auto after = outcomes(team, mistakes::work<Rank>);
+          const bool works = after[0].is_fine();
+          for (const Outcome& o : after) {
+            CAPTURE(again, o);
+            CHECK(o.is_fine() == works);
+            CHECK((works || o.kind == "peer_error" || o.kind == "broken_communicator"));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("calls that do not match, plan floor", "[team]") {
+  for (const std::string name : {"Linear", "Binomial", "RecursiveDoubling", "Rabenseifner"}) {
+    const papcoll::Algorithm algorithm = papcoll::algorithm(name);
+    for (const auto& mistake : mistakes::mismatches<Rank>()) {
+      if (!algorithm.selection().schedule.serves(mistake.collective)) continue;
+      for (const int odd : {0, 1, 2}) {
+        INFO(name << ", " << odd << " odd: " << mistake.says);
+        papcoll::ThreadTeam team{3, patient};
+        outcomes(team, [&](Rank& comm) {
+          mistakes::Buffers buffers{3};
+          mistake.call(comm, buffers, comm.rank() == odd, algorithm);
+        });
+        for (int again = 0; again < 2; ++again) {
+          const auto after = outcomes(team, mistakes::work<Rank>);
+          const bool works = after[0].is_fine();
+          for (const Outcome& o : after) {
+            CAPTURE(again, o);
+            CHECK(o.is_fine() == works);
+            CHECK((works || o.kind == "peer_error" || o.kind == "broken_communicator"));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("other algorithms on other ranks", "[team]") {
+  for (const auto& [one, other] : std::vector<std::pair<std::string, std::string>>{
+           {"Exchange", "DynamicLeader"},
+           {"Exchange", "Rabenseifner"},
+           {"Rabenseifner", "RecursiveDoubling"},
+           {"KNomial:2", "KNomial:4"},
+           {"ReduceThenBcast:Binomial,Chain", "ReduceThenBcast:Binomial,Linear"}}) {
+    INFO(one << " and " << other);
+    const auto a = papcoll::algorithm(one);
+    const auto b = papcoll::algorithm(other);
+    papcoll::ThreadTeam team{5, patient};
+    const auto result = outcomes(team, [&](Rank& comm) {
+      std::vector<int> data(50, 1);
+      papcoll::allreduce(comm, data, papcoll::sum, comm.rank() == 3 ? a : b);
+    });
+    // Some ranks may have the same steps by either algorithm.
+    int seen = 0;
+    for (const Outcome& o : result) {
+      CAPTURE(o);
+      if (o.is_fine()) continue;
+      ++seen;
+      CHECK(o.kind == "peer_error");
+    }
+    CHECK(seen > 0);
+    for (const Outcome& o : outcomes(team, mistakes::work<Rank>)) {
+      CHECK(o.is_fine() == (one == "Exchange" && other == "DynamicLeader"));
+    }
+  }
+}
+
+TEST_CASE("a call that is invalid on all ranks leaves the team as it was", "[team]") {
+  using papcoll::algorithm;
+  const auto minus = [](int a, int b) { return a - b; };
+  for (const int ranks : {1, 2, 5}) {
+    papcoll::ThreadTeam team{ranks, patient};
+    auto all_get = [&](const std::string& kind, const std::string& text, auto&& body) {
+      for (const Outcome& o : outcomes(team, body)) {
+        CAPTURE(o, text);
+        CHECK(o.kind == kind);
+        CHECK(o.says(text));
+      }
+      for (const Outcome& o : outcomes(team, mistakes::work<Rank>)) CHECK(o.is_fine());
+    };
+    std::vector<std::vector<int>> data(static_cast<std::size_t>(ranks), std::vector<int>(10, 1));
+    auto mine = [&](Rank& c) -> std::vector<int>& {
+      return data[static_cast<std::size_t>(c.rank())];
+    };
+
+    all_get("argument_error", "not known to commute",
+            [&](Rank& c) { papcoll::allreduce(c, mine(c), minus, algorithm("Ring")); });
+    all_get("argument_error", "not known to commute",
+            [&](Rank& c) { papcoll::iallreduce(c, mine(c), minus, algorithm("Ring")).wait(); });
+    all_get("argument_error", "does not serve it",
+            [&](Rank& c) { papcoll::bcast(c, mine(c), papcoll::root{0}, algorithm("Ring")); });
+    all_get("argument_error", "does not serve it", [&](Rank& c) {
+      papcoll::reduce(c, mine(c), papcoll::root{0}, papcoll::sum, algorithm("MultiLeader"));
+    });
+    all_get("argument_error", "cannot be non-blocking", [&](Rank& c) {
+      papcoll::iallreduce(c, mine(c), papcoll::sum, algorithm("Exchange")).wait();
+    });
+    all_get("transport_unavailable", "MpiTransport does not serve this kind of team", [&](Rank& c) {
+      papcoll::allreduce(c, mine(c), papcoll::sum, algorithm("MpiTransport"));
+    });
+    all_get("transport_unavailable", "take ThreadTransport", [&](Rank& c) {
+      papcoll::iallreduce(c, mine(c), papcoll::sum, algorithm("Ring+ShmTransport")).wait();
+    });
+    all_get("argument_error", "give one of them", [&](Rank& c) {
+      papcoll::allreduce<papcoll::Ring>(c, mine(c), papcoll::sum, algorithm("Rabenseifner"));
+    });
+    all_get("unknown_algorithm", "Rabenseifner", [&](Rank& c) {
+      papcoll::allreduce(c, mine(c), papcoll::sum, algorithm("Rabenseifer"));
+    });
+    struct Huge {
+      int x[5000];
+    };
+    const auto first = [](const Huge& a, const Huge&) { return a; };
+    all_get("argument_error", "takes elements of at most", [&](Rank& c) {
+      std::vector<Huge> one(1);
+      papcoll::allreduce(c, one, first, algorithm("DynamicLeader"));
+    });
+    for (const auto& d : data) CHECK(d == std::vector<int>(10, 1));
+  }
+}
+
+TEST_CASE("a team that cannot be", "[team]") {
+  CHECK(outcome_of([] { papcoll::ThreadTeam{0}; }).kind == "argument_error");
+  CHECK(outcome_of([] { papcoll::ThreadTeam{-3}; }).kind == "argument_error");
+  for (const papcoll::Options& options :
+       {papcoll::Options{.chunk_bytes = 0}, papcoll::Options{.chunk_bytes = 100},
+        papcoll::Options{.window = 0}, papcoll::Options{.window = 17},
+        papcoll::Options{.deadline = std::chrono::seconds{-1}}}) {
+    CHECK(outcome_of([&] { papcoll::ThreadTeam(2, options); }).kind == "argument_error");
+  }
+}
