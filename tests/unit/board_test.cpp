@@ -1,0 +1,246 @@
+// The board of the arrival floor: its layout, its stamps, and its algorithms on threads that are
+// delayed at random.
+
+#include "catch.hpp"
+#include "explore/calls.hpp"
+#include "explore/script.hpp"
+#include "explore/scripts.hpp"
+
+#include <papcoll/arrival/board.hpp>
+#include <papcoll/arrival/board_site.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/waiting/doorbells.hpp>
+#include <papcoll/waiting/waiter.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <sched.h>
+
+using papcoll::Board;
+using papcoll::BoardSite;
+using papcoll::Doorbells;
+
+namespace {
+
+struct alignas(papcoll::cache_line) Line {
+  std::byte bytes[papcoll::cache_line];
+};
+
+/// Zeroed memory, aligned as boards and bells want it.
+class Memory {
+ public:
+  explicit Memory(std::size_t bytes) : lines_(bytes / sizeof(Line) + 1) {}
+  std::byte* data() { return lines_.data()->bytes; }
+
+ private:
+  std::vector<Line> lines_;
+};
+
+/// Threads as ranks of one node, over a board and bells.
+class Threads {
+ public:
+  explicit Threads(explore::Script script)
+      : script_(std::move(script)),
+        bells_(Doorbells::bytes(script_.ranks)),
+        memory_(Board::bytes(script_.ranks, explore::chunk_bytes)) {
+    Doorbells::initialise(bells_.data(), script_.ranks);
+    board().initialise(script_.first_epoch);
+  }
+
+  /// What was wrong on some rank; empty if nothing was.
+  std::string run() {
+    std::vector<std::string> problems(static_cast<std::size_t>(script_.ranks));
+    {
+      std::vector<std::jthread> threads;
+      for (int r = 0; r < script_.ranks; ++r) {
+        threads.emplace_back(
+            [this, r, &problems] { problems[static_cast<std::size_t>(r)] = run_rank(r); });
+      }
+    }
+    for (const std::string& p : problems) {
+      if (!p.empty()) return p;
+    }
+    return {};
+  }
+
+ private:
+  Board board() { return Board{memory_.data(), script_.ranks, explore::chunk_bytes}; }
+
+  std::string run_rank(int rank) {
+    Doorbells bells{bells_.data(), script_.ranks};
+    BoardSite site{board(), bells, rank, script_.first_epoch};
+    papcoll::Waiter waiter;
+    waiter.bells = &bells;
+    waiter.rank = rank;
+    waiter.oversubscribed = true;
+    waiter.times.yielding = std::chrono::microseconds{5};
+    std::minstd_rand random{static_cast<unsigned>(rank) + 1};
+    std::string problem;
+    for (std::size_t i = 0; i < script_.calls.size(); ++i) {
+      const explore::CallSpec& spec = script_.call_of(rank, i);
+      explore::Buffers buffers{spec, i, rank, script_.ranks};
+      const papcoll::Call call = buffers.prepare();
+      if (random() % 8 == 0) delay(random);
+      const bool complete =
+          explore::make_call(site, spec, call, script_.deviates(i), [&](auto&& ready) {
+            waiter.until([&] {
+              if (random() % 16 == 0) delay(random);
+              return ready();
+            });
+          });
+      if (problem.empty()) problem = explore::problem_of(script_, i, rank, buffers, complete);
+    }
+    return problem.empty() ? problem : "rank " + std::to_string(rank) + ": " + problem;
+  }
+
+  static void delay(std::minstd_rand& random) {
+    if (random() % 4 == 0) {
+      std::this_thread::sleep_for(std::chrono::microseconds{random() % 50});
+    } else if (random() % 2 == 0) {
+      sched_yield();
+    } else {
+      for (auto i = random() % 1000; i != 0; --i) papcoll::detail::cpu_pause();
+    }
+  }
+
+  explore::Script script_;
+  Memory bells_;
+  Memory memory_;
+};
+
+}  // namespace
+
+TEST_CASE("A stamp is reached only by its own epoch") {
+  using papcoll::make_stamp;
+  using papcoll::reached;
+  CHECK(reached(make_stamp(7, 3), 7, 3));
+  CHECK(reached(make_stamp(7, 4), 7, 3));
+  CHECK(!reached(make_stamp(7, 2), 7, 3));
+  for (const std::uint32_t older : {6U, 3U, 0xffff'ffffU, 7U + 0x8000'0000U, 8U + 0x8000'0000U}) {
+    CHECK(!reached(make_stamp(older, 9), 7, 0));
+  }
+  CHECK(reached(make_stamp(0xffff'ffffU, 0xffff'ffffU), 0xffff'ffffU, 0xffff'ffffU));
+}
+
+TEST_CASE("Epochs are compared across the wrap") {
+  CHECK(papcoll::epoch_reached(2, 0xffff'fffeU));
+  CHECK(!papcoll::epoch_reached(0xffff'fffeU, 2));
+  CHECK(papcoll::epoch_reached(5, 5));
+}
+
+TEST_CASE("The parts of a board do not overlap") {
+  for (const int ranks : {1, 2, 7}) {
+    const std::size_t chunk = 128;
+    Memory memory{Board::bytes(ranks, chunk)};
+    const Board board{memory.data(), ranks, chunk};
+    std::vector<std::pair<std::ptrdiff_t, std::ptrdiff_t>> parts;
+    const auto add = [&](const void* at, std::size_t bytes) {
+      const std::ptrdiff_t from = static_cast<const std::byte*>(at) - memory.data();
+      CHECK(from % static_cast<std::ptrdiff_t>(papcoll::cache_line) == 0);
+      parts.emplace_back(from, from + static_cast<std::ptrdiff_t>(bytes));
+    };
+    add(&board.abort(), sizeof(Board::Abort));
+    for (int r = 0; r < ranks; ++r) add(&board.left(r), sizeof(Board::Left));
+    for (std::uint32_t e = 0; e < Board::frames; ++e) {
+      add(&board.claim(e), sizeof(Board::Claim));
+      add(&board.release(e), sizeof(Board::Header));
+      add(&board.failure(e), sizeof(Board::Failure));
+      for (int r = 0; r < ranks; ++r) {
+        add(&board.header(e, r), sizeof(Board::Header));
+        add(&board.progress(e, r), sizeof(Board::Progress));
+      }
+      for (int r = 0; r <= ranks; ++r) {
+        for (std::uint32_t k = 0; k < Board::buffers; ++k) add(board.buffer(e, r, k), chunk);
+      }
+    }
+    std::sort(parts.begin(), parts.end());
+    for (std::size_t i = 1; i < parts.size(); ++i) CHECK(parts[i - 1].second <= parts[i].first);
+    CHECK(parts.front().first >= 0);
+    CHECK(parts.back().second <= static_cast<std::ptrdiff_t>(Board::bytes(ranks, chunk)));
+  }
+}
+
+TEST_CASE("Nobody enters a frame before all have left the call that used it") {
+  Memory bells{Doorbells::bytes(2)};
+  Doorbells::initialise(bells.data(), 2);
+  Memory memory{Board::bytes(2, explore::chunk_bytes)};
+  const Board board{memory.data(), 2, explore::chunk_bytes};
+  const papcoll::Reducer reducer;
+  std::deque<BoardSite> sites;
+  for (int r = 0; r < 2; ++r) sites.emplace_back(board, Doorbells{bells.data(), 2}, r);
+  for (int e = 1; e <= Board::frames; ++e) {
+    sites[0].begin({}, reducer);
+    REQUIRE(sites[0].enter());
+    sites[0].leave();
+  }
+  sites[0].begin({}, reducer);
+  CHECK(!sites[0].enter());
+  sites[1].begin({}, reducer);
+  CHECK(sites[1].enter());
+  CHECK(!sites[0].enter());
+  sites[1].leave();
+  CHECK(sites[0].enter());
+}
+
+TEST_CASE("A mismatch is described with both calls") {
+  Memory bells{Doorbells::bytes(2)};
+  Doorbells::initialise(bells.data(), 2);
+  Memory memory{Board::bytes(2, explore::chunk_bytes)};
+  const Board board{memory.data(), 2, explore::chunk_bytes};
+  const papcoll::Reducer reducer;
+  BoardSite zero{board, Doorbells{bells.data(), 2}, 0};
+  BoardSite one{board, Doorbells{bells.data(), 2}, 1};
+  zero.begin({5, static_cast<std::uint64_t>(papcoll::Collective::reduce) | 1U << 12}, reducer);
+  one.begin({6, static_cast<std::uint64_t>(papcoll::Collective::allreduce)}, reducer);
+  zero.announce(nullptr, 0, 0);
+  one.compare_calls();
+  REQUIRE(one.failed());
+  CHECK(zero.failed());
+  CHECK(zero.failure_text().find("rank 0 called reduce of 5 elements with root 1") !=
+        std::string::npos);
+  CHECK(zero.failure_text().find("rank 1 called allreduce of 6 elements") != std::string::npos);
+  one.fail_with("too late");
+  CHECK(zero.failure_text().find("too late") == std::string::npos);
+  one.announce(nullptr, 0, 0);
+  zero.leave();
+  one.leave();
+  zero.begin({}, reducer);
+  CHECK(!zero.failed());
+}
+
+TEST_CASE("Mixed collectives on threads") {
+  for (const int ranks : {2, 3, 4, 8}) {
+    explore::RandomCalls random{static_cast<std::uint64_t>(ranks)};
+    const explore::Script script{ranks, random.calls(ranks, 1000, 7), {}, 0xffff'fe00U};
+    Threads threads{script};
+    CHECK(threads.run() == "");
+  }
+}
+
+TEST_CASE("Calls that do not match on threads") {
+  for (const int ranks : {2, 4, 7}) {
+    explore::RandomCalls random{static_cast<std::uint64_t>(ranks) + 100};
+    explore::Script script{ranks, random.calls(ranks, 300, 7), {}, 0xffff'ff80U};
+    for (std::size_t i = 0; i < script.calls.size(); i += 3) {
+      explore::CallSpec wrong = script.calls[i];
+      if (random.draw(2) == 0) {
+        wrong.invalid = true;
+      } else {
+        wrong = random.call(ranks, 7);
+        wrong.count = 11;
+      }
+      script.deviations.push_back({static_cast<int>(random.draw(3)) % ranks, i, wrong});
+    }
+    Threads threads{script};
+    CHECK(threads.run() == "");
+  }
+}
