@@ -8,10 +8,10 @@ usage() {
 usage: scripts/demo.sh [--no-install]
 
   1. installs what is missing (scripts/install_dependencies.sh)
-  2. builds the examples and papcoll-bench in build/release
-  3. trains a small network on handwritten digits with 4 ranks, some of them late: once with the MPI
-     library's allreduce, once with papcoll's, and prints both in a table
-  4. measures a short sweep of sizes and draws it
+  2. builds the example ddp_digits and papcoll-bench in build/release
+  3. trains a small network on handwritten digits with 4 ranks, one of them late in every step: with
+     the MPI library's allreduce and with papcoll's, and prints both in a table
+  4. measures a short sweep of sizes with 2 ranks, together and with one late, and draws it
 
 Results are left in build/demo. Safe to run again.
 END
@@ -28,18 +28,25 @@ esac
 results=build/demo
 step() { printf '\n== %s\n' "$*"; }
 
+# train RUN ALLREDUCE: the run's number is the seed of the stragglers.
 train() {
-  local allreduce=$1 file=$2
-  "${launch[@]}" -n 4 build/release/examples/ddp_digits --allreduce "$allreduce" --json "$file"
+  local run=$1 allreduce=$2 file=$results/training-$2-$1.json
+  printf '  run %s of %s   %-28s' "$run" "$runs" "$allreduce"
+  "${launch[@]}" "${four[@]}" -n 4 build/release/examples/ddp_digits --allreduce "$allreduce" \
+    --epochs 30 --stragglers "$run" --json "$file" >$results/training.log
+  sed -n 's/^training *\([0-9.]* s\).*/\1/p' $results/training.log
+  trained+=("$file")
 }
 
+# sweep PATTERN FLAGS…
 sweep() {
-  "${launch[@]}" -n 2 build/release/benchmarks/papcoll-bench allreduce --algorithm mpi \
-    --algorithm auto --sizes 8:1M --format json --output "$1"
-  # Debian's matplotlib belongs to Debian's Python, whatever python3 is first on the PATH.
-  local python=python3
-  if [[ -x /usr/bin/python3 ]]; then python=/usr/bin/python3; fi
-  "$python" benchmarks/plot.py "$1" --output "$2"
+  local pattern=$1 file=$results/sweep-$1.json
+  shift
+  echo "  $pattern"
+  "${launch[@]}" "${two[@]}" -n 2 build/release/benchmarks/papcoll-bench allreduce --algorithm mpi \
+    --algorithm auto --algorithm DynamicLeader --sizes 8,64,512,4k,32k,256k \
+    --arrival "$pattern" "$@" --time-limit 1s --format json --output "$file"
+  swept+=("$file")
 }
 
 if $install; then
@@ -47,24 +54,66 @@ if $install; then
   scripts/install_dependencies.sh
 fi
 
-step "2/4 build"
+step "2/4 build (build/release)"
 if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
-cmake --preset release
+# Where several MPI libraries are installed, mpicxx may be any of them.
+options=()
+if [[ ! -e build/release/CMakeCache.txt ]] && command -v mpicxx.openmpi >/dev/null; then
+  options+=(-DMPI_CXX_COMPILER=mpicxx.openmpi)
+fi
+cmake --preset release "${options[@]}"
 cmake --build --preset release --parallel "$(nproc)" --target ddp_digits papcoll-bench
 mkdir -p $results
 
-# The launcher of the MPI library that was found; Open MPI's must be told what others do anyway.
+# The launcher of the MPI library that was found. Open MPI's must be told what others do anyway, and
+# is given what is best for it: to yield while it waits where there are more ranks than processors (it
+# is many times slower without), and a core for each rank where there are enough.
 launch=("$(sed -n 's/^MPIEXEC_EXECUTABLE:FILEPATH=//p' build/release/CMakeCache.txt)")
+four=() two=()
 if "${launch[0]}" --version 2>&1 | grep -qE 'Open MPI|OpenRTE|PRRTE'; then
-  launch+=(--allow-run-as-root --oversubscribe --bind-to none --mca mpi_yield_when_idle 1)
+  launch+=(--allow-run-as-root --oversubscribe)
+  crowded=(--bind-to none --mca mpi_yield_when_idle 1) roomy=(--bind-to core)
+  if (($(nproc) < 4)); then four=("${crowded[@]}"); else four=("${roomy[@]}"); fi
+  if (($(nproc) < 2)); then two=("${crowded[@]}"); else two=("${roomy[@]}"); fi
 fi
+# Debian's matplotlib belongs to Debian's Python, whatever python3 is first on the PATH.
+python=python3
+if [[ -x /usr/bin/python3 ]]; then python=/usr/bin/python3; fi
 
-step "3/4 training with 4 ranks and stragglers"
-train mpi $results/train-mpi.json
-train auto $results/train-papcoll.json
+step "3/4 training with 4 ranks on $(nproc) processors"
+cat <<END
+Every step sums 77 KB of gradients over the ranks. In every step another rank computes 200 µs longer
+than the others, who have to wait for it. Each run draws other ranks to be late.
+END
+trained=()
+runs=3
+for ((run = 1; run <= runs; run++)); do
+  for allreduce in mpi auto DynamicLeader DynamicLeader+Reproducible; do
+    train "$run" "$allreduce"
+  done
+done
+cat <<END
 
-step "4/4 sweep of sizes"
-sweep $results/sweep.json $results/sweep.png
+mpi is the MPI library's allreduce; auto is what papcoll chooses; under DynamicLeader whoever comes
+first leads. Medians of $runs runs; tail: last arrival to last exit; the times in allreduce are of a
+step and include the wait for the late rank, which nobody can avoid.
+
+END
+"$python" scripts/demo_tables.py training "${trained[@]}"
+cat <<END
+
+The loss agrees, the last bits of the weights need not: each algorithm adds the ranks in its own
+order. Under Reproducible that order never depends on who was late.
+END
+
+step "4/4 sweep of sizes with 2 ranks"
+swept=()
+sweep balanced
+sweep one-late --spread 50us
+printf '\nMedian tail in µs:\n\n'
+"$python" scripts/demo_tables.py sweep "${swept[@]}"
+"$python" benchmarks/plot.py "${swept[@]}" --metric tail --output $results/sweep.png
 
 step "done"
-echo "results: $results/"
+echo "plot:    $results/sweep.png"
+echo "results: $results/*.json"
