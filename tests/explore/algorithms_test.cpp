@@ -40,6 +40,14 @@ TEST_CASE("Two ranks: every schedule with one preemption", "[explore]") {
   });
 }
 
+TEST_CASE("Two ranks, messages of one chunk: every schedule with two preemptions", "[explore]") {
+  for_all_calls(2, 5, [](const CallSpec& call) {
+    if (call.count > count_of(Size::one_chunk, call.rank_order, 1)) return;
+    World<TightBoard> world{{2, {call, call}}};
+    require_complete(depth_first(world, 2));
+  });
+}
+
 TEST_CASE("Two ranks on the library's board: every schedule with one preemption", "[explore]") {
   for_all_calls(2, 7, [](const CallSpec& call) {
     World<WideBoard> world{{2, {call, call}}};

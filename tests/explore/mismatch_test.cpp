@@ -127,3 +127,27 @@ TEST_CASE("A mismatch in call after call, across the wrap", "[explore]") {
   require_complete(depth_first(world, 1));
   require_fine(random_walks(world, 1, 2000));
 }
+
+TEST_CASE("Random sequences in which a rank now and then makes another call", "[explore]") {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    RandomCalls random{seed};
+    Script script{.ranks = static_cast<int>(2 + random.draw(3)), .calls = {}};
+    script.calls = random.calls(script.ranks, 3 + random.draw(5), 5);
+    for (std::size_t i = random.draw(3); i < script.calls.size(); i += 1 + random.draw(3)) {
+      CallSpec wrong = random.call(script.ranks, 5);
+      wrong.count += 1;
+      wrong.invalid = random.draw(6) == 0;
+      script.deviations.push_back(
+          {static_cast<int>(random.draw(static_cast<std::size_t>(script.ranks))), i, wrong});
+    }
+    script.first_epoch = 0U - static_cast<std::uint32_t>(random.draw(6));
+    INFO("seed " << seed << ", " << script.ranks << " ranks");
+    if (random.draw(2) == 0) {
+      World<TightBoard> world{script};
+      require_fine(random_walks(world, seed, 60));
+    } else {
+      World<TightBoard, RealBells> world{script};
+      require_fine(random_walks(world, seed, 40));
+    }
+  }
+}

@@ -53,6 +53,7 @@ class World {
   void body(int rank) {
     SiteType& site = sites_[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < script_.calls.size(); ++i) make_call(site, i, rank);
+    shared_model().publish_stores();
   }
 
   static std::string finish() { return {}; }
@@ -82,9 +83,6 @@ class World {
     }
     auto wait = [&](auto&& ready) { site.bells().wait(rank, ready); };
     const bool complete = explore::make_call(site, spec, call, script_.deviates(i), wait);
-    shared_model().publish_stores();
-    // The library's ranks nap while they wait to enter; nobody rings for them.
-    site.bells().ring_all();
     const std::string problem = problem_of(script_, i, rank, buffers, complete);
     if (!problem.empty()) scheduler().fail(problem);
   }
