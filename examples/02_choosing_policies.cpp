@@ -49,7 +49,7 @@ bool run_by_name(papcoll::Communicator& comm, const std::string& name) {
   const bool right = is_sum(data, comm.size());
   if (comm.rank() == 0) {
     std::printf("  %-44s %s, runs as %s\n", name.c_str(), right ? "right" : "WRONG",
-                algorithm.name().c_str());
+                std::string(algorithm.name()).c_str());
   }
   return right;
 }

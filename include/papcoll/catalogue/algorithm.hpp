@@ -5,8 +5,9 @@
 #include <papcoll/plan/schedule.hpp>
 #include <papcoll/transport/transport.hpp>
 
-#include <optional>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -17,7 +18,7 @@ struct Selection {
   const ArrivalAlgorithm* arrival = nullptr;  ///< an algorithm of the arrival floor, or
   AnySchedule schedule;                       ///< one of the plan floor, or neither
   const TransportTable* transport = nullptr;
-  std::string transport_name;  ///< looked up in the team, if `transport` is null
+  std::string_view transport_name;  ///< looked up in the team, if `transport` is null; borrowed
   NumericalContract contract = NumericalContract::rank_consistent;
 
   bool is_automatic() const noexcept { return arrival == nullptr && !schedule; }
@@ -28,15 +29,22 @@ struct Selection {
 class Algorithm {
  public:
   Algorithm() = default;
-  Algorithm(std::string name, Selection selection)
-      : name_(std::move(name)), selection_(std::move(selection)) {}
+  Algorithm(std::string name, Selection selection, std::string transport_name = {})
+      : texts_(std::make_shared<const Texts>(Texts{std::move(name), std::move(transport_name)})),
+        selection_(std::move(selection)) {
+    selection_.transport_name = texts_->transport;
+  }
 
   /// The canonical name: "KNomial:8+MpiTransport"; empty: chosen for each call.
-  const std::string& name() const noexcept { return name_; }
+  std::string_view name() const noexcept { return texts_ ? texts_->name : std::string_view{}; }
   const Selection& selection() const noexcept { return selection_; }
 
  private:
-  std::string name_;
+  struct Texts {
+    std::string name;
+    std::string transport;
+  };
+  std::shared_ptr<const Texts> texts_;
   Selection selection_;
 };
 

@@ -16,9 +16,8 @@ inline Algorithm algorithm(std::string_view name, Catalogue rows = catalogue()) 
   Selection selection;
   if (parsed.row != nullptr) selection.arrival = parsed.row->algorithm;
   selection.schedule = parsed.plan;
-  selection.transport_name = parsed.transport;
   selection.contract = parsed.contract;
-  return {parsed.text(), std::move(selection)};
+  return {parsed.text(), std::move(selection), parsed.transport};
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI
