@@ -1,6 +1,6 @@
 // ranks: 4
-// How a collective runs is said by policies, in any order: when (arrival), who with whom (schedule),
-// over what (transport), how exact (contract). What is left out is chosen for the call.
+// How a collective runs is said by policies, in any order: when (arrival), who with whom
+// (schedule), over what (transport), how exact (contract). What is left out is chosen for the call.
 //
 //     mpirun -n 4 ./02_choosing_policies                       a few algorithms
 //     mpirun -n 4 ./02_choosing_policies KNomial:3 Ring        those you name

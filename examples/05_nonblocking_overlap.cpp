@@ -1,6 +1,6 @@
 // ranks: 2
-// Computing while a collective is under way. A training computes the gradients layer by layer, and a
-// layer's gradients can be summed while the next layer is computed. Here the ranks take turns in
+// Computing while a collective is under way. A training computes the gradients layer by layer, and
+// a layer's gradients can be summed while the next layer is computed. Here the ranks take turns in
 // being slow, as they do when their data differ. Blocking, every layer costs as much as its slowest
 // rank; non-blocking, who is slow now catches up later.
 //
@@ -45,8 +45,8 @@ Gradients blocking(papcoll::Communicator& comm) {
   return gradients;
 }
 
-// iallreduce() starts the collective, without waiting for anybody, and returns a request. The buffer
-// must stay and not be touched until the request is complete.
+// iallreduce() starts the collective, without waiting for anybody, and returns a request. The
+// buffer must stay and not be touched until the request is complete.
 //
 // No hidden thread moves the data. Any papcoll call of a rank moves all that it has under way, so a
 // long computation calls test() now and then; it costs well under a microsecond.

@@ -11,22 +11,22 @@
 #include <string_view>
 #include <vector>
 
-// The example: partial results run from both ends of a line of ranks to its middle, where they meet;
-// the result runs back to both ends. Half as many steps as a chain, and always in rank order.
+// The example: partial results run from both ends of a line of ranks to its middle, where they
+// meet; the result runs back to both ends. Half as many steps as a chain, and always in rank order.
 //
 //     P = 5       0 → 1 → 2 ← 3 ← 4      reduce
 //                 0 ← 1 ← 2 → 3 → 4      broadcast
 
-// Required members: policy_kind, name, sentence, commutative_only, and an emit() for each collective
-// that it serves. A schedule is a regular value; members would be its parameters.
+// Required members: policy_kind, name, sentence, commutative_only, and an emit() for each
+// collective that it serves. A schedule is a regular value; members would be its parameters.
 struct MeetInTheMiddle {
   using policy_kind = papcoll::SchedulePolicyKind;
   static constexpr std::string_view name = "MeetInTheMiddle";
   static constexpr std::string_view sentence = "Partial results meet in the middle of a line.";
   static constexpr bool commutative_only = false;  // combines in rank order: any operator will do
 
-  // Writes the steps of one position; the same text serves all. It must be right when every position
-  // runs its steps one after the other; papcoll finds out which of them may overlap.
+  // Writes the steps of one position; the same text serves all. It must be right when every
+  // position runs its steps one after the other; papcoll finds out which of them may overlap.
   void emit(papcoll::Allreduce, papcoll::Builder& b) const {
     const int me = b.position();
     const int middle = b.size() / 2;
@@ -66,9 +66,9 @@ struct Forgetful : MeetInTheMiddle {
 
 namespace {
 
-// The verifier runs the plans of all ranks together, without MPI, and proves for each case that every
-// element gets each contribution once and in order, that nothing is overwritten too early, and that
-// no timing can make it hang.
+// The verifier runs the plans of all ranks together, without MPI, and proves for each case that
+// every element gets each contribution once and in order, that nothing is overwritten too early,
+// and that no timing can make it hang.
 papcoll::Proof prove(const papcoll::AnySchedule& schedule) {
   return papcoll::verify_up_to(schedule, papcoll::Collective::allreduce, 24, [](int) {});
 }

@@ -1,14 +1,15 @@
 // ranks: 4
 // args: --epochs 10
 // libraries: ZLIB::ZLIB CLI11::CLI11 nlohmann_json::nlohmann_json
-// Data-parallel training: every rank computes the gradient of its part of a batch, an allreduce sums
-// the parts, and every rank takes the same step. Some ranks are late in every step; compare
+// Data-parallel training: every rank computes the gradient of its part of a batch, an allreduce
+// sums the parts, and every rank takes the same step. Some ranks are late in every step; compare
 //
 //     mpirun -n 4 ./ddp_digits --allreduce mpi
 //     mpirun -n 4 ./ddp_digits --allreduce auto
 //
-// The weights must come out the same on all ranks. With an algorithm name that ends in +Reproducible
-// they are the same bit for bit in every run, whoever is late (--stragglers, --arrival).
+// The weights must come out the same on all ranks. With an algorithm name that ends in
+// +Reproducible they are the same bit for bit in every run, whoever is late (--stragglers,
+// --arrival).
 
 #include "ddp_digits/bucket.hpp"
 #include "ddp_digits/digits.hpp"

@@ -60,7 +60,9 @@ struct Candidate {
   papcoll::Algorithm algorithm;
   const papcoll::CatalogueRow* row = nullptr;  ///< null: chosen for each call
 
-  std::string name() const { return algorithm.name().empty() ? "automatic" : std::string(algorithm.name()); }
+  std::string name() const {
+    return algorithm.name().empty() ? "automatic" : std::string(algorithm.name());
+  }
   bool serves(papcoll::Collective c) const { return row == nullptr || row->serves(c); }
   bool keeps_order() const {
     return row == nullptr || (row->needs & papcoll::requirement::commutative_operator) == 0;

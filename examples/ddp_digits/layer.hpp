@@ -37,8 +37,8 @@ inline void apply(Layer<const float> layer, std::span<const float> in, std::span
   }
 }
 
-/// Adds to the gradient of a layer what one digit contributes. `blame` is the derivative of the loss
-/// with respect to the layer's outputs.
+/// Adds to the gradient of a layer what one digit contributes. `blame` is the derivative of the
+/// loss with respect to the layer's outputs.
 inline void accumulate(Layer<float> gradient, std::span<const float> in,
                        std::span<const float> blame) {
   for (std::size_t i = 0; i < in.size(); ++i) {

@@ -37,7 +37,8 @@ class Network {
                                     scores.begin());
   }
 
-  /// Adds the gradient of one digit's cross entropy, in the order of weights(); returns the entropy.
+  /// Adds the gradient of one digit's cross entropy, in the order of weights(); returns the
+  /// entropy.
   float add_gradient(const Digit& digit, std::span<float> gradient) {
     auto scores = forward(digit);
     const float highest = *std::max_element(scores.begin(), scores.end());

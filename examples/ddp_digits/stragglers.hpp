@@ -1,5 +1,5 @@
-// Ranks that are late: in every step each rank is held up for a time drawn from a seeded pattern, so
-// that a run can be repeated with the same stragglers.
+// Ranks that are late: in every step each rank is held up for a time drawn from a seeded pattern,
+// so that a run can be repeated with the same stragglers.
 #pragma once
 
 #include <papcoll/pattern/generators.hpp>
@@ -32,8 +32,8 @@ class Stragglers {
       std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
       return;
     }
-    // Processor time, not time on the wall: a rank that has its processor taken away, by a rank that
-    // waits in a loop for instance, comes still later. That is how it is with real work.
+    // Processor time, not time on the wall: a rank that has its processor taken away, by a rank
+    // that waits in a loop for instance, comes still later. That is how it is with real work.
     const double end = processor_time() + seconds;
     while (processor_time() < end) {
     }

@@ -9,8 +9,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The root of a rooted collective, 0 ≤ rank < size. A type of its own, since an MPI_Op is an int in
-/// some MPI libraries and would pass for a rank.
+/// The root of a rooted collective, 0 ≤ rank < size. A type of its own, since an MPI_Op is an int
+/// in some MPI libraries and would pass for a rank.
 struct root {
   explicit constexpr root(int r) noexcept : rank(r) {}
   int rank;

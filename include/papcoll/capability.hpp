@@ -7,8 +7,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 // What one policy needs of another is a bit. A capability has one line here: its bit, and the one
 // sentence that the compiler's message, the catalogue and errors at run time share. (C++20 cannot
-// compute the text of a static_assert, hence the macro.) The checker's name in the compiler's output
-// shows the two policies.
+// compute the text of a static_assert, hence the macro.) The checker's name in the compiler's
+// output shows the two policies.
 #define PAPCOLL_CAPABILITY(id, bit, text)                                      \
   inline constexpr unsigned id = bit;                                          \
   inline constexpr const char* id##_sentence = text;                           \

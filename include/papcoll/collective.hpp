@@ -8,8 +8,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The collectives papcoll offers, as values. Each is also a type, by which a schedule says with one
-/// overload of emit() that it serves it.
+/// The collectives papcoll offers, as values. Each is also a type, by which a schedule says with
+/// one overload of emit() that it serves it.
 enum class Collective : unsigned char {
   allreduce,
   reduce,

@@ -10,7 +10,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 enum class NumericalContract : unsigned char {
   fast,             ///< ranks may differ in the last bits
   rank_consistent,  ///< all ranks get the same bits
-  reproducible,     ///< bits depend only on inputs, operator, type, count and placement of the ranks
+  reproducible,  ///< bits depend only on inputs, operator, type, count and placement of the ranks
 };
 
 /// The weakest contract: whatever is quickest.

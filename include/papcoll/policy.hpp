@@ -8,7 +8,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// The four kinds a policy can be. A policy is a type with a member `policy_kind` naming one of them.
+// The four kinds a policy can be. A policy is a type with a member `policy_kind` naming one of
+// them.
 struct ArrivalPolicyKind {};
 struct SchedulePolicyKind {};
 struct TransportPolicyKind {};
@@ -16,7 +17,9 @@ struct ContractPolicyKind {};
 
 /// A type that opted in as a policy of some kind.
 template <class P>
-concept Policy = requires { typename P::policy_kind; };
+concept Policy = requires {
+  typename P::policy_kind;
+};
 
 template <class P, class Kind>
 concept PolicyOfKind = Policy<P> && std::same_as<typename P::policy_kind, Kind>;

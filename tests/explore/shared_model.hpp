@@ -3,9 +3,9 @@
 // The memory that explored ranks share: what is where, and which accesses are ordered.
 //
 // Only atomics are scheduling points. That is enough, for plain accesses are checked for races by
-// vector clocks: a release stores the clock of its rank at the atomic, an acquire takes it over. Two
-// plain accesses that no such chain orders are a fault, whichever came first in this run; and where
-// there is none, it does not matter how plain accesses interleave.
+// vector clocks: a release stores the clock of its rank at the atomic, an acquire takes it over.
+// Two plain accesses that no such chain orders are a fault, whichever came first in this run; and
+// where there is none, it does not matter how plain accesses interleave.
 
 #include "scheduler.hpp"
 

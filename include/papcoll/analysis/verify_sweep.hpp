@@ -94,8 +94,8 @@ struct VerifyCase {
 };
 
 /// What a schedule is to be verified for with `size` ranks: all roots, in place and out of place,
-/// operators that commute and, where the schedule serves them, that do not, and telling counts. What
-/// other roots cannot show is tried with root 0 alone; so is an order that scatters the ranks.
+/// operators that commute and, where the schedule serves them, that do not, and telling counts.
+/// What other roots cannot show is tried with root 0 alone; so is an order that scatters the ranks.
 inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collective collective,
                                             int size) {
   std::vector<VerifyCase> cases;

@@ -38,12 +38,12 @@ struct CallWords {
   static constexpr std::uint64_t invalid = ~std::uint64_t{0};  ///< `what` of a rank that gave up
 };
 
-/// The memory of the arrival floor: `frames` frames of one layout for all collectives. Call number e
-/// uses frame e mod frames; nobody enters e before all have left e − frames.
+/// The memory of the arrival floor: `frames` frames of one layout for all collectives. Call number
+/// e uses frame e mod frames; nobody enters e before all have left e − frames.
 ///
-/// Each rank owns its slot (header, `buffers` chunk buffers, a progress word) and its left word. The
-/// result belongs to the leader of the epoch. Everything begins as zeros, which is the state of a
-/// frame that was last used `frames` epochs before `first_epoch`.
+/// Each rank owns its slot (header, `buffers` chunk buffers, a progress word) and its left word.
+/// The result belongs to the leader of the epoch. Everything begins as zeros, which is the state of
+/// a frame that was last used `frames` epochs before `first_epoch`.
 template <class MemoryAccess, int Frames = 4, int Buffers = 4>
 class BasicBoard {
  public:

@@ -12,17 +12,17 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// What an arrival algorithm may ask of its node, in the epoch of one call. Nothing waits. Stages
 /// count chunks: publish(k) says "my chunks 0…k−1 are in my slot".
 ///
-///   rank(), size(), buffers()       as one expects; buffers() chunks of a slot may be in use at once
-///   announce(small, n, k)           this rank arrives: n ≤ inline_bytes of payload in its header, and
-///                                   chunks below k in its slot
+///   rank(), size(), buffers()       as one expects; buffers(): chunks of a slot in use at once
+///   announce(small, n, k)           this rank arrives: n ≤ inline_bytes of payload in its header,
+///                                   and chunks below k in its slot
 ///   publish(k, audience)            my slot holds chunks below k; audience: a rank, or everyone
 ///   arrived(r, k)                   has r announced and published chunks below k?
 ///   matches(r)                      is r's call the same as mine? (r has arrived)
 ///   claim()                         true for exactly one rank: the first to ask
 ///   leader()                        who claimed (some rank has)
 ///   finish_stage(k), stage(r, k)    a second counter of the same kind
-///   release(k, small, n), released(k)  the leader's counter and small result; a leader releases only
-///                                   when all calls match its own
+///   release(k, small, n), released(k)  the leader's counter and small result; a leader releases
+///                                   only when all calls match its own
 ///   all_arrived()                   tells that this rank knows that all have announced
 ///   fail(r)                         the call of r does not match: everyone in this epoch throws
 ///   write(to, from, n)              copies private → shared memory; read() the other way

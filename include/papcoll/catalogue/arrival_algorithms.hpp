@@ -19,7 +19,7 @@ namespace detail {
 
 template <class Schedule, class Run>
 constexpr ArrivalAlgorithm make_arrival_algorithm(std::string_view name, bool keeps_order) {
-  return {name, algorithm_id(name), Schedule::sentence, Schedule::contract,
+  return {name,        algorithm_id(name), Schedule::sentence, Schedule::contract,
           keeps_order, &Schedule::serves,  &run_arrival<Run>};
 }
 

@@ -82,8 +82,8 @@ AnySchedule choose_by_messages(const Call& call, int size, const Thresholds& t) 
 }  // namespace detail
 
 /// Completes a selection that names no algorithm: by bytes, ranks, collective and operator, which
-/// are the same on all ranks. `non_blocking` calls stay on the plan floor. `oversubscribed`: there are
-/// more ranks than processors on the node.
+/// are the same on all ranks. `non_blocking` calls stay on the plan floor. `oversubscribed`: there
+/// are more ranks than processors on the node.
 template <Collective C>
 void choose(Selection& s, const Call& call, int size, bool oversubscribed, std::size_t chunk_bytes,
             bool non_blocking) {

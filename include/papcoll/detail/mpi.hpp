@@ -1,6 +1,7 @@
 #pragma once
 
-// The only place that includes mpi.h. Without the old C++ bindings it compiles in 0.06 s, not 0.73 s.
+// The only place that includes mpi.h. Without the old C++ bindings it compiles in 0.06 s, not 0.73
+// s.
 #ifndef OMPI_SKIP_MPICXX
 #define OMPI_SKIP_MPICXX 1
 #endif

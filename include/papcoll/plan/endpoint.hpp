@@ -40,8 +40,8 @@ inline void perform_locally(const Work& w) noexcept {
 }
 
 /// One rank's end of a transport: what the engine needs of it, and all that a new transport has to
-/// write. A message is identified by (sequence, block, number) between two ranks; sends and receives
-/// may be started in any order and must not wait for each other's progress.
+/// write. A message is identified by (sequence, block, number) between two ranks; sends and
+/// receives may be started in any order and must not wait for each other's progress.
 class Endpoint {
  public:
   Endpoint() = default;

@@ -50,11 +50,11 @@ struct Shape {
 
 /// Which part of the vector a rank's buffers hold, and which part it must end up with.
 struct Layout {
-  Range in;                     ///< the vector elements that Space::in holds, from offset 0
-  Range out;                    ///< the vector elements that Space::out can hold, from offset 0
+  Range in;                      ///< the vector elements that Space::in holds, from offset 0
+  Range out;                     ///< the vector elements that Space::out can hold, from offset 0
   bool input_is_in_out = false;  ///< in place: the elements `in` stand in Space::out from the start
-  Range required;               ///< the elements that must stand in Space::out at the end
-  std::size_t required_at = 0;  ///< and the offset in Space::out where they must begin
+  Range required;                ///< the elements that must stand in Space::out at the end
+  std::size_t required_at = 0;   ///< and the offset in Space::out where they must begin
 };
 
 /// The layout that MPI's collective of the same name prescribes for this rank.

@@ -36,8 +36,9 @@ struct Operand {
 /// One step of one position's plan, over n elements.
 struct Step {
   Act act = Act::copy;
-  int peer = -1;             ///< a position; −1 for local steps
-  std::uint32_t number = 0;  ///< this is the number-th send (or receive) of this block to (from) peer
+  int peer = -1;  ///< a position; −1 for local steps
+  std::uint32_t number =
+      0;  ///< this is the number-th send (or receive) of this block to (from) peer
   std::size_t n = 0;
   Operand to{};
   Operand a{};

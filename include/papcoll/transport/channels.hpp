@@ -9,8 +9,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// A one-way channel between two ranks of a node: a ring of cells in shared memory. A message is cut
-/// into cells; messages follow each other in the order in which they were sent.
+/// A one-way channel between two ranks of a node: a ring of cells in shared memory. A message is
+/// cut into cells; messages follow each other in the order in which they were sent.
 ///
 /// Invariant: cell i (counted from the beginning of time) is written by the sender only while
 /// i − consumed < cells, and read by the receiver only while stamp(i) == i + 1.
@@ -45,8 +45,8 @@ struct Channel {
   Cell& cell(std::uint32_t i) noexcept { return ring[i % cells]; }
 };
 
-/// The channels of all pairs of a node, over memory that begins as zeros. Only the channels that are
-/// used ever get pages.
+/// The channels of all pairs of a node, over memory that begins as zeros. Only the channels that
+/// are used ever get pages.
 class Channels {
  public:
   static std::size_t bytes(int ranks) noexcept {

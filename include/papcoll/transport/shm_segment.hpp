@@ -32,8 +32,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// The memory that the ranks of one node share, and the watch that they keep over each other.
 ///
 /// Layout: a head of whole pages (ticket, then one word a rank for PeerWatch), then the memory that
-/// data() names. Its first rank's create() returns when nothing of it has a name any more, so nothing
-/// can be left behind.
+/// data() names. Its first rank's create() returns when nothing of it has a name any more, so
+/// nothing can be left behind.
 class ShmSegment {
  public:
   /// What create() is to make. The same on all ranks of a node; `ways` the same on all ranks.

@@ -27,10 +27,10 @@ struct Surroundings {
 
 /// How bytes and signals move between the ranks of a team.
 ///
-/// Required: `policy_kind = TransportPolicyKind`; `name`; `offers`, capability bits; `rings`, whether
-/// a message wakes a sleeping receiver; `unavailable(surroundings)`, why it cannot serve this team,
-/// or nothing if it can; `connect(surroundings)`, this rank's endpoint for plans. connect is called
-/// by all ranks of the team at once and may communicate.
+/// Required: `policy_kind = TransportPolicyKind`; `name`; `offers`, capability bits; `rings`,
+/// whether a message wakes a sleeping receiver; `unavailable(surroundings)`, why it cannot serve
+/// this team, or nothing if it can; `connect(surroundings)`, this rank's endpoint for plans.
+/// connect is called by all ranks of the team at once and may communicate.
 template <class T>
 concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> && requires(const Surroundings& s) {
   { T::name } -> std::convertible_to<std::string_view>;

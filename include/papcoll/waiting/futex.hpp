@@ -15,8 +15,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// std::atomic::wait is private to a process, so papcoll calls the shared futex itself. The word must
-// be lock-free and have no padding, which the assertion below checks.
+// std::atomic::wait is private to a process, so papcoll calls the shared futex itself. The word
+// must be lock-free and have no padding, which the assertion below checks.
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
               sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
 

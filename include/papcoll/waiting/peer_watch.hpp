@@ -22,8 +22,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///
 /// These locks belong to the process, not to the file descriptor: they are dropped as soon as the
 /// process closes *any* descriptor of the file. So the file is one that nobody else opens, and the
-/// owner of `fd` must neither duplicate it nor open the file once more. A forked child does not hold
-/// the lock, and may close its copy.
+/// owner of `fd` must neither duplicate it nor open the file once more. A forked child does not
+/// hold the lock, and may close its copy.
 class PeerWatch {
  public:
   /// One word for each rank, in memory that begins as zeros and is shared by the ranks: whether it

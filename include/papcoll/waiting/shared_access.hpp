@@ -12,8 +12,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// How the arrival floor touches memory that ranks share. It is a template argument there, so that a
-/// test can put a scheduler in its place which lets another rank in before any access, and which
+/// How the arrival floor touches memory that ranks share. It is a template argument there, so that
+/// a test can put a scheduler in its place which lets another rank in before any access, and which
 /// knows what is ordered before what.
 ///
 ///   Atomic<T>                          as std::atomic<T>, of the size of T

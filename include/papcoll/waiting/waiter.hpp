@@ -26,15 +26,15 @@ struct WaitTimes {
   nanoseconds watch_every{10'000'000};
 };
 
-/// The one place where papcoll waits. Owns spinning, yielding, sleeping, MPI progress, the watch for
-/// dead peers and the deadline, for every algorithm and transport.
+/// The one place where papcoll waits. Owns spinning, yielding, sleeping, MPI progress, the watch
+/// for dead peers and the deadline, for every algorithm and transport.
 class Waiter {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// What the team contributes. poke() moves MPI and the rank's outstanding requests; check() throws
-  /// if the communicator broke or the current call failed elsewhere; watch() throws peer_lost if it
-  /// finds a peer dead. Any may be null.
+  /// What the team contributes. poke() moves MPI and the rank's outstanding requests; check()
+  /// throws if the communicator broke or the current call failed elsewhere; watch() throws
+  /// peer_lost if it finds a peer dead. Any may be null.
   struct Hooks {
     void (*poke)(void*) = nullptr;
     void (*check)(void*) = nullptr;

@@ -15,8 +15,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 // ----------------------
 // Phases   1. Each rank writes its contribution to its slot and raises its flag.
 //          2. Each rank, once all flags are up, reads all slots and computes the result itself.
-// Cost     One flag each way: no algorithm has fewer steps after the last arrival. P·n bytes read by
-//          each rank, so P² n on the node.
+// Cost     One flag each way: no algorithm has fewer steps after the last arrival. P·n bytes read
+//          by each rank, so P² n on the node.
 // Prefer   For the smallest messages, and for two ranks up to a few KB; always for allgather.
 // Limits   One node. Above a few KB the P² n of a node's memory traffic loses to MultiLeader.
 // Contract Reproducible: every rank combines in rank order.
@@ -24,8 +24,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 //        slot 0   slot 1   slot 2           each rank reads the whole row
 //        [a]      [b]      [c]       →      rank 0: a∘b∘c   rank 1: a∘b∘c   rank 2: a∘b∘c
 //
-// Source   Folklore of shared-memory MPI libraries ("flat" or "all-to-all" reduction); the flags with
-//          the payload in their own cache line are those of Graham & Shipman, "MPI support for
+// Source   Folklore of shared-memory MPI libraries ("flat" or "all-to-all" reduction); the flags
+//          with the payload in their own cache line are those of Graham & Shipman, "MPI support for
 //          multi-core architectures: optimized shared memory collectives" (2008).
 
 /// All read all: the schedule with the fewest steps on one node.

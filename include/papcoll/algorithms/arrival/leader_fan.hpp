@@ -13,29 +13,29 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 // LeaderFan: one rank of the node gathers, combines and releases
 // --------------------------------------------------------------
-// Phases   1. One rank leads: the first to arrive (DynamicLeader), or always the same (StaticLeader).
-//             The others copy their contribution to their slot and raise their flag.
+// Phases   1. One rank leads: the first to arrive (DynamicLeader), or always the same
+//             (StaticLeader). The others copy their contribution to their slot and raise a flag.
 //          2. The leader combines each slot as soon as its flag is up (StaticLeader: when all are),
 //             writes the result to shared memory and releases everyone.
 //          3. Everyone copies the result. Messages longer than a chunk go through in chunks, with a
 //             few in flight.
 // Cost     After the last arrival: one slot read, one combination, one release, one result read,
 //          however many ranks there are. P·n bytes combined by one rank.
-// Prefer   For small messages under imbalanced arrivals: all but the last combination are done while
-//          the last rank is awaited.
+// Prefer   For small messages under imbalanced arrivals: all but the last combination are done
+//          while the last rank is awaited.
 // Limits   One node; never non-blocking (a leader that goes off to compute would stall everyone).
 //          Balanced and large, one rank does all the work: MultiLeader is faster.
-// Contract RankConsistent (one rank computes the result); in rank order, hence Reproducible, when the
-//          contract or the operator asks for it, at the price of combining only what has come in
-//          order.
+// Contract RankConsistent (one rank computes the result); in rank order, hence Reproducible, when
+//          the contract or the operator asks for it, at the price of combining only what has come
+//          in order.
 //
 //        rank 2 first        1 comes             0 comes                 released
 //        [leader: c]    →    c∘b             →   a∘(c∘b)            →    all read a∘b∘c
 //        waits               slot 1 read         slot 0 read
 //
-// Source   P. Alizadeh, "Efficient Process Arrival Pattern Aware Collective Communication for HPC and
-//          Deep Learning", MASc thesis, Queen's University 2021, ch. 4, algorithm 4.1; the static
-//          leader is MVAPICH's two-level shared-memory allreduce, its reference.
+// Source   P. Alizadeh, "Efficient Process Arrival Pattern Aware Collective Communication for HPC
+//          and Deep Learning", MASc thesis, Queen's University 2021, ch. 4, algorithm 4.1; the
+//          static leader is MVAPICH's two-level shared-memory allreduce, its reference.
 
 /// The schedule behind DynamicLeader and StaticLeader.
 struct LeaderFan {

@@ -19,15 +19,15 @@ namespace papcoll::inline PAPCOLL_ABI {
 //             slots, writes it to the result buffer and raises its second flag.
 //          3. Each rank copies the other slices of the result.
 //          A few chunks are in flight: a rank writes and combines ahead while it waits.
-// Cost     Two flags each way a chunk. Each rank copies 2(P−1)/P·n bytes and combines n·(P−1)/P: the
-//          work is shared evenly, which no single leader can do.
+// Cost     Two flags each way a chunk. Each rank copies 2(P−1)/P·n bytes and combines n·(P−1)/P:
+//          the work is shared evenly, which no single leader can do.
 // Prefer   Balanced arrivals above a few KB on one node.
 // Limits   One node. A late rank holds up its slice until it comes.
 // Contract Reproducible: every element is combined in rank order.
 //
 //                slot 0   slot 1   slot 2         result
 //        rank 0           b0       c0        →    a0∘b0∘c0 ┐
-//        rank 1  a1                c1        →    a1∘b1∘c1 ├ everyone reads the slices of the others
+//        rank 1  a1                c1        →    a1∘b1∘c1 ├ everyone reads the others' slices
 //        rank 2  a2       b2                 →    a2∘b2∘c2 ┘
 //
 // Source   M. Bayatpour et al., "Scalable reduction collectives with data partitioning-based

@@ -42,13 +42,14 @@ class ErrorsReturned {
 }  // namespace detail
 
 /// An MPI communicator that is freed with its owner, unless MPI is finalized by then. Handles are
-/// pointers in one MPI library and integers in another: an OwnedComm must not exist before MPI_Init.
+/// pointers in one MPI library and integers in another: an OwnedComm must not exist before
+/// MPI_Init.
 class OwnedComm {
  public:
   OwnedComm() noexcept = default;
 
-  /// A duplicate of `original` whose errors are returned and not fatal. Collective. Throws mpi_error,
-  /// on all ranks, if the MPI library has run out of communicators.
+  /// A duplicate of `original` whose errors are returned and not fatal. Collective. Throws
+  /// mpi_error, on all ranks, if the MPI library has run out of communicators.
   static OwnedComm duplicate(MPI_Comm original, const char* where) {
     const detail::ErrorsReturned guard{original, where};
     MPI_Comm handle = MPI_COMM_NULL;

@@ -12,9 +12,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Runs a call by the MPI library's own collectives on the user's communicator: the way that is left
-/// when MPI has no communicator for papcoll's messages. Data are moved by MPI and combined here, in
-/// rank order, so any type and operator will do; slower than a schedule.
+/// Runs a call by the MPI library's own collectives on the user's communicator: the way that is
+/// left when MPI has no communicator for papcoll's messages. Data are moved by MPI and combined
+/// here, in rank order, so any type and operator will do; slower than a schedule.
 class NativeCollectives {
  public:
   NativeCollectives(MPI_Comm comm, int rank, int size) noexcept

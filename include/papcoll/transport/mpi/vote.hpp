@@ -15,8 +15,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 /// Did something work on all ranks? Collective: each rank passes its problem, or nothing if it has
-/// none; all get the same answer, the problem of the lowest rank that has one, or nothing. Costs one
-/// MPI_Allreduce if all is well.
+/// none; all get the same answer, the problem of the lowest rank that has one, or nothing. Costs
+/// one MPI_Allreduce if all is well.
 inline std::string first_problem(MPI_Comm comm, std::string_view mine, const char* where) {
   int rank = 0;
   int size = 0;

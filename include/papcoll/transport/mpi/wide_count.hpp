@@ -10,8 +10,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
-/// A number of bytes as the (count, datatype) pair that MPI-3 functions take, whose counts are ints:
-/// plain bytes, or above 1 GiB one element of a datatype made for the message.
+/// A number of bytes as the (count, datatype) pair that MPI-3 functions take, whose counts are
+/// ints: plain bytes, or above 1 GiB one element of a datatype made for the message.
 class WideCount {
  public:
   explicit WideCount(std::size_t bytes) {
