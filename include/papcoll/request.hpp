@@ -35,8 +35,8 @@ class Request {
     try {
       wait();
     } catch (const error&) {
-      // The communicator remembers it. Peers may still read the operator: it is leaked.
-      static_cast<void>(new std::shared_ptr<const void>(std::move(owned_)));
+      // The communicator remembers it.
+      if (core_->holds_on()) static_cast<void>(new std::shared_ptr<const void>(std::move(owned_)));
     }
   }
 

@@ -96,10 +96,7 @@ class TeamCore {
   }
   TeamCore(const TeamCore&) = delete;
   TeamCore& operator=(const TeamCore&) = delete;
-  ~TeamCore() {
-    if (broken_.empty()) return;
-    for (auto& e : executions_) e->leak();
-  }
+  ~TeamCore() = default;
 
   int rank() const noexcept { return surroundings_.rank; }
   int size() const noexcept { return surroundings_.size; }
@@ -277,11 +274,17 @@ class TeamCore {
   void give_up(const std::string& why) noexcept {
     if (!broken_.empty()) return;
     broken_ = why;
-    for (auto& e : endpoints_) e.endpoint->abandon();
-    for (auto& e : executions_) e->leak();
+    for (auto& e : endpoints_) {
+      e.endpoint->abandon();
+      holds_on_ |= e.endpoint->holds_on();
+    }
+    for (auto& e : executions_) e->abandon(holds_on_);
     if (outstanding_ != 0 && hooks.outstanding) hooks.outstanding(hooks.context, false);
     outstanding_ = 0;
   }
+
+  /// May something still read the memory of calls that were in flight when the team broke?
+  bool holds_on() const noexcept { return holds_on_; }
 
   /// Marks the shared memory as broken and wakes everyone; `reason` as in Board::Abort.
   void abort_node(std::uint32_t reason) noexcept {
@@ -576,6 +579,7 @@ class TeamCore {
   const TransportTable* named_transport_ = nullptr;
   std::uint32_t named_id_ = 0;
   bool in_epoch_ = false;
+  bool holds_on_ = false;
   std::string substitution_;
   std::string broken_;  ///< why, once it is
 };

@@ -59,6 +59,9 @@ class Endpoint {
   /// Forgets all that is in flight, after the communicator broke: nothing may touch the buffers of
   /// a call from here on.
   virtual void abandon() noexcept = 0;
+
+  /// After abandon(): may something below still touch the memory of a call that was in flight?
+  virtual bool holds_on() const noexcept { return false; }
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -51,11 +51,15 @@ class Execution {
     run();
   }
 
-  /// After the communicator broke, memory that a transport may still write to is leaked on purpose.
-  void leak() noexcept {
-    static_cast<void>(scratch_.release());
-    scratch_bytes_ = 0;
+  /// After the communicator broke. Memory that a transport may still touch is leaked on purpose.
+  void abandon(bool leak) noexcept {
+    if (leak && !done()) {
+      static_cast<void>(scratch_.release());
+      scratch_bytes_ = 0;
+    }
     blocks_left_ = 0;
+    ready_.clear();
+    next_ready_ = 0;
     plan_.reset();
   }
 

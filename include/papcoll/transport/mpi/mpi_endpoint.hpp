@@ -78,16 +78,20 @@ class MpiEndpoint final : public Endpoint {
   /// more. Sends are forgotten.
   void abandon() noexcept override {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
-      if (works_[i].act != Act::receive) continue;
+      if (requests_[i] == MPI_REQUEST_NULL) continue;  // complete, but not yet reported
       int done = 0;
-      if (MPI_Cancel(&requests_[i]) != MPI_SUCCESS) continue;
-      for (int tries = 0; done == 0 && tries < 1000; ++tries) {
-        if (MPI_Test(&requests_[i], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
+      if (works_[i].act == Act::receive && MPI_Cancel(&requests_[i]) == MPI_SUCCESS) {
+        for (int tries = 0; done == 0 && tries < 1000; ++tries) {
+          if (MPI_Test(&requests_[i], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
+        }
       }
+      holds_on_ |= done == 0;
     }
     requests_.clear();
     works_.clear();
   }
+
+  bool holds_on() const noexcept override { return holds_on_; }
 
  private:
   static constexpr const char* where = "a collective over MpiTransport";
@@ -124,6 +128,7 @@ class MpiEndpoint final : public Endpoint {
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
   std::vector<Work> reporting_;
+  bool holds_on_ = false;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI
