@@ -52,13 +52,18 @@ inline void declare(CLI::App& app, Options& o) {
   app.add_option("--arrival", o.arrival, "which ranks are late, one of" + shapes);
   auto* const spread =
       app.add_option("--spread", o.spread, "how late they are, such as 100us or 2ms")
-          ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED, "TIME"));
+          ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED, ""))
+          ->type_name("TIME")
+          ->default_str("200us");
   app.add_option("--mif", o.mif, "how late, in one-way times of a message of that size")
       ->check(CLI::PositiveNumber)
-      ->excludes(spread);
+      ->excludes(spread)
+      ->default_str("");
   app.add_option("--stragglers", o.stragglers, "seed of the stragglers");
   app.add_option("--delay", o.delay, "busy: a late rank computes; sleep: it leaves the processor")
-      ->transform(CLI::CheckedTransformer(delays));
+      ->transform(CLI::CheckedTransformer(delays).description(""))
+      ->type_name("TEXT")
+      ->default_str("busy");
   app.add_option("--data", o.data)->check(CLI::ExistingFile);
   app.add_option("--json", o.json, "write the results to this file");
 }
