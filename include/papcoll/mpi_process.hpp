@@ -5,7 +5,6 @@
 #include <papcoll/error.hpp>
 #include <papcoll/team.hpp>
 #include <papcoll/transport/mpi/check.hpp>
-#include <papcoll/transport/mpi/handles.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -26,8 +25,8 @@ class Attached {
   Attached& operator=(const Attached&) = delete;
   virtual ~Attached() = default;
 
-  /// The MPI communicator, or MPI itself, is about to go: last chance for MPI calls. Never waits for
-  /// peers; may be called more than once.
+  /// The MPI communicator, or MPI itself, is about to go: last chance for MPI calls. Never waits
+  /// for peers; may be called more than once.
   virtual void close() noexcept = 0;
 };
 
@@ -88,19 +87,20 @@ class MpiProcess final : public Attached {
   }
 
   MpiProcess() {
-    try {
-      self_ = OwnedComm::duplicate(MPI_COMM_SELF, "papcoll's first use in this process");
-    } catch (const mpi_error&) {  // NOLINT(bugprone-empty-catch): poke() does without
-    }
+    const auto query = [](void*, MPI_Status*) { return MPI_SUCCESS; };
+    const auto free = [](void*) { return MPI_SUCCESS; };
+    const auto cancel = [](void*, int) { return MPI_SUCCESS; };
+    check(MPI_Grequest_start(query, free, cancel, nullptr, &never_), "MPI_Grequest_start",
+          "papcoll's first use in this process");
   }
 
-  /// Lets MPI move messages along. A probe of a communicator that nobody sends on: a probe that can
-  /// match returns at once when something is queued, and MPI_PROC_NULL moves nothing.
+  /// Lets MPI move messages along, by asking after a request that is never complete; threads may
+  /// ask at once. A probe will not do: where it can match it returns at once when something is
+  /// queued, and MPI_PROC_NULL, or under MPICH a communicator of one rank, moves nothing.
   void poke() const {
-    int there = 0;
-    // MPI may have had no communicator left: then one whose messages to itself have other tags.
-    const MPI_Comm comm = self_ ? self_.get() : MPI_COMM_SELF;
-    check(MPI_Iprobe(0, 32767, comm, &there, MPI_STATUS_IGNORE), "MPI_Iprobe", "papcoll's wait");
+    int complete = 0;
+    check(MPI_Request_get_status(never_, &complete, MPI_STATUS_IGNORE), "MPI_Request_get_status",
+          "papcoll's wait");
   }
 
   /// To be closed when MPI ends.
@@ -148,7 +148,9 @@ class MpiProcess final : public Attached {
     for (auto& w : open) {
       if (auto state = w.lock()) state->close();
     }
-    self_.reset();
+    if (never_ == MPI_REQUEST_NULL) return;
+    MPI_Grequest_complete(never_);
+    MPI_Request_free(&never_);
   }
 
  private:
@@ -157,7 +159,7 @@ class MpiProcess final : public Attached {
     std::thread::id thread;
   };
 
-  OwnedComm self_;
+  MPI_Request never_ = MPI_REQUEST_NULL;
   std::mutex mutex_;  ///< of the lists; never held across a call of MPI
   std::vector<std::weak_ptr<Attached>> open_;
   std::vector<Busy> busy_;
