@@ -10,6 +10,8 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -76,6 +78,20 @@ void make_old(const std::string& path, std::time_t seconds) {
   timespec times[2] = {};
   times[0].tv_sec = times[1].tv_sec = std::time(nullptr) - seconds;
   REQUIRE(utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
+}
+
+/// Gives this process a /dev/shm of its own with room for `megabytes`; false where that is forbidden.
+bool take_small_shm(int megabytes) {
+  if (unshare(CLONE_NEWNS) != 0) {
+    const std::string map = "0 " + std::to_string(getuid()) + " 1";
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+    const int file = open("/proc/self/uid_map", O_WRONLY);
+    if (file < 0 || write(file, map.data(), map.size()) < 0) return false;
+    close(file);
+  }
+  const std::string room = "size=" + std::to_string(megabytes) + "m";
+  return mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         mount("tmpfs", "/dev/shm", "tmpfs", 0, room.c_str()) == 0;
 }
 
 /// Sweeping happens on making a named file.
@@ -176,6 +192,27 @@ TEST_CASE("reserving leaves what is there") {
   char c = 0;
   REQUIRE(pread(file.fd(), &c, 1, 100) == 1);
   CHECK(c == 'x');
+}
+
+TEST_CASE("a full /dev/shm is an exception, and what was reserved before can be used") {
+  constexpr int forbidden = 77;
+  const int answer = in_another_process([] {
+    if (!take_small_shm(1)) return forbidden;
+    ShmTicket ticket = ShmTicket::draw();
+    const ShmFile file = ShmFile::make(ticket, ShmWay::by_name, 8u << 20);
+    file.reserve(0, 512u << 10);
+    if (error_of([&] { file.reserve(1u << 20, 4u << 20); }) != ENOSPC) return 1;
+    auto* const memory = static_cast<char*>(
+        mmap(nullptr, 512u << 10, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd(), 0));
+    if (memory == MAP_FAILED) return 2;
+    for (std::size_t i = 0; i < 512u << 10; i += 4096) memory[i] = 1;
+    return 0;
+  });
+  if (answer == forbidden) {
+    WARN("SKIPPED: a file system cannot be mounted here");
+    return;
+  }
+  CHECK(answer == 0);
 }
 
 TEST_CASE("left-overs are swept once they are old") {
