@@ -80,18 +80,26 @@ void make_old(const std::string& path, std::time_t seconds) {
   REQUIRE(utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
 }
 
-/// Gives this process a /dev/shm of its own with room for `megabytes`; false where that is forbidden.
-bool take_small_shm(int megabytes) {
-  if (unshare(CLONE_NEWNS) != 0) {
-    const std::string map = "0 " + std::to_string(getuid()) + " 1";
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
-    const int file = open("/proc/self/uid_map", O_WRONLY);
-    if (file < 0 || write(file, map.data(), map.size()) < 0) return false;
-    close(file);
+bool write_to(const char* path, const std::string& text) {
+  const int file = open(path, O_WRONLY);
+  if (file < 0) return false;
+  const bool written = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  close(file);
+  return written;
+}
+
+/// Gives this process a /dev/shm of its own with room for one megabyte; false where that is
+/// forbidden.
+bool take_small_shm() {
+  const std::string user = "0 " + std::to_string(getuid()) + " 1";
+  const std::string group = "0 " + std::to_string(getgid()) + " 1";
+  if (unshare(CLONE_NEWNS) != 0 &&
+      !(unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && write_to("/proc/self/setgroups", "deny") &&
+        write_to("/proc/self/uid_map", user) && write_to("/proc/self/gid_map", group))) {
+    return false;
   }
-  const std::string room = "size=" + std::to_string(megabytes) + "m";
   return mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-         mount("tmpfs", "/dev/shm", "tmpfs", 0, room.c_str()) == 0;
+         mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=1m") == 0;
 }
 
 /// Sweeping happens on making a named file.
@@ -197,7 +205,7 @@ TEST_CASE("reserving leaves what is there") {
 TEST_CASE("a full /dev/shm is an exception, and what was reserved before can be used") {
   constexpr int forbidden = 77;
   const int answer = in_another_process([] {
-    if (!take_small_shm(1)) return forbidden;
+    if (!take_small_shm()) return forbidden;
     ShmTicket ticket = ShmTicket::draw();
     const ShmFile file = ShmFile::make(ticket, ShmWay::by_name, 8u << 20);
     file.reserve(0, 512u << 10);
