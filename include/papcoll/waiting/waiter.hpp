@@ -19,6 +19,9 @@ struct WaitTimes {
   int spins = 40;        ///< about 1 µs; a cache line crosses cores in 0.1 µs
   int plain_yields = 4;  ///< 8 ranks on 2 cores, 8 bytes: 8 µs; all hooks on every turn: 16 µs
   nanoseconds yielding{50'000};  ///< oversubscribed exchange: yield 4.8 µs, futex at once 54 µs
+  /// With a processor for each rank. 2 pinned ranks, one 200 µs late, 8 bytes: the tail is 1 µs if
+  /// the other still yields, 31 µs if it has to be woken.
+  nanoseconds yielding_alone{5'000'000};
   nanoseconds short_sleep{50'000};     ///< 16 MB Isend beside a sleeper: 16 ms with 50 µs naps,
   nanoseconds short_until{5'000'000};  ///<   9 ms with none, 1.5 s with 10 ms naps
   nanoseconds long_sleep{1'000'000};
@@ -83,6 +86,7 @@ class Waiter {
       sched_yield();
       if (step()) return;
     }
+    const auto yielding = oversubscribed ? times.yielding : times.yielding_alone;
     const Clock::time_point start = Clock::now();
     Clock::time_point watched = start + times.watch_after;
     for (;;) {
@@ -96,7 +100,7 @@ class Waiter {
         watched = now + times.watch_every;
       }
       if (deadline.count() != 0 && waited > deadline && hooks.expired) hooks.expired(hooks.context);
-      if (!may_sleep || bells == nullptr || waited < times.yielding) {
+      if (!may_sleep || bells == nullptr || waited < yielding) {
         sched_yield();
         continue;
       }

@@ -1,0 +1,60 @@
+#include "catch.hpp"
+
+#include <papcoll/waiting/doorbells.hpp>
+#include <papcoll/waiting/waiter.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+using papcoll::Doorbells;
+using papcoll::Waiter;
+
+namespace {
+
+/// Waits for a step that becomes true when it has been tried so often; says if the rank ever went to
+/// sleep before. A sleeper looks once more after it has said that it sleeps.
+bool sleeps_within(Waiter& waiter, int tries) {
+  alignas(papcoll::cache_line) static std::array<std::byte, 1024> memory;
+  REQUIRE(Doorbells::bytes(1) <= memory.size());
+  Doorbells::initialise(memory.data(), 1);
+  Doorbells bells{memory.data(), 1};
+  waiter.bells = &bells;
+  const auto& sleepers = *reinterpret_cast<const std::atomic<std::uint32_t>*>(memory.data());
+  bool slept = false;
+  waiter.until([&] {
+    slept = slept || sleepers.load() != 0;
+    return --tries <= 0;
+  });
+  return slept;
+}
+
+}  // namespace
+
+TEST_CASE("A rank that has a processor to itself yields for longer before it sleeps") {
+  Waiter waiter;
+  waiter.times.short_sleep = waiter.times.long_sleep = std::chrono::microseconds{1};
+
+  waiter.times.yielding = std::chrono::nanoseconds{0};
+  waiter.times.yielding_alone = std::chrono::hours{1};
+  waiter.oversubscribed = false;
+  CHECK_FALSE(sleeps_within(waiter, 1000));
+  waiter.oversubscribed = true;
+  CHECK(sleeps_within(waiter, 1000));
+
+  waiter.times.yielding = std::chrono::hours{1};
+  waiter.times.yielding_alone = std::chrono::nanoseconds{0};
+  CHECK_FALSE(sleeps_within(waiter, 1000));
+  waiter.oversubscribed = false;
+  CHECK(sleeps_within(waiter, 1000));
+}
+
+TEST_CASE("A rank whose step rings nobody never sleeps") {
+  Waiter waiter;
+  waiter.times.yielding = waiter.times.yielding_alone = std::chrono::nanoseconds{0};
+  int tries = 1000;
+  waiter.until([&] { return --tries <= 0; }, false);
+  CHECK(tries == 0);
+}
