@@ -33,7 +33,10 @@ train() {
   local run=$1 allreduce=$2 file=$results/training-$2-$1.json
   printf '  run %s of %s   %-28s' "$run" "$runs" "$allreduce"
   "${launch[@]}" "${four[@]}" -n 4 build/release/examples/ddp_digits --allreduce "$allreduce" \
-    --epochs 30 --stragglers "$run" --json "$file" >$results/training.log
+    --epochs 30 --stragglers "$run" --json "$file" >$results/training.log || {
+    cat $results/training.log
+    exit 1
+  }
   sed -n 's/^training *\([0-9.]* s\).*/\1/p' $results/training.log
   trained+=("$file")
 }
@@ -95,8 +98,9 @@ done
 cat <<END
 
 mpi is the MPI library's allreduce; auto is what papcoll chooses; under DynamicLeader whoever comes
-first leads. Medians of $runs runs; tail: last arrival to last exit; the times in allreduce are of a
-step and include the wait for the late rank, which nobody can avoid.
+first leads. Medians of $runs runs. In allreduce: of a step, the mean of the ranks, with the wait for
+the late one, which nobody can avoid. Tail: last arrival to last exit. Do all ranks, and all runs, end
+with the same weights bit for bit?
 
 END
 "$python" scripts/demo_tables.py training "${trained[@]}"

@@ -18,8 +18,8 @@ def table(head, lines):
     """First column to the left, numbers to the right."""
     widths = [max(len(line[i]) for line in [head] + lines) for i in range(len(head))]
     for line in [head] + lines:
-        print("  " + "   ".join(cell.rjust(w) if i else cell.ljust(w)
-                                for i, (cell, w) in enumerate(zip(line, widths))).rstrip())
+        print("  " + "  ".join(cell.rjust(w) if i else cell.ljust(w)
+                               for i, (cell, w) in enumerate(zip(line, widths))).rstrip())
 
 
 def training(rows):
@@ -34,13 +34,13 @@ def training(rows):
         value = median[name]
         weights = {row["weights"] for row in runs}
         lines.append([name, f"{value('seconds'):.2f} s",
-                      f"{median[first]('seconds') / value('seconds'):.2f}",
+                      f"{median[first]('seconds') / value('seconds'):.2f}×",
                       f"{value('mean_us'):.0f} µs", f"{value('tail_median_us'):.0f} µs",
                       f"{value('loss'):.4f}", f"{100 * value('accuracy'):.1f} %",
                       "yes" if all(row["ranks_agree"] for row in runs) else "NO",
                       "yes" if len(weights) == 1 else "no"])
     table(["allreduce", "training", "faster", "in allreduce", "tail", "loss", "accuracy",
-           "ranks agree", "same in all runs"], lines)
+           "ranks agree", "runs agree"], lines)
 
 
 def sweep(rows):
