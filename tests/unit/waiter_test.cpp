@@ -14,8 +14,8 @@ using papcoll::Waiter;
 
 namespace {
 
-/// Waits for a step that becomes true when it has been tried so often; says if the rank ever went to
-/// sleep before. A sleeper looks once more after it has said that it sleeps.
+/// Waits for a step that becomes true when it has been tried so often; says if the rank ever went
+/// to sleep before. A sleeper looks once more after it has said that it sleeps.
 bool sleeps_within(Waiter& waiter, int tries) {
   alignas(papcoll::cache_line) static std::array<std::byte, 1024> memory;
   REQUIRE(Doorbells::bytes(1) <= memory.size());
