@@ -40,6 +40,16 @@ TEST_CASE("Two ranks: every schedule with one preemption", "[explore]") {
   });
 }
 
+TEST_CASE("Two ranks combine lower with higher, whoever leads", "[explore]") {
+  for_all_calls(2, 5, [](const CallSpec& call) {
+    if (!papcoll::is_reduction(call.collective) || call.rank_order) return;
+    CallSpec of_a_pair = call;
+    of_a_pair.of_a_pair = true;
+    World<TightBoard> world{{2, {of_a_pair, of_a_pair}}};
+    require_complete(depth_first(world, 1));
+  });
+}
+
 TEST_CASE("Two ranks, messages of one chunk: every schedule with two preemptions", "[explore]") {
   for_all_calls(2, 5, [](const CallSpec& call) {
     if (call.count > count_of(Size::one_chunk, call.rank_order, 1)) return;

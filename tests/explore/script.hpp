@@ -42,7 +42,9 @@ struct CallSpec {
   int root = 0;
   bool in_place = false;
   bool rank_order = false;  ///< elements are Ordered, else Sum
-  bool invalid = false;     ///< a call that its rank refuses by itself
+  /// Elements are Ordered although the call does not ask for rank order: two ranks keep it anyway.
+  bool of_a_pair = false;
+  bool invalid = false;  ///< a call that its rank refuses by itself
 
   friend bool operator==(const CallSpec&, const CallSpec&) = default;
 
@@ -89,7 +91,7 @@ inline void multiply(std::byte* out, const std::byte* low, const std::byte* high
 }
 
 inline papcoll::Reducer reducer_of(const CallSpec& s) {
-  if (s.rank_order) return {&multiply, nullptr, sizeof(Ordered), false};
+  if (s.rank_order || s.of_a_pair) return {&multiply, nullptr, sizeof(Ordered), false};
   return {&add, nullptr, sizeof(Sum), true};
 }
 

@@ -217,6 +217,27 @@ TEST_CASE("A mismatch is described with both calls") {
   CHECK(!zero.failed());
 }
 
+TEST_CASE("Ranks that wait for nobody leave at once") {
+  using explore::Algorithm;
+  using papcoll::Collective;
+  const explore::Script script{2,
+                               {{Algorithm::exchange, Collective::bcast, 3, 0},
+                                {Algorithm::dynamic_leader, Collective::bcast, 64, 0},
+                                {Algorithm::exchange, Collective::reduce, 3, 1},
+                                {Algorithm::static_leader, Collective::reduce, 64, 1}}};
+  Memory bells{Doorbells::bytes(2)};
+  Doorbells::initialise(bells.data(), 2);
+  Memory memory{Board::bytes(2, explore::chunk_bytes)};
+  BoardSite site{Board{memory.data(), 2, explore::chunk_bytes}, Doorbells{bells.data(), 2}, 0};
+  for (std::size_t i = 0; i < script.calls.size(); ++i) {
+    explore::Buffers buffers{script.calls[i], i, 0, 2};
+    const papcoll::Call call = buffers.prepare();
+    CAPTURE(script.calls[i].describe());
+    explore::make_call(site, script.calls[i], call, false, [](auto&& ready) { REQUIRE(ready()); });
+    CHECK(explore::problem_of(script, i, 0, buffers, true) == "");
+  }
+}
+
 TEST_CASE("Mixed collectives on threads") {
   for (const int ranks : {2, 3, 4, 8}) {
     explore::RandomCalls random{static_cast<std::uint64_t>(ranks)};

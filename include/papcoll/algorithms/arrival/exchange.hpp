@@ -103,7 +103,7 @@ struct Exchange {
     bool take_next(S& s, const Call& c) {
       if (taken_ == chunks_.count) return false;
       for (; next_ < s.size(); ++next_) {
-        if (next_ == s.rank() && !writes_) continue;
+        if (next_ == s.rank()) continue;  // its own chunk is there: writing comes first
         if (!s.arrived(next_, taken_ + 1)) return false;
         if (taken_ == 0 && !s.matches(next_)) {
           s.fail(next_);
