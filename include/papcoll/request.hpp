@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -35,8 +36,10 @@ class Request {
     try {
       wait();
     } catch (const error&) {
-      // The communicator remembers it.
-      if (core_->holds_on()) static_cast<void>(new std::shared_ptr<const void>(std::move(owned_)));
+      // The communicator remembers it. What a transport may still read is leaked on purpose.
+      if (core_->holds_on()) {
+        static_cast<void>(new (std::nothrow) std::shared_ptr<const void>(std::move(owned_)));
+      }
     }
   }
 
