@@ -214,9 +214,10 @@ std::string beside_blocking_calls(Comm& comm, std::size_t count,
 /// move the request along.
 template <class Comm>
 std::string driven_from_another_call(Comm& comm, std::size_t count,
+                                     const papcoll::Algorithm& non_blocking,
                                      const papcoll::Algorithm& blocking) {
   std::vector<int> data(count, 1);
-  Request request = papcoll::iallreduce(comm, data, papcoll::sum, papcoll::algorithm("Ring"));
+  Request request = papcoll::iallreduce(comm, data, papcoll::sum, non_blocking);
   if (comm.rank() == 0) request.wait();
   papcoll::barrier(comm, blocking);
   request.wait();

@@ -10,6 +10,7 @@
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
 #include <papcoll/transport/mpi/link.hpp>
+#include <papcoll/transport/mpi/meeting.hpp>
 #include <papcoll/transport/mpi/native.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi_transport.hpp>
@@ -43,8 +44,9 @@ class CommState final : public Attached {
     auto found = std::static_pointer_cast<CommState>(find_attached(comm, Keyvals::get().comm));
     if (!found) {
       const Options wanted = options ? *options : Options{};
-      require_common(comm, wanted);
       const std::shared_ptr<MpiProcess> process = MpiProcess::get();
+      process->meet(comm);
+      require_common(comm, wanted);
       found = std::make_shared<CommState>(comm, wanted, process);
       attach(comm, Keyvals::get().comm, found);
       process->add(found);
@@ -74,13 +76,19 @@ class CommState final : public Attached {
       s.no_node = share_memory(comm, here, options);
       if (s.no_node.empty()) s.node = &node_;
     }
+    if (s.node == nullptr) connect_at_once();
     const bool oversubscribed = is_oversubscribed(comm, here);
     core_.emplace(std::move(s),
                   std::vector{&transport_table<ShmTransport>, &transport_table<MpiTransport>},
                   options);
     core_->set_oversubscribed(oversubscribed);
-    core_->hooks = {&CommState::progress, &CommState::watch,       &CommState::refused,
-                    &CommState::native,   &CommState::outstanding, this};
+    core_->hooks = {&CommState::progress,
+                    &CommState::watch,
+                    &CommState::refused,
+                    &CommState::met,
+                    &CommState::native,
+                    &CommState::outstanding,
+                    this};
   }
   ~CommState() override { close(); }
 
@@ -126,6 +134,14 @@ class CommState final : public Attached {
     }
     s.no_node = first_problem(comm, problem, "finding the ranks of a node");
     return s.no_node.empty() ? here : NodeRanks{{s.rank}, s.size};
+  }
+
+  /// Where messages are the only way, so that not even the first non-blocking call has to wait.
+  void connect_at_once() {
+    try {
+      static_cast<void>(link_.comm());
+    } catch (const transport_unavailable&) {  // NOLINT(bugprone-empty-catch): MPI's own means
+    }
   }
 
   /// Throws argument_error, on all ranks, unless all pass the same valid options.
@@ -216,6 +232,13 @@ class CommState final : public Attached {
     CommState& s = self(p);
     NativeCollectives{s.link_.user(), s.core_->rank(), s.core_->size()}.run(call);
   }
+  static bool met(void* p) {
+    CommState& s = self(p);
+    if (!s.meeting_) s.meeting_.emplace(s.link_.user());
+    if (!s.meeting_->complete()) return false;
+    s.meeting_.reset();
+    return true;
+  }
   static void outstanding(void* p, bool any) {
     CommState& s = self(p);
     s.process_->set_outstanding(&*s.core_, any);
@@ -223,6 +246,7 @@ class CommState final : public Attached {
 
   std::shared_ptr<MpiProcess> process_;
   MpiLink link_;
+  std::optional<Meeting> meeting_;
   ShmSegment segment_;
   Node node_;
   std::optional<TeamCore> core_;

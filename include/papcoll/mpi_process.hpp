@@ -5,6 +5,7 @@
 #include <papcoll/error.hpp>
 #include <papcoll/team.hpp>
 #include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/meeting.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -12,6 +13,8 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include <sched.h>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -108,6 +111,15 @@ class MpiProcess final : public Attached {
     const std::lock_guard lock{mutex_};
     std::erase_if(open_, [](const std::weak_ptr<Attached>& w) { return w.expired(); });
     open_.push_back(state);
+  }
+
+  /// Waits until all ranks of the communicator are here, and moves this thread's requests meanwhile.
+  void meet(MPI_Comm comm) {
+    Meeting meeting{comm};
+    while (!meeting.complete()) {
+      progress_others(nullptr);
+      sched_yield();
+    }
   }
 
   /// From now on this thread's waits, on whatever communicator, also move the team's requests; or

@@ -64,6 +64,8 @@ class TeamCore {
     /// Tells peers that share no memory with this rank that its call number n was invalid, or
     /// (`at_once`) that it gave up.
     void (*refused)(void*, std::uint32_t n, bool at_once, const std::string& text) = nullptr;
+    /// Before something that blocks in MPI: have all ranks come to it? Asked until it is true.
+    bool (*met)(void*) = nullptr;
     /// Runs a blocking call by MPI's own collectives, where no endpoint could be had.
     void (*native)(void*, const Call&) = nullptr;
     /// The first request of this rank on this team begins, or the last one ends.
@@ -131,12 +133,16 @@ class TeamCore {
     }
   }
 
-  /// This rank's endpoint; made, by all ranks, at the first call that needs it.
+  /// This rank's endpoint; made, by all ranks, at the first call that needs it. If messages of MPI
+  /// are behind it, that call waits for all ranks, even if it is a non-blocking one.
   Endpoint& endpoint(const TransportTable& t) {
     for (auto& e : endpoints_) {
       if (e.table == &t || e.table->name == t.name) return *e.endpoint;
     }
     require(t);
+    if (hooks.met && (t.offers & capability::node_memory) == 0) {
+      waiter_.until([&] { return hooks.met(hooks.context); }, false);
+    }
     endpoints_.push_back({&t, t.connect(surroundings_)});
     return *endpoints_.back().endpoint;
   }

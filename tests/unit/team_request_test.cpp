@@ -109,7 +109,8 @@ TEST_CASE("a rank that is in another call moves its requests", "[team]") {
       papcoll::ThreadTeam team{ranks, patient};
       INFO(name << ", " << ranks << " ranks");
       CHECK(problems(team, [&](Rank& comm) {
-              return requests::driven_from_another_call(comm, 3000, papcoll::algorithm(name));
+              return requests::driven_from_another_call(comm, 3000, papcoll::algorithm("Ring"),
+                                                        papcoll::algorithm(name));
             }) == "");
     }
   }
