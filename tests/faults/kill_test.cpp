@@ -1,0 +1,216 @@
+// Ranks die, or stop, at chosen moments of a collective; the others must say so and go on.
+//
+//   kill_test RESULTS EXPECT ALGORITHM COLLECTIVE BYTES PHASE…     (run by kill.sh)
+//
+// Every phase has its own communicator, without the ranks that died in earlier ones, and its
+// highest rank is the victim. Each rank writes what it saw to RESULTS/<rank>, since neither MPI
+// library can be trusted to end a job in order that has lost a rank.
+//
+//   before   the victim dies before it makes the call
+//   waiting  … while it waits with all others for a late rank
+//   first    … while it waits for all others: as leader, where the first to arrive leads
+//   middle   … at some moment in a series of calls
+//   stopped  the victim does not die but stops (EXPECT is deadline_exceeded)
+
+#include <papcoll/allreduce.hpp>
+#include <papcoll/barrier.hpp>
+#include <papcoll/bcast.hpp>
+#include <papcoll/catalogue/by_name.hpp>
+#include <papcoll/communicator.hpp>
+#include <papcoll/reduce.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr unsigned patience = 40;        ///< seconds until a rank that hangs ends itself
+constexpr milliseconds late{300};        ///< how late a late rank is
+constexpr milliseconds dies_after{100};  ///< less than that
+constexpr milliseconds deadline{500};
+constexpr int most_calls = 100'000;
+
+/// What a series of calls came to: the exception, or that there was none.
+struct Outcome {
+  std::string kind;
+  std::string text;
+};
+
+class Series {
+ public:
+  Series(papcoll::Communicator& comm, std::string_view algorithm, std::string collective,
+         std::size_t bytes)
+      : comm_(comm),
+        algorithm_(algorithm == "auto" ? papcoll::Algorithm{} : papcoll::algorithm(algorithm)),
+        collective_(std::move(collective)),
+        in_(bytes / sizeof(double)),
+        out_(in_.size()) {}
+
+  /// Calls until something happens.
+  Outcome run() {
+    try {
+      for (int i = 0; i < most_calls; ++i) {
+        if (!call(i)) return {"wrong result", "call " + std::to_string(i)};
+      }
+      return {"nothing", "all calls returned"};
+    } catch (const papcoll::peer_lost& e) {
+      return {"peer_lost", e.what()};
+    } catch (const papcoll::deadline_exceeded& e) {
+      return {"deadline_exceeded", e.what()};
+    } catch (const papcoll::broken_communicator& e) {
+      return {"broken_communicator", e.what()};
+    } catch (const std::exception& e) {
+      return {"another exception", e.what()};
+    }
+  }
+
+ private:
+  /// One call; was its result right?
+  bool call(int i) {
+    const double mine = comm_.rank() + 1 + i;
+    const double sum = comm_.size() * (comm_.size() + 1) / 2.0 + comm_.size() * 1.0 * i;
+    const papcoll::root root{0};
+    in_.assign(in_.size(), collective_ == "bcast" && comm_.rank() != 0 ? -1 : mine);
+    if (collective_ == "allreduce") {
+      papcoll::allreduce(comm_, in_, out_, papcoll::sum, algorithm_);
+      return all(out_, sum);
+    }
+    if (collective_ == "reduce") {
+      papcoll::reduce(comm_, in_, out_, root, papcoll::sum, algorithm_);
+      return comm_.rank() != 0 || all(out_, sum);
+    }
+    if (collective_ == "bcast") {
+      papcoll::bcast(comm_, in_, root, algorithm_);
+      return all(in_, 1 + i);
+    }
+    papcoll::barrier(comm_, algorithm_);
+    return true;
+  }
+
+  static bool all(const std::vector<double>& values, double wanted) {
+    for (const double v : values) {
+      if (v != wanted) return false;
+    }
+    return true;
+  }
+
+  papcoll::Communicator& comm_;
+  papcoll::Algorithm algorithm_;
+  std::string collective_;
+  std::vector<double> in_;
+  std::vector<double> out_;
+};
+
+void die_after(milliseconds time) {
+  std::thread([time] {
+    std::this_thread::sleep_for(time);
+    kill(getpid(), SIGKILL);
+  }).detach();
+}
+
+/// What a rank does before its calls so that the phase comes about.
+void prepare(std::string_view phase, int rank, int victim) {
+  if (rank == victim) {
+    if (phase == "before") kill(getpid(), SIGKILL);
+    if (phase == "stopped") raise(SIGSTOP);
+    die_after(dies_after);
+  } else if (phase == "first" || (phase == "waiting" && rank == 0)) {
+    std::this_thread::sleep_for(late);
+  }
+}
+
+/// What is wrong with the outcome of a phase; nothing if all is well.
+std::string fault_of(const Outcome& outcome, const Outcome& next, std::string_view expected,
+                     const papcoll::Communicator& comm, int victim) {
+  if (outcome.kind != expected) return outcome.kind + ": " + outcome.text;
+  if (expected == "peer_lost" &&
+      outcome.text.find("rank " + std::to_string(victim) + " died") == std::string::npos) {
+    return "the message does not name the victim: " + outcome.text;
+  }
+  if (!comm.broken()) return "the communicator is not broken";
+  if (next.kind != "broken_communicator") return "the next call: " + next.kind + ": " + next.text;
+  return {};
+}
+
+struct Phase {
+  std::string name;
+  MPI_Comm mpi = MPI_COMM_NULL;
+  std::vector<papcoll::Communicator> comm;  ///< one, or none where this rank is dead by then
+  std::vector<pid_t> processes;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 7) return EXIT_FAILURE;
+  MPI_Init(&argc, &argv);
+  alarm(patience);
+  const std::string results = argv[1];
+  const std::string expected = argv[2];
+  const std::string algorithm = argv[3];
+  const std::string collective = argv[4];
+  const std::size_t bytes = std::strtoull(argv[5], nullptr, 10);
+
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  std::ofstream file{results + "/" + std::to_string(rank)};
+  file << "pid " << getpid() << std::endl;
+
+  std::vector<Phase> phases(static_cast<std::size_t>(argc - 6));
+  papcoll::Options options;
+  if (expected == "deadline_exceeded") options.deadline = deadline;
+  int members = size;
+  for (std::size_t i = 0; i < phases.size(); ++i, --members) {
+    Phase& p = phases[i];
+    p.name = argv[6 + i];
+    MPI_Comm_split(MPI_COMM_WORLD, rank < members ? 0 : MPI_UNDEFINED, rank, &p.mpi);
+    if (rank >= members) continue;
+    p.comm.emplace_back(p.mpi, options);
+    p.processes.resize(static_cast<std::size_t>(members));
+    const pid_t mine = getpid();
+    MPI_Allgather(&mine, sizeof mine, MPI_BYTE, p.processes.data(), sizeof mine, MPI_BYTE, p.mpi);
+  }
+  // What MPI sets up on demand, and papcoll over MPI, cannot be set up with a dead rank.
+  bool over_mpi = algorithm.find("MpiTransport") != std::string::npos;
+  for (Phase& p : phases) {
+    if (p.comm.empty()) break;
+    over_mpi = over_mpi || p.comm[0].nodes() > 1;
+    if (over_mpi) papcoll::barrier(p.comm[0], papcoll::algorithm("Dissemination+MpiTransport"));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+
+  // A send that was given up cannot be taken back from MPI, which may still read its buffer.
+  std::vector<std::unique_ptr<Series>> kept;
+  for (Phase& p : phases) {
+    if (p.comm.empty()) break;
+    papcoll::Communicator& comm = p.comm[0];
+    const int victim = comm.size() - 1;
+    auto series = std::make_unique<Series>(comm, algorithm, collective, bytes);
+    prepare(p.name, rank, victim);
+    const Outcome outcome = series->run();
+    const Outcome next = series->run();
+    const std::string fault = fault_of(outcome, next, expected, comm, victim);
+    if (over_mpi) kept.push_back(std::move(series));
+    series.reset();
+    file << p.name << ": " << (fault.empty() ? "ok" : fault) << std::endl;
+    if (p.name == "stopped" && rank == 0) kill(p.processes.back(), SIGKILL);
+  }
+  phases.clear();
+  file << "end" << std::endl;
+  _exit(EXIT_SUCCESS);
+}
