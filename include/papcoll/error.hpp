@@ -18,10 +18,10 @@ struct argument_error : error {
   using error::error;
 };
 
-/// Another rank of the communicator made an invalid call, or one that does not match this one; what()
-/// quotes it. Where ranks read each other's memory this rank's output is unchanged, except that a
-/// bcast of several chunks may have delivered the first of them. Where messages were under way the
-/// communicator is broken and the output undefined.
+/// Another rank of the communicator made an invalid call, or one that does not match this one;
+/// what() quotes it. Where ranks read each other's memory this rank's output is unchanged, except
+/// that a bcast of several chunks may have delivered the first of them. Where messages were under
+/// way the communicator is broken and the output undefined.
 struct peer_error : error {
   using error::error;
 };
