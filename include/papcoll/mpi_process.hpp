@@ -113,7 +113,8 @@ class MpiProcess final : public Attached {
     open_.push_back(state);
   }
 
-  /// Waits until all ranks of the communicator are here, and moves this thread's requests meanwhile.
+  /// Waits until all ranks of the communicator are here, and moves this thread's requests
+  /// meanwhile.
   void meet(MPI_Comm comm) {
     Meeting meeting{comm};
     while (!meeting.complete()) {
