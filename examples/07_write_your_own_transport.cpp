@@ -80,8 +80,7 @@ class Files final : public papcoll::Endpoint {
 };
 
 // The policy: its name, what it offers beyond messages (nothing), whether a message wakes a
-// sleeping receiver (no), why it cannot serve a team (empty if it can), and how a rank's end is
-// made.
+// sleeper (no), why it cannot serve a team (empty if it can), and how a rank's end is made.
 struct FileTransport {
   using policy_kind = papcoll::TransportPolicyKind;
   static constexpr std::string_view name = "FileTransport";
