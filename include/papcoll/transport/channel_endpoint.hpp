@@ -79,7 +79,8 @@ class ChannelEndpoint final : public Endpoint {
     std::unique_ptr<std::byte[]> data;
   };
   struct Peer {
-    bool reserved = false;
+    bool outbound_reserved = false;
+    bool inbound_reserved = false;
     std::uint32_t written = 0;  ///< cells of the channel to the peer
     std::uint32_t known_consumed = 0;
     std::uint32_t read = 0;           ///< cells of the channel from the peer
@@ -92,15 +93,18 @@ class ChannelEndpoint final : public Endpoint {
 
   static Key key_of(const Work& w) noexcept { return {w.sequence, w.block, w.number}; }
 
+  /// Both ends do it: reading what has no page yet takes one, too.
+  void reserve(const Channel& c, bool& done) {
+    if (done) return;
+    if (node_.reserve) {
+      node_.reserve(node_.context, reinterpret_cast<const std::byte*>(&c), sizeof(Channel));
+    }
+    done = true;
+  }
+
   bool start_send(const Work& work) {
     Peer& peer = peers_[static_cast<std::size_t>(work.peer)];
-    if (!peer.reserved) {
-      const Channel& c = channels_.between(node_.rank, work.peer);
-      if (node_.reserve) {
-        node_.reserve(node_.context, reinterpret_cast<const std::byte*>(&c), sizeof(Channel));
-      }
-      peer.reserved = true;
-    }
+    reserve(channels_.between(node_.rank, work.peer), peer.outbound_reserved);
     Sending s{work};
     if (peer.sends.empty() && push(work.peer, peer, s)) return true;
     peer.sends.push_back(s);
@@ -144,6 +148,7 @@ class ChannelEndpoint final : public Endpoint {
 
   bool start_receive(const Work& work) {
     Peer& peer = peers_[static_cast<std::size_t>(work.peer)];
+    reserve(channels_.between(work.peer, node_.rank), peer.inbound_reserved);
     for (auto u = peer.unexpected.begin(); u != peer.unexpected.end(); ++u) {
       if (u->key != key_of(work)) continue;
       require_size(work, u->total);
