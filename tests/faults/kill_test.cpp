@@ -88,6 +88,10 @@ class Series {
       papcoll::allreduce(comm_, in_, out_, papcoll::sum, algorithm_);
       return all(out_, sum);
     }
+    if (collective_ == "iallreduce") {
+      papcoll::iallreduce(comm_, in_, out_, papcoll::sum, algorithm_).wait();
+      return all(out_, sum);
+    }
     if (collective_ == "reduce") {
       papcoll::reduce(comm_, in_, out_, root, papcoll::sum, algorithm_);
       return comm_.rank() != 0 || all(out_, sum);
