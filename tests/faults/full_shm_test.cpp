@@ -1,5 +1,5 @@
-// /dev/shm is full when a transport first needs a part of its memory: an exception on all ranks, and
-// not a SIGBUS. Run by full_shm.sh, which gives the job a /dev/shm of its own.
+// /dev/shm is full when a transport first needs a part of its memory: an exception on all ranks,
+// and not a SIGBUS. Run by full_shm.sh, which gives the job a /dev/shm of its own.
 
 #include <papcoll/bcast.hpp>
 #include <papcoll/catalogue/by_name.hpp>
