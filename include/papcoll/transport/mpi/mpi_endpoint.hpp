@@ -7,10 +7,13 @@
 #include <papcoll/transport/mpi/link.hpp>
 #include <papcoll/transport/mpi/wide_count.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <sched.h>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -38,13 +41,13 @@ class MpiEndpoint final : public Endpoint {
     }
     requests_.push_back(request);
     works_.push_back(work);
+    indices_.resize(requests_.size());
     return false;
   }
 
   bool progress() override {
     if (requests_.empty()) return false;
     const int count = static_cast<int>(requests_.size());
-    indices_.resize(requests_.size());
     statuses_.resize(requests_.size());
     int complete = 0;
     const int code =
@@ -74,19 +77,15 @@ class MpiEndpoint final : public Endpoint {
     return true;
   }
 
-  /// Receives are cancelled, which is local, so that nothing is written to the caller's buffers any
-  /// more. Sends are forgotten.
+  /// Receives are cancelled, and messages under way get time to end. What does not end, a message
+  /// to or from a peer that is dead or stopped, is forgotten: MPI may still use its buffer.
   void abandon() noexcept override {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
-      if (requests_[i] == MPI_REQUEST_NULL) continue;  // complete, but not yet reported
-      int done = 0;
-      if (works_[i].act == Act::receive && MPI_Cancel(&requests_[i]) == MPI_SUCCESS) {
-        for (int tries = 0; done == 0 && tries < 1000; ++tries) {
-          if (MPI_Test(&requests_[i], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
-        }
+      if (works_[i].act == Act::receive && requests_[i] != MPI_REQUEST_NULL) {
+        MPI_Cancel(&requests_[i]);
       }
-      holds_on_ |= done == 0;
     }
+    holds_on_ |= !drained();
     requests_.clear();
     works_.clear();
   }
@@ -94,6 +93,23 @@ class MpiEndpoint final : public Endpoint {
   bool holds_on() const noexcept override { return holds_on_; }
 
  private:
+  /// Lets what MPI is in the middle of come to its end, since it may read the caller's buffers
+  /// until then. The peers that live do the same at this time. True if nothing is left.
+  bool drained() noexcept {
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::milliseconds patience{100};  ///< after the last message that ended
+    const int count = static_cast<int>(requests_.size());
+    for (Clock::time_point last = Clock::now(); Clock::now() - last < patience; sched_yield()) {
+      int complete = 0;
+      const int code =
+          MPI_Testsome(count, requests_.data(), &complete, indices_.data(), MPI_STATUSES_IGNORE);
+      if (complete == MPI_UNDEFINED) return true;
+      if (code != MPI_SUCCESS) return false;
+      if (complete > 0) last = Clock::now();
+    }
+    return false;
+  }
+
   static constexpr const char* where = "a collective over MpiTransport";
 
   [[noreturn]] void mismatch(int i, const std::string& what) const {
