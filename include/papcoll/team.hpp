@@ -140,9 +140,6 @@ class TeamCore {
       if (e.table == &t || e.table->name == t.name) return *e.endpoint;
     }
     require(t);
-    if (hooks.met && (t.offers & capability::node_memory) == 0) {
-      waiter_.until([&] { return hooks.met(hooks.context); }, false);
-    }
     endpoints_.push_back({&t, t.connect(surroundings_)});
     return *endpoints_.back().endpoint;
   }
@@ -174,6 +171,7 @@ class TeamCore {
     if (site_) announce_only();
     if constexpr (assertion_level >= 2) compare(words, {});
     if (is_empty(call)) return;
+    if (site_ && connecting_blocks(transport)) compare_on_board();
     Endpoint* const e = endpoint_or_native(transport);
     if (e == nullptr) return hooks.native(hooks.context, call);
     run_plan(schedule, *e, transport.rings, call);
@@ -186,7 +184,7 @@ class TeamCore {
     require_usable();
     ++requests_;
     if (is_empty(call)) return nullptr;
-    Endpoint& e = endpoint(transport);
+    Endpoint& e = endpoint_for_request(transport);
     Execution& execution = idle_execution();
     execution.claimed = true;
     if (outstanding_++ == 0 && hooks.outstanding) hooks.outstanding(hooks.context, true);
@@ -342,6 +340,28 @@ class TeamCore {
       substitution_ = why.what();
       return nullptr;
     }
+  }
+
+  /// Does connecting the transport block in MPI until all ranks are there? Then they meet first: a
+  /// rank that waits in papcoll does what late ranks still need of it.
+  bool connecting_blocks(const TransportTable& t) const noexcept {
+    const auto is_it = [&t](const Connected& e) { return e.table->name == t.name; };
+    return (t.offers & capability::node_memory) == 0 && substitution_.empty() &&
+           std::none_of(endpoints_.begin(), endpoints_.end(), is_it);
+  }
+
+  Endpoint& endpoint_for_request(const TransportTable& t) {
+    if (hooks.met && connecting_blocks(t)) {
+      or_fail_everywhere([&] {
+        waiter_.until(
+            [&] {
+              look_for_refused_requests();  // who refused this call does not come
+              return hooks.met(hooks.context);
+            },
+            false);
+      });
+    }
+    return endpoint(t);
   }
 
   void announce_only() noexcept { site_->announce(nullptr, 0, 0); }

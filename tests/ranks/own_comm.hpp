@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/communicator.hpp>
 #include <papcoll/detail/mpi.hpp>
 
 /// An MPI communicator of a test's own, so that what it breaks is not another test's.
@@ -30,3 +31,9 @@ class OwnComm {
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
+
+/// Can the algorithm run here? Not if it needs memory that the ranks, on several nodes, do not share.
+inline bool runs_on(const papcoll::Communicator& comm, const papcoll::Algorithm& algorithm) {
+  const papcoll::Selection& s = algorithm.selection();
+  return comm.nodes() == 1 || (s.arrival == nullptr && s.transport_name != "ShmTransport");
+}

@@ -8,6 +8,7 @@
 #include <papcoll/transport/mpi/vote.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,6 +16,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -58,6 +61,7 @@ class MpiLink {
     detail::check(MPI_Comm_rank(comm(), &rank), "MPI_Comm_rank", where);
     detail::check(MPI_Comm_size(comm(), &size), "MPI_Comm_size", where);
     Refusal r;
+    r.link = name_;
     r.number = number;
     r.at_once = at_once;
     std::strncpy(r.text, text.c_str(), sizeof(r.text) - 1);
@@ -88,13 +92,13 @@ class MpiLink {
       detail::check(MPI_Recv(&r, sizeof r, MPI_BYTE, status.MPI_SOURCE, refusal_tag, comm(),
                              MPI_STATUS_IGNORE),
                     "MPI_Recv", where);
-      received_.push_back(r);
+      if (r.link == name_) received_.push_back(r);
     }
     for (auto r = received_.begin(); r != received_.end();) {
       if (!r->at_once && refused_here(r->number)) {
         r = received_.erase(r);
       } else if (r->at_once || static_cast<std::int32_t>(r->number - next) < 0) {
-        was_told_ = true;
+        was_told_ = r->at_once;  // who refused one call does not know yet that it broke the others
         throw peer_error("papcoll: another rank's call was invalid: " + std::string(r->text));
       } else {
         ++r;
@@ -103,10 +107,12 @@ class MpiLink {
   }
 
   /// Frees the private communicator. Local in practice: MPI may only require that nothing is
-  /// pending.
+  /// pending. It is leaked where messages may be left that nobody will receive, since MPI would give
+  /// them to the next communicator that it makes in its place.
   void close(bool broken) noexcept {
-    if (broken) {
+    if (broken || !sent_.empty()) {
       static_cast<void>(private_.release());
+      for (auto& r : sent_) static_cast<void>(r.release());
     } else {
       private_.reset();
     }
@@ -114,9 +120,10 @@ class MpiLink {
 
  private:
   struct Refusal {
+    std::uint64_t link = 0;  ///< the link's name: a refusal may outlive its communicator
     std::uint32_t number = 0;
     bool at_once = false;
-    char text[504] = {};
+    char text[496] = {};
   };
 
   bool refused_here(std::uint32_t number) const noexcept {
@@ -144,6 +151,9 @@ class MpiLink {
     sequences_ =
         (static_cast<std::uint32_t>(found != 0 ? *bound : 32767) - first_tag) / tags_per_call;
     sequences_ -= sequences_ % 2;  // blocking calls have even numbers, the others odd ones
+    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+    name_ = static_cast<std::uint64_t>(now) * 1000003U + static_cast<std::uint64_t>(getpid());
+    detail::check(MPI_Bcast(&name_, 1, MPI_UINT64_T, 0, copy.get()), "MPI_Bcast", where);
     private_ = std::move(copy);
   }
 
@@ -153,8 +163,9 @@ class MpiLink {
 
   MPI_Comm user_;
   OwnedComm private_;
+  std::uint64_t name_ = 0;  ///< the same on all ranks, and no other link's
   std::uint32_t sequences_ = 2;
-  bool was_told_ = false;  ///< a peer's refusal ended this link
+  bool was_told_ = false;  ///< that a peer gave up, as all others were
   std::vector<std::unique_ptr<Refusal>> sent_;
   std::vector<Refusal> received_;
 };
