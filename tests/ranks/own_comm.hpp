@@ -32,7 +32,7 @@ class OwnComm {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-/// Can the algorithm run here? Not if it needs memory that the ranks, on several nodes, do not share.
+/// Can the algorithm run here? Not if it needs memory that ranks on several nodes do not share.
 inline bool runs_on(const papcoll::Communicator& comm, const papcoll::Algorithm& algorithm) {
   const papcoll::Selection& s = algorithm.selection();
   return comm.nodes() == 1 || (s.arrival == nullptr && s.transport_name != "ShmTransport");

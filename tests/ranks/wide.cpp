@@ -1,4 +1,4 @@
-// Messages of more bytes than an int counts. Runs only if PAPCOLL_TEST_HUGE is set and memory allows.
+// Messages of more bytes than an int counts. Runs only if PAPCOLL_TEST_HUGE is set.
 
 #include <papcoll/allreduce.hpp>
 #include <papcoll/bcast.hpp>

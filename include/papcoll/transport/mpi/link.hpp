@@ -107,8 +107,8 @@ class MpiLink {
   }
 
   /// Frees the private communicator. Local in practice: MPI may only require that nothing is
-  /// pending. It is leaked where messages may be left that nobody will receive, since MPI would give
-  /// them to the next communicator that it makes in its place.
+  /// pending. It is leaked where messages may be left that nobody will receive, since MPI would
+  /// give them to the next communicator that it makes in its place.
   void close(bool broken) noexcept {
     if (broken || !sent_.empty()) {
       static_cast<void>(private_.release());
