@@ -8,6 +8,7 @@
 #include <papcoll/transport/mpi/vote.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -148,15 +149,15 @@ class MpiLink {
     int found = 0;
     detail::check(MPI_Comm_get_attr(copy.get(), MPI_TAG_UB, &bound, &found), "MPI_Comm_get_attr",
                   where);
-    sequences_ =
-        (static_cast<std::uint32_t>(found != 0 ? *bound : 32767) - first_tag) / tags_per_call;
-    sequences_ -= sequences_ % 2;  // blocking calls have even numbers, the others odd ones
+    const int tags = found != 0 ? *bound : least_tag_bound;
+    sequences_ = std::bit_floor((static_cast<std::uint32_t>(tags) - first_tag) / tags_per_call);
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
     name_ = static_cast<std::uint64_t>(now) * 1000003U + static_cast<std::uint64_t>(getpid());
     detail::check(MPI_Bcast(&name_, 1, MPI_UINT64_T, 0, copy.get()), "MPI_Bcast", where);
     private_ = std::move(copy);
   }
 
+  static constexpr int least_tag_bound = 32767;  ///< that the standard grants
   static constexpr std::uint32_t first_tag = 16;
   static constexpr std::uint32_t tags_per_block = 256;
   static constexpr std::uint32_t tags_per_call = blocks_in_flight * tags_per_block;
@@ -164,7 +165,7 @@ class MpiLink {
   MPI_Comm user_;
   OwnedComm private_;
   std::uint64_t name_ = 0;  ///< the same on all ranks, and no other link's
-  std::uint32_t sequences_ = 2;
+  std::uint32_t sequences_ = 2;  ///< a power of two, so that tags go round evenly past 2^32
   bool was_told_ = false;  ///< that a peer gave up, as all others were
   std::vector<std::unique_ptr<Refusal>> sent_;
   std::vector<Refusal> received_;
