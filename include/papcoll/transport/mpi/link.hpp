@@ -164,9 +164,9 @@ class MpiLink {
 
   MPI_Comm user_;
   OwnedComm private_;
-  std::uint64_t name_ = 0;  ///< the same on all ranks, and no other link's
+  std::uint64_t name_ = 0;       ///< the same on all ranks, and no other link's
   std::uint32_t sequences_ = 2;  ///< a power of two, so that tags go round evenly past 2^32
-  bool was_told_ = false;  ///< that a peer gave up, as all others were
+  bool was_told_ = false;        ///< that a peer gave up, as all others were
   std::vector<std::unique_ptr<Refusal>> sent_;
   std::vector<Refusal> received_;
 };
