@@ -39,24 +39,8 @@ namespace detail {
 class CommState final : public Attached {
  public:
   /// The state of `comm`, made if it is not there. Throws argument_error.
-  static std::shared_ptr<CommState> of(MPI_Comm comm, const Options* options) {
-    require_usable(comm);
-    auto found = std::static_pointer_cast<CommState>(find_attached(comm, Keyvals::get().comm));
-    if (!found) {
-      const Options wanted = options ? *options : Options{};
-      const std::shared_ptr<MpiProcess> process = MpiProcess::get();
-      process->meet(comm);
-      require_common(comm, wanted);
-      found = std::make_shared<CommState>(comm, wanted, process);
-      attach(comm, Keyvals::get().comm, found);
-      process->add(found);
-    } else if (options != nullptr && found->core().options() != *options) {
-      throw argument_error(
-          "papcoll: this MPI communicator already has a papcoll::Communicator with other options: "
-          "pass the same ones, or none");
-    }
-    return found;
-  }
+  template <class = void>
+  static std::shared_ptr<CommState> of(MPI_Comm comm, const Options* options);
 
   CommState(MPI_Comm comm, const Options& options, std::shared_ptr<MpiProcess> process)
       : process_(std::move(process)), link_(comm) {
@@ -253,6 +237,27 @@ class CommState final : public Attached {
   bool closed_ = false;
 };
 
+template <class>
+std::shared_ptr<CommState> CommState::of(MPI_Comm comm, const Options* options) {
+  require_usable(comm);
+  auto found = std::static_pointer_cast<CommState>(find_attached(comm, Keyvals::get().comm));
+  if (!found) {
+    const Options wanted = options ? *options : Options{};
+    const std::shared_ptr<MpiProcess> process = MpiProcess::get();
+    process->meet(comm);
+    require_common(comm, wanted);
+    found = std::make_shared<CommState>(comm, wanted, process);
+    attach(comm, Keyvals::get().comm, found);
+    process->add(found);
+  } else if (options != nullptr && found->core().options() != *options) {
+    throw argument_error(
+        "papcoll: this MPI communicator already has a papcoll::Communicator with other options: "
+        "pass the same ones, or none");
+  }
+  return found;
+}
+PAPCOLL_COMPILE_ONCE(std::shared_ptr<CommState> CommState::of<>(MPI_Comm, const Options*))
+
 }  // namespace detail
 
 /// An MPI communicator, prepared for papcoll's collectives. Making the first one for an MPI
@@ -261,9 +266,9 @@ class CommState final : public Attached {
 class Communicator {
  public:
   /// Throws argument_error for MPI_COMM_NULL and inter-communicators.
-  explicit Communicator(MPI_Comm comm) : state_(detail::CommState::of(comm, nullptr)) {}
+  explicit Communicator(MPI_Comm comm) : state_(detail::CommState::of<>(comm, nullptr)) {}
   Communicator(MPI_Comm comm, const Options& options)
-      : state_(detail::CommState::of(comm, &options)) {}
+      : state_(detail::CommState::of<>(comm, &options)) {}
   Communicator(Communicator&&) noexcept = default;
   Communicator& operator=(Communicator&&) noexcept = default;
   Communicator(const Communicator&) = delete;
@@ -294,7 +299,7 @@ class Communicator {
 /// A bare MPI_Comm is a team as well: its first call makes what Communicator would make.
 template <>
 struct TeamOf<MPI_Comm> {
-  static TeamCore& core(MPI_Comm comm) { return detail::CommState::of(comm, nullptr)->core(); }
+  static TeamCore& core(MPI_Comm comm) { return detail::CommState::of<>(comm, nullptr)->core(); }
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

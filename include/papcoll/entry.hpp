@@ -115,6 +115,14 @@ T* data_out(std::remove_reference_t<Out>& out) {
 
 // -- What is said of values.
 
+/// TeamCore::refuse.
+template <class = void>
+[[noreturn]] void refuse(TeamCore& core, Collective collective, bool non_blocking,
+                         const std::string& what) {
+  core.refuse(collective, non_blocking, what);
+}
+PAPCOLL_COMPILE_ONCE(void refuse<>(TeamCore&, Collective, bool, const std::string&))
+
 /// Whose call of what is being checked.
 struct Caller {
   TeamCore& core;
@@ -122,7 +130,7 @@ struct Caller {
   bool non_blocking = false;
 
   [[noreturn]] void refuse(const std::string& what) const {
-    core.refuse(collective, non_blocking, what);
+    detail::refuse<>(core, collective, non_blocking, what);
   }
   void require(bool right, const char* what) const {
     if (!right) refuse(what);
@@ -291,7 +299,8 @@ Selection selection_of(const Caller& caller, const Algorithm& algorithm) {
   }
 }
 
-inline void execute(const Caller& caller, const Selection& selection, Call& call, Choose* choose) {
+template <class = void>
+void execute(const Caller& caller, const Selection& selection, Call& call, Choose* choose) {
   const Resolved r{caller, selection, call, choose};
   if (r.arrival != nullptr) {
     caller.core.run(*r.arrival, call);
@@ -299,12 +308,13 @@ inline void execute(const Caller& caller, const Selection& selection, Call& call
     caller.core.run(*r.schedule, *r.transport, call);
   }
 }
+PAPCOLL_COMPILE_ONCE(void execute<>(const Caller&, const Selection&, Call&, Choose*))
 
 /// Runs a blocking call. `Commutes`: its operator is known to commute (true without operator).
 template <class Tag, bool Commutes, class... Ps>
 void run(const Caller& caller, Call& call, const Algorithm& algorithm) {
-  execute(caller, selection_of<Tag, false, Commutes, Ps...>(caller, algorithm), call,
-          &choose<Tag::value>);
+  execute<>(caller, selection_of<Tag, false, Commutes, Ps...>(caller, algorithm), call,
+            &choose<Tag::value>);
 }
 
 }  // namespace detail

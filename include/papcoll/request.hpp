@@ -28,40 +28,28 @@ class Request {
     return *this;
   }
   ~Request() {
-    if (core_ == nullptr) return;
-    if (std::uncaught_exceptions() > exceptions_) {
-      core_->fail_everywhere("papcoll: an exception on rank " + std::to_string(core_->rank()) +
-                             " destroyed a request before it was complete");
-    }
-    try {
-      wait();
-    } catch (const error&) {
-      // The communicator remembers it. What a transport may still read is leaked on purpose.
-      if (core_->holds_on()) {
-        static_cast<void>(new (std::nothrow) std::shared_ptr<const void>(std::move(owned_)));
-      }
-    }
+    if (core_ != nullptr) end<>();
   }
 
   /// Moves the communication along, and says if it is complete. Never waits. Throws what the call
   /// would throw.
-  bool test() {
-    if (core_ == nullptr) return true;
-    if (!core_->test(*execution_)) return false;
-    release();
-    return true;
-  }
+  bool test() { return core_ == nullptr || look<>(); }
 
   /// Waits until the call is complete.
   void wait() {
-    if (core_ == nullptr) return;
-    core_->wait(*execution_);
-    release();
+    if (core_ != nullptr) await<>();
   }
 
   bool complete() const noexcept { return core_ == nullptr; }
 
  private:
+  template <class = void>
+  bool look();
+  template <class = void>
+  void await();
+  template <class = void>
+  void end() noexcept;
+
   void swap(Request& o) noexcept {
     std::swap(core_, o.core_);
     std::swap(execution_, o.execution_);
@@ -79,23 +67,59 @@ class Request {
   int exceptions_ = std::uncaught_exceptions();
 };
 
+template <class>
+bool Request::look() {
+  if (!core_->test(*execution_)) return false;
+  release();
+  return true;
+}
+
+template <class>
+void Request::await() {
+  core_->wait(*execution_);
+  release();
+}
+
+template <class>
+void Request::end() noexcept {
+  if (std::uncaught_exceptions() > exceptions_) {
+    core_->fail_everywhere("papcoll: an exception on rank " + std::to_string(core_->rank()) +
+                           " destroyed a request before it was complete");
+  }
+  try {
+    await<>();
+  } catch (const error&) {
+    // The communicator remembers it. What a transport may still read is leaked on purpose.
+    if (core_->holds_on()) {
+      static_cast<void>(new (std::nothrow) std::shared_ptr<const void>(std::move(owned_)));
+    }
+  }
+}
+
+PAPCOLL_COMPILE_ONCE(bool Request::look<>())
+PAPCOLL_COMPILE_ONCE(void Request::await<>())
+PAPCOLL_COMPILE_ONCE(void Request::end<>() noexcept)
+
 namespace detail {
 
-inline Request start(const Caller& caller, const Selection& selection, Call& call, Choose* choose,
-                     std::shared_ptr<const void> owned) {
+template <class = void>
+Request start(const Caller& caller, const Selection& selection, Call& call, Choose* choose,
+              std::shared_ptr<const void> owned) {
   const Resolved r{caller, selection, call, choose};
   Execution* const execution = caller.core.start(*r.schedule, *r.transport, call);
   if (execution == nullptr) return {};
   return {caller.core, *execution, std::move(owned)};
 }
+PAPCOLL_COMPILE_ONCE(Request start<>(const Caller&, const Selection&, Call&, Choose*,
+                                     std::shared_ptr<const void>))
 
 /// Starts a call on the plan floor. `owned` keeps alive what the call's reducer points to.
 /// `Commutes`: its operator is known to commute (true without operator).
 template <class Tag, bool Commutes, class... Ps>
 Request start(const Caller& caller, Call& call, const Algorithm& algorithm,
               std::shared_ptr<const void> owned) {
-  return start(caller, selection_of<Tag, true, Commutes, Ps...>(caller, algorithm), call,
-               &choose<Tag::value>, std::move(owned));
+  return start<>(caller, selection_of<Tag, true, Commutes, Ps...>(caller, algorithm), call,
+                 &choose<Tag::value>, std::move(owned));
 }
 
 }  // namespace detail

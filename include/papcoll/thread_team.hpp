@@ -54,6 +54,18 @@ inline int usable_processors() noexcept {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
+template <class = void>
+std::shared_ptr<TeamCore> thread_core(const Node& node, const Options& options) {
+  Surroundings s;
+  s.rank = node.rank;
+  s.size = node.size;
+  s.node = &node;
+  s.processes = false;
+  return std::make_shared<TeamCore>(std::move(s), std::vector{&transport_table<ThreadTransport>},
+                                    options);
+}
+PAPCOLL_COMPILE_ONCE(std::shared_ptr<TeamCore> thread_core<>(const Node&, const Options&))
+
 }  // namespace detail
 
 /// Threads of one process as ranks: the same collectives without MPI. Made once, run as often as
@@ -69,8 +81,8 @@ class ThreadTeam {
 
    private:
     friend class ThreadTeam;
-    std::unique_ptr<Node> node_;
-    std::unique_ptr<TeamCore> core_;
+    std::shared_ptr<const Node> node_;
+    std::shared_ptr<TeamCore> core_;
   };
 
   explicit ThreadTeam(int ranks, const Options& options = {})
@@ -81,15 +93,9 @@ class ThreadTeam {
     const bool oversubscribed = ranks > detail::usable_processors();
     for (int r = 0; r < ranks; ++r) {
       Rank& rank = ranks_[static_cast<std::size_t>(r)];
-      rank.node_ = std::make_unique<Node>(
+      rank.node_ = std::make_shared<const Node>(
           Node{r, ranks, memory_.bells, memory_.board, memory_.channels, nullptr, nullptr});
-      Surroundings s;
-      s.rank = r;
-      s.size = ranks;
-      s.node = rank.node_.get();
-      s.processes = false;
-      rank.core_ = std::make_unique<TeamCore>(
-          std::move(s), std::vector{&transport_table<ThreadTransport>}, options);
+      rank.core_ = detail::thread_core<>(*rank.node_, options);
       rank.core_->set_oversubscribed(oversubscribed);
     }
   }

@@ -17,6 +17,11 @@ inline constexpr const ArrivalAlgorithm* arrival_algorithm = nullptr;
 
 namespace detail {
 
+PAPCOLL_COMPILE_ONCE(void run_arrival<LeaderFan::Run<true>>(BoardSite&, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(void run_arrival<LeaderFan::Run<false>>(BoardSite&, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(void run_arrival<Exchange::Run>(BoardSite&, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(void run_arrival<MultiLeader::Run>(BoardSite&, Waiter&, const Call&))
+
 template <class Schedule, class Run>
 constexpr ArrivalAlgorithm make_arrival_algorithm(std::string_view name, bool keeps_order) {
   return {name,        algorithm_id(name), Schedule::sentence, Schedule::contract,

@@ -99,4 +99,13 @@ void choose(Selection& s, const Call& call, int size, bool oversubscribed, std::
 using Choose = void(Selection&, const Call&, int size, bool oversubscribed, std::size_t chunk_bytes,
                     bool non_blocking);
 
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::allreduce>)
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::reduce>)
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::bcast>)
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::allgather>)
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::reduce_scatter>)
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::gather>)
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::scatter>)
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::barrier>)
+
 }  // namespace papcoll::inline PAPCOLL_ABI

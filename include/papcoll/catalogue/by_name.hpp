@@ -9,9 +9,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The algorithm of a name, for calls to run: "Rabenseifner+MpiTransport", "DynamicLeader",
-/// "KNomial:8" (grammar.hpp has the grammar). Throws unknown_algorithm.
-inline Algorithm algorithm(std::string_view name, Catalogue rows = catalogue()) {
+/// The algorithm of a name in a catalogue, for calls to run. Throws unknown_algorithm.
+inline Algorithm algorithm(std::string_view name, Catalogue rows) {
   ParsedName parsed = parse_name(name, rows);
   Selection selection;
   if (parsed.row != nullptr) selection.arrival = parsed.row->algorithm;
@@ -19,5 +18,19 @@ inline Algorithm algorithm(std::string_view name, Catalogue rows = catalogue()) 
   selection.contract = parsed.contract;
   return {parsed.text(), std::move(selection), parsed.transport};
 }
+
+namespace detail {
+
+template <class = void>
+Algorithm algorithm_named(std::string_view name) {
+  return algorithm(name, catalogue());
+}
+PAPCOLL_COMPILE_ONCE(Algorithm algorithm_named<>(std::string_view))
+
+}  // namespace detail
+
+/// One of the library's own: "Rabenseifner+MpiTransport", "DynamicLeader", "KNomial:8"
+/// (grammar.hpp has the grammar).
+inline Algorithm algorithm(std::string_view name) { return detail::algorithm_named<>(name); }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -226,4 +226,14 @@ class ChannelEndpoint final : public Endpoint {
   std::vector<Work> reporting_;
 };
 
+namespace detail {
+
+template <class = void>
+std::unique_ptr<Endpoint> connect_channels(const Node& node) {
+  return std::make_unique<ChannelEndpoint>(node, Doorbells{node.bells, node.size});
+}
+PAPCOLL_COMPILE_ONCE(std::unique_ptr<Endpoint> connect_channels<>(const Node&))
+
+}  // namespace detail
+
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -20,7 +20,7 @@ struct MpiTransport {
     return s.mpi != nullptr ? "" : "this team has no MPI communicator: take ThreadTransport";
   }
   static std::unique_ptr<Endpoint> connect(const Surroundings& s) {
-    return std::make_unique<MpiEndpoint>(*s.mpi);
+    return detail::connect_messages<>(*s.mpi);
   }
 };
 static_assert(TransportPolicy<MpiTransport>);

@@ -17,7 +17,7 @@ struct ShmTransport {
     return s.node ? "" : s.no_node;
   }
   static std::unique_ptr<Endpoint> connect(const Surroundings& s) {
-    return std::make_unique<ChannelEndpoint>(*s.node, Doorbells{s.node->bells, s.node->size});
+    return detail::connect_channels<>(*s.node);
   }
 };
 static_assert(TransportPolicy<ShmTransport>);

@@ -16,7 +16,7 @@ struct ThreadTransport {
     return s.processes ? "the ranks are processes: take ShmTransport" : "";
   }
   static std::unique_ptr<Endpoint> connect(const Surroundings& s) {
-    return std::make_unique<ChannelEndpoint>(*s.node, Doorbells{s.node->bells, s.node->size});
+    return detail::connect_channels<>(*s.node);
   }
 };
 static_assert(TransportPolicy<ThreadTransport>);

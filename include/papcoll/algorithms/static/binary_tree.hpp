@@ -55,5 +55,6 @@ struct BinaryTree {
   friend bool operator==(const BinaryTree&, const BinaryTree&) = default;
 };
 static_assert(StaticSchedule<BinaryTree>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<BinaryTree>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -70,5 +70,6 @@ struct Binomial {
   friend bool operator==(const Binomial&, const Binomial&) = default;
 };
 static_assert(StaticSchedule<Binomial>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Binomial>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -56,5 +56,6 @@ struct Bruck {
   friend bool operator==(const Bruck&, const Bruck&) = default;
 };
 static_assert(StaticSchedule<Bruck>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Bruck>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -44,5 +44,6 @@ struct Chain {
   friend bool operator==(const Chain&, const Chain&) = default;
 };
 static_assert(StaticSchedule<Chain>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Chain>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

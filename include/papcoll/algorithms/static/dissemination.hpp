@@ -38,5 +38,6 @@ struct Dissemination {
   friend bool operator==(const Dissemination&, const Dissemination&) = default;
 };
 static_assert(StaticSchedule<Dissemination>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Dissemination>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

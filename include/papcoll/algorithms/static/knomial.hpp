@@ -61,5 +61,6 @@ struct KNomial {
   }
 };
 static_assert(StaticSchedule<KNomial>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<KNomial>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -96,5 +96,6 @@ struct Linear {
   friend bool operator==(const Linear&, const Linear&) = default;
 };
 static_assert(StaticSchedule<Linear>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Linear>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

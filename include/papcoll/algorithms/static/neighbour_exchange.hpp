@@ -54,5 +54,6 @@ struct NeighbourExchange {
   friend bool operator==(const NeighbourExchange&, const NeighbourExchange&) = default;
 };
 static_assert(StaticSchedule<NeighbourExchange>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<NeighbourExchange>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -43,5 +43,6 @@ struct Pairwise {
   friend bool operator==(const Pairwise&, const Pairwise&) = default;
 };
 static_assert(StaticSchedule<Pairwise>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Pairwise>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -25,5 +25,6 @@ struct PipelinedTraits<Chain> {
 ///   PipelinedBinaryTree. Works for operators that do not commute.
 using PipelinedChain = Pipelined<Chain>;
 static_assert(StaticSchedule<PipelinedChain>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<PipelinedChain>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -56,5 +56,6 @@ struct Rabenseifner {
   friend bool operator==(const Rabenseifner&, const Rabenseifner&) = default;
 };
 static_assert(StaticSchedule<Rabenseifner>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Rabenseifner>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

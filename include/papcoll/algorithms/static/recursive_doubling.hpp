@@ -83,5 +83,6 @@ struct RecursiveDoubling {
   friend bool operator==(const RecursiveDoubling&, const RecursiveDoubling&) = default;
 };
 static_assert(StaticSchedule<RecursiveDoubling>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<RecursiveDoubling>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

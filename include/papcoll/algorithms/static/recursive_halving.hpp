@@ -71,5 +71,6 @@ struct RecursiveHalving {
   friend bool operator==(const RecursiveHalving&, const RecursiveHalving&) = default;
 };
 static_assert(StaticSchedule<RecursiveHalving>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<RecursiveHalving>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -55,5 +55,6 @@ struct ReduceScatterGather {
   friend bool operator==(const ReduceScatterGather&, const ReduceScatterGather&) = default;
 };
 static_assert(StaticSchedule<ReduceScatterGather>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ReduceScatterGather>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -113,5 +113,6 @@ struct AnyReduceThenBcast {
   }
 };
 static_assert(StaticSchedule<AnyReduceThenBcast>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnyReduceThenBcast>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -77,5 +77,6 @@ struct Ring {
   friend bool operator==(const Ring&, const Ring&) = default;
 };
 static_assert(StaticSchedule<Ring>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Ring>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -96,5 +96,6 @@ struct ScatterAllgather {
   }
 };
 static_assert(StaticSchedule<ScatterAllgather>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ScatterAllgather>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

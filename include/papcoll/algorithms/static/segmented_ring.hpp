@@ -38,5 +38,6 @@ struct PipelinedTraits<Ring> {
 /// the bandwidth bound (P−1)/P·2βm.
 using SegmentedRing = Pipelined<Ring>;
 static_assert(StaticSchedule<SegmentedRing>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<SegmentedRing>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

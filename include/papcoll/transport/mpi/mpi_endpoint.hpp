@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -146,5 +147,15 @@ class MpiEndpoint final : public Endpoint {
   std::vector<Work> reporting_;
   bool holds_on_ = false;
 };
+
+namespace detail {
+
+template <class = void>
+std::unique_ptr<Endpoint> connect_messages(MpiLink& link) {
+  return std::make_unique<MpiEndpoint>(link);
+}
+PAPCOLL_COMPILE_ONCE(std::unique_ptr<Endpoint> connect_messages<>(MpiLink&))
+
+}  // namespace detail
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,7 @@
+// For programs whose files define PAPCOLL_COMPILED: what every one of them would compile, compiled
+// here once. The CMake target papcoll::compiled does both.
+#ifndef PAPCOLL_COMPILED
+#define PAPCOLL_COMPILED
+#endif
+#define PAPCOLL_COMPILES_IT
+#include <papcoll/papcoll.hpp>

@@ -1,0 +1,16 @@
+#include <papcoll/papcoll.hpp>
+
+int collectives_that_fail(papcoll::Communicator& comm);
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int failed = 0;
+  {
+    papcoll::Communicator comm{MPI_COMM_WORLD};
+    failed = collectives_that_fail(comm);
+  }
+  MPI_Finalize();
+  papcoll::ThreadTeam team{2};
+  team.run([](papcoll::ThreadTeam::Rank& rank) { papcoll::barrier(rank); });
+  return failed;
+}
