@@ -18,9 +18,9 @@
 #endif
 
 // Code that is the same in every program is reached through templates (`template <class = void>`
-// where nothing varies), each named once by this macro. By default every file compiles what it uses;
-// where all files define PAPCOLL_COMPILED, papcoll.cpp alone does, and the others are done in a
-// third of the time.
+// where nothing varies), each named once by this macro. By default every file compiles what it
+// uses; where all files define PAPCOLL_COMPILED, papcoll.cpp alone does, and the others are done in
+// a third of the time.
 #if !defined(PAPCOLL_COMPILED)
 #define PAPCOLL_COMPILE_ONCE(...)
 #elif defined(PAPCOLL_COMPILES_IT)
