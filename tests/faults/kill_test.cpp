@@ -12,6 +12,8 @@
 //   middle   … at some moment in a series of calls
 //   stopped  the victim does not die but stops (EXPECT is deadline_exceeded)
 
+#include "outcome.hpp"
+
 #include <papcoll/allreduce.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
@@ -43,12 +45,6 @@ constexpr milliseconds dies_after{100};  ///< less than that
 constexpr milliseconds deadline{500};
 constexpr int most_calls = 100'000;
 
-/// What a series of calls came to: the exception, or that there was none.
-struct Outcome {
-  std::string kind;
-  std::string text;
-};
-
 class Series {
  public:
   Series(papcoll::Communicator& comm, std::string_view algorithm, std::string collective,
@@ -61,20 +57,13 @@ class Series {
 
   /// Calls until something happens.
   Outcome run() {
-    try {
-      for (int i = 0; i < most_calls; ++i) {
-        if (!call(i)) return {"wrong result", "call " + std::to_string(i)};
+    std::string wrong;
+    Outcome outcome = outcome_of([&] {
+      for (int i = 0; i < most_calls && wrong.empty(); ++i) {
+        if (!call(i)) wrong = "the result of call " + std::to_string(i) + " is wrong";
       }
-      return {"nothing", "all calls returned"};
-    } catch (const papcoll::peer_lost& e) {
-      return {"peer_lost", e.what()};
-    } catch (const papcoll::deadline_exceeded& e) {
-      return {"deadline_exceeded", e.what()};
-    } catch (const papcoll::broken_communicator& e) {
-      return {"broken_communicator", e.what()};
-    } catch (const std::exception& e) {
-      return {"another exception", e.what()};
-    }
+    });
+    return wrong.empty() ? outcome : Outcome{"wrong result", wrong};
   }
 
  private:
@@ -139,13 +128,13 @@ void prepare(std::string_view phase, int rank, int victim) {
 /// What is wrong with the outcome of a phase; nothing if all is well.
 std::string fault_of(const Outcome& outcome, const Outcome& next, std::string_view expected,
                      const papcoll::Communicator& comm, int victim) {
-  if (outcome.kind != expected) return outcome.kind + ": " + outcome.text;
+  if (outcome.kind != expected) return outcome.kind + ": " + outcome.what;
   if (expected == "peer_lost" &&
-      outcome.text.find("rank " + std::to_string(victim) + " died") == std::string::npos) {
-    return "the message does not name the victim: " + outcome.text;
+      outcome.what.find("rank " + std::to_string(victim) + " died") == std::string::npos) {
+    return "the message does not name the victim: " + outcome.what;
   }
   if (!comm.broken()) return "the communicator is not broken";
-  if (next.kind != "broken_communicator") return "the next call: " + next.kind + ": " + next.text;
+  if (next.kind != "broken_communicator") return "the next call: " + next.kind + ": " + next.what;
   return {};
 }
 
