@@ -14,9 +14,9 @@ END
 }
 
 needed=(
-  cmake ninja-build g++ clang pkg-config
+  cmake ninja-build g++ clang
   openmpi-bin libopenmpi-dev mpich libmpich-dev
-  libboost-dev libhwloc-dev
+  libboost-dev
   catch2 libcli11-dev nlohmann-json3-dev libfmt-dev zlib1g-dev
   clang-format clang-tidy
   python3 python3-matplotlib

@@ -1,16 +1,6 @@
 #pragma once
 
-// Everything a program needs to call collectives. Analysis tools, topology producers, profiling,
-// interposition and GPU support are included on request.
-#include <papcoll/allgather.hpp>
-#include <papcoll/allreduce.hpp>
-#include <papcoll/barrier.hpp>
-#include <papcoll/bcast.hpp>
-#include <papcoll/catalogue/by_name.hpp>
+// Everything an MPI program needs to call collectives. Included on request: the verifier
+// (<papcoll/analysis/...>) and the arrival patterns (<papcoll/pattern/...>).
 #include <papcoll/communicator.hpp>
-#include <papcoll/gather.hpp>
-#include <papcoll/reduce.hpp>
-#include <papcoll/reduce_scatter.hpp>
-#include <papcoll/request.hpp>
-#include <papcoll/scatter.hpp>
-#include <papcoll/thread_team.hpp>
+#include <papcoll/core.hpp>

@@ -5,10 +5,4 @@
 #define PAPCOLL_VERSION_MAJOR 0
 #define PAPCOLL_VERSION_MINOR 1
 #define PAPCOLL_VERSION_PATCH 0
-
-// hwloc changes what the topology room contains, so it is part of the ABI tag.
-#ifdef PAPCOLL_WITH_HWLOC
-#define PAPCOLL_ABI v0_1_hwloc
-#else
 #define PAPCOLL_ABI v0_1
-#endif

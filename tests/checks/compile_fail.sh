@@ -31,7 +31,7 @@ fi
 
 # Lines without a place quote the source, where the sentence may stand, too.
 messages=$(grep -E '^[^ ].*:[0-9]+(:[0-9]+)?: ' "$output" |
-  sed -E 's/\bv[0-9]+_[0-9]+(_hwloc)?:://g')
+  sed -E 's/\bv[0-9]+_[0-9]+:://g')
 
 verdict=0
 only=$(printf '%s' "$compiler" | sed 's/+/[+]/g')

@@ -25,6 +25,7 @@ LAYERS = [
     ["catalogue/"],
     ["team", "thread_team", "mpi_process", "communicator", "entry", "request"],
     ["allreduce", "reduce", "bcast", "allgather", "reduce_scatter", "gather", "scatter", "barrier"],
+    ["core"],
     ["papcoll"],
     ["profile/", "interpose"],
     ["gpu/"],
@@ -42,8 +43,11 @@ REFUSED = [
     ("algorithms/", "gpu/"),
 ]
 
-# Rooms the umbrella header must not reach, however indirectly.
-NOT_IN_UMBRELLA = ["analysis/", "mapping/", "profile/", "interpose", "gpu/"]
+# What an umbrella header must not reach, however indirectly.
+NOT_REACHED = {
+    "papcoll": ["analysis/", "mapping/", "profile/", "interpose", "gpu/"],
+    "core": ["detail/mpi"],
+}
 
 # Nobody includes these but themselves.
 NOBODY_INCLUDES = ["interpose", "gpu/"]
@@ -52,7 +56,6 @@ ONLY_INCLUDER_OF_MPI = "detail/mpi"
 
 # The preprocessor's conditions live in these; elsewhere each needs its reason here.
 CONDITIONS = {
-    "version": "the ABI tag",
     "config": "the one room of #if",
     "detail/mpi": "macros that may come from the command line, too",
     "detail/kernels": "other machines' instruction sets have no spelling here",
@@ -119,16 +122,17 @@ def main() -> int:
             elif there[1] != here[1] and matches(other, NOBODY_INCLUDES):
                 complaints.append(f"{name}: includes {other}, which only a user may include")
 
-    reached, todo = {}, [("papcoll", ["papcoll"])] if "papcoll" in includes else []
-    while todo:
-        name, way = todo.pop()
-        if name in reached:
-            continue
-        reached[name] = way
-        todo += [(other, way + [other]) for other in includes.get(name, [])]
-    for name, way in sorted(reached.items()):
-        if matches(name, NOT_IN_UMBRELLA):
-            complaints.append(f"papcoll: reaches {name} by {' > '.join(way)}")
+    for umbrella, rooms in NOT_REACHED.items():
+        reached, todo = {}, [(umbrella, [umbrella])]
+        while todo:
+            name, way = todo.pop()
+            if name in reached:
+                continue
+            reached[name] = way
+            todo += [(other, way + [other]) for other in includes.get(name, [])]
+        for name, way in sorted(reached.items()):
+            if matches(name, rooms):
+                complaints.append(f"{umbrella}: reaches {name} by {' > '.join(way)}")
 
     print("\n".join(complaints) or f"{len(includes)} headers, all in their direction")
     return 1 if complaints else 0

@@ -1,5 +1,4 @@
-#include <papcoll/allreduce.hpp>
-#include <papcoll/thread_team.hpp>
+#include <papcoll/core.hpp>
 
 #include <atomic>
 
