@@ -31,8 +31,7 @@ int main(int argc, char** argv) {
   papcoll::allreduce(comm, temperature, highest, papcoll::max);
 
   // The other collectives read alike. A root is a type of its own, so that no count passes for it.
-  int word = rank == 0 ? 42 : 0;
-  papcoll::bcast(comm, std::span{&word, 1}, papcoll::root{0});
+  const int word = papcoll::bcast(comm, rank == 0 ? 42 : 0, papcoll::root{0});
 
   if (rank == 0) {
     std::printf("%d ranks, counted together: %d\n", size, ranks_counted);

@@ -1,7 +1,8 @@
 // ranks: 4
 // What a late rank costs. Nobody can finish an allreduce before the last rank has come; what an
 // algorithm can do is to have everything ready by then. So measure the tail: from the last arrival
-// to the last exit, once with all ranks together and once with one of them late.
+// to the last exit, once with all ranks together and once with one of them late. Beside it stands
+// the skew, from the first arrival to the last: how far apart the ranks really were.
 //
 //     mpirun -n 4 ./04_stragglers
 
@@ -81,15 +82,15 @@ void report(papcoll::Communicator& comm, papcoll::pattern::Shape shape, Candidat
   papcoll::allreduce(comm, first, papcoll::min);
   papcoll::allreduce(comm, c.arrivals, papcoll::max);
   papcoll::allreduce(comm, c.exits, papcoll::max);
-  std::vector<double> spread;
+  std::vector<double> skew;
   std::vector<double> tail;
   for (std::size_t i = 0; i < c.exits.size(); ++i) {
-    spread.push_back(c.arrivals[i] - first[i]);
+    skew.push_back(c.arrivals[i] - first[i]);
     tail.push_back(c.exits[i] - c.arrivals[i]);
   }
   if (comm.rank() == 0) {
     std::printf("%-10s %-28s %8.1f µs %10.1f µs\n", std::string(name(shape)).c_str(),
-                c.name.c_str(), median(spread) * 1e6, median(tail) * 1e6);
+                c.name.c_str(), median(skew) * 1e6, median(tail) * 1e6);
   }
   c.arrivals.clear();
   c.exits.clear();
@@ -107,7 +108,8 @@ int main(int argc, char** argv) {
   candidates.emplace_back(comm.nodes() == 1 ? "StaticLeader" : "Rabenseifner");
   candidates.emplace_back(comm.nodes() == 1 ? "DynamicLeader" : "RecursiveDoubling");
 
-  if (comm.rank() == 0) std::printf("%-10s %-28s %11s %13s\n", "arrival", "algorithm", "Ω", "tail");
+  if (comm.rank() == 0)
+    std::printf("%-10s %-28s %11s %13s\n", "arrival", "algorithm", "skew", "tail");
   bool right = true;
   for (const auto shape : {papcoll::pattern::Shape::balanced, papcoll::pattern::Shape::one_late}) {
     right &= measure(comm, shape, candidates);
