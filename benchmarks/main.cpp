@@ -77,7 +77,9 @@ void measure_all(const Options& options, const Placement& placement) {
   const Progress progress(placement.rank());
   if (options.root >= placement.ranks()) {
     throw usage_error(
-        fmt::format("--root {}: there are {} ranks", options.root, placement.ranks()));
+        placement.ranks() == 1
+            ? fmt::format("--root {}: there is 1 rank", options.root)
+            : fmt::format("--root {}: there are {} ranks", options.root, placement.ranks()));
   }
   Arrivals arrivals(options, comm);
   std::unique_ptr<Report> report;

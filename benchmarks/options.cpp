@@ -42,6 +42,14 @@ CLI::Option* add_choice(CLI::App& app, const std::string& flag, Enum& value,
   return app.add_option_function<std::string>(flag, assign, help)->type_name(words);
 }
 
+/// CLI::NonNegativeNumber says its upper bound, too, which has 309 digits.
+CLI::Validator not_negative(const std::string& what) {
+  return {[what](const std::string& text) {
+            return text.rfind('-', 0) == 0 ? fmt::format("{}: {} start at 0", text, what) : "";
+          },
+          ""};
+}
+
 /// An option that one of the functions in quantities.hpp reads.
 template <class T, class Parse>
 CLI::Option* add_quantity(CLI::App& app, const std::string& flag, T& value, Parse parse,
@@ -132,10 +140,10 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
   add_choice(app, "--type", options.type, type_names, "Element type");
   add_choice(app, "--op", options.op, op_names, "Operator of the reductions");
   app.add_option("--root", options.root, "Root of the rooted collectives")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative("ranks"));
   app.add_flag("--in-place", options.in_place, "One buffer for input and output");
   app.add_option("--seed", options.seed, "Of arrivals and of the order of the candidates")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative("seeds"));
   app.add_option("--iterations", options.iterations, "At most so many a size and candidate")
       ->check(CLI::Range(std::size_t{2}, std::size_t{100'000'000}));
   app.add_option("--warmup", options.warmup, "Iterations before the clock counts")

@@ -82,6 +82,12 @@ def size_label(size, _=None):
     return f"{size:.4g}T"
 
 
+def ticks_at(rows):
+    """The measured sizes; of many, every second, third… so that the labels have room."""
+    sizes = sorted({max(row["bytes"], 1) for row in rows})
+    return sizes[::math.ceil(len(sizes) / 12)]
+
+
 def draw(axes, rows, metric, styles):
     _, value, interval, bounded = METRICS[metric]
     for name, style in styles.items():
@@ -105,7 +111,7 @@ def plot(rows, metric, title, output):
     import matplotlib
     matplotlib.use("Agg")
     from matplotlib import pyplot
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     panels = {}
     for row in rows:
@@ -127,7 +133,7 @@ def plot(rows, metric, title, output):
         draw(axes, points, metric, styles)
         axes.set(title=panel, xscale="log", yscale="log", xlabel="bytes")
         axes.set_xscale("log", base=2)
-        axes.xaxis.set_major_locator(LogLocator(base=4, numticks=12))
+        axes.xaxis.set_major_locator(FixedLocator(ticks_at(points)))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(FuncFormatter(size_label))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))

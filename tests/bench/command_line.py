@@ -56,6 +56,8 @@ def test_bad_arguments(directory):
             "--spread", "1ms")
     refuses("'3' is not a duration", "allreduce", "--arrival", "normal", "--spread", "3")
     refuses("--root 2: there are 2 ranks", "bcast", "--root", "2")
+    refuses("--root: -1: ranks start at 0", "bcast", "--root", "-1")
+    refuses("--seed: -1: seeds start at 0", "bcast", "--seed", "-1")
     refuses("'Rinng' is no policy", "allreduce", "--algorithm", "Rinng")
     refuses("DynamicLeader does not serve it", "gather", "--algorithm", "DynamicLeader",
             "--sizes", "8")
