@@ -1,4 +1,5 @@
 #include <papcoll/catalogue/rows.hpp>
+#include <papcoll/tools/papcoll_tool.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,7 +13,6 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "papcoll_tool.hpp"
 
 using namespace papcoll;
 using nlohmann::json;

@@ -1,10 +1,11 @@
 #pragma once
 
 // The command papcoll, for any catalogue: `list` shows its algorithms, `verify` proves its static
-// schedules. It needs no MPI. A program with algorithms of its own passes its rows:
+// schedules. It needs CLI11 and nlohmann-json, and no MPI. A program with algorithms of its own
+// passes its rows:
 //
 //     #include <papcoll/catalogue/rows.hpp>
-//     #include <papcoll_tool.hpp>
+//     #include <papcoll/tools/papcoll_tool.hpp>
 //     constexpr std::array mine{papcoll::static_row<Mine>(), papcoll::static_row<papcoll::Ring>()};
 //     int main(int argc, char** argv) { return papcoll::tool_main(argc, argv, mine); }
 //
