@@ -1,7 +1,10 @@
 #!/bin/bash
-# One command that shows what papcoll is for: a training made faster under stragglers.
+# One command that tries what papcoll is for: a training under stragglers, with the MPI library's
+# allreduce and with papcoll's. What it concludes is computed from what it measured.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+runs=12 sweeps=3
 
 usage() {
   cat <<END
@@ -10,8 +13,10 @@ usage: scripts/demo.sh [--no-install]
   1. installs what is missing (scripts/install_dependencies.sh)
   2. builds the example ddp_digits and papcoll-bench in build/release
   3. trains a small network on handwritten digits with 4 ranks, one of them late in every step: with
-     the MPI library's allreduce and with papcoll's, and prints both in a table
-  4. measures a short sweep of sizes with 2 ranks, together and with one late, and draws it
+     the MPI library's allreduce and with papcoll's in turns, $runs times each; says whether they differ
+     by more than the noise (1.5 min)
+  4. measures sizes with 2 ranks, together and with one late, $sweeps times; says at which sizes papcoll
+     has the shorter tail, and draws it (1 min)
 
 Results are left in build/demo. Safe to run again.
 END
@@ -31,24 +36,22 @@ step() { printf '\n== %s\n' "$*"; }
 # train RUN ALLREDUCE: the run's number is the seed of the stragglers.
 train() {
   local run=$1 allreduce=$2 file=$results/training-$2-$1.json
-  printf '  run %s of %s   %-28s' "$run" "$runs" "$allreduce"
   "${launch[@]}" "${four[@]}" -n 4 build/release/examples/ddp_digits --allreduce "$allreduce" \
     --epochs 30 --stragglers "$run" --json "$file" >$results/training.log || {
     cat $results/training.log
     exit 1
   }
-  sed -n 's/^training *\([0-9.]* s\).*/\1/p' $results/training.log
   trained+=("$file")
 }
 
-# sweep PATTERN FLAGS…
+# sweep RUN PATTERN FLAGS…
 sweep() {
-  local pattern=$1 file=$results/sweep-$1.json
-  shift
-  echo "  $pattern"
+  local run=$1 pattern=$2 file=$results/sweep-$2-$1.json
+  shift 2
+  printf '  run %s of %s   %s\n' "$run" "$sweeps" "$pattern"
   "${launch[@]}" "${two[@]}" -n 2 build/release/benchmarks/papcoll-bench allreduce --algorithm mpi \
-    --algorithm auto --algorithm DynamicLeader --sizes 8,64,512,4k,32k,256k \
-    --arrival "$pattern" "$@" --time-limit 1s --format json --output "$file"
+    --algorithm auto --algorithm DynamicLeader --sizes 8,64,512,4k,32k,256k --arrival "$pattern" \
+    "$@" --seed "$run" --time-limit 500ms --format json --output "$file"
   swept+=("$file")
 }
 
@@ -83,40 +86,54 @@ fi
 python=python3
 if [[ -x /usr/bin/python3 ]]; then python=/usr/bin/python3; fi
 
-step "3/4 training with 4 ranks on $(nproc) processors"
+# oversubscribed RANKS: what a reader has to know of this machine.
+oversubscribed() { if (($(nproc) < $1)); then echo " (oversubscribed)"; fi; }
+
+step "3/4 training with 4 ranks on $(nproc) processors$(oversubscribed 4)"
 cat <<END
 Every step sums 77 KB of gradients over the ranks. In every step another rank computes 200 µs longer
-than the others, who have to wait for it. Each run draws other ranks to be late.
+than the others, who have to wait for it. Each run draws other ranks to be late, the same for all
+algorithms.
 END
+if [[ -n $(oversubscribed 4) ]]; then
+  echo "Ranks share processors here, so that times scatter more than with a processor for each."
+fi
+candidates=(mpi auto DynamicLeader DynamicLeader+Reproducible)
 trained=()
-runs=3
 for ((run = 1; run <= runs; run++)); do
-  for allreduce in mpi auto DynamicLeader DynamicLeader+Reproducible; do
-    train "$run" "$allreduce"
+  printf '  run %2s of %s\n' "$run" "$runs"
+  for ((i = 0; i < ${#candidates[@]}; i++)); do  # another one begins each run
+    train "$run" "${candidates[(run + i) % ${#candidates[@]}]}"
   done
 done
 cat <<END
 
 mpi is the MPI library's allreduce; auto is what papcoll chooses; under DynamicLeader whoever comes
-first leads. Medians of $runs runs. In allreduce: of a step, the mean of the ranks, with the wait for
-the late one, which nobody can avoid. Tail: last arrival to last exit. Do all ranks, and all runs, end
-with the same weights bit for bit?
+first leads. Medians of $runs runs, training with the shortest and the longest. In allreduce: of a
+step, the mean of the ranks, with the wait for the late one, which nobody can avoid. Tail: last
+arrival to last exit. Do all ranks, and all runs, end with the same weights bit for bit? The loss
+agrees, the last bits need not: each algorithm adds the ranks in its own order. Under Reproducible
+that order never depends on who was late.
 
 END
 "$python" scripts/demo_tables.py training "${trained[@]}"
+
+step "4/4 sweep of sizes with 2 ranks on $(nproc) processors$(oversubscribed 2)"
+swept=()
+for ((run = 1; run <= sweeps; run++)); do
+  sweep "$run" balanced
+  sweep "$run" one-late --spread 50us
+done
 cat <<END
 
-The loss agrees, the last bits of the weights need not: each algorithm adds the ranks in its own
-order. Under Reproducible that order never depends on who was late.
-END
+Tail in µs, from the last arrival to the last exit: what the ranks wait for beyond what they must.
+Less is better. Each number is the middle one of $sweeps runs' medians. Look at the rows of one-late,
+and there compare mpi with auto: that is what a call without policies gets. The rows above them show
+the same with nobody late.
 
-step "4/4 sweep of sizes with 2 ranks"
-swept=()
-sweep balanced
-sweep one-late --spread 50us
-printf '\nMedian tail in µs:\n\n'
-"$python" scripts/demo_tables.py sweep "${swept[@]}"
-"$python" benchmarks/plot.py "${swept[@]}" --metric tail --output $results/sweep.png
+END
+"$python" scripts/demo_tables.py sweep --output $results/sweep.json "${swept[@]}"
+"$python" benchmarks/plot.py $results/sweep.json --metric tail --output $results/sweep.png
 
 step "done"
 echo "plot:    $results/sweep.png"

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Prints what scripts/demo.sh measured: demo_tables.py training|sweep FILE…"""
+"""Prints what scripts/demo.sh measured, and what follows from it:
+demo_tables.py training FILE…
+demo_tables.py sweep --output FILE FILE…     FILE: the rows of the table, for plot.py"""
 
+import argparse
 import json
+import math
 import statistics
-import sys
 
 
 def rows_of(names):
@@ -22,38 +25,110 @@ def table(head, lines):
                                for i, (cell, w) in enumerate(zip(line, widths))).rstrip())
 
 
+def interval_of_median(values):
+    """The narrowest pair of values, equally far from the ends, between which the median of what they
+    were drawn from lies with at least 95 % confidence; assumes nothing of its distribution (the
+    sign test). The whole range if there are fewer than six."""
+    values = sorted(values)
+    n = len(values)
+    outside, cut = 0.0, 0
+    while cut < n // 2:
+        outside += 2 * math.comb(n, cut) / 2**n
+        if outside > 0.05:
+            break
+        cut += 1
+    cut = max(cut - 1, 0)
+    return values[cut], values[n - 1 - cut]
+
+
+def percent(part):
+    return f"{100 * part:+.1f}".replace("-", "−")
+
+
+def compared(name, gains):
+    """What the gains in speed over mpi, a number a run, allow to say."""
+    low, high = interval_of_median(gains)
+    interval = f"95 % interval {percent(low)} to {percent(high)} %, {len(gains)} pairs of runs"
+    if low <= 0 <= high:
+        return f"{name}: no difference beyond the noise on this machine ({interval})."
+    word = "faster" if low > 0 else "slower"
+    change = percent(abs(statistics.median(gains))).lstrip("+")
+    return f"{name}: steps {word} by {change} % than with the MPI library's ({interval})."
+
+
 def training(rows):
-    """A line an algorithm; times are medians over the runs, which differ in who was late when."""
-    names = list(dict.fromkeys(row["allreduce"] for row in rows))
-    median = {name: lambda key, name=name: statistics.median(
-        row[key] for row in rows if row["allreduce"] == name) for name in names}
-    first = names[0]
+    """A line an algorithm. Runs of one number have the same ranks late, so that they are compared
+    with each other."""
+    names = sorted({row["allreduce"] for row in rows},
+                   key=lambda name: (name != "mpi", name != "auto", len(name)))
+    of = {name: {row["stragglers"]: row for row in rows if row["allreduce"] == name}
+          for name in names}
+    gains = {name: [of["mpi"][run]["seconds"] / of[name][run]["seconds"] - 1
+                    for run in sorted(of[name])] for name in names}
     lines = []
     for name in names:
-        runs = [row for row in rows if row["allreduce"] == name]
-        value = median[name]
-        weights = {row["weights"] for row in runs}
-        lines.append([name, f"{value('seconds'):.2f} s",
-                      f"{median[first]('seconds') / value('seconds'):.2f}×",
-                      f"{value('mean_us'):.0f} µs", f"{value('tail_median_us'):.0f} µs",
-                      f"{value('loss'):.4f}", f"{100 * value('accuracy'):.1f} %",
+        runs = list(of[name].values())
+        seconds = [row["seconds"] for row in runs]
+        median = {key: statistics.median(row[key] for row in runs)
+                  for key in ("mean_us", "tail_median_us", "loss", "accuracy")}
+        low, high = interval_of_median(gains[name])
+        lines.append([name, f"{statistics.median(seconds):.2f} s",
+                      f"{min(seconds):.2f}–{max(seconds):.2f}",
+                      "" if name == "mpi" else f"{percent(low)} to {percent(high)} %",
+                      f"{median['mean_us']:.0f} µs", f"{median['tail_median_us']:.0f} µs",
+                      f"{median['loss']:.4f}", f"{100 * median['accuracy']:.1f} %",
                       "yes" if all(row["ranks_agree"] for row in runs) else "NO",
-                      "yes" if len(weights) == 1 else "no"])
-    table(["allreduce", "training", "faster", "in allreduce", "tail", "loss", "accuracy",
-           "ranks agree", "runs agree"], lines)
+                      "yes" if len({row["weights"] for row in runs}) == 1 else "no"])
+    table(["allreduce", "training", "range", "faster than mpi*", "in allreduce", "tail", "loss",
+           "accuracy", "ranks agree", "runs agree"], lines)
+    print("\n  * 95 % confidence interval of the median gain in speed, run by run.\n")
+    print(compared("papcoll's allreduce (auto)", gains["auto"]))
 
 
-def sweep(rows):
-    """A line a pattern and size: the median tail of each algorithm."""
+def sweep(rows, output):
+    """A line a pattern and size: the tail of each algorithm, the middle one of the runs."""
     names = list(dict.fromkeys(row["algorithm"] for row in rows))
+    arrivals = list(dict.fromkeys(row["arrival"] for row in rows))
+    sizes = sorted({row["bytes"] for row in rows})
+    runs_of = {}
+    for row in sorted(rows, key=lambda row: row["tail_median_us"]):
+        runs_of.setdefault((row["arrival"], row["bytes"], row["algorithm"]), []).append(row)
+    middle = {key: runs[len(runs) // 2] for key, runs in runs_of.items()}
+    with open(output, "w", encoding="utf-8") as file:
+        for name in names:
+            file.writelines(json.dumps(row) + "\n" for key, row in middle.items() if key[2] == name)
+
+    table(["arrival", "bytes"] + names,
+          [[arrival, f"{size}"] + [f"{middle[arrival, size, name]['tail_median_us']:.2f}"
+                                   for name in names]
+           for arrival in arrivals for size in sizes])
+    print("\nWhose tail is shorter, in every run of the one than in any of the other?\n")
     lines = []
-    for arrival in dict.fromkeys(row["arrival"] for row in rows):
-        for size in sorted({row["bytes"] for row in rows}):
-            tails = {row["algorithm"]: row["tail_median_us"] for row in rows
-                     if row["arrival"] == arrival and row["bytes"] == size}
-            lines.append([arrival, f"{size}"] + [f"{tails[name]:.2f}" for name in names])
-    table(["arrival", "bytes"] + names, lines)
+    for arrival in arrivals:
+        for name in names[1:]:
+            said = {name: [], names[0]: [], "neither": []}
+            for size in sizes:
+                a, b = ([row["tail_median_us"] for row in runs_of[arrival, size, which]]
+                        for which in (name, names[0]))
+                who = name if max(a) < min(b) else names[0] if max(b) < min(a) else "neither"
+                said[who].append(str(size))
+            lines.append(f"  {arrival}, {name} against {names[0]}: " + "; ".join(
+                f"{who} at {', '.join(at)} bytes" for who, at in said.items() if at))
+    print("\n".join(lines))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["training", "sweep"])
+    parser.add_argument("--output")
+    parser.add_argument("files", nargs="+")
+    arguments = parser.parse_args()
+    if arguments.what == "training":
+        training(rows_of(arguments.files))
+    else:
+        sweep(rows_of(arguments.files), arguments.output)
 
 
 if __name__ == "__main__":
-    {"training": training, "sweep": sweep}[sys.argv[1]](rows_of(sys.argv[2:]))
+    main()
