@@ -39,6 +39,8 @@ struct Matrix {
   friend bool operator==(const Matrix&, const Matrix&) = default;
 };
 
+inline int larger(int p, int q) { return p > q ? p : q; }
+
 template <class Comm>
 class Forms {
  public:
@@ -84,6 +86,9 @@ class Forms {
     v = {me_, me_ + 1};
     papcoll::allreduce(comm_, std::span{v}, papcoll::max);
     expect(v == Ints{last(), last() + 1}, "temporary span, max");
+    v = {me_, me_ + 1};
+    papcoll::allreduce(comm_, v, larger);
+    expect(v == Ints{last(), last() + 1}, "vector, function");
     std::array<int, 2> a{me_, me_ + 1};
     papcoll::allreduce(comm_, a, papcoll::min);
     expect(a == std::array{0, 1}, "std::array, min");
@@ -109,6 +114,9 @@ class Forms {
     papcoll::iallreduce(comm_, v).wait();
     expect(v == summed(), "non-blocking vector");
     v = {me_, me_ + 1};
+    papcoll::iallreduce(comm_, v, larger).wait();
+    expect(v == Ints{last(), last() + 1}, "non-blocking vector, function");
+    v = {me_, me_ + 1};
     papcoll::iallreduce(comm_, v.data(), 2, papcoll::sum).wait();
     expect(v == summed(), "non-blocking pointer and count");
     out = {0, 0};
@@ -132,6 +140,21 @@ class Forms {
     expect(papcoll::allreduce(comm_, me_, [](int p, int q) { return p > q ? p : q; }) == last(),
            "scalar, lambda");
 
+    const Vec3 one{1, 2, static_cast<float>(me_)};
+    const Vec3 all = papcoll::allreduce(comm_, one, [](const Vec3& p, const Vec3& q) {
+      return Vec3{p.x + q.x, p.y + q.y, p.z + q.z};
+    });
+    const auto n = static_cast<float>(size_);
+    expect(all == Vec3{n, 2 * n, static_cast<float>(sum())}, "value of a class, lambda");
+    const papcoll::ValueIndex<double> found =
+        papcoll::allreduce(comm_, papcoll::ValueIndex<double>{1.5, me_}, papcoll::minloc);
+    expect(found == papcoll::ValueIndex<double>{1.5, 0}, "value of a class, minloc");
+    expect(papcoll::bcast(comm_, one, root{last()}).z == static_cast<float>(last()),
+           "value of a class, bcast");
+    const auto same = [](std::byte p, std::byte q) { return p | q; };
+    expect(papcoll::reduce(comm_, std::byte{1}, root{0}, same) == std::byte{1},
+           "value of an enumeration, reduce");
+
     std::array<std::complex<double>, 2> z{std::complex<double>(me_, 1), {0, 1}};
     papcoll::allreduce(comm_, z);
     expect(z[0] == std::complex<double>(sum(), size_), "complex sum");
@@ -145,7 +168,6 @@ class Forms {
     papcoll::allreduce(comm_, v, papcoll::commutative([scale](const Vec3& p, const Vec3& q) {
                          return Vec3{p.x + q.x * scale, p.y + q.y, p.z + q.z};
                        }));
-    const auto n = static_cast<float>(size_);
     expect(v == std::vector<Vec3>(100, {n, 2 * n, static_cast<float>(sum())}),
            "struct, lambda with a capture");
 

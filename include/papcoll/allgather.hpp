@@ -2,6 +2,7 @@
 
 #include <papcoll/entry.hpp>
 #include <papcoll/request.hpp>
+#include <papcoll/wrong_call.hpp>
 
 #include <cstddef>
 
@@ -113,5 +114,10 @@ template <class... Ps, Team C, class T, std::integral N>
   const std::size_t n = detail::checked_count(caller, count);
   return detail::start_allgather<Ps...>(comm, algorithm, data, n * caller.ranks());
 }
+
+PAPCOLL_WRONG_CALL(detail::NoResult, allgather,
+                   ", in, out [, algorithm]) or allgather(comm, data [, algorithm]")
+PAPCOLL_WRONG_CALL(Request, iallgather,
+                   ", in, out [, algorithm]) or iallgather(comm, data [, algorithm]")
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,6 +2,7 @@
 
 #include <papcoll/entry.hpp>
 #include <papcoll/request.hpp>
+#include <papcoll/wrong_call.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -34,7 +35,7 @@ template <class... Ps, class C, class T, class Op>
 Request start_allreduce(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t out_count,
                         const Op& op, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::allreduce, true};
-  auto owned = std::make_shared<const Op>(op);
+  auto owned = std::make_shared<const std::decay_t<const Op>>(op);
   Call call = allreduce_call(caller, in, out, in_count, out_count, *owned);
   return start<Allreduce, is_commutative<Op, T>, Ps...>(caller, call, algorithm, std::move(owned));
 }
@@ -84,9 +85,8 @@ void allreduce(C&& comm, const T* in, std::type_identity_t<T>* out, N count, con
   detail::run_allreduce<Ps...>(comm, in, out, n, n, op, algorithm);
 }
 
-/// One number: returns the result.
-template <class... Ps, Team C, class T, class Op = Sum>
-requires std::is_arithmetic_v<T>
+/// One element by value: returns the result.
+template <class... Ps, Team C, Element T, class Op = Sum>
 [[nodiscard]] T allreduce(C&& comm, T value, const Op& op = {}, const Algorithm& algorithm = {}) {
   detail::run_allreduce<Ps...>(comm, &value, &value, 1, 1, op, algorithm);
   return value;
@@ -127,5 +127,10 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
       detail::checked_count({detail::core_of(comm), Collective::allreduce, true}, count);
   return detail::start_allreduce<Ps...>(comm, in, out, n, n, op, algorithm);
 }
+
+PAPCOLL_WRONG_CALL(detail::NoResult, allreduce,
+                   ", data [, op [, algorithm]]) or allreduce(comm, in, out [, op [, algorithm]]")
+PAPCOLL_WRONG_CALL(Request, iallreduce,
+                   ", data [, op [, algorithm]]) or iallreduce(comm, in, out [, op [, algorithm]]")
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,6 +2,7 @@
 
 #include <papcoll/entry.hpp>
 #include <papcoll/request.hpp>
+#include <papcoll/wrong_call.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -41,5 +42,8 @@ template <class... Ps, Team C>
   return detail::start<Barrier, true, Ps...>({detail::core_of(comm), Collective::barrier, true},
                                              call, algorithm, std::move(token));
 }
+
+PAPCOLL_WRONG_CALL(detail::NoResult, barrier, " [, algorithm]")
+PAPCOLL_WRONG_CALL(Request, ibarrier, " [, algorithm]")
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,6 +2,7 @@
 
 #include <papcoll/entry.hpp>
 #include <papcoll/request.hpp>
+#include <papcoll/wrong_call.hpp>
 
 #include <cstddef>
 
@@ -49,9 +50,8 @@ void bcast(C&& comm, T* data, N count, root from, const Algorithm& algorithm = {
   detail::run_bcast<Ps...>(comm, data, n, from, algorithm);
 }
 
-/// One number: returns the root's.
-template <class... Ps, Team C, class T>
-requires std::is_arithmetic_v<T>
+/// One element by value: returns the root's.
+template <class... Ps, Team C, Element T>
 [[nodiscard]] T bcast(C&& comm, T value, root from, const Algorithm& algorithm = {}) {
   detail::run_bcast<Ps...>(comm, &value, 1, from, algorithm);
   return value;
@@ -72,5 +72,8 @@ template <class... Ps, Team C, class T, std::integral N>
       detail::checked_count({detail::core_of(comm), Collective::bcast, true}, count);
   return detail::start_bcast<Ps...>(comm, data, n, from, algorithm);
 }
+
+PAPCOLL_WRONG_CALL(detail::NoResult, bcast, ", data, papcoll::root{0} [, algorithm]")
+PAPCOLL_WRONG_CALL(Request, ibcast, ", data, papcoll::root{0} [, algorithm]")
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -19,6 +19,13 @@ struct root {
 /// How many elements each rank gets of a reduce_scatter: one number for each rank, the same on all.
 struct counts {
   explicit counts(std::span<const std::size_t> each) noexcept : of_rank(each) {}
+  template <class Other>
+  requires(!std::is_convertible_v<const Other&, std::span<const std::size_t>>) explicit counts(
+      const Other&) {
+    static_assert(sizeof(Other) == 0,
+                  "papcoll: counts are a contiguous range of std::size_t, one for each rank, such "
+                  "as a std::vector<std::size_t>; it is not copied, so other integers do not do");
+  }
   std::span<const std::size_t> of_rank;
 };
 
@@ -28,6 +35,13 @@ template <class R>
 concept ContiguousRange = requires(R& r) {
   std::ranges::data(r);
   std::ranges::size(r);
+};
+
+/// What a collective takes by value: one element of a trivially copyable type, and no buffer.
+template <class T>
+concept Element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> &&
+                  !std::is_null_pointer_v<T> && !requires(T & x) {
+  std::ranges::begin(x);
 };
 
 /// A range that a collective may write to: an lvalue, or a view such as std::span.

@@ -73,6 +73,20 @@ struct output_is_writable {
                 "elements");
 };
 
+// The name of an algorithm, more likely than a buffer of characters where none belongs.
+template <class X>
+inline constexpr bool is_text = std::is_convertible_v<const X&, std::string_view>;
+
+template <class T, class Out>
+struct output_is_no_name {
+  static constexpr bool ok =
+      !is_text<Out> || (std::same_as<T, char> && is_writable<Out> && OutputRange<Out>);
+  static_assert(
+      ok,
+      "papcoll: text is no output: where it names an algorithm, that is "
+      "papcoll::algorithm(\"Ring\"), the last argument, after the operator if there is one");
+};
+
 template <class In, class Out>
 struct element_types_agree {
   static constexpr bool ok = std::same_as<In, Out>;
@@ -85,6 +99,14 @@ struct elements_can_be_copied {
   static_assert(ok,
                 "papcoll: the elements of a collective are copied byte by byte, and this type is "
                 "not trivially copyable");
+};
+
+template <class Op>
+struct operator_is_no_algorithm {
+  static constexpr bool ok = !is_text<Op> && !Policy<Op> && !std::same_as<Op, Algorithm>;
+  static_assert(ok,
+                "papcoll: an algorithm goes after the operator: write papcoll::sum, "
+                "papcoll::algorithm(\"Ring\")");
 };
 
 template <class Op, class T>
@@ -106,7 +128,9 @@ element_of<R>* data_in_place(std::remove_reference_t<R>& data) {
 /// The elements of an output whose input has elements of type T.
 template <class T, class Out>
 T* data_out(std::remove_reference_t<Out>& out) {
-  if constexpr (output_is_writable<Out>::ok && element_types_agree<T, element_of<Out>>::ok) {
+  if constexpr (!output_is_no_name<T, Out>::ok) {
+    return nullptr;
+  } else if constexpr (output_is_writable<Out>::ok && element_types_agree<T, element_of<Out>>::ok) {
     return std::ranges::data(out);
   } else {
     return nullptr;
@@ -190,6 +214,8 @@ template <class T, class Op>
 Call reduction_of(Collective collective, const T* in, T* out, std::size_t n, const Op& op) {
   Call c = call_of(collective, in, out, n);
   if constexpr (!elements_can_be_copied<T>::ok) {
+    return c;
+  } else if constexpr (!operator_is_no_algorithm<Op>::ok) {
     return c;
   } else if constexpr (operator_fits_elements<Op, T>::ok) {
     c.reducer = reducer<T>(op);

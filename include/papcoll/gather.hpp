@@ -2,6 +2,7 @@
 
 #include <papcoll/entry.hpp>
 #include <papcoll/request.hpp>
+#include <papcoll/wrong_call.hpp>
 
 #include <cstddef>
 
@@ -126,5 +127,12 @@ template <class... Ps, Team C, class T, std::integral N>
   return detail::start_gather<Ps...>(comm, algorithm, to, data,
                                      caller.rank() == to.rank ? n * caller.ranks() : n);
 }
+
+PAPCOLL_WRONG_CALL(detail::NoResult, gather,
+                   ", in, out, papcoll::root{0} [, algorithm]) or gather(comm, data, "
+                   "papcoll::root{0} [, algorithm]")
+PAPCOLL_WRONG_CALL(Request, igather,
+                   ", in, out, papcoll::root{0} [, algorithm]) or igather(comm, data, "
+                   "papcoll::root{0} [, algorithm]")
 
 }  // namespace papcoll::inline PAPCOLL_ABI

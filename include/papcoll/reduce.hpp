@@ -2,6 +2,7 @@
 
 #include <papcoll/entry.hpp>
 #include <papcoll/request.hpp>
+#include <papcoll/wrong_call.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -39,7 +40,7 @@ template <class... Ps, class C, class T, class Op>
 Request start_reduce(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t out_count,
                      root to, const Op& op, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::reduce, true};
-  auto owned = std::make_shared<const Op>(op);
+  auto owned = std::make_shared<const std::decay_t<const Op>>(op);
   Call call = reduce_call(caller, in, out, in_count, out_count, to, *owned);
   return start<Reduce, is_commutative<Op, T>, Ps...>(caller, call, algorithm, std::move(owned));
 }
@@ -81,9 +82,8 @@ void reduce(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root t
   detail::run_reduce<Ps...>(comm, in, out, n, n, to, op, algorithm);
 }
 
-/// One number: returns the result on the root, and `value` elsewhere.
-template <class... Ps, Team C, class T, class Op = Sum>
-requires std::is_arithmetic_v<T>
+/// One element by value: returns the result on the root, and `value` elsewhere.
+template <class... Ps, Team C, Element T, class Op = Sum>
 [[nodiscard]] T reduce(C&& comm, T value, root to, const Op& op = {},
                        const Algorithm& algorithm = {}) {
   detail::run_reduce<Ps...>(comm, &value, &value, 1, 1, to, op, algorithm);
@@ -126,5 +126,12 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
       detail::checked_count({detail::core_of(comm), Collective::reduce, true}, count);
   return detail::start_reduce<Ps...>(comm, in, out, n, n, to, op, algorithm);
 }
+
+PAPCOLL_WRONG_CALL(detail::NoResult, reduce,
+                   ", data, papcoll::root{0} [, op [, algorithm]]) or reduce(comm, in, out, "
+                   "papcoll::root{0} [, op [, algorithm]]")
+PAPCOLL_WRONG_CALL(Request, ireduce,
+                   ", data, papcoll::root{0} [, op [, algorithm]]) or ireduce(comm, in, out, "
+                   "papcoll::root{0} [, op [, algorithm]]")
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,6 +2,7 @@
 
 #include <papcoll/entry.hpp>
 #include <papcoll/request.hpp>
+#include <papcoll/wrong_call.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -58,7 +59,7 @@ Request start_reduce_scatter(C&& comm, const T* in, T* out, std::size_t in_count
                              std::size_t out_count, const counts* each, const Op& op,
                              const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::reduce_scatter, true};
-  auto owned = std::make_shared<const Op>(op);
+  auto owned = std::make_shared<const std::decay_t<const Op>>(op);
   Call call = reduce_scatter_call(caller, in, out, in_count, out_count, each, *owned);
   return start<ReduceScatter, is_commutative<Op, T>, Ps...>(caller, call, algorithm,
                                                             std::move(owned));
@@ -176,5 +177,12 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
   const std::size_t n = detail::checked_count(caller, count) * caller.ranks();
   return detail::start_reduce_scatter<Ps...>(comm, data, data, n, n, nullptr, op, algorithm);
 }
+
+PAPCOLL_WRONG_CALL(detail::NoResult, reduce_scatter,
+                   ", in, out [, papcoll::counts{sizes}] [, op [, algorithm]]) or "
+                   "reduce_scatter(comm, data [, papcoll::counts{sizes}] [, op [, algorithm]]")
+PAPCOLL_WRONG_CALL(Request, ireduce_scatter,
+                   ", in, out [, papcoll::counts{sizes}] [, op [, algorithm]]) or "
+                   "ireduce_scatter(comm, data [, papcoll::counts{sizes}] [, op [, algorithm]]")
 
 }  // namespace papcoll::inline PAPCOLL_ABI

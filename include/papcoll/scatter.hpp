@@ -2,6 +2,7 @@
 
 #include <papcoll/entry.hpp>
 #include <papcoll/request.hpp>
+#include <papcoll/wrong_call.hpp>
 
 #include <cstddef>
 
@@ -125,5 +126,12 @@ template <class... Ps, Team C, class T, std::integral N>
   return detail::start_scatter<Ps...>(comm, algorithm, from, data,
                                       caller.rank() == from.rank ? n * caller.ranks() : n);
 }
+
+PAPCOLL_WRONG_CALL(detail::NoResult, scatter,
+                   ", in, out, papcoll::root{0} [, algorithm]) or scatter(comm, data, "
+                   "papcoll::root{0} [, algorithm]")
+PAPCOLL_WRONG_CALL(Request, iscatter,
+                   ", in, out, papcoll::root{0} [, algorithm]) or iscatter(comm, data, "
+                   "papcoll::root{0} [, algorithm]")
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+
+// What a collective says to arguments that none of its forms takes: one sentence, rather than why
+// each form in turn does not fit.
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// Anything becomes one, but by a conversion, which every real form does without.
+struct Anything {
+  template <class... T>
+  Anything(const T&...);  // NOLINT(google-explicit-constructor): only for overload resolution
+};
+
+/// Becomes anything, so that nothing more is said where the result is used.
+struct NoResult {
+  template <class T>
+  operator T() const;  // NOLINT(google-explicit-constructor): only for the compiler's messages
+};
+
+template <class...>
+inline constexpr bool is_a_call = false;
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail
+
+/// Declares the form of `collective` for all other arguments. `rest` is what follows the team in a
+/// right call.
+#define PAPCOLL_WRONG_CALL(result, collective, rest)                                            \
+  template <class... Ps>                                                                        \
+  result collective(detail::Anything = {}, detail::Anything = {}, detail::Anything = {},        \
+                    detail::Anything = {}, detail::Anything = {}, detail::Anything = {},        \
+                    detail::Anything = {}, detail::Anything = {}) {                             \
+    static_assert(                                                                              \
+        detail::is_a_call<Ps...>,                                                               \
+        "papcoll: no " #collective " takes these arguments: write " #collective "(comm" rest    \
+        "), where comm is a Communicator, a ThreadTeam::Rank or (with "                         \
+        "<papcoll/communicator.hpp>) an MPI_Comm; buffers are contiguous ranges of trivially "  \
+        "copyable elements (not std::vector<bool>) or pointers and one count, or, in blocking " \
+        "allreduce, reduce and bcast, one such element by value; and an algorithm chosen at "   \
+        "run time is the last argument, papcoll::algorithm(\"Ring\")");                         \
+    return {};                                                                                  \
+  }

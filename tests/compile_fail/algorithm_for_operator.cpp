@@ -1,0 +1,15 @@
+// An algorithm where the operator belongs.
+#include <papcoll/core.hpp>
+
+#include <vector>
+
+// EXPECT: papcoll: an algorithm goes after the operator
+// ERRORS: 1
+
+void call(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data) {
+#ifdef PAPCOLL_TEST_CONTROL
+  papcoll::allreduce(comm, data, papcoll::sum, papcoll::algorithm("Ring"));
+#else
+  papcoll::allreduce(comm, data, papcoll::algorithm("Ring"));
+#endif
+}

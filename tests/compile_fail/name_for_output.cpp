@@ -1,0 +1,15 @@
+// The name of an algorithm where the output belongs.
+#include <papcoll/core.hpp>
+
+#include <vector>
+
+// EXPECT: papcoll: text is no output:
+// ERRORS: 1
+
+void call(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data) {
+#ifdef PAPCOLL_TEST_CONTROL
+  papcoll::allreduce(comm, data, papcoll::sum, papcoll::algorithm("Ring"));
+#else
+  papcoll::allreduce(comm, data, "Ring");
+#endif
+}

@@ -1,0 +1,15 @@
+// An operator of other elements.
+#include <papcoll/core.hpp>
+
+#include <vector>
+
+// EXPECT: papcoll: this operator cannot be called with two elements of this type
+// ERRORS: 1
+
+void call(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data) {
+#ifdef PAPCOLL_TEST_CONTROL
+  papcoll::allreduce(comm, data);
+#else
+  papcoll::allreduce(comm, data, papcoll::minloc);
+#endif
+}
