@@ -50,7 +50,7 @@ class Series {
   Series(papcoll::Communicator& comm, std::string_view algorithm, std::string collective,
          std::size_t bytes)
       : comm_(comm),
-        algorithm_(algorithm == "auto" ? papcoll::Algorithm{} : papcoll::algorithm(algorithm)),
+        algorithm_(papcoll::algorithm(algorithm)),
         collective_(std::move(collective)),
         in_(bytes / sizeof(double)),
         out_(in_.size()) {}

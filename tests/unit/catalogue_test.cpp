@@ -32,6 +32,10 @@ const CatalogueRow& row_named(std::string_view name) {
   throw unknown_algorithm(std::string(name));
 }
 
+bool is_sentence(std::string_view text) {
+  return !text.empty() && text.front() >= 'A' && text.front() <= 'Z' && text.back() == '.';
+}
+
 }  // namespace
 
 TEST_CASE("every row is complete") {
@@ -39,7 +43,8 @@ TEST_CASE("every row is complete") {
   for (const CatalogueRow& row : catalogue()) {
     INFO(row.name);
     CHECK(names.insert(row.name).second);
-    CHECK_FALSE(row.sentence.empty());
+    CHECK(is_sentence(row.sentence));
+    if (row.algorithm != nullptr) CHECK(is_sentence(row.algorithm->sentence));
     CHECK_FALSE(row.arrival.empty());
     CHECK_FALSE(row.schedule.empty());
     CHECK((row.plan == nullptr) != (row.algorithm == nullptr));

@@ -66,6 +66,19 @@ TEST_CASE("a name may leave the algorithm open") {
   CHECK(canonical("Reproducible") == "Reproducible");
 }
 
+TEST_CASE("auto leaves it open in so many words") {
+  const Algorithm any = algorithm("auto");
+  CHECK(any.selection().is_automatic());
+  CHECK(any.name().empty());
+  CHECK(canonical("auto+MpiTransport") == "MpiTransport");
+  CHECK(canonical("Reproducible+auto") == "Reproducible");
+  CHECK(canonical("DynamicLeader+auto") == "DynamicLeader");
+  CHECK(contains(complaint("auto+Ring"), "two schedules, auto and Ring"));
+  CHECK(contains(complaint("auto:3"), "auto takes no parameters"));
+  CHECK(contains(complaint("automatic"), "auto"));
+  CHECK(contains(complaint("Auto"), "did you mean auto?"));
+}
+
 TEST_CASE("schedules as parameters") {
   CHECK(canonical("ReduceThenBcast:KNomial:8,Chain") == "ReduceThenBcast:KNomial:8,Chain");
   CHECK(canonical("ReduceThenBcast:(KNomial:4),(PipelinedChain:4096)") ==
@@ -140,4 +153,15 @@ TEST_CASE("an algorithm by name") {
   CHECK(leader.selection().contract == NumericalContract::reproducible);
   CHECK(algorithm("ShmTransport").selection().is_automatic());
   CHECK_THROWS_AS(algorithm("nonsense"), unknown_algorithm);
+}
+
+TEST_CASE("an algorithm by value") {
+  const Algorithm wide = algorithm(KNomial{8});
+  CHECK(wide.name() == "KNomial:8");
+  CHECK(wide.selection().schedule == AnySchedule{KNomial{8}});
+  CHECK(wide.selection().transport_name.empty());
+  CHECK(algorithm(Ring{}).name() == algorithm("Ring").name());
+  const AnyReduceThenBcast both{KNomial{8}, Chain{}};
+  CHECK(algorithm(both).name() == "ReduceThenBcast:KNomial:8,Chain");
+  CHECK(algorithm(AnySchedule{}).selection().is_automatic());
 }

@@ -24,7 +24,7 @@ struct Selection {
   bool is_automatic() const noexcept { return arrival == nullptr && !schedule; }
 };
 
-/// An algorithm chosen by name at run time, which every collective accepts as its last argument.
+/// An algorithm chosen at run time, which every collective accepts as its last argument.
 /// Cheap to pass, made once.
 class Algorithm {
  public:
@@ -47,5 +47,14 @@ class Algorithm {
   std::shared_ptr<const Texts> texts_;
   Selection selection_;
 };
+
+/// A static schedule, with the parameters it has, for calls to run: algorithm(KNomial{8}).
+inline Algorithm algorithm(AnySchedule schedule) {
+  if (!schedule) return {};
+  std::string name = schedule.name();
+  Selection selection;
+  selection.schedule = std::move(schedule);
+  return {std::move(name), std::move(selection)};
+}
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -24,6 +24,7 @@
 //     DynamicLeader+ShmTransport           an arrival policy, which has a schedule of its own
 //     ReduceThenBcast:KNomial:8,Chain      schedules as parameters of a schedule
 //     MpiTransport+Reproducible            whatever fits the call, on this transport
+//     auto                                 whatever fits the call
 //
 // A canonical name has them in the order above, and leaves out what is the default.
 
@@ -90,6 +91,9 @@ class NameParser {
                        [name](const CatalogueRow& row) { return row.schedule == name; });
   }
 
+  // Says in so many words that the schedule is left open.
+  static constexpr std::string_view open = "auto";
+
   void take(std::string_view policy) {
     const std::string_view name = policy.substr(0, policy.find(':'));
     const bool has_arguments = name.size() < policy.size();
@@ -104,7 +108,9 @@ class NameParser {
       }
       return;
     }
-    if (is_arrival(name)) {
+    if (name == open) {
+      set(schedule_, name, "schedules");
+    } else if (is_arrival(name)) {
       set(arrival_, name, "arrival policies");
     } else if (is_transport(name)) {
       set(transport_, name, "transports");
@@ -147,7 +153,7 @@ class NameParser {
   }
 
   std::vector<std::string_view> all_names() const {
-    std::vector<std::string_view> names;
+    std::vector<std::string_view> names{open};
     for (const CatalogueRow& row : catalogue_) {
       names.insert(names.end(), {row.arrival, row.schedule});
     }
@@ -160,6 +166,7 @@ class NameParser {
 
   void find_row() {
     parsed_.transport = transport_;
+    if (schedule_ == open) schedule_ = {};
     if (schedule_.empty() && arrival_.empty()) return;
     for (const CatalogueRow& row : catalogue_) {
       const bool fits = (arrival_.empty() || row.arrival == arrival_) &&

@@ -33,7 +33,7 @@ struct Exchange {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = "Exchange";
   static constexpr std::string_view sentence =
-      "every rank reads all contributions from shared memory and combines them itself";
+      "Every rank reads all contributions from shared memory and combines them itself.";
   static constexpr unsigned needs = capability::positions | capability::node_memory;
   static constexpr NumericalContract contract = NumericalContract::reproducible;
   friend bool operator==(const Exchange&, const Exchange&) = default;

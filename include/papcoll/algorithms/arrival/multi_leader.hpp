@@ -38,7 +38,7 @@ struct MultiLeader {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = "MultiLeader";
   static constexpr std::string_view sentence =
-      "every rank of the node combines its own slice of each chunk";
+      "Every rank of the node combines its own slice of each chunk.";
   static constexpr unsigned needs = capability::positions | capability::node_memory;
   static constexpr NumericalContract contract = NumericalContract::reproducible;
   friend bool operator==(const MultiLeader&, const MultiLeader&) = default;
