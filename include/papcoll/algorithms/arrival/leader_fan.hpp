@@ -42,7 +42,7 @@ struct LeaderFan {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = "LeaderFan";
   static constexpr std::string_view sentence =
-      "one rank of the node combines the others' contributions and releases them";
+      "One rank of the node combines the others' contributions and releases them.";
   static constexpr unsigned needs = capability::leader | capability::node_memory;
   static constexpr NumericalContract contract = NumericalContract::rank_consistent;
   friend bool operator==(const LeaderFan&, const LeaderFan&) = default;
