@@ -10,7 +10,6 @@
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
 #include <papcoll/transport/mpi/link.hpp>
-#include <papcoll/transport/mpi/meeting.hpp>
 #include <papcoll/transport/mpi/native.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi_transport.hpp>
@@ -66,13 +65,8 @@ class CommState final : public Attached {
                   std::vector{&transport_table<ShmTransport>, &transport_table<MpiTransport>},
                   options);
     core_->set_oversubscribed(oversubscribed);
-    core_->hooks = {&CommState::progress,
-                    &CommState::watch,
-                    &CommState::refused,
-                    &CommState::met,
-                    &CommState::native,
-                    &CommState::outstanding,
-                    this};
+    core_->hooks = {&CommState::progress, &CommState::watch,       &CommState::refused,
+                    &CommState::native,   &CommState::outstanding, this};
   }
   ~CommState() override { close(); }
 
@@ -216,13 +210,6 @@ class CommState final : public Attached {
     CommState& s = self(p);
     NativeCollectives{s.link_.user(), s.core_->rank(), s.core_->size()}.run(call);
   }
-  static bool met(void* p) {
-    CommState& s = self(p);
-    if (!s.meeting_) s.meeting_.emplace(s.link_.user());
-    if (!s.meeting_->complete()) return false;
-    s.meeting_.reset();
-    return true;
-  }
   static void outstanding(void* p, bool any) {
     CommState& s = self(p);
     s.process_->set_outstanding(&*s.core_, any);
@@ -230,7 +217,6 @@ class CommState final : public Attached {
 
   std::shared_ptr<MpiProcess> process_;
   MpiLink link_;
-  std::optional<Meeting> meeting_;
   ShmSegment segment_;
   Node node_;
   std::optional<TeamCore> core_;

@@ -44,6 +44,7 @@ class Keyvals {
 
   int comm = MPI_KEYVAL_INVALID;
   int process = MPI_KEYVAL_INVALID;
+  mutable std::mutex making_process;  ///< held across calls of MPI on MPI_COMM_SELF only
 
  private:
   Keyvals() {
@@ -81,6 +82,7 @@ inline void attach(MPI_Comm comm, int key, std::shared_ptr<Attached> state) {
 class MpiProcess final : public Attached {
  public:
   static std::shared_ptr<MpiProcess> get() {
+    const std::lock_guard lock{Keyvals::get().making_process};
     if (auto state = find_attached(MPI_COMM_SELF, Keyvals::get().process)) {
       return std::static_pointer_cast<MpiProcess>(std::move(state));
     }

@@ -11,7 +11,8 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// A non-blocking collective under way. Owns its operator; the buffers belong to the caller and
-/// must not be touched until the request is complete. Any papcoll call of the rank moves it along.
+/// must not be touched until the request is complete. Any papcoll call of the thread that started
+/// it moves it along; another thread must not wait for it, nor use its communicator meanwhile.
 /// Its communicator must outlive it.
 ///
 /// A request that is destroyed before it is complete waits for itself. If an exception destroys it,

@@ -23,11 +23,14 @@
 #include <utility>
 #include <vector>
 
+#include <pthread.h>
+
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// What may be set when a team is made. All ranks pass the same.
 struct Options {
-  /// How long a call may wait for its peers before it throws deadline_exceeded; 0: for ever.
+  /// How long a call may wait, its transfers included, before it throws deadline_exceeded; 0: for
+  /// ever.
   std::chrono::nanoseconds deadline{0};
   /// Bytes of a chunk buffer of the arrival floor, a multiple of 64. 16 KB: MultiLeader's best at
   /// 512 KB, 2 ranks.
@@ -64,8 +67,6 @@ class TeamCore {
     /// Tells peers that share no memory with this rank that its call number n was invalid, or
     /// (`at_once`) that it gave up.
     void (*refused)(void*, std::uint32_t n, bool at_once, const std::string& text) = nullptr;
-    /// Before something that blocks in MPI: have all ranks come to it? Asked until it is true.
-    bool (*met)(void*) = nullptr;
     /// Runs a blocking call by MPI's own collectives, where no endpoint could be had.
     void (*native)(void*, const Call&) = nullptr;
     /// The first request of this rank on this team begins, or the last one ends.
@@ -87,6 +88,7 @@ class TeamCore {
       site_.emplace(Board{node->board, node->size, options.chunk_bytes}, *bells_, node->rank,
                     options.first_epoch);
       waiter_.bells = &*bells_;
+      refusals_heard_.resize(static_cast<std::size_t>(node->size));
     }
     for (const TransportTable* t : transports_) {
       if (default_transport_ == nullptr && t->unavailable(surroundings_).empty()) {
@@ -171,23 +173,33 @@ class TeamCore {
     if (site_) announce_only();
     if constexpr (assertion_level >= 2) compare(words, {});
     if (is_empty(call)) return;
-    if (site_ && connecting_blocks(transport)) compare_on_board();
+    if (site_ && connecting_blocks(transport)) {
+      compare_on_board();
+      pass_gate(transport, [] {});
+    }
     Endpoint* const e = endpoint_or_native(transport);
     if (e == nullptr) return hooks.native(hooks.context, call);
     run_plan(schedule, *e, transport.rings, call);
   }
 
-  // --- non-blocking calls: start() is local, and any call of the team moves them all
+  // --- non-blocking calls: any call of the team moves them all
 
-  /// Null: there is nothing to wait for.
+  /// Null: there is nothing to wait for. Local, but for the first request that needs MPI messages,
+  /// and for one that comes thousands of requests after one that is still under way.
   Execution* start(const AnySchedule& schedule, const TransportTable& transport, const Call& call) {
     require_usable();
+    require_own_thread();
     ++requests_;
     if (is_empty(call)) return nullptr;
     Endpoint& e = endpoint_for_request(transport);
+    or_fail_everywhere(
+        [&] { waiter_.until([&] { return has_room(e, 2 * requests_ + 1); }, Naps::none); });
     Execution& execution = idle_execution();
     execution.claimed = true;
-    if (outstanding_++ == 0 && hooks.outstanding) hooks.outstanding(hooks.context, true);
+    if (outstanding_++ == 0) {
+      thread_ = pthread_self();
+      if (hooks.outstanding) hooks.outstanding(hooks.context, true);
+    }
     or_fail_everywhere([&] { begin(execution, e, schedule, call, 2 * requests_ + 1); });
     return &execution;
   }
@@ -202,6 +214,7 @@ class TeamCore {
   /// Waits for a request.
   void wait(const Execution& execution) {
     require_usable();
+    require_own_thread();
     or_fail_everywhere([&] {
       waiter_.until(
           [&] {
@@ -209,13 +222,14 @@ class TeamCore {
             if (!execution.done()) look_for_refused_requests();
             return execution.done();
           },
-          false);
+          Naps::none);
     });
   }
 
   /// Does once what a wait does again and again; is the request complete?
   bool test(const Execution& execution) {
     require_usable();
+    require_own_thread();
     progress();
     if (execution.done()) return true;
     or_fail_everywhere([&] {
@@ -310,22 +324,34 @@ class TeamCore {
    public:
     Epoch(TeamCore& core, const CallWords& words, const Reducer& reducer) : core_(core) {
       core.require_usable();
-      if (core.outstanding_ != 0) core.progress();
+      if (core.outstanding_ != 0) {
+        core.require_own_thread();
+        core.progress();
+      }
       ++core.blocking_calls_;
       if (!core.site_) return;
       core.site_->begin(words, reducer);
-      if (!core.site_->enter()) core.waiter_.until([&] { return core.site_->enter(); });
+      if (!core.site_->enter())
+        core.waiter_.until([&] { return core.site_->enter(); }, Naps::brief);
       core.in_epoch_ = true;
+      if (!core.site_->last_in_frame_matched()) {
+        core.announce_only();
+        end();
+        core.mismatch(core.site_->failure_text());
+      }
     }
     Epoch(const Epoch&) = delete;
     Epoch& operator=(const Epoch&) = delete;
     ~Epoch() {
-      if (!core_.site_) return;
+      if (core_.site_) end();
+    }
+
+   private:
+    void end() noexcept {
       core_.site_->leave();
       core_.in_epoch_ = false;
     }
 
-   private:
     TeamCore& core_;
   };
 
@@ -342,6 +368,18 @@ class TeamCore {
     }
   }
 
+  /// May a call of this sequence number be in flight beside those that are? Moves them.
+  bool has_room(Endpoint& e, std::uint32_t sequence) {
+    const auto is_too_old = [&](const auto& x) {
+      return x->claimed && !x->done() && sequence - x->sequence() >= e.sequences_at_once();
+    };
+    if (outstanding_ == 0 || std::none_of(executions_.begin(), executions_.end(), is_too_old)) {
+      return true;
+    }
+    progress();
+    return false;
+  }
+
   /// Does connecting the transport block in MPI until all ranks are there? Then they meet first: a
   /// rank that waits in papcoll does what late ranks still need of it.
   bool connecting_blocks(const TransportTable& t) const noexcept {
@@ -351,17 +389,40 @@ class TeamCore {
   }
 
   Endpoint& endpoint_for_request(const TransportTable& t) {
-    if (hooks.met && connecting_blocks(t)) {
-      or_fail_everywhere([&] {
-        waiter_.until(
-            [&] {
-              look_for_refused_requests();  // who refused this call does not come
-              return hooks.met(hooks.context);
-            },
-            false);
-      });
+    if (connecting_blocks(t)) {
+      pass_gate(t, [this] { look_for_refused_requests(); });  // who refused does not come
     }
     return endpoint(t);
+  }
+
+  /// Returns when all ranks have come, so that none is alone in what blocks in MPI. `look` is
+  /// called while this rank waits, and may throw. A rank that cannot go on closes the gate; if all
+  /// have come by then, it connects like the others before it throws.
+  template <class Look>
+  void pass_gate(const TransportTable& t, Look&& look) {
+    if (!site_) return;
+    gate_ += static_cast<std::uint32_t>(size());
+    auto& gate = site_->board().abort().gate;
+    if (gate.fetch_add(1, std::memory_order_acq_rel) + 1 == gate_) bells_->ring_all();
+    try {
+      waiter_.until([&] {
+        look();
+        const std::uint32_t came = gate.load(std::memory_order_acquire);
+        if ((came & Board::Abort::closed) != 0) check_hook(this);
+        return (came & Board::Abort::closed) == 0 && came >= gate_;
+      });
+    } catch (const std::exception& problem) {
+      fail_everywhere(problem.what());
+      std::uint32_t came = gate.load(std::memory_order_acquire);
+      while (came < gate_) {  // what is closed is above
+        if (gate.compare_exchange_weak(came, came | Board::Abort::closed,
+                                       std::memory_order_acq_rel)) {
+          came |= Board::Abort::closed;
+        }
+      }
+      if ((came & Board::Abort::closed) == 0) static_cast<void>(t.connect(surroundings_));
+      throw;
+    }
   }
 
   void announce_only() noexcept { site_->announce(nullptr, 0, 0); }
@@ -410,7 +471,7 @@ class TeamCore {
             e.progress();
             return execution.done();
           },
-          rings);
+          rings ? Naps::until_rung : Naps::none);
     });
   }
 
@@ -445,8 +506,7 @@ class TeamCore {
   }
 
   [[noreturn]] void mismatch(const std::string& what) const {
-    throw peer_error("papcoll: the ranks' calls do not match, seen on rank " +
-                     std::to_string(rank()) + ": " + what);
+    throw peer_error("papcoll: seen on rank " + std::to_string(rank()) + ": " + what);
   }
 
   void refuse_call(const std::string& what) {
@@ -456,8 +516,8 @@ class TeamCore {
     if (site_) {
       const Reducer none;
       site_->begin(words, none);
-      waiter_.until([&] { return site_->enter(); });
-      site_->fail_with(what);
+      waiter_.until([&] { return site_->enter(); }, Naps::brief);
+      site_->fail_with("another rank's call is invalid: " + what);
       announce_only();
       site_->leave();
     } else if constexpr (assertion_level >= 2) {
@@ -473,34 +533,55 @@ class TeamCore {
   void refuse_request(const std::string& what) {
     ++requests_;
     if (site_) {
-      refused_requests_.push_back(requests_);
-      site_->board().left(rank()).refused_request.store(requests_, std::memory_order_release);
+      refused_here_.push_back(requests_);
+      auto& left = site_->board().left(rank());
+      const auto count = static_cast<std::uint32_t>(refused_here_.size());
+      left.refused[(count - 1) % Board::refusals].store(requests_, std::memory_order_release);
+      left.refused_count.store(count, std::memory_order_release);
     } else if (hooks.refused) {
       hooks.refused(hooks.context, calls() - 1, false, what);
     }
   }
 
-  /// Has a peer refused a non-blocking call that this rank has started?
+  /// Has a peer refused a non-blocking call that this rank has started? The team is broken if one
+  /// has refused so many that their numbers are lost.
   void look_for_refused_requests() {
     if (!site_) return;
+    const std::string advice = " made an invalid non-blocking call; its exception says why";
     for (int r = 0; r < size(); ++r) {
-      const std::uint32_t n =
-          site_->board().left(r).refused_request.load(std::memory_order_acquire);
-      if (n == 0 || !epoch_reached(requests_, n)) continue;
-      if (std::find(refused_requests_.begin(), refused_requests_.end(), n) !=
-          refused_requests_.end()) {
-        continue;
+      auto& left = site_->board().left(r);
+      std::uint32_t& heard = refusals_heard_[static_cast<std::size_t>(r)];
+      const std::uint32_t count = left.refused_count.load(std::memory_order_acquire);
+      for (; heard != count && r != rank(); ++heard) {
+        refused_elsewhere_.push_back(
+            {r, left.refused[heard % Board::refusals].load(std::memory_order_acquire)});
+        // Its number may have been overwritten while it was read.
+        if (left.refused_count.load(std::memory_order_acquire) - heard > Board::refusals - 1) {
+          mismatch("rank " + std::to_string(r) + advice);
+        }
       }
-      mismatch("rank " + std::to_string(r) +
-               " made an invalid non-blocking call; its exception says what was wrong");
+    }
+    std::erase_if(refused_elsewhere_, [this](const Refused& it) {
+      return std::find(refused_here_.begin(), refused_here_.end(), it.number) !=
+             refused_here_.end();
+    });
+    for (const Refused& it : refused_elsewhere_) {
+      if (epoch_reached(requests_, it.number)) mismatch("rank " + std::to_string(it.rank) + advice);
     }
   }
 
   void require_usable() const {
     if (broken_.empty()) return;
-    throw broken_communicator("papcoll: this communicator was broken on rank " +
-                              std::to_string(rank()) + " by an earlier failure (" + broken_ +
-                              "): make a new one among the ranks that are left");
+    throw broken_communicator("papcoll: this communicator is of no use any more on rank " +
+                              std::to_string(rank()) + ": " + broken_);
+  }
+
+  /// Requests are moved by all waits of the thread that started them, so by no other thread.
+  void require_own_thread() const {
+    if (outstanding_ == 0 || pthread_equal(thread_, pthread_self()) != 0) return;
+    throw argument_error("papcoll: rank " + std::to_string(rank()) +
+                         " has requests under way that another thread started: a communicator with "
+                         "requests stays with one thread until they are complete");
   }
 
   Execution& idle_execution() {
@@ -576,8 +657,10 @@ class TeamCore {
                        " gave up at the deadline of the communicator"
         : gave_up ? "papcoll: rank " + std::to_string(reason - Board::Abort::gave_up) +
                         " could not complete a call" + seen + "; its exception says why"
-                  : "papcoll: rank " + std::to_string(reason - 1) + " died" + seen +
-                        "; the communicator is broken";
+        : surroundings_.processes ? "papcoll: rank " + std::to_string(reason - 1) + " died" + seen +
+                                        ": make a new communicator among the ranks that are left"
+                                  : "papcoll: the thread of rank " + std::to_string(reason - 1) +
+                                        " ended by an exception" + seen;
     give_up(why);
     if (deadline) throw deadline_exceeded(why);
     if (gave_up) throw peer_error(why);
@@ -595,15 +678,23 @@ class TeamCore {
   std::vector<Connected> endpoints_;
   std::vector<std::unique_ptr<Execution>> executions_;
   std::size_t outstanding_ = 0;
+  pthread_t thread_{};  ///< of the outstanding requests
   // A message is known by the number of its call: twice that of a blocking call, or one more than
   // twice that of a non-blocking one. All ranks count alike.
   std::uint32_t blocking_calls_;
   std::uint32_t requests_;
-  std::vector<std::uint32_t> refused_requests_;
+  struct Refused {
+    int rank;
+    std::uint32_t number;
+  };
+  std::vector<std::uint32_t> refused_here_;    ///< requests, by number
+  std::vector<Refused> refused_elsewhere_;     ///< that this rank has not refused so far
+  std::vector<std::uint32_t> refusals_heard_;  ///< of each rank
   Waiter::Clock::time_point next_watch_{};
   AnySchedule named_schedule_;  ///< what plan_id() was asked for last
   const TransportTable* named_transport_ = nullptr;
   std::uint32_t named_id_ = 0;
+  std::uint32_t gate_ = 0;  ///< what the gate shows when all are there
   bool in_epoch_ = false;
   bool holds_on_ = false;
   std::string substitution_;

@@ -16,7 +16,7 @@
 // EXPECT: papcoll: no gather takes these arguments: write gather(comm, in, out, papcoll::root{0}
 // EXPECT: papcoll: no igather takes these arguments: write igather(comm, in, out, papcoll::root{0}
 // EXPECT: papcoll: no scatter takes these arguments: write scatter(comm, in, out, papcoll::root{0}
-// EXPECT: papcoll: no iscatter takes these arguments: write iscatter(comm, in, out, papcoll::root{0}
+// EXPECT: papcoll: no iscatter takes these arguments: write iscatter(comm, in, out, papcoll::root
 // EXPECT: papcoll: no barrier takes these arguments: write barrier(comm
 // EXPECT: papcoll: no ibarrier takes these arguments: write ibarrier(comm
 // EXPECT: not std::vector<bool>

@@ -5,8 +5,10 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "catch.hpp"
@@ -82,6 +84,7 @@ void run(const std::string& name, const Mistake<Communicator>& mistake, int wron
   }
   if ((arrival || compared) && !mine.is_fine()) CHECK(buffers.untouched());
 
+  if (arrival) CHECK(!mistakes::heard(comm, mine).is_fine());
   for (int again = 0; again < 2; ++again) {
     const Outcome after = outcome_of([&] { mistakes::work(comm); });
     CAPTURE(again, after);
@@ -137,6 +140,58 @@ TEST_CASE("calls that do not match", "[bad input]") {
       if (!applies(name, mistake.collective, comm)) continue;
       run(name, mistake, comm.size() - 1, false, true);
       if (name != "") run(name, mistake, 0, false, false);
+    }
+  }
+}
+
+TEST_CASE("a rank that is late for the first call over messages", "[bad input]") {
+  // Its peers have given up, so it must not go where MPI waits for them.
+  for (const bool non_blocking : {false, true}) {
+    const OwnComm own;
+    Communicator comm{own.get(), {.deadline = std::chrono::milliseconds{150}}};
+    if (comm.size() < 2 || comm.nodes() > 1) return;
+    const auto algorithm = papcoll::algorithm("MpiTransport");
+    if (comm.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds{600});
+    const Outcome mine = outcome_of([&] {
+      std::vector<int> data(10, 1);
+      if (non_blocking) {
+        papcoll::iallreduce(comm, data, papcoll::sum, algorithm).wait();
+      } else {
+        papcoll::allreduce(comm, data, papcoll::sum, algorithm);
+      }
+    });
+    CAPTURE(non_blocking, mine);
+    CHECK((mine.kind == "deadline_exceeded" || mine.kind == "peer_error"));
+    CHECK(comm.broken());
+  }
+}
+
+TEST_CASE("refused requests one after the other", "[bad input]") {
+  // The first is still heard of when more have followed it.
+  for (const std::uint32_t first : {1U, 0xffffffffU}) {
+    for (const bool both : {false, true}) {
+      const OwnComm own;
+      papcoll::Options options = patient;
+      options.first_epoch = first;
+      Communicator comm{own.get(), options};
+      if (comm.size() < 2 || comm.nodes() > 1) return;
+      const auto algorithm = papcoll::algorithm("ShmTransport");
+      std::vector<int> data(10, 1);
+      const auto invalid = [&] {
+        papcoll::ibcast(comm, data, papcoll::root{-1}, algorithm).wait();
+      };
+      Outcome mine;
+      if (comm.rank() == 0) {
+        for (int i = 0; i < 2; ++i) CHECK(outcome_of(invalid).kind == "argument_error");
+      } else {
+        mine = outcome_of([&] {
+          papcoll::Request request = papcoll::ibcast(comm, data, papcoll::root{0}, algorithm);
+          if (both) CHECK(outcome_of(invalid).kind == "argument_error");
+          request.wait();
+        });
+        CAPTURE(first, both, mine);
+        CHECK(mine.kind == "peer_error");
+      }
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -111,6 +112,40 @@ TEST_CASE("requests of all kinds", "[communicator]") {
   }
   CHECK(requests::never_waited_for(comm, 1000) == "");
   CHECK(requests::empty_ones(comm) == "");
+}
+
+TEST_CASE("requests on a communicator made by a split", "[communicator]") {
+  // Late ranks make messages of several requests meet.
+  const OwnComm own{MPI_COMM_WORLD, 0, 0};
+  Communicator comm{own.get(), {.deadline = patience}};
+  const auto algorithm = papcoll::algorithm("MpiTransport");
+  papcoll::barrier(comm, algorithm);
+  std::vector<int> a(4, 1 + comm.rank());
+  std::vector<int> b(4, 10);
+  std::vector<int> c(4, 100 + comm.rank());
+  if (comm.rank() == comm.size() - 1) std::this_thread::sleep_for(std::chrono::milliseconds{100});
+  papcoll::Request first = papcoll::iallreduce(comm, a, papcoll::sum, algorithm);
+  papcoll::Request second = papcoll::iallreduce(comm, b, papcoll::sum, algorithm);
+  papcoll::Request third = papcoll::ibcast(comm, c, papcoll::root{comm.size() / 2}, algorithm);
+  first.wait();
+  second.wait();
+  third.wait();
+  CHECK(a == std::vector<int>(4, comm.size() * (comm.size() + 1) / 2));
+  CHECK(b == std::vector<int>(4, 10 * comm.size()));
+  CHECK(c == std::vector<int>(4, 100 + comm.size() / 2));
+}
+
+TEST_CASE("a request stays with its thread", "[communicator]") {
+  const OwnComm own;
+  Communicator comm{own.get(), {.deadline = patience}};
+  if (comm.size() < 2) return;
+  std::vector<int> data(10, 1);
+  papcoll::Request request = papcoll::iallreduce(comm, data);
+  Outcome elsewhere;
+  std::thread{[&] { elsewhere = outcome_of([&] { request.test(); }); }}.join();
+  CHECK(elsewhere.kind == "argument_error");
+  request.wait();
+  CHECK(data == std::vector<int>(10, comm.size()));
 }
 
 TEST_CASE("a rank that is in another call moves its requests", "[communicator]") {

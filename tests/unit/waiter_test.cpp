@@ -55,6 +55,6 @@ TEST_CASE("A rank whose step rings nobody never sleeps") {
   Waiter waiter;
   waiter.times.yielding = waiter.times.yielding_alone = std::chrono::nanoseconds{0};
   int tries = 1000;
-  waiter.until([&] { return --tries <= 0; }, false);
+  waiter.until([&] { return --tries <= 0; }, papcoll::Naps::none);
   CHECK(tries == 0);
 }

@@ -35,6 +35,11 @@ struct CallWords {
 
   friend bool operator==(const CallWords&, const CallWords&) = default;
 
+  std::uint32_t hash() const noexcept {
+    const std::uint64_t mixed = (count * 0x9e3779b97f4a7c15U) ^ what;
+    return static_cast<std::uint32_t>((mixed * 0x9e3779b97f4a7c15U) >> 32U);
+  }
+
   static constexpr std::uint64_t invalid = ~std::uint64_t{0};  ///< `what` of a rank that gave up
 };
 
@@ -53,6 +58,10 @@ class BasicBoard {
 
   static constexpr int frames = Frames;
   static constexpr int buffers = Buffers;
+  /// A record of epoch e is written again in e + records, which nobody leaves before all have
+  /// left e + frames, and so have compared e.
+  static constexpr int records = 2 * Frames;
+  static constexpr std::uint32_t refusals = 16;    ///< that a rank may be behind with hearing of
   static constexpr std::size_t inline_bytes = 40;  ///< payload that travels in the flag's own line
 
   /// A rank's slot header: one cache line, so that a small contribution costs one line transfer.
@@ -88,9 +97,14 @@ class BasicBoard {
   /// those who want to write the frame again.
   struct alignas(cache_line) Left {
     Atomic<std::uint32_t> epoch;
-    // The last non-blocking call that the rank refused, or 0. release by its owner, acquire by
+    // What the rank called in the epochs e to e + records − 1, in record e mod records: relaxed,
+    // since they are read only by who knows, from `epoch`, that the rank has left them.
+    Atomic<std::uint32_t> called[records];
+    // Non-blocking calls that the rank refused: how many, and the numbers of the last of them, the
+    // i-th in refused[i mod refusals]. Written by the owner, the count last, release; acquired by
     // those who wait for a request.
-    Atomic<std::uint32_t> refused_request;
+    Atomic<std::uint32_t> refused_count;
+    Atomic<std::uint32_t> refused[refusals];
   };
 
   /// Set once when a member was found dead, gave up, or the deadline passed: the communicator is
@@ -98,6 +112,10 @@ class BasicBoard {
   struct alignas(cache_line) Abort {
     /// 0: fine; 1 + rank: that rank is lost; gave_up + rank: it cannot go on; ~0: deadline
     Atomic<std::uint32_t> reason;
+    /// How often ranks came to something that blocks in MPI until all are there; `closed` once one
+    /// cannot go there. Only its own value matters (acq_rel for the reason of who closed it).
+    Atomic<std::uint32_t> gate;
+    static constexpr std::uint32_t closed = 0x80000000U;
     static constexpr std::uint32_t gave_up = 0x80000000U;
     static constexpr std::uint32_t deadline = ~std::uint32_t{0};
   };

@@ -32,6 +32,7 @@ class BasicBoardSite {
   /// Names the next call. enter() must become true before anything else is asked.
   void begin(const CallWords& words, const Reducer& reducer) noexcept {
     ++epoch_;
+    heard_of_all_ = false;
     words_ = words;
     reducer_ = &reducer;
   }
@@ -51,7 +52,32 @@ class BasicBoardSite {
   }
 
   /// This rank reads and writes nothing in the frame from here on.
-  void leave() noexcept { board_.left(rank_).epoch.store(epoch_, std::memory_order_release); }
+  void leave() noexcept {
+    typename Board::Left& left = board_.left(rank_);
+    left.called[epoch_ % Board::records].store(words_.hash(), std::memory_order_relaxed);
+    left.epoch.store(epoch_, std::memory_order_release);
+    Unheard& u = unheard_[epoch_ % Board::frames];
+    u.any = !heard_of_all_;
+    if (u.any) u.words = words_;
+  }
+
+  /// In the call that used this frame before, which all have left: did all call what this rank did?
+  /// A rank that left it before all had come asks here; the others were told then.
+  bool last_in_frame_matched() noexcept {
+    Unheard& u = unheard_[epoch_ % Board::frames];
+    if (!u.any) return true;
+    u.any = false;
+    for (int r = 0; r < size(); ++r) {
+      if (board_.left(r).called[(epoch_ - Board::frames) % Board::records].load(
+              std::memory_order_relaxed) != u.words.hash()) {
+        fail_with("the ranks' calls did not match " + std::to_string(Board::frames) +
+                  " calls ago: rank " + std::to_string(r) + " did not call what rank " +
+                  std::to_string(rank_) + " called, " + describe(u.words));
+        return false;
+      }
+    }
+    return true;
+  }
 
   std::uint32_t epoch() const noexcept { return epoch_; }
   const Board& board() const noexcept { return board_; }
@@ -78,7 +104,7 @@ class BasicBoardSite {
   }
 
   bool arrived(int r, std::uint32_t chunks) const noexcept {
-    return reached(board_.header(epoch_, r).stamp.load(std::memory_order_acquire), epoch_, chunks);
+    return reached(look_at(board_.header(epoch_, r).stamp), epoch_, chunks);
   }
 
   bool matches(int r) const noexcept { return words_of(r) == words_; }
@@ -104,8 +130,7 @@ class BasicBoardSite {
   }
 
   bool stage(int r, std::uint32_t chunks) const noexcept {
-    return reached(board_.progress(epoch_, r).stamp.load(std::memory_order_acquire), epoch_,
-                   chunks);
+    return reached(look_at(board_.progress(epoch_, r).stamp), epoch_, chunks);
   }
 
   void release(std::uint32_t chunks, const std::byte* payload, std::size_t n) noexcept {
@@ -116,17 +141,19 @@ class BasicBoardSite {
   }
 
   bool released(std::uint32_t chunks) const noexcept {
-    return reached(board_.release(epoch_).stamp.load(std::memory_order_acquire), epoch_, chunks);
+    return reached(look_at(board_.release(epoch_).stamp), epoch_, chunks);
   }
 
-  void all_arrived() noexcept { all_left_ = epoch_ - 1; }
+  void all_arrived() noexcept {
+    all_left_ = epoch_ - 1;
+    heard_of_all_ = true;
+  }
 
   void fail(int r) {
     const CallWords theirs = words_of(r);
     fail_with(theirs.what == CallWords::invalid
-                  ? "rank " + std::to_string(r) + " made an invalid call"
-                  : "rank " + std::to_string(r) + " called " + describe(theirs) + ", rank " +
-                        std::to_string(rank_) + " called " + describe(words_));
+                  ? "rank " + std::to_string(r) + "'s call is invalid; its exception says why"
+                  : difference(theirs, r, words_, rank_));
   }
 
   std::byte* slot(int r, std::uint32_t chunk) noexcept { return board_.buffer(epoch_, r, chunk); }
@@ -152,6 +179,7 @@ class BasicBoardSite {
 
   /// Makes every rank that is still in this epoch throw peer_error with the text; the first wins.
   void fail_with(const std::string& text) {
+    heard_of_all_ = true;
     typename Board::Failure& f = board_.failure(epoch_);
     Stamp before = f.stamp.load(std::memory_order_acquire);
     if (reached(before, epoch_, 1)) return;
@@ -165,11 +193,10 @@ class BasicBoardSite {
     bells_.ring_all();
   }
 
-  bool failed() const noexcept {
-    return reached(board_.failure(epoch_).stamp.load(std::memory_order_acquire), epoch_, 2);
-  }
+  bool failed() const noexcept { return reached(look_at(board_.failure(epoch_).stamp), epoch_, 2); }
   /// Once failed().
-  std::string failure_text() const {
+  std::string failure_text() {
+    heard_of_all_ = true;
     typename Board::Failure& f = board_.failure(epoch_);
     std::array<char, sizeof(f.text)> text{};
     Access::read(text.data(), f.text, text.size());
@@ -183,18 +210,35 @@ class BasicBoardSite {
     }
   }
 
-  /// A sentence part for messages: "reduce of 3 elements to root 1".
+  /// A sentence part for messages: "reduce of 3 elements with root 1".
   static std::string describe(const CallWords& w) {
-    std::string text{name_of(static_cast<Collective>(w.what & 0xf))};
+    const auto collective = static_cast<Collective>(w.what & 0xf);
+    std::string text{name_of(collective)};
+    if (collective == Collective::barrier) return text;
     text += " of " + std::to_string(w.count) + " elements";
-    if (is_rooted(static_cast<Collective>(w.what & 0xf))) {
-      text += " with root " + std::to_string((w.what >> 12) & 0xfffff);
+    if (is_rooted(collective)) text += " with root " + std::to_string((w.what >> 12) & 0xfffff);
+    return text;
+  }
+
+  /// How two ranks' calls differ.
+  static std::string difference(const CallWords& a, int rank_a, const CallWords& b, int rank_b) {
+    std::string text = "the ranks' calls do not match: rank " + std::to_string(rank_a) +
+                       " called " + describe(a) + ", rank " + std::to_string(rank_b) + " called " +
+                       describe(b);
+    if (describe(a) == describe(b)) {
+      text += (a.what >> 32) != (b.what >> 32) ? "; element types, operators or algorithms differ"
+                                               : "; their algorithms differ";
     }
-    return text + " (algorithm " + std::to_string((w.what >> 4) & 0xff) + ", types " +
-           std::to_string(w.what >> 32) + ")";
+    return text;
   }
 
  private:
+  /// A stamp that others wait for with a bell. Sequentially consistent, and not only acquire: the
+  /// last look of a rank that goes to sleep must not pass its word that it sleeps.
+  static Stamp look_at(const typename Board::template Atomic<Stamp>& stamp) noexcept {
+    return stamp.load(std::memory_order_seq_cst);
+  }
+
   CallWords words_of(int r) const noexcept {
     CallWords words;
     Access::read(&words, &board_.header(epoch_, r).words, sizeof words);
@@ -212,8 +256,14 @@ class BasicBoardSite {
   Board board_;
   Bells bells_;
   int rank_;
-  std::uint32_t epoch_;     ///< the current call
-  std::uint32_t all_left_;  ///< this rank knows that all ranks have left this epoch
+  std::uint32_t epoch_;        ///< the current call
+  std::uint32_t all_left_;     ///< this rank knows that all ranks have left this epoch
+  bool heard_of_all_ = false;  ///< of this call: all matched it, or it failed
+  struct Unheard {
+    bool any = false;
+    CallWords words;
+  };
+  std::array<Unheard, Board::frames> unheard_;  ///< calls that were left before all had come
   CallWords words_;
   const Reducer* reducer_ = nullptr;
   std::vector<int> pending_;

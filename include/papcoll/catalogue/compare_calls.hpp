@@ -34,8 +34,7 @@ struct ComparedCalls {
   /// What is wrong; asked only if `differ`.
   std::string describe() const {
     if (text[0] != '\0') return text;
-    return "rank " + std::to_string(first.rank) + " called " + BoardSite::describe(first.words) +
-           ", rank " + std::to_string(last.rank) + " called " + BoardSite::describe(last.words);
+    return BoardSite::difference(first.words, first.rank, last.words, last.rank);
   }
 
   struct Caller {

@@ -60,6 +60,9 @@ class Endpoint {
   /// a call from here on.
   virtual void abandon() noexcept = 0;
 
+  /// Calls whose sequence numbers lie this far apart must not be in flight together.
+  virtual std::uint32_t sequences_at_once() const noexcept { return ~std::uint32_t{0}; }
+
   /// After abandon(): may something below still touch the memory of a call that was in flight?
   virtual bool holds_on() const noexcept { return false; }
 };

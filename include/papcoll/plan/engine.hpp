@@ -42,6 +42,7 @@ class Execution {
   }
 
   bool done() const noexcept { return blocks_left_ == 0; }
+  std::uint32_t sequence() const noexcept { return sequence_; }
 
   bool claimed = false;  ///< a request still looks at it
 

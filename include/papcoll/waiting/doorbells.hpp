@@ -62,7 +62,7 @@ class BasicDoorbells {
     Bell& bell = bells_[me];
     const std::uint32_t heard = bell.word.load(std::memory_order_acquire);
     shared_->sleepers.fetch_add(1, std::memory_order_seq_cst);
-    // An exchange, for the loads of ready() may not move above it on any machine.
+    // Before ready() looks, with sequentially consistent loads.
     bell.state.exchange(sleeping, std::memory_order_seq_cst);
     const Awake guard{*this, me};
     const bool is_ready = ready();

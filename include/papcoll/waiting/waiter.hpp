@@ -29,6 +29,13 @@ struct WaitTimes {
   nanoseconds watch_every{10'000'000};
 };
 
+/// How a wait may sleep when it takes long.
+enum class Naps {
+  none,        ///< only yields: there is work to do meanwhile, and nobody rings
+  brief,       ///< short ones: nobody rings
+  until_rung,  ///< whoever completes the step rings this rank's bell
+};
+
 /// The one place where papcoll waits. Owns spinning, yielding, sleeping, MPI progress, the watch
 /// for dead peers and the deadline, for every algorithm and transport.
 class Waiter {
@@ -54,12 +61,11 @@ class Waiter {
   Clock::duration deadline{0};  ///< 0: none
 
   /// Returns when step() returns true. step() must not wait itself; it is called again and again
-  /// and moves things along. Throws what step() and the hooks throw. `may_sleep`: whoever completes
-  /// the step rings this rank's bell.
+  /// and moves things along. Throws what step() and the hooks throw.
   template <class Step>
-  void until(Step&& step, bool may_sleep = true) {
+  void until(Step&& step, Naps naps = Naps::until_rung) {
     using Plain = std::remove_reference_t<Step>;
-    wait({[](void* object) { return (*static_cast<Plain*>(object))(); }, &step}, may_sleep);
+    wait({[](void* object) { return (*static_cast<Plain*>(object))(); }, &step}, naps);
   }
 
  private:
@@ -70,16 +76,16 @@ class Waiter {
     bool operator()() const { return call(object); }
   };
 
-  void wait(StepRef step, bool may_sleep) {
+  void wait(StepRef step, Naps naps) {
     const int spins = oversubscribed ? 1 : times.spins;
     for (int i = 0; i < spins; ++i) {
       if (step()) return;
       detail::cpu_pause();
     }
-    wait_longer(step, may_sleep);
+    wait_longer(step, naps);
   }
 
-  [[gnu::noinline]] void wait_longer(StepRef step, bool may_sleep) {
+  [[gnu::noinline]] void wait_longer(StepRef step, Naps naps) {
     // With more ranks than processors, one turn of all of them is often all it takes, and what one
     // does in its turn is paid by all: so the first turns do nothing else.
     for (int i = 0; i < times.plain_yields; ++i) {
@@ -100,11 +106,12 @@ class Waiter {
         watched = now + times.watch_every;
       }
       if (deadline.count() != 0 && waited > deadline && hooks.expired) hooks.expired(hooks.context);
-      if (!may_sleep || bells == nullptr || waited < yielding) {
+      if (naps == Naps::none || bells == nullptr || waited < yielding) {
         sched_yield();
         continue;
       }
-      const auto nap = waited < times.short_until ? times.short_sleep : times.long_sleep;
+      const bool brief = naps == Naps::brief || waited < times.short_until;
+      const auto nap = brief ? times.short_sleep : times.long_sleep;
       if (bells->sleep(rank, nap, step)) return;
     }
   }

@@ -224,6 +224,7 @@ struct LeaderFan {
         bool moved = write_next(s, c);
         if (!takes_ && written_ == chunks_.count) return true;
         if (taken_ < chunks_.count && s.released(taken_ + 1)) {
+          s.all_arrived();  // says the leader
           const std::byte* const result = small_ ? s.small_result() : s.result(taken_);
           if (takes_ && chunks_.bytes(taken_) != 0) {
             s.read(c.out + chunks_.offset(taken_), result, chunks_.bytes(taken_));
@@ -283,6 +284,7 @@ struct LeaderFan {
           }
         }
         if (taken_ < chunks_.count && s.released(taken_ + 1)) {
+          s.all_arrived();  // says the leader
           read_all(s, c);
           ++taken_;
           moved = true;

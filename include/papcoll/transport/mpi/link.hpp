@@ -46,6 +46,9 @@ class MpiLink {
                             block % blocks_in_flight * tags_per_block + number % tags_per_block);
   }
 
+  /// A call may not begin before the one of this many sequence numbers ago is over.
+  std::uint32_t sequences_at_once() const noexcept { return sequences_; }
+
   static constexpr int refusal_tag = 0;  ///< a rank tells that its call was invalid
   static constexpr std::uint32_t blocks_in_flight = 16;
 
@@ -147,8 +150,9 @@ class MpiLink {
     }
     int* bound = nullptr;
     int found = 0;
-    detail::check(MPI_Comm_get_attr(copy.get(), MPI_TAG_UB, &bound, &found), "MPI_Comm_get_attr",
-                  where);
+    // Open MPI 4.1 keeps it at MPI_COMM_WORLD only.
+    detail::check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &found),
+                  "MPI_Comm_get_attr", where);
     const int tags = found != 0 ? *bound : least_tag_bound;
     sequences_ = std::bit_floor((static_cast<std::uint32_t>(tags) - first_tag) / tags_per_call);
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();

@@ -91,6 +91,7 @@ class MpiEndpoint final : public Endpoint {
     works_.clear();
   }
 
+  std::uint32_t sequences_at_once() const noexcept override { return link_.sequences_at_once(); }
   bool holds_on() const noexcept override { return holds_on_; }
 
  private:
