@@ -64,6 +64,15 @@ inline void cpu_pause() noexcept {
   asm volatile("yield");
 #endif
 }
+
+/// Asks for a cache line that will soon be written; a hint only.
+inline void prefetch_to_write(const void* p) noexcept {
+#if PAPCOLL_X86
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(p)));
+#else
+  __builtin_prefetch(p, 1);
+#endif
+}
 }  // namespace detail
 
 }  // namespace papcoll::inline PAPCOLL_ABI

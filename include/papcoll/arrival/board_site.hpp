@@ -56,6 +56,8 @@ class BasicBoardSite {
     typename Board::Left& left = board_.left(rank_);
     left.called[epoch_ % Board::records].store(words_.hash(), std::memory_order_relaxed);
     left.epoch.store(epoch_, std::memory_order_release);
+    // The next call begins with a write to a line that all others have read.
+    detail::prefetch_to_write(&board_.header(epoch_ + 1, rank_));
     Unheard& u = unheard_[epoch_ % Board::frames];
     u.any = !heard_of_all_;
     if (u.any) u.words = words_;

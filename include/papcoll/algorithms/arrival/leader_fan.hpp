@@ -65,6 +65,11 @@ struct LeaderFan {
     }
 
    private:
+    /// A contribution of so many bytes is copied to the slot before it is known if this rank leads
+    /// and could do without: the leader need not wait while the others ask who leads. 2 pinned
+    /// ranks, 64 bytes: 0.30 µs, asking first 0.34.
+    static constexpr std::size_t copied_before_claim = 2048;
+
     template <Site S>
     void begin(S& s, const Call& c) {
       begun_ = true;
@@ -75,6 +80,8 @@ struct LeaderFan {
       if (small_ && contributes) {
         s.announce(c.in, c.bytes(), 1);
         written_ = 1;
+      } else if (Dynamic && gathers_ && chunks_.count == 1 && c.bytes() <= copied_before_claim) {
+        write_chunk(s, c, everyone);
       }
       if (Dynamic) {
         leads_ = s.claim();
@@ -86,7 +93,7 @@ struct LeaderFan {
       if (!contributes) {
         s.announce(nullptr, 0, 1);  // the flag alone is the contribution
         written_ = chunks_.count;
-      } else if (!small_ && leads_ && gathers_) {
+      } else if (written_ == 0 && leads_ && gathers_) {
         s.announce(nullptr, 0, 0);  // a leader that combines needs no slot
       }
       if (leads_) reset_pending(s);
