@@ -80,7 +80,8 @@ struct LeaderFan {
       if (small_ && contributes) {
         s.announce(c.in, c.bytes(), 1);
         written_ = 1;
-      } else if (Dynamic && gathers_ && chunks_.count == 1 && c.bytes() <= copied_before_claim) {
+      } else if (Dynamic && gathers_ && contributes && chunks_.count == 1 &&
+                 c.bytes() <= copied_before_claim) {
         write_chunk(s, c, everyone);
       }
       if (Dynamic) {
