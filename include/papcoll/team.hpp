@@ -336,8 +336,10 @@ class TeamCore {
       core.in_epoch_ = true;
       if (!core.site_->last_in_frame_matched()) {
         core.announce_only();
+        core.waiter_.until([&] { return core.site_->failed(); });  // another may say so first
+        const std::string text = core.site_->failure_text();
         end();
-        core.mismatch(core.site_->failure_text());
+        core.mismatch(text);
       }
     }
     Epoch(const Epoch&) = delete;
