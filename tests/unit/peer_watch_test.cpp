@@ -183,11 +183,11 @@ TEST_CASE("a moved watch keeps the lock") {
 TEST_CASE("a child of a rank neither ends nor replaces it") {
   Team team;
   team.start([&](int r, auto& mine) {
+    const pid_t rank = getpid();
     if (r == 2 && fork() == 0) {
       mine.reset();  // as a copy of the rank's Communicator that is destroyed
       ++team.shared().ready;
       // Outlives the rank and has the file open meanwhile.
-      const pid_t rank = getppid();
       while (getppid() == rank) usleep(1000);
       usleep(200'000);
       _exit(0);

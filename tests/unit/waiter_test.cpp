@@ -28,32 +28,28 @@ bool sleeps_within(Waiter& waiter, int tries) {
     slept = slept || sleepers.load() != 0;
     return --tries <= 0;
   });
+  waiter.bells = nullptr;
   return slept;
 }
 
 }  // namespace
 
-TEST_CASE("A rank that has a processor to itself yields for longer before it sleeps") {
+TEST_CASE("A rank sleeps when it has yielded for long enough, and not before") {
   Waiter waiter;
   waiter.times.short_sleep = waiter.times.long_sleep = std::chrono::microseconds{1};
-
-  waiter.times.yielding = std::chrono::nanoseconds{0};
-  waiter.times.yielding_alone = std::chrono::hours{1};
-  waiter.oversubscribed = false;
-  CHECK_FALSE(sleeps_within(waiter, 1000));
-  waiter.oversubscribed = true;
-  CHECK(sleeps_within(waiter, 1000));
-
-  waiter.times.yielding = std::chrono::hours{1};
-  waiter.times.yielding_alone = std::chrono::nanoseconds{0};
-  CHECK_FALSE(sleeps_within(waiter, 1000));
-  waiter.oversubscribed = false;
-  CHECK(sleeps_within(waiter, 1000));
+  for (const bool oversubscribed : {false, true}) {
+    CAPTURE(oversubscribed);
+    waiter.oversubscribed = oversubscribed;
+    waiter.times.yielding = std::chrono::hours{1};
+    CHECK_FALSE(sleeps_within(waiter, 1000));
+    waiter.times.yielding = std::chrono::nanoseconds{0};
+    CHECK(sleeps_within(waiter, 1000));
+  }
 }
 
 TEST_CASE("A rank whose step rings nobody never sleeps") {
   Waiter waiter;
-  waiter.times.yielding = waiter.times.yielding_alone = std::chrono::nanoseconds{0};
+  waiter.times.yielding = std::chrono::nanoseconds{0};
   int tries = 1000;
   waiter.until([&] { return --tries <= 0; }, papcoll::Naps::none);
   CHECK(tries == 0);

@@ -16,20 +16,21 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// 2.6 GHz, 8 ranks on them where it says oversubscribed).
 struct WaitTimes {
   using nanoseconds = std::chrono::nanoseconds;
-  int spins = 40;        ///< about 1 µs; a cache line crosses cores in 0.1 µs
+  /// About 1 µs, on each turn that has a processor to itself. A cache line crosses cores in 0.1 µs,
+  /// a yield for nobody takes 0.3.
+  int spins = 40;
   int plain_yields = 4;  ///< 8 ranks on 2 cores, 8 bytes: 8 µs; all hooks on every turn: 16 µs
-  nanoseconds yielding{50'000};  ///< oversubscribed exchange: yield 4.8 µs, futex at once 54 µs
-  /// With a processor for each rank. 2 pinned ranks, one 200 µs late, 8 bytes: the tail is 1 µs if
-  /// the other still yields, 31 µs if it has to be woken.
-  nanoseconds yielding_alone{5'000'000};
+  /// 4 ranks on 2 cores, one 2 ms late, 64 KB: the tail is 50 µs if the others still yield, 77 if
+  /// they have to be woken. 2 pinned ranks, one 200 µs late, 8 bytes: 1 µs against 31.
+  nanoseconds yielding{5'000'000};
   nanoseconds short_sleep{50'000};     ///< 16 MB Isend beside a sleeper: 16 ms with 50 µs naps,
   nanoseconds short_until{5'000'000};  ///<   9 ms with none, 1.5 s with 10 ms naps
   nanoseconds long_sleep{1'000'000};
   nanoseconds watch_after{2'000'000};  ///< a look at all peers costs 1.2 µs each
   nanoseconds watch_every{10'000'000};
-  /// Of waits whose step moves MPI. 4 ranks on 2 cores, ring allreduce of 64 KB, Open MPI that
-  /// yields: 138 µs with 1, 97 with 4, its own ring 93 to 100.
-  unsigned steps_a_yield = 4;
+  /// Of waits whose step moves MPI, where ranks share processors. 4 ranks on 2 cores, ring
+  /// allreduce of 64 KB, Open MPI that yields: 138 µs with 1, 97 with 4, its own ring 93 to 100.
+  int steps_a_yield = 4;
 };
 
 /// How a wait may sleep when it takes long.
@@ -79,33 +80,34 @@ class Waiter {
     bool operator()() const { return call(object); }
   };
 
-  void wait(StepRef step, Naps naps) {
-    const int spins = oversubscribed ? 1 : times.spins;
-    for (int i = 0; i < spins; ++i) {
-      if (step()) return;
+  /// Steps without giving the processor away. Returns whether the step is done.
+  static bool spin(StepRef step, int steps) {
+    for (int i = 0; i < steps; ++i) {
+      if (step()) return true;
       detail::cpu_pause();
     }
+    return false;
+  }
+
+  void wait(StepRef step, Naps naps) {
+    if (spin(step, oversubscribed ? 1 : times.spins)) return;
     wait_longer(step, naps);
   }
 
   [[gnu::noinline]] void wait_longer(StepRef step, Naps naps) {
     // With more ranks than processors, one turn of all of them is often all it takes, and what one
-    // does in its turn is paid by all: so the first turns do nothing else.
-    // A step that works asks MPI, which may yield on each asking.
-    const unsigned steps_a_yield = naps == Naps::none ? times.steps_a_yield : 1;
+    // does in its turn is paid by all: so the first turns do nothing else. A step that works asks
+    // MPI, which may yield on each asking.
+    const int crowded = naps == Naps::none ? times.steps_a_yield : 1;
+    const int steps = oversubscribed ? crowded : times.spins;
     for (int i = 0; i < times.plain_yields; ++i) {
       sched_yield();
-      for (unsigned k = 0; k < steps_a_yield; ++k) {
-        if (step()) return;
-      }
+      if (spin(step, steps)) return;
     }
-    const auto yielding = oversubscribed ? times.yielding : times.yielding_alone;
     const Clock::time_point start = Clock::now();
     Clock::time_point watched = start + times.watch_after;
     for (;;) {
-      for (unsigned k = 0; k < steps_a_yield; ++k) {
-        if (step()) return;
-      }
+      if (spin(step, steps)) return;
       if (hooks.check) hooks.check(hooks.context);
       if (hooks.poke) hooks.poke(hooks.context);
       const Clock::time_point now = Clock::now();
@@ -115,7 +117,7 @@ class Waiter {
         watched = now + times.watch_every;
       }
       if (deadline.count() != 0 && waited > deadline && hooks.expired) hooks.expired(hooks.context);
-      if (naps == Naps::none || bells == nullptr || waited < yielding) {
+      if (naps == Naps::none || bells == nullptr || waited < times.yielding) {
         sched_yield();
         continue;
       }
