@@ -92,7 +92,7 @@ inline std::vector<Candidate> candidates(std::string_view transport) {
       all.push_back({papcoll::algorithm(name + ":" + parameters.substr(at, end - at) + on), &row});
       at = end + 1;
     }
-    if (row.contract != papcoll::NumericalContract::reproducible) {
+    if (row.contract < row.strongest) {
       all.push_back({papcoll::algorithm(name + on + "+Reproducible"), &row});
     }
   }

@@ -52,6 +52,9 @@ PAPCOLL_CAPABILITY(node_memory, 4U,
                    "messages: take ShmTransport (ThreadTransport in a ThreadTeam), or a schedule "
                    "such as Ring");
 
+PAPCOLL_CAPABILITY(tickets, 8U,
+                   "papcoll: this schedule goes by the order in which ranks arrive: take "
+                   "ArrivalOrder, or leave the arrival policy out");
 }  // namespace capability
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -21,6 +21,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,7 @@
 #include <vector>
 
 #include <sched.h>
+#include <unistd.h>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -72,6 +74,7 @@ class CommState final : public Attached {
 
   TeamCore& core() noexcept { return *core_; }
   MPI_Comm comm() const noexcept { return link_.user(); }
+  const std::string& no_copies() const noexcept { return no_copies_; }
   bool closed() const noexcept { return closed_; }
 
   void close() noexcept override {
@@ -126,11 +129,15 @@ class CommState final : public Attached {
   static void require_common(MPI_Comm comm, const Options& options) {
     constexpr const char* where = "comparing the Options of a papcoll::Communicator";
     const ErrorsReturned guard{comm, where};
-    const std::array<std::int64_t, 4> mine{
-        options.deadline.count(), static_cast<std::int64_t>(options.chunk_bytes),
-        static_cast<std::int64_t>(options.window), options.first_epoch};
-    std::array<std::int64_t, 4> first = mine;
-    check(MPI_Bcast(first.data(), 4, MPI_INT64_T, 0, comm), "MPI_Bcast", where);
+    const std::array<std::int64_t, 6> mine{options.deadline.count(),
+                                           static_cast<std::int64_t>(options.chunk_bytes),
+                                           static_cast<std::int64_t>(options.window),
+                                           options.first_epoch,
+                                           static_cast<std::int64_t>(options.arena_bytes),
+                                           static_cast<std::int64_t>(options.peer_access)};
+    std::array<std::int64_t, 6> first = mine;
+    check(MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_INT64_T, 0, comm),
+          "MPI_Bcast", where);
     std::string problem = options.problem();
     if (problem.empty() && mine != first) {
       problem = "they differ from those of rank 0: pass the same on all ranks";
@@ -148,23 +155,77 @@ class CommState final : public Attached {
     const std::size_t board = page_aligned(Board::bytes(ranks, options.chunk_bytes));
     ShmSegment::Request request;
     request.ranks = here.ranks;
-    request.bytes = bells + board + Channels::bytes(ranks);
+    const std::size_t channels = page_aligned(Channels::bytes(ranks));
+    const std::size_t arenas = static_cast<std::size_t>(ranks) * options.arena_bytes;
+    request.bytes = bells + board + channels + arenas;
     request.reserved = bells + board;
+    bool arena = arenas != 0;
     try {
       segment_ = ShmSegment::create(comm, request);
-    } catch (const transport_unavailable& why) {
-      return why.what();
+    } catch (const transport_unavailable&) {  // perhaps for want of address space
+      request.bytes -= arenas;
+      arena = false;
+      try {
+        segment_ = ShmSegment::create(comm, request);
+      } catch (const transport_unavailable& why) {
+        return why.what();
+      }
     }
     int rank = 0;
     check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", "sharing memory");
     std::byte* const memory = segment_.data();
     node_ = {rank, ranks, memory, memory + bells, memory + bells + board, &CommState::reserve,
              this};
+    if (arena) node_.set_arena(node_.channels + channels, options.arena_bytes);
+    const bool maps = arena && options.peer_access != PeerAccess::staged;
+    node_.peers = {memory, maps ? segment_.bytes() : 0, pids_for_copies(comm, here, options)};
     if (rank == 0) {
       Board{node_.board, ranks, options.chunk_bytes}.initialise(options.first_epoch);
     }
     check(MPI_Barrier(comm), "MPI_Barrier", "sharing memory");
     return {};
+  }
+
+  /// The processes of the node's ranks if each may copy from each, else nothing and, in
+  /// no_copies_, why.
+  std::vector<pid_t> pids_for_copies(MPI_Comm comm, const NodeRanks& here, const Options& options) {
+    if (options.peer_access != PeerAccess::best) {
+      no_copies_ = "the Options forbid it";
+      return {};
+    }
+    constexpr const char* where = "trying cross-memory attach";
+    struct Probe {
+      std::uint64_t at;
+      std::uint64_t value;
+      std::int64_t pid;
+    };
+    int size = 0;
+    check(MPI_Comm_size(comm, &size), "MPI_Comm_size", where);
+    // Random, so that a process of the same number elsewhere is not taken for the rank.
+    const std::uint64_t secret = ShmTicket::draw().nonce[0];
+    const Probe mine{reinterpret_cast<std::uintptr_t>(&secret), secret, getpid()};
+    std::vector<Probe> all(static_cast<std::size_t>(size));
+    check(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm),
+          "MPI_Allgather", where);
+    std::vector<pid_t> pids;
+    for (const int r : here.ranks) {
+      pids.push_back(static_cast<pid_t>(all[static_cast<std::size_t>(r)].pid));
+    }
+    std::string problem;
+    try {
+      const PeerMemory peers{nullptr, 0, pids};
+      for (std::size_t i = 0; i < pids.size() && problem.empty(); ++i) {
+        const Probe& theirs = all[static_cast<std::size_t>(here.ranks[i])];
+        std::uint64_t seen = 0;
+        peers.pull(&seen, static_cast<int>(i), theirs.at, sizeof seen);
+        if (seen != theirs.value) problem = "found another process than was meant";
+      }
+    } catch (const system_error& e) {
+      problem = std::string("the kernel refuses it (") + std::strerror(e.number) + ")";
+    }
+    no_copies_ = first_problem(comm, problem, where);
+    if (!no_copies_.empty()) pids.clear();
+    return pids;
   }
 
   /// More ranks on the node than processors that they, taken together, may run on?
@@ -218,7 +279,8 @@ class CommState final : public Attached {
   std::shared_ptr<MpiProcess> process_;
   MpiLink link_;
   ShmSegment segment_;
-  Node node_;
+  Node node_{};
+  std::string no_copies_;
   std::optional<TeamCore> core_;
   bool closed_ = false;
 };
@@ -270,6 +332,9 @@ class Communicator {
   const std::string& no_shared_memory() const noexcept {
     return state_->core().surroundings().no_node;
   }
+  /// Why ranks of one node cannot copy from each other's private memory (cross-memory attach), so
+  /// that large buffers outside the arena go chunk by chunk through shared memory; or nothing.
+  const std::string& no_cross_memory() const noexcept { return state_->no_copies(); }
   /// Why calls over MpiTransport run by the MPI library's own collectives (it has no communicator
   /// left for papcoll), or nothing if they do not.
   const std::string& mpi_substitution() const noexcept { return state_->core().substitution(); }

@@ -274,11 +274,19 @@ struct Resolved {
     TeamCore& core = caller.core;
     const bool reads_memory = (transport->offers & capability::node_memory) != 0;
     const bool fits = call.reducer.size <= core.options().chunk_bytes;
-    if (reads_memory && core.on_one_node() && fits && !caller.non_blocking &&
+    const bool ordered = !call.rank_order || !is_reduction(call.collective) ||
+                         arrival->contract == NumericalContract::reproducible ||
+                         arrival->keeps_order_on_request;
+    if (reads_memory && core.on_one_node() && fits && ordered && !caller.non_blocking &&
         arrival->serves(call.collective)) {
       return;
     }
     const std::string name{arrival->name};
+    if (!ordered) {
+      caller.refuse(name +
+                    " combines in the order of arrival: for Reproducible, or an operator that is "
+                    "not known to commute, take CombiningTree or DynamicLeader");
+    }
     if (caller.non_blocking) {
       caller.refuse(name + " cannot be non-blocking: take a static schedule or the blocking call");
     }

@@ -20,8 +20,9 @@ struct argument_error : error {
 
 /// Another rank of the communicator made an invalid call, or one that does not match this one;
 /// what() quotes it. Where ranks read each other's memory this rank's output is unchanged, except
-/// that a bcast of several chunks may have delivered the first of them. Where messages were under
-/// way the communicator is broken and the output undefined.
+/// that a bcast of several chunks may have delivered the first of them, and that SplitTail, the
+/// arrival-ordered Chain and CombiningTree may have written partial results to it (in place: over
+/// the input). Where messages were under way the communicator is broken and the output undefined.
 struct peer_error : error {
   using error::error;
 };

@@ -27,6 +27,13 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
+/// The ways in which the ranks of one node may reach each other's buffers.
+enum class PeerAccess : unsigned char {
+  best,         ///< where they are if all see them, else copied by the kernel, else by staged
+  without_cma,  ///< not copied by the kernel (cross-memory attach)
+  staged,       ///< only chunk by chunk through buffers of the library
+};
+
 /// What may be set when a team is made. All ranks pass the same.
 struct Options {
   /// How long a call may wait, its transfers included, before it throws deadline_exceeded; 0: for
@@ -37,6 +44,10 @@ struct Options {
   std::size_t chunk_bytes = 16384;
   /// Blocks of a pipelined plan in flight at once: 1, 2, 4, 8 or 16.
   std::size_t window = 4;
+  /// Address space of each rank's part of the arena (shared_vector); a quarter of it is the
+  /// library's own. Memory is taken only when it is used.
+  std::size_t arena_bytes = std::size_t{1} << 30U;
+  PeerAccess peer_access = PeerAccess::best;
   /// Number of the first call; tests start just below 2^32.
   std::uint32_t first_epoch = 1;
 
@@ -48,6 +59,9 @@ struct Options {
     if (chunk_bytes == 0 || chunk_bytes % cache_line != 0) {
       return "chunk_bytes is " + std::to_string(chunk_bytes) + ": take a multiple of " +
              std::to_string(cache_line);
+    }
+    if (arena_bytes % 65536 != 0) {
+      return "arena_bytes is " + std::to_string(arena_bytes) + ": take a multiple of 65536";
     }
     if (window == 0 || 16 % window != 0) {
       return "window is " + std::to_string(window) + ": take 1, 2, 4, 8 or 16";
@@ -86,7 +100,7 @@ class TeamCore {
     if (const Node* node = surroundings_.node) {
       bells_.emplace(node->bells, node->size);
       site_.emplace(Board{node->board, node->size, options.chunk_bytes}, *bells_, node->rank,
-                    options.first_epoch);
+                    options.first_epoch, node);
       waiter_.bells = &*bells_;
       refusals_heard_.resize(static_cast<std::size_t>(node->size));
     }
@@ -157,10 +171,13 @@ class TeamCore {
     if (call.count == 0 && call.collective != Collective::barrier) return announce_only();
     try {
       algorithm.run(*site_, waiter_, call);
-    } catch (const peer_error&) {
-      throw;  // seen by all who are in this epoch: the next one is not affected
+    } catch (
+        const peer_error&) {  // seen by all who are in this epoch: the next one is not affected
+      take_buffers_back();
+      throw;
     } catch (const std::exception& problem) {
       fail_everywhere(problem.what());
+      take_buffers_back();
       throw;
     }
   }
@@ -428,6 +445,12 @@ class TeamCore {
   }
 
   void announce_only() noexcept { site_->announce(nullptr, 0, 0); }
+
+  /// A thread's buffers may be freed while its exception passes. What another process reads of
+  /// this one is at worst out of date, and it looks afterwards if the call still stood.
+  void take_buffers_back() noexcept {
+    if (!surroundings_.processes) site_->await_readers();
+  }
 
   static bool is_empty(const Call& c) noexcept {
     return c.count == 0 && c.counts == nullptr && c.collective != Collective::barrier;

@@ -86,15 +86,13 @@ class ThreadTeam {
   };
 
   explicit ThreadTeam(int ranks, const Options& options = {})
-      : memory_(checked(ranks, options), options.chunk_bytes),
-        ranks_(static_cast<std::size_t>(ranks)) {
+      : memory_(checked(ranks, options), options), ranks_(static_cast<std::size_t>(ranks)) {
     Doorbells::initialise(memory_.bells, ranks);
     Board{memory_.board, ranks, options.chunk_bytes}.initialise(options.first_epoch);
     const bool oversubscribed = ranks > detail::usable_processors();
     for (int r = 0; r < ranks; ++r) {
       Rank& rank = ranks_[static_cast<std::size_t>(r)];
-      rank.node_ = std::make_shared<const Node>(
-          Node{r, ranks, memory_.bells, memory_.board, memory_.channels, nullptr, nullptr});
+      rank.node_ = std::make_shared<const Node>(memory_.node_of(r, ranks, options));
       rank.core_ = detail::thread_core<>(*rank.node_, options);
       rank.core_->set_oversubscribed(oversubscribed);
     }
@@ -139,12 +137,26 @@ class ThreadTeam {
   }
 
   struct Memory {
-    Memory(int ranks, std::size_t chunk)
-        : pages(detail::page_aligned(Doorbells::bytes(ranks)) +
-                detail::page_aligned(Board::bytes(ranks, chunk)) + Channels::bytes(ranks)),
+    Memory(int ranks, const Options& options)
+        : bells_bytes(detail::page_aligned(Doorbells::bytes(ranks))),
+          board_bytes(detail::page_aligned(Board::bytes(ranks, options.chunk_bytes))),
+          channels_bytes(detail::page_aligned(Channels::bytes(ranks))),
+          pages(bells_bytes + board_bytes + channels_bytes +
+                static_cast<std::size_t>(ranks) * options.arena_bytes),
           bells(pages.data()),
-          board(bells + detail::page_aligned(Doorbells::bytes(ranks))),
-          channels(board + detail::page_aligned(Board::bytes(ranks, chunk))) {}
+          board(bells + bells_bytes),
+          channels(board + board_bytes) {}
+
+    Node node_of(int rank, int ranks, const Options& options) const {
+      Node n{rank, ranks, bells, board, channels};
+      if (options.peer_access == PeerAccess::staged) n.peers = PeerMemory{pages.data(), 0, {}};
+      n.set_arena(channels + channels_bytes, options.arena_bytes);
+      return n;
+    }
+
+    std::size_t bells_bytes;
+    std::size_t board_bytes;
+    std::size_t channels_bytes;
     detail::AnonymousMemory pages;
     std::byte* bells;
     std::byte* board;

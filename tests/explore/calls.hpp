@@ -4,9 +4,13 @@
 
 #include "script.hpp"
 
+#include <papcoll/algorithms/arrival/arrival_chain.hpp>
+#include <papcoll/algorithms/arrival/combining_tree.hpp>
 #include <papcoll/algorithms/arrival/exchange.hpp>
 #include <papcoll/algorithms/arrival/leader_fan.hpp>
 #include <papcoll/algorithms/arrival/multi_leader.hpp>
+#include <papcoll/algorithms/arrival/peer_slices.hpp>
+#include <papcoll/algorithms/arrival/split_tail.hpp>
 #include <papcoll/arrival/board.hpp>
 #include <papcoll/call.hpp>
 
@@ -59,8 +63,16 @@ bool make_call(SiteType& site, const CallSpec& spec, const papcoll::Call& call, 
     complete = detail::run_to_end<papcoll::LeaderFan::Run<false>>(site, call, compares, wait);
   } else if (spec.algorithm == Algorithm::exchange) {
     complete = detail::run_to_end<papcoll::Exchange::Run>(site, call, compares, wait);
-  } else {
+  } else if (spec.algorithm == Algorithm::multi_leader) {
     complete = detail::run_to_end<papcoll::MultiLeader::Run>(site, call, compares, wait);
+  } else if (spec.algorithm == Algorithm::peer_slices) {
+    complete = detail::run_to_end<papcoll::PeerSlices::Run>(site, call, compares, wait);
+  } else if (spec.algorithm == Algorithm::split_tail) {
+    complete = detail::run_to_end<papcoll::SplitTail::Run>(site, call, compares, wait);
+  } else if (spec.algorithm == Algorithm::chain) {
+    complete = detail::run_to_end<papcoll::ArrivalChain::Run>(site, call, compares, wait);
+  } else {
+    complete = detail::run_to_end<papcoll::CombiningTree::Run>(site, call, compares, wait);
   }
   site.leave();
   return complete;
@@ -75,7 +87,8 @@ inline std::string problem_of(const Script& script, std::size_t i, int rank, con
     if (!script.deviates(i)) return call + " failed, though all calls match";
     // A bcast of several chunks may have given some of them.
     const bool chunked = spec.count * reducer_of(spec).size > chunk_bytes;
-    const bool partly = spec.collective == Collective::bcast && chunked;
+    const bool partly =
+        (spec.collective == Collective::bcast && chunked) || lends_buffers(spec.algorithm);
     if (partly ? buffers.confined() : buffers.untouched()) return {};
     return call + " failed, but wrote to its memory";
   }

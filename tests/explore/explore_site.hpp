@@ -72,6 +72,10 @@ class Atomic {
     return compare_exchange_strong(expected, desired, order, std::memory_order_acquire);
   }
 
+  bool compare_exchange_weak(T& expected, T desired, std::memory_order order) {
+    return compare_exchange_strong(expected, desired, order);
+  }
+
   T peek() const noexcept { return value_; }
 
  private:

@@ -16,7 +16,23 @@ namespace explore {
 
 using papcoll::Collective;
 
-enum class Algorithm { dynamic_leader, static_leader, exchange, multi_leader };
+enum class Algorithm {
+  dynamic_leader,
+  static_leader,
+  exchange,
+  multi_leader,
+  peer_slices,
+  split_tail,
+  chain,
+  combining_tree
+};
+
+/// Do ranks read and write each other's buffers in it?
+inline bool lends_buffers(Algorithm a) noexcept { return a >= Algorithm::peer_slices; }
+/// Is the order of combination that of the arrivals?
+inline bool follows_arrivals(Algorithm a) noexcept {
+  return a == Algorithm::split_tail || a == Algorithm::chain;
+}
 
 inline std::string to_string(Algorithm a) {
   switch (a) {
@@ -26,8 +42,16 @@ inline std::string to_string(Algorithm a) {
       return "StaticLeader";
     case Algorithm::exchange:
       return "Exchange";
-    default:
+    case Algorithm::multi_leader:
       return "MultiLeader";
+    case Algorithm::peer_slices:
+      return "PeerSlices";
+    case Algorithm::split_tail:
+      return "SplitTail";
+    case Algorithm::chain:
+      return "Chain";
+    default:
+      return "CombiningTree";
   }
 }
 
@@ -147,15 +171,19 @@ class Buffers {
       default:
         break;
     }
-    memory_.resize(before_.size());
   }
 
+  std::size_t bytes() const noexcept { return before_.size(); }
+  /// Where they lie, in memory of the world.
+  void place(std::byte* memory) noexcept { memory_ = memory; }
+  std::byte* memory() const noexcept { return memory_; }
+
   papcoll::Call prepare() {
-    std::memcpy(memory_.data(), before_.data(), before_.size());
+    std::memcpy(memory_, before_.data(), before_.size());
     papcoll::Call c;
     c.collective = spec_.collective;
-    c.in = memory_.data() + in_at_;
-    c.out = memory_.data() + out_at_;
+    c.in = memory_ + in_at_;
+    c.out = memory_ + out_at_;
     c.count = spec_.count;
     c.reducer = reducer_of(spec_);
     c.root = spec_.root;
@@ -164,12 +192,12 @@ class Buffers {
     return c;
   }
 
-  bool complete() const noexcept { return memory_ == after_; }
-  bool untouched() const noexcept { return memory_ == before_; }
+  bool complete() const noexcept { return is(after_); }
+  bool untouched() const noexcept { return is(before_); }
   /// Nothing but the output has changed.
   bool confined() const noexcept {
-    return std::memcmp(memory_.data(), before_.data(), out_at_) == 0 &&
-           std::memcmp(memory_.data() + out_at_ + out_bytes_, before_.data() + out_at_ + out_bytes_,
+    return std::memcmp(memory_, before_.data(), out_at_) == 0 &&
+           std::memcmp(memory_ + out_at_ + out_bytes_, before_.data() + out_at_ + out_bytes_,
                        guard) == 0;
   }
   /// Does a rank with this role write nothing?
@@ -177,6 +205,10 @@ class Buffers {
 
  private:
   static constexpr std::size_t guard = 64;
+
+  bool is(const std::vector<std::byte>& what) const noexcept {
+    return std::memcmp(memory_, what.data(), what.size()) == 0;
+  }
 
   static void copy(std::vector<std::byte>& to, std::size_t at, const std::vector<std::byte>& from) {
     if (!from.empty()) std::memcpy(to.data() + at, from.data(), from.size());
@@ -188,7 +220,7 @@ class Buffers {
   std::size_t out_bytes_ = 0;
   std::vector<std::byte> before_;
   std::vector<std::byte> after_;
-  std::vector<std::byte> memory_;
+  std::byte* memory_ = nullptr;
 };
 
 /// A rank that makes another call than the others.
@@ -205,6 +237,8 @@ struct Script {
   std::uint32_t first_epoch = 1;
   /// Calls that other algorithms made before: words that these do not use are as old as that.
   std::uint32_t unused_for = 0;
+  /// Ranks do not reach each other's buffers: chunks go through slots.
+  bool staged = false;
 
   const CallSpec& call_of(int rank, std::size_t i) const {
     for (const Deviation& d : deviations) {

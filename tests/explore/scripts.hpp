@@ -24,12 +24,16 @@ inline std::size_t count_of(Size size, bool rank_order, std::size_t chunks) {
 }
 
 inline bool serves(Algorithm a, Collective c) noexcept {
-  return a != Algorithm::multi_leader || c == Collective::allreduce;
+  if (a == Algorithm::multi_leader) return c == Collective::allreduce;
+  if (a == Algorithm::peer_slices) return c != Collective::barrier;
+  return !lends_buffers(a) || c == Collective::allreduce || c == Collective::reduce;
 }
 
 inline const std::vector<Algorithm>& algorithms() {
   static const std::vector<Algorithm> all{Algorithm::dynamic_leader, Algorithm::static_leader,
-                                          Algorithm::exchange, Algorithm::multi_leader};
+                                          Algorithm::exchange,       Algorithm::multi_leader,
+                                          Algorithm::peer_slices,    Algorithm::split_tail,
+                                          Algorithm::chain,          Algorithm::combining_tree};
   return all;
 }
 
@@ -44,7 +48,7 @@ inline std::vector<CallSpec> all_calls(Algorithm a, Collective c, int ranks, std
       for (const bool in_place : {false, true}) {
         if (in_place && c == Collective::bcast) continue;
         for (const bool rank_order : {false, true}) {
-          if (rank_order && !papcoll::is_reduction(c)) continue;
+          if (rank_order && (!papcoll::is_reduction(c) || follows_arrivals(a))) continue;
           calls.push_back({a, c, count_of(size, rank_order, chunks), root, in_place, rank_order});
         }
       }
@@ -64,9 +68,11 @@ class RandomCalls {
     constexpr Collective collectives[]{Collective::allreduce, Collective::reduce, Collective::bcast,
                                        Collective::allgather, Collective::barrier};
     const Collective c = collectives[draw(5)];
-    const std::size_t fitting = c == Collective::allreduce ? 4 : 3;
-    const std::vector<CallSpec> calls = all_calls(algorithms()[draw(fitting)], c, ranks, chunks);
-    return calls[draw(calls.size())];
+    for (;;) {
+      const Algorithm a = algorithms()[draw(algorithms().size())];
+      const std::vector<CallSpec> calls = all_calls(a, c, ranks, chunks);
+      if (!calls.empty()) return calls[draw(calls.size())];
+    }
   }
 
   std::vector<CallSpec> calls(int ranks, std::size_t n, std::size_t chunks) {

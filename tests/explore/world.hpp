@@ -26,13 +26,30 @@ class World {
   explicit World(Script script) : script_(std::move(script)) {
     const int ranks = script_.ranks;
     bells_bytes_ = RealBells::bytes(ranks);
-    const std::size_t bytes = bells_bytes_ + Board::bytes(ranks, chunk_bytes);
-    memory_.resize(bytes / sizeof(Line) + 1);
-    board_ = Board{begin() + bells_bytes_, ranks, chunk_bytes};
-    describe_memory();
+    std::size_t bytes = bells_bytes_ + Board::bytes(ranks, chunk_bytes);
     for (std::size_t i = 0; i < script_.calls.size(); ++i) {
       for (int r = 0; r < ranks; ++r) buffers_.emplace_back(script_.call_of(r, i), i, r, ranks);
     }
+    const std::size_t pools = bytes;
+    bytes += static_cast<std::size_t>(ranks) * pool_bytes;
+    std::size_t at = bytes;
+    for (const Buffers& b : buffers_) bytes += in_lines(b.bytes());
+    memory_.resize(bytes / sizeof(Line) + 1);
+    board_ = Board{begin() + bells_bytes_, ranks, chunk_bytes};
+    for (int r = 0; r < ranks; ++r) {
+      papcoll::Node node;
+      node.rank = r;
+      node.size = ranks;
+      node.pool = begin() + pools + static_cast<std::size_t>(r) * pool_bytes;
+      node.pool_bytes = pool_bytes;
+      if (script_.staged) node.peers = papcoll::PeerMemory{begin(), 0, {}};
+      nodes_.push_back(node);
+    }
+    for (Buffers& b : buffers_) {
+      b.place(begin() + at);
+      at += in_lines(b.bytes());
+    }
+    describe_memory();
   }
 
   int ranks() const noexcept { return script_.ranks; }
@@ -45,7 +62,8 @@ class World {
     sites_.clear();
     for (int r = 0; r < ranks(); ++r) {
       board_.left(r).epoch.store(script_.first_epoch - 1, std::memory_order_relaxed);
-      sites_.emplace_back(board_, bells(), r, script_.first_epoch);
+      sites_.emplace_back(board_, bells(), r, script_.first_epoch,
+                          &nodes_[static_cast<std::size_t>(r)]);
     }
     shared_model().reset();
   }
@@ -62,6 +80,12 @@ class World {
   struct alignas(papcoll::cache_line) Line {
     std::byte bytes[papcoll::cache_line];
   };
+
+  static constexpr std::size_t pool_bytes = 1024;
+
+  static std::size_t in_lines(std::size_t bytes) noexcept {
+    return (bytes + sizeof(Line) - 1) / sizeof(Line) * sizeof(Line);
+  }
 
   std::byte* begin() noexcept { return reinterpret_cast<std::byte*>(memory_.data()); }
 
@@ -85,12 +109,23 @@ class World {
     const bool complete = explore::make_call(site, spec, call, script_.deviates(i), wait);
     const std::string problem = problem_of(script_, i, rank, buffers, complete);
     if (!problem.empty()) scheduler().fail(problem);
+    // Its user may do with them what he likes: nobody may still want them.
+    if (complete) shared_model().plain_write(buffers.memory(), buffers.bytes());
   }
 
   void describe_memory() {
     shared_model().map(this, begin(), memory_.size() * sizeof(Line));
     name_bells();
     name_board();
+    for (const papcoll::Node& n : nodes_) {
+      shared_model().name(n.pool, pool_bytes, "pool of " + std::to_string(n.rank));
+    }
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      const auto per_call = static_cast<std::size_t>(ranks());
+      shared_model().name(buffers_[i].memory(), in_lines(buffers_[i].bytes()),
+                          "buffers of rank " + std::to_string(i % per_call) + " in call " +
+                              std::to_string(i / per_call));
+    }
   }
 
   void name_bells() {
@@ -106,9 +141,22 @@ class World {
     for (int r = 0; r < ranks(); ++r) {
       model.name(&board_.left(r), sizeof(typename Board::Left), "left of " + std::to_string(r));
     }
+    for (int r = 0; r < ranks(); ++r) {
+      model.name(&board_.reading(r), sizeof(typename Board::Reading),
+                 "reading of " + std::to_string(r));
+    }
     for (std::uint32_t e = 0; e < Board::frames; ++e) {
       const std::string frame = " of frame " + std::to_string(e);
       model.name(&board_.claim(e), sizeof(typename Board::Claim), "claim" + frame);
+      model.name(&board_.tickets(e), sizeof(typename Board::Tickets), "tickets" + frame);
+      for (int r = 0; r < ranks(); ++r) {
+        model.name(&board_.holder(e, r), sizeof(typename Board::Holder),
+                   "holder of ticket " + std::to_string(r) + frame);
+      }
+      for (std::uint32_t w = 0; w < Board::work_words(ranks()); ++w) {
+        model.name(&board_.work(e, w), sizeof(typename Board::Work),
+                   "work " + std::to_string(w) + frame);
+      }
       model.name(&board_.release(e), sizeof(typename Board::Header), "release" + frame);
       model.name(&board_.failure(e), sizeof(typename Board::Failure), "failure" + frame);
       for (int r = 0; r <= ranks(); ++r) {
@@ -129,6 +177,7 @@ class World {
   std::size_t bells_bytes_ = 0;
   std::vector<Line> memory_;
   Board board_;
+  std::vector<papcoll::Node> nodes_;
   std::deque<SiteType> sites_;
   std::vector<Buffers> buffers_;
 };

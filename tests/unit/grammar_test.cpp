@@ -106,7 +106,7 @@ TEST_CASE("what is wrong is said") {
   CHECK(contains(complaint("ring"), "did you mean Ring?"));
   CHECK(contains(complaint("Recursive"), "did you mean RecursiveDoubling or RecursiveHalving?"));
   CHECK(contains(complaint("Dynamicleader+ShmTransport"), "did you mean DynamicLeader?"));
-  CHECK(contains(complaint("Quicksort"), "there are BinaryTree"));
+  CHECK(contains(complaint("Quicksort"), "there are ArrivalOrder"));
   CHECK(contains(complaint(""), "a policy is missing"));
   CHECK(contains(complaint("Ring+"), "a policy is missing"));
   CHECK(contains(complaint("+Ring"), "a policy is missing"));

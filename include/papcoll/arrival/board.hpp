@@ -86,6 +86,27 @@ class BasicBoard {
     Atomic<Stamp> stamp;  ///< (epoch, rank + 1)
   };
 
+  /// Arrivals in the order of coming. A rank draws its ticket after it has announced itself.
+  struct alignas(cache_line) Tickets {
+    // (epoch, tickets drawn): counted up by compare-exchange, because the first one of an epoch
+    // finds the count of an older one. Only its own value matters: relaxed would do.
+    Atomic<Stamp> drawn;
+  };
+  /// Who holds a ticket: (epoch, rank + 1). release, so that whoever acquires it sees what the rank
+  /// announced; sequentially consistent because a bell follows.
+  using Holder = Atomic<Stamp>;
+
+  /// A piece of work that any rank may take up: (epoch, state), the state as its algorithm wants.
+  /// Compare-exchanged from what was seen, so that one rank has it at a time; acq_rel, since it
+  /// hands over partial results; sequentially consistent where a bell follows, or a look at the
+  /// failure word.
+  using Work = Atomic<Stamp>;
+  static constexpr std::uint32_t work_chunks = 16;  ///< of each combination of a tree
+  static constexpr std::uint32_t work_words(int ranks) noexcept {
+    const auto tree = static_cast<std::uint32_t>(ranks) * work_chunks;
+    return tree < 64 ? 64 : tree;
+  }
+
   /// Why the epoch failed. `stamp` is compare-exchanged to (epoch, 1) by the first who finds a
   /// fault, and set to (epoch, 2), release, when its text is there.
   struct alignas(cache_line) Failure {
@@ -105,6 +126,13 @@ class BasicBoard {
     // those who wait for a request.
     Atomic<std::uint32_t> refused_count;
     Atomic<std::uint32_t> refused[refusals];
+  };
+
+  /// Is the rank reading buffers of its peers? Stored 1 before it looks at the failure and abort
+  /// words, by a peer read after it has set one of them: both sequentially consistent, so that a
+  /// rank that gives up either is seen by the reader or sees it (and waits for the 0, release).
+  struct alignas(cache_line) Reading {
+    Atomic<std::uint32_t> now;
   };
 
   /// Set once when a member was found dead, gave up, or the deadline passed: the communicator is
@@ -127,8 +155,7 @@ class BasicBoard {
       : memory_(memory), ranks_(ranks), chunk_(chunk) {}
 
   static std::size_t bytes(int ranks, std::size_t chunk) noexcept {
-    return sizeof(Abort) + static_cast<std::size_t>(ranks) * sizeof(Left) +
-           frames * frame_bytes(ranks, chunk);
+    return head_bytes(ranks) + frames * frame_bytes(ranks, chunk);
   }
 
   /// Makes `first_epoch` the first call. Needed only where it is not 1.
@@ -143,6 +170,11 @@ class BasicBoard {
         header(last, r).stamp.store(old, std::memory_order_relaxed);
         progress(last, r).stamp.store(old, std::memory_order_relaxed);
       }
+      for (int r = 0; r < ranks_; ++r) holder(last, r).store(old, std::memory_order_relaxed);
+      for (std::uint32_t w = 0; w < work_words(ranks_); ++w) {
+        work(last, w).store(old, std::memory_order_relaxed);
+      }
+      tickets(last).drawn.store(old, std::memory_order_relaxed);
       release(last).stamp.store(old, std::memory_order_relaxed);
       claim(last).stamp.store(old, std::memory_order_relaxed);
       failure(last).stamp.store(old, std::memory_order_relaxed);
@@ -156,11 +188,18 @@ class BasicBoard {
   Left& left(int r) const noexcept {
     return at<Left>(sizeof(Abort) + static_cast<std::size_t>(r) * sizeof(Left));
   }
+  Reading& reading(int r) const noexcept {
+    return at<Reading>(sizeof(Abort) + static_cast<std::size_t>(ranks_) * sizeof(Left) +
+                       static_cast<std::size_t>(r) * sizeof(Reading));
+  }
   Claim& claim(std::uint32_t e) const noexcept { return at<Claim>(frame(e)); }
   /// The leader's header: small results travel with the release stamp.
   Header& release(std::uint32_t e) const noexcept { return at<Header>(frame(e) + sizeof(Claim)); }
   Failure& failure(std::uint32_t e) const noexcept {
     return at<Failure>(frame(e) + sizeof(Claim) + sizeof(Header));
+  }
+  Tickets& tickets(std::uint32_t e) const noexcept {
+    return at<Tickets>(frame(e) + sizeof(Claim) + sizeof(Header) + sizeof(Failure));
   }
   Header& header(std::uint32_t e, int r) const noexcept {
     return at<Header>(frame(e) + frame_head + static_cast<std::size_t>(r) * sizeof(Header));
@@ -169,23 +208,43 @@ class BasicBoard {
     return at<Progress>(frame(e) + frame_head + static_cast<std::size_t>(ranks_) * sizeof(Header) +
                         static_cast<std::size_t>(r) * sizeof(Progress));
   }
+  Holder& holder(std::uint32_t e, int ticket) const noexcept {
+    return at<Holder>(frame(e) + stamps_offset(ranks_) +
+                      static_cast<std::size_t>(ticket) * sizeof(Holder));
+  }
+  Work& work(std::uint32_t e, std::uint32_t w) const noexcept {
+    return at<Work>(frame(e) + stamps_offset(ranks_) +
+                    in_lines(static_cast<std::size_t>(ranks_) * sizeof(Holder)) + w * sizeof(Work));
+  }
   /// Chunk buffer of rank r; r == ranks() is the result.
   std::byte* buffer(std::uint32_t e, int r, std::uint32_t chunk) const noexcept {
-    return memory_ + frame(e) + frame_head +
-           static_cast<std::size_t>(ranks_) * (sizeof(Header) + sizeof(Progress)) +
+    return memory_ + frame(e) + buffers_offset(ranks_) +
            (static_cast<std::size_t>(r) * buffers + chunk % buffers) * chunk_;
   }
 
  private:
-  static constexpr std::size_t frame_head = sizeof(Claim) + sizeof(Header) + sizeof(Failure);
+  static constexpr std::size_t frame_head =
+      sizeof(Claim) + sizeof(Header) + sizeof(Failure) + sizeof(Tickets);
 
+  static constexpr std::size_t in_lines(std::size_t bytes) noexcept {
+    return (bytes + cache_line - 1) / cache_line * cache_line;
+  }
+  static std::size_t head_bytes(int ranks) noexcept {
+    return sizeof(Abort) + static_cast<std::size_t>(ranks) * (sizeof(Left) + sizeof(Reading));
+  }
+  // In a frame: its head, headers, progress words, holders of tickets, work words, chunk buffers.
+  static std::size_t stamps_offset(int ranks) noexcept {
+    return frame_head + static_cast<std::size_t>(ranks) * (sizeof(Header) + sizeof(Progress));
+  }
+  static std::size_t buffers_offset(int ranks) noexcept {
+    return stamps_offset(ranks) + in_lines(static_cast<std::size_t>(ranks) * sizeof(Holder)) +
+           in_lines(work_words(ranks) * sizeof(Work));
+  }
   static std::size_t frame_bytes(int ranks, std::size_t chunk) noexcept {
-    const auto p = static_cast<std::size_t>(ranks);
-    return frame_head + p * (sizeof(Header) + sizeof(Progress)) + (p + 1) * buffers * chunk;
+    return buffers_offset(ranks) + (static_cast<std::size_t>(ranks) + 1) * buffers * chunk;
   }
   std::size_t frame(std::uint32_t e) const noexcept {
-    return sizeof(Abort) + static_cast<std::size_t>(ranks_) * sizeof(Left) +
-           (e % frames) * frame_bytes(ranks_, chunk_);
+    return head_bytes(ranks_) + (e % frames) * frame_bytes(ranks_, chunk_);
   }
   template <class T>
   T& at(std::size_t offset) const noexcept {

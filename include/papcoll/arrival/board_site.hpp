@@ -2,6 +2,7 @@
 
 #include <papcoll/arrival/board.hpp>
 #include <papcoll/arrival/site.hpp>
+#include <papcoll/transport/node.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -19,13 +21,17 @@ class BasicBoardSite {
   using Access = typename Board::Access;
 
  public:
-  BasicBoardSite(Board board, Bells bells, int rank, std::uint32_t first_epoch = 1)
-      : board_(board),
+  /// `node`: what the ranks share besides the board; null if that is all.
+  BasicBoardSite(Board board, Bells bells, int rank, std::uint32_t first_epoch = 1,
+                 const Node* node = nullptr)
+      : node_(node),
+        board_(board),
         bells_(bells),
         rank_(rank),
         epoch_(first_epoch - 1),
         all_left_(first_epoch - 1),
-        pending_(static_cast<std::size_t>(board.ranks())) {}
+        pending_(static_cast<std::size_t>(board.ranks())),
+        pool_used_(first_epoch - 1) {}
 
   // --- the life of an epoch, for whoever runs algorithms
 
@@ -33,6 +39,8 @@ class BasicBoardSite {
   void begin(const CallWords& words, const Reducer& reducer) noexcept {
     ++epoch_;
     heard_of_all_ = false;
+    announced_ = false;
+    rings_on_leaving_ = false;
     words_ = words;
     reducer_ = &reducer;
   }
@@ -55,7 +63,12 @@ class BasicBoardSite {
   void leave() noexcept {
     typename Board::Left& left = board_.left(rank_);
     left.called[epoch_ % Board::records].store(words_.hash(), std::memory_order_relaxed);
-    left.epoch.store(epoch_, std::memory_order_release);
+    if (rings_on_leaving_) {
+      left.epoch.store(epoch_, std::memory_order_seq_cst);
+      bells_.ring_all();
+    } else {
+      left.epoch.store(epoch_, std::memory_order_release);
+    }
     // The next call begins with a write to a line that all others have read.
     detail::prefetch_to_write(&board_.header(epoch_ + 1, rank_));
     Unheard& u = unheard_[epoch_ % Board::frames];
@@ -81,6 +94,16 @@ class BasicBoardSite {
     return true;
   }
 
+  /// Returns when no peer reads this rank's buffers any more. For a rank that gives up a call in
+  /// which it has offered them: after fail_with() or an abort of the communicator.
+  void await_readers() noexcept {
+    for (int r = 0; r < size(); ++r) {
+      while (r != rank_ && board_.reading(r).now.load(std::memory_order_seq_cst) != 0) {
+        detail::cpu_pause();
+      }
+    }
+  }
+
   std::uint32_t epoch() const noexcept { return epoch_; }
   const Board& board() const noexcept { return board_; }
   Bells& bells() noexcept { return bells_; }
@@ -94,8 +117,11 @@ class BasicBoardSite {
 
   void announce(const std::byte* payload, std::size_t n, std::uint32_t chunks) noexcept {
     typename Board::Header& h = board_.header(epoch_, rank_);
-    Access::write(&h.words, &words_, sizeof words_);
-    Access::write(h.payload, payload, n);
+    if (!announced_) {  // else peers read it already
+      Access::write(&h.words, &words_, sizeof words_);
+      Access::write(h.payload, payload, n);
+      announced_ = true;
+    }
     h.stamp.store(make_stamp(epoch_, chunks), std::memory_order_seq_cst);
     bells_.ring_all();
   }
@@ -156,6 +182,97 @@ class BasicBoardSite {
     fail_with(theirs.what == CallWords::invalid
                   ? "rank " + std::to_string(r) + "'s call is invalid; its exception says why"
                   : difference(theirs, r, words_, rank_));
+  }
+
+  // --- tickets and work
+
+  int draw_ticket() noexcept {
+    rings_on_leaving_ = true;
+    auto& drawn = board_.tickets(epoch_).drawn;
+    Stamp before = drawn.load(std::memory_order_relaxed);
+    Stamp after = 0;
+    do {
+      after = before >> 32 == epoch_ ? before + 1 : make_stamp(epoch_, 1);
+    } while (!drawn.compare_exchange_weak(before, after, std::memory_order_relaxed));
+    const auto ticket = static_cast<int>(static_cast<std::uint32_t>(after)) - 1;
+    board_.holder(epoch_, ticket)
+        .store(make_stamp(epoch_, static_cast<std::uint32_t>(rank_) + 1),
+               std::memory_order_seq_cst);
+    bells_.ring_all();
+    return ticket;
+  }
+
+  int holder(int ticket) const noexcept {
+    const Stamp s = look_at(board_.holder(epoch_, ticket));
+    return reached(s, epoch_, 1) ? static_cast<int>(static_cast<std::uint32_t>(s)) - 1 : -1;
+  }
+
+  std::uint32_t work(std::uint32_t w) const noexcept {
+    const Stamp s = look_at(board_.work(epoch_, w));
+    return s >> 32 == epoch_ ? static_cast<std::uint32_t>(s) : 0;
+  }
+
+  bool take_up(std::uint32_t w, std::uint32_t seen, std::uint32_t state) noexcept {
+    auto& word = board_.work(epoch_, w);
+    Stamp before = word.load(std::memory_order_relaxed);
+    if ((before >> 32 == epoch_ ? static_cast<std::uint32_t>(before) : 0) != seen) return false;
+    return word.compare_exchange_strong(before, make_stamp(epoch_, state),
+                                        std::memory_order_seq_cst);
+  }
+
+  void lay_down(std::uint32_t w, std::uint32_t state) noexcept {
+    board_.work(epoch_, w).store(make_stamp(epoch_, state), std::memory_order_seq_cst);
+    bells_.ring_all();
+  }
+
+  // --- the buffers of the call
+
+  const PeerMemory& peers() const noexcept { return node_ ? node_->peers : common_; }
+
+  Offer offer_of(int r) const noexcept {
+    Offer offer;
+    Access::read(&offer, board_.header(epoch_, r).payload, sizeof offer);
+    return offer;
+  }
+
+  bool begin_reading() noexcept {
+    auto& reading = board_.reading(rank_).now;
+    reading.store(1, std::memory_order_seq_cst);
+    if (!broken() && !reached(look_at(board_.failure(epoch_).stamp), epoch_, 1)) return true;
+    reading.store(0, std::memory_order_release);
+    return false;
+  }
+
+  bool end_reading() noexcept {
+    board_.reading(rank_).now.store(0, std::memory_order_release);
+    return !broken();
+  }
+
+  std::byte* scratch(std::size_t i) noexcept {
+    if (scratch_.empty()) scratch_.resize(2 * scratch_bytes);
+    return scratch_.data() + i * scratch_bytes;
+  }
+
+  std::byte* pool(std::size_t n) {
+    rings_on_leaving_ = true;
+    if (node_ != nullptr && n <= node_->pool_bytes && back_pool(n)) return node_->pool;
+    if (own_pool_.size() < n) {
+      retired_.push_back(std::move(own_pool_));
+      own_pool_ = std::vector<std::byte>(n);
+    }
+    return own_pool_.data();
+  }
+
+  bool use_pool() {
+    if (pool_used_ == epoch_) return true;
+    for (int r = 0; r < size(); ++r) {
+      if (!epoch_reached(board_.left(r).epoch.load(std::memory_order_acquire), pool_used_)) {
+        return false;
+      }
+    }
+    retired_.clear();
+    pool_used_ = epoch_;
+    return true;
   }
 
   std::byte* slot(int r, std::uint32_t chunk) noexcept { return board_.buffer(epoch_, r, chunk); }
@@ -241,6 +358,22 @@ class BasicBoardSite {
     return stamp.load(std::memory_order_seq_cst);
   }
 
+  /// Are there pages behind the first n bytes of the node's pool?
+  bool back_pool(std::size_t n) {
+    if (n <= pool_backed_ || node_->reserve == nullptr) return true;
+    try {
+      node_->reserve(node_->context, node_->pool, n);
+    } catch (const system_error&) {
+      return false;
+    }
+    pool_backed_ = n;
+    return true;
+  }
+
+  bool broken() const noexcept {
+    return board_.abort().reason.load(std::memory_order_seq_cst) != 0;
+  }
+
   CallWords words_of(int r) const noexcept {
     CallWords words;
     Access::read(&words, &board_.header(epoch_, r).words, sizeof words);
@@ -255,12 +388,16 @@ class BasicBoardSite {
     }
   }
 
+  const Node* node_;
+  PeerMemory common_;
   Board board_;
   Bells bells_;
   int rank_;
-  std::uint32_t epoch_;        ///< the current call
-  std::uint32_t all_left_;     ///< this rank knows that all ranks have left this epoch
-  bool heard_of_all_ = false;  ///< of this call: all matched it, or it failed
+  std::uint32_t epoch_;            ///< the current call
+  std::uint32_t all_left_;         ///< this rank knows that all ranks have left this epoch
+  bool announced_ = false;         ///< in this call
+  bool rings_on_leaving_ = false;  ///< a peer may wait for its pool until this rank has left
+  bool heard_of_all_ = false;      ///< of this call: all matched it, or it failed
   struct Unheard {
     bool any = false;
     CallWords words;
@@ -269,6 +406,11 @@ class BasicBoardSite {
   CallWords words_;
   const Reducer* reducer_ = nullptr;
   std::vector<int> pending_;
+  std::vector<std::byte> scratch_;
+  std::size_t pool_backed_ = 0;                  ///< bytes of the node's pool that have pages
+  std::vector<std::byte> own_pool_;              ///< where that is too small
+  std::vector<std::vector<std::byte>> retired_;  ///< former ones that peers may still read
+  std::uint32_t pool_used_;  ///< the last epoch in which this rank used its pool
 };
 using BoardSite = BasicBoardSite<Board, Doorbells>;
 static_assert(Site<BoardSite>);

@@ -9,6 +9,7 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 struct LeaderFan;
+struct SplitTail;
 
 /// Which rank plays which position, and when that is known.
 ///
@@ -46,5 +47,14 @@ struct StaticLeader {
   static constexpr unsigned offers = capability::leader;
 };
 static_assert(ArrivalPolicy<StaticLeader>);
+
+/// Positions are tickets: the n-th to arrive plays position n (thesis, ch. 5).
+struct ArrivalOrder {
+  using policy_kind = ArrivalPolicyKind;
+  using default_schedule = SplitTail;
+  static constexpr std::string_view name = "ArrivalOrder";
+  static constexpr unsigned offers = capability::tickets;
+};
+static_assert(ArrivalPolicy<ArrivalOrder>);
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,6 +2,7 @@
 
 #include <papcoll/arrival/board.hpp>
 #include <papcoll/call.hpp>
+#include <papcoll/transport/peer_memory.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -9,12 +10,24 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
+/// The buffers of a rank's call, told to its peers as the payload of its announcement. A buffer
+/// that the rank does not have is of no bytes.
+struct Offer {
+  BufferPlace in;
+  BufferPlace out;
+};
+static_assert(sizeof(Offer) <= Board::inline_bytes);
+
+/// Bytes of each of a site's two scratch buffers: they stay in the nearest cache, and a copy by
+/// the kernel costs little more than its bytes.
+inline constexpr std::size_t scratch_bytes = 32768;
+
 /// What an arrival algorithm may ask of its node, in the epoch of one call. Nothing waits. Stages
 /// count chunks: publish(k) says "my chunks 0…k−1 are in my slot".
 ///
 ///   rank(), size(), buffers()       as one expects; buffers(): chunks of a slot in use at once
 ///   announce(small, n, k)           this rank arrives: n ≤ inline_bytes of payload in its header,
-///                                   and chunks below k in its slot
+///                                   and chunks below k in its slot; once more, it is publish()
 ///   publish(k, audience)            my slot holds chunks below k; audience: a rank, or everyone
 ///   arrived(r, k)                   has r announced and published chunks below k?
 ///   matches(r)                      is r's call the same as mine? (r has arrived)
@@ -30,6 +43,22 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///   slot(r, k), result(k)           chunk buffers in shared memory
 ///   small(r), small_result()        the payloads that came with a header
 ///   pending()                       size() ints of private memory, kept from step to step
+///
+/// For algorithms that go by tickets and read each other's buffers where they are:
+///
+///   draw_ticket()                   this rank, which has announced itself, is the n-th to arrive
+///   holder(t)                       the rank with ticket t, or −1; it has announced itself
+///   work(w)                         state of work word w, 0 at first
+///   take_up(w, seen, state)         changes it from what was seen, for one rank only
+///   lay_down(w, state)              changes it back; tells everyone
+///   peers(), offer_of(r)            how to reach buffers; what r offered as its payload
+///   begin_reading()                 before offered buffers are read: false, and they must not be
+///                                   read, if the call has failed
+///   end_reading()                   after it: false if what was read may be wrong
+///   scratch(0 or 1)                 scratch_bytes of private memory
+///   pool(n)                         n bytes of the library's, for partial results that peers may
+///                                   read even after this rank has left
+///   use_pool()                      may it be written now? Not while a former call's are read
 template <class S>
 concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byte* from,
                         std::byte* to, std::size_t n) {
@@ -57,6 +86,18 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
   s.read(to, from, n);
   s.reduce(to, from, from, n);
   { s.pending() } -> std::same_as<int*>;
+  { s.draw_ticket() } -> std::same_as<int>;
+  { c.holder(r) } -> std::same_as<int>;
+  { c.work(k) } -> std::same_as<std::uint32_t>;
+  { s.take_up(k, k, k) } -> std::same_as<bool>;
+  s.lay_down(k, k);
+  { c.peers() } -> std::same_as<const PeerMemory&>;
+  { c.offer_of(r) } -> std::same_as<Offer>;
+  { s.begin_reading() } -> std::same_as<bool>;
+  { s.end_reading() } -> std::same_as<bool>;
+  { s.scratch(n) } -> std::same_as<std::byte*>;
+  { s.pool(n) } -> std::same_as<std::byte*>;
+  { s.use_pool() } -> std::same_as<bool>;
 };
 
 /// As an audience: everyone on the node.
@@ -77,6 +118,16 @@ struct Chunks {
     if (total > per_chunk) {
       count = static_cast<std::uint32_t>((total + per_chunk - 1) / per_chunk);
     }
+  }
+
+  /// At most `most` chunks of at least `least_bytes`, whole cache lines each.
+  static Chunks at_most(std::uint32_t most, std::size_t least_bytes, std::size_t total,
+                        std::size_t element_size) noexcept {
+    const std::size_t bytes = (total + most - 1) / most * element_size;
+    const std::size_t wanted = bytes > least_bytes ? bytes : least_bytes;
+    // A multiple of a line and, so that nothing is left over, of an element.
+    const std::size_t grain = element_size < cache_line ? cache_line * element_size : element_size;
+    return {total, element_size, (wanted + grain - 1) / grain * grain};
   }
 
   std::size_t first(std::uint32_t k) const noexcept { return k * per_chunk; }

@@ -1,12 +1,17 @@
 #pragma once
 
+#include <papcoll/algorithms/arrival/arrival_chain.hpp>
+#include <papcoll/algorithms/arrival/combining_tree.hpp>
 #include <papcoll/algorithms/arrival/exchange.hpp>
 #include <papcoll/algorithms/arrival/leader_fan.hpp>
 #include <papcoll/algorithms/arrival/multi_leader.hpp>
+#include <papcoll/algorithms/arrival/peer_slices.hpp>
+#include <papcoll/algorithms/arrival/split_tail.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/arrival/policies.hpp>
 
 #include <array>
+#include <type_traits>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -15,12 +20,22 @@ namespace papcoll::inline PAPCOLL_ABI {
 template <class Arrival, class Schedule>
 inline constexpr const ArrivalAlgorithm* arrival_algorithm = nullptr;
 
+/// What a schedule is under an arrival policy that makes something else of it.
+template <class Arrival, class Schedule>
+struct ScheduleUnder : std::type_identity<Schedule> {};
+template <>
+struct ScheduleUnder<ArrivalOrder, Chain> : std::type_identity<ArrivalChain> {};
+
 namespace detail {
 
 PAPCOLL_COMPILE_ONCE(void run_arrival<LeaderFan::Run<true>>(BoardSite&, Waiter&, const Call&))
 PAPCOLL_COMPILE_ONCE(void run_arrival<LeaderFan::Run<false>>(BoardSite&, Waiter&, const Call&))
 PAPCOLL_COMPILE_ONCE(void run_arrival<Exchange::Run>(BoardSite&, Waiter&, const Call&))
 PAPCOLL_COMPILE_ONCE(void run_arrival<MultiLeader::Run>(BoardSite&, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(void run_arrival<PeerSlices::Run>(BoardSite&, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(void run_arrival<SplitTail::Run>(BoardSite&, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(void run_arrival<ArrivalChain::Run>(BoardSite&, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(void run_arrival<CombiningTree::Run>(BoardSite&, Waiter&, const Call&))
 
 template <class Schedule, class Run>
 constexpr ArrivalAlgorithm make_arrival_algorithm(std::string_view name, bool keeps_order) {
@@ -37,8 +52,29 @@ inline constexpr ArrivalAlgorithm exchange =
 inline constexpr ArrivalAlgorithm multi_leader =
     make_arrival_algorithm<MultiLeader, MultiLeader::Run>("MultiLeader", true);
 
+inline constexpr ArrivalAlgorithm peer_slices =
+    make_arrival_algorithm<PeerSlices, PeerSlices::Run>("PeerSlices", true);
+inline constexpr ArrivalAlgorithm split_tail =
+    make_arrival_algorithm<SplitTail, SplitTail::Run>("SplitTail", false);
+inline constexpr ArrivalAlgorithm arrival_chain =
+    make_arrival_algorithm<ArrivalChain, ArrivalChain::Run>("ArrivalOrder+Chain", false);
+inline constexpr ArrivalAlgorithm combining_tree =
+    make_arrival_algorithm<CombiningTree, CombiningTree::Run>("CombiningTree", true);
+
 }  // namespace detail
 
+template <>
+inline constexpr const ArrivalAlgorithm* arrival_algorithm<StaticOrder, PeerSlices> =
+    &detail::peer_slices;
+template <>
+inline constexpr const ArrivalAlgorithm* arrival_algorithm<ArrivalOrder, SplitTail> =
+    &detail::split_tail;
+template <>
+inline constexpr const ArrivalAlgorithm* arrival_algorithm<ArrivalOrder, Chain> =
+    &detail::arrival_chain;
+template <>
+inline constexpr const ArrivalAlgorithm* arrival_algorithm<ArrivalOrder, CombiningTree> =
+    &detail::combining_tree;
 template <>
 inline constexpr const ArrivalAlgorithm* arrival_algorithm<DynamicLeader, LeaderFan> =
     &detail::dynamic_leader;
@@ -53,7 +89,8 @@ inline constexpr const ArrivalAlgorithm* arrival_algorithm<StaticOrder, MultiLea
     &detail::multi_leader;
 
 /// All of them, for names and listings.
-inline constexpr std::array<const ArrivalAlgorithm*, 4> arrival_algorithms{
-    &detail::dynamic_leader, &detail::static_leader, &detail::exchange, &detail::multi_leader};
+inline constexpr std::array<const ArrivalAlgorithm*, 8> arrival_algorithms{
+    &detail::dynamic_leader, &detail::static_leader, &detail::exchange,       &detail::multi_leader,
+    &detail::split_tail,     &detail::arrival_chain, &detail::combining_tree, &detail::peer_slices};
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -169,8 +169,10 @@ class NameParser {
     if (schedule_ == open) schedule_ = {};
     if (schedule_.empty() && arrival_.empty()) return;
     for (const CatalogueRow& row : catalogue_) {
+      // The first algorithm of an arrival policy of its own is what the policy alone means.
+      const bool alone = row.algorithm != nullptr && row.arrival != "StaticOrder";
       const bool fits = (arrival_.empty() || row.arrival == arrival_) &&
-                        (schedule_.empty() ? row.name == arrival_ : row.schedule == schedule_);
+                        (schedule_.empty() ? alone : row.schedule == schedule_);
       if (fits) return take_row(row);
     }
     if (!schedule_.empty()) {

@@ -67,7 +67,10 @@ constexpr CatalogueRow arrival_row(const ArrivalAlgorithm& algorithm, std::strin
   row.sentence = sentence.empty() ? algorithm.sentence : sentence;
   row.needs = requirement::node_memory | requirement::blocking_call;
   row.contract = algorithm.contract;
-  if (!algorithm.keeps_order_on_request) row.strongest = algorithm.contract;
+  if (!algorithm.keeps_order_on_request) {
+    row.strongest = algorithm.contract;
+    row.needs |= requirement::commutative_operator;
+  }
   row.serves = algorithm.serves;
   row.algorithm = &algorithm;
   return row;

@@ -55,6 +55,9 @@ inline constexpr std::array catalogue_rows{
                 "Always the same rank waits for all, combines, and releases the others."),
     arrival_row(exchange, "StaticOrder", "Exchange"),
     arrival_row(multi_leader, "StaticOrder", "MultiLeader"),
+    arrival_row(peer_slices, "StaticOrder", "PeerSlices"),
+    arrival_row(split_tail, "ArrivalOrder", "SplitTail"),
+    arrival_row(combining_tree, "ArrivalOrder", "CombiningTree"),
     static_row<Linear>(),
     static_row<Chain>(),
     static_row<PipelinedChain>(),
@@ -74,6 +77,7 @@ inline constexpr std::array catalogue_rows{
     static_row<Bruck>(),
     static_row<NeighbourExchange>(),
     static_row<Dissemination>(),
+    arrival_row(arrival_chain, "ArrivalOrder", "Chain"),
 };
 
 }  // namespace detail

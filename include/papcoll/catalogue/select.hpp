@@ -64,6 +64,15 @@ struct operator_commutes_for_schedule {
       "take a schedule that keeps the order, such as Rabenseifner or Exchange");
 };
 
+template <class Schedule, class Contract>
+struct schedule_keeps_contract {
+  static constexpr bool ok =
+      Contract::value <= contract_kept<Schedule>() || !combines_out_of_order<Schedule>();
+  static_assert(ok,
+                "papcoll: this schedule combines in the order of arrival, so that bits depend on "
+                "who was late: for Reproducible take CombiningTree, DynamicLeader or MultiLeader");
+};
+
 template <class Schedule, bool NonBlocking>
 struct schedule_can_be_non_blocking {
   static constexpr bool ok = !NonBlocking || StaticSchedule<Schedule>;
@@ -124,8 +133,9 @@ struct ScheduleOf<Arrival, std::void_t<typename Arrival::default_schedule>>
 /// The arrival policy a schedule has if none is named: the first that offers what it needs.
 template <class Schedule>
 struct ArrivalOf
-    : std::conditional<(needs_of<Schedule> & capability::leader) != 0, DynamicLeader, StaticOrder> {
-};
+    : std::conditional<(needs_of<Schedule> & capability::leader) != 0, DynamicLeader,
+                       std::conditional_t<(needs_of<Schedule> & capability::tickets) != 0,
+                                          ArrivalOrder, StaticOrder>> {};
 template <>
 struct ArrivalOf<Unnamed> : std::type_identity<StaticOrder> {};
 
@@ -142,11 +152,12 @@ Selection select() {
     using GivenSchedule = detail::pick_policy<SchedulePolicyKind, Unnamed, Ps...>;
     using Transport = detail::pick_policy<TransportPolicyKind, Unnamed, Ps...>;
     using Contract = detail::pick_policy<ContractPolicyKind, RankConsistent, Ps...>;
-    using Schedule =
+    using Named =
         std::conditional_t<std::same_as<GivenSchedule, Unnamed>,
                            typename detail::ScheduleOf<GivenArrival>::type, GivenSchedule>;
     using Arrival = std::conditional_t<std::same_as<GivenArrival, Unnamed>,
-                                       typename detail::ArrivalOf<Schedule>::type, GivenArrival>;
+                                       typename detail::ArrivalOf<Named>::type, GivenArrival>;
+    using Schedule = typename ScheduleUnder<Arrival, Named>::type;
     s.contract = Contract::value;
     if constexpr (!std::same_as<Transport, Unnamed>) s.transport = &transport_table<Transport>;
     if constexpr (!detail::arrival_can_be_non_blocking<Arrival, NonBlocking>::ok) {
@@ -158,9 +169,13 @@ Selection select() {
         return s;
       } else if constexpr (!capability::needs_leader<Schedule, Arrival>::ok) {
         return s;
+      } else if constexpr (!capability::needs_tickets<Schedule, Arrival>::ok) {
+        return s;
       } else if constexpr (!detail::schedule_serves_collective<Schedule, Tag>::ok) {
         return s;
       } else if constexpr (!detail::operator_commutes_for_schedule<Schedule, Commutes>::ok) {
+        return s;
+      } else if constexpr (!detail::schedule_keeps_contract<Schedule, Contract>::ok) {
         return s;
       } else {
         if constexpr (!std::same_as<Transport, Unnamed>) {
@@ -169,7 +184,7 @@ Selection select() {
         if constexpr (StaticSchedule<Schedule>) {
           s.schedule = AnySchedule::of<Schedule>();
         } else {
-          s.arrival = arrival_algorithm<Arrival, Schedule>;
+          s.arrival = arrival_algorithm<Arrival, Named>;
         }
       }
     }

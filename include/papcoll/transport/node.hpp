@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/config.hpp>
+#include <papcoll/transport/peer_memory.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
 #include <cstddef>
@@ -20,6 +21,20 @@ struct Node {
   /// /dev/shm is an exception and not a SIGBUS. Throws system_error.
   void (*reserve)(void* context, const std::byte* at, std::size_t bytes) = nullptr;
   void* context = nullptr;
+  PeerMemory peers{};
+  // This rank's part of the arena: first what the library keeps for itself, then its user's.
+  std::byte* pool = nullptr;
+  std::size_t pool_bytes = 0;
+  std::byte* arena = nullptr;
+  std::size_t arena_bytes = 0;
+
+  /// Parts for all ranks lie one after the other at `arenas`.
+  void set_arena(std::byte* arenas, std::size_t bytes_a_rank) noexcept {
+    pool = arenas + static_cast<std::size_t>(rank) * bytes_a_rank;
+    pool_bytes = bytes_a_rank / 4;
+    arena = pool + pool_bytes;
+    arena_bytes = bytes_a_rank - pool_bytes;
+  }
 };
 
 namespace detail {

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <papcoll/arrival/site.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+namespace detail {
+
+/// The contributions and partial results of one reduction, as the algorithms see them that let any
+/// rank combine anything: who wrote a chunk says so elsewhere, here is where it lies.
+///
+/// Where peers can reach each other's buffers (`direct`, the same on all ranks of a node), inputs
+/// are read where they are, and partial results are written to the output of whoever combines, or
+/// to its pool if it has no output (a reduce, not the root). Else both go through the rank's slot,
+/// window() chunks at a time.
+class PeerBuffers {
+ public:
+  /// Announces this rank with its buffers. `most`: chunks of a call where there is no window; of
+  /// 32 KB and more, since a claim costs a few cache lines, and 32 KB of doubles several µs.
+  template <Site S>
+  void begin(S& s, const Call& c, std::uint32_t most) {
+    direct_ = s.peers().pulls() || s.peers().is_common();
+    window_ = s.buffers() / 2;
+    chunks_ = direct_ ? Chunks::at_most(most, 2 * s.chunk_bytes(), c.count, c.reducer.size)
+                      : Chunks{c.count, c.reducer.size, s.chunk_bytes()};
+    writes_out_ = c.collective != Collective::reduce || s.rank() == c.root;
+    Offer offer;
+    offer.in = s.peers().place(c.in, c.bytes());
+    staged_in_ = !direct_ && offer.in.mapped == 0;
+    if (direct_ && writes_out_) {
+      mine_ = c.out;
+      offer.out = s.peers().place(c.out, c.bytes());
+    } else if (direct_) {
+      mine_ = s.pool(c.bytes());
+      offer.out = s.peers().place(mine_, c.bytes());
+    }
+    s.announce(reinterpret_cast<const std::byte*>(&offer), sizeof offer,
+               staged_in_ ? 0 : chunks_.count);
+    staged_ = staged_in_ ? 0 : chunks_.count;
+  }
+
+  bool direct() const noexcept { return direct_; }
+  /// Chunks that may be under way at once where they go through slots: a slot's buffers hold
+  /// contributions and partial results in turns.
+  std::uint32_t window() const noexcept { return window_; }
+  const Chunks& chunks() const noexcept { return chunks_; }
+  /// Must peers read this rank's output before it returns?
+  bool lends_output() const noexcept { return direct_ && writes_out_; }
+
+  /// Copies this rank's next chunk to its slot, if it has to and all below `end` may be there.
+  template <Site S>
+  bool stage_next(S& s, const Call& c, std::uint32_t end) {
+    if (staged_ >= end || staged_ == chunks_.count) return false;
+    s.write(s.slot(s.rank(), 2 * staged_), c.in + chunks_.offset(staged_), chunks_.bytes(staged_));
+    s.publish(++staged_, everyone);
+    return true;
+  }
+
+  /// May rank r's contribution to chunk k be read? (r has announced itself.)
+  template <Site S>
+  bool has_input(S& s, int r, std::uint32_t k) const {
+    return r == s.rank() ? staged_ > k : direct_ || s.arrived(r, k + 1);
+  }
+
+  /// n bytes of rank r's contribution, `at` bytes into chunk k; copied to `scratch` if need be.
+  template <Site S>
+  const std::byte* input(S& s, const Call& c, int r, std::uint32_t k, std::size_t at, std::size_t n,
+                         std::byte* scratch) const {
+    const std::size_t offset = chunks_.offset(k) + at;
+    if (r == s.rank()) return c.in + offset;
+    const BufferPlace place = s.offer_of(r).in;
+    if (place.mapped != 0) return s.peers().see(place) + offset;
+    if (!direct_) return s.slot(r, 2 * k) + at;
+    s.peers().pull(scratch, r, place.at + offset, n);
+    return scratch;
+  }
+
+  /// May this rank write partial results now? Only its pool may still be lent.
+  template <Site S>
+  bool may_combine(S& s) const {
+    return !direct_ || writes_out_ || s.use_pool();
+  }
+
+  /// Where this rank writes its partial result of chunk k.
+  template <Site S>
+  std::byte* target(S& s, std::uint32_t k) const {
+    return direct_ ? mine_ + chunks_.offset(k) : s.slot(s.rank(), 2 * k + 1);
+  }
+
+  /// n bytes of the partial result of rank r, `at` bytes into chunk k; as input().
+  template <Site S>
+  const std::byte* partial(S& s, int r, std::uint32_t k, std::size_t at, std::size_t n,
+                           std::byte* scratch) const {
+    if (r == s.rank()) return target(s, k) + at;
+    if (!direct_) return s.slot(r, 2 * k + 1) + at;
+    const BufferPlace place = s.offer_of(r).out;
+    const std::size_t offset = chunks_.offset(k) + at;
+    if (place.mapped != 0) return s.peers().see(place) + offset;
+    s.peers().pull(scratch, r, place.at + offset, n);
+    return scratch;
+  }
+
+  /// Copies rank r's partial result of chunk k, which is the whole result, to this rank's output.
+  template <Site S>
+  void take(S& s, const Call& c, int r, std::uint32_t k) const {
+    std::byte* const to = c.out + chunks_.offset(k);
+    if (direct_ && r == s.rank()) return;
+    if (direct_ && s.offer_of(r).out.mapped == 0) {
+      s.peers().pull(to, r, s.offer_of(r).out.at + chunks_.offset(k), chunks_.bytes(k));
+    } else {
+      s.read(to, partial(s, r, k, 0, chunks_.bytes(k), nullptr), chunks_.bytes(k));
+    }
+  }
+
+ private:
+  Chunks chunks_;
+  std::byte* mine_ = nullptr;  ///< direct: where this rank's partial results go
+  std::uint32_t window_ = 0;
+  std::uint32_t staged_ = 0;  ///< chunks of this rank that its peers may read
+  bool direct_ = false;
+  bool staged_in_ = false;
+  bool writes_out_ = true;
+};
+
+}  // namespace detail
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,337 @@
+#pragma once
+
+#include <papcoll/algorithms/arrival/exchange.hpp>
+#include <papcoll/algorithms/arrival/fan_out.hpp>
+#include <papcoll/algorithms/arrival/leader_fan.hpp>
+#include <papcoll/algorithms/arrival/multi_leader.hpp>
+#include <papcoll/arrival/site.hpp>
+#include <papcoll/capability.hpp>
+#include <papcoll/plan/range.hpp>
+#include <papcoll/policy.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+// PeerSlices: each rank works on its slice, straight from its peers' buffers
+// --------------------------------------------------------------------------
+// Phases   1. Each rank announces where its buffers are, and waits until all have come.
+//          2. Where all lie in memory that all see (shared_vector, threads), or are long enough for
+//             the kernel to copy from (cross-memory attach), each rank combines its slice of all
+//             inputs and writes it to all outputs that it sees. Ranks whose output it does not see
+//             copy the slice from its own. A bcast, an allgather and a reduce_scatter read what
+//             they want where it lies.
+//          3. Nobody leaves before all have read what they need of it.
+//          Where buffers cannot be reached, staged chunks do: MultiLeader for allreduce,
+//          DynamicLeader for reduce and bcast, Exchange for allgather.
+// Cost     Two flags each way. Allreduce, seen by all: a rank reads n bytes and writes n, the least
+//          there is. By copies of the kernel: n·(P−1)/P bytes of inputs and as many of results are
+//          copied once each.
+// Prefer   Balanced arrivals, from a few KB in the arena, from about a MB elsewhere.
+// Limits   One node. Nothing is done before the last has come: SplitTail, where ranks are late.
+// Contract Reproducible: every element is combined in rank order.
+//
+//                 slice 0              slice 1              slice 2
+//        inputs   a0 b0 c0             a1 b1 c1             a2 b2 c2
+//        rank 0   a0∘b0∘c0 to all      rank 1 …             rank 2 …
+//
+// Source   J. M. Hashmi et al., "Designing efficient shared address space reduction collectives for
+//          multi-/many-cores", IPDPS 2018, where the address space is shared by XPMEM.
+
+/// The balanced collectives of one node for large buffers.
+struct PeerSlices {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "PeerSlices";
+  static constexpr std::string_view sentence =
+      "Every rank works on its slice of the data, straight from its peers' buffers.";
+  static constexpr unsigned needs = capability::positions | capability::node_memory;
+  static constexpr NumericalContract contract = NumericalContract::reproducible;
+  friend bool operator==(const PeerSlices&, const PeerSlices&) = default;
+
+  /// From so many bytes on, the kernel's copies beat staged chunks. 2 ranks, allreduce.
+  static constexpr std::size_t copied_from = std::size_t{1} << 20U;
+
+  static constexpr bool serves(Collective c) noexcept {
+    return c == Collective::allreduce || c == Collective::reduce || c == Collective::bcast ||
+           c == Collective::allgather;
+  }
+
+  /// One call of one rank.
+  class Run {
+   public:
+    template <Site S>
+    bool step(S& s, const Call& c) {
+      if (!begun_) begin(s, c);
+      if (way_ == Way::unknown && !choose(s, c)) return false;
+      if (way_ == Way::staged) return stage(s, c);
+      switch (c.collective) {
+        case Collective::bcast:
+          return spread(s, c);
+        case Collective::allgather:
+          return gather(s, c);
+        default:
+          return reduce(s, c);
+      }
+    }
+
+   private:
+    enum class Way { unknown, direct, staged };
+
+    template <Site S>
+    void begin(S& s, const Call& c) {
+      begun_ = true;
+      if (c.bytes() <= Board::inline_bytes && s.size() > 1) {
+        way_ = Way::staged;  // it travels with the flag
+        return;
+      }
+      may_copy_ = s.peers().pulls() && c.bytes() >= copied_from;
+      mine_ = offer(s, c);
+      s.announce(reinterpret_cast<const std::byte*>(&mine_), sizeof mine_, 0);
+      if (s.size() == 1) {
+        way_ = Way::direct;
+      } else if (!good(c, s.rank(), mine_)) {
+        way_ = Way::staged;  // whatever the others offer
+      }
+    }
+
+    /// What peers may need of this rank. A buffer that nobody reaches for counts as seen by all.
+    template <Site S>
+    static Offer offer(S& s, const Call& c) {
+      Offer o{{0, 1}, {0, 1}};
+      if (c.collective != Collective::bcast || s.rank() == c.root) {
+        o.in = s.peers().place(c.in, c.bytes());
+      }
+      if (c.collective == Collective::reduce && s.rank() != c.root) {
+        const std::size_t n = slice(s, c, s.rank()).size();
+        o.out = s.peers().place(s.pool(n), n);
+      } else if (is_reduction(c.collective)) {
+        o.out = s.peers().place(c.out, c.bytes());
+      }
+      return o;
+    }
+
+    /// Can all ranks reach what they need of rank r?
+    bool good(const Call& c, int r, const Offer& o) const {
+      if (may_copy_) return true;
+      const bool copies_itself = c.collective == Collective::reduce && r == c.root;
+      return o.in.mapped != 0 && (o.out.mapped != 0 || copies_itself);
+    }
+
+    /// Once all whose buffers matter have come: is everyone's reached where it is? All ranks see the
+    /// same. False while that is not known, or if the call has failed.
+    template <Site S>
+    bool choose(S& s, const Call& c) {
+      const bool from_root = c.collective == Collective::bcast;
+      for (; next_ < s.size(); ++next_) {
+        if (next_ == s.rank() || (from_root && next_ != c.root && s.rank() != c.root)) continue;
+        if (!s.arrived(next_, 0)) return false;
+        if (!s.matches(next_)) {
+          s.fail(next_);
+          return false;
+        }
+        if (from_root && next_ != c.root) continue;
+        if (!good(c, next_, s.offer_of(next_))) all_good_ = false;
+      }
+      next_ = 0;
+      if (!from_root || s.rank() == c.root) s.all_arrived();
+      way_ = all_good_ ? Way::direct : Way::staged;
+      return true;
+    }
+
+    template <Site S>
+    bool stage(S& s, const Call& c) {
+      switch (c.collective) {
+        case Collective::allreduce:
+          return multi_leader_.step(s, c);
+        case Collective::bcast:
+          return fan_out_.step(s, c);
+        case Collective::allgather:
+          return exchange_.step(s, c);
+        default:
+          return leader_.step(s, c);
+      }
+    }
+
+    /// Waits until all ranks' second counter shows n.
+    template <Site S>
+    bool all_at(S& s, std::uint32_t n) {
+      for (; next_ < s.size(); ++next_) {
+        if (next_ != s.rank() && !s.stage(next_, n)) return false;
+      }
+      next_ = 0;
+      return true;
+    }
+
+    /// Copies n bytes from `from`, of rank r, to this rank's memory.
+    template <Site S>
+    static void copy(S& s, std::byte* to, int r, const BufferPlace& from, std::size_t offset,
+                     std::size_t n) {
+      if (from.mapped != 0) {
+        s.read(to, s.peers().see(from) + offset, n);
+      } else {
+        s.peers().pull(to, r, from.at + offset, n);
+      }
+    }
+
+    // --- bcast: all copy from the root
+
+    template <Site S>
+    bool spread(S& s, const Call& c) {
+      if (s.rank() == c.root) {
+        if (!all_at(s, 1)) return false;
+        s.all_arrived();
+        return true;
+      }
+      if (!s.begin_reading()) return false;
+      copy(s, c.out, c.root, s.offer_of(c.root).in, 0, c.bytes());
+      if (!s.end_reading()) return false;
+      s.finish_stage(1);
+      return true;
+    }
+
+    // --- allgather: all copy from all
+
+    template <Site S>
+    bool gather(S& s, const Call& c) {
+      if (stage_ == 0) {
+        if (!s.begin_reading()) return false;
+        for (int i = 0; i < s.size(); ++i) {
+          const int r = (s.rank() + i) % s.size();  // each from another
+          std::byte* const to = c.out + static_cast<std::size_t>(r) * c.bytes();
+          if (r != s.rank()) {
+            copy(s, to, r, s.offer_of(r).in, 0, c.bytes());
+          } else if (c.in != to) {
+            s.read(to, c.in, c.bytes());
+          }
+        }
+        if (!s.end_reading()) return false;
+        s.finish_stage(++stage_);
+      }
+      return all_at(s, 1);
+    }
+
+    // --- allreduce and reduce: a slice each
+
+    template <Site S>
+    bool reduce(S& s, const Call& c) {
+      const bool to_root = c.collective == Collective::reduce;
+      if (s.size() == 1) {
+        if (c.in != c.out) s.read(c.out, c.in, c.bytes());
+        return true;
+      }
+      if (stage_ == 0) {
+        // The root copies slices from its peers' pools where they do not see its output.
+        pooled_ = to_root && s.rank() != c.root && s.offer_of(c.root).out.mapped == 0;
+        if (pooled_ && !s.use_pool()) return false;
+        if (!combine_slice(s, c)) return false;
+        s.finish_stage(++stage_);
+      }
+      if (stage_ == 1) {
+        if (!all_at(s, 1)) return false;
+        const bool takes = !to_root || s.rank() == c.root;
+        if (takes && mine_.out.mapped == 0 && !take_slices(s, c)) return false;
+        s.finish_stage(++stage_);
+      }
+      // Others may still be copying from this rank's output.
+      if (to_root) return true;
+      for (; next_ < s.size(); ++next_) {
+        if (next_ == s.rank() || s.offer_of(next_).out.mapped != 0) continue;
+        if (!s.stage(next_, 2)) return false;
+      }
+      return true;
+    }
+
+    /// Rank r's slice in bytes; whole cache lines, so that no two ranks write to one.
+    template <Site S>
+    static Range slice(const S& s, const Call& c, int r) {
+      const std::size_t size = c.reducer.size;
+      const std::size_t line = size < cache_line ? cache_line / size : 1;
+      const Range lines = part({0, (c.count + line - 1) / line}, r, s.size());
+      return {std::min(lines.lo * line, c.count) * size, std::min(lines.hi * line, c.count) * size};
+    }
+
+    template <Site S>
+    bool combine_slice(S& s, const Call& c) {
+      if (!s.begin_reading()) return false;
+      const Range own = slice(s, c, s.rank());
+      const std::size_t block = scratch_bytes / c.reducer.size * c.reducer.size;
+      std::byte* const home = home_of_slice(s, c, own);
+      for (std::size_t at = own.lo; at < own.hi; at += block) {
+        const std::size_t n = std::min(block, own.hi - at);
+        std::byte* const to = home + (at - own.lo);
+        combine_block(s, c, to, at, n);
+        if (c.collective == Collective::reduce) continue;
+        for (int r = 0; r < s.size(); ++r) {
+          if (r == s.rank()) continue;
+          const BufferPlace out = s.offer_of(r).out;
+          if (out.mapped != 0) s.write(s.peers().see(out) + at, to, n);
+        }
+      }
+      return s.end_reading();
+    }
+
+    /// Where this rank writes its slice: its output, the root's, or its pool.
+    template <Site S>
+    std::byte* home_of_slice(S& s, const Call& c, const Range& own) {
+      if (c.collective != Collective::reduce || s.rank() == c.root) return c.out + own.lo;
+      return pooled_ ? s.pool(own.size()) : s.peers().see(s.offer_of(c.root).out) + own.lo;
+    }
+
+    /// Combines n bytes, `at` bytes into the message, in rank order. Only the last combination
+    /// writes to `to`, which in place is one of the inputs.
+    template <Site S>
+    void combine_block(S& s, const Call& c, std::byte* to, std::size_t at, std::size_t n) {
+      const std::byte* low = input(s, c, 0, at, n, s.scratch(0));
+      for (int r = 1; r < s.size(); ++r) {
+        const std::byte* const high = input(s, c, r, at, n, s.scratch(1));
+        std::byte* const into = r + 1 == s.size() ? to : s.scratch(0);
+        s.reduce(into, low, high, n / c.reducer.size);
+        low = into;
+      }
+    }
+
+    template <Site S>
+    const std::byte* input(S& s, const Call& c, int r, std::size_t at, std::size_t n,
+                           std::byte* scratch) {
+      if (r == s.rank()) return c.in + at;
+      const BufferPlace in = s.offer_of(r).in;
+      if (in.mapped != 0) return s.peers().see(in) + at;
+      s.peers().pull(scratch, r, in.at + at, n);
+      return scratch;
+    }
+
+    /// Copies the others' slices to this rank's output, which they do not see.
+    template <Site S>
+    bool take_slices(S& s, const Call& c) {
+      if (!s.begin_reading()) return false;
+      for (int i = 1; i < s.size(); ++i) {
+        const int r = (s.rank() + i) % s.size();
+        const Range theirs = slice(s, c, r);
+        if (c.collective == Collective::reduce) {
+          copy(s, c.out + theirs.lo, r, s.offer_of(r).out, 0, theirs.size());
+        } else {
+          copy(s, c.out + theirs.lo, r, s.offer_of(r).out, theirs.lo, theirs.size());
+        }
+      }
+      return s.end_reading();
+    }
+
+    MultiLeader::Run multi_leader_;
+    LeaderFan::Run<true> leader_;
+    detail::FanOut fan_out_;
+    Exchange::Run exchange_;
+    Offer mine_;
+    Way way_ = Way::unknown;
+    std::uint32_t stage_ = 0;
+    int next_ = 0;
+    bool all_good_ = true;
+    bool may_copy_ = false;
+    bool pooled_ = false;  ///< this rank's slice goes to its pool
+    bool begun_ = false;
+  };
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Where a buffer is, in words that mean the same to every rank of a node.
+struct BufferPlace {
+  std::uint64_t at = 0;      ///< mapped: bytes into the node's memory; else an address of its owner
+  std::uint32_t mapped = 0;  ///< all ranks of the node see it
+};
+
+/// How a rank gets at the buffers of its peers: memory that all of them map is read and written
+/// where it is; any other is copied by the kernel (cross-memory attach), if that is permitted.
+/// Copies are only ever pulled: a copy pushed by a late rank could land in memory that its owner
+/// has freed.
+class PeerMemory {
+ public:
+  /// Threads: all memory is everyone's.
+  PeerMemory() = default;
+
+  /// Processes that map [base, base + bytes) alike. `pids` of the node's ranks if each may copy
+  /// from each, else empty.
+  PeerMemory(std::byte* base, std::size_t bytes, std::vector<pid_t> pids)
+      : base_(base), bytes_(bytes), pids_(std::move(pids)) {}
+
+  /// May private memory of processes be copied?
+  bool pulls() const noexcept { return !pids_.empty(); }
+  /// Is all memory everyone's?
+  bool is_common() const noexcept { return base_ == nullptr; }
+
+  /// A buffer of this rank. One that is only partly in the node's memory counts as private.
+  BufferPlace place(const void* buffer, std::size_t n) const noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(buffer);
+    const auto begin = reinterpret_cast<std::uintptr_t>(base_);
+    if (address < begin || n > bytes_ || address - begin > bytes_ - n) return {address, 0};
+    return {address - begin, 1};
+  }
+
+  /// A mapped buffer of any rank, as this rank sees it.
+  std::byte* see(const BufferPlace& p) const noexcept {
+    // The addresses of threads come back whole: they are counted from 0.
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base_) + p.at);
+  }
+
+  /// Copies from a private buffer of rank r. Throws system_error.
+  void pull(void* to, int r, std::uint64_t from, std::size_t n) const {
+    auto* out = static_cast<std::byte*>(to);
+    while (n != 0) {
+      const iovec local{out, n};
+      const iovec remote{reinterpret_cast<void*>(from), n};  // NOLINT(performance-no-int-to-ptr)
+      const ssize_t copied =
+          process_vm_readv(pids_[static_cast<std::size_t>(r)], &local, 1, &remote, 1, 0);
+      if (copied <= 0) {
+        throw system_error("papcoll: cannot copy from the memory of rank " + std::to_string(r),
+                           copied == 0 ? EFAULT : errno);
+      }
+      out += copied;
+      from += static_cast<std::uint64_t>(copied);
+      n -= static_cast<std::size_t>(copied);
+    }
+  }
+
+ private:
+  std::byte* base_ = nullptr;
+  std::size_t bytes_ = SIZE_MAX;
+  std::vector<pid_t> pids_;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

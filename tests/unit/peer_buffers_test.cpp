@@ -1,0 +1,196 @@
+// Algorithms that read and write their peers' buffers: messages of many chunks, random arrivals.
+
+#include <papcoll/core.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "catch.hpp"
+
+using papcoll::Options;
+using papcoll::PeerAccess;
+using papcoll::ThreadTeam;
+
+namespace {
+
+using Rank = ThreadTeam::Rank;
+
+/// Lets a rank come late now and then, by an amount of its own.
+class Delays {
+ public:
+  Delays(int rank, unsigned seed) : random_(seed * 1000 + static_cast<unsigned>(rank)) {}
+  void pause() {
+    if (random_() % 2 == 0) {
+      std::this_thread::sleep_for(std::chrono::microseconds(random_() % 200));
+    }
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+std::int64_t element(int rank, std::size_t i) {
+  return static_cast<std::int64_t>(i % 1000) * (rank + 1);
+}
+std::int64_t total(int ranks, std::size_t i) {
+  return static_cast<std::int64_t>(i % 1000) * ranks * (ranks + 1) / 2;
+}
+
+/// How many elements of `data` are not the sum over all ranks.
+std::size_t wrong(const std::vector<std::int64_t>& data, int ranks) {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < data.size(); ++i) n += data[i] != total(ranks, i);
+  return n;
+}
+
+std::vector<std::int64_t> contribution(int rank, std::size_t count) {
+  std::vector<std::int64_t> data(count);
+  for (std::size_t i = 0; i < count; ++i) data[i] = element(rank, i);
+  return data;
+}
+
+/// allreduce and reduce, in place and not, several in a row; returns elements that are wrong.
+std::size_t reductions(Rank& comm, const papcoll::Algorithm& algorithm, std::size_t count,
+                       unsigned seed) {
+  Delays delays{comm.rank(), seed};
+  const auto in = contribution(comm.rank(), count);
+  const papcoll::root root{static_cast<int>(seed) % comm.size()};
+  std::size_t mistakes = 0;
+  std::vector<std::int64_t> out(count, -1);
+  for (int i = 0; i < 2; ++i) {
+    delays.pause();
+    papcoll::allreduce(comm, in, out, papcoll::sum, algorithm);
+    mistakes += wrong(out, comm.size());
+    out = in;
+    delays.pause();
+    papcoll::allreduce(comm, out, papcoll::sum, algorithm);
+    mistakes += wrong(out, comm.size());
+    out.assign(count, -1);
+    delays.pause();
+    papcoll::reduce(comm, in, out, root, papcoll::sum, algorithm);
+    if (comm.rank() == root.rank) mistakes += wrong(out, comm.size());
+    out = in;
+    delays.pause();
+    papcoll::reduce(comm, out, root, papcoll::sum, algorithm);
+    if (comm.rank() == root.rank) {
+      mistakes += wrong(out, comm.size());
+    } else {
+      mistakes += out != in;
+    }
+  }
+  return mistakes;
+}
+
+Options with(PeerAccess access) {
+  Options options;
+  options.peer_access = access;
+  options.first_epoch = 0xffff'fff8U;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("reductions of many chunks under random arrivals", "[team]") {
+  for (const char* name : {"PeerSlices", "SplitTail", "ArrivalOrder+Chain", "CombiningTree"}) {
+    const auto algorithm = papcoll::algorithm(name);
+    for (const PeerAccess access : {PeerAccess::best, PeerAccess::staged}) {
+      for (const int ranks : {1, 2, 3, 5, 8}) {
+        for (const std::size_t count : {1U, 7U, 3000U, 40'000U}) {
+          CAPTURE(name, static_cast<int>(access), ranks, count);
+          ThreadTeam team{ranks, with(access)};
+          std::vector<std::size_t> mistakes(static_cast<std::size_t>(ranks));
+          team.run([&](Rank& comm) {
+            mistakes[static_cast<std::size_t>(comm.rank())] =
+                reductions(comm, algorithm, count, static_cast<unsigned>(count));
+          });
+          CHECK(mistakes == std::vector<std::size_t>(static_cast<std::size_t>(ranks), 0));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("PeerSlices moves data of many chunks", "[team]") {
+  for (const PeerAccess access : {PeerAccess::best, PeerAccess::staged}) {
+    for (const int ranks : {1, 2, 3, 5}) {
+      ThreadTeam team{ranks, with(access)};
+      std::vector<std::size_t> mistakes(static_cast<std::size_t>(ranks));
+      team.run([&](Rank& comm) {
+        constexpr std::size_t count = 30'000;
+        std::size_t& mine = mistakes[static_cast<std::size_t>(comm.rank())];
+        Delays delays{comm.rank(), 1};
+        for (int root = 0; root < comm.size(); ++root) {
+          delays.pause();
+          auto data = contribution(comm.rank(), count);
+          papcoll::bcast<papcoll::PeerSlices>(comm, data, papcoll::root{root});
+          mine += data != contribution(root, count);
+          delays.pause();
+          std::vector<std::int64_t> all(count * static_cast<std::size_t>(comm.size()), -1);
+          papcoll::allgather<papcoll::PeerSlices>(comm, contribution(comm.rank(), count), all);
+          for (int r = 0; r < comm.size(); ++r) {
+            const auto first = all.begin() + static_cast<std::ptrdiff_t>(count) * r;
+            mine += std::vector<std::int64_t>(first, first + count) != contribution(r, count);
+          }
+        }
+      });
+      CAPTURE(static_cast<int>(access), ranks);
+      CHECK(mistakes == std::vector<std::size_t>(static_cast<std::size_t>(ranks), 0));
+    }
+  }
+}
+
+namespace {
+
+/// 2×2 matrices of floats: a product that neither commutes nor, in its last bits, associates.
+struct Matrix {
+  float a, b, c, d;
+};
+struct Product {
+  Matrix operator()(const Matrix& x, const Matrix& y) const noexcept {
+    return {x.a * y.a + x.b * y.c, x.a * y.b + x.b * y.d, x.c * y.a + x.d * y.c,
+            x.c * y.b + x.d * y.d};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("CombiningTree gives the same bits under 1000 random arrivals", "[team]") {
+  constexpr std::size_t count = 5;
+  for (int ranks = 1; ranks <= 8; ++ranks) {
+    const unsigned patterns = 1000;
+    ThreadTeam team{ranks};
+    std::vector<std::size_t> different(static_cast<std::size_t>(ranks));
+    team.run([&](Rank& comm) {
+      std::mt19937 random{17U + static_cast<unsigned>(comm.rank())};
+      std::uniform_real_distribution<float> uniform{-1.5F, 1.5F};
+      std::vector<float> sums(count);
+      std::vector<Matrix> matrices(count);
+      for (float& x : sums) x = uniform(random);
+      for (Matrix& m : matrices) m = {uniform(random), uniform(random), uniform(random), 1.0F};
+      std::vector<float> first_sum(count);
+      std::vector<Matrix> first_product(count);
+      for (unsigned i = 0; i < patterns; ++i) {
+        for (auto spin = random() % 3000; spin != 0; --spin) papcoll::detail::cpu_pause();
+        std::vector<float> sum(count);
+        papcoll::allreduce<papcoll::CombiningTree>(comm, sums, sum);
+        std::vector<Matrix> product(count);
+        papcoll::allreduce<papcoll::CombiningTree>(comm, matrices, product, Product{});
+        if (i == 0) {
+          first_sum = sum;
+          first_product = product;
+        }
+        different[static_cast<std::size_t>(comm.rank())] +=
+            std::memcmp(sum.data(), first_sum.data(), count * sizeof(float)) != 0 ||
+            std::memcmp(product.data(), first_product.data(), count * sizeof(Matrix)) != 0;
+      }
+    });
+    CAPTURE(ranks);
+    CHECK(different == std::vector<std::size_t>(static_cast<std::size_t>(ranks), 0));
+  }
+}
