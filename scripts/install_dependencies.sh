@@ -19,6 +19,7 @@ needed=(
   libboost-dev
   catch2 libcli11-dev nlohmann-json3-dev libfmt-dev zlib1g-dev
   clang-format clang-tidy
+  iproute2 util-linux mount
   python3 python3-matplotlib
 )
 # The sanitizers' run-time libraries of clang++ come in a package of their own on some systems.

@@ -11,7 +11,7 @@ usage: scripts/test.sh [--quick] [--no-install] [--jobs N] [configuration…]
 
 Builds and tests each configuration (default: all) in build/NAME:
   openmpi      g++, Open MPI            every test and check
-  mpich        g++, MPICH               the tests that run under mpirun, and the faults
+  mpich        g++, MPICH               the tests that run under mpirun, the faults, several nodes
   asan-ubsan   clang++, ASan and UBSan  the unit tests (threads as ranks)
   tsan         g++, TSan                the unit tests (threads as ranks)
 
