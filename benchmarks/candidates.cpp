@@ -4,6 +4,7 @@
 #include "native.hpp"
 
 #include <papcoll/catalogue/by_name.hpp>
+#include <papcoll/shared_vector.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -31,6 +32,12 @@ Candidates::Candidates(const std::vector<std::string>& names, MPI_Comm comm)
 Candidates::~Candidates() = default;
 
 std::size_t Candidates::size() const { return state_->algorithms.size(); }
+
+Memory Candidates::allocate_shared(std::size_t bytes) const {
+  papcoll::shared_allocator<std::byte> allocator{state_->comm};
+  std::byte* const p = allocator.allocate(bytes + 1);
+  return {p, [allocator](std::byte* q) mutable { allocator.deallocate(q, 0); }};
+}
 
 std::function<void()> Candidates::call(std::size_t candidate, const Problem& problem,
                                        const Buffers& buffers) {

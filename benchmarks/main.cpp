@@ -105,7 +105,9 @@ void measure_all(const Options& options, const Placement& placement) {
     std::unique_ptr<Buffers> buffers;
     std::vector<std::function<void()>> calls;
     together(comm, [&] {
-      buffers = std::make_unique<Buffers>(problem);
+      buffers = std::make_unique<Buffers>(problem, [&](std::size_t bytes) {
+        return options.arena ? candidates->allocate_shared(bytes) : allocate_private(bytes);
+      });
       fill_for_timing(problem, *buffers);
     });
     for (std::size_t c = 0; c < candidates->size(); ++c) {

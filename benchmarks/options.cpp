@@ -142,6 +142,7 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
   app.add_option("--root", options.root, "Root of the rooted collectives")
       ->check(not_negative("ranks"));
   app.add_flag("--in-place", options.in_place, "One buffer for input and output");
+  app.add_flag("--arena", options.arena, "Buffers in memory that all ranks of a node see");
   app.add_option("--seed", options.seed, "Of arrivals and of the order of the candidates")
       ->check(not_negative("seeds"));
   app.add_option("--iterations", options.iterations, "At most so many a size and candidate")

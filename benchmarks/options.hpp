@@ -29,6 +29,7 @@ struct Options {
   Op op = Op::sum;
   int root = 0;
   bool in_place = false;
+  bool arena = false;  ///< buffers in papcoll's node-shared memory, for all candidates
   std::uint64_t seed = 1;
   std::optional<std::size_t> iterations;  ///< at most; by default chosen by size
   std::optional<std::size_t> warmup;

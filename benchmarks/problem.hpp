@@ -103,10 +103,24 @@ struct Problem {
   std::size_t blocks() const { return static_cast<std::size_t>(ranks); }
 };
 
-/// The two buffers of a problem on this rank, page-aligned.
+/// Memory of a buffer, and how to free it.
+using Memory = std::shared_ptr<std::byte>;
+
+/// Page-aligned memory of this rank alone.
+inline Memory allocate_private(std::size_t bytes) {
+  constexpr std::size_t page = 4096;
+  void* p = std::aligned_alloc(page, (bytes / page + 1) * page);
+  if (p == nullptr) {
+    throw std::runtime_error("there is no memory for " + std::to_string(bytes) + " bytes");
+  }
+  return {static_cast<std::byte*>(p), [](std::byte* q) { std::free(q); }};
+}
+
+/// The two buffers of a problem on this rank.
 class Buffers {
  public:
-  explicit Buffers(const Problem& problem)
+  template <class Allocate>
+  Buffers(const Problem& problem, Allocate&& allocate)
       : input_bytes_(problem.input_count() * size_of(problem.type)),
         output_bytes_(problem.output_count() * size_of(problem.type)),
         input_(allocate(input_bytes_)),
@@ -118,20 +132,6 @@ class Buffers {
   std::size_t output_bytes() const { return output_bytes_; }
 
  private:
-  struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
-  };
-  using Memory = std::unique_ptr<std::byte, Free>;
-
-  static Memory allocate(std::size_t bytes) {
-    constexpr std::size_t page = 4096;
-    void* p = std::aligned_alloc(page, (bytes / page + 1) * page);
-    if (p == nullptr) {
-      throw std::runtime_error("there is no memory for " + std::to_string(bytes) + " bytes");
-    }
-    return Memory(static_cast<std::byte*>(p));
-  }
-
   std::size_t input_bytes_;
   std::size_t output_bytes_;
   Memory input_;

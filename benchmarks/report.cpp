@@ -38,6 +38,7 @@ Json row(const Options& options, const Placement& placement, const std::string& 
       {"op", reduction ? name_of(options.op) : "none"},
       {"root", is_rooted(options.collective) ? Json(options.root) : Json(nullptr)},
       {"in_place", options.in_place},
+      {"arena", options.arena},
       {"arrival", options.arrival},
       {"mif", r.mif},
       {"spread_us", r.spread},
@@ -167,6 +168,7 @@ class Report::Table : public Report::Writer {
     if (is_reduction(options_.collective)) what += fmt::format(" {}", name_of(options_.op));
     if (is_rooted(options_.collective)) what += fmt::format(", root {}", options_.root);
     if (options_.in_place) what += ", in place";
+    if (options_.arena) what += ", in the arena";
     what += fmt::format(", arrival {}", options_.arrival);
     if (options_.mif) what += fmt::format(", MIF {}", *options_.mif);
     if (options_.spread) what += fmt::format(", spread {} us", *options_.spread * micro);

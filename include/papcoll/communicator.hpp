@@ -83,7 +83,8 @@ class CommState final : public Attached {
     process_->set_outstanding(&*core_, false);
     link_.close(core_->broken());
     core_->give_up("its MPI communicator was freed, or MPI_Finalize was called");
-    segment_ = ShmSegment{};
+    segment_ = nullptr;
+    node_.keep = nullptr;
   }
 
  private:
@@ -161,24 +162,26 @@ class CommState final : public Attached {
     request.reserved = bells + board;
     bool arena = arenas != 0;
     try {
-      segment_ = ShmSegment::create(comm, request);
+      segment_ = std::make_shared<ShmSegment>(ShmSegment::create(comm, request));
     } catch (const transport_unavailable&) {  // perhaps for want of address space
       request.bytes -= arenas;
       arena = false;
       try {
-        segment_ = ShmSegment::create(comm, request);
+        segment_ = std::make_shared<ShmSegment>(ShmSegment::create(comm, request));
       } catch (const transport_unavailable& why) {
         return why.what();
       }
     }
     int rank = 0;
     check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", "sharing memory");
-    std::byte* const memory = segment_.data();
-    node_ = {rank, ranks, memory, memory + bells, memory + bells + board, &CommState::reserve,
-             this};
+    std::byte* const memory = segment_->data();
+    node_ = {
+        rank,          ranks, memory, memory + bells, memory + bells + board, &CommState::reserve,
+        segment_.get()};
+    node_.keep = segment_;
     if (arena) node_.set_arena(node_.channels + channels, options.arena_bytes);
     const bool maps = arena && options.peer_access != PeerAccess::staged;
-    node_.peers = {memory, maps ? segment_.bytes() : 0, pids_for_copies(comm, here, options)};
+    node_.peers = {memory, maps ? segment_->bytes() : 0, pids_for_copies(comm, here, options)};
     if (rank == 0) {
       Board{node_.board, ranks, options.chunk_bytes}.initialise(options.first_epoch);
     }
@@ -247,7 +250,7 @@ class CommState final : public Attached {
   static CommState& self(void* p) noexcept { return *static_cast<CommState*>(p); }
 
   static void reserve(void* p, const std::byte* at, std::size_t bytes) {
-    self(p).segment_.reserve(at, bytes);
+    static_cast<const ShmSegment*>(p)->reserve(at, bytes);
   }
   static void progress(void* p) {
     CommState& s = self(p);
@@ -261,7 +264,7 @@ class CommState final : public Attached {
   static void watch(void* p) {
     CommState& s = self(p);
     if (s.core_->surroundings().node == nullptr) return;
-    const int dead = s.segment_.watch().find_dead();
+    const int dead = s.segment_->watch().find_dead();
     if (dead >= 0) s.core_->abort_node(static_cast<std::uint32_t>(dead) + 1);
   }
   static void refused(void* p, std::uint32_t number, bool at_once, const std::string& text) {
@@ -278,7 +281,7 @@ class CommState final : public Attached {
 
   std::shared_ptr<MpiProcess> process_;
   MpiLink link_;
-  ShmSegment segment_;
+  std::shared_ptr<ShmSegment> segment_;
   Node node_{};
   std::string no_copies_;
   std::optional<TeamCore> core_;

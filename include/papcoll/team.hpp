@@ -123,6 +123,8 @@ class TeamCore {
   bool on_one_node() const noexcept { return site_.has_value(); }
   bool broken() const noexcept { return !broken_.empty(); }
   PlanCache& plans() noexcept { return plans_; }
+  /// What this rank allocates node-shared memory from, once arena_of() has made it.
+  std::shared_ptr<void>& arena() noexcept { return arena_; }
 
   Hooks hooks{};
   void set_oversubscribed(bool yes) noexcept { waiter_.oversubscribed = yes; }
@@ -700,6 +702,7 @@ class TeamCore {
   std::optional<BoardSite> site_;
   Waiter waiter_;
   PlanCache plans_;
+  std::shared_ptr<void> arena_;
   std::vector<Connected> endpoints_;
   std::vector<std::unique_ptr<Execution>> executions_;
   std::size_t outstanding_ = 0;

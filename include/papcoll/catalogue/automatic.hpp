@@ -21,6 +21,8 @@ struct Thresholds {
   std::size_t exchange_more_ranks = 1024;
   std::size_t exchange_oversubscribed = 8192;
   std::size_t leader_oversubscribed = 65536;
+  // Above, PeerSlices: 2 pinned ranks, 64 KB: 8.9 (MultiLeader's way) and in the arena 2.4.
+  std::size_t multi_leader = 8192;
   // By messages (2 and 4 ranks over MPI's shared memory).
   std::size_t recursive_doubling = 8192;
   std::size_t tree = 65536;  ///< reduce and bcast: binomial below, scattered above
@@ -40,7 +42,7 @@ inline const ArrivalAlgorithm* choose_on_node(const Call& call, int size, bool o
                                               : t.exchange_more_ranks;
       if (call.bytes() <= tiny) return &exchange;
       if (oversubscribed && call.bytes() <= t.leader_oversubscribed) return &dynamic_leader;
-      return &multi_leader;
+      return call.bytes() <= t.multi_leader ? &multi_leader : &peer_slices;
     }
     case Collective::reduce:
     case Collective::bcast:

@@ -5,6 +5,7 @@
 #include <papcoll/waiting/doorbells.hpp>
 
 #include <cstddef>
+#include <memory>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -20,7 +21,8 @@ struct Node {
   /// Makes sure that there are pages behind [at, at + bytes) before the first touch, so that a full
   /// /dev/shm is an exception and not a SIGBUS. Throws system_error.
   void (*reserve)(void* context, const std::byte* at, std::size_t bytes) = nullptr;
-  void* context = nullptr;
+  void* context = nullptr;             ///< valid as long as `keep`
+  std::shared_ptr<const void> keep{};  ///< keeps all this memory mapped
   PeerMemory peers{};
   // This rank's part of the arena: first what the library keeps for itself, then its user's.
   std::byte* pool = nullptr;

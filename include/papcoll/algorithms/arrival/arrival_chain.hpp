@@ -14,13 +14,13 @@ namespace papcoll::inline PAPCOLL_ABI {
 // The arrival-ordered chain: Chain under ArrivalOrder
 // ---------------------------------------------------
 // Phases   Each arriving rank draws a ticket. Ticket t adds its contribution to the sum of tickets
-//          0…t−1, chunk by chunk as ticket t−1 has it ready, and leaves once ticket t+1 has taken it
-//          on. The last ticket's sum is the result: the root copies it (reduce), or all do
+//          0…t−1, chunk by chunk as ticket t−1 has it ready, and leaves: what it added lies where
+//          ticket t+1 finds it. The last ticket's sum is the result: the root copies it (reduce), or all do
 //          (allreduce).
 // Cost     After the last arrival: n bytes combined by the last rank alone, then n bytes copied.
 //          Chunks are under way in all links at once.
-// Prefer   A reduce from which ranks must get away as soon as they can: each waits for its successor
-//          only. SplitTail shares the last combination among all.
+// Prefer   A reduce from which ranks must get away as soon as they can: each waits only for those
+//          before it. SplitTail shares the last combination among all.
 // Limits   One node, commutative operators. Balanced, all links but the last wait. An allreduce
 //          writes partial sums to outputs, so that a call that fails may have done so.
 // Contract RankConsistent: one rank computes the result; the order is that of the arrivals.
@@ -130,8 +130,8 @@ struct ArrivalChain {
       return true;
     }
 
-    /// The lower rank's contribution is the first operand. (All earlier tickets have holders by now:
-    /// each link has met the one before it.)
+    /// The lower rank's contribution is the first operand. (All earlier tickets have holders by
+    /// now: each link has met the one before it.)
     template <Site S>
     void find_side(S& s) {
       lowest_ = true;
@@ -195,8 +195,8 @@ struct ArrivalChain {
       return true;
     }
 
-    /// What others still need of a rank that is through lies in its pool or slot, where it may stay;
-    /// only the last rank of an allreduce lends its output.
+    /// What others still need of a rank that is through lies in its pool or slot, where it may
+    /// stay; only the last rank of an allreduce lends its output.
     template <Site S>
     bool done(S& s) {
       if (added_ < chunks_.count || (takes_ && taken_ < chunks_.count)) return false;

@@ -17,8 +17,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 // CombiningTree: a tree of fixed shape, climbed by whoever finds both children there
 // ----------------------------------------------------------------------------------
-// Phases   The ranks, in rank order, are the leaves of a binary tree. A node's chunk can be combined
-//          once both children have it; whoever of the node's ranks is awake takes it up, so the
+// Phases   The ranks, in rank order, are the leaves of a binary tree. A node's chunk can be
+//          combined once both children have it; whoever of the node's ranks is awake takes it up, so the
 //          second to arrive does it, or helps. The top is copied by those who want the result.
 // Cost     After the last arrival: ⌈log2 P⌉ combinations of n bytes, on the path from the last leaf
 //          to the top; a node's chunks are shared by the ranks below it. All other combinations
@@ -27,8 +27,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 // Limits   One node. The last levels combine n bytes each, SplitTail n/P: SplitTail is faster where
 //          the operator commutes. Partial results lie in the output of whoever combined them, so a
 //          call that fails may have written to outputs. A rank of a reduce leaves when its
-//          contribution is combined and nothing above it can be. Where the kernel does not let ranks
-//          copy from each other, chunks go through shared memory two at a time.
+//          contribution is combined and nothing above it can be. Where the kernel does not let
+//          ranks copy from each other, chunks go through shared memory two at a time.
 // Contract Reproducible: shape and order depend on the number of ranks only.
 //
 //                 (a∘b)∘(c∘d)          d comes last:  1. c∘d       by rank d or c
@@ -38,8 +38,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 //             a   b         c   d      a∘b was there before
 //
 // Source   Software combining trees: P.-C. Yew, N.-F. Tzeng, D. H. Lawrie, "Distributing hot-spot
-//          addressing in large-scale multiprocessors", IEEE ToC 1987; here with data, in chunks, and
-//          climbed by helpers.
+//          addressing in large-scale multiprocessors", IEEE ToC 1987; here with data, in chunks,
+//          and climbed by helpers.
 
 /// The arrival-driven reduce and allreduce whose bits never depend on the arrivals.
 struct CombiningTree {
@@ -176,8 +176,8 @@ struct CombiningTree {
       return take(s, c, k) ? Outcome::done : Outcome::failed;
     }
 
-    /// Is the child over ranks lo…hi−1 there? Sets failed_, and everyone throws, if it is of another
-    /// call.
+    /// Is the child over ranks lo…hi−1 there? Sets failed_, and everyone throws, if it is of
+    /// another call.
     template <Site S>
     bool find_child(S& s, int lo, int hi, std::uint32_t k, Child& child) {
       if (hi - lo == 1) {

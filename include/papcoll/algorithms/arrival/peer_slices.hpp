@@ -120,8 +120,8 @@ struct PeerSlices {
       return o.in.mapped != 0 && (o.out.mapped != 0 || copies_itself);
     }
 
-    /// Once all whose buffers matter have come: is everyone's reached where it is? All ranks see the
-    /// same. False while that is not known, or if the call has failed.
+    /// Once all whose buffers matter have come: is everyone's reached where it is? All ranks see
+    /// the same. False while that is not known, or if the call has failed.
     template <Site S>
     bool choose(S& s, const Call& c) {
       const bool from_root = c.collective == Collective::bcast;

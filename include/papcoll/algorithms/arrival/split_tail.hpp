@@ -20,8 +20,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 //          adds them all, and lays it down again: while others are awaited, and when the last one
 //          has come. A chunk that holds all P contributions is copied by those who want it.
 // Cost     After the last arrival: n/P bytes combined by each rank, since all share the chunks, and
-//          n bytes of the result read (n·(P−1)/P of them from others). While ranks are awaited, each
-//          arrival costs n bytes combined, shared by those who are there.
+//          n bytes of the result read (n·(P−1)/P of them from others). While ranks are awaited,
+//          each arrival costs n bytes combined, shared by those who are there.
 // Prefer   Large messages under imbalanced arrivals, on one node. Balanced, PeerSlices reads each
 //          input once and in one pass.
 // Limits   One node, commutative operators; up to 1023 ranks. Partial results lie in the output of
