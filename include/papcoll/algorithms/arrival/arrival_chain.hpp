@@ -15,8 +15,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 // ---------------------------------------------------
 // Phases   Each arriving rank draws a ticket. Ticket t adds its contribution to the sum of tickets
 //          0…t−1, chunk by chunk as ticket t−1 has it ready, and leaves: what it added lies where
-//          ticket t+1 finds it. The last ticket's sum is the result: the root copies it (reduce), or all do
-//          (allreduce).
+//          ticket t+1 finds it. The last ticket's sum is the result: the root copies it (reduce),
+//          or all do (allreduce).
 // Cost     After the last arrival: n bytes combined by the last rank alone, then n bytes copied.
 //          Chunks are under way in all links at once.
 // Prefer   A reduce from which ranks must get away as soon as they can: each waits only for those

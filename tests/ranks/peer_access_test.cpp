@@ -1,0 +1,139 @@
+// Buffers in the arena, private ones that the kernel copies, and both at once.
+
+#include <papcoll/papcoll.hpp>
+#include <papcoll/shared_vector.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <vector>
+
+#include "catch.hpp"
+#include "own_comm.hpp"
+
+using papcoll::Communicator;
+using papcoll::Options;
+using papcoll::PeerAccess;
+using papcoll::shared_allocator;
+using papcoll::shared_vector;
+
+namespace {
+
+std::int64_t element(int rank, std::size_t i) {
+  return static_cast<std::int64_t>(i % 1000) * (rank + 1);
+}
+
+template <class Vector>
+void fill(Vector& data, int rank) {
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = element(rank, i);
+}
+
+template <class Vector>
+bool is_total(const Vector& data, int ranks) {
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    if (data[i] != static_cast<std::int64_t>(i % 1000) * ranks * (ranks + 1) / 2) return false;
+  }
+  return true;
+}
+
+template <class In, class Out>
+void check_reductions(Communicator& comm, In in, Out out, const char* name) {
+  const auto algorithm = papcoll::algorithm(name);
+  fill(in, comm.rank());
+  papcoll::allreduce(comm, in, out, papcoll::sum, algorithm);
+  CHECK(is_total(out, comm.size()));
+  fill(out, comm.rank());
+  papcoll::allreduce(comm, out, papcoll::sum, algorithm);
+  CHECK(is_total(out, comm.size()));
+  const papcoll::root last{comm.size() - 1};
+  out.assign(out.size(), -1);
+  papcoll::reduce(comm, in, out, last, papcoll::sum, algorithm);
+  if (comm.rank() == last.rank) CHECK(is_total(out, comm.size()));
+}
+
+constexpr const char* algorithms[]{"PeerSlices", "SplitTail", "ArrivalOrder+Chain",
+                                   "CombiningTree"};
+
+}  // namespace
+
+TEST_CASE("large buffers, wherever they are") {
+  for (const PeerAccess access : {PeerAccess::best, PeerAccess::without_cma, PeerAccess::staged}) {
+    const OwnComm own;
+    Options options;
+    options.peer_access = access;
+    Communicator comm{own.get(), options};
+    if (!comm.no_shared_memory().empty()) return;  // the algorithms need one node
+    CHECK((access == PeerAccess::best || !comm.no_cross_memory().empty()));
+    const shared_allocator<std::int64_t> arena{comm};
+    for (const std::size_t count : {std::size_t{5}, std::size_t{20'000}, std::size_t{200'000}}) {
+      const std::vector<std::int64_t> mine(count);
+      const shared_vector<std::int64_t> ours(count, arena);
+      for (const char* name : algorithms) {
+        CAPTURE(static_cast<int>(access), count, name);
+        check_reductions(comm, mine, mine, name);
+        check_reductions(comm, ours, ours, name);
+        check_reductions(comm, mine, ours, name);
+        // Each rank has another kind of buffer.
+        if (comm.rank() % 2 == 0) {
+          check_reductions(comm, mine, ours, name);
+        } else {
+          check_reductions(comm, ours, mine, name);
+        }
+      }
+      auto in = ours;
+      fill(in, comm.rank());
+      shared_vector<std::int64_t> all(count * static_cast<std::size_t>(comm.size()), arena);
+      papcoll::allgather<papcoll::PeerSlices>(comm, in, all);
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        wrong += all[i] != element(static_cast<int>(i / count), i % count);
+      }
+      CHECK(wrong == 0);
+      papcoll::bcast<papcoll::PeerSlices>(comm, in, papcoll::root{0});
+      fill(all, 0);
+      CHECK(std::equal(in.begin(), in.end(), all.begin()));
+    }
+  }
+}
+
+TEST_CASE("a buffer half inside the arena is one outside of it") {
+  const OwnComm own;
+  Communicator comm{own.get()};
+  const papcoll::Node* const node = comm.core().surroundings().node;
+  if (node == nullptr) return;
+  CHECK(node->peers.place(node->arena, 64).mapped == 1);
+  CHECK(node->peers.place(node->arena, std::size_t{1} << 60U).mapped == 0);
+  CHECK(node->peers.place(node->bells - 32, 64).mapped == 0);
+  std::int64_t x = 0;
+  CHECK(node->peers.place(&x, sizeof x).mapped == 0);
+}
+
+TEST_CASE("the arena has an end, and its memory outlives the communicator") {
+  const OwnComm own;
+  Options options;
+  options.arena_bytes = std::size_t{8} << 20U;
+  shared_vector<char> kept = [&] {
+    Communicator comm{own.get(), options};
+    shared_allocator<char> arena{comm};
+    if (comm.core().surroundings().node != nullptr) {
+      CHECK_THROWS_AS(arena.allocate(std::size_t{8} << 20U), std::bad_alloc);
+    }
+    for (int i = 0; i < 100; ++i) {  // what is freed is used again
+      const shared_vector<char> x(1'000'000, 'x', arena);
+      CHECK(reinterpret_cast<std::uintptr_t>(x.data()) % 64 == 0);
+    }
+    return shared_vector<char>(1000, 'k', arena);
+  }();
+  CHECK(kept == shared_vector<char>(1000, 'k', kept.get_allocator()));
+}
+
+TEST_CASE("an arena of no bytes is ordinary memory") {
+  const OwnComm own;
+  Options options;
+  options.arena_bytes = 0;
+  Communicator comm{own.get(), options};
+  shared_vector<std::int64_t> x(100'000, shared_allocator<std::int64_t>{comm});
+  fill(x, comm.rank());
+  papcoll::allreduce(comm, x);
+  CHECK(is_total(x, comm.size()));
+}
