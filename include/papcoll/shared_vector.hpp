@@ -15,9 +15,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// the rank that allocates. Where ranks share nothing, and in a ThreadTeam, whose ranks see all
 /// memory anyway, it is ordinary memory.
 ///
-/// What was allocated stays valid when the communicator has gone, but not in a child made by fork().
-/// Allocation throws std::bad_alloc when Options::arena_bytes or the node's shared memory is used
-/// up. May be used by several threads.
+/// What was allocated stays valid when the communicator has gone, but not in a child made by
+/// fork(). Allocation throws std::bad_alloc when Options::arena_bytes or the node's shared memory is
+/// used up. May be used by several threads.
 template <class T>
 class shared_allocator {
  public:

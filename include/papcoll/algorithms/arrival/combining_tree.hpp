@@ -97,14 +97,20 @@ struct CombiningTree {
       int holder = 0;
 
       static Chunk of(std::uint32_t state, std::uint32_t k) noexcept {
-        if (state >> 18U != generation(k)) return {};  // of a chunk that is done
+        const std::uint32_t ahead = (state >> 18U) - generation(k);
+        // The word has gone on to a later chunk while this rank of a reduce was away, or is still
+        // that of an earlier one.
+        if (ahead % generations != 0) {
+          return {false, ahead % generations < generations / 2, 0};
+        }
         return {(state & 1U) != 0, (state & 2U) != 0, static_cast<int>(state >> 2U & 0xffffU)};
       }
       std::uint32_t state(std::uint32_t k) const noexcept {
         return generation(k) << 18U | static_cast<std::uint32_t>(holder) << 2U |
                static_cast<std::uint32_t>(combined) << 1U | static_cast<std::uint32_t>(busy);
       }
-      static std::uint32_t generation(std::uint32_t k) noexcept { return k / words % 16384; }
+      static constexpr std::uint32_t generations = 16384;
+      static std::uint32_t generation(std::uint32_t k) noexcept { return k / words % generations; }
     };
 
     /// A child of a node that is there for a chunk: a leaf's input or a lower node's result.

@@ -82,7 +82,12 @@ struct SplitTail {
       int merged = 0;
 
       static Chunk of(std::uint32_t state, std::uint32_t k) noexcept {
-        if (state >> 21U != generation(k)) return {};  // of a chunk that is done
+        const std::uint32_t ahead = (state >> 21U) - generation(k);
+        // The word has gone on to a later chunk while this rank of a reduce was away, or is still
+        // that of an earlier one.
+        if (ahead % generations != 0) {
+          return ahead % generations < generations / 2 ? Chunk{false, 0, 0x3ff} : Chunk{};
+        }
         return {(state & 1U) != 0, static_cast<int>(state >> 1U & 0x3ffU),
                 static_cast<int>(state >> 11U & 0x3ffU)};
       }
@@ -90,7 +95,8 @@ struct SplitTail {
         return generation(k) << 21U | static_cast<std::uint32_t>(merged) << 11U |
                static_cast<std::uint32_t>(holder) << 1U | static_cast<std::uint32_t>(busy);
       }
-      static std::uint32_t generation(std::uint32_t k) noexcept { return k / words % 2048; }
+      static constexpr std::uint32_t generations = 2048;
+      static std::uint32_t generation(std::uint32_t k) noexcept { return k / words % generations; }
     };
 
     template <Site S>
