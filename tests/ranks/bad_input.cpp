@@ -28,7 +28,7 @@ constexpr bool is_mpich = true;
 constexpr bool is_mpich = false;
 #endif
 
-constexpr papcoll::Options patient{.deadline = std::chrono::seconds{20}};
+const papcoll::Options patient{.deadline = std::chrono::seconds{20}};
 
 /// Does this hold on all ranks, on none, or on some?
 struct Agreement {
