@@ -74,6 +74,8 @@ inline std::vector<matrix::Candidate> candidates(const std::string& node, const 
       candidate(two("MultiLeader", "RecursiveDoubling")),
       candidate(two("Linear", "Binomial")),
       candidate(two("StaticLeader", "Ring"), true),
+      candidate(two("CombiningTree", "Rabenseifner")),
+      candidate(two("SplitTail", "Rabenseifner"), true),
       candidate("Hierarchical:PipelinedChain:40+" + node + ",PipelinedBinaryTree:40+" + far),
       candidate("Hierarchical:Binomial+" + far + ",KNomial:3+" + far),
       candidate("Hierarchical:DynamicLeader+" + node + ",Binomial+" + far + ",Rabenseifner+" + far),

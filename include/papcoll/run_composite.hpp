@@ -202,6 +202,12 @@ class CompositeCheck {
         refuse(name() + " reads its peers' memory, and " + std::string(t->name) +
                " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)");
       }
+      if (is_reduction(call_.collective) && call_.rank_order &&
+          !s.arrival->keeps_order_on_request) {
+        refuse(name() +
+               " combines in the order of arrival, which this operator or the contract "
+               "forbids: take CombiningTree, DynamicLeader or MultiLeader");
+      }
       if (call_.reducer.size > team_.options().chunk_bytes) {
         refuse(name() + " takes elements of at most " +
                std::to_string(team_.options().chunk_bytes) +

@@ -68,10 +68,11 @@ struct Part<Policies<Ps...>> {
   using GivenArrival = pick_policy<ArrivalPolicyKind, Unnamed, Ps...>;
   using GivenSchedule = pick_policy<SchedulePolicyKind, Unnamed, Ps...>;
   using Transport = pick_policy<TransportPolicyKind, Unnamed, Ps...>;
-  using Schedule = std::conditional_t<std::same_as<GivenSchedule, Unnamed>,
-                                      typename ScheduleOf<GivenArrival>::type, GivenSchedule>;
+  using Named = std::conditional_t<std::same_as<GivenSchedule, Unnamed>,
+                                   typename ScheduleOf<GivenArrival>::type, GivenSchedule>;
   using Arrival = std::conditional_t<std::same_as<GivenArrival, Unnamed>,
-                                     typename ArrivalOf<Schedule>::type, GivenArrival>;
+                                     typename ArrivalOf<Named>::type, GivenArrival>;
+  using Schedule = typename ScheduleUnder<Arrival, Named>::type;
 
   /// One sentence for what is wrong, if anything is.
   template <bool Commutes>
@@ -82,6 +83,7 @@ struct Part<Policies<Ps...>> {
     } else if constexpr (!std::same_as<Schedule, Unnamed>) {
       if constexpr (!capability::needs_positions<Schedule, Arrival>::ok) {
       } else if constexpr (!capability::needs_leader<Schedule, Arrival>::ok) {
+      } else if constexpr (!capability::needs_tickets<Schedule, Arrival>::ok) {
       } else if constexpr (!operator_commutes_for_schedule<Schedule, Commutes>::ok) {
       } else if constexpr (!std::same_as<Transport, Unnamed>) {
         static_cast<void>(capability::needs_node_memory<Schedule, Transport>::ok);
@@ -97,7 +99,7 @@ struct Part<Policies<Ps...>> {
     } else if constexpr (StaticSchedule<Schedule>) {
       s.schedule = AnySchedule::of<Schedule>();
     } else {
-      s.arrival = arrival_algorithm<Arrival, Schedule>;
+      s.arrival = arrival_algorithm<Arrival, Named>;
     }
     return s;
   }
