@@ -264,6 +264,7 @@ TEST_CASE("an invalid non-blocking call on one rank", "[bad input]") {
       const auto algorithm = named(transport);
       mistakes::work(comm);
       MPI_Barrier(own.get());  // or those who are still in it hear of what comes
+      MPI_Barrier(own.get());  // or those who are still in it hear of what comes
       const Outcome o = outcome_of([&] {
         std::vector<int> in(50, 1);
         std::vector<int> out(comm.rank() == 1 ? 49 : 50);
