@@ -80,7 +80,7 @@ inline std::vector<Candidate> candidates(std::string_view transport) {
       std::find_if(papcoll::transport_names.begin(), papcoll::transport_names.end(),
                    [&](const papcoll::TransportName& t) { return t.name == transport; });
   for (const papcoll::CatalogueRow& row : papcoll::catalogue()) {
-    if (!papcoll::runs_on(row, *known)) continue;
+    if (!papcoll::runs_on(row, *known) || row.is_composite) continue;
     const std::string name{row.name};
     all.push_back({papcoll::algorithm(name + on), &row});
     // Segments of five elements, so that a few hundred elements are a long pipeline.

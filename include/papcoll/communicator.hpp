@@ -2,6 +2,7 @@
 
 #include <papcoll/arrival/board.hpp>
 #include <papcoll/detail/mpi.hpp>
+#include <papcoll/division.hpp>
 #include <papcoll/entry.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/mpi_process.hpp>
@@ -52,14 +53,23 @@ class CommState final : public Attached {
     const NodeRanks here = find_node(comm, s);
     s.nodes = here.nodes;
     s.mpi = &link_;
+    DivisionMemory division_memory;
+    DivisionPlans division;
     if (!s.no_node.empty()) {
       // MPI had no communicator to find the node with.
-    } else if (here.nodes > 1) {
+    } else {
+      division = plan_division(comm, here, options, true);
+      s.no_node = share_memory(comm, here, options, division, division_memory);
+      if (!s.no_node.empty()) {
+        division = plan_division(comm, here, options, false);
+      } else if (here.nodes == 1) {
+        s.node = &node_;
+      }
+      ranks_here_ = here.ranks;
+    }
+    if (s.no_node.empty() && here.nodes > 1) {
       s.no_node = "its ranks are on " + std::to_string(here.nodes) +
                   " nodes: take MpiTransport, or a communicator of one node";
-    } else {
-      s.no_node = share_memory(comm, here, options);
-      if (s.no_node.empty()) s.node = &node_;
     }
     if (s.node == nullptr) connect_at_once();
     const bool oversubscribed = is_oversubscribed(comm, here);
@@ -69,6 +79,10 @@ class CommState final : public Attached {
     core_->set_oversubscribed(oversubscribed);
     core_->hooks = {&CommState::progress, &CommState::watch,       &CommState::refused,
                     &CommState::native,   &CommState::outstanding, this};
+    divide(*core_, division, division_memory);
+    if (!division.plans().empty()) {
+      check(MPI_Barrier(comm), "MPI_Barrier", "making a papcoll::Communicator");
+    }
   }
   ~CommState() override { close(); }
 
@@ -130,16 +144,20 @@ class CommState final : public Attached {
   static void require_common(MPI_Comm comm, const Options& options) {
     constexpr const char* where = "comparing the Options of a papcoll::Communicator";
     const ErrorsReturned guard{comm, where};
-    const std::array<std::int64_t, 6> mine{options.deadline.count(),
+    const std::array<std::int64_t, 7> mine{options.deadline.count(),
                                            static_cast<std::int64_t>(options.chunk_bytes),
                                            static_cast<std::int64_t>(options.window),
                                            options.first_epoch,
                                            static_cast<std::int64_t>(options.arena_bytes),
-                                           static_cast<std::int64_t>(options.peer_access)};
-    std::array<std::int64_t, 6> first = mine;
+                                           static_cast<std::int64_t>(options.peer_access),
+                                           static_cast<std::int64_t>(hash_of(options.groups))};
+    std::array<std::int64_t, 7> first = mine;
     check(MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_INT64_T, 0, comm),
           "MPI_Bcast", where);
+    int size = 0;
+    check(MPI_Comm_size(comm, &size), "MPI_Comm_size", where);
     std::string problem = options.problem();
+    if (problem.empty()) problem = problem_of(options.groups, size);
     if (problem.empty() && mine != first) {
       problem = "they differ from those of rank 0: pass the same on all ranks";
     }
@@ -149,17 +167,36 @@ class CommState final : public Attached {
     }
   }
 
-  /// Makes the node's memory; returns why it could not, the same on all ranks, or nothing.
-  std::string share_memory(MPI_Comm comm, const NodeRanks& here, const Options& options) {
+  /// The communicator's groups: those of its Options, else its nodes, if there are several.
+  static DivisionPlans plan_division(MPI_Comm comm, const NodeRanks& here, const Options& options,
+                                     bool shares_memory) {
+    if (here.nodes == 1 && options.groups.empty()) return {};
+    int size = 0;
+    check(MPI_Comm_size(comm, &size), "MPI_Comm_size", "making a papcoll::Communicator");
+    const int node = here.ranks.front();
+    std::vector<int> nodes(static_cast<std::size_t>(size));
+    check(MPI_Allgather(&node, 1, MPI_INT, nodes.data(), 1, MPI_INT, comm), "MPI_Allgather",
+          "making a papcoll::Communicator");
+    const GroupColours levels = options.groups.empty() ? GroupColours{nodes} : options.groups;
+    if (!shares_memory) nodes.assign(nodes.size(), -1);
+    return {levels, nodes, node, options.chunk_bytes};
+  }
+
+  /// Makes the node's memory, for the whole communicator if it has no other nodes and for the teams
+  /// within it; returns why it could not, the same on all ranks, or nothing.
+  std::string share_memory(MPI_Comm comm, const NodeRanks& here, const Options& options,
+                           const DivisionPlans& division, DivisionMemory& division_memory) {
+    const bool whole = here.nodes == 1;
     const int ranks = static_cast<int>(here.ranks.size());
-    const std::size_t bells = page_aligned(Doorbells::bytes(ranks));
-    const std::size_t board = page_aligned(Board::bytes(ranks, options.chunk_bytes));
+    const std::size_t bells = whole ? page_aligned(Doorbells::bytes(ranks)) : 0;
+    const std::size_t board = whole ? page_aligned(Board::bytes(ranks, options.chunk_bytes)) : 0;
+    const std::size_t channels = whole ? page_aligned(Channels::bytes(ranks)) : 0;
+    const std::size_t heads = bells + board + division.heads_bytes();
     ShmSegment::Request request;
     request.ranks = here.ranks;
-    const std::size_t channels = page_aligned(Channels::bytes(ranks));
-    const std::size_t arenas = static_cast<std::size_t>(ranks) * options.arena_bytes;
-    request.bytes = bells + board + channels + arenas;
-    request.reserved = bells + board;
+    const std::size_t arenas = whole ? static_cast<std::size_t>(ranks) * options.arena_bytes : 0;
+    request.bytes = heads + channels + arenas + division.channels_bytes() + cache_line;
+    request.reserved = heads;
     bool arena = arenas != 0;
     try {
       segment_ = std::make_shared<ShmSegment>(ShmSegment::create(comm, request));
@@ -175,14 +212,18 @@ class CommState final : public Attached {
     int rank = 0;
     check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", "sharing memory");
     std::byte* const memory = segment_->data();
-    node_ = {
-        rank,          ranks, memory, memory + bells, memory + bells + board, &CommState::reserve,
-        segment_.get()};
+    node_ = {rank,          ranks, memory, memory + bells, memory + heads, &CommState::reserve,
+             segment_.get()};
     node_.keep = segment_;
     if (arena) node_.set_arena(node_.channels + channels, options.arena_bytes);
     const bool maps = arena && options.peer_access != PeerAccess::staged;
-    node_.peers = {memory, maps ? segment_->bytes() : 0, pids_for_copies(comm, here, options)};
-    if (rank == 0) {
+    if (whole) {
+      node_.peers = {memory, maps ? segment_->bytes() : 0, pids_for_copies(comm, here, options)};
+    }
+    division_memory = {memory + bells + board, memory + heads + channels + (arena ? arenas : 0),
+                       &CommState::reserve, segment_.get()};
+    shares_memory_ = true;
+    if (whole && rank == 0) {
       Board{node_.board, ranks, options.chunk_bytes}.initialise(options.first_epoch);
     }
     check(MPI_Barrier(comm), "MPI_Barrier", "sharing memory");
@@ -263,12 +304,14 @@ class CommState final : public Attached {
   }
   static void watch(void* p) {
     CommState& s = self(p);
-    if (s.core_->surroundings().node == nullptr) return;
+    if (!s.shares_memory_ || !s.core_->tells_of_death()) return;
     const int dead = s.segment_->watch().find_dead();
-    if (dead >= 0) s.core_->abort_node(static_cast<std::uint32_t>(dead) + 1);
+    if (dead < 0) return;
+    const int rank = s.ranks_here_[static_cast<std::size_t>(dead)];
+    s.core_->abort_node(static_cast<std::uint32_t>(rank) + 1);
   }
-  static void refused(void* p, std::uint32_t number, bool at_once, const std::string& text) {
-    self(p).link_.send_refusal(number, at_once, text);
+  static void refused(void* p, std::uint32_t number, Told what, const std::string& text) {
+    self(p).link_.send_refusal(number, what, text);
   }
   static void native(void* p, const Call& call) {
     CommState& s = self(p);
@@ -284,6 +327,8 @@ class CommState final : public Attached {
   std::shared_ptr<ShmSegment> segment_;
   Node node_{};
   std::string no_copies_;
+  std::vector<int> ranks_here_;  ///< of this node
+  bool shares_memory_ = false;   ///< with them
   std::optional<TeamCore> core_;
   bool closed_ = false;
 };

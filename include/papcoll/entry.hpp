@@ -3,8 +3,10 @@
 #include <papcoll/buffers.hpp>
 #include <papcoll/call.hpp>
 #include <papcoll/catalogue/automatic.hpp>
+#include <papcoll/catalogue/composite.hpp>
 #include <papcoll/catalogue/select.hpp>
 #include <papcoll/op.hpp>
+#include <papcoll/run_composite.hpp>
 #include <papcoll/team.hpp>
 
 #include <concepts>
@@ -335,6 +337,11 @@ Selection selection_of(const Caller& caller, const Algorithm& algorithm) {
 
 template <class = void>
 void execute(const Caller& caller, const Selection& selection, Call& call, Choose* choose) {
+  if (selection.composite != nullptr) {
+    call.rank_order =
+        !call.reducer.commutative || selection.contract == NumericalContract::reproducible;
+    return selection.composite->run(caller.core, *selection.composite, call);
+  }
   const Resolved r{caller, selection, call, choose};
   if (r.arrival != nullptr) {
     caller.core.run(*r.arrival, call);

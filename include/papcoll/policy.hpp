@@ -37,6 +37,11 @@ struct Reproducible {
   static constexpr NumericalContract value = NumericalContract::reproducible;
 };
 
+/// Policies that make one algorithm, where several algorithms are named:
+/// Hierarchical<Policies<DynamicLeader, ShmTransport>, Policies<Rabenseifner, MpiTransport>>.
+template <class... Ps>
+struct Policies {};
+
 namespace detail {
 
 /// How many of Ps are of the kind.

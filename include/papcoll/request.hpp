@@ -106,6 +106,10 @@ namespace detail {
 template <class = void>
 Request start(const Caller& caller, const Selection& selection, Call& call, Choose* choose,
               std::shared_ptr<const void> owned) {
+  if (selection.composite != nullptr) {
+    caller.refuse(
+        "Hierarchical cannot be non-blocking: take a static schedule or the blocking call");
+  }
   const Resolved r{caller, selection, call, choose};
   Execution* const execution = caller.core.start(*r.schedule, *r.transport, call);
   if (execution == nullptr) return {};

@@ -8,6 +8,8 @@
 #include <papcoll/error.hpp>
 #include <papcoll/plan/engine.hpp>
 #include <papcoll/plan/plan_cache.hpp>
+#include <papcoll/topology/groups.hpp>
+#include <papcoll/transport/group_endpoint.hpp>
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
@@ -50,6 +52,10 @@ struct Options {
   PeerAccess peer_access = PeerAccess::best;
   /// Number of the first call; tests start just below 2^32.
   std::uint32_t first_epoch = 1;
+  /// Which ranks Hierarchical takes for a node, instead of those that share memory: a colour for
+  /// each rank, then, if nodes are to be grouped too, one for each group of ranks (in order of
+  /// their lowest ranks), and so on. For sockets or racks, and for tests on one machine.
+  GroupColours groups{};
 
   friend bool operator==(const Options&, const Options&) = default;
 
@@ -70,6 +76,8 @@ struct Options {
   }
 };
 
+struct Division;
+
 /// The rank's side of a team of ranks, below the seam: what Communicator and ThreadTeam::Rank are
 /// made of. One thread at a time may use it.
 class TeamCore {
@@ -78,9 +86,8 @@ class TeamCore {
   struct Hooks {
     void (*progress)(void*) = nullptr;  ///< moves MPI and this rank's requests on other teams
     void (*watch)(void*) = nullptr;     ///< throws peer_lost if a peer is dead
-    /// Tells peers that share no memory with this rank that its call number n was invalid, or
-    /// (`at_once`) that it gave up.
-    void (*refused)(void*, std::uint32_t n, bool at_once, const std::string& text) = nullptr;
+    /// Tells peers that share no memory with this rank of its call number n, or of itself.
+    void (*refused)(void*, std::uint32_t n, Told what, const std::string& text) = nullptr;
     /// Runs a blocking call by MPI's own collectives, where no endpoint could be had.
     void (*native)(void*, const Call&) = nullptr;
     /// The first request of this rank on this team begins, or the last one ends.
@@ -126,9 +133,35 @@ class TeamCore {
   /// What this rank allocates node-shared memory from, once arena_of() has made it.
   std::shared_ptr<void>& arena() noexcept { return arena_; }
 
+  // --- teams within this one, see Division
+
+  /// This team is one of `parent`'s, whose ranks `ranks` are this one's, in this order.
+  void belong_to(TeamCore& parent, std::vector<int> ranks) {
+    parent_ = &parent;
+    ranks_ = std::move(ranks);
+    std::vector<int> names;
+    for (const int r : ranks_) names.push_back(parent.shown(r));
+    if (site_) site_->call_ranks(names);
+    names_ = std::move(names);
+  }
+
+  /// Gives the team its groups: this rank's, null if it is alone there, and, on representatives,
+  /// that of all of them.
+  void divide(std::shared_ptr<Division> division, TeamCore* within, TeamCore* between) noexcept {
+    division_ = std::move(division);
+    within_ = within;
+    between_ = between;
+  }
+  Division* division() const noexcept { return division_.get(); }
+  bool is_inner() const noexcept { return parent_ != nullptr; }
+  TeamCore* within() const noexcept { return within_; }
+  TeamCore* between() const noexcept { return between_; }
+
   Hooks hooks{};
   void set_oversubscribed(bool yes) noexcept { waiter_.oversubscribed = yes; }
   Waiter& waiter() noexcept { return waiter_; }
+
+  const std::vector<const TransportTable*>& transports() const noexcept { return transports_; }
 
   /// The first of this kind of team's transports that can serve this team.
   const TransportTable& default_transport() const noexcept { return *default_transport_; }
@@ -158,7 +191,12 @@ class TeamCore {
       if (e.table == &t || e.table->name == t.name) return *e.endpoint;
     }
     require(t);
-    endpoints_.push_back({&t, t.connect(surroundings_)});
+    if (parent_ != nullptr && (t.offers & capability::node_memory) == 0) {
+      endpoints_.push_back({&t, std::make_unique<GroupEndpoint>(parent_->endpoint(t), ranks_,
+                                                                parent_->blocking_calls_)});
+    } else {
+      endpoints_.push_back({&t, t.connect(surroundings_)});
+    }
     return *endpoints_.back().endpoint;
   }
 
@@ -178,7 +216,7 @@ class TeamCore {
       take_buffers_back();
       throw;
     } catch (const std::exception& problem) {
-      fail_everywhere(problem.what());
+      fail_everywhere(problem);
       take_buffers_back();
       throw;
     }
@@ -199,6 +237,49 @@ class TeamCore {
     Endpoint* const e = endpoint_or_native(transport);
     if (e == nullptr) return hooks.native(hooks.context, call);
     run_plan(schedule, *e, transport.rings, call);
+  }
+
+  /// Runs a call whose `phases` are calls of the teams within this one. `connect` calls connected()
+  /// for each transport they use, and says if all are there.
+  template <class Connect, class Phases>
+  void run_divided(std::uint32_t id, const Call& call, Connect&& connect, Phases&& phases) {
+    const CallWords words = words_of(call, static_cast<std::uint8_t>(id % 251), id);
+    const Epoch epoch{*this, words, call.reducer};
+    if (site_) announce_only();
+    if constexpr (assertion_level >= 2) compare(words, {});
+    if (is_empty(call)) return;
+    if (!connect()) return hooks.native(hooks.context, call);
+    struct InPhases {
+      bool& now;
+      explicit InPhases(bool& flag) : now(flag) { now = true; }
+      InPhases(const InPhases&) = delete;
+      InPhases& operator=(const InPhases&) = delete;
+      ~InPhases() { now = false; }
+    } const guard{in_phases_};
+    try {
+      phases();
+    } catch (const deadline_exceeded& problem) {
+      abort_node(Board::Abort::deadline);
+      give_up(problem.what());
+      throw;
+    } catch (const std::exception& problem) {
+      fail_everywhere(problem);
+      throw;
+    }
+  }
+
+  /// Can it say in time that a peer died? Among ranks that share no memory, only while those of a
+  /// group that do are in a call together.
+  bool tells_of_death() const noexcept { return site_.has_value() || in_phases_; }
+
+  /// Connects a transport for the teams within, in a call of all ranks. False: MPI had no
+  /// communicator left for it.
+  bool connected(const TransportTable& t) {
+    if (site_ && connecting_blocks(t)) {
+      compare_on_board();
+      pass_gate(t, [] {});
+    }
+    return endpoint_or_native(t) != nullptr;
   }
 
   // --- non-blocking calls: any call of the team moves them all
@@ -294,23 +375,34 @@ class TeamCore {
     }
   }
 
-  /// This rank cannot go on, and its peers cannot go on without it.
-  void fail_everywhere(const std::string& why) noexcept {
+  /// This rank cannot go on, and its peers cannot go on without it. `what`: gave_up, or a rank that
+  /// died.
+  void fail_everywhere(const std::string& why, Told what = Told::gave_up) noexcept {
     if (!broken_.empty()) return;
-    abort_node(Board::Abort::gave_up + static_cast<std::uint32_t>(rank()));
+    abort_node(what >= Told::lost
+                   ? static_cast<std::uint32_t>(what) + 1
+                   : Board::Abort::gave_up + static_cast<std::uint32_t>(shown(rank())));
     if (!site_ && hooks.refused) {
       try {
-        hooks.refused(hooks.context, calls(), true, why);
+        hooks.refused(hooks.context, calls(), what, why);
       } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): peers have their deadline
       }
     }
     give_up(why);
+  }
+  void fail_everywhere(const std::exception& problem) noexcept {
+    const auto* const lost = dynamic_cast<const detail::lost_rank*>(&problem);
+    fail_everywhere(problem.what(),
+                    lost != nullptr ? static_cast<Told>(lost->rank) : Told::gave_up);
   }
 
   /// The team is of no use any more: calls in flight are forgotten, later calls throw.
   void give_up(const std::string& why) noexcept {
     if (!broken_.empty()) return;
     broken_ = why;
+    for (TeamCore* team : {within_, between_}) {
+      if (team != nullptr) team->give_up(why);
+    }
     for (auto& e : endpoints_) {
       e.endpoint->abandon();
       holds_on_ |= e.endpoint->holds_on();
@@ -323,13 +415,19 @@ class TeamCore {
   /// May something still read the memory of calls that were in flight when the team broke?
   bool holds_on() const noexcept { return holds_on_; }
 
-  /// Marks the shared memory as broken and wakes everyone; `reason` as in Board::Abort.
+  /// Marks the shared memory as broken and wakes everyone; `reason` as in Board::Abort, with a rank
+  /// of the outermost team.
   void abort_node(std::uint32_t reason) noexcept {
-    if (!site_) return;
-    std::uint32_t expected = 0;
-    site_->board().abort().reason.compare_exchange_strong(expected, reason,
-                                                          std::memory_order_seq_cst);
-    bells_->ring_all();
+    if (site_) {
+      std::uint32_t first = 0;
+      const bool is_first = site_->board().abort().reason.compare_exchange_strong(
+          first, reason, std::memory_order_seq_cst);
+      if (!is_first) reason = first;
+      bells_->ring_all();
+    }
+    for (TeamCore* team : {within_, between_}) {
+      if (team != nullptr) team->abort_node(reason);
+    }
   }
 
  private:
@@ -405,8 +503,8 @@ class TeamCore {
   /// rank that waits in papcoll does what late ranks still need of it.
   bool connecting_blocks(const TransportTable& t) const noexcept {
     const auto is_it = [&t](const Connected& e) { return e.table->name == t.name; };
-    return (t.offers & capability::node_memory) == 0 && substitution_.empty() &&
-           std::none_of(endpoints_.begin(), endpoints_.end(), is_it);
+    return parent_ == nullptr && (t.offers & capability::node_memory) == 0 &&
+           substitution_.empty() && std::none_of(endpoints_.begin(), endpoints_.end(), is_it);
   }
 
   Endpoint& endpoint_for_request(const TransportTable& t) {
@@ -433,7 +531,7 @@ class TeamCore {
         return (came & Board::Abort::closed) == 0 && came >= gate_;
       });
     } catch (const std::exception& problem) {
-      fail_everywhere(problem.what());
+      fail_everywhere(problem);
       std::uint32_t came = gate.load(std::memory_order_acquire);
       while (came < gate_) {  // what is closed is above
         if (gate.compare_exchange_weak(came, came | Board::Abort::closed,
@@ -484,7 +582,7 @@ class TeamCore {
     try {
       f();
     } catch (const std::exception& problem) {
-      fail_everywhere(problem.what());
+      fail_everywhere(problem);
       throw;
     }
   }
@@ -533,7 +631,7 @@ class TeamCore {
   }
 
   [[noreturn]] void mismatch(const std::string& what) const {
-    throw peer_error("papcoll: seen on rank " + std::to_string(rank()) + ": " + what);
+    throw peer_error("papcoll: seen on rank " + std::to_string(shown(rank())) + ": " + what);
   }
 
   void refuse_call(const std::string& what) {
@@ -553,7 +651,7 @@ class TeamCore {
       } catch (const peer_error&) {  // NOLINT(bugprone-empty-catch): this rank knows
       }
     } else if (hooks.refused) {
-      hooks.refused(hooks.context, calls() - 1, false, what);
+      hooks.refused(hooks.context, calls() - 1, Told::invalid_call, what);
     }
   }
 
@@ -566,7 +664,7 @@ class TeamCore {
       left.refused[(count - 1) % Board::refusals].store(requests_, std::memory_order_release);
       left.refused_count.store(count, std::memory_order_release);
     } else if (hooks.refused) {
-      hooks.refused(hooks.context, calls() - 1, false, what);
+      hooks.refused(hooks.context, calls() - 1, Told::invalid_call, what);
     }
   }
 
@@ -600,7 +698,7 @@ class TeamCore {
   void require_usable() const {
     if (broken_.empty()) return;
     throw broken_communicator("papcoll: this communicator is of no use any more on rank " +
-                              std::to_string(rank()) + ": " + broken_);
+                              std::to_string(shown(rank())) + ": " + broken_);
   }
 
   /// Requests are moved by all waits of the thread that started them, so by no other thread.
@@ -645,28 +743,40 @@ class TeamCore {
     TeamCore& core = self(p);
     if (core.outstanding_ != 0) core.progress();
     if (core.hooks.progress) core.hooks.progress(core.hooks.context);
+    if (core.parent_ != nullptr) poke_hook(core.parent_);
   }
 
   static void check_hook(void* p) {
     TeamCore& core = self(p);
-    if (!core.site_) return;
-    if (core.in_epoch_) {
+    if (core.site_ && core.in_epoch_) {
       core.site_->compare_calls();
       if (core.site_->failed()) core.mismatch(core.site_->failure_text());
     }
-    const std::uint32_t reason = core.site_->board().abort().reason.load(std::memory_order_acquire);
-    if (reason != 0) core.lose(reason);
+    if (const std::uint32_t reason = core.abort_reason(); reason != 0) core.lose(reason);
+    // Where not all ranks share memory, those that do tell each other in that of their group; the
+    // others are still to be told.
+    if (core.in_phases_ && core.within_ != nullptr && !core.site_) {
+      const std::uint32_t reason = core.within_->abort_reason();
+      if (reason != 0) core.throw_lost(reason, core.lost_text(reason));
+    }
+    if (core.parent_ != nullptr) check_hook(core.parent_);
+  }
+
+  /// As in Board::Abort; 0 where no memory is shared.
+  std::uint32_t abort_reason() const noexcept {
+    return site_ ? site_->board().abort().reason.load(std::memory_order_acquire) : 0;
   }
 
   static void watch_hook(void* p) {
     TeamCore& core = self(p);
     if (core.hooks.watch) core.hooks.watch(core.hooks.context);
+    if (core.parent_ != nullptr) watch_hook(core.parent_);
   }
 
   static void expired_hook(void* p) {
     TeamCore& core = self(p);
     core.abort_node(Board::Abort::deadline);
-    const std::string why = "papcoll: rank " + std::to_string(core.rank()) +
+    const std::string why = "papcoll: rank " + std::to_string(core.shown(core.rank())) +
                             " waited longer than " +
                             std::to_string(core.options_.deadline.count() / 1000000) +
                             " ms, the deadline of its communicator: a peer is stopped, lost or " +
@@ -676,22 +786,42 @@ class TeamCore {
   }
 
   [[noreturn]] void lose(std::uint32_t reason) {
-    const bool deadline = reason == Board::Abort::deadline;
-    const bool gave_up = !deadline && (reason & Board::Abort::gave_up) != 0;
-    const std::string seen = ", seen on rank " + std::to_string(rank());
-    const std::string why =
-        deadline ? "papcoll: a peer of rank " + std::to_string(rank()) +
-                       " gave up at the deadline of the communicator"
-        : gave_up ? "papcoll: rank " + std::to_string(reason - Board::Abort::gave_up) +
-                        " could not complete a call" + seen + "; its exception says why"
-        : surroundings_.processes ? "papcoll: rank " + std::to_string(reason - 1) + " died" + seen +
-                                        ": make a new communicator among the ranks that are left"
-                                  : "papcoll: the thread of rank " + std::to_string(reason - 1) +
-                                        " ended by an exception" + seen;
+    const std::string why = lost_text(reason);
     give_up(why);
-    if (deadline) throw deadline_exceeded(why);
-    if (gave_up) throw peer_error(why);
-    throw peer_lost(why);
+    throw_lost(reason, why);
+  }
+
+  static bool somebody_gave_up(std::uint32_t reason) noexcept {
+    return reason != Board::Abort::deadline && (reason & Board::Abort::gave_up) != 0;
+  }
+
+  std::string lost_text(std::uint32_t reason) const {
+    const std::string here = std::to_string(shown(rank()));
+    const std::string seen = ", seen on rank " + here;
+    if (reason == Board::Abort::deadline) {
+      return "papcoll: a peer of rank " + here + " gave up at the deadline of the communicator";
+    }
+    if (somebody_gave_up(reason)) {
+      return "papcoll: rank " + std::to_string(reason - Board::Abort::gave_up) +
+             " could not complete a call" + seen + "; its exception says why";
+    }
+    if (!surroundings_.processes) {
+      return "papcoll: the thread of rank " + std::to_string(reason - 1) +
+             " ended by an exception" + seen;
+    }
+    return "papcoll: rank " + std::to_string(reason - 1) + " died" + seen +
+           ": make a new communicator among the ranks that are left";
+  }
+
+  [[noreturn]] static void throw_lost(std::uint32_t reason, const std::string& why) {
+    if (reason == Board::Abort::deadline) throw deadline_exceeded(why);
+    if (somebody_gave_up(reason)) throw peer_error(why);
+    throw detail::lost_rank(why, static_cast<int>(reason) - 1);
+  }
+
+  /// The outermost team's number of a rank, for messages.
+  int shown(int r) const noexcept {
+    return names_.empty() ? r : names_[static_cast<std::size_t>(r)];
   }
 
   Surroundings surroundings_;
@@ -722,8 +852,15 @@ class TeamCore {
   AnySchedule named_schedule_;  ///< what plan_id() was asked for last
   const TransportTable* named_transport_ = nullptr;
   std::uint32_t named_id_ = 0;
+  TeamCore* parent_ = nullptr;  ///< the team that this one is a part of
+  std::vector<int> ranks_;      ///< this team's, as ranks of the parent
+  std::vector<int> names_;      ///< and of the outermost team
+  std::shared_ptr<Division> division_;
+  TeamCore* within_ = nullptr;  ///< the division's
+  TeamCore* between_ = nullptr;
   std::uint32_t gate_ = 0;  ///< what the gate shows when all are there
   bool in_epoch_ = false;
+  bool in_phases_ = false;
   bool holds_on_ = false;
   std::string substitution_;
   std::string broken_;  ///< why, once it is

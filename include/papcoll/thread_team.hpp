@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/board.hpp>
+#include <papcoll/division.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/team.hpp>
 #include <papcoll/transport/channels.hpp>
@@ -66,6 +67,20 @@ std::shared_ptr<TeamCore> thread_core(const Node& node, const Options& options) 
 }
 PAPCOLL_COMPILE_ONCE(std::shared_ptr<TeamCore> thread_core<>(const Node&, const Options&))
 
+/// Makes the teams within a team of threads, as Options::groups says, and gives their memory.
+template <class = void>
+std::unique_ptr<AnonymousMemory> divide_threads(const std::vector<TeamCore*>& ranks,
+                                                const Options& options) {
+  const DivisionPlans plans{options.groups, std::vector<int>(ranks.size(), 0), 0,
+                            options.chunk_bytes};
+  auto pages = std::make_unique<AnonymousMemory>(plans.heads_bytes() + plans.channels_bytes() + 1);
+  const DivisionMemory memory{pages->data(), pages->data() + plans.heads_bytes()};
+  for (TeamCore* core : ranks) divide(*core, plans, memory);
+  return pages;
+}
+PAPCOLL_COMPILE_ONCE(std::unique_ptr<AnonymousMemory> divide_threads<>(
+    const std::vector<TeamCore*>&, const Options&))
+
 }  // namespace detail
 
 /// Threads of one process as ranks: the same collectives without MPI. Made once, run as often as
@@ -96,6 +111,10 @@ class ThreadTeam {
       rank.core_ = detail::thread_core<>(*rank.node_, options);
       rank.core_->set_oversubscribed(oversubscribed);
     }
+    if (options.groups.empty()) return;
+    std::vector<TeamCore*> cores;
+    for (const Rank& rank : ranks_) cores.push_back(rank.core_.get());
+    division_memory_ = detail::divide_threads<>(cores, options);
   }
 
   int size() const noexcept { return static_cast<int>(ranks_.size()); }
@@ -130,9 +149,9 @@ class ThreadTeam {
       throw argument_error("papcoll: a thread team of " + std::to_string(ranks) +
                            " ranks: it needs at least one");
     }
-    if (const std::string problem = options.problem(); !problem.empty()) {
-      throw argument_error("papcoll: Options of a thread team: " + problem);
-    }
+    std::string problem = options.problem();
+    if (problem.empty()) problem = problem_of(options.groups, ranks);
+    if (!problem.empty()) throw argument_error("papcoll: Options of a thread team: " + problem);
     return ranks;
   }
 
@@ -164,6 +183,7 @@ class ThreadTeam {
   };
 
   Memory memory_;
+  std::unique_ptr<detail::AnonymousMemory> division_memory_;
   std::vector<Rank> ranks_;
 };
 

@@ -186,6 +186,7 @@ void run_all(Program& program) {
   std::size_t turn = 0;
   for (const char* transport : {"ShmTransport", "MpiTransport"}) {
     for (const papcoll::CatalogueRow& row : papcoll::catalogue()) {
+      if (row.is_composite) continue;
       if (row.algorithm != nullptr && transport != std::string{"ShmTransport"}) continue;
       const papcoll::Algorithm a =
           papcoll::algorithm(std::string{row.name} + "+" + std::string{transport});

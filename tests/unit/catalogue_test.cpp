@@ -45,9 +45,9 @@ TEST_CASE("every row is complete") {
     CHECK(names.insert(row.name).second);
     CHECK(is_sentence(row.sentence));
     if (row.algorithm != nullptr) CHECK(is_sentence(row.algorithm->sentence));
-    CHECK_FALSE(row.arrival.empty());
+    CHECK(row.arrival.empty() == row.is_composite);
     CHECK_FALSE(row.schedule.empty());
-    CHECK((row.plan == nullptr) != (row.algorithm == nullptr));
+    CHECK(int(row.plan != nullptr) + int(row.algorithm != nullptr) + int(row.is_composite) == 1);
     CHECK(row.strongest >= row.contract);
     bool serves_any = false;
     for (std::size_t i = 0; i < collective_count; ++i) {

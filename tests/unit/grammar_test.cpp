@@ -85,11 +85,44 @@ TEST_CASE("schedules as parameters") {
         "ReduceThenBcast:KNomial,PipelinedChain:4096");
 }
 
+TEST_CASE("levels") {
+  const std::string two = "Hierarchical:DynamicLeader+ShmTransport,Rabenseifner+MpiTransport";
+  CHECK(canonical(two) == two);
+  CHECK(canonical("Hierarchical:ShmTransport+DynamicLeader,(Rabenseifner+MpiTransport)") == two);
+  CHECK(canonical(two + "+Reproducible") == two + "+Reproducible");
+  CHECK(canonical("Reproducible+" + two) == two + "+Reproducible");
+  CHECK(canonical(two + "+RankConsistent") == two);
+  CHECK(canonical("Hierarchical") == "Hierarchical");
+  CHECK(canonical("Hierarchical:auto,auto+Reproducible") == "Hierarchical+Reproducible");
+  CHECK(canonical("Hierarchical:auto+ShmTransport,Ring") == "Hierarchical:ShmTransport,Ring");
+  CHECK(canonical("Hierarchical:Exchange,auto") == "Hierarchical:Exchange,auto");
+  CHECK(canonical("Hierarchical:Exchange,KNomial:8,Ring") ==
+        "Hierarchical:Exchange,KNomial:8,Ring");
+  CHECK(canonical("Hierarchical:(ReduceThenBcast:Chain,Chain+ShmTransport),Ring") ==
+        "Hierarchical:(ReduceThenBcast:Chain,Chain+ShmTransport),Ring");
+
+  const ParsedName n = parse_name(two, catalogue());
+  REQUIRE(n.parts.size() == 2);
+  CHECK(n.parts[0].text() == "DynamicLeader+ShmTransport");
+  CHECK(n.parts[1].plan.name() == "Rabenseifner");
+  CHECK(contains(complaint("Hierarchical:Ring"), "an algorithm for each level"));
+  CHECK(contains(complaint("Hierarchical:"), "an algorithm for each level"));
+  CHECK(contains(complaint("Hierarchical+ShmTransport"), "only a contract stands beside"));
+  CHECK(contains(complaint("StaticOrder+" + two), "only a contract stands beside"));
+  CHECK(contains(complaint("Hierarchical:Rinf,Ring"), "algorithm 'Rinf': 'Rinf' is no policy"));
+  CHECK(contains(complaint("Hierarchical:(Ring,Ring"), "parentheses"));
+  CHECK(contains(complaint("Hierarchical:Ring,(Ring+Fast)"), "that of the whole call"));
+  CHECK(contains(complaint("Hierarchical:Ring,(" + two + ")"), "levels within a level"));
+  CHECK(contains(complaint("Hierarchical:Ring,DynamicLeader+MpiTransport"), "reads its peers'"));
+  CHECK(contains(complaint("Hierarchial"), "did you mean Hierarchical?"));
+}
+
 TEST_CASE("every row's name is its own, and comes back") {
   for (const CatalogueRow& row : catalogue()) {
     const ParsedName n = parse_name(row.name, catalogue());
     CHECK(n.row == &row);
     CHECK(parse_name(n.text(), catalogue()).text() == n.text());
+    if (row.is_composite) continue;
     const std::string both = std::string(row.schedule) + "+" + std::string(row.arrival);
     CHECK(parse_name(both, catalogue()).row == &row);
   }

@@ -14,7 +14,7 @@ using Rank = papcoll::ThreadTeam::Rank;
 namespace {
 
 // What hangs is a failure, and not a time-out of the whole test.
-constexpr papcoll::Options patient{.deadline = std::chrono::seconds{20}};
+const papcoll::Options patient{.deadline = std::chrono::seconds{20}};
 
 template <class Body>
 std::vector<Outcome> outcomes(papcoll::ThreadTeam& team, Body&& body) {

@@ -16,7 +16,7 @@ using Rank = papcoll::ThreadTeam::Rank;
 
 namespace {
 
-constexpr papcoll::Options patient{.deadline = std::chrono::seconds{20}};
+const papcoll::Options patient{.deadline = std::chrono::seconds{20}};
 
 /// What is wrong on any rank.
 template <class Scenario>

@@ -86,8 +86,8 @@ class BasicBoardSite {
       if (board_.left(r).called[(epoch_ - Board::frames) % Board::records].load(
               std::memory_order_relaxed) != u.words.hash()) {
         fail_with("the ranks' calls did not match " + std::to_string(Board::frames) +
-                  " calls ago: rank " + std::to_string(r) + " did not call what rank " +
-                  std::to_string(rank_) + " called, " + describe(u.words));
+                  " calls ago: rank " + shown(r) + " did not call what rank " + shown(rank_) +
+                  " called, " + describe(u.words));
         return false;
       }
     }
@@ -107,6 +107,9 @@ class BasicBoardSite {
   std::uint32_t epoch() const noexcept { return epoch_; }
   const Board& board() const noexcept { return board_; }
   Bells& bells() noexcept { return bells_; }
+
+  /// What messages call the ranks, if not by their numbers here.
+  void call_ranks(std::vector<int> names) { names_ = std::move(names); }
 
   // --- what algorithms ask, see Site
 
@@ -180,8 +183,8 @@ class BasicBoardSite {
   void fail(int r) {
     const CallWords theirs = words_of(r);
     fail_with(theirs.what == CallWords::invalid
-                  ? "rank " + std::to_string(r) + "'s call is invalid; its exception says why"
-                  : difference(theirs, r, words_, rank_));
+                  ? "rank " + shown(r) + "'s call is invalid; its exception says why"
+                  : difference(theirs, name(r), words_, name(rank_)));
   }
 
   // --- tickets and work
@@ -380,6 +383,11 @@ class BasicBoardSite {
     return words;
   }
 
+  int name(int r) const noexcept {
+    return names_.empty() ? r : names_[static_cast<std::size_t>(r)];
+  }
+  std::string shown(int r) const { return std::to_string(name(r)); }
+
   void notify(int audience) noexcept {
     if (audience == everyone) {
       bells_.ring_all();
@@ -411,6 +419,7 @@ class BasicBoardSite {
   std::vector<std::byte> own_pool_;              ///< where that is too small
   std::vector<std::vector<std::byte>> retired_;  ///< former ones that peers may still read
   std::uint32_t pool_used_;  ///< the last epoch in which this rank used its pool
+  std::vector<int> names_;
 };
 using BoardSite = BasicBoardSite<Board, Doorbells>;
 static_assert(Site<BoardSite>);

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/call.hpp>
 #include <papcoll/contract.hpp>
 #include <papcoll/plan/schedule.hpp>
 #include <papcoll/transport/transport.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,16 +14,35 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
+class TeamCore;
+struct Composite;
+
 /// What a call has been told about how to run; whatever is left out is chosen for it. Made from
 /// policies by select<...>() or from a name by papcoll::algorithm().
 struct Selection {
   const ArrivalAlgorithm* arrival = nullptr;  ///< an algorithm of the arrival floor, or
-  AnySchedule schedule;                       ///< one of the plan floor, or neither
+  AnySchedule schedule;                       ///< one of the plan floor, or
+  const Composite* composite = nullptr;       ///< several of them, or neither; borrowed
   const TransportTable* transport = nullptr;
   std::string_view transport_name;  ///< looked up in the team, if `transport` is null; borrowed
   NumericalContract contract = NumericalContract::rank_consistent;
 
-  bool is_automatic() const noexcept { return arrival == nullptr && !schedule; }
+  bool is_automatic() const noexcept {
+    return arrival == nullptr && !schedule && composite == nullptr;
+  }
+};
+
+/// An algorithm made of two: of the groups of a team, and of their representatives.
+struct Composite {
+  Selection within;
+  Selection between;
+  std::uint32_t id = 0;  ///< tells composites apart when ranks compare their calls
+  void (*run)(TeamCore&, const Composite&, const Call&) = nullptr;
+
+  // What the selections borrow, if they were made from names.
+  std::string within_transport;
+  std::string between_transport;
+  std::shared_ptr<const Composite> inner;
 };
 
 /// An algorithm chosen at run time, which every collective accepts as its last argument.
@@ -29,8 +50,10 @@ struct Selection {
 class Algorithm {
  public:
   Algorithm() = default;
-  Algorithm(std::string name, Selection selection, std::string transport_name = {})
-      : texts_(std::make_shared<const Texts>(Texts{std::move(name), std::move(transport_name)})),
+  Algorithm(std::string name, Selection selection, std::string transport_name = {},
+            std::shared_ptr<const Composite> composite = nullptr)
+      : texts_(std::make_shared<const Texts>(
+            Texts{std::move(name), std::move(transport_name), std::move(composite)})),
         selection_(std::move(selection)) {
     selection_.transport_name = texts_->transport;
   }
@@ -43,6 +66,7 @@ class Algorithm {
   struct Texts {
     std::string name;
     std::string transport;
+    std::shared_ptr<const Composite> composite;
   };
   std::shared_ptr<const Texts> texts_;
   Selection selection_;

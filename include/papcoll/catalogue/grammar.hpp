@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/catalogue/capabilities.hpp>
 #include <papcoll/catalogue/near_names.hpp>
 #include <papcoll/catalogue/row.hpp>
@@ -18,13 +19,24 @@
 // Names of algorithms: policies joined by '+', each of another kind, in any order.
 //
 //     name      =  policy { "+" policy }
-//     policy    =  arrival | schedule [ ":" arguments ] | transport | contract
+//     policy    =  arrival | schedule [ ":" arguments ] | transport | contract | levels
+//     levels    =  "Hierarchical" [ ":" part "," part { "," part } ]
+//     part      =  name | "(" name ")"
 //
 //     Ring                                 a schedule; StaticOrder is its arrival policy
 //     DynamicLeader+ShmTransport           an arrival policy, which has a schedule of its own
 //     ReduceThenBcast:KNomial:8,Chain      schedules as parameters of a schedule
 //     MpiTransport+Reproducible            whatever fits the call, on this transport
 //     auto                                 whatever fits the call
+//     Hierarchical:DynamicLeader+ShmTransport,Rabenseifner+MpiTransport
+//                                          the first within nodes, the second among them
+//     Hierarchical:Exchange,Ring,Binomial  within nodes, among the nodes of a group, among groups
+//     Hierarchical:(ReduceThenBcast:Chain,Chain),Ring+Reproducible
+//
+// Levels are written from the inside out. They leave only a contract beside them, which is that of
+// the whole call; so a '+' in front of a contract ends the last part, and every other one is the
+// part's own. A part is put in parentheses if there is a comma in it. Hierarchical alone chooses
+// both algorithms for each call.
 //
 // A canonical name has them in the order above, and leaves out what is the default.
 
@@ -43,7 +55,8 @@ struct ParsedName {
   NumericalContract contract = NumericalContract::rank_consistent;
 
   const CatalogueRow* row = nullptr;
-  AnySchedule plan;  ///< if the row is one of the plan floor
+  AnySchedule plan;               ///< if the row is one of the plan floor
+  std::vector<ParsedName> parts;  ///< if it is a composite, from the inside out
 
   /// The canonical name.
   std::string text() const {
@@ -51,10 +64,28 @@ struct ParsedName {
     auto add = [&name](std::string_view policy) {
       if (!policy.empty()) name.append(name.empty() ? "" : "+").append(policy);
     };
-    if (row != nullptr) add(plan ? plan.name() : std::string(row->name));
+    if (!parts.empty()) {
+      add(std::string(row->name) + parts_text());
+    } else if (row != nullptr) {
+      add(plan ? plan.name() : std::string(row->name));
+    }
     add(transport);
     if (contract != NumericalContract::rank_consistent) add(name_of(contract));
     return name;
+  }
+
+ private:
+  std::string parts_text() const {
+    std::string text;
+    bool all_open = true;
+    for (const ParsedName& part : parts) {
+      std::string one = part.text();
+      all_open = all_open && one.empty();
+      if (one.empty()) one = "auto";
+      if (one.find(',') != std::string::npos) one = "(" + one + ")";
+      text += (text.empty() ? ":" : ",") + one;
+    }
+    return all_open && parts.size() == 2 ? "" : text;
   }
 };
 
@@ -66,6 +97,7 @@ class NameParser {
   NameParser(std::string_view text, Catalogue catalogue) : text_(text), catalogue_(catalogue) {}
 
   ParsedName parse() {
+    if (take_levels()) return std::move(parsed_);
     for (std::size_t begin = 0; begin <= text_.size();) {
       const std::size_t end = std::min(text_.find('+', begin), text_.size());
       take(text_.substr(begin, end - begin));
@@ -82,6 +114,12 @@ class NameParser {
     throw unknown_algorithm("papcoll: algorithm '" + std::string(text_) + "': " + what);
   }
 
+  [[noreturn]] void fail_with(const error& e) const {
+    const std::string_view what = e.what();
+    constexpr std::string_view prefix = "papcoll: ";
+    fail(std::string(what.starts_with(prefix) ? what.substr(prefix.size()) : what));
+  }
+
   bool is_arrival(std::string_view name) const {
     return std::any_of(catalogue_.begin(), catalogue_.end(),
                        [name](const CatalogueRow& row) { return row.arrival == name; });
@@ -89,6 +127,75 @@ class NameParser {
   bool is_schedule(std::string_view name) const {
     return std::any_of(catalogue_.begin(), catalogue_.end(),
                        [name](const CatalogueRow& row) { return row.schedule == name; });
+  }
+
+  /// Reads a name of levels, if it is one: [contract "+"] levels ["+" contract].
+  bool take_levels() {
+    const auto row = std::find_if(catalogue_.begin(), catalogue_.end(),
+                                  [](const CatalogueRow& r) { return r.is_composite; });
+    if (row == catalogue_.end()) return false;
+    std::string_view rest = text_;
+    for (std::size_t plus = rest.find('+'); plus != std::string_view::npos; plus = rest.find('+')) {
+      const std::string_view first = rest.substr(0, plus);
+      if (first.substr(0, first.find(':')) == row->name) break;
+      if (rest.substr(plus + 1).find(row->name) == std::string_view::npos) return false;
+      if (first.find(':') != std::string_view::npos) return false;
+      take_beside(first, *row);
+      rest = rest.substr(plus + 1);
+    }
+    if (rest.substr(0, rest.find_first_of(":+")) != row->name) return false;
+    rest.remove_prefix(row->name.size());
+    for (std::size_t plus = rest.rfind('+'); plus != std::string_view::npos;
+         plus = rest.rfind('+')) {
+      const std::string_view last = rest.substr(plus + 1);
+      if (rest.front() == ':' && contract_named(last) == contracts) break;
+      take_beside(last, *row);
+      rest = rest.substr(0, plus);
+    }
+    parsed_.row = &*row;
+    parsed_.schedule = row->name;
+    if (rest.empty()) {
+      parsed_.parts.resize(2);
+      return true;
+    }
+    take_parts(rest.substr(1), *row);
+    return true;
+  }
+
+  void take_beside(std::string_view policy, const CatalogueRow& row) {
+    if (contract_named(policy) == contracts) {
+      fail(std::string(row.name) +
+           " is made of whole algorithms, so only a contract stands beside "
+           "it, and '" +
+           std::string(policy) + "' is none: write it in one of its parts, as in " +
+           std::string(row.name) + ":DynamicLeader+ShmTransport,Rabenseifner+MpiTransport");
+    }
+    take(policy);
+  }
+
+  void take_parts(std::string_view arguments, const CatalogueRow& row) {
+    std::vector<std::string_view> texts;
+    try {
+      texts = split_arguments(arguments);
+    } catch (const argument_error& e) {
+      fail_with(e);
+    }
+    if (texts.size() < 2) {
+      fail(std::string(row.name) +
+           " needs an algorithm for each level, from the inside out, two at "
+           "least: " +
+           std::string(row.name) + ":DynamicLeader,Rabenseifner");
+    }
+    for (const std::string_view text : texts) {
+      ParsedName part = NameParser{text, catalogue_}.parse();
+      if (part.row != nullptr && part.row->is_composite) {
+        fail("levels within a level: write them one after the other, from the inside out");
+      }
+      if (part.contract != NumericalContract::rank_consistent) {
+        fail("a numerical contract is that of the whole call: write it at the end");
+      }
+      parsed_.parts.push_back(std::move(part));
+    }
   }
 
   // Says in so many words that the schedule is left open.
@@ -155,7 +262,8 @@ class NameParser {
   std::vector<std::string_view> all_names() const {
     std::vector<std::string_view> names{open};
     for (const CatalogueRow& row : catalogue_) {
-      names.insert(names.end(), {row.arrival, row.schedule});
+      if (!row.arrival.empty()) names.push_back(row.arrival);
+      names.push_back(row.schedule);
     }
     for (const TransportName& t : transport_names) names.push_back(t.name);
     for (std::size_t i = 0; i < contracts; ++i) {
@@ -202,9 +310,7 @@ class NameParser {
     try {
       parsed_.plan = plan_of(row, arguments_, catalogue_);
     } catch (const error& e) {
-      const std::string_view what = e.what();
-      constexpr std::string_view prefix = "papcoll: ";
-      fail(std::string(what.starts_with(prefix) ? what.substr(prefix.size()) : what));
+      fail_with(e);
     }
     parsed_.schedule = parsed_.plan.name();
   }

@@ -38,6 +38,7 @@ struct CatalogueRow {
   AnySchedule (*parse)(std::string_view arguments, Catalogue catalogue) = nullptr;
   /// Further parameters that `papcoll verify` proves it with, separated by blanks.
   std::string_view proven_with;
+  bool is_composite = false;  ///< neither: an algorithm made of others
 };
 
 /// The row of a static schedule, which says everything about itself.

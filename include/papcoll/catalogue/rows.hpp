@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/algorithms/composite/hierarchical.hpp>
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/catalogue/arrival_algorithms.hpp>
 #include <papcoll/catalogue/row.hpp>
@@ -46,6 +47,17 @@ constexpr CatalogueRow reduce_then_bcast_row() {
   return row;
 }
 
+constexpr CatalogueRow hierarchical_row() {
+  CatalogueRow row;
+  row.name = row.schedule = hierarchical_name;
+  row.sentence = hierarchical_sentence;
+  row.needs = requirement::blocking_call;
+  row.contract = NumericalContract::rank_consistent;
+  row.serves = [](Collective) noexcept { return true; };
+  row.is_composite = true;
+  return row;
+}
+
 // One line an algorithm; a name's first row is the one meant where several would fit.
 inline constexpr std::array catalogue_rows{
     arrival_row(
@@ -78,6 +90,7 @@ inline constexpr std::array catalogue_rows{
     static_row<NeighbourExchange>(),
     static_row<Dissemination>(),
     arrival_row(arrival_chain, "ArrivalOrder", "Chain"),
+    hierarchical_row(),
 };
 
 }  // namespace detail

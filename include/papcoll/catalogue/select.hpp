@@ -14,6 +14,13 @@ namespace detail {
 /// Stands for "not given".
 struct Unnamed {};
 
+/// Schedules that are made of whole algorithms, and what a set of policies with one says: see
+/// composite.hpp.
+template <class P>
+inline constexpr bool is_composite = false;
+template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
+struct CompositeSelection;
+
 template <class S>
 constexpr bool combines_out_of_order() {
   if constexpr (requires { std::bool_constant<S::commutative_only>{}; }) {
@@ -146,7 +153,11 @@ struct ArrivalOf<Unnamed> : std::type_identity<StaticOrder> {};
 template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
 Selection select() {
   Selection s;
-  if constexpr (detail::policies_are_well_formed<Ps...>()) {
+  if constexpr ((detail::is_composite<Ps> || ...)) {
+    if constexpr (detail::policies_are_well_formed<Ps...>()) {
+      s = detail::CompositeSelection<Tag, NonBlocking, Commutes, Ps...>::get();
+    }
+  } else if constexpr (detail::policies_are_well_formed<Ps...>()) {
     using detail::Unnamed;
     using GivenArrival = detail::pick_policy<ArrivalPolicyKind, Unnamed, Ps...>;
     using GivenSchedule = detail::pick_policy<SchedulePolicyKind, Unnamed, Ps...>;

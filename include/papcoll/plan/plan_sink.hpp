@@ -115,6 +115,7 @@ class PlanSink {
 
   std::vector<Piece> pieces_in(Range r) const {
     std::vector<Piece> found;
+    if (r.empty()) return found;
     for (const Piece& p : pieces_) {
       if (!p.range.overlaps(r)) continue;
       const Range cut{std::max(p.range.lo, r.lo), std::min(p.range.hi, r.hi)};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/capability.hpp>
+#include <papcoll/error.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/policy.hpp>
 #include <papcoll/transport/node.hpp>
@@ -13,6 +14,21 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 class MpiLink;
+
+/// What a rank tells its peers where no shared memory can.
+enum class Told : int {
+  invalid_call = -2,  ///< its call was invalid; the team goes on if all made such a call
+  gave_up = -1,       ///< it cannot go on
+  lost = 0,           ///< 0 and above: this rank of the outermost team died
+};
+
+namespace detail {
+/// peer_lost, and who.
+struct lost_rank : peer_lost {
+  lost_rank(const std::string& text, int rank_) : peer_lost(text), rank(rank_) {}
+  int rank;
+};
+}  // namespace detail
 
 /// What a team offers to transports: where its ranks are and what they share.
 struct Surroundings {

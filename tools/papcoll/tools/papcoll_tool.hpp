@@ -97,7 +97,9 @@ inline std::string described(const CatalogueRow& row) {
     text.append("  ").append(title).append(14 - title.size(), ' ').append(value).append("\n");
   };
   line("serves", joined(served));
-  line("policies", std::string(row.arrival) + ", " + std::string(row.schedule));
+  if (!row.is_composite) {
+    line("policies", std::string(row.arrival) + ", " + std::string(row.schedule));
+  }
   line("runs on", joined(transports_of(row)));
   for (const Requirement& r : requirements) {
     if ((row.needs & r.bit) != 0) line("requires", r.sentence);
@@ -152,6 +154,10 @@ inline Claim claim_named(const std::string& name, Catalogue catalogue) {
     throw argument_error("papcoll: '" + name +
                          "' names no schedule: name one, such as Ring, or leave --algorithm out "
                          "to verify all");
+  }
+  if (parsed.row->is_composite) {
+    throw argument_error("papcoll: " + std::string(parsed.row->name) +
+                         " is made of other algorithms: verify those of them that are schedules");
   }
   if (!parsed.plan) {
     throw argument_error("papcoll: " + std::string(parsed.row->name) +

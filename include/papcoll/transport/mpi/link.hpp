@@ -6,6 +6,7 @@
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
 #include <papcoll/transport/mpi/vote.hpp>
+#include <papcoll/transport/transport.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -54,10 +55,10 @@ class MpiLink {
 
   // --- refusals, where no shared memory can carry them
 
-  /// Tells all other ranks that this rank's call number `number` was invalid, or (`at_once`) that
-  /// it gave up altogether. Says nothing where there is no private communicator, or where this rank
+  /// Tells all other ranks that this rank's call number `number` was invalid, or that it gave up
+  /// altogether. Says nothing where there is no private communicator, or where this rank
   /// only passes on what it was told.
-  void send_refusal(std::uint32_t number, bool at_once, const std::string& text) {
+  void send_refusal(std::uint32_t number, Told what, const std::string& text) {
     if (!connected() || was_told_) return;
     int rank = 0;
     int size = 0;
@@ -67,7 +68,7 @@ class MpiLink {
     Refusal r;
     r.link = name_;
     r.number = number;
-    r.at_once = at_once;
+    r.what = what;
     std::strncpy(r.text, text.c_str(), sizeof(r.text) - 1);
     sent_.push_back(std::make_unique<Refusal>(r));
     for (int peer = 0; peer < size; ++peer) {
@@ -99,10 +100,11 @@ class MpiLink {
       if (r.link == name_) received_.push_back(r);
     }
     for (auto r = received_.begin(); r != received_.end();) {
-      if (!r->at_once && refused_here(r->number)) {
+      if (!at_once(*r) && refused_here(r->number)) {
         r = received_.erase(r);
-      } else if (r->at_once || static_cast<std::int32_t>(r->number - next) < 0) {
-        was_told_ = r->at_once;  // who refused one call does not know yet that it broke the others
+      } else if (at_once(*r) || static_cast<std::int32_t>(r->number - next) < 0) {
+        was_told_ = at_once(*r);  // who refused one call does not know yet that it broke the others
+        if (r->what >= Told::lost) throw detail::lost_rank(r->text, static_cast<int>(r->what));
         throw peer_error("papcoll: another rank's call was invalid: " + std::string(r->text));
       } else {
         ++r;
@@ -126,13 +128,15 @@ class MpiLink {
   struct Refusal {
     std::uint64_t link = 0;  ///< the link's name: a refusal may outlive its communicator
     std::uint32_t number = 0;
-    bool at_once = false;
+    Told what = Told::invalid_call;
     char text[496] = {};
   };
 
+  static bool at_once(const Refusal& r) noexcept { return r.what != Told::invalid_call; }
+
   bool refused_here(std::uint32_t number) const noexcept {
     return std::any_of(sent_.begin(), sent_.end(),
-                       [number](const auto& r) { return !r->at_once && r->number == number; });
+                       [number](const auto& r) { return !at_once(*r) && r->number == number; });
   }
 
   void connect() {

@@ -1,0 +1,178 @@
+#pragma once
+
+#include <papcoll/algorithms/composite/hierarchical.hpp>
+#include <papcoll/catalogue/algorithm.hpp>
+#include <papcoll/catalogue/arrival_algorithms.hpp>
+#include <papcoll/catalogue/select.hpp>
+#include <papcoll/collective.hpp>
+#include <papcoll/policy.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+template <class Intra, class Inter>
+inline constexpr bool is_composite<Hierarchical<Intra, Inter>> = true;
+
+/// The policies of a part: those in Policies<>, or one alone.
+template <class P>
+struct PartPolicies : std::type_identity<Policies<P>> {};
+template <class... Ps>
+struct PartPolicies<Policies<Ps...>> : std::type_identity<Policies<Ps...>> {};
+
+template <class... Ps>
+struct composite_stands_alone {
+  static constexpr bool ok = policies_given<ArrivalPolicyKind, Ps...> == 0 &&
+                             policies_given<TransportPolicyKind, Ps...> == 0;
+  static_assert(ok,
+                "papcoll: Hierarchical is made of whole algorithms, so no arrival policy and no "
+                "transport stands beside it: give them to its parts, as in "
+                "Hierarchical<Policies<DynamicLeader, ShmTransport>, Policies<Rabenseifner, "
+                "MpiTransport>>");
+};
+
+template <class Composite, bool NonBlocking>
+struct composite_is_blocking {
+  static constexpr bool ok = !NonBlocking;
+  static_assert(ok,
+                "papcoll: Hierarchical cannot be non-blocking, since nobody would drive its phases "
+                "while its rank computes: take a static schedule such as Rabenseifner, or the "
+                "blocking call");
+};
+
+template <class... Ps>
+struct part_has_no_contract {
+  static constexpr bool ok = policies_given<ContractPolicyKind, Ps...> == 0;
+  static_assert(ok,
+                "papcoll: a numerical contract is that of a whole call: name it beside "
+                "Hierarchical, not in one of its parts");
+};
+
+template <class... Ps>
+struct intra_is_no_composite {
+  static constexpr bool ok = !(is_composite<Ps> || ...);
+  static_assert(ok,
+                "papcoll: the first algorithm of Hierarchical is that of the inmost groups: "
+                "several levels are written from the inside out, Hierarchical<A, Hierarchical<B, "
+                "C>>");
+};
+
+/// What a set of policies says about one part.
+template <class Set>
+struct Part;
+template <class... Ps>
+struct Part<Policies<Ps...>> {
+  using GivenArrival = pick_policy<ArrivalPolicyKind, Unnamed, Ps...>;
+  using GivenSchedule = pick_policy<SchedulePolicyKind, Unnamed, Ps...>;
+  using Transport = pick_policy<TransportPolicyKind, Unnamed, Ps...>;
+  using Named = std::conditional_t<std::same_as<GivenSchedule, Unnamed>,
+                                   typename ScheduleOf<GivenArrival>::type, GivenSchedule>;
+  using Arrival = std::conditional_t<std::same_as<GivenArrival, Unnamed>,
+                                     typename ArrivalOf<Named>::type, GivenArrival>;
+  using Schedule = typename ScheduleUnder<Arrival, Named>::type;
+
+  /// One sentence for what is wrong, if anything is.
+  template <bool Commutes>
+  static void check() {
+    if constexpr (!intra_is_no_composite<Ps...>::ok) {
+    } else if constexpr (!policies_are_well_formed<Ps...>()) {
+    } else if constexpr (!part_has_no_contract<Ps...>::ok) {
+    } else if constexpr (!std::same_as<Schedule, Unnamed>) {
+      if constexpr (!capability::needs_positions<Schedule, Arrival>::ok) {
+      } else if constexpr (!capability::needs_leader<Schedule, Arrival>::ok) {
+      } else if constexpr (!capability::needs_tickets<Schedule, Arrival>::ok) {
+      } else if constexpr (!operator_commutes_for_schedule<Schedule, Commutes>::ok) {
+      } else if constexpr (!std::same_as<Transport, Unnamed>) {
+        static_cast<void>(capability::needs_node_memory<Schedule, Transport>::ok);
+      }
+    }
+  }
+
+  static Selection selection() {
+    Selection s;
+    if constexpr (!std::same_as<Transport, Unnamed>) s.transport = &transport_table<Transport>;
+    if constexpr (std::same_as<Schedule, Unnamed>) {
+      return s;
+    } else if constexpr (StaticSchedule<Schedule>) {
+      s.schedule = AnySchedule::of<Schedule>();
+    } else {
+      s.arrival = arrival_algorithm<Arrival, Named>;
+    }
+    return s;
+  }
+};
+
+template <class P>
+using PartOf = Part<typename PartPolicies<P>::type>;
+
+/// `Commutes`: the operator does, or there is none.
+template <class P, bool Commutes>
+void check_level() {
+  if constexpr (is_composite<P>) {
+    PartOf<typename P::intra>::template check<Commutes>();
+    check_level<typename P::inter, Commutes>();
+  } else {
+    PartOf<P>::template check<Commutes>();
+  }
+}
+
+/// Runs a call by a composite; what has to be compiled for it is, wherever one is made.
+template <class = void>
+void run_composite(TeamCore& team, const Composite& composite, const Call& call);
+
+/// What tells a composite apart from others: the same however it was named.
+inline std::uint32_t composite_id(const Composite& c) {
+  std::uint32_t h = 2166136261U;
+  for (const Selection* s : {&c.within, &c.between}) {
+    std::string text;
+    if (s->arrival != nullptr) text += s->arrival->name;
+    if (s->schedule) text += s->schedule.name();
+    text += "+";
+    text += s->transport != nullptr ? s->transport->name : s->transport_name;
+    for (const char one : text) h = (h ^ static_cast<unsigned char>(one)) * 16777619U;
+    if (s->composite != nullptr) h = (h ^ s->composite->id) * 16777619U;
+  }
+  return h;
+}
+
+/// The composite that a type stands for.
+template <class C>
+const Composite& composite_of() {
+  static const Composite composite = [] {
+    Composite c;
+    c.within = PartOf<typename C::intra>::selection();
+    if constexpr (is_composite<typename C::inter>) {
+      c.between.composite = &composite_of<typename C::inter>();
+    } else {
+      c.between = PartOf<typename C::inter>::selection();
+    }
+    c.id = composite_id(c);
+    c.run = &run_composite<>;
+    return c;
+  }();
+  return composite;
+}
+
+template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
+struct CompositeSelection {
+  using Given = pick_policy<SchedulePolicyKind, Unnamed, Ps...>;
+
+  static Selection get() {
+    Selection s;
+    s.contract = pick_policy<ContractPolicyKind, RankConsistent, Ps...>::value;
+    if constexpr (!composite_stands_alone<Ps...>::ok) {
+      return s;
+    } else if constexpr (!composite_is_blocking<Given, NonBlocking>::ok) {
+      return s;
+    } else {
+      check_level<Given, Commutes || !is_reduction(Tag::value)>();
+      s.composite = &composite_of<Given>();
+    }
+    return s;
+  }
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -1,0 +1,249 @@
+#pragma once
+
+#include <papcoll/algorithms/composite/hierarchical_phases.hpp>
+#include <papcoll/algorithms/static/linear.hpp>
+#include <papcoll/catalogue/automatic.hpp>
+#include <papcoll/catalogue/composite.hpp>
+#include <papcoll/division.hpp>
+#include <papcoll/team.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// choose<C> of the call's collective.
+inline void choose_any(Selection& s, const Call& call, TeamCore& team, bool by_messages) {
+  const auto with = [&](Choose* choose) {
+    choose(s, call, team.size(), team.waiter().oversubscribed, team.options().chunk_bytes,
+           by_messages);
+  };
+  switch (call.collective) {
+    case Collective::allreduce:
+      return with(&choose<Collective::allreduce>);
+    case Collective::reduce:
+      return with(&choose<Collective::reduce>);
+    case Collective::bcast:
+      return with(&choose<Collective::bcast>);
+    case Collective::allgather:
+      return with(&choose<Collective::allgather>);
+    case Collective::reduce_scatter:
+      return with(&choose<Collective::reduce_scatter>);
+    case Collective::gather:
+      return with(&choose<Collective::gather>);
+    case Collective::scatter:
+      return with(&choose<Collective::scatter>);
+    case Collective::barrier:
+      return with(&choose<Collective::barrier>);
+  }
+}
+
+inline void run_levels(TeamCore& team, const Composite& composite, const Call& call);
+
+/// The transport a part runs on in this team.
+inline const TransportTable& transport_of(TeamCore& team, const Selection& part) {
+  const TransportTable& t = part.transport != nullptr     ? *part.transport
+                            : part.transport_name.empty() ? team.default_transport()
+                                                          : team.transport(part.transport_name);
+  return t.unavailable(team.surroundings()).empty() ? t : team.default_transport();
+}
+
+/// Runs a call by a part of a composite, or what is chosen for it on the part's transport.
+inline void run_part(TeamCore& team, const Selection& part, const Call& call) {
+  if (part.composite != nullptr) return run_levels(team, *part.composite, call);
+  const TransportTable& t = transport_of(team, part);
+  const bool reads = (t.offers & capability::node_memory) != 0 && team.on_one_node() &&
+                     call.reducer.size <= team.options().chunk_bytes;
+  // Sizes of each rank's own are known to schedules only.
+  const bool by_messages = !reads || call.counts != nullptr;
+  if (!by_messages && part.arrival != nullptr && part.arrival->serves(call.collective)) {
+    return team.run(*part.arrival, call);
+  }
+  if (part.schedule && part.schedule.serves(call.collective)) {
+    return team.run(part.schedule, t, call);
+  }
+  Selection chosen;
+  chosen.transport = &t;
+  choose_any(chosen, call, team, by_messages);
+  if (chosen.arrival != nullptr) return team.run(*chosen.arrival, call);
+  team.run(chosen.schedule, t, call);
+}
+
+/// A team with its division.
+class DividedTeam final : public GroupedTeam {
+ public:
+  DividedTeam(TeamCore& team, const Composite& composite)
+      : team_(team), division_(*team.division()), composite_(composite) {}
+
+  const Groups& groups() const override { return division_.groups; }
+  int rank() const override { return team_.rank(); }
+
+  bool serves_within(Collective c) const override {
+    const Selection& part = composite_.within;
+    return (part.arrival != nullptr && part.arrival->serves(c)) ||
+           (part.schedule && part.schedule.serves(c));
+  }
+  void within(const Call& call) override { run(team_.within(), composite_.within, call); }
+  void between(const Call& call) override {
+    TeamCore* const team = team_.between()->size() > 1 ? team_.between() : nullptr;
+    run(team, composite_.between, call);
+  }
+
+  void hop(int from, int to, const Call& call) override {
+    TeamCore& group = *team_.within();
+    std::vector<std::size_t> sizes(static_cast<std::size_t>(group.size()), 0);
+    sizes[static_cast<std::size_t>(from)] = call.count;
+    Call one = call;
+    one.counts = sizes.data();
+    one.root = to;
+    group.run(AnySchedule::of<Linear>(), transport_of(group, composite_.within), one);
+  }
+
+  std::byte* memory(int which, std::size_t bytes) override {
+    return division_.memory[static_cast<std::size_t>(which)].get(bytes);
+  }
+
+ private:
+  /// `team` is null where this rank is alone.
+  static void run(TeamCore* team, const Selection& part, const Call& call) {
+    if (team != nullptr) return run_part(*team, part, call);
+    const std::size_t bytes = call.bytes();
+    if (bytes != 0 && !call.in_place()) std::memcpy(call.out, call.in, bytes);
+  }
+
+  TeamCore& team_;
+  Division& division_;
+  const Composite& composite_;
+};
+
+/// The outermost of a composite's algorithms.
+inline const Selection& outermost(const Composite& composite) {
+  const Composite* c = &composite;
+  while (c->between.composite != nullptr) c = c->between.composite;
+  return c->between;
+}
+
+/// Calls f for the transport of each part that passes messages, until one gives false.
+template <class F>
+bool for_messages(TeamCore& team, const Composite& composite, F&& f) {
+  for (const Selection* part : {&composite.within, &composite.between}) {
+    if (part->composite != nullptr) {
+      if (!for_messages(team, *part->composite, f)) return false;
+      continue;
+    }
+    for (const TransportTable* t : team.transports()) {
+      const bool named = part->transport != nullptr      ? part->transport->name == t->name
+                         : !part->transport_name.empty() ? part->transport_name == t->name
+                                                         : !team.on_one_node();
+      if (named && (t->offers & capability::node_memory) == 0 && !f(*t)) return false;
+    }
+  }
+  return true;
+}
+
+inline void run_levels(TeamCore& team, const Composite& composite, const Call& call) {
+  if (team.division() == nullptr) {
+    return run_part(team, team.on_one_node() ? composite.within : composite.between, call);
+  }
+  const Groups& groups = team.division()->groups;
+  if (is_reduction(call.collective) && !call.reducer.commutative && !groups.contiguous()) {
+    return run_part(team, outermost(composite), call);
+  }
+  team.run_divided(
+      composite.id, call,
+      [&] {
+        return team.is_inner() || for_messages(team, composite, [&team](const TransportTable& t) {
+                 return team.connected(t);
+               });
+      },
+      [&] {
+        DividedTeam divided{team, composite};
+        HierarchicalPhases{divided, call}.run();
+      });
+}
+
+/// What must hold before a composite runs, the same on all ranks: nothing is sent until it does.
+class CompositeCheck {
+ public:
+  CompositeCheck(TeamCore& team, const Call& call) : team_(team), call_(call) {}
+
+  void check(const Composite& composite) const {
+    const Division* const division = team_.division();
+    const std::size_t depth = division == nullptr ? 0 : division->levels.size();
+    bool shares = team_.on_one_node();
+    const Composite* c = &composite;
+    for (std::size_t level = 0; level < depth; ++level) {
+      part(c->within, division->levels[level].within);
+      shares = division->levels[level].between;
+      if (c->between.composite == nullptr) return part(c->between, shares);
+      c = c->between.composite;
+    }
+    part(shares ? c->within : outermost(*c), shares);
+  }
+
+ private:
+  void part(const Selection& s, bool shares) const {
+    const TransportTable* t = s.transport;
+    try {
+      if (t == nullptr && !s.transport_name.empty()) t = &team_.transport(s.transport_name);
+      if (t != nullptr && (t->offers & capability::node_memory) == 0) team_.require(*t);
+    } catch (const transport_unavailable& problem) {
+      team_.tell_refusal(false, problem.what());
+      throw;
+    }
+    const bool reads = t == nullptr ? shares : (t->offers & capability::node_memory) != 0;
+    if (reads && !shares) unavailable(std::string(t->name));
+    if (s.arrival != nullptr) {
+      const auto name = [&s] { return std::string(s.arrival->name); };
+      if (!shares) unavailable(name());
+      if (!reads) {
+        refuse(name() + " reads its peers' memory, and " + std::string(t->name) +
+               " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)");
+      }
+      if (is_reduction(call_.collective) && call_.rank_order &&
+          !s.arrival->keeps_order_on_request) {
+        refuse(name() +
+               " combines in the order of arrival, which this operator or the contract "
+               "forbids: take CombiningTree, DynamicLeader or MultiLeader");
+      }
+      if (call_.reducer.size > team_.options().chunk_bytes) {
+        refuse(name() + " takes elements of at most " +
+               std::to_string(team_.options().chunk_bytes) +
+               " bytes: take a static schedule, or larger Options::chunk_bytes");
+      }
+    }
+    if (is_reduction(call_.collective) && !call_.reducer.commutative && s.schedule &&
+        s.schedule.commutative_only()) {
+      refuse(s.schedule.name() +
+             " combines out of rank order and the operator is not known to commute: wrap "
+             "it as papcoll::commutative(op), or take Rabenseifner or Exchange");
+    }
+  }
+
+  [[noreturn]] void unavailable(const std::string& what) const {
+    const std::string& no_node = team_.surroundings().no_node;
+    const std::string why =
+        what + " within Hierarchical needs memory that the ranks it runs among share: " +
+        (no_node.empty() ? "give groups that lie within a node, or take MpiTransport" : no_node);
+    team_.tell_refusal(false, why);
+    throw transport_unavailable("papcoll: " + why);
+  }
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    team_.refuse(call_.collective, false, what);
+  }
+
+  TeamCore& team_;
+  const Call& call_;
+};
+
+template <class>
+void run_composite(TeamCore& team, const Composite& composite, const Call& call) {
+  CompositeCheck{team, call}.check(composite);
+  run_levels(team, composite, call);
+}
+PAPCOLL_COMPILE_ONCE(void run_composite<>(TeamCore&, const Composite&, const Call&))
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

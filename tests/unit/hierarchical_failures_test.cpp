@@ -1,0 +1,169 @@
+#include "catch.hpp"
+#include "mistakes.hpp"
+#include "outcome.hpp"
+
+#include <papcoll/thread_team.hpp>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using namespace papcoll;
+using Rank = ThreadTeam::Rank;
+
+namespace {
+
+Options divided(std::chrono::milliseconds deadline = std::chrono::seconds{20}) {
+  Options o{.deadline = deadline};
+  o.groups = {{0, 0, 1, 1, 1}};
+  return o;
+}
+
+constexpr int ranks = 5;
+
+template <class Body>
+std::vector<Outcome> outcomes(ThreadTeam& team, Body&& body) {
+  std::vector<Outcome> all(static_cast<std::size_t>(team.size()));
+  team.run([&](Rank& comm) {
+    all[static_cast<std::size_t>(comm.rank())] = outcome_of([&] { body(comm); });
+  });
+  return all;
+}
+
+const std::vector<std::string> names{
+    "Hierarchical",
+    "Hierarchical:DynamicLeader,Rabenseifner+ThreadTransport",
+    "Hierarchical:ReduceScatterGather,Exchange",
+};
+
+}  // namespace
+
+TEST_CASE("hierarchical: an invalid call on one rank", "[hierarchical]") {
+  for (const std::string& name : names) {
+    const Algorithm algorithm = papcoll::algorithm(name);
+    for (const auto& mistake : mistakes::all<Rank>()) {
+      for (const int wrong : {0, 1, 3}) {
+        INFO(name << ", rank " << wrong << ": " << name_of(mistake.collective) << ", "
+                  << mistake.says);
+        ThreadTeam team{ranks, divided()};
+        std::vector<mistakes::Buffers> buffers(ranks, mistakes::Buffers{ranks});
+        auto result = outcomes(team, [&](Rank& comm) {
+          mistake.call(comm, buffers[static_cast<std::size_t>(comm.rank())], comm.rank() == wrong,
+                       algorithm);
+        });
+        team.run([&](Rank& comm) {
+          Outcome& mine = result[static_cast<std::size_t>(comm.rank())];
+          mine = mistakes::heard(comm, mine);
+        });
+        for (int r = 0; r < ranks; ++r) {
+          const Outcome& mine = result[static_cast<std::size_t>(r)];
+          CAPTURE(r, mine);
+          if (r == wrong) {
+            CHECK(mine.kind == "argument_error");
+            CHECK(mine.says(mistake.says));
+          } else {
+            CHECK(mine.kind == "peer_error");
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("hierarchical: calls that do not match", "[hierarchical]") {
+  for (const std::string& name : names) {
+    for (const int other : {0, 1, 2, 4}) {
+      INFO(name << ", rank " << other << " differs");
+      const Algorithm algorithm = papcoll::algorithm(name);
+      ThreadTeam team{ranks, divided()};
+      auto result = outcomes(team, [&](Rank& comm) {
+        std::vector<int> data(comm.rank() == other ? 4 : 3, 1);
+        allreduce(comm, data, sum, algorithm);
+      });
+      for (const Outcome& mine : result) {
+        CAPTURE(mine);
+        CHECK(mine.kind == "peer_error");
+      }
+    }
+  }
+}
+
+TEST_CASE("hierarchical: one rank takes another algorithm", "[hierarchical]") {
+  for (const int other : {0, 2}) {
+    ThreadTeam team{ranks, divided()};
+    auto result = outcomes(team, [&](Rank& comm) {
+      int one = 1;
+      one = allreduce(comm, one, sum, algorithm(names[comm.rank() == other ? 1 : 0]));
+    });
+    for (const Outcome& mine : result) {
+      CAPTURE(other, mine);
+      CHECK(mine.kind == "peer_error");
+    }
+  }
+}
+
+TEST_CASE("hierarchical: a rank that ends is a lost peer", "[hierarchical]") {
+  for (const std::string& name : names) {
+    for (const int victim : {0, 1, 2, 3}) {
+      INFO(name << ", victim " << victim);
+      ThreadTeam team{ranks, divided()};
+      std::vector<Outcome> all(ranks);
+      CHECK_THROWS_AS(team.run([&](Rank& comm) {
+        if (comm.rank() == victim) throw std::runtime_error("enough");
+        all[static_cast<std::size_t>(comm.rank())] =
+            outcome_of([&] { barrier(comm, algorithm(name)); });
+      }),
+                      std::runtime_error);
+      for (int r = 0; r < ranks; ++r) {
+        if (r == victim) continue;
+        const Outcome& mine = all[static_cast<std::size_t>(r)];
+        CAPTURE(r, mine);
+        CHECK(mine.kind == "peer_lost");
+        CHECK(mine.says("rank " + std::to_string(victim)));
+      }
+    }
+  }
+}
+
+TEST_CASE("hierarchical: the deadline", "[hierarchical]") {
+  for (const int absent : {0, 1, 3}) {
+    ThreadTeam team{ranks, divided(std::chrono::milliseconds{100})};
+    const Algorithm algorithm = papcoll::algorithm(names[1]);
+    auto result = outcomes(team, [&](Rank& comm) {
+      if (comm.rank() != absent) barrier(comm, algorithm);
+    });
+    for (int r = 0; r < ranks; ++r) {
+      const Outcome& mine = result[static_cast<std::size_t>(r)];
+      CAPTURE(absent, r, mine);
+      CHECK(mine.kind == (r == absent ? "fine" : "deadline_exceeded"));
+    }
+    auto after = outcomes(team, [&](Rank& comm) { barrier(comm, algorithm); });
+    for (const Outcome& mine : after) CHECK_FALSE(mine.is_fine());
+  }
+}
+
+TEST_CASE("hierarchical: a non-blocking call is refused", "[hierarchical]") {
+  ThreadTeam team{ranks, divided()};
+  auto result =
+      outcomes(team, [&](Rank& comm) { ibarrier(comm, algorithm("Hierarchical")).wait(); });
+  for (const Outcome& mine : result) {
+    CHECK(mine.kind == "argument_error");
+    CHECK(mine.says("non-blocking"));
+  }
+  CHECK_NOTHROW(team.run([&](Rank& comm) { barrier(comm, algorithm("Hierarchical")); }));
+}
+
+TEST_CASE("hierarchical: parts that cannot serve the call are refused", "[hierarchical]") {
+  ThreadTeam team{ranks, divided()};
+  const auto first_minus = non_commutative([](int a, int b) { return a - b; });
+  auto result = outcomes(team, [&](Rank& comm) {
+    int one = 1;
+    one = allreduce(comm, one, first_minus, algorithm("Hierarchical:Exchange,Ring"));
+  });
+  for (const Outcome& mine : result) CHECK(mine.says("out of rank order"));
+  result = outcomes(team, [&](Rank& comm) {
+    barrier(comm, algorithm("Hierarchical:Exchange,Ring+MpiTransport"));
+  });
+  for (const Outcome& mine : result) CHECK(mine.kind == "transport_unavailable");
+}

@@ -1,0 +1,130 @@
+#include "catch.hpp"
+#include "hierarchies.hpp"
+#include "matrix.hpp"
+#include "outcome.hpp"
+
+#include <papcoll/algorithms/composite/hierarchical.hpp>
+#include <papcoll/thread_team.hpp>
+
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <vector>
+
+using namespace papcoll;
+
+namespace {
+
+const Options patient{.deadline = std::chrono::seconds{20}};
+
+Options divided(const GroupColours& groups) {
+  Options o = patient;
+  o.groups = groups;
+  return o;
+}
+
+/// Runs body(runner) on each rank of a team and gives what the ranks complained of.
+template <class Body>
+std::string on_threads(int ranks, const Options& options, Body&& body) {
+  ThreadTeam team{ranks, options};
+  std::mutex mutex;
+  std::string problems;
+  team.run([&](ThreadTeam::Rank& comm) {
+    matrix::Runner runner{comm};
+    body(runner);
+    const std::lock_guard lock{mutex};
+    problems += runner.problems();
+  });
+  return problems;
+}
+
+}  // namespace
+
+TEST_CASE("groups are numbered by their lowest ranks", "[hierarchical]") {
+  const Groups g = Groups::by_colour({5, 5, 2, 5, 9, 2});
+  CHECK(g.count() == 3);
+  CHECK(g.of == std::vector<int>{0, 0, 1, 0, 2, 1});
+  CHECK(g.ranks_of(0) == std::vector<int>{0, 1, 3});
+  CHECK(g.representative(2) == 4);
+  CHECK(g.number_of(3) == 2);
+  CHECK_FALSE(g.contiguous());
+  CHECK(Groups::by_colour({1, 1, 0, 3}).contiguous());
+}
+
+TEST_CASE("hierarchical: all collectives, all groupings", "[hierarchical]") {
+  const auto all = hierarchies::candidates("ThreadTransport", "ThreadTransport");
+  for (const int ranks : {1, 2, 3, 4, 5, 8}) {
+    for (const GroupColours& groups : hierarchies::groupings(ranks)) {
+      INFO(ranks << " ranks, " << hierarchies::text_of(groups));
+      CHECK(on_threads(ranks, divided(groups), [&](auto& runner) {
+              for (const matrix::Candidate& c : all) {
+                runner.run_all(c, std::vector<std::size_t>{0, 1, 3, 17});
+              }
+            }) == "");
+    }
+  }
+}
+
+TEST_CASE("hierarchical: on a team that is not divided only intra runs", "[hierarchical]") {
+  const auto all = hierarchies::candidates("ThreadTransport", "ThreadTransport");
+  for (const int ranks : {1, 3, 4}) {
+    CHECK(on_threads(ranks, patient, [&](auto& runner) {
+            for (const matrix::Candidate& c : all) {
+              runner.run_all(c, std::vector<std::size_t>{0, 5});
+            }
+          }) == "");
+  }
+}
+
+TEST_CASE("hierarchical: more elements than any buffer holds", "[hierarchical]") {
+  const auto all = hierarchies::candidates("ThreadTransport", "ThreadTransport");
+  Options options = divided({{0, 0, 1, 1, 1}});
+  options.chunk_bytes = 4096;
+  CHECK(on_threads(5, options, [&](auto& runner) {
+          for (const matrix::Candidate& c : all) {
+            runner.run_all(c, std::vector<std::size_t>{9001});
+          }
+        }) == "");
+}
+
+TEST_CASE("hierarchical: the numbers of calls wrap around", "[hierarchical]") {
+  Options options = divided({{0, 0, 1, 1, 1}});
+  options.first_epoch = 0xfffffff0U;
+  const auto c = hierarchies::candidate("Hierarchical:DynamicLeader,Rabenseifner");
+  CHECK(on_threads(5, options, [&](auto& runner) {
+          for (int i = 0; i < 3; ++i) runner.run_all(c, std::vector<std::size_t>{1, 40});
+        }) == "");
+}
+
+TEST_CASE("hierarchical by policies", "[hierarchical]") {
+  using Two = Hierarchical<Policies<DynamicLeader, ThreadTransport>,
+                           Policies<Rabenseifner, ThreadTransport>>;
+  using Three = Hierarchical<DynamicLeader, Hierarchical<Exchange, Policies<>>>;
+  ThreadTeam team{5, divided({{0, 0, 1, 2, 2}, {0, 0, 1}})};
+  std::vector<int> results(5);
+  team.run([&](ThreadTeam::Rank& comm) {
+    const int mine = comm.rank() + 1;
+    int& sum = results[static_cast<std::size_t>(comm.rank())];
+    sum = allreduce<Two>(comm, mine) + allreduce<Three, Reproducible>(comm, mine);
+    std::vector<int> data(7, comm.rank() == 3 ? 8 : 0);
+    bcast<Two>(comm, data, root{3});
+    barrier<Three>(comm);
+    sum += data[6];
+  });
+  CHECK(results == std::vector<int>(5, 38));
+}
+
+TEST_CASE("a composite has one number however it is named", "[hierarchical]") {
+  using Two = Hierarchical<Policies<DynamicLeader, ThreadTransport>,
+                           Policies<Rabenseifner, ThreadTransport>>;
+  const Algorithm named =
+      algorithm("Hierarchical:DynamicLeader+ThreadTransport,Rabenseifner+ThreadTransport");
+  CHECK(named.selection().composite->id == detail::composite_of<Two>().id);
+  CHECK(named.selection().composite->id != algorithm("Hierarchical").selection().composite->id);
+}
+
+TEST_CASE("groups that do not fit the team are refused", "[hierarchical]") {
+  CHECK_THROWS_AS(ThreadTeam(3, divided({{0, 1}})), argument_error);
+  CHECK_THROWS_AS(ThreadTeam(3, divided({{0, 0, 1}, {0}})), argument_error);
+  CHECK_NOTHROW(ThreadTeam(3, divided({{0, 0, 1}, {0, 1}})));
+}
