@@ -16,7 +16,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// memory anyway, it is ordinary memory.
 ///
 /// What was allocated stays valid when the communicator has gone, but not in a child made by
-/// fork(). Allocation throws std::bad_alloc when Options::arena_bytes or the node's shared memory is
+/// fork(). Allocation throws std::bad_alloc when Options::arena_bytes or the shared memory is
 /// used up. May be used by several threads.
 template <class T>
 class shared_allocator {

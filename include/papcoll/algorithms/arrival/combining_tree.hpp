@@ -19,7 +19,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 // ----------------------------------------------------------------------------------
 // Phases   The ranks, in rank order, are the leaves of a binary tree. A node's chunk can be
 //          combined once both children have it; whoever of the node's ranks is awake takes it up,
-//          so the second to arrive does it, or helps. The top is copied by those who want the result.
+//          so the second to arrive does it, or helps. Those who want the result copy the top.
 // Cost     After the last arrival: ⌈log2 P⌉ combinations of n bytes, on the path from the last leaf
 //          to the top; a node's chunks are shared by the ranks below it. All other combinations
 //          are done by then.
