@@ -81,7 +81,8 @@ class CommState final : public Attached {
     if (closed_) return;
     closed_ = true;
     process_->set_outstanding(&*core_, false);
-    link_.close(core_->broken());
+    const bool may_settle = link_.connected() && !core_->broken() && mpi_is_usable();
+    link_.close(core_->broken() || (may_settle && !core_->settle()));
     core_->give_up("its MPI communicator was freed, or MPI_Finalize was called");
     segment_ = nullptr;
     node_.keep = nullptr;

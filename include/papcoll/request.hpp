@@ -107,7 +107,8 @@ template <class = void>
 Request start(const Caller& caller, const Selection& selection, Call& call, Choose* choose,
               std::shared_ptr<const void> owned) {
   const Resolved r{caller, selection, call, choose};
-  Execution* const execution = caller.core.start(*r.schedule, *r.transport, call);
+  Execution* const execution =
+      caller.core.start(*r.schedule, *r.transport, call, selection.predictor);
   if (execution == nullptr) return {};
   return {caller.core, *execution, std::move(owned)};
 }

@@ -15,6 +15,7 @@ inline Algorithm algorithm(std::string_view name, Catalogue rows) {
   Selection selection;
   if (parsed.row != nullptr) selection.arrival = parsed.row->algorithm;
   selection.schedule = parsed.plan;
+  selection.predictor = parsed.predictor;
   selection.contract = parsed.contract;
   return {parsed.text(), std::move(selection), parsed.transport};
 }
