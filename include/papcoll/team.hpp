@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/algorithms/static/bruck.hpp>
 #include <papcoll/algorithms/static/linear.hpp>
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
@@ -449,8 +450,7 @@ class TeamCore {
     for (auto& p : predictions_) {
       if (p->predictor() == predictor) return *p;
     }
-    predictions_.push_back(std::make_unique<Predictions>(predictor, rank(), size(), on_one_node(),
-                                                         AnySchedule::of<Linear>()));
+    predictions_.push_back(std::make_unique<Predictions>(predictor, rank(), size(), on_one_node()));
     return *predictions_.back();
   }
 
@@ -466,7 +466,9 @@ class TeamCore {
       }
       const std::uint32_t sequence = 2 * ++requests_ + 1;
       waiter_.until([&] { return has_room(e, sequence); }, Naps::none);
-      p.begin(e, rings, sequence);
+      // In shared memory few pairs of ranks talk, since each pair that does takes memory for it.
+      const auto exchange = rings ? AnySchedule::of<Bruck>() : AnySchedule::of<Linear>();
+      p.begin(e, rings, exchange, plans_, sequence);
     });
   }
 

@@ -3,13 +3,14 @@
 #include <papcoll/call.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/engine.hpp>
-#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/plan/layout.hpp>
+#include <papcoll/plan/order.hpp>
+#include <papcoll/plan/plan_cache.hpp>
 #include <papcoll/plan/schedule.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <span>
 #include <utility>
@@ -48,27 +49,19 @@ class Turns {
 };
 
 /// Figures of all ranks that all of them will know, by an allgather that nobody waits for.
-///
-/// It must run by a schedule of one round, in which no message depends on another: then all its
-/// messages are sent and all its receives posted when it starts, it needs nobody's attention until
-/// it is complete, and none of its messages is left over when the ranks part.
 class Agreement {
  public:
-  /// Of `width` figures a rank. `exchange` serves allgather, in one round.
-  Agreement(int rank, int size, std::size_t width, const AnySchedule& exchange)
-      : mine_(width), all_(width * static_cast<std::size_t>(size)), order_(Order::identity(size)) {
-    Shape shape;
-    shape.collective = Collective::allgather;
-    shape.size = size;
-    shape.rank = rank;
-    shape.count = width;
-    shape.element_size = sizeof(std::int64_t);
-    plan_ = std::make_shared<const BlockedPlan>(make_plan(exchange, shape, order_));
-  }
+  /// Of `width` figures a rank.
+  Agreement(int rank, int size, std::size_t width)
+      : mine_(width), all_(width * static_cast<std::size_t>(size)), rank_(rank), size_(size) {}
 
-  /// What this rank has to say; the same as many from every rank. None may be under way.
-  void start(Endpoint& endpoint, bool rings, std::span<const std::int64_t> mine,
-             std::uint32_t sequence) {
+  /// Begins to exchange what this rank has to say; as many figures from every rank. None may be
+  /// under way. `exchange` serves allgather. Where messages may outlive the team, as those of MPI
+  /// may, it must have one round: then all is sent, and all receives are posted, when it starts, so
+  /// that it needs nobody's attention until it is complete, and leaves nothing behind when the
+  /// ranks part soon.
+  void start(Endpoint& endpoint, bool rings, const AnySchedule& exchange, PlanCache& plans,
+             std::span<const std::int64_t> mine, std::uint32_t sequence) {
     std::copy(mine.begin(), mine.end(), mine_.begin());
     endpoint_ = &endpoint;
     rings_ = rings;
@@ -78,7 +71,14 @@ class Agreement {
     call.out = reinterpret_cast<std::byte*>(all_.data());
     call.count = mine_.size();
     call.reducer.size = sizeof(std::int64_t);
-    execution_.start(endpoint, plan_, order_, call, sequence, 1);
+    Shape shape;
+    shape.collective = call.collective;
+    shape.size = size_;
+    shape.rank = rank_;
+    shape.count = call.count;
+    shape.element_size = call.reducer.size;
+    const Order order = Order::identity(size_);
+    execution_.start(endpoint, plans.get(exchange, shape, order), order, call, sequence, 1);
   }
 
   /// One was started, and its figures have not been taken yet?
@@ -115,8 +115,8 @@ class Agreement {
  private:
   std::vector<std::int64_t> mine_;
   std::vector<std::int64_t> all_;
-  Order order_;
-  std::shared_ptr<const BlockedPlan> plan_;
+  int rank_;
+  int size_;
   Endpoint* endpoint_ = nullptr;
   bool rings_ = false;
   Execution execution_;

@@ -15,10 +15,10 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///
 /// Every rank watches its own arrivals in the blocking calls under this policy with this predictor,
 /// and every 16th such call (less often with more than 32 ranks) the ranks begin to exchange what
-/// they predict, each to each, 8 bytes a message. The order that follows is in force 16 calls
-/// later, on all ranks from the same call on. Until the first one is, and for operators that do
-/// not commute and under Reproducible, the order is that of the ranks. Non-blocking calls run in
-/// the order in force, and are not watched.
+/// they predict, 8 bytes each. The order that follows is in force as many calls later, on all ranks
+/// from the same call on. Until the first one is, and for operators that do not commute and under
+/// Reproducible, the order is that of the ranks. Non-blocking calls run in the order in force, and
+/// are not watched.
 ///
 /// Cost: a counter and a reading of the clock a call, two readings if the team is on several nodes.
 /// What is watched there is less exact: see Predictions.

@@ -35,13 +35,12 @@ class Predictions {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Predictions(AnyPredictor predictor, int rank, int size, bool common_clock,
-              const AnySchedule& exchange)
+  Predictions(AnyPredictor predictor, int rank, int size, bool common_clock)
       : predictor_(std::move(predictor)),
         history_(predictor_.new_history()),
         common_clock_(common_clock),
         turns_(Turns::period_of(size)),
-        agreement_(rank, size, 1, exchange) {}
+        agreement_(rank, size, 1) {}
 
   const AnyPredictor& predictor() const noexcept { return predictor_; }
   const ArrivalForecast& forecast() const noexcept { return forecast_; }
@@ -67,9 +66,11 @@ class Predictions {
   /// next one is to begin.
   bool count_call() noexcept { return turns_.count(); }
 
-  void begin(Endpoint& endpoint, bool rings, std::uint32_t sequence) {
+  /// As Agreement::start().
+  void begin(Endpoint& endpoint, bool rings, const AnySchedule& exchange, PlanCache& plans,
+             std::uint32_t sequence) {
     const std::int64_t mine = prediction();
-    agreement_.start(endpoint, rings, {&mine, 1}, sequence);
+    agreement_.start(endpoint, rings, exchange, plans, {&mine, 1}, sequence);
   }
 
   /// From here on the figures just exchanged are in force.

@@ -79,7 +79,7 @@ inline constexpr std::array catalogue_rows{
     static_row<Dissemination>(),
     arrival_row(arrival_chain, "ArrivalOrder", "Chain"),
     predicted_row<SortedLinearTree>("8"),
-    predicted_row<PreReducedRing>("1,1"),
+    predicted_row<PreReducedRing>("0,1024000"),
     predicted_row<ClairvoyantTree>("1,1"),
 };
 
