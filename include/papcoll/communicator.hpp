@@ -131,13 +131,14 @@ class CommState final : public Attached {
   static void require_common(MPI_Comm comm, const Options& options) {
     constexpr const char* where = "comparing the Options of a papcoll::Communicator";
     const ErrorsReturned guard{comm, where};
-    const std::array<std::int64_t, 6> mine{options.deadline.count(),
+    const std::array<std::int64_t, 7> mine{options.deadline.count(),
                                            static_cast<std::int64_t>(options.chunk_bytes),
                                            static_cast<std::int64_t>(options.window),
                                            options.first_epoch,
+                                           options.agreement_period,
                                            static_cast<std::int64_t>(options.arena_bytes),
                                            static_cast<std::int64_t>(options.peer_access)};
-    std::array<std::int64_t, 6> first = mine;
+    std::array<std::int64_t, 7> first = mine;
     check(MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_INT64_T, 0, comm),
           "MPI_Bcast", where);
     std::string problem = options.problem();

@@ -51,6 +51,9 @@ struct Options {
   /// library's own. Memory is taken only when it is used.
   std::size_t arena_bytes = std::size_t{1} << 30U;
   PeerAccess peer_access = PeerAccess::best;
+  /// Blocking calls under PredictedOrder from one agreement on the order to the next, and from an
+  /// agreement's beginning to its effect; more where there are more than twice as many ranks.
+  std::uint32_t agreement_period = 16;
   /// Number of the first call; tests start just below 2^32.
   std::uint32_t first_epoch = 1;
 
@@ -69,6 +72,7 @@ struct Options {
     if (window == 0 || 16 % window != 0) {
       return "window is " + std::to_string(window) + ": take 1, 2, 4, 8 or 16";
     }
+    if (agreement_period == 0) return "agreement_period is 0: take at least 1 call";
     return {};
   }
 };
@@ -450,7 +454,9 @@ class TeamCore {
     for (auto& p : predictions_) {
       if (p->predictor() == predictor) return *p;
     }
-    predictions_.push_back(std::make_unique<Predictions>(predictor, rank(), size(), on_one_node()));
+    predictions_.push_back(
+        std::make_unique<Predictions>(predictor, rank(), size(), on_one_node(),
+                                      Turns::period_of(size(), options_.agreement_period)));
     return *predictions_.back();
   }
 

@@ -39,7 +39,8 @@ TEST_CASE("an order that is told comes into force on all ranks at once", "[predi
 TEST_CASE("ranks agree whatever each predicts, on two communicators by turns", "[predicted]") {
   const OwnComm own;
   const OwnComm another;
-  papcoll::Communicator comm{own.get(), {.deadline = patience, .first_epoch = 0xffffff80U}};
+  papcoll::Communicator comm{
+      own.get(), {.deadline = patience, .agreement_period = 2, .first_epoch = 0xffffff80U}};
   papcoll::Communicator other{another.get(), {.deadline = patience}};
   for (const std::string& transport : transports(comm)) {
     CHECK(predicted::calls_in_changing_order(comm, other, transport, 800, 5) == "");
@@ -48,7 +49,7 @@ TEST_CASE("ranks agree whatever each predicts, on two communicators by turns", "
 
 TEST_CASE("ranks that run ahead come to the same order", "[predicted]") {
   const OwnComm own;
-  papcoll::Communicator comm{own.get(), {.deadline = patience}};
+  papcoll::Communicator comm{own.get(), {.deadline = patience, .agreement_period = 1}};
   for (const std::string& transport : transports(comm)) {
     predicted::Told::arrival() = comm.rank() * 0.75 - comm.rank() % 2;
     const auto chain = told(papcoll::AnySchedule::of<papcoll::Chain>(), transport);

@@ -30,8 +30,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// of them runs ahead: nothing but the number of the call decides.
 class Turns {
  public:
-  /// At most one exchange message for each peer every `least` calls, and one or two a call.
-  static std::uint32_t period_of(int ranks, std::uint32_t least = 16) noexcept {
+  /// `least` calls, or more, so that each rank sends at most two messages a call for the exchange.
+  static std::uint32_t period_of(int ranks, std::uint32_t least) noexcept {
     return std::max(least, static_cast<std::uint32_t>(ranks) / 2);
   }
 

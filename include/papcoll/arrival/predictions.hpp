@@ -35,11 +35,11 @@ class Predictions {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Predictions(AnyPredictor predictor, int rank, int size, bool common_clock)
+  Predictions(AnyPredictor predictor, int rank, int size, bool common_clock, std::uint32_t period)
       : predictor_(std::move(predictor)),
         history_(predictor_.new_history()),
         common_clock_(common_clock),
-        turns_(Turns::period_of(size)),
+        turns_(period),
         agreement_(rank, size, 1) {}
 
   const AnyPredictor& predictor() const noexcept { return predictor_; }
