@@ -1,7 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/static/bruck.hpp>
-#include <papcoll/algorithms/static/linear.hpp>
+#include <papcoll/algorithms/static/each_to_each.hpp>
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/arrival/board_site.hpp>
@@ -454,6 +453,10 @@ class TeamCore {
     for (auto& p : predictions_) {
       if (p->predictor() == predictor) return *p;
     }
+    return new_predictions(predictor);
+  }
+
+  [[gnu::noinline, gnu::cold]] Predictions& new_predictions(const AnyPredictor& predictor) {
     predictions_.push_back(
         std::make_unique<Predictions>(predictor, rank(), size(), on_one_node(),
                                       Turns::period_of(size(), options_.agreement_period)));
@@ -461,9 +464,12 @@ class TeamCore {
   }
 
   /// Counts a call that follows predictions, on all ranks alike; every so often they are renewed.
-  /// An agreement has the number of a request that nobody holds.
   void count_call(Predictions& p, Endpoint& e, bool rings) {
-    if (!p.count_call() || size() == 1) return;
+    if (p.count_call() && size() > 1) renew(p, e, rings);
+  }
+
+  /// An agreement has the number of a request that nobody holds.
+  [[gnu::noinline, gnu::cold]] void renew(Predictions& p, Endpoint& e, bool rings) {
     or_fail_everywhere([&] {
       Agreement& a = p.agreement();
       if (a.is_under_way()) {
@@ -473,7 +479,8 @@ class TeamCore {
       const std::uint32_t sequence = 2 * ++requests_ + 1;
       waiter_.until([&] { return has_room(e, sequence); }, Naps::none);
       // In shared memory few pairs of ranks talk, since each pair that does takes memory for it.
-      const auto exchange = rings ? AnySchedule::of<Bruck>() : AnySchedule::of<Linear>();
+      const auto exchange =
+          rings ? AnySchedule::of<RecursiveDoubling>() : AnySchedule::of<EachToEach>();
       p.begin(e, rings, exchange, plans_, sequence);
     });
   }

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -34,16 +33,24 @@ class ArrivalForecast {
 
   /// `arrivals`: of each rank, in nanoseconds after anything that is common to all. Nothing is
   /// known if that of any rank is `unknown`.
-  explicit ArrivalForecast(std::span<const std::int64_t> arrivals) {
-    if (std::find(arrivals.begin(), arrivals.end(), unknown) != arrivals.end()) return;
-    const std::int64_t first = *std::min_element(arrivals.begin(), arrivals.end());
-    for (const std::int64_t a : arrivals) {
-      lateness_.push_back(static_cast<std::uint64_t>(a - first));
+  [[gnu::cold]] explicit ArrivalForecast(std::span<const std::int64_t> arrivals) {
+    std::int64_t first = std::numeric_limits<std::int64_t>::max();
+    for (const std::int64_t a : arrivals) first = std::min(first, a);
+    if (first == unknown) return;
+    lateness_.resize(arrivals.size());
+    for (std::size_t r = 0; r < arrivals.size(); ++r) {
+      lateness_[r] = static_cast<std::uint64_t>(arrivals[r] - first);
     }
+    // Insertion: now and then, of few, and a fraction of what std::sort takes to compile.
     early_first_.resize(arrivals.size());
-    std::iota(early_first_.begin(), early_first_.end(), 0);
-    std::stable_sort(early_first_.begin(), early_first_.end(),
-                     [this](int a, int b) { return ticks(a) < ticks(b); });
+    for (std::size_t n = 0; n < early_first_.size(); ++n) {
+      const int rank = static_cast<int>(n);
+      std::size_t at = n;
+      for (; at > 0 && ticks(rank) < ticks(early_first_[at - 1]); --at) {
+        early_first_[at] = early_first_[at - 1];
+      }
+      early_first_[at] = rank;
+    }
     inward_ = order_of({early_first_.rbegin(), early_first_.rend()});
     outward_ = order_of(early_first_);
   }
@@ -99,7 +106,7 @@ class ArrivalForecast {
     return lateness_[static_cast<std::size_t>(rank)] / static_cast<std::uint64_t>(resolution);
   }
 
-  Order order_of(std::vector<int> ranks) const {
+  [[gnu::cold]] Order order_of(std::vector<int> ranks) const {
     std::vector<std::uint64_t> late;
     for (const int r : ranks) late.push_back(rounded(lateness_[static_cast<std::size_t>(r)]));
     return Order::permutation(std::move(ranks), std::move(late));

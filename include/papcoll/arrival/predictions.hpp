@@ -9,10 +9,8 @@
 #include <papcoll/plan/schedule.hpp>
 
 #include <chrono>
-#include <cmath>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -74,7 +72,7 @@ class Predictions {
   }
 
   /// From here on the figures just exchanged are in force.
-  void adopt(PlanCache& plans) {
+  [[gnu::cold]] void adopt(PlanCache& plans) {
     ArrivalForecast next{agreement_.take()};
     ++generation_;
     if (next.is_like(forecast_)) return;
