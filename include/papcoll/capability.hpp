@@ -56,7 +56,7 @@ PAPCOLL_CAPABILITY(tickets, 8U,
                    "ArrivalOrder, or leave the arrival policy out");
 PAPCOLL_CAPABILITY(forecast, 16U,
                    "papcoll: this schedule needs to know how late each rank will be: take "
-                   "PredictedOrder, or leave the arrival policy out")
+                   "PredictedOrder, or leave the arrival policy out");
 
 }  // namespace capability
 

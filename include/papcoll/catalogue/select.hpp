@@ -143,11 +143,11 @@ struct ScheduleOf<Arrival, std::void_t<typename Arrival::default_schedule>>
 /// The arrival policy a schedule has if none is named: the first that offers what it needs.
 template <class Schedule>
 struct ArrivalOf
-    : std::conditional<(needs_of<Schedule> & capability::leader) != 0, DynamicLeader,
-                       std::conditional_t<
-                           (needs_of<Schedule> & capability::tickets) != 0, ArrivalOrder,
-                           std::conditional_t<(needs_of<Schedule> & capability::forecast) != 0,
-                                              PredictedOrder<>, StaticOrder>>> {};
+    : std::conditional<
+          (needs_of<Schedule> & capability::leader) != 0, DynamicLeader,
+          std::conditional_t<(needs_of<Schedule> & capability::tickets) != 0, ArrivalOrder,
+                             std::conditional_t<(needs_of<Schedule> & capability::forecast) != 0,
+                                                PredictedOrder<>, StaticOrder>>> {};
 template <>
 struct ArrivalOf<Unnamed> : std::type_identity<StaticOrder> {};
 
