@@ -125,10 +125,11 @@ std::string library_name(const Problem& problem, papcoll::Communicator& comm,
   }
   if (chosen.is_automatic()) {
     chooser_of(problem.collective)(chosen, call, team.size(), team.waiter().oversubscribed,
-                                   team.options().chunk_bytes, false);
+                                   team.options().chunk_bytes, static_cast<bool>(chosen.predictor));
   }
   std::string name =
       chosen.arrival != nullptr ? std::string(chosen.arrival->name) : chosen.schedule.name();
+  if (chosen.predictor) name = papcoll::predicted_order_name(chosen.predictor) + "+" + name;
   name.append("+").append(chosen.transport->name);
   if (chosen.contract != papcoll::NumericalContract::rank_consistent) {
     name.append("+").append(papcoll::name_of(chosen.contract));

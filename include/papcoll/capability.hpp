@@ -51,10 +51,13 @@ PAPCOLL_CAPABILITY(node_memory, 4U,
                    "papcoll: this schedule reads its peers' memory, and this transport only passes "
                    "messages: take ShmTransport (ThreadTransport in a ThreadTeam), or a schedule "
                    "such as Ring");
-
 PAPCOLL_CAPABILITY(tickets, 8U,
                    "papcoll: this schedule goes by the order in which ranks arrive: take "
                    "ArrivalOrder, or leave the arrival policy out");
+PAPCOLL_CAPABILITY(forecast, 16U,
+                   "papcoll: this schedule needs to know how late each rank will be: take "
+                   "PredictedOrder, or leave the arrival policy out");
+
 }  // namespace capability
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -95,7 +95,8 @@ class CommState final : public Attached {
     if (closed_) return;
     closed_ = true;
     process_->set_outstanding(&*core_, false);
-    link_.close(core_->broken());
+    const bool may_settle = link_.connected() && !core_->broken() && mpi_is_usable();
+    link_.close(core_->broken() || (may_settle && !core_->settle()));
     core_->give_up("its MPI communicator was freed, or MPI_Finalize was called");
     segment_ = nullptr;
     node_.keep = nullptr;
@@ -144,14 +145,15 @@ class CommState final : public Attached {
   static void require_common(MPI_Comm comm, const Options& options) {
     constexpr const char* where = "comparing the Options of a papcoll::Communicator";
     const ErrorsReturned guard{comm, where};
-    const std::array<std::int64_t, 7> mine{options.deadline.count(),
+    const std::array<std::int64_t, 8> mine{options.deadline.count(),
                                            static_cast<std::int64_t>(options.chunk_bytes),
                                            static_cast<std::int64_t>(options.window),
                                            options.first_epoch,
+                                           options.agreement_period,
                                            static_cast<std::int64_t>(options.arena_bytes),
                                            static_cast<std::int64_t>(options.peer_access),
                                            static_cast<std::int64_t>(hash_of(options.groups))};
-    std::array<std::int64_t, 7> first = mine;
+    std::array<std::int64_t, 8> first = mine;
     check(MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_INT64_T, 0, comm),
           "MPI_Bcast", where);
     int size = 0;

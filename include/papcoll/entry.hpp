@@ -241,7 +241,7 @@ struct Resolved {
     if (s.is_automatic()) {
       chosen.transport = transport;
       choose(chosen, call, core.size(), core.waiter().oversubscribed, core.options().chunk_bytes,
-             caller.non_blocking);
+             caller.non_blocking || s.predictor);
       arrival = chosen.arrival;
       schedule = &chosen.schedule;
     } else {
@@ -346,7 +346,7 @@ void execute(const Caller& caller, const Selection& selection, Call& call, Choos
   if (r.arrival != nullptr) {
     caller.core.run(*r.arrival, call);
   } else {
-    caller.core.run(*r.schedule, *r.transport, call);
+    caller.core.run(*r.schedule, *r.transport, call, selection.predictor);
   }
 }
 PAPCOLL_COMPILE_ONCE(void execute<>(const Caller&, const Selection&, Call&, Choose*))

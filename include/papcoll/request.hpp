@@ -111,7 +111,8 @@ Request start(const Caller& caller, const Selection& selection, Call& call, Choo
         "Hierarchical cannot be non-blocking: take a static schedule or the blocking call");
   }
   const Resolved r{caller, selection, call, choose};
-  Execution* const execution = caller.core.start(*r.schedule, *r.transport, call);
+  Execution* const execution =
+      caller.core.start(*r.schedule, *r.transport, call, selection.predictor);
   if (execution == nullptr) return {};
   return {caller.core, *execution, std::move(owned)};
 }

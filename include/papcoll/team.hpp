@@ -1,8 +1,10 @@
 #pragma once
 
+#include <papcoll/algorithms/static/each_to_each.hpp>
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/arrival/board_site.hpp>
+#include <papcoll/arrival/predictions.hpp>
 #include <papcoll/call.hpp>
 #include <papcoll/catalogue/compare_calls.hpp>
 #include <papcoll/error.hpp>
@@ -50,6 +52,9 @@ struct Options {
   /// library's own. Memory is taken only when it is used.
   std::size_t arena_bytes = std::size_t{1} << 30U;
   PeerAccess peer_access = PeerAccess::best;
+  /// Blocking calls under PredictedOrder from one agreement on the order to the next, and from an
+  /// agreement's beginning to its effect; more where there are more than twice as many ranks.
+  std::uint32_t agreement_period = 16;
   /// Number of the first call; tests start just below 2^32.
   std::uint32_t first_epoch = 1;
   /// Which ranks Hierarchical takes for a node, instead of those that share memory: a colour for
@@ -72,6 +77,7 @@ struct Options {
     if (window == 0 || 16 % window != 0) {
       return "window is " + std::to_string(window) + ": take 1, 2, 4, 8 or 16";
     }
+    if (agreement_period == 0) return "agreement_period is 0: take at least 1 call";
     return {};
   }
 };
@@ -222,9 +228,12 @@ class TeamCore {
     }
   }
 
-  /// Runs a schedule of the plan floor.
-  void run(const AnySchedule& schedule, const TransportTable& transport, const Call& call) {
-    const std::uint32_t id = plan_id(schedule, transport);
+  /// Runs a schedule of the plan floor; with a predictor, in the order that it predicts.
+  void run(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
+           const AnyPredictor& predictor = {}) {
+    Predictions* const predictions = predictor ? &predictions_by(predictor) : nullptr;
+    const auto arrival = predictor ? Waiter::Clock::now() : Waiter::Clock::time_point{};
+    const std::uint32_t id = plan_id(schedule, transport) + order_id(predictions);
     const CallWords words = words_of(call, static_cast<std::uint8_t>(id % 251), id);
     const Epoch epoch{*this, words, call.reducer};
     if (site_) announce_only();
@@ -236,7 +245,17 @@ class TeamCore {
     }
     Endpoint* const e = endpoint_or_native(transport);
     if (e == nullptr) return hooks.native(hooks.context, call);
-    run_plan(schedule, *e, transport.rings, call);
+    if (predictions != nullptr) {
+      predictions->arrived(arrival);
+      count_call(*predictions, *e, transport.rings);
+    }
+    run_plan(schedule, *e, transport.rings, call, predictions);
+    if (predictions != nullptr) predictions->left(call.collective, arrival);
+  }
+
+  /// What a predictor's calls on this team have led to, so far: what order calls run in, and why.
+  const Predictions& predictions(const AnyPredictor& predictor) {
+    return predictions_by(predictor);
   }
 
   /// Runs a call whose `phases` are calls of the teams within this one. `connect` calls connected()
@@ -286,7 +305,8 @@ class TeamCore {
 
   /// Null: there is nothing to wait for. Local, but for the first request that needs MPI messages,
   /// and for one that comes thousands of requests after one that is still under way.
-  Execution* start(const AnySchedule& schedule, const TransportTable& transport, const Call& call) {
+  Execution* start(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
+                   const AnyPredictor& predictor = {}) {
     require_usable();
     require_own_thread();
     ++requests_;
@@ -300,7 +320,9 @@ class TeamCore {
       thread_ = pthread_self();
       if (hooks.outstanding) hooks.outstanding(hooks.context, true);
     }
-    or_fail_everywhere([&] { begin(execution, e, schedule, call, 2 * requests_ + 1); });
+    const Predictions* const predictions = predictor ? &predictions_by(predictor) : nullptr;
+    or_fail_everywhere(
+        [&] { begin(execution, e, schedule, call, 2 * requests_ + 1, predictions); });
     return &execution;
   }
 
@@ -408,12 +430,31 @@ class TeamCore {
       holds_on_ |= e.endpoint->holds_on();
     }
     for (auto& e : executions_) e->abandon(holds_on_);
+    for (auto& p : predictions_) p->agreement().abandon(holds_on_);
     if (outstanding_ != 0 && hooks.outstanding) hooks.outstanding(hooks.context, false);
     outstanding_ = 0;
   }
 
   /// May something still read the memory of calls that were in flight when the team broke?
   bool holds_on() const noexcept { return holds_on_; }
+
+  /// Lets exchanges of figures by MPI messages come to their end, since the ranks part here: all of
+  /// them are on their way, unless a rank is many calls behind. True if none is left.
+  bool settle() noexcept {
+    const auto patience = Waiter::Clock::now() + std::chrono::milliseconds{100};
+    try {
+      for (auto& p : predictions_) {
+        Agreement& a = p->agreement();
+        while (a.is_in_flight() && !a.rings() && !a.progress()) {
+          if (Waiter::Clock::now() > patience) return false;
+          sched_yield();
+        }
+      }
+    } catch (const std::exception&) {
+      return false;
+    }
+    return true;
+  }
 
   /// Marks the shared memory as broken and wakes everyone; `reason` as in Board::Abort, with a rank
   /// of the outermost team.
@@ -492,11 +533,59 @@ class TeamCore {
     const auto is_too_old = [&](const auto& x) {
       return x->claimed && !x->done() && sequence - x->sequence() >= e.sequences_at_once();
     };
-    if (outstanding_ == 0 || std::none_of(executions_.begin(), executions_.end(), is_too_old)) {
+    const auto is_too_long_ago = [&](const auto& p) {
+      const Agreement& a = p->agreement();
+      return a.is_in_flight() && sequence - a.sequence() >= e.sequences_at_once();
+    };
+    if ((outstanding_ == 0 || std::none_of(executions_.begin(), executions_.end(), is_too_old)) &&
+        std::none_of(predictions_.begin(), predictions_.end(), is_too_long_ago)) {
       return true;
     }
     progress();
     return false;
+  }
+
+  // --- predicted arrivals
+
+  Predictions& predictions_by(const AnyPredictor& predictor) {
+    for (auto& p : predictions_) {
+      if (p->predictor() == predictor) return *p;
+    }
+    return new_predictions(predictor);
+  }
+
+  [[gnu::noinline, gnu::cold]] Predictions& new_predictions(const AnyPredictor& predictor) {
+    predictions_.push_back(
+        std::make_unique<Predictions>(predictor, rank(), size(), on_one_node(),
+                                      Turns::period_of(size(), options_.agreement_period)));
+    return *predictions_.back();
+  }
+
+  /// Counts a call that follows predictions, on all ranks alike; every so often they are renewed.
+  void count_call(Predictions& p, Endpoint& e, bool rings) {
+    if (p.count_call() && size() > 1) renew(p, e, rings);
+  }
+
+  /// An agreement has the number of a request that nobody holds.
+  [[gnu::noinline, gnu::cold]] void renew(Predictions& p, Endpoint& e, bool rings) {
+    or_fail_everywhere([&] {
+      Agreement& a = p.agreement();
+      if (a.is_under_way()) {
+        waiter_.until([&a] { return a.progress(); }, a.rings() ? Naps::until_rung : Naps::none);
+        p.adopt(plans_);
+      }
+      const std::uint32_t sequence = 2 * ++requests_ + 1;
+      waiter_.until([&] { return has_room(e, sequence); }, Naps::none);
+      // In shared memory few pairs of ranks talk, since each pair that does takes memory for it.
+      const auto exchange =
+          rings ? AnySchedule::of<RecursiveDoubling>() : AnySchedule::of<EachToEach>();
+      p.begin(e, rings, exchange, plans_, sequence);
+    });
+  }
+
+  /// Tells orders that were agreed on apart, from each other and from those that need no agreement.
+  static std::uint32_t order_id(const Predictions* p) noexcept {
+    return p == nullptr ? 0 : 0x9e3779b9U * (p->generation() + 1);
   }
 
   /// Does connecting the transport block in MPI until all ranks are there? Then they meet first: a
@@ -587,10 +676,11 @@ class TeamCore {
     }
   }
 
-  void run_plan(const AnySchedule& schedule, Endpoint& e, bool rings, const Call& call) {
+  void run_plan(const AnySchedule& schedule, Endpoint& e, bool rings, const Call& call,
+                const Predictions* predictions = nullptr) {
     Execution& execution = idle_execution();
     or_fail_everywhere([&] {
-      begin(execution, e, schedule, call, 2 * blocking_calls_);
+      begin(execution, e, schedule, call, 2 * blocking_calls_, predictions);
       waiter_.until(
           [&] {
             e.progress();
@@ -718,7 +808,7 @@ class TeamCore {
   }
 
   void begin(Execution& execution, Endpoint& e, const AnySchedule& schedule, Call call,
-             std::uint32_t sequence) {
+             std::uint32_t sequence, const Predictions* predictions) {
     // To a schedule, a barrier is an allreduce of one element, the token `out` points to.
     if (call.collective == Collective::barrier) call.count = 1;
     const Shape shape{call.collective,
@@ -731,7 +821,9 @@ class TeamCore {
                       call.reducer.size,
                       call.in_place(),
                       call.reducer.commutative};
-    const Order order = static_order(shape);
+    const bool predicted =
+        predictions != nullptr && !(call.rank_order && is_reduction(call.collective));
+    const Order order = predicted ? predictions->forecast().order(shape) : static_order(shape);
     execution.start(e, plans_.get(schedule, shape, order), order, call, sequence, options_.window);
   }
 
@@ -835,6 +927,7 @@ class TeamCore {
   std::shared_ptr<void> arena_;
   std::vector<Connected> endpoints_;
   std::vector<std::unique_ptr<Execution>> executions_;
+  std::vector<std::unique_ptr<Predictions>> predictions_;  ///< one for each predictor in use
   std::size_t outstanding_ = 0;
   pthread_t thread_{};  ///< of the outstanding requests
   // A message is known by the number of its call: twice that of a blocking call, or one more than

@@ -117,6 +117,35 @@ TEST_CASE("levels") {
   CHECK(contains(complaint("Hierarchial"), "did you mean Hierarchical?"));
 }
 
+TEST_CASE("predicted order") {
+  CHECK(canonical("Chain+PredictedOrder") == "PredictedOrder+Chain");
+  CHECK(canonical("PredictedOrder:MovingAverage:8+KNomial:8+MpiTransport") ==
+        "PredictedOrder+KNomial:8+MpiTransport");
+  CHECK(canonical("MpiTransport+Chain+PredictedOrder:Exponential:0.5") ==
+        "PredictedOrder:Exponential:0.5+Chain+MpiTransport");
+  CHECK(canonical("PredictedOrder+PreReducedRing") == "PreReducedRing");
+  CHECK(canonical("PreReducedRing:700,100+PredictedOrder:LastValue") ==
+        "PredictedOrder:LastValue+PreReducedRing:700,100");
+  CHECK(canonical("SortedLinearTree:65536") == "SortedLinearTree");
+  CHECK(canonical("PredictedOrder") == "PredictedOrder");
+  CHECK(canonical("ShmTransport+PredictedOrder:LastValue") ==
+        "PredictedOrder:LastValue+ShmTransport");
+  const ParsedName n = parse_name("PredictedOrder+Chain", catalogue());
+  CHECK(n.arrival == "PredictedOrder");
+  CHECK(n.predictor == AnyPredictor::of<MovingAverage>());
+  REQUIRE(n.row != nullptr);
+  CHECK(n.row->name == "Chain");
+  CHECK_FALSE(parse_name("Chain", catalogue()).predictor);
+  CHECK(contains(complaint("PredictedOrder:Oracle+Chain"), "there is no predictor 'Oracle'"));
+  CHECK(contains(complaint("PredictedOrder:MovingAverage:0+Chain"), "a window of 1 to 65536"));
+  CHECK(contains(complaint("PredictedOrder+LeaderFan"), "does not run under PredictedOrder"));
+  CHECK(contains(complaint("PredictedOrder+Exchange"), "does not run under PredictedOrder"));
+  CHECK(contains(complaint("StaticOrder+PreReducedRing"), "take PredictedOrder"));
+  CHECK(contains(complaint("DynamicLeader+Ring"), "take StaticOrder or PredictedOrder"));
+  CHECK(contains(complaint("PredictdOrder+Ring"), "did you mean PredictedOrder?"));
+  CHECK(contains(complaint("PreReducedRing:5"), "two numbers"));
+}
+
 TEST_CASE("every row's name is its own, and comes back") {
   for (const CatalogueRow& row : catalogue()) {
     const ParsedName n = parse_name(row.name, catalogue());
@@ -186,6 +215,8 @@ TEST_CASE("an algorithm by name") {
   CHECK(leader.selection().contract == NumericalContract::reproducible);
   CHECK(algorithm("ShmTransport").selection().is_automatic());
   CHECK_THROWS_AS(algorithm("nonsense"), unknown_algorithm);
+  CHECK(algorithm("Chain+PredictedOrder").selection().predictor ==
+        AnyPredictor::of<MovingAverage>());
 }
 
 TEST_CASE("an algorithm by value") {
@@ -197,4 +228,8 @@ TEST_CASE("an algorithm by value") {
   const AnyReduceThenBcast both{KNomial{8}, Chain{}};
   CHECK(algorithm(both).name() == "ReduceThenBcast:KNomial:8,Chain");
   CHECK(algorithm(AnySchedule{}).selection().is_automatic());
+  CHECK(algorithm(Chain{}, LastValue{}).name() == "PredictedOrder:LastValue+Chain");
+  CHECK(algorithm(Chain{}, MovingAverage{}).name() == "PredictedOrder+Chain");
+  CHECK(algorithm(PreReducedRing{}).name() == algorithm("PreReducedRing").name());
+  CHECK(algorithm(PreReducedRing{}).selection().predictor == PredictedOrder<>::predictor());
 }

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <papcoll/analysis/verify.hpp>
+#include <papcoll/capability.hpp>
 #include <papcoll/collective.hpp>
 #include <papcoll/plan/make_plan.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,6 +66,27 @@ inline Order scattered_order(int size) {
   return Order::permutation(std::move(ranks));
 }
 
+/// Orders as predictions lead to: the ranks at random, each later than the one after it by some
+/// steps, or none; or all together but the one at position 0, which is very late.
+inline Order predicted_order(int size, std::uint64_t seed) {
+  std::uint64_t state = seed * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(size);
+  auto below = [&state](std::size_t n) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<std::size_t>(state >> 33U) % n;
+  };
+  const auto positions = static_cast<std::size_t>(size);
+  std::vector<int> ranks(positions);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  for (std::size_t i = positions; i > 1; --i) std::swap(ranks[i - 1], ranks[below(i)]);
+  std::vector<std::uint64_t> late(positions);
+  constexpr std::array<std::uint64_t, 5> gaps{0, 0, 700, 5000, 200000};  // nanoseconds
+  const bool one_late = seed % 2 == 0;
+  for (std::size_t i = positions - 1; i > 0; --i) {
+    late[i - 1] = late[i] + (one_late ? (i == 1 ? 1000000U : 0U) : gaps[below(gaps.size())]);
+  }
+  return Order::permutation(std::move(ranks), std::move(late));
+}
+
 inline bool is_whole_vector(Collective c) noexcept {
   return c == Collective::allreduce || c == Collective::reduce || c == Collective::bcast;
 }
@@ -96,6 +121,7 @@ struct VerifyCase {
 /// What a schedule is to be verified for with `size` ranks: all roots, in place and out of place,
 /// operators that commute and, where the schedule serves them, that do not, and telling counts.
 /// What other roots cannot show is tried with root 0 alone; so is an order that scatters the ranks.
+/// All schedules are tried in a predicted order, and those that need predictions in several.
 inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collective collective,
                                             int size) {
   std::vector<VerifyCase> cases;
@@ -103,10 +129,19 @@ inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collect
   s.collective = collective;
   s.size = size;
   const auto counts = detail::telling_counts(collective, size);
+  const bool predicts = (schedule.needs() & capability::forecast) != 0;
   auto add = [&](const Shape& shape) { cases.push_back({shape, static_order(shape)}); };
   auto add_root = [&] {
     s.count = counts.front();
     add(s);
+    if (s.commutative && (s.root == 0 || s.root == size / 2 || predicts)) {
+      for (std::uint64_t seed = 1; seed <= (predicts ? 4U : 1U); ++seed) {
+        const Order order = detail::predicted_order(size, seed);
+        const Order rooted = is_rooted(collective) ? order.with_first(s.root) : order;
+        cases.push_back({s, rooted});
+        if (predicts) cases.push_back({detail::huge_elements(s), rooted});
+      }
+    }
     if (s.root != 0) return;
     if (s.commutative) cases.push_back({s, detail::scattered_order(size)});
     for (std::size_t i = 1; i < counts.size(); ++i) {

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/call.hpp>
+#include <papcoll/capability.hpp>
 #include <papcoll/contract.hpp>
+#include <papcoll/pattern/predictor.hpp>
 #include <papcoll/plan/schedule.hpp>
 #include <papcoll/transport/transport.hpp>
 
@@ -23,6 +26,7 @@ struct Selection {
   const ArrivalAlgorithm* arrival = nullptr;  ///< an algorithm of the arrival floor, or
   AnySchedule schedule;                       ///< one of the plan floor, or
   const Composite* composite = nullptr;       ///< several of them, or neither; borrowed
+  AnyPredictor predictor;                     ///< for a schedule in predicted order
   const TransportTable* transport = nullptr;
   std::string_view transport_name;  ///< looked up in the team, if `transport` is null; borrowed
   NumericalContract contract = NumericalContract::rank_consistent;
@@ -73,11 +77,18 @@ class Algorithm {
 };
 
 /// A static schedule, with the parameters it has, for calls to run: algorithm(KNomial{8}).
-inline Algorithm algorithm(AnySchedule schedule) {
+/// With a predictor, in the order that it predicts: algorithm(Chain{}, MovingAverage{16}).
+inline Algorithm algorithm(AnySchedule schedule, AnyPredictor predictor = {}) {
   if (!schedule) return {};
   std::string name = schedule.name();
+  const bool predicts = (schedule.needs() & capability::forecast) != 0;
+  if (predicts && !predictor) predictor = PredictedOrder<>::predictor();
+  if (predictor && !(predicts && predictor == PredictedOrder<>::predictor())) {
+    name = predicted_order_name(predictor) + "+" + name;
+  }
   Selection selection;
   selection.schedule = std::move(schedule);
+  selection.predictor = std::move(predictor);
   return {std::move(name), std::move(selection)};
 }
 

@@ -20,6 +20,7 @@ inline Selection selection_of(const ParsedName& parsed) {
   Selection selection;
   if (parsed.row != nullptr) selection.arrival = parsed.row->algorithm;
   selection.schedule = parsed.plan;
+  selection.predictor = parsed.predictor;
   selection.contract = parsed.contract;
   return selection;
 }

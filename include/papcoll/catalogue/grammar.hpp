@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/catalogue/capabilities.hpp>
 #include <papcoll/catalogue/near_names.hpp>
 #include <papcoll/catalogue/row.hpp>
@@ -19,12 +20,14 @@
 // Names of algorithms: policies joined by '+', each of another kind, in any order.
 //
 //     name      =  policy { "+" policy }
-//     policy    =  arrival | schedule [ ":" arguments ] | transport | contract | levels
+//     policy    =  arrival [ ":" predictor ] | schedule [ ":" arguments ] | transport | contract
+//               |  levels
 //     levels    =  "Hierarchical" [ ":" part "," part { "," part } ]
 //     part      =  name | "(" name ")"
 //
 //     Ring                                 a schedule; StaticOrder is its arrival policy
 //     DynamicLeader+ShmTransport           an arrival policy, which has a schedule of its own
+//     PredictedOrder:Exponential:0.5+Chain a predictor; MovingAverage is left out
 //     ReduceThenBcast:KNomial:8,Chain      schedules as parameters of a schedule
 //     MpiTransport+Reproducible            whatever fits the call, on this transport
 //     auto                                 whatever fits the call
@@ -54,6 +57,8 @@ struct ParsedName {
   std::string transport;  ///< empty: the team's own choice
   NumericalContract contract = NumericalContract::rank_consistent;
 
+  AnyPredictor predictor;  ///< of PredictedOrder
+
   const CatalogueRow* row = nullptr;
   AnySchedule plan;               ///< if the row is one of the plan floor
   std::vector<ParsedName> parts;  ///< if it is a composite, from the inside out
@@ -64,6 +69,9 @@ struct ParsedName {
     auto add = [&name](std::string_view policy) {
       if (!policy.empty()) name.append(name.empty() ? "" : "+").append(policy);
     };
+    const bool is_default = row != nullptr && row->arrival == PredictedOrder<>::name &&
+                            predictor == PredictedOrder<>::predictor();
+    if (predictor && !is_default) add(predicted_order_name(predictor));
     if (!parts.empty()) {
       add(std::string(row->name) + parts_text());
     } else if (row != nullptr) {
@@ -121,7 +129,8 @@ class NameParser {
   }
 
   bool is_arrival(std::string_view name) const {
-    return std::any_of(catalogue_.begin(), catalogue_.end(),
+    return name == predicted ||
+           std::any_of(catalogue_.begin(), catalogue_.end(),
                        [name](const CatalogueRow& row) { return row.arrival == name; });
   }
   bool is_schedule(std::string_view name) const {
@@ -197,6 +206,7 @@ class NameParser {
       parsed_.parts.push_back(std::move(part));
     }
   }
+  static constexpr std::string_view predicted = PredictedOrder<>::name;
 
   // Says in so many words that the schedule is left open.
   static constexpr std::string_view open = "auto";
@@ -219,6 +229,9 @@ class NameParser {
       set(schedule_, name, "schedules");
     } else if (is_arrival(name)) {
       set(arrival_, name, "arrival policies");
+      if (has_arguments && name == predicted) {
+        return take_predictor(policy.substr(name.size() + 1));
+      }
     } else if (is_transport(name)) {
       set(transport_, name, "transports");
     } else if (const auto contract = contract_named(name); contract != contracts) {
@@ -228,6 +241,14 @@ class NameParser {
       fail("'" + std::string(name) + "' is no policy: " + near_names(name, all_names()));
     }
     if (has_arguments) fail(std::string(name) + " takes no parameters");
+  }
+
+  void take_predictor(std::string_view text) {
+    try {
+      parsed_.predictor = AnyPredictor::parse(text);
+    } catch (const error& e) {
+      fail_with(e);
+    }
   }
 
   void set(std::string_view& slot, std::string_view name, const char* kind) const {
@@ -260,7 +281,7 @@ class NameParser {
   }
 
   std::vector<std::string_view> all_names() const {
-    std::vector<std::string_view> names{open};
+    std::vector<std::string_view> names{open, predicted};
     for (const CatalogueRow& row : catalogue_) {
       if (!row.arrival.empty()) names.push_back(row.arrival);
       names.push_back(row.schedule);
@@ -274,12 +295,17 @@ class NameParser {
 
   void find_row() {
     parsed_.transport = transport_;
+    if (arrival_ == predicted && !parsed_.predictor) {
+      parsed_.predictor = PredictedOrder<>::predictor();
+    }
     if (schedule_ == open) schedule_ = {};
     if (schedule_.empty() && arrival_.empty()) return;
     for (const CatalogueRow& row : catalogue_) {
-      // The first algorithm of an arrival policy of its own is what the policy alone means.
+      // The first algorithm of an arrival policy of its own is what the policy alone means. Any
+      // static schedule runs in a predicted order.
       const bool alone = row.algorithm != nullptr && row.arrival != "StaticOrder";
-      const bool fits = (arrival_.empty() || row.arrival == arrival_) &&
+      const bool fits = (arrival_.empty() || row.arrival == arrival_ ||
+                         (arrival_ == predicted && row.plan != nullptr)) &&
                         (schedule_.empty() ? alone : row.schedule == schedule_);
       if (fits) return take_row(row);
     }
@@ -295,13 +321,17 @@ class NameParser {
     for (const CatalogueRow& row : catalogue_) {
       if (row.schedule != schedule_) continue;
       text += (text.empty() ? "take " : " or ") + std::string(row.arrival);
+      if (row.plan != nullptr && row.arrival != predicted) text += " or " + std::string(predicted);
     }
     return text;
   }
 
   void take_row(const CatalogueRow& row) {
     parsed_.row = &row;
-    parsed_.arrival = row.arrival;
+    parsed_.arrival = arrival_.empty() ? row.arrival : arrival_;
+    if (parsed_.arrival == predicted && !parsed_.predictor) {
+      parsed_.predictor = PredictedOrder<>::predictor();
+    }
     parsed_.schedule = row.schedule;
     if (row.plan == nullptr) {
       if (!arguments_.empty()) fail(std::string(row.schedule) + " takes no parameters");

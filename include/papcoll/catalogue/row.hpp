@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/catalogue/capabilities.hpp>
 #include <papcoll/catalogue/near_names.hpp>
 #include <papcoll/collective.hpp>
@@ -54,6 +55,16 @@ constexpr CatalogueRow static_row(std::string_view proven_with = {}) {
   row.serves = [](Collective c) noexcept { return detail::schedule_table<S>().serves(c); };
   row.plan = [] { return AnySchedule{S{}}; };
   row.proven_with = proven_with;
+  return row;
+}
+
+/// The row of a static schedule that needs predicted arrivals. They change from run to run, and the
+/// order of combination with them, unless the call asks for rank order.
+template <StaticSchedule S>
+constexpr CatalogueRow predicted_row(std::string_view proven_with = {}) {
+  CatalogueRow row = static_row<S>(proven_with);
+  row.arrival = PredictedOrder<>::name;
+  row.contract = NumericalContract::rank_consistent;
   return row;
 }
 

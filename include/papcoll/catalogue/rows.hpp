@@ -91,6 +91,9 @@ inline constexpr std::array catalogue_rows{
     static_row<Dissemination>(),
     arrival_row(arrival_chain, "ArrivalOrder", "Chain"),
     hierarchical_row(),
+    predicted_row<SortedLinearTree>("8"),
+    predicted_row<PreReducedRing>("0,1024000"),
+    predicted_row<ClairvoyantTree>("1,1"),
 };
 
 }  // namespace detail

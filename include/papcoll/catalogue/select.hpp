@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/catalogue/algorithm.hpp>
 #include <papcoll/catalogue/arrival_algorithms.hpp>
 #include <papcoll/collective.hpp>
@@ -99,6 +100,15 @@ struct arrival_can_be_non_blocking {
       "with a static schedule such as Rabenseifner, or the blocking call");
 };
 
+template <class Schedule, class Arrival>
+struct schedule_runs_under_arrival {
+  static constexpr bool ok =
+      StaticSchedule<Schedule> || arrival_algorithm<Arrival, Schedule> != nullptr;
+  static_assert(ok,
+                "papcoll: this arrival-driven schedule does not run under this arrival policy: "
+                "leave the policy out, or take a static schedule such as Chain");
+};
+
 template <class... Ps>
 constexpr bool policies_are_well_formed() {
   constexpr bool all = (Policy<Ps> && ...);
@@ -140,9 +150,11 @@ struct ScheduleOf<Arrival, std::void_t<typename Arrival::default_schedule>>
 /// The arrival policy a schedule has if none is named: the first that offers what it needs.
 template <class Schedule>
 struct ArrivalOf
-    : std::conditional<(needs_of<Schedule> & capability::leader) != 0, DynamicLeader,
-                       std::conditional_t<(needs_of<Schedule> & capability::tickets) != 0,
-                                          ArrivalOrder, StaticOrder>> {};
+    : std::conditional<
+          (needs_of<Schedule> & capability::leader) != 0, DynamicLeader,
+          std::conditional_t<(needs_of<Schedule> & capability::tickets) != 0, ArrivalOrder,
+                             std::conditional_t<(needs_of<Schedule> & capability::forecast) != 0,
+                                                PredictedOrder<>, StaticOrder>>> {};
 template <>
 struct ArrivalOf<Unnamed> : std::type_identity<StaticOrder> {};
 
@@ -170,6 +182,7 @@ Selection select() {
                                        typename detail::ArrivalOf<Named>::type, GivenArrival>;
     using Schedule = typename ScheduleUnder<Arrival, Named>::type;
     s.contract = Contract::value;
+    s.predictor = detail::predictor_of<Arrival>();
     if constexpr (!std::same_as<Transport, Unnamed>) s.transport = &transport_table<Transport>;
     if constexpr (!detail::arrival_can_be_non_blocking<Arrival, NonBlocking>::ok) {
       return s;
@@ -181,6 +194,10 @@ Selection select() {
       } else if constexpr (!capability::needs_leader<Schedule, Arrival>::ok) {
         return s;
       } else if constexpr (!capability::needs_tickets<Schedule, Arrival>::ok) {
+        return s;
+      } else if constexpr (!capability::needs_forecast<Schedule, Arrival>::ok) {
+        return s;
+      } else if constexpr (!detail::schedule_runs_under_arrival<Schedule, Arrival>::ok) {
         return s;
       } else if constexpr (!detail::schedule_serves_collective<Schedule, Tag>::ok) {
         return s;

@@ -5,6 +5,7 @@
 #include <papcoll/plan/range.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -34,6 +35,9 @@ class Builder {
   /// The elements this builder speaks of, all of them.
   Range whole() const noexcept { return vector_; }
   std::size_t element_size() const noexcept { return sink_->shape().element_size; }
+
+  /// Nanoseconds by which a position is expected after the first of all; 0 if nothing is known.
+  std::uint64_t lateness(int position) const { return sink_->order().lateness(global(position)); }
 
   /// A position counted around: i modulo size, also for negative i.
   int wrap(int i) const noexcept {

@@ -33,6 +33,18 @@ class PlanCache {
     return plan;
   }
 
+  /// Drops the plans of a permutation that will not be used again, whatever rank came first in it.
+  void forget(const Order& order) {
+    for (auto e = entries_.begin(); e != entries_.end();) {
+      if (e->order.is_akin(order)) {
+        steps_ -= steps_of(*e->plan);
+        e = entries_.erase(e);
+      } else {
+        ++e;
+      }
+    }
+  }
+
   std::size_t size() const noexcept { return entries_.size(); }
 
   static constexpr std::size_t max_entries = 32;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/capability.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/plan/builder.hpp>
 #include <papcoll/policy.hpp>
@@ -28,6 +29,7 @@ concept Emits = requires(const S& s, Builder& b) {
 /// function where that depends on a parameter).
 /// Optional: `arguments()`, the text of its parameters where they differ from the defaults, and the
 /// way back, a static `parse(arguments)` that throws argument_error for a text it cannot read;
+/// `needs`, capability bits of its arrival policy, if positions are not all it needs;
 /// `segment(size, element_size)`, elements of the blocks in which it pipelines allreduce, reduce
 /// and bcast among `size` positions, 0 for one block.
 template <class S>
@@ -49,6 +51,7 @@ class AnySchedule;
 struct ScheduleTable {
   std::string_view name;
   std::string_view sentence;
+  unsigned needs;  ///< capability bits
   bool (*commutative_only)(const void*);
   std::string (*arguments)(const void*);
   AnySchedule (*parse)(std::string_view arguments);  ///< null: has no parameters to read
@@ -92,6 +95,7 @@ class AnySchedule {
   explicit operator bool() const noexcept { return table_ != nullptr; }
   std::string_view base_name() const noexcept { return table_->name; }
   std::string_view sentence() const noexcept { return table_->sentence; }
+  unsigned needs() const noexcept { return table_->needs; }
   bool commutative_only() const { return table_->commutative_only(self_); }
   bool serves(Collective c) const noexcept { return table_->serves(c); }
   std::size_t segment(int size, std::size_t element_size) const {
@@ -185,6 +189,7 @@ const ScheduleTable& schedule_table() noexcept {
   static constexpr ScheduleTable table{
       S::name,
       S::sentence,
+      needs_of<S>,
       &is_commutative_only<S>,
       &arguments_of<S>,
       parse_entry<S>(),

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <papcoll/plan/schedule.hpp>
+
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Everybody sends its contribution to everybody: Linear's allgather alone, for agreements. Not in
+/// the catalogue. All of a position's sends and receives start at once.
+///
+/// Phases: one. Cost: P − 1 messages each.
+///
+///     P = 3      0 → 1, 2       1 → 2, 0       2 → 0, 1
+///
+/// Source: as Linear.
+struct EachToEach {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "EachToEach";
+  static constexpr std::string_view sentence = "Everybody sends to everybody.";
+  static constexpr bool commutative_only = false;
+
+  void emit(Allgather, Builder& b) const {
+    const int me = b.position();
+    for (int k = 1; k < b.size(); ++k) {
+      b.send(b.wrap(me + k), b.contribution(me));
+      b.receive(b.wrap(me - k), b.contribution(me - k));
+    }
+  }
+
+  friend bool operator==(const EachToEach&, const EachToEach&) = default;
+};
+static_assert(StaticSchedule<EachToEach>);
+
+}  // namespace papcoll::inline PAPCOLL_ABI

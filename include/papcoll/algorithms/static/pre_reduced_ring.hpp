@@ -1,0 +1,135 @@
+#pragma once
+
+#include <papcoll/algorithms/static/step_cost.hpp>
+#include <papcoll/capability.hpp>
+#include <papcoll/plan/schedule.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// A ring in which the ranks that come early combine their own contributions first; what they have
+/// goes past the late ones and around.
+///
+/// Phases: with E early ranks of P, (1) E − 1 pre-reduction steps, a reduce-scatter around the ring
+///   of the early ranks; (2) each of the E parts, in q pieces, goes from its owner through the late
+///   ranks, in the order in which they are expected, and each adds its own; (3) from the last one
+///   the pieces, now whole, go once around all ranks. E and q are those for which the predicted
+///   arrivals and StepCost let the call end first; if that is E = P, it is Ring.
+/// Cost: for E < P, after the last arrival, (Eq + P − 1) steps of m/(Eq) bytes, so little more than
+///   (β + γ)m for long vectors, against 2(P−1)/P·βm + (P−1)/P·γm of a ring, which cannot begin
+///   with a part before all have come.
+/// Prefer it for long vectors, where one or a few ranks come late by the time of a ring or more.
+/// Limits: latency grows with P; ranks that come late unexpectedly hold up all others. The operator
+///   must commute. Without predictions it is a ring.
+///
+///     P = 4, r2 late: E = 3, parts 0 1 2 (digits: whose contributions are combined), q = 1
+///                         r0             r1             r3             r2
+///     (1) two steps     013   0   0      1 013   1      3   3 013      (not there)
+///     (2) to r2         ────────────── 013 ─ 013 ─ 013 ────────────→   0123 0123 0123
+///     (3) around        r2 → r0 → r1 → r3, one part behind the other
+///
+/// Source: after Proficz, "Improving all-reduce collective operations for imbalanced process
+/// arrival patterns", J. Supercomputing 74(7), 2018, from which this takes the sorted ring and the
+/// pre-reduction by who is there; phases 2 and 3, and the choice of E and q, are papcoll's.
+struct PreReducedRing {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "PreReducedRing";
+  static constexpr std::string_view sentence =
+      "A ring in which those expected early combine theirs before the late ones come.";
+  static constexpr bool commutative_only = true;
+  static constexpr unsigned needs = capability::positions | capability::forecast;
+
+  StepCost cost{};
+
+  std::string arguments() const { return cost.arguments(); }
+  static PreReducedRing parse(std::string_view arguments) {
+    return {StepCost::parse(name, arguments)};
+  }
+
+  /// How many ranks combine theirs first, and in how many pieces each part goes on.
+  struct Shape {
+    int early = 1;
+    int pieces = 1;
+    friend bool operator==(const Shape&, const Shape&) = default;
+  };
+
+  /// The best of all shapes. `late(i)`: nanoseconds by which the i-th to come is later than the
+  /// first; E − 1 is the number of pre-reduction steps.
+  template <class Late>
+  Shape choose(int ranks, std::uint64_t bytes, Late&& late) const {
+    const auto p = static_cast<std::uint64_t>(ranks);
+    Shape best{ranks, 1};
+    std::uint64_t best_end = late(ranks - 1) + 2 * (p - 1) * cost.of(bytes / p);
+    for (int early = 2; early < ranks; ++early) {
+      const auto e = static_cast<std::uint64_t>(early);
+      const std::uint64_t ready = late(early - 1) + (e - 1) * cost.of(bytes / e);
+      for (const int pieces : {1, 2, 4, 8}) {
+        const std::uint64_t n = e * static_cast<std::uint64_t>(pieces);
+        const std::uint64_t step = cost.of(bytes / n);
+        std::uint64_t first = ready;  // piece to leave the ranks so far
+        std::uint64_t last = ready;
+        for (int i = early; i < ranks; ++i) {
+          first = std::max(first, late(i)) + step;
+          last = std::max(last + step, first + (n - 1) * step);
+        }
+        const std::uint64_t end = last + (p - 1) * step;
+        if (end < best_end) {
+          best_end = end;
+          best = {early, pieces};
+        }
+      }
+    }
+    return best;
+  }
+
+  void emit(Allreduce, Builder& b) const {
+    const int n = b.size();
+    const int me = n - 1 - b.position();  // as the i-th to come
+    auto at = [n](int i) { return n - 1 - i; };
+    const Shape shape =
+        choose(n, b.whole().size() * b.element_size(), [&](int i) { return b.lateness(at(i)); });
+    const int early = shape.early;
+    auto part = [&](int i) { return papcoll::part(b.whole(), (i % early + early) % early, early); };
+    if (me < early) {
+      const int next = at((me + 1) % early);
+      const int previous = at((me + early - 1) % early);
+      for (int k = 1; k < early; ++k) {
+        b.send(next, part(me - k));
+        b.reduce(previous, part(me - k - 1));
+      }
+      for (int k = 0; early == n && k + 1 < n; ++k) {
+        b.send(next, part(me - k));
+        b.receive(previous, part(me - k - 1));
+      }
+    }
+    if (early == n) return;
+
+    auto for_pieces = [&](int first, int parts, auto&& f) {
+      for (int i = first; i < first + parts; ++i) {
+        for (int k = 0; k < shape.pieces; ++k) f(i, papcoll::part(part(i), k, shape.pieces));
+      }
+    };
+    if (me < early) for_pieces(me, 1, [&](int, Range r) { b.send(at(early), r); });
+    if (me >= early) {
+      for_pieces(0, early, [&](int owner, Range r) {
+        b.reduce(at(me == early ? owner : me - 1), r);
+        if (me + 1 < n) b.send(at(me + 1), r);
+      });
+    }
+    for_pieces(0, early, [&](int, Range r) {
+      if (me != n - 1) b.receive(at(me == 0 ? n - 1 : me - 1), r);
+      if (me != n - 2) b.send(at(me == n - 1 ? 0 : me + 1), r);
+    });
+  }
+
+  friend bool operator==(const PreReducedRing&, const PreReducedRing&) = default;
+};
+static_assert(StaticSchedule<PreReducedRing>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<PreReducedRing>() noexcept)
+
+}  // namespace papcoll::inline PAPCOLL_ABI

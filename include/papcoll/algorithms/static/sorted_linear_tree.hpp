@@ -1,0 +1,87 @@
+#pragma once
+
+#include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/algorithms/static/chain.hpp>
+#include <papcoll/capability.hpp>
+#include <papcoll/plan/schedule.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// A chain through the ranks in the order in which they are expected, in segments: who comes early
+/// has passed its data on before the late ones come.
+///
+/// Phases: reduce along the chain, from the first to come to the last; allreduce then bcast back
+///   from there, each segment as soon as it is whole. bcast alone goes from the root to the first
+///   to come, and on to the last.
+/// Cost: with n segments of s bytes, after the last arrival: reduce n(α + βs + γs) if it is the
+///   root's; allreduce (n + P − 2)(α + βs) + α + βs + γs. Balanced, reduce (n + P − 2) steps and
+///   allreduce (n + 2P − 4).
+/// Prefer it for long vectors where ranks come one after the other, in steps of at least α + βs: of
+///   the P − 1 combinations one is left when the last one comes.
+/// Limits: latency grows with P, and a rank that comes later than expected holds up all behind it.
+///   Works for operators that do not commute, in rank order.
+///
+///     reduce to r1; r3, r0, r2, r1 are expected in this order, one every step
+///                    r1         r2         r0         r3
+///     step 1                                c    ←──── d
+///     step 2                     b    ←──── cd
+///     step 3         a     ←──── bcd
+///
+/// As a chain of positions it is Chain under PredictedOrder; unlike PipelinedChain it lets early
+/// ranks combine all of their segments, and not only the few that an engine keeps in flight.
+///
+/// Source: Proficz, "Improving all-reduce collective operations for imbalanced process arrival
+/// patterns", J. Supercomputing 74(7), 2018.
+struct SortedLinearTree {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "SortedLinearTree";
+  static constexpr std::string_view sentence =
+      "A chain of segments from the rank expected first to the one expected last.";
+  static constexpr bool commutative_only = false;
+  static constexpr unsigned needs = capability::positions | capability::forecast;
+
+  std::size_t segment_bytes = std::size_t{64} * 1024;  ///< as of Pipelined
+
+  std::string arguments() const {
+    return *this == SortedLinearTree{} ? "" : std::to_string(segment_bytes);
+  }
+  static SortedLinearTree parse(std::string_view arguments) {
+    return {.segment_bytes = parse_number(name, "bytes of a segment", arguments, std::size_t{1})};
+  }
+
+  void emit(Reduce tag, Builder& b) const {
+    for_segments(b, [tag](Builder& one) { Chain{}.emit(tag, one); });
+  }
+  void emit(Bcast tag, Builder& b) const {
+    for_segments(b, [tag](Builder& one) { Chain{}.emit(tag, one); });
+  }
+  void emit(Allreduce, Builder& b) const {
+    emit(Reduce{}, b);
+    emit(Bcast{}, b);
+  }
+
+  friend bool operator==(const SortedLinearTree&, const SortedLinearTree&) = default;
+
+ private:
+  static constexpr std::size_t most_segments = 512;  ///< that a plan names one by one
+
+  template <class F>
+  void for_segments(Builder& b, F&& f) const {
+    const Range whole = b.whole();
+    const std::size_t least = (whole.size() + most_segments - 1) / most_segments;
+    const std::size_t n = std::max({segment_bytes / b.element_size(), least, std::size_t{1}});
+    for (std::size_t lo = whole.lo; lo < whole.hi; lo += n) {
+      Builder one = b.within({lo, std::min(lo + n, whole.hi)});
+      f(one);
+    }
+  }
+};
+static_assert(StaticSchedule<SortedLinearTree>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<SortedLinearTree>() noexcept)
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,16 @@
+// An arrival-driven schedule in predicted order.
+#include <papcoll/core.hpp>
+
+#include <vector>
+
+// EXPECT: papcoll: this arrival-driven schedule does not run under this arrival policy
+// EXPECT: schedule_runs_under_arrival
+// ERRORS: 1
+
+void call(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data) {
+#ifdef PAPCOLL_TEST_CONTROL
+  papcoll::allreduce<papcoll::PredictedOrder<>, papcoll::Binomial>(comm, data);
+#else
+  papcoll::allreduce<papcoll::PredictedOrder<>, papcoll::Exchange>(comm, data);
+#endif
+}
