@@ -179,6 +179,10 @@ class Buffers {
   std::byte* memory() const noexcept { return memory_; }
 
   papcoll::Call prepare() {
+    if (memory_ == nullptr) {
+      own_.resize(before_.size());
+      memory_ = own_.data();
+    }
     std::memcpy(memory_, before_.data(), before_.size());
     papcoll::Call c;
     c.collective = spec_.collective;
@@ -220,6 +224,7 @@ class Buffers {
   std::size_t out_bytes_ = 0;
   std::vector<std::byte> before_;
   std::vector<std::byte> after_;
+  std::vector<std::byte> own_;  ///< where nobody has given it a place
   std::byte* memory_ = nullptr;
 };
 

@@ -30,15 +30,16 @@ std::string describe(const Script& script) {
 std::vector<CallSpec> kinds(int ranks) {
   std::vector<CallSpec> calls;
   for (const Algorithm a : algorithms()) {
-    calls.push_back({a, Collective::allreduce, 3, 0, true, true});
+    const bool ordered = !follows_arrivals(a);
+    calls.push_back({a, Collective::allreduce, 3, 0, true, ordered});
     calls.push_back({a, Collective::allreduce, 38});
-    if (a == Algorithm::multi_leader) continue;
     for (const int root : {0, ranks - 1}) {
+      if (!serves(a, Collective::reduce)) continue;
       calls.push_back({a, Collective::reduce, 3, root});
-      calls.push_back({a, Collective::reduce, 22, root, true, true});
+      calls.push_back({a, Collective::reduce, 22, root, true, ordered});
     }
-    calls.push_back({a, Collective::allgather, 20});
-    calls.push_back({a, Collective::barrier, 0});
+    if (serves(a, Collective::allgather)) calls.push_back({a, Collective::allgather, 20});
+    if (serves(a, Collective::barrier)) calls.push_back({a, Collective::barrier, 0});
   }
   for (const int root : {0, ranks - 1}) {
     calls.push_back({Algorithm::exchange, Collective::bcast, 3, root});

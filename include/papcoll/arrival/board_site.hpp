@@ -228,6 +228,10 @@ class BasicBoardSite {
     bells_.ring_all();
   }
 
+  void put_back(std::uint32_t w, std::uint32_t state) noexcept {
+    board_.work(epoch_, w).store(make_stamp(epoch_, state), std::memory_order_seq_cst);
+  }
+
   // --- the buffers of the call
 
   const PeerMemory& peers() const noexcept { return node_ ? node_->peers : common_; }

@@ -51,6 +51,7 @@ inline constexpr std::size_t scratch_bytes = 32768;
 ///   work(w)                         state of work word w, 0 at first
 ///   take_up(w, seen, state)         changes it from what was seen, for one rank only
 ///   lay_down(w, state)              changes it back; tells everyone
+///   put_back(w, state)              the same as if it had not been taken up, since the call failed
 ///   peers(), offer_of(r)            how to reach buffers; what r offered as its payload
 ///   begin_reading()                 before offered buffers are read: false, and they must not be
 ///                                   read, if the call has failed
@@ -91,6 +92,7 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
   { c.work(k) } -> std::same_as<std::uint32_t>;
   { s.take_up(k, k, k) } -> std::same_as<bool>;
   s.lay_down(k, k);
+  s.put_back(k, k);
   { c.peers() } -> std::same_as<const PeerMemory&>;
   { c.offer_of(r) } -> std::same_as<Offer>;
   { s.begin_reading() } -> std::same_as<bool>;

@@ -173,9 +173,11 @@ struct CombiningTree {
         }
         if (!buffers_.may_combine(s)) return Outcome::waiting;
         if (!s.take_up(word(n, k), state, Chunk{true, false, 0}.state(k))) return Outcome::waiting;
-        const bool fine = combine(s, c, k, low, high);
-        s.lay_down(word(n, k), fine ? Chunk{false, true, s.rank()}.state(k) : state);
-        if (!fine) return Outcome::failed;
+        if (!combine(s, c, k, low, high)) {
+          s.put_back(word(n, k), state);
+          return Outcome::failed;
+        }
+        s.lay_down(word(n, k), Chunk{false, true, s.rank()}.state(k));
         moved = true;
       }
       if (!progress_.takes()) return Outcome::done;

@@ -148,9 +148,11 @@ struct SplitTail {
           const Chunk busy{true, chunk.holder, chunk.merged};
           if (!s.take_up(k % words, state, busy.state(k))) continue;
           const bool fine = add(s, c, k, chunk, joined);
-          const Chunk after = fine ? Chunk{false, s.rank(), joined} : chunk;
-          s.lay_down(k % words, after.state(k));
-          if (!fine) return false;
+          if (!fine) {
+            s.put_back(k % words, chunk.state(k));
+            return false;
+          }
+          s.lay_down(k % words, Chunk{false, s.rank(), joined}.state(k));
           moved = true;
           if (known_ < s.size()) return true;  // others may have come meanwhile
         }
@@ -161,6 +163,9 @@ struct SplitTail {
     /// Up to which ticket can the chunk be completed? What it has, if there is nothing to do.
     template <Site S>
     int mergeable(S& s, std::uint32_t k, const Chunk& chunk) {
+      // In place, the sum is written over this rank's contribution, which must be part of it. (An
+      // earlier ticket may be drawn, and not show its holder yet.)
+      if (known_ <= ticket_) return chunk.merged;
       int end = chunk.merged;
       while (end < known_ && buffers_.has_input(s, s.pending()[end], k)) ++end;
       const bool lonely = end == 1 && s.size() > 1;  // nothing to combine it with
