@@ -61,6 +61,7 @@ class DivisionPlans {
       std::vector<int> representatives;
       for (const std::vector<int>& members : plan.groups.members) {
         std::vector<int> group;
+        group.reserve(members.size());
         for (const int m : members) group.push_back(ranks[static_cast<std::size_t>(m)]);
         representatives.push_back(group.front());
         plan.within.push_back(inner_team(std::move(group), node_of, here));
@@ -235,6 +236,7 @@ inline void divide(TeamCore& core, const DivisionPlans& plans, const detail::Div
   }
   if (members.front() == core.rank()) {
     std::vector<int> representatives;
+    representatives.reserve(static_cast<std::size_t>(plan.groups.count()));
     for (int g = 0; g < plan.groups.count(); ++g) {
       representatives.push_back(plan.groups.representative(g));
     }

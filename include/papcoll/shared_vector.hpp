@@ -19,13 +19,13 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// fork(). Allocation throws std::bad_alloc when Options::arena_bytes or the shared memory is
 /// used up. May be used by several threads.
 template <class T>
-class shared_allocator {
+class shared_allocator {  // NOLINT(readability-identifier-naming): as std::allocator
  public:
   using value_type = T;
 
   /// `team`: the Communicator whose collectives will be given the memory.
   template <Team C>
-  explicit shared_allocator(C&& team) : arena_(detail::arena_of(detail::core_of(team))) {}
+  explicit shared_allocator(C& team) : arena_(detail::arena_of(detail::core_of(team))) {}
   template <class U>
   shared_allocator(const shared_allocator<U>& other) noexcept : arena_(other.arena()) {}
 

@@ -108,6 +108,7 @@ class ArrivalForecast {
 
   [[gnu::cold]] Order order_of(std::vector<int> ranks) const {
     std::vector<std::uint64_t> late;
+    late.reserve(ranks.size());
     for (const int r : ranks) late.push_back(rounded(lateness_[static_cast<std::size_t>(r)]));
     return Order::permutation(std::move(ranks), std::move(late));
   }

@@ -90,8 +90,9 @@ struct ParsedName {
       std::string one = part.text();
       all_open = all_open && one.empty();
       if (one.empty()) one = "auto";
-      if (one.find(',') != std::string::npos) one = "(" + one + ")";
-      text += (text.empty() ? ":" : ",") + one;
+      const bool is_list = one.find(',') != std::string::npos;
+      text.append(text.empty() ? ":" : ",").append(is_list ? "(" : "").append(one);
+      if (is_list) text += ")";
     }
     return all_open && parts.size() == 2 ? "" : text;
   }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -50,7 +51,8 @@ class PeerMemory {
   /// A mapped buffer of any rank, as this rank sees it.
   std::byte* see(const BufferPlace& p) const noexcept {
     // The addresses of threads come back whole: they are counted from 0.
-    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base_) + p.at);
+    const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(base_) + p.at;
+    return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
   }
 
   /// Copies from a private buffer of rank r. Throws system_error.

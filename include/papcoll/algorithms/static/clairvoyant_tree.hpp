@@ -70,6 +70,7 @@ struct ClairvoyantTree {
       }
     };
     std::vector<Ready> heap;
+    heap.reserve(static_cast<std::size_t>(positions));
     for (int p = 0; p < positions; ++p) heap.push_back({late(p), p});
     std::make_heap(heap.begin(), heap.end());
     auto next = [&heap] {
