@@ -116,6 +116,24 @@ TEST_CASE("reductions of many chunks under random arrivals", "[team]") {
   }
 }
 
+TEST_CASE("algorithms by tickets, named by their policies", "[team]") {
+  ThreadTeam team{3};
+  std::vector<std::size_t> mistakes(3);
+  team.run([&](Rank& comm) {
+    auto& mine = mistakes[static_cast<std::size_t>(comm.rank())];
+    auto data = contribution(comm.rank(), 100);
+    papcoll::allreduce<papcoll::ArrivalOrder, papcoll::Chain>(comm, data);
+    mine += wrong(data, 3);
+    data = contribution(comm.rank(), 100);
+    papcoll::allreduce<papcoll::ArrivalOrder>(comm, data);
+    mine += wrong(data, 3);
+    data = contribution(comm.rank(), 100);
+    papcoll::allreduce<papcoll::CombiningTree, papcoll::Reproducible>(comm, data);
+    mine += wrong(data, 3);
+  });
+  CHECK(mistakes == std::vector<std::size_t>(3, 0));
+}
+
 TEST_CASE("PeerSlices moves data of many chunks", "[team]") {
   for (const PeerAccess access : {PeerAccess::best, PeerAccess::staged}) {
     for (const int ranks : {1, 2, 3, 5}) {

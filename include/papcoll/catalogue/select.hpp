@@ -197,7 +197,7 @@ Selection select() {
         return s;
       } else if constexpr (!capability::needs_forecast<Schedule, Arrival>::ok) {
         return s;
-      } else if constexpr (!detail::schedule_runs_under_arrival<Schedule, Arrival>::ok) {
+      } else if constexpr (!detail::schedule_runs_under_arrival<Named, Arrival>::ok) {
         return s;
       } else if constexpr (!detail::schedule_serves_collective<Schedule, Tag>::ok) {
         return s;
