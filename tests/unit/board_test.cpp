@@ -97,6 +97,7 @@ class Threads {
               return ready();
             });
           });
+      if (!complete) site.await_readers();  // as a team does before its exception passes
       if (problem.empty()) problem = explore::problem_of(script_, i, rank, buffers, complete);
     }
     return problem.empty() ? problem : "rank " + std::to_string(rank) + ": " + problem;

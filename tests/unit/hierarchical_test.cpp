@@ -104,12 +104,12 @@ TEST_CASE("hierarchical by policies", "[hierarchical]") {
   std::vector<int> results(5);
   team.run([&](ThreadTeam::Rank& comm) {
     const int mine = comm.rank() + 1;
-    int& sum = results[static_cast<std::size_t>(comm.rank())];
-    sum = allreduce<Two>(comm, mine) + allreduce<Three, Reproducible>(comm, mine);
+    int& result = results[static_cast<std::size_t>(comm.rank())];
+    result = allreduce<Two>(comm, mine) + allreduce<Three, Reproducible>(comm, mine);
     std::vector<int> data(7, comm.rank() == 3 ? 8 : 0);
     bcast<Two>(comm, data, root{3});
     barrier<Three>(comm);
-    sum += data[6];
+    result += data[6];
   });
   CHECK(results == std::vector<int>(5, 38));
 }

@@ -116,7 +116,6 @@ TEST_CASE("ranks agree whatever each predicts, on two teams by turns", "[predict
                       {.deadline = patience, .agreement_period = period, .first_epoch = first}};
       ThreadTeam other{ranks, {.deadline = patience}};
       std::vector<Rank*> others;
-      std::mutex mutex;
       others.resize(static_cast<std::size_t>(ranks));
       other.run([&](Rank& r) { others[static_cast<std::size_t>(r.rank())] = &r; });
       INFO(ranks << " ranks, seed " << ++seed);
