@@ -31,9 +31,10 @@ class AnonymousMemory {
     void* const p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) {
-      throw system_error("papcoll: no memory for a thread team of " + std::to_string(bytes) +
-                             " bytes: fewer threads, or smaller Options::chunk_bytes",
-                         errno);
+      throw system_error(
+          "papcoll: no memory for a thread team of " + std::to_string(bytes) +
+              " bytes: fewer threads, or smaller Options::chunk_bytes or arena_bytes",
+          errno);
     }
     data_ = static_cast<std::byte*>(p);
   }

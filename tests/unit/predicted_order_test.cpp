@@ -1,5 +1,6 @@
 #include "catch.hpp"
 #include "predicted.hpp"
+#include "thread_problems.hpp"
 
 #include <papcoll/arrival/forecast.hpp>
 #include <papcoll/thread_team.hpp>
@@ -7,7 +8,6 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -18,18 +18,6 @@ using Rank = ThreadTeam::Rank;
 namespace {
 
 constexpr std::chrono::seconds patience{30};
-
-template <class Body>
-std::string problems(ThreadTeam& team, Body&& body) {
-  std::mutex mutex;
-  std::string text;
-  team.run([&](Rank& comm) {
-    const std::string problem = body(comm);
-    const std::lock_guard lock{mutex};
-    text += problem;
-  });
-  return text;
-}
 
 ArrivalForecast forecast_of(const std::vector<std::int64_t>& ns) { return ArrivalForecast{ns}; }
 

@@ -1,12 +1,12 @@
 #include "catch.hpp"
 #include "mixed.hpp"
+#include "thread_problems.hpp"
 
 #include <papcoll/thread_team.hpp>
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <string>
 
 using Rank = papcoll::ThreadTeam::Rank;
@@ -14,18 +14,6 @@ using Rank = papcoll::ThreadTeam::Rank;
 namespace {
 
 constexpr std::chrono::seconds patience{30};
-
-template <class Body>
-std::string problems(papcoll::ThreadTeam& team, Body&& body) {
-  std::mutex mutex;
-  std::string text;
-  team.run([&](Rank& comm) {
-    const std::string problem = body(comm);
-    const std::lock_guard lock{mutex};
-    text += problem;
-  });
-  return text;
-}
 
 }  // namespace
 

@@ -21,7 +21,7 @@ struct Thresholds {
   std::size_t exchange_more_ranks = 1024;
   std::size_t exchange_oversubscribed = 8192;
   std::size_t leader_oversubscribed = 65536;
-  // Above, PeerSlices: 2 pinned ranks, 64 KB: 8.9 (MultiLeader's way) and in the arena 2.4.
+  // Above, PeerSlices: 2 pinned ranks, 64 KB: 8.9 µs (MultiLeader's way), and 2.8 in the arena.
   std::size_t multi_leader = 8192;
   // By messages (2 and 4 ranks over MPI's shared memory).
   std::size_t recursive_doubling = 8192;

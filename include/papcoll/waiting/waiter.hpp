@@ -16,8 +16,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// 2.6 GHz, 8 ranks on them where it says oversubscribed).
 struct WaitTimes {
   using nanoseconds = std::chrono::nanoseconds;
-  /// About 1 µs, on each turn that has a processor to itself. A cache line crosses cores in 0.1 µs,
-  /// a yield for nobody takes 0.3.
+  /// About 1 µs, on each turn that has a processor to itself. A cache line crosses cores in 0.1 µs;
+  /// a yield, even for nobody, is a system call.
   int spins = 40;
   int plain_yields = 4;  ///< 8 ranks on 2 cores, 8 bytes: 8 µs; all hooks on every turn: 16 µs
   /// 4 ranks on 2 cores, one 2 ms late, 64 KB: the tail is 50 µs if the others still yield, 77 if
