@@ -20,13 +20,17 @@
 // Code that is the same in every program is reached through templates (`template <class = void>`
 // where nothing varies), each named once by this macro. By default every file compiles what it
 // uses; where all files define PAPCOLL_COMPILED, papcoll.cpp alone does, and the others are done in
-// a third of the time.
+// a third of the time. What callers need to see of it only by name is declared in one header, and
+// defined in a second that the first includes if PAPCOLL_HAS_SHARED_CODE.
 #if !defined(PAPCOLL_COMPILED)
 #define PAPCOLL_COMPILE_ONCE(...)
+#define PAPCOLL_HAS_SHARED_CODE 1
 #elif defined(PAPCOLL_COMPILES_IT)
 #define PAPCOLL_COMPILE_ONCE(...) template __VA_ARGS__;
+#define PAPCOLL_HAS_SHARED_CODE 1
 #else
 #define PAPCOLL_COMPILE_ONCE(...) extern template __VA_ARGS__;
+#define PAPCOLL_HAS_SHARED_CODE 0
 #endif
 
 #if defined(__x86_64__)
@@ -45,6 +49,9 @@
 #ifndef PAPCOLL_TSAN
 #define PAPCOLL_TSAN 0
 #endif
+
+// May stores go past the caches? ThreadSanitizer does not see those that do.
+#define PAPCOLL_STREAMS (PAPCOLL_X86 && !PAPCOLL_TSAN)
 
 namespace papcoll::inline PAPCOLL_ABI {
 

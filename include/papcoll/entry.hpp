@@ -2,12 +2,10 @@
 
 #include <papcoll/buffers.hpp>
 #include <papcoll/call.hpp>
-#include <papcoll/catalogue/automatic.hpp>
+#include <papcoll/catalogue/choice.hpp>
 #include <papcoll/catalogue/composite.hpp>
 #include <papcoll/catalogue/select.hpp>
 #include <papcoll/op.hpp>
-#include <papcoll/run_composite.hpp>
-#include <papcoll/team.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -141,13 +139,14 @@ T* data_out(std::remove_reference_t<Out>& out) {
 
 // -- What is said of values.
 
-/// TeamCore::refuse.
+/// TeamCore::refuse, rank and size.
 template <class = void>
 [[noreturn]] void refuse(TeamCore& core, Collective collective, bool non_blocking,
-                         const std::string& what) {
-  core.refuse(collective, non_blocking, what);
-}
-PAPCOLL_COMPILE_ONCE(void refuse<>(TeamCore&, Collective, bool, const std::string&))
+                         const std::string& what);
+template <class = void>
+int rank_of(const TeamCore& core) noexcept;
+template <class = void>
+int size_of(const TeamCore& core) noexcept;
 
 /// Whose call of what is being checked.
 struct Caller {
@@ -162,8 +161,9 @@ struct Caller {
     if (!right) refuse(what);
   }
 
-  int rank() const noexcept { return core.rank(); }
-  std::size_t ranks() const noexcept { return static_cast<std::size_t>(core.size()); }
+  int rank() const noexcept { return rank_of<>(core); }
+  int size() const noexcept { return size_of<>(core); }
+  std::size_t ranks() const noexcept { return static_cast<std::size_t>(size()); }
 };
 
 /// The local checks of a call's buffers. `in_count` and `out_count` are in elements.
@@ -186,9 +186,9 @@ inline void check_buffers(const Caller& caller, const Call& c, std::size_t in_co
 }
 
 inline void check_root(const Caller& caller, root r) {
-  if (r.rank >= 0 && r.rank < caller.core.size()) return;
+  if (r.rank >= 0 && r.rank < caller.size()) return;
   caller.refuse("root " + std::to_string(r.rank) + " is not a rank: ranks are 0 to " +
-                std::to_string(caller.core.size() - 1));
+                std::to_string(caller.size() - 1));
 }
 
 template <std::integral N>
@@ -226,102 +226,6 @@ Call reduction_of(Collective collective, const T* in, T* out, std::size_t n, con
   return c;
 }
 
-/// A selection with everything filled in, checked against the call. Holds no memory of its own
-/// unless the choice was made here.
-struct Resolved {
-  const ArrivalAlgorithm* arrival = nullptr;
-  const AnySchedule* schedule = nullptr;
-  const TransportTable* transport = nullptr;
-  Selection chosen;
-
-  Resolved(const Caller& caller, const Selection& s, Call& call, Choose* choose) {
-    TeamCore& core = caller.core;
-    find_transport(caller, s);
-    call.rank_order = !call.reducer.commutative || s.contract == NumericalContract::reproducible;
-    if (s.is_automatic()) {
-      chosen.transport = transport;
-      choose(chosen, call, core.size(), core.waiter().oversubscribed, core.options().chunk_bytes,
-             caller.non_blocking || s.predictor);
-      arrival = chosen.arrival;
-      schedule = &chosen.schedule;
-    } else {
-      arrival = s.arrival;
-      schedule = &s.schedule;
-    }
-    if (arrival != nullptr) {
-      check_arrival(caller, call);
-    } else {
-      check_schedule(caller, call);
-    }
-  }
-  Resolved(const Resolved&) = delete;
-  Resolved& operator=(const Resolved&) = delete;
-
- private:
-  void find_transport(const Caller& caller, const Selection& s) {
-    TeamCore& core = caller.core;
-    transport = s.transport;
-    if (transport == nullptr && s.transport_name.empty()) transport = &core.default_transport();
-    if (transport == &core.default_transport()) return;
-    try {
-      if (transport == nullptr) transport = &core.transport(s.transport_name);
-      core.require(*transport);
-    } catch (const transport_unavailable& problem) {
-      core.tell_refusal(caller.non_blocking, problem.what());
-      throw;
-    }
-  }
-
-  void check_arrival(const Caller& caller, const Call& call) const {
-    TeamCore& core = caller.core;
-    const bool reads_memory = (transport->offers & capability::node_memory) != 0;
-    const bool fits = call.reducer.size <= core.options().chunk_bytes;
-    const bool ordered = !call.rank_order || !is_reduction(call.collective) ||
-                         arrival->contract == NumericalContract::reproducible ||
-                         arrival->keeps_order_on_request;
-    if (reads_memory && core.on_one_node() && fits && ordered && !caller.non_blocking &&
-        arrival->serves(call.collective)) {
-      return;
-    }
-    const std::string name{arrival->name};
-    if (!ordered) {
-      caller.refuse(name +
-                    " combines in the order of arrival: for Reproducible, or an operator that is "
-                    "not known to commute, take CombiningTree or DynamicLeader");
-    }
-    if (caller.non_blocking) {
-      caller.refuse(name + " cannot be non-blocking: take a static schedule or the blocking call");
-    }
-    if (!arrival->serves(call.collective)) {
-      caller.refuse(name + " does not serve it: see `papcoll list`");
-    }
-    if (!core.on_one_node()) {
-      const std::string why =
-          name + " needs memory that all ranks share: " + core.surroundings().no_node;
-      core.tell_refusal(false, why);
-      throw transport_unavailable("papcoll: " + why);
-    }
-    if (!reads_memory) {
-      caller.refuse(name + " reads its peers' memory, and " + std::string(transport->name) +
-                    " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)");
-    }
-    caller.refuse(name + " takes elements of at most " +
-                  std::to_string(core.options().chunk_bytes) +
-                  " bytes: take a static schedule, or larger Options::chunk_bytes");
-  }
-
-  void check_schedule(const Caller& caller, const Call& call) const {
-    if (!schedule->serves(call.collective)) {
-      caller.refuse(schedule->name() + " does not serve it: see `papcoll list`");
-    }
-    if (!call.reducer.commutative && schedule->commutative_only()) {
-      caller.refuse(schedule->name() +
-                    " combines out of rank order and the operator is not known to commute: "
-                    "wrap it as papcoll::commutative(op), or take Rabenseifner or Exchange");
-    }
-  }
-};
-
 /// The policies, or the algorithm chosen at run time; not both.
 template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
 Selection selection_of(const Caller& caller, const Algorithm& algorithm) {
@@ -335,21 +239,9 @@ Selection selection_of(const Caller& caller, const Algorithm& algorithm) {
   }
 }
 
+/// Completes the selection, checks it against the call, and runs the call.
 template <class = void>
-void execute(const Caller& caller, const Selection& selection, Call& call, Choose* choose) {
-  if (selection.composite != nullptr) {
-    call.rank_order =
-        !call.reducer.commutative || selection.contract == NumericalContract::reproducible;
-    return selection.composite->run(caller.core, *selection.composite, call);
-  }
-  const Resolved r{caller, selection, call, choose};
-  if (r.arrival != nullptr) {
-    caller.core.run(*r.arrival, call);
-  } else {
-    caller.core.run(*r.schedule, *r.transport, call, selection.predictor);
-  }
-}
-PAPCOLL_COMPILE_ONCE(void execute<>(const Caller&, const Selection&, Call&, Choose*))
+void execute(const Caller& caller, const Selection& selection, Call& call, Choose* choose);
 
 /// Runs a blocking call. `Commutes`: its operator is known to commute (true without operator).
 template <class Tag, bool Commutes, class... Ps>
@@ -361,3 +253,7 @@ void run(const Caller& caller, Call& call, const Algorithm& algorithm) {
 }  // namespace detail
 
 }  // namespace papcoll::inline PAPCOLL_ABI
+
+#if PAPCOLL_HAS_SHARED_CODE
+#include <papcoll/run_call.hpp>
+#endif

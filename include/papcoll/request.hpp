@@ -1,11 +1,10 @@
 #pragma once
 
 #include <papcoll/entry.hpp>
+#include <papcoll/plan/endpoint.hpp>
 
 #include <exception>
 #include <memory>
-#include <new>
-#include <string>
 #include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -50,16 +49,13 @@ class Request {
   void await();
   template <class = void>
   void end() noexcept;
+  template <class = void>
+  void release() noexcept;
 
   void swap(Request& o) noexcept {
     std::swap(core_, o.core_);
     std::swap(execution_, o.execution_);
     std::swap(owned_, o.owned_);
-  }
-  void release() noexcept {
-    core_->finish(*execution_);
-    core_ = nullptr;
-    owned_.reset();
   }
 
   TeamCore* core_ = nullptr;  ///< null: complete
@@ -68,56 +64,11 @@ class Request {
   int exceptions_ = std::uncaught_exceptions();
 };
 
-template <class>
-bool Request::look() {
-  if (!core_->test(*execution_)) return false;
-  release();
-  return true;
-}
-
-template <class>
-void Request::await() {
-  core_->wait(*execution_);
-  release();
-}
-
-template <class>
-void Request::end() noexcept {
-  if (std::uncaught_exceptions() > exceptions_) {
-    core_->fail_everywhere("papcoll: an exception on rank " + std::to_string(core_->rank()) +
-                           " destroyed a request before it was complete");
-  }
-  try {
-    await<>();
-  } catch (const error&) {
-    // The communicator remembers it. What a transport may still read is leaked on purpose.
-    if (core_->holds_on()) {
-      static_cast<void>(new (std::nothrow) std::shared_ptr<const void>(std::move(owned_)));
-    }
-  }
-}
-
-PAPCOLL_COMPILE_ONCE(bool Request::look<>())
-PAPCOLL_COMPILE_ONCE(void Request::await<>())
-PAPCOLL_COMPILE_ONCE(void Request::end<>() noexcept)
-
 namespace detail {
 
 template <class = void>
 Request start(const Caller& caller, const Selection& selection, Call& call, Choose* choose,
-              std::shared_ptr<const void> owned) {
-  if (selection.composite != nullptr) {
-    caller.refuse(
-        "Hierarchical cannot be non-blocking: take a static schedule or the blocking call");
-  }
-  const Resolved r{caller, selection, call, choose};
-  Execution* const execution =
-      caller.core.start(*r.schedule, *r.transport, call, selection.predictor);
-  if (execution == nullptr) return {};
-  return {caller.core, *execution, std::move(owned)};
-}
-PAPCOLL_COMPILE_ONCE(Request start<>(const Caller&, const Selection&, Call&, Choose*,
-                                     std::shared_ptr<const void>))
+              std::shared_ptr<const void> owned);
 
 /// Starts a call on the plan floor. `owned` keeps alive what the call's reducer points to.
 /// `Commutes`: its operator is known to commute (true without operator).
@@ -131,3 +82,7 @@ Request start(const Caller& caller, Call& call, const Algorithm& algorithm,
 }  // namespace detail
 
 }  // namespace papcoll::inline PAPCOLL_ABI
+
+#if PAPCOLL_HAS_SHARED_CODE
+#include <papcoll/run_request.hpp>
+#endif

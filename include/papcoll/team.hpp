@@ -8,9 +8,9 @@
 #include <papcoll/call.hpp>
 #include <papcoll/catalogue/compare_calls.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/options.hpp>
 #include <papcoll/plan/engine.hpp>
 #include <papcoll/plan/plan_cache.hpp>
-#include <papcoll/topology/groups.hpp>
 #include <papcoll/transport/group_endpoint.hpp>
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
@@ -30,57 +30,6 @@
 #include <pthread.h>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
-/// The ways in which the ranks of one node may reach each other's buffers.
-enum class PeerAccess : unsigned char {
-  best,         ///< where they are if all see them, else copied by the kernel, else by staged
-  without_cma,  ///< not copied by the kernel (cross-memory attach)
-  staged,       ///< only chunk by chunk through buffers of the library
-};
-
-/// What may be set when a team is made. All ranks pass the same.
-struct Options {
-  /// How long a call may wait, its transfers included, before it throws deadline_exceeded; 0: for
-  /// ever.
-  std::chrono::nanoseconds deadline{0};
-  /// Bytes of a chunk buffer of the arrival floor, a multiple of 64. 16 KB: MultiLeader's best at
-  /// 512 KB, 2 ranks.
-  std::size_t chunk_bytes = 16384;
-  /// Blocks of a pipelined plan in flight at once: 1, 2, 4, 8 or 16.
-  std::size_t window = 4;
-  /// Address space of each rank's part of the arena (shared_vector); a quarter of it is the
-  /// library's own. Memory is taken only when it is used.
-  std::size_t arena_bytes = std::size_t{1} << 30U;
-  PeerAccess peer_access = PeerAccess::best;
-  /// Blocking calls under PredictedOrder from one agreement on the order to the next, and from an
-  /// agreement's beginning to its effect; more where there are more than twice as many ranks.
-  std::uint32_t agreement_period = 16;
-  /// Number of the first call; tests start just below 2^32.
-  std::uint32_t first_epoch = 1;
-  /// Which ranks Hierarchical takes for a node, instead of those that share memory: a colour for
-  /// each rank, then, if nodes are to be grouped too, one for each group of ranks (in order of
-  /// their lowest ranks), and so on. For sockets or racks, and for tests on one machine.
-  GroupColours groups{};
-
-  friend bool operator==(const Options&, const Options&) = default;
-
-  /// What is wrong with them, or nothing.
-  std::string problem() const {
-    if (deadline.count() < 0) return "the deadline is negative: 0 stands for none";
-    if (chunk_bytes == 0 || chunk_bytes % cache_line != 0) {
-      return "chunk_bytes is " + std::to_string(chunk_bytes) + ": take a multiple of " +
-             std::to_string(cache_line);
-    }
-    if (arena_bytes % 65536 != 0) {
-      return "arena_bytes is " + std::to_string(arena_bytes) + ": take a multiple of 65536";
-    }
-    if (window == 0 || 16 % window != 0) {
-      return "window is " + std::to_string(window) + ": take 1, 2, 4, 8 or 16";
-    }
-    if (agreement_period == 0) return "agreement_period is 0: take at least 1 call";
-    return {};
-  }
-};
 
 struct Division;
 

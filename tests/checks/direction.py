@@ -18,14 +18,16 @@ LAYERS = [
     ["collective", "op", "policy", "capability", "contract", "buffers", "call",
      "wrong_call"],
     ["pattern/", "topology/", "plan/", "model/"],
+    ["options"],
     ["analysis/", "mapping/"],
     ["waiting/"],
     ["transport/"],
     ["arrival/"],
     ["algorithms/"],
     ["catalogue/"],
-    ["team", "division", "run_composite", "thread_team", "mpi_process",
-     "communicator", "entry", "request", "arena", "catalogue/by_name"],
+    ["team", "division", "run_composite", "thread_team", "thread_team_state", "mpi_process",
+     "communicator", "comm_state", "entry", "run_call", "request", "run_request", "arena",
+     "catalogue/by_name"],
     ["allreduce", "reduce", "bcast", "allgather", "reduce_scatter", "gather", "scatter", "barrier"],
     ["shared_vector"],
     ["core"],
@@ -60,6 +62,9 @@ ONLY_INCLUDER_OF_MPI = "detail/mpi"
 # The preprocessor's conditions live in these; elsewhere each needs its reason here.
 CONDITIONS = {
     "config": "the one room of #if",
+    "entry": "PAPCOLL_HAS_SHARED_CODE: what is compiled once, where it is", "request": "the same",
+    "communicator": "the same", "thread_team": "the same", "core": "the same",
+    "detail/streaming": "<emmintrin.h> is not everywhere",
     "detail/mpi": "macros that may come from the command line, too",
     "detail/kernels": "other machines' instruction sets have no spelling here",
 }

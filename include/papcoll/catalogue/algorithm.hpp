@@ -76,6 +76,18 @@ class Algorithm {
   Selection selection_;
 };
 
+namespace detail {
+
+/// In by_name.hpp.
+template <class = void>
+Algorithm algorithm_named(std::string_view name);
+
+}  // namespace detail
+
+/// One of the library's own: "Rabenseifner+MpiTransport", "DynamicLeader", "KNomial:8"; "auto":
+/// chosen for each call (grammar.hpp has the grammar).
+inline Algorithm algorithm(std::string_view name) { return detail::algorithm_named<>(name); }
+
 /// A static schedule, with the parameters it has, for calls to run: algorithm(KNomial{8}).
 /// With a predictor, in the order that it predicts: algorithm(Chain{}, MovingAverage{16}).
 inline Algorithm algorithm(AnySchedule schedule, AnyPredictor predictor = {}) {

@@ -5,6 +5,7 @@
 #include <papcoll/capability.hpp>
 #include <papcoll/catalogue/algorithm.hpp>
 #include <papcoll/catalogue/arrival_algorithms.hpp>
+#include <papcoll/catalogue/choice.hpp>
 
 #include <cstddef>
 
@@ -83,9 +84,6 @@ AnySchedule choose_by_messages(const Call& call, int size, const Thresholds& t) 
 
 }  // namespace detail
 
-/// Completes a selection that names no algorithm: by bytes, ranks, collective and operator, which
-/// are the same on all ranks. `non_blocking` calls stay on the plan floor. `oversubscribed`: there
-/// are more ranks than processors on the node.
 template <Collective C>
 void choose(Selection& s, const Call& call, int size, bool oversubscribed, std::size_t chunk_bytes,
             bool non_blocking) {
@@ -96,10 +94,6 @@ void choose(Selection& s, const Call& call, int size, bool oversubscribed, std::
   }
   if (s.arrival == nullptr) s.schedule = detail::choose_by_messages<C>(call, size, t);
 }
-
-/// What choose<C> is to code that does not know C.
-using Choose = void(Selection&, const Call&, int size, bool oversubscribed, std::size_t chunk_bytes,
-                    bool non_blocking);
 
 PAPCOLL_COMPILE_ONCE(Choose choose<Collective::allreduce>)
 PAPCOLL_COMPILE_ONCE(Choose choose<Collective::reduce>)

@@ -61,16 +61,12 @@ inline Algorithm algorithm(std::string_view name, Catalogue rows) {
 
 namespace detail {
 
-template <class = void>
+template <class>
 Algorithm algorithm_named(std::string_view name) {
   return algorithm(name, catalogue());
 }
 PAPCOLL_COMPILE_ONCE(Algorithm algorithm_named<>(std::string_view))
 
 }  // namespace detail
-
-/// One of the library's own: "Rabenseifner+MpiTransport", "DynamicLeader", "KNomial:8"; "auto":
-/// chosen for each call (grammar.hpp has the grammar).
-inline Algorithm algorithm(std::string_view name) { return detail::algorithm_named<>(name); }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -39,6 +39,7 @@ struct Surroundings {
   bool processes = true;       ///< the ranks are processes, not threads of one
   MpiLink* mpi = nullptr;      ///< the team's private communicator, or null
   std::string no_node;         ///< if node is null: why
+  std::string no_copies;       ///< why processes of a node cannot copy from each other, if so
 };
 
 /// How bytes and signals move between the ranks of a team.

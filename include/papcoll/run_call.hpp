@@ -1,0 +1,144 @@
+#pragma once
+
+#include <papcoll/call.hpp>
+#include <papcoll/catalogue/automatic.hpp>
+#include <papcoll/entry.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/run_composite.hpp>
+#include <papcoll/team.hpp>
+
+#include <string>
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+template <class>
+void refuse(TeamCore& core, Collective collective, bool non_blocking, const std::string& what) {
+  core.refuse(collective, non_blocking, what);
+}
+PAPCOLL_COMPILE_ONCE(void refuse<>(TeamCore&, Collective, bool, const std::string&))
+
+template <class>
+int rank_of(const TeamCore& core) noexcept {
+  return core.rank();
+}
+PAPCOLL_COMPILE_ONCE(int rank_of<>(const TeamCore&) noexcept)
+
+template <class>
+int size_of(const TeamCore& core) noexcept {
+  return core.size();
+}
+PAPCOLL_COMPILE_ONCE(int size_of<>(const TeamCore&) noexcept)
+
+/// A selection with everything filled in, checked against the call. Holds no memory of its own
+/// unless the choice was made here.
+struct Resolved {
+  const ArrivalAlgorithm* arrival = nullptr;
+  const AnySchedule* schedule = nullptr;
+  const TransportTable* transport = nullptr;
+  Selection chosen;
+
+  Resolved(const Caller& caller, const Selection& s, Call& call, Choose* choose) {
+    TeamCore& core = caller.core;
+    find_transport(caller, s);
+    call.rank_order = !call.reducer.commutative || s.contract == NumericalContract::reproducible;
+    if (s.is_automatic()) {
+      chosen.transport = transport;
+      choose(chosen, call, core.size(), core.waiter().oversubscribed, core.options().chunk_bytes,
+             caller.non_blocking || s.predictor);
+      arrival = chosen.arrival;
+      schedule = &chosen.schedule;
+    } else {
+      arrival = s.arrival;
+      schedule = &s.schedule;
+    }
+    if (arrival != nullptr) {
+      check_arrival(caller, call);
+    } else {
+      check_schedule(caller, call);
+    }
+  }
+  Resolved(const Resolved&) = delete;
+  Resolved& operator=(const Resolved&) = delete;
+
+ private:
+  void find_transport(const Caller& caller, const Selection& s) {
+    TeamCore& core = caller.core;
+    transport = s.transport;
+    if (transport == nullptr && s.transport_name.empty()) transport = &core.default_transport();
+    if (transport == &core.default_transport()) return;
+    try {
+      if (transport == nullptr) transport = &core.transport(s.transport_name);
+      core.require(*transport);
+    } catch (const transport_unavailable& problem) {
+      core.tell_refusal(caller.non_blocking, problem.what());
+      throw;
+    }
+  }
+
+  void check_arrival(const Caller& caller, const Call& call) const {
+    TeamCore& core = caller.core;
+    const bool reads_memory = (transport->offers & capability::node_memory) != 0;
+    const bool fits = call.reducer.size <= core.options().chunk_bytes;
+    const bool ordered = !call.rank_order || !is_reduction(call.collective) ||
+                         arrival->contract == NumericalContract::reproducible ||
+                         arrival->keeps_order_on_request;
+    if (reads_memory && core.on_one_node() && fits && ordered && !caller.non_blocking &&
+        arrival->serves(call.collective)) {
+      return;
+    }
+    const std::string name{arrival->name};
+    if (!ordered) {
+      caller.refuse(name +
+                    " combines in the order of arrival: for Reproducible, or an operator that is "
+                    "not known to commute, take CombiningTree or DynamicLeader");
+    }
+    if (caller.non_blocking) {
+      caller.refuse(name + " cannot be non-blocking: take a static schedule or the blocking call");
+    }
+    if (!arrival->serves(call.collective)) {
+      caller.refuse(name + " does not serve it: see `papcoll list`");
+    }
+    if (!core.on_one_node()) {
+      const std::string why =
+          name + " needs memory that all ranks share: " + core.surroundings().no_node;
+      core.tell_refusal(false, why);
+      throw transport_unavailable("papcoll: " + why);
+    }
+    if (!reads_memory) {
+      caller.refuse(name + " reads its peers' memory, and " + std::string(transport->name) +
+                    " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)");
+    }
+    caller.refuse(name + " takes elements of at most " +
+                  std::to_string(core.options().chunk_bytes) +
+                  " bytes: take a static schedule, or larger Options::chunk_bytes");
+  }
+
+  void check_schedule(const Caller& caller, const Call& call) const {
+    if (!schedule->serves(call.collective)) {
+      caller.refuse(schedule->name() + " does not serve it: see `papcoll list`");
+    }
+    if (!call.reducer.commutative && schedule->commutative_only()) {
+      caller.refuse(schedule->name() +
+                    " combines out of rank order and the operator is not known to commute: "
+                    "wrap it as papcoll::commutative(op), or take Rabenseifner or Exchange");
+    }
+  }
+};
+
+template <class>
+void execute(const Caller& caller, const Selection& selection, Call& call, Choose* choose) {
+  if (selection.composite != nullptr) {
+    call.rank_order =
+        !call.reducer.commutative || selection.contract == NumericalContract::reproducible;
+    return selection.composite->run(caller.core, *selection.composite, call);
+  }
+  const Resolved r{caller, selection, call, choose};
+  if (r.arrival != nullptr) {
+    caller.core.run(*r.arrival, call);
+  } else {
+    caller.core.run(*r.schedule, *r.transport, call, selection.predictor);
+  }
+}
+PAPCOLL_COMPILE_ONCE(void execute<>(const Caller&, const Selection&, Call&, Choose*))
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

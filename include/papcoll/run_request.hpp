@@ -1,0 +1,78 @@
+#pragma once
+
+#include <papcoll/call.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/plan/engine.hpp>
+#include <papcoll/request.hpp>
+#include <papcoll/run_call.hpp>
+#include <papcoll/team.hpp>
+
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+namespace detail {
+
+template <class>
+Request start(const Caller& caller, const Selection& selection, Call& call, Choose* choose,
+              std::shared_ptr<const void> owned) {
+  if (selection.composite != nullptr) {
+    caller.refuse(
+        "Hierarchical cannot be non-blocking: take a static schedule or the blocking call");
+  }
+  const Resolved r{caller, selection, call, choose};
+  Execution* const execution =
+      caller.core.start(*r.schedule, *r.transport, call, selection.predictor);
+  if (execution == nullptr) return {};
+  return {caller.core, *execution, std::move(owned)};
+}
+PAPCOLL_COMPILE_ONCE(Request start<>(const Caller&, const Selection&, Call&, Choose*,
+                                     std::shared_ptr<const void>))
+
+}  // namespace detail
+
+template <class>
+void Request::release() noexcept {
+  core_->finish(*execution_);
+  core_ = nullptr;
+  owned_.reset();
+}
+
+template <class>
+bool Request::look() {
+  if (!core_->test(*execution_)) return false;
+  release<>();
+  return true;
+}
+
+template <class>
+void Request::await() {
+  core_->wait(*execution_);
+  release<>();
+}
+
+template <class>
+void Request::end() noexcept {
+  if (std::uncaught_exceptions() > exceptions_) {
+    core_->fail_everywhere("papcoll: an exception on rank " + std::to_string(core_->rank()) +
+                           " destroyed a request before it was complete");
+  }
+  try {
+    await<>();
+  } catch (const error&) {
+    // The communicator remembers it. What a transport may still read is leaked on purpose.
+    if (core_->holds_on()) {
+      static_cast<void>(new (std::nothrow) std::shared_ptr<const void>(std::move(owned_)));
+    }
+  }
+}
+
+PAPCOLL_COMPILE_ONCE(bool Request::look<>())
+PAPCOLL_COMPILE_ONCE(void Request::await<>())
+PAPCOLL_COMPILE_ONCE(void Request::end<>() noexcept)
+
+}  // namespace papcoll::inline PAPCOLL_ABI
