@@ -57,7 +57,8 @@ constexpr const char* algorithms[]{"PeerSlices", "SplitTail", "ArrivalOrder+Chai
 }  // namespace
 
 TEST_CASE("large buffers, wherever they are") {
-  for (const PeerAccess access : {PeerAccess::best, PeerAccess::without_cma, PeerAccess::staged}) {
+  for (const PeerAccess access :
+       {PeerAccess::best, PeerAccess::copied, PeerAccess::without_cma, PeerAccess::staged}) {
     const OwnComm own;
     Options options;
     options.peer_access = access;
@@ -66,7 +67,8 @@ TEST_CASE("large buffers, wherever they are") {
       WARN("SKIPPED: the algorithms need one node: " << comm.no_shared_memory());
       return;
     }
-    CHECK((access == PeerAccess::best || !comm.no_cross_memory().empty()));
+    CHECK((access == PeerAccess::best || access == PeerAccess::copied ||
+           !comm.no_cross_memory().empty()));
     const shared_allocator<std::int64_t> arena{comm};
     for (const std::size_t count : {std::size_t{5}, std::size_t{20'000}, std::size_t{200'000}}) {
       const std::vector<std::int64_t> mine(count);

@@ -2,6 +2,8 @@
 
 #include <papcoll/core.hpp>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -132,6 +134,36 @@ TEST_CASE("algorithms by tickets, named by their policies", "[team]") {
     mine += wrong(data, 3);
   });
   CHECK(mistakes == std::vector<std::size_t>(3, 0));
+}
+
+TEST_CASE("elements that are larger than a nearest cache", "[team]") {
+  struct Large {
+    std::array<std::int64_t, 5000> values;
+  };
+  const auto add = papcoll::commutative([](const Large& a, const Large& b) {
+    Large sum{};
+    for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] = a.values[i] + b.values[i];
+    return sum;
+  });
+  for (const char* name :
+       {"PeerSlices", "SplitTail", "ArrivalOrder+Chain", "CombiningTree", "MultiLeader"}) {
+    CAPTURE(name);
+    const auto algorithm = papcoll::algorithm(name);
+    for (const PeerAccess access : {PeerAccess::best, PeerAccess::staged}) {
+      ThreadTeam team{3, with(access)};
+      std::vector<std::size_t> mistakes(3);
+      team.run([&](Rank& comm) {
+        std::vector<Large> data(4);
+        for (Large& x : data) x.values.fill(comm.rank() + 1);
+        papcoll::allreduce(comm, data, add, algorithm);
+        for (const Large& x : data) {
+          mistakes[static_cast<std::size_t>(comm.rank())] += static_cast<std::size_t>(
+              std::count_if(x.values.begin(), x.values.end(), [](auto v) { return v != 6; }));
+        }
+      });
+      CHECK(mistakes == std::vector<std::size_t>(3, 0));
+    }
+  }
 }
 
 TEST_CASE("PeerSlices moves data of many chunks", "[team]") {

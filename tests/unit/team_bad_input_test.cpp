@@ -270,7 +270,7 @@ TEST_CASE("a call that is invalid on all ranks leaves the team as it was", "[tea
       papcoll::allreduce(c, mine(c), papcoll::sum, algorithm("Rabenseifer"));
     });
     struct Huge {
-      int x[5000];
+      int x[20'000];
     };
     const auto first = [](const Huge& a, const Huge&) { return a; };
     all_get("argument_error", "takes elements of at most", [&](Rank& c) {

@@ -255,9 +255,13 @@ class BasicBoardSite {
     return !broken();
   }
 
+  /// 32 KB stay in the nearest caches, and a copy by the kernel costs little more than its bytes.
+  std::size_t scratch_bytes() const noexcept {
+    return std::max(std::size_t{32768}, board_.chunk_bytes());
+  }
   std::byte* scratch(std::size_t i) noexcept {
-    if (scratch_.empty()) scratch_.resize(2 * scratch_bytes);
-    return scratch_.data() + i * scratch_bytes;
+    if (scratch_.empty()) scratch_.resize(3 * scratch_bytes());
+    return scratch_.data() + i * scratch_bytes();
   }
 
   std::byte* pool(std::size_t n) {

@@ -18,10 +18,6 @@ struct Offer {
 };
 static_assert(sizeof(Offer) <= Board::inline_bytes);
 
-/// Bytes of each of a site's two scratch buffers: they stay in the nearest cache, and a copy by
-/// the kernel costs little more than its bytes.
-inline constexpr std::size_t scratch_bytes = 32768;
-
 /// What an arrival algorithm may ask of its node, in the epoch of one call. Nothing waits. Stages
 /// count chunks: publish(k) says "my chunks 0…k−1 are in my slot".
 ///
@@ -56,7 +52,7 @@ inline constexpr std::size_t scratch_bytes = 32768;
 ///   begin_reading()                 before offered buffers are read: false, and they must not be
 ///                                   read, if the call has failed
 ///   end_reading()                   after it: false if what was read may be wrong
-///   scratch(0 or 1)                 scratch_bytes of private memory
+///   scratch(0, 1 or 2)              scratch_bytes() of private memory, enough for an element
 ///   pool(n)                         n bytes of the library's, for partial results that peers may
 ///                                   read even after this rank has left
 ///   use_pool()                      may it be written now? Not while a former call's are read
@@ -97,6 +93,7 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
   { c.offer_of(r) } -> std::same_as<Offer>;
   { s.begin_reading() } -> std::same_as<bool>;
   { s.end_reading() } -> std::same_as<bool>;
+  { c.scratch_bytes() } -> std::same_as<std::size_t>;
   { s.scratch(n) } -> std::same_as<std::byte*>;
   { s.pool(n) } -> std::same_as<std::byte*>;
   { s.use_pool() } -> std::same_as<bool>;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/detail/streaming.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/engine.hpp>
 #include <papcoll/transport/channels.hpp>
@@ -137,7 +138,7 @@ class ChannelEndpoint final : public Endpoint {
       cell.header.block = s.work.block;
       cell.header.number = s.work.number;
       cell.header.total = total;
-      std::memcpy(cell.payload, s.work.a + s.sent, n);
+      detail::copy_for_others(cell.payload, s.work.a + s.sent, n);
       cell.header.stamp.store(++peer.written, std::memory_order_seq_cst);
       s.sent += n;
       any = true;

@@ -31,12 +31,15 @@ class PeerMemory {
   PeerMemory() = default;
 
   /// Processes that map [base, base + bytes) alike. `pids` of the node's ranks if each may copy
-  /// from each, else empty.
-  PeerMemory(std::byte* base, std::size_t bytes, std::vector<pid_t> pids)
-      : base_(base), bytes_(bytes), pids_(std::move(pids)) {}
+  /// from each, else empty. `prefers_pulls`: that comes before staged chunks.
+  PeerMemory(std::byte* base, std::size_t bytes, std::vector<pid_t> pids,
+             bool prefers_pulls = false)
+      : base_(base), bytes_(bytes), pids_(std::move(pids)), prefers_pulls_(prefers_pulls) {}
 
   /// May private memory of processes be copied?
   bool pulls() const noexcept { return !pids_.empty(); }
+  /// Rather than go through staged chunks, where both would do?
+  bool prefers_pulls() const noexcept { return pulls() && prefers_pulls_; }
   /// Is all memory everyone's?
   bool is_common() const noexcept { return base_ == nullptr; }
 
@@ -77,6 +80,7 @@ class PeerMemory {
   std::byte* base_ = nullptr;
   std::size_t bytes_ = SIZE_MAX;
   std::vector<pid_t> pids_;
+  bool prefers_pulls_ = false;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/config.hpp>
+#include <papcoll/detail/streaming.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/waiting/futex.hpp>
 
@@ -26,7 +27,7 @@ struct SharedAccess {
   using Atomic = std::atomic<T>;
 
   static void write(void* to, const void* from, std::size_t n) noexcept {
-    if (n != 0) std::memcpy(to, from, n);
+    detail::copy_for_others(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), n);
   }
   static void read(void* to, const void* from, std::size_t n) noexcept {
     if (n != 0) std::memcpy(to, from, n);

@@ -114,12 +114,15 @@ struct ArrivalChain {
       } else {
         if (added_ == 0) find_side(s);
         if (!s.begin_reading()) return false;
-        const std::size_t block = scratch_bytes / chunks_.size * chunks_.size;
+        const std::size_t block = s.scratch_bytes() / chunks_.size * chunks_.size;
         for (std::size_t at = 0; at < chunks_.bytes(added_); at += block) {
           const std::size_t n = std::min(block, chunks_.bytes(added_) - at);
           const std::byte* const others = sum_of(s, before_, added_, at, n);
-          s.reduce(to + at, lowest_ ? own + at : others, lowest_ ? others : own + at,
+          // What goes to a slot does so in one piece: see copy_for_others().
+          std::byte* const sum_at = mine_ != nullptr ? to + at : s.scratch(1);
+          s.reduce(sum_at, lowest_ ? own + at : others, lowest_ ? others : own + at,
                    n / chunks_.size);
+          if (mine_ == nullptr) s.write(to + at, sum_at, n);
         }
         if (!s.end_reading()) {
           failed_ = true;
@@ -168,8 +171,9 @@ struct ArrivalChain {
       std::byte* const to = c.out + chunks_.offset(taken_);
       if (last_ != s.rank() || mine_ == nullptr) {
         if (!s.begin_reading()) return false;
-        for (std::size_t at = 0; at < n; at += scratch_bytes) {
-          const std::size_t part = std::min(scratch_bytes, n - at);
+        const std::size_t block = s.scratch_bytes();
+        for (std::size_t at = 0; at < n; at += block) {
+          const std::size_t part = std::min(block, n - at);
           const BufferPlace place = s.offer_of(last_).out;
           if (place.mapped == 0 && place.at != 0) {
             s.peers().pull(to + at, last_, place.at + chunks_.offset(taken_) + at, part);

@@ -207,7 +207,7 @@ struct CombiningTree {
       if (!s.begin_reading()) return false;
       std::byte* const to = buffers_.target(s, k);
       const std::size_t size = c.reducer.size;
-      const std::size_t block = scratch_bytes / size * size;
+      const std::size_t block = s.scratch_bytes() / size * size;
       const std::size_t bytes = buffers_.chunks().bytes(k);
       const auto part = [&](const Child& child, std::size_t at, std::size_t n, std::size_t i) {
         return child.leaf ? buffers_.input(s, c, child.rank, k, at, n, s.scratch(i))
@@ -217,7 +217,10 @@ struct CombiningTree {
         const std::size_t n = std::min(block, bytes - at);
         const std::byte* const a = part(low, at, n, 0);
         const std::byte* const b = part(high, at, n, 1);
-        s.reduce(to + at, a, b, n / size);
+        // What goes to a slot does so in one piece: see copy_for_others().
+        std::byte* const sum_at = buffers_.direct() ? to + at : s.scratch(2);
+        s.reduce(sum_at, a, b, n / size);
+        if (sum_at != to + at) s.write(to + at, sum_at, n);
       }
       return s.end_reading();
     }

@@ -120,21 +120,19 @@ struct LeaderFan {
         const bool in_order = c.rank_order || !Dynamic;
         if (!(in_order ? collect_in_order(s, c) : collect(s, c))) return false;
         s.all_arrived();
-        const std::size_t n = chunks_.bytes(taken_);
-        const std::byte* const result = small_ ? sum_ : s.result(taken_);
-        const bool to_out = writes_out(s, c);
-        s.release(taken_ + 1, result, small_ && !to_out ? n : 0);
-        if (takes_ && !to_out && n != 0) s.read(c.out + chunks_.offset(taken_), result, n);
+        const std::size_t n = is_shared(s, c) ? chunks_.bytes(taken_) : 0;
+        if (!small_ && n != 0) s.write(s.result(taken_), sum_, n);
+        s.release(taken_ + 1, sum_, small_ ? n : 0);
         ++taken_;
         reset_pending(s);
       }
       return true;
     }
 
-    /// Nobody else wants the result: it needs not pass through shared memory.
+    /// Does anybody else want the result?
     template <Site S>
-    bool writes_out(S& s, const Call& c) const {
-      return s.size() == 1 || (c.collective == Collective::reduce && takes_);
+    bool is_shared(S& s, const Call& c) const {
+      return s.size() != 1 && !(c.collective == Collective::reduce && takes_);
     }
 
     /// Combines whoever has come, in the order of coming.
@@ -208,13 +206,13 @@ struct LeaderFan {
     }
 
     /// Partial results stay in the leader's own slot, which nobody reads. Only the last combination
-    /// writes the result: that all have published this chunk says that all have taken the chunk
-    /// whose buffer the result reuses, and in place, that nobody's input is needed any more.
+    /// writes the leader's output: in place, its input is then not needed any more. From there the
+    /// result is copied for the others; that all have published this chunk says that they have
+    /// taken the one whose buffer that reuses.
     template <Site S>
     std::byte* target(S& s, const Call& c, bool last) {
-      if (last && writes_out(s, c)) return c.out + chunks_.offset(taken_);
-      if (small_) return partial_;
-      return last ? s.result(taken_) : s.slot(s.rank(), taken_);
+      if (last && takes_) return c.out + chunks_.offset(taken_);
+      return small_ ? partial_ : s.slot(s.rank(), taken_);
     }
 
     const std::byte* own(const Call& c) const { return c.in + chunks_.offset(taken_); }

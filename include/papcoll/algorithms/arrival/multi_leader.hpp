@@ -5,6 +5,7 @@
 #include <papcoll/plan/range.hpp>
 #include <papcoll/policy.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -108,19 +109,32 @@ struct MultiLeader {
       s.all_arrived();
       // All have published this chunk, hence taken the result whose buffer is written now.
       const Range own = slice(s, combined_, s.rank());
-      const std::size_t at = own.lo * chunks_.size;
-      std::byte* const result = s.result(combined_) + at;
-      const std::byte* const mine = c.in + chunks_.offset(combined_) + at;
-      auto contribution = [&](int r) { return r == s.rank() ? mine : s.slot(r, combined_) + at; };
-      if (s.size() == 1) {
-        s.write(result, mine, own.size() * chunks_.size);
-      } else if (!own.empty()) {
-        s.reduce(result, contribution(0), contribution(1), own.size());
-        for (int r = 2; r < s.size(); ++r) s.reduce(result, result, contribution(r), own.size());
+      const std::size_t block = s.scratch_bytes() / chunks_.size;
+      for (std::size_t i = own.lo; i < own.hi; i += block) {
+        combine_block(s, c, i * chunks_.size, std::min(block, own.hi - i));
       }
+      const std::size_t at = own.lo * chunks_.size;
+      s.write(s.result(combined_) + at, c.out + chunks_.offset(combined_) + at,
+              own.size() * chunks_.size);
       s.finish_stage(++combined_);
-      s.read(c.out + chunks_.offset(combined_ - 1) + at, result, own.size() * chunks_.size);
       return true;
+    }
+
+    /// Combines n elements, `at` bytes into the chunk, into this rank's output, in rank order. Only
+    /// the last combination writes there: in place, it is one of the inputs.
+    template <Site S>
+    void combine_block(S& s, const Call& c, std::size_t at, std::size_t n) {
+      const std::size_t offset = chunks_.offset(combined_) + at;
+      const auto contribution = [&](int r) {
+        return r == s.rank() ? c.in + offset : s.slot(r, combined_) + at;
+      };
+      if (s.size() == 1 && c.in != c.out) s.read(c.out + offset, c.in + offset, n * chunks_.size);
+      const std::byte* low = contribution(0);
+      for (int r = 1; r < s.size(); ++r) {
+        std::byte* const into = r + 1 == s.size() ? c.out + offset : s.scratch(0);
+        s.reduce(into, low, contribution(r), n);
+        low = into;
+      }
     }
 
     template <Site S>

@@ -19,18 +19,19 @@ namespace papcoll::inline PAPCOLL_ABI {
 // PeerSlices: each rank works on its slice, straight from its peers' buffers
 // --------------------------------------------------------------------------
 // Phases   1. Each rank announces where its buffers are, and waits until all have come.
-//          2. Where all lie in memory that all see (shared_vector, threads), or are long enough for
-//             the kernel to copy from (cross-memory attach), each rank combines its slice of all
-//             inputs and writes it to all outputs that it sees. Ranks whose output it does not see
-//             copy the slice from its own. A bcast, an allgather and a reduce_scatter read what
-//             they want where it lies.
+//          2. Where all lie in memory that all see (shared_vector, threads), each rank combines its
+//             slice of all inputs and writes it to all outputs that it sees. With
+//             PeerAccess::copied the kernel copies what is not seen (cross-memory attach): inputs
+//             while they are combined, and slices of the result afterwards. A bcast and an
+//             allgather read what they want where it lies.
 //          3. Nobody leaves before all have read what they need of it.
 //          Where buffers cannot be reached, staged chunks do: MultiLeader for allreduce,
 //          DynamicLeader for reduce and bcast, Exchange for allgather.
 // Cost     Two flags each way. Allreduce, seen by all: a rank reads n bytes and writes n, the least
 //          there is. By copies of the kernel: n·(P−1)/P bytes of inputs and as many of results are
 //          copied once each.
-// Prefer   Balanced arrivals, from a few KB in the arena, from about a MB elsewhere.
+// Prefer   Balanced arrivals, from a few KB in the arena. Elsewhere it is the algorithm named
+//          above: the kernel's copies were slower than staged chunks, 2 ranks, 16 KB to 64 MB.
 // Limits   One node. Nothing is done before the last has come: SplitTail, where ranks are late.
 // Contract Reproducible: every element is combined in rank order.
 //
@@ -50,9 +51,6 @@ struct PeerSlices {
   static constexpr unsigned needs = capability::positions | capability::node_memory;
   static constexpr NumericalContract contract = NumericalContract::reproducible;
   friend bool operator==(const PeerSlices&, const PeerSlices&) = default;
-
-  /// From so many bytes on, the kernel's copies beat staged chunks. 2 ranks, allreduce.
-  static constexpr std::size_t copied_from = std::size_t{1} << 20U;
 
   static constexpr bool serves(Collective c) noexcept {
     return c == Collective::allreduce || c == Collective::reduce || c == Collective::bcast ||
@@ -87,7 +85,7 @@ struct PeerSlices {
         way_ = Way::staged;  // it travels with the flag
         return;
       }
-      may_copy_ = s.peers().pulls() && c.bytes() >= copied_from;
+      may_copy_ = s.peers().prefers_pulls();
       mine_ = offer(s, c);
       s.announce(reinterpret_cast<const std::byte*>(&mine_), sizeof mine_, 0);
       if (s.size() == 1) {
@@ -257,7 +255,7 @@ struct PeerSlices {
     bool combine_slice(S& s, const Call& c) {
       if (!s.begin_reading()) return false;
       const Range own = slice(s, c, s.rank());
-      const std::size_t block = scratch_bytes / c.reducer.size * c.reducer.size;
+      const std::size_t block = s.scratch_bytes() / c.reducer.size * c.reducer.size;
       std::byte* const home = home_of_slice(s, c, own);
       for (std::size_t at = own.lo; at < own.hi; at += block) {
         const std::size_t n = std::min(block, own.hi - at);

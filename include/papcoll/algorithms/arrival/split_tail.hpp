@@ -178,7 +178,7 @@ struct SplitTail {
       if (!s.begin_reading()) return false;
       std::byte* const to = buffers_.target(s, k);
       const std::size_t size = c.reducer.size;
-      const std::size_t block = scratch_bytes / size * size;
+      const std::size_t block = s.scratch_bytes() / size * size;
       const bool mine = ticket_ >= chunk.merged && ticket_ < end;
       const std::size_t bytes = buffers_.chunks().bytes(k);
       int lowest_before = s.size();  // of the ranks in what the chunk holds
@@ -186,6 +186,8 @@ struct SplitTail {
         lowest_before = std::min(lowest_before, s.pending()[t]);
       for (std::size_t at = 0; at < bytes; at += block) {
         const std::size_t n = std::min(block, bytes - at);
+        // What goes to a slot does so in one piece at the end: see copy_for_others().
+        std::byte* const sum_at = buffers_.direct() ? to + at : s.scratch(2);
         const std::byte* acc = nullptr;
         int lowest = s.size();
         const auto join = [&](const std::byte* x, int rank) {
@@ -193,8 +195,8 @@ struct SplitTail {
             acc = x;
           } else {
             const bool before = rank < lowest;  // the lower rank's is the first operand
-            s.reduce(to + at, before ? x : acc, before ? acc : x, n / size);
-            acc = to + at;
+            s.reduce(sum_at, before ? x : acc, before ? acc : x, n / size);
+            acc = sum_at;
           }
           lowest = std::min(lowest, rank);
         };
