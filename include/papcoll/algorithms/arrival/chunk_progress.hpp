@@ -54,7 +54,7 @@ class ChunkProgress {
   /// call has failed.
   template <Site S>
   bool take(S& s, const Call& c, std::uint32_t k, int holder) {
-    if (buffers_->direct() && holder == s.rank()) {
+    if (buffers_->lends_output() && holder == s.rank()) {
       lends_ = true;
       return true;
     }

@@ -217,8 +217,8 @@ struct CombiningTree {
         const std::size_t n = std::min(block, bytes - at);
         const std::byte* const a = part(low, at, n, 0);
         const std::byte* const b = part(high, at, n, 1);
-        // What goes to a slot does so in one piece: see copy_for_others().
-        std::byte* const sum_at = buffers_.direct() ? to + at : s.scratch(2);
+        // In one piece at the end: see copy_for_others().
+        std::byte* const sum_at = buffers_.lends_output() ? to + at : s.scratch(2);
         s.reduce(sum_at, a, b, n / size);
         if (sum_at != to + at) s.write(to + at, sum_at, n);
       }

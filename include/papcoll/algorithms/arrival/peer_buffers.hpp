@@ -12,10 +12,11 @@ namespace detail {
 /// The contributions and partial results of one reduction, as the algorithms see them that let any
 /// rank combine anything: who wrote a chunk says so elsewhere, here is where it lies.
 ///
-/// Where peers can reach each other's buffers (`direct`, the same on all ranks of a node), inputs
-/// are read where they are, and partial results are written to the output of whoever combines, or
-/// to its pool if it has no output (a reduce, not the root). Else both go through the rank's slot,
-/// window() chunks at a time.
+/// Where peers can reach each other's buffers (`direct`, the same on all ranks of a node), partial
+/// results are written to the output of whoever combines, if its peers see that, else to its pool.
+/// Inputs are read where they are, but for private ones that fit in the pool: their owner, who waits
+/// anyway, copies them there, so that nobody needs the kernel for them. Else both go through the
+/// rank's slot, window() chunks at a time.
 class PeerBuffers {
  public:
   /// Announces this rank with its buffers. `most`: chunks of a call where there is no window; of
@@ -26,16 +27,21 @@ class PeerBuffers {
     window_ = s.buffers() / 2;
     chunks_ = direct_ ? Chunks::at_most(most, 2 * s.chunk_bytes(), c.count, c.reducer.size)
                       : Chunks{c.count, c.reducer.size, s.chunk_bytes()};
-    writes_out_ = c.collective != Collective::reduce || s.rank() == c.root;
+    const bool writes_out = c.collective != Collective::reduce || s.rank() == c.root;
     Offer offer;
     offer.in = s.peers().place(c.in, c.bytes());
-    staged_in_ = !direct_ && offer.in.mapped == 0;
-    if (direct_ && writes_out_) {
-      mine_ = c.out;
-      offer.out = s.peers().place(c.out, c.bytes());
-    } else if (direct_) {
-      mine_ = s.pool(c.bytes());
+    staged_in_ = offer.in.mapped == 0;
+    if (direct_) {
+      lends_output_ = writes_out && s.peers().place(c.out, c.bytes()).mapped != 0;
+      std::byte* const pool = lends_output_ && !staged_in_ ? nullptr : s.pool(2 * c.bytes());
+      mine_ = lends_output_ ? c.out : pool;
       offer.out = s.peers().place(mine_, c.bytes());
+      if (staged_in_) {
+        inputs_ = pool + c.bytes();
+        const BufferPlace copy = s.peers().place(inputs_, c.bytes());
+        staged_in_ = copy.mapped != 0;
+        if (staged_in_) offer.in = copy;
+      }
     }
     s.announce(reinterpret_cast<const std::byte*>(&offer), sizeof offer,
                staged_in_ ? 0 : chunks_.count);
@@ -47,14 +53,17 @@ class PeerBuffers {
   /// contributions and partial results in turns.
   std::uint32_t window() const noexcept { return window_; }
   const Chunks& chunks() const noexcept { return chunks_; }
-  /// Must peers read this rank's output before it returns?
-  bool lends_output() const noexcept { return direct_ && writes_out_; }
+  /// Are this rank's partial results in its output, so that peers must read it before it returns?
+  bool lends_output() const noexcept { return lends_output_; }
 
-  /// Copies this rank's next chunk to its slot, if it has to and all below `end` may be there.
+  /// Copies this rank's next chunk for its peers, if it has to and all below `end` may be there.
   template <Site S>
   bool stage_next(S& s, const Call& c, std::uint32_t end) {
     if (staged_ >= end || staged_ == chunks_.count) return false;
-    s.write(s.slot(s.rank(), 2 * staged_), c.in + chunks_.offset(staged_), chunks_.bytes(staged_));
+    if (direct_ && !s.use_pool()) return false;
+    std::byte* const to =
+        direct_ ? inputs_ + chunks_.offset(staged_) : s.slot(s.rank(), 2 * staged_);
+    s.write(to, c.in + chunks_.offset(staged_), chunks_.bytes(staged_));
     s.publish(++staged_, everyone);
     return true;
   }
@@ -62,7 +71,7 @@ class PeerBuffers {
   /// May rank r's contribution to chunk k be read? (r has announced itself.)
   template <Site S>
   bool has_input(S& s, int r, std::uint32_t k) const {
-    return r == s.rank() ? staged_ > k : direct_ || s.arrived(r, k + 1);
+    return r == s.rank() ? direct_ || staged_ > k : s.arrived(r, k + 1);
   }
 
   /// n bytes of rank r's contribution, `at` bytes into chunk k; copied to `scratch` if need be.
@@ -81,7 +90,7 @@ class PeerBuffers {
   /// May this rank write partial results now? Only its pool may still be lent.
   template <Site S>
   bool may_combine(S& s) const {
-    return !direct_ || writes_out_ || s.use_pool();
+    return !direct_ || lends_output_ || s.use_pool();
   }
 
   /// Where this rank writes its partial result of chunk k.
@@ -107,8 +116,8 @@ class PeerBuffers {
   template <Site S>
   void take(S& s, const Call& c, int r, std::uint32_t k) const {
     std::byte* const to = c.out + chunks_.offset(k);
-    if (direct_ && r == s.rank()) return;
-    if (direct_ && s.offer_of(r).out.mapped == 0) {
+    if (lends_output_ && r == s.rank()) return;
+    if (direct_ && r != s.rank() && s.offer_of(r).out.mapped == 0) {
       s.peers().pull(to, r, s.offer_of(r).out.at + chunks_.offset(k), chunks_.bytes(k));
     } else {
       s.read(to, partial(s, r, k, 0, chunks_.bytes(k), nullptr), chunks_.bytes(k));
@@ -117,12 +126,13 @@ class PeerBuffers {
 
  private:
   Chunks chunks_;
-  std::byte* mine_ = nullptr;  ///< direct: where this rank's partial results go
+  std::byte* mine_ = nullptr;    ///< direct: where this rank's partial results go
+  std::byte* inputs_ = nullptr;  ///< and where its input is copied, if it is
   std::uint32_t window_ = 0;
   std::uint32_t staged_ = 0;  ///< chunks of this rank that its peers may read
   bool direct_ = false;
   bool staged_in_ = false;
-  bool writes_out_ = true;
+  bool lends_output_ = false;
 };
 
 }  // namespace detail

@@ -186,8 +186,8 @@ struct SplitTail {
         lowest_before = std::min(lowest_before, s.pending()[t]);
       for (std::size_t at = 0; at < bytes; at += block) {
         const std::size_t n = std::min(block, bytes - at);
-        // What goes to a slot does so in one piece at the end: see copy_for_others().
-        std::byte* const sum_at = buffers_.direct() ? to + at : s.scratch(2);
+        // In one piece at the end: see copy_for_others().
+        std::byte* const sum_at = buffers_.lends_output() ? to + at : s.scratch(2);
         const std::byte* acc = nullptr;
         int lowest = s.size();
         const auto join = [&](const std::byte* x, int rank) {
