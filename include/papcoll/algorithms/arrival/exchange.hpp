@@ -17,8 +17,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 // Exchange: all read all
 // ----------------------
 // Phases   1. Each rank writes its contribution to its slot and raises its flag.
-//          2. Each rank, once all flags are up, reads all slots and computes the result itself; of a
-//             reduce_scatter only its own block.
+//          2. Each rank, once all flags are up, reads all slots and computes the result itself, or
+//             of a reduce_scatter its own block.
 // Cost     One flag each way: no algorithm has fewer steps after the last arrival. P·n bytes read
 //          by each rank, so P² n on the node.
 // Prefer   For the smallest messages, and for two ranks up to a few KB; always for allgather.
