@@ -377,6 +377,7 @@ class TeamCore {
   void give_up(const std::string& why) noexcept {
     if (!broken_.empty()) return;
     broken_ = why;
+    if (site_ && surroundings_.processes) site_->keep_what_is_lent();  // threads are joined first
     for (TeamCore* team : {within_, between_}) {
       if (team != nullptr) team->give_up(why);
     }
