@@ -171,17 +171,17 @@ struct OneByteMore : Base<WideBoard> {
 /// Does not hear that the message of a root that has left is in its pool.
 struct MissesThePool : Base<TightBoard> {
   using Base::Base;
-  static bool released(std::uint32_t) noexcept { return false; }
+  static bool stage(int, std::uint32_t) noexcept { return false; }
 };
 
 /// Hears of it before it takes up what it copies, and so perhaps too early.
 struct LooksForThePoolFirst : Base<TightBoard> {
   using Base::Base;
   bool take_up(std::uint32_t w, std::uint32_t seen, std::uint32_t state) noexcept {
-    before_ = Base::released(1);
+    before_ = Base::stage(0, 1);
     return Base::take_up(w, seen, state);
   }
-  bool released(std::uint32_t) const noexcept { return before_; }
+  bool stage(int, std::uint32_t) const noexcept { return before_; }
   bool before_ = false;
 };
 

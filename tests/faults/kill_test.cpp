@@ -54,6 +54,7 @@ constexpr unsigned patience = 40;        ///< seconds until a rank that hangs en
 constexpr milliseconds late{300};        ///< how late a late rank is
 constexpr milliseconds dies_after{100};  ///< less than that
 constexpr milliseconds deadline{500};
+constexpr milliseconds soon{10'000};  ///< however busy the machine is
 constexpr int most_calls = 100'000;
 constexpr int until_they_agree = 20;  ///< calls after which an agreement is under way
 
@@ -271,9 +272,12 @@ int main(int argc, char** argv) {
     auto series = std::make_unique<Series>(comm, p.algorithm, what, bytes);
     if (p.name == "agreeing") series->run(until_they_agree);
     prepare(p.name, rank, victim);
+    const auto start = std::chrono::steady_clock::now();
     const Outcome outcome = series->run();
+    const auto took = std::chrono::steady_clock::now() - start;
     const Outcome next = series->run();
-    const std::string fault = fault_of(outcome, next, expected, comm, victim);
+    std::string fault = fault_of(outcome, next, expected, comm, victim);
+    if (took > soon) fault += " it took long";
     series.reset();  // its buffers, too: nothing may use them any more
     file << p.name << ": " << (fault.empty() ? "ok" : fault) << std::endl;
     if ((p.name == "stopped" || p.name == "holding") && rank == 0)

@@ -113,7 +113,7 @@ class SharedCopies {
   /// to one whose output it sees.
   template <Site S>
   Outcome copy_next(S& s, const Call& c) {
-    if (released_) return Outcome::idle;
+    if (kept_) return Outcome::idle;
     for (int i = 0; i < s.size(); ++i) {
       const int receiver = (s.rank() + i) % s.size();
       if (i == 0 ? !takes_ : !gives_ || !helps(s, c, receiver)) continue;
@@ -167,11 +167,11 @@ class SharedCopies {
     std::byte* const out = receiver == s.rank() ? c.out : s.peers().see(s.offer_of(receiver).out);
     if (bcast_) {
       BufferPlace from = s.rank() == c.root ? mine_.in : s.offer_of(c.root).in;
-      // The root looks for busy pieces once it has released its pool, so that either it sees this
+      // The root looks for busy pieces once it has told of its pool, so that either it sees this
       // one, or this rank sees the pool.
-      if (s.rank() != c.root && s.released(1)) {
+      if (s.rank() != c.root && s.stage(c.root, 1)) {
         std::byte place[Board::inline_bytes];
-        s.read(place, s.small_result(), sizeof from);
+        s.read(place, s.slot(c.root, 0), sizeof from);
         std::memcpy(&from, place, sizeof from);
       }
       const std::size_t at = parts_.offset(piece);
@@ -195,7 +195,7 @@ class SharedCopies {
 
   template <Site S>
   bool is_done(S& s, const Call& c) const {
-    if (released_) return none_busy(s);
+    if (kept_) return none_busy(s);
     if (bcast_ && gives_) return met_ == s.size() && all_have_all(s, c);
     if (!has_all(s, s.rank())) return false;
     if (bcast_) return true;
@@ -239,7 +239,7 @@ class SharedCopies {
   /// do now, or no pool that they could reach.
   template <Site S>
   bool pool_next(S& s, const Call& c) {
-    if (released_ || !all_have_all(s, c)) return false;
+    if (kept_ || !all_have_all(s, c)) return false;
     if (pooled_ == 0) {
       pool_ = s.pool(c.bytes());
       place_ = s.peers().place(pool_, c.bytes());
@@ -247,8 +247,9 @@ class SharedCopies {
     }
     s.write(pool_ + parts_.offset(pooled_), c.in + parts_.offset(pooled_), parts_.bytes(pooled_));
     if (++pooled_ == pieces_) {
-      s.release(1, reinterpret_cast<const std::byte*>(&place_), sizeof place_);
-      released_ = true;
+      s.write(s.slot(s.rank(), 0), reinterpret_cast<const std::byte*>(&place_), sizeof place_);
+      s.finish_stage(1);
+      kept_ = true;
     }
     return true;
   }
@@ -265,7 +266,7 @@ class SharedCopies {
   bool gives_ = false;  ///< others copy from this rank
   bool takes_ = false;
   bool pulls_ = false;
-  bool released_ = false;  ///< root: whoever comes finds the message in the pool
+  bool kept_ = false;  ///< root: whoever comes finds the message in the pool
   bool unreachable_ = false;
 };
 
