@@ -15,7 +15,8 @@
 //   stopped    the victim does not die but stops (EXPECT is deadline_exceeded)
 //   holding    … while it combines (the same)
 //
-// WITH: buffers in the arena; staged, so that nobody reaches the others'; rooted, at the victim.
+// WITH: any of arena (buffers in it), copied (by the kernel), staged (not even that) and rooted (at
+// the victim).
 
 #include "outcome.hpp"
 
@@ -73,6 +74,7 @@ struct FatefulSum {
 struct What {
   std::string name;
   std::string with;
+  bool has(std::string_view word) const { return with.find(word) != std::string::npos; }
 };
 
 class Series {
@@ -82,12 +84,12 @@ class Series {
       : comm_(comm),
         algorithm_(papcoll::algorithm(algorithm)),
         collective_(what.name),
-        root_(what.with == "rooted" ? comm.size() - 1 : 0) {
+        root_(what.has("rooted") ? comm.size() - 1 : 0) {
     const std::size_t n = bytes / sizeof(double);
     const auto ranks = static_cast<std::size_t>(comm.size());
     const std::size_t n_in = collective_ == "reduce_scatter" ? n * ranks : n;
     const std::size_t n_out = collective_ == "allgather" ? n * ranks : n;
-    if (what.with == "arena") {
+    if (what.has("arena")) {
       const papcoll::shared_allocator<double> arena{comm};
       shared_in_.emplace(n_in, arena);
       shared_out_.emplace(n_out, arena);
@@ -242,7 +244,8 @@ int main(int argc, char** argv) {
   std::vector<Phase> phases(static_cast<std::size_t>(argc - 6));
   papcoll::Options options;
   if (expected == "deadline_exceeded") options.deadline = deadline;
-  if (what.with == "staged") options.peer_access = papcoll::PeerAccess::staged;
+  if (what.has("staged")) options.peer_access = papcoll::PeerAccess::staged;
+  if (what.has("copied")) options.peer_access = papcoll::PeerAccess::copied;
   int members = size;
   for (std::size_t i = 0; i < phases.size(); ++i, --members) {
     Phase& p = phases[i];

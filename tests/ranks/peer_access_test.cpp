@@ -146,6 +146,7 @@ void call_and_free(F&& call) {
   std::optional<OwnComm> own{std::in_place};
   Options options;
   options.arena_bytes = 0;  // no room in the node's memory: what ranks leave behind is private
+  options.peer_access = PeerAccess::copied;
   std::optional<Communicator> comm{std::in_place, own->get(), options};
   const int me = comm->rank();
   const int last = comm->size() - 1;

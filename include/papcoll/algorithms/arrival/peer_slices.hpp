@@ -187,7 +187,7 @@ struct PeerSlices {
         s.finish_stage(++stage_);
       }
       if (!all_at(s, 1)) return false;
-      if (home != c.out) s.write(c.out, home, own.size());
+      if (home != c.out) s.read(c.out, home, own.size());
       return true;
     }
 

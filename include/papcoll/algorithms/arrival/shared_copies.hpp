@@ -175,22 +175,24 @@ class SharedCopies {
         std::memcpy(&from, place, sizeof from);
       }
       const std::size_t at = parts_.offset(piece);
-      copy_from(s, c, out + at, c.root, from, at, parts_.bytes(piece));
+      copy_from(s, c, receiver, out + at, c.root, from, at, parts_.bytes(piece));
       return;
     }
     for (int r = first_giver(piece); r <= last_giver(s, piece); ++r) {
       std::byte* const to = out + static_cast<std::size_t>(r) * c.bytes();
-      copy_from(s, c, to, r, r == s.rank() ? mine_.in : s.offer_of(r).in, 0, c.bytes());
+      copy_from(s, c, receiver, to, r, r == s.rank() ? mine_.in : s.offer_of(r).in, 0, c.bytes());
     }
   }
 
-  /// n bytes of rank r, `at` bytes into the buffer at `place`.
+  /// To a receiver: n bytes of rank r, `at` bytes into the buffer at `place`.
   template <Site S>
-  static void copy_from(S& s, const Call& c, std::byte* to, int r, const BufferPlace& place,
-                        std::size_t at, std::size_t n) {
+  static void copy_from(S& s, const Call& c, int receiver, std::byte* to, int r,
+                        const BufferPlace& place, std::size_t at, std::size_t n) {
     if (r != s.rank() && place.mapped == 0) return s.peers().pull(to, r, place.at + at, n);
     const std::byte* const from = (r == s.rank() ? c.in : s.peers().see(place)) + at;
-    if (from != to) s.write(to, from, n);
+    if (from == to) return;
+    if (receiver == s.rank()) return s.read(to, from, n);
+    s.write(to, from, n);
   }
 
   template <Site S>
@@ -243,7 +245,7 @@ class SharedCopies {
     if (pooled_ == 0) {
       pool_ = s.pool(c.bytes());
       place_ = s.peers().place(pool_, c.bytes());
-      if ((place_.mapped == 0 && !pulls_) || !s.use_pool()) return false;
+      if ((place_.mapped == 0 && !s.peers().pulls()) || !s.use_pool()) return false;
     }
     s.write(pool_ + parts_.offset(pooled_), c.in + parts_.offset(pooled_), parts_.bytes(pooled_));
     if (++pooled_ == pieces_) {
