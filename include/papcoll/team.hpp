@@ -16,6 +16,7 @@
 #include <papcoll/waiting/waiter.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -165,7 +166,12 @@ class TeamCore {
     const Epoch epoch{*this, words_of(call, algorithm.id), call.reducer};
     if (call.count == 0 && call.collective != Collective::barrier) return announce_only();
     try {
-      algorithm.run(*site_, waiter_, call);
+      try {
+        algorithm.run(*site_, waiter_, call);
+      } catch (const failed_copy& problem) {
+        explain(problem);
+        throw;
+      }
     } catch (
         const peer_error&) {  // seen by all who are in this epoch: the next one is not affected
       take_buffers_back();
@@ -371,6 +377,7 @@ class TeamCore {
   void give_up(const std::string& why) noexcept {
     if (!broken_.empty()) return;
     broken_ = why;
+    if (site_ && surroundings_.processes) site_->keep_what_is_lent();  // threads are joined first
     for (TeamCore* team : {within_, between_}) {
       if (team != nullptr) team->give_up(why);
     }
@@ -824,6 +831,15 @@ class TeamCore {
                             "never made the call";
     core.give_up(why);
     throw deadline_exceeded(why);
+  }
+
+  /// Throws what the team knows of a rank from which nothing could be copied: the call has failed
+  /// there, or it died.
+  void explain(const failed_copy& problem) {
+    check_hook(this);
+    if (problem.number != ESRCH) return;
+    abort_node(static_cast<std::uint32_t>(shown(problem.rank)) + 1);
+    lose(abort_reason());
   }
 
   [[noreturn]] void lose(std::uint32_t reason) {

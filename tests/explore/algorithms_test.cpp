@@ -9,8 +9,9 @@ using namespace explore;
 
 namespace {
 
-constexpr Collective collectives[]{Collective::allreduce, Collective::reduce, Collective::bcast,
-                                   Collective::allgather, Collective::barrier};
+constexpr Collective collectives[]{Collective::allreduce,      Collective::reduce,
+                                   Collective::bcast,          Collective::allgather,
+                                   Collective::reduce_scatter, Collective::barrier};
 
 template <class F>
 void for_all_calls(int ranks, std::size_t chunks, F&& f) {

@@ -25,7 +25,8 @@ inline papcoll::CallWords words_of(const CallSpec& s) {
   return {s.count, static_cast<std::uint64_t>(s.collective) |
                        static_cast<std::uint64_t>(s.algorithm) << 4 |
                        static_cast<std::uint64_t>(s.root) << 12 |
-                       static_cast<std::uint64_t>(s.rank_order) << 32};
+                       static_cast<std::uint64_t>(s.rank_order) << 32 |
+                       static_cast<std::uint64_t>(s.uneven) << 33};
 }
 
 namespace detail {

@@ -107,11 +107,13 @@ struct Access {
   using Atomic = explore::Atomic<T>;
 
   static void write(void* to, const void* from, std::size_t n) {
+    shared_model().plain_read(from, n);  // which may be a user's buffer that peers write
     shared_model().plain_write(to, n);
     if (n != 0) std::memmove(to, from, n);
   }
   static void read(void* to, const void* from, std::size_t n) {
     shared_model().plain_read(from, n);
+    shared_model().plain_write(to, n);
     if (n != 0) std::memmove(to, from, n);
   }
   static void reduce(const papcoll::Reducer& reducer, std::byte* out, const std::byte* low,

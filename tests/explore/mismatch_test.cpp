@@ -53,6 +53,9 @@ std::vector<CallSpec> right_calls(int ranks) {
       calls.push_back({a, Collective::reduce, count, ranks - 1, true});
       calls.push_back({a, Collective::bcast, count, 0});
       calls.push_back({a, Collective::allgather, count});
+      if (serves(a, Collective::reduce_scatter)) {
+        calls.push_back({a, Collective::reduce_scatter, count, 0, true});
+      }
     }
     if (a != Algorithm::multi_leader) calls.push_back({a, Collective::barrier, 0});
   }

@@ -168,6 +168,39 @@ struct OneByteMore : Base<WideBoard> {
   }
 };
 
+/// Does not hear that the message of a root that has left is in its pool.
+struct MissesThePool : Base<TightBoard> {
+  using Base::Base;
+  static bool stage(int, std::uint32_t) noexcept { return false; }
+};
+
+/// Hears of it before it takes up what it copies, and so perhaps too early.
+struct LooksForThePoolFirst : Base<TightBoard> {
+  using Base::Base;
+  bool take_up(std::uint32_t w, std::uint32_t seen, std::uint32_t state) noexcept {
+    before_ = Base::stage(0, 1);
+    return Base::take_up(w, seen, state);
+  }
+  bool stage(int, std::uint32_t) const noexcept { return before_; }
+  bool before_ = false;
+};
+
+/// Writes to its pool while late ranks may still read what was there.
+struct NeverWaitsForThePool : Base<WideBoard> {
+  using Base::Base;
+  static bool use_pool() noexcept { return true; }
+};
+
+/// Somebody else may take up the same between the two halves.
+struct TakesUpInHalves : Base<TightBoard> {
+  using Base::Base;
+  bool take_up(std::uint32_t w, std::uint32_t seen, std::uint32_t state) noexcept {
+    if (work(w) != seen) return false;
+    Base::put_back(w, state);
+    return true;
+  }
+};
+
 /// Raises its flag without keeping the look at the sleepers behind it.
 struct LazyFlag : Base<TightBoard, RealBells> {
   using Base::Base;
@@ -233,6 +266,13 @@ TEST_CASE("Flags and data in the wrong order", "[explore]") {
 
 TEST_CASE("Words that were not used for a while", "[explore]") {
   CHECK(found<OrderedStamps>({Algorithm::dynamic_leader, allreduce, 3}, 2, 0x8000'0000));
+}
+
+TEST_CASE("Buffers and pools used while peers copy from them", "[explore]") {
+  CHECK(found<MissesThePool>({Algorithm::peer_slices, bcast, 54}));
+  CHECK(found<LooksForThePoolFirst>({Algorithm::peer_slices, bcast, 54}));
+  CHECK(found<NeverWaitsForThePool>({Algorithm::peer_slices, bcast, 54}));
+  CHECK(found<TakesUpInHalves>({Algorithm::peer_slices, allgather, 20}));
 }
 
 TEST_CASE("Results", "[explore]") {

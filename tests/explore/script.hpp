@@ -6,6 +6,7 @@
 #include <papcoll/call.hpp>
 #include <papcoll/op.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -69,13 +70,15 @@ struct CallSpec {
   /// Elements are Ordered although the call does not ask for rank order: two ranks keep it anyway.
   bool of_a_pair = false;
   bool invalid = false;  ///< a call that its rank refuses by itself
+  bool uneven = false;   ///< reduce_scatter with counts: nothing for rank 0, twice for the last
 
   friend bool operator==(const CallSpec&, const CallSpec&) = default;
 
   std::string describe() const {
     return to_string(algorithm) + " " + std::string(papcoll::name_of(collective)) + " of " +
            std::to_string(count) + ", root " + std::to_string(root) +
-           (in_place ? ", in place" : "") + (rank_order ? ", rank order" : "");
+           (in_place ? ", in place" : "") + (rank_order ? ", rank order" : "") +
+           (uneven ? ", uneven" : "");
   }
 };
 
@@ -138,13 +141,22 @@ class Buffers {
     const std::size_t bytes = s.count * reducer.size;
     const std::size_t all = static_cast<std::size_t>(ranks) * bytes;
     const bool gathers = s.collective == Collective::allgather;
-    out_bytes_ = gathers ? all : bytes;
+    const bool scatters = s.collective == Collective::reduce_scatter;
+    counts_.assign(static_cast<std::size_t>(ranks), s.count);
+    if (s.uneven && ranks > 1) {
+      counts_.front() = 0;
+      counts_.back() = 2 * s.count;
+    }
+    const std::size_t in_bytes = scatters ? all : bytes;
+    out_bytes_ = gathers    ? all
+                 : scatters ? counts_[static_cast<std::size_t>(rank)] * reducer.size
+                            : bytes;
     in_at_ = guard;
-    out_at_ = s.in_place ? guard : guard + bytes + guard;
+    out_at_ = s.in_place ? guard : guard + in_bytes + guard;
     if (s.in_place && gathers) in_at_ += static_cast<std::size_t>(rank) * bytes;
-    before_.assign(out_at_ + out_bytes_ + guard, std::byte{0xa5});
+    before_.assign(std::max(in_at_ + in_bytes, out_at_ + out_bytes_) + guard, std::byte{0xa5});
 
-    const std::vector<std::byte> mine = contribution(call, rank, bytes);
+    const std::vector<std::byte> mine = contribution(call, rank, in_bytes);
     if (s.collective != Collective::bcast || rank == s.root) copy(before_, in_at_, mine);
     after_ = before_;
     switch (s.collective) {
@@ -160,6 +172,17 @@ class Buffers {
           copy(after_, out_at_, result);
         }
         break;
+      case Collective::reduce_scatter: {
+        std::vector<std::byte> result = contribution(call, 0, all);
+        for (int r = 1; r < ranks; ++r) {
+          const std::vector<std::byte> next = contribution(call, r, all);
+          reducer.apply(result.data(), result.data(), next.data(), all / reducer.size, nullptr);
+        }
+        std::size_t first = 0;
+        for (std::size_t r = 0; r < static_cast<std::size_t>(rank); ++r) first += counts_[r];
+        std::memcpy(after_.data() + out_at_, result.data() + first * reducer.size, out_bytes_);
+        break;
+      }
       case Collective::bcast:
         if (rank != s.root) copy(after_, out_at_, contribution(call, s.root, bytes));
         break;
@@ -189,6 +212,10 @@ class Buffers {
     c.in = memory_ + in_at_;
     c.out = memory_ + out_at_;
     c.count = spec_.count;
+    if (spec_.uneven) {
+      c.count = spec_.count * counts_.size();
+      c.counts = counts_.data();
+    }
     c.reducer = reducer_of(spec_);
     c.root = spec_.root;
     c.input_in_output = spec_.in_place;
@@ -222,6 +249,7 @@ class Buffers {
   std::size_t in_at_ = 0;
   std::size_t out_at_ = 0;
   std::size_t out_bytes_ = 0;
+  std::vector<std::size_t> counts_;
   std::vector<std::byte> before_;
   std::vector<std::byte> after_;
   std::vector<std::byte> own_;  ///< where nobody has given it a place

@@ -3,6 +3,7 @@
 #include "script.hpp"
 
 #include <cstddef>
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -26,6 +27,7 @@ inline std::size_t count_of(Size size, bool rank_order, std::size_t chunks) {
 inline bool serves(Algorithm a, Collective c) noexcept {
   if (a == Algorithm::multi_leader) return c == Collective::allreduce;
   if (a == Algorithm::peer_slices) return c != Collective::barrier;
+  if (c == Collective::reduce_scatter) return a == Algorithm::exchange;
   return !lends_buffers(a) || c == Collective::allreduce || c == Collective::reduce;
 }
 
@@ -49,7 +51,11 @@ inline std::vector<CallSpec> all_calls(Algorithm a, Collective c, int ranks, std
         if (in_place && c == Collective::bcast) continue;
         for (const bool rank_order : {false, true}) {
           if (rank_order && (!papcoll::is_reduction(c) || follows_arrivals(a))) continue;
-          calls.push_back({a, c, count_of(size, rank_order, chunks), root, in_place, rank_order});
+          CallSpec call{a, c, count_of(size, rank_order, chunks), root, in_place, rank_order};
+          calls.push_back(call);
+          if (c != Collective::reduce_scatter) continue;
+          call.uneven = true;
+          calls.push_back(call);
         }
       }
     }
@@ -65,9 +71,10 @@ class RandomCalls {
   std::size_t draw(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
 
   CallSpec call(int ranks, std::size_t chunks) {
-    constexpr Collective collectives[]{Collective::allreduce, Collective::reduce, Collective::bcast,
-                                       Collective::allgather, Collective::barrier};
-    const Collective c = collectives[draw(5)];
+    constexpr Collective collectives[]{Collective::allreduce,      Collective::reduce,
+                                       Collective::bcast,          Collective::allgather,
+                                       Collective::reduce_scatter, Collective::barrier};
+    const Collective c = collectives[draw(std::size(collectives))];
     for (;;) {
       const Algorithm a = algorithms()[draw(algorithms().size())];
       const std::vector<CallSpec> calls = all_calls(a, c, ranks, chunks);

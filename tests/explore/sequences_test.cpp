@@ -39,9 +39,13 @@ std::vector<CallSpec> kinds(int ranks) {
       calls.push_back({a, Collective::reduce, 22, root, true, ordered});
     }
     if (serves(a, Collective::allgather)) calls.push_back({a, Collective::allgather, 20});
+    if (serves(a, Collective::reduce_scatter)) {
+      calls.push_back({a, Collective::reduce_scatter, 20, 0, true, ordered});
+    }
     if (serves(a, Collective::barrier)) calls.push_back({a, Collective::barrier, 0});
   }
   for (const int root : {0, ranks - 1}) {
+    calls.push_back({Algorithm::peer_slices, Collective::bcast, 54, root});
     calls.push_back({Algorithm::exchange, Collective::bcast, 3, root});
     calls.push_back({Algorithm::exchange, Collective::bcast, 54, root});
   }

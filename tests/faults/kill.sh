@@ -35,7 +35,7 @@ complain() {
 
 for ((rank = 0; rank < ranks; ++rank)); do
   wanted=""
-  for ((i = 0; i < ${#phases[@]} && rank < ranks - 1 - i; ++i)); do wanted+="${phases[i]}: ok"$'\n'; done
+  for ((i = 0; i < ${#phases[@]} && rank < ranks - 1 - i; ++i)); do wanted+="${phases[i]%%=*}: ok"$'\n'; done
   if ((rank < ranks - ${#phases[@]})); then wanted+="end"$'\n'; fi
   written=$(grep -v '^pid ' "$results/$rank" 2>/dev/null)
   if [[ "$written" != "${wanted%$'\n'}" ]]; then complain "rank $rank: ${written:-nothing}"; fi

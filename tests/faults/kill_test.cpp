@@ -1,32 +1,44 @@
 // Ranks die, or stop, at chosen moments of a collective; the others must say so and go on.
 //
-//   kill_test RESULTS EXPECT ALGORITHM COLLECTIVE BYTES PHASE…     (run by kill.sh)
+//   kill_test RESULTS EXPECT ALGORITHM COLLECTIVE[@WITH] BYTES PHASE[=ALGORITHM]…  (run by kill.sh)
 //
 // Every phase has its own communicator, without the ranks that died in earlier ones, and its
 // highest rank is the victim. Each rank writes what it saw to RESULTS/<rank>, since neither MPI
 // library can be trusted to end a job in order that has lost a rank.
 //
-//   before   the victim dies before it makes the call
-//   waiting  … while it waits with all others for a late rank
-//   first    … while it waits for all others: as leader, where the first to arrive leads
-//   middle   … at some moment in a series of calls
-//   stopped  the victim does not die but stops (EXPECT is deadline_exceeded)
+//   before     the victim dies before it makes the call
+//   waiting    … while it waits with all others for a late rank
+//   first      … while it waits for all others: as leader, where the first to arrive leads
+//   agreeing   … the same after some calls: ranks agree on predictions
+//   combining  … while it combines contributions, which are its peers' or wait for its result
+//   middle     … at some moment in a series of calls
+//   stopped    the victim does not die but stops (EXPECT is deadline_exceeded)
+//   holding    … while it combines (the same)
+//
+// WITH: any of arena (buffers in it), copied (by the kernel), staged (not even that) and rooted (at
+// the victim).
 
 #include "outcome.hpp"
 
+#include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/catalogue/by_name.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/reduce.hpp>
+#include <papcoll/reduce_scatter.hpp>
+#include <papcoll/shared_vector.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -43,23 +55,59 @@ constexpr unsigned patience = 40;        ///< seconds until a rank that hangs en
 constexpr milliseconds late{300};        ///< how late a late rank is
 constexpr milliseconds dies_after{100};  ///< less than that
 constexpr milliseconds deadline{500};
+constexpr milliseconds soon{10'000};  ///< however busy the machine is
 constexpr int most_calls = 100'000;
+constexpr int until_they_agree = 20;  ///< calls after which an agreement is under way
+
+/// A sum in the midst of which the process gets a signal.
+struct FatefulSum {
+  static constexpr bool commutative = true;
+  static inline int signal = 0;
+  static inline int elements_until_then = 0;
+  double operator()(double a, double b) const noexcept {
+    if (signal != 0 && --elements_until_then == 0) kill(getpid(), signal);
+    return a + b;
+  }
+};
+
+/// COLLECTIVE[@WITH] or PHASE[=ALGORITHM]
+struct What {
+  std::string name;
+  std::string with;
+  bool has(std::string_view word) const { return with.find(word) != std::string::npos; }
+};
 
 class Series {
  public:
-  Series(papcoll::Communicator& comm, std::string_view algorithm, std::string collective,
+  Series(papcoll::Communicator& comm, std::string_view algorithm, const What& what,
          std::size_t bytes)
       : comm_(comm),
         algorithm_(papcoll::algorithm(algorithm)),
-        collective_(std::move(collective)),
-        in_(bytes / sizeof(double)),
-        out_(in_.size()) {}
+        collective_(what.name),
+        root_(what.has("rooted") ? comm.size() - 1 : 0) {
+    const std::size_t n = bytes / sizeof(double);
+    const auto ranks = static_cast<std::size_t>(comm.size());
+    const std::size_t n_in = collective_ == "reduce_scatter" ? n * ranks : n;
+    const std::size_t n_out = collective_ == "allgather" ? n * ranks : n;
+    if (what.has("arena")) {
+      const papcoll::shared_allocator<double> arena{comm};
+      shared_in_.emplace(n_in, arena);
+      shared_out_.emplace(n_out, arena);
+      in_ = *shared_in_;
+      out_ = *shared_out_;
+    } else {
+      private_in_.resize(n_in);
+      private_out_.resize(n_out);
+      in_ = private_in_;
+      out_ = private_out_;
+    }
+  }
 
   /// Calls until something happens.
-  Outcome run() {
+  Outcome run(int calls = most_calls) {
     std::string wrong;
     Outcome outcome = outcome_of([&] {
-      for (int i = 0; i < most_calls && wrong.empty(); ++i) {
+      for (int i = 0; i < calls && wrong.empty(); ++i) {
         if (!call(i)) wrong = "the result of call " + std::to_string(i) + " is wrong";
       }
     });
@@ -71,10 +119,10 @@ class Series {
   bool call(int i) {
     const double mine = comm_.rank() + 1 + i;
     const double sum = comm_.size() * (comm_.size() + 1) / 2.0 + comm_.size() * 1.0 * i;
-    const papcoll::root root{0};
-    in_.assign(in_.size(), collective_ == "bcast" && comm_.rank() != 0 ? -1 : mine);
+    const papcoll::root root{root_};
+    std::fill(in_.begin(), in_.end(), collective_ == "bcast" && comm_.rank() != root_ ? -1 : mine);
     if (collective_ == "allreduce") {
-      papcoll::allreduce(comm_, in_, out_, papcoll::sum, algorithm_);
+      papcoll::allreduce(comm_, in_, out_, FatefulSum{}, algorithm_);
       return all(out_, sum);
     }
     if (collective_ == "iallreduce") {
@@ -82,18 +130,30 @@ class Series {
       return all(out_, sum);
     }
     if (collective_ == "reduce") {
-      papcoll::reduce(comm_, in_, out_, root, papcoll::sum, algorithm_);
-      return comm_.rank() != 0 || all(out_, sum);
+      papcoll::reduce(comm_, in_, out_, root, FatefulSum{}, algorithm_);
+      return comm_.rank() != root_ || all(out_, sum);
+    }
+    if (collective_ == "reduce_scatter") {
+      papcoll::reduce_scatter(comm_, in_, out_, FatefulSum{}, algorithm_);
+      return all(out_, sum);
     }
     if (collective_ == "bcast") {
       papcoll::bcast(comm_, in_, root, algorithm_);
-      return all(in_, 1 + i);
+      return all(in_, root_ + 1 + i);
+    }
+    if (collective_ == "allgather") {
+      papcoll::allgather(comm_, in_, out_, algorithm_);
+      for (int r = 0; r < comm_.size(); ++r) {
+        const auto first = static_cast<std::size_t>(r) * in_.size();
+        if (!all(out_.subspan(first, in_.size()), r + 1 + i)) return false;
+      }
+      return true;
     }
     papcoll::barrier(comm_, algorithm_);
     return true;
   }
 
-  static bool all(const std::vector<double>& values, double wanted) {
+  static bool all(std::span<const double> values, double wanted) {
     for (const double v : values) {
       if (v != wanted) return false;
     }
@@ -103,8 +163,13 @@ class Series {
   papcoll::Communicator& comm_;
   papcoll::Algorithm algorithm_;
   std::string collective_;
-  std::vector<double> in_;
-  std::vector<double> out_;
+  int root_;
+  std::vector<double> private_in_;
+  std::vector<double> private_out_;
+  std::optional<papcoll::shared_vector<double>> shared_in_;
+  std::optional<papcoll::shared_vector<double>> shared_out_;
+  std::span<double> in_;
+  std::span<double> out_;
 };
 
 void die_after(milliseconds time) {
@@ -119,8 +184,14 @@ void prepare(std::string_view phase, int rank, int victim) {
   if (rank == victim) {
     if (phase == "before") kill(getpid(), SIGKILL);
     if (phase == "stopped") raise(SIGSTOP);
-    die_after(dies_after);
-  } else if (phase == "first" || (phase == "waiting" && rank == 0)) {
+    if (phase == "combining" || phase == "holding") {
+      std::this_thread::sleep_for(dies_after);  // the last to arrive has something to combine
+      FatefulSum::elements_until_then = 1000;
+      FatefulSum::signal = phase == "holding" ? SIGSTOP : SIGKILL;
+    } else {
+      die_after(dies_after);
+    }
+  } else if (phase == "first" || phase == "agreeing" || (phase == "waiting" && rank == 0)) {
     std::this_thread::sleep_for(late);
   }
 }
@@ -140,6 +211,7 @@ std::string fault_of(const Outcome& outcome, const Outcome& next, std::string_vi
 
 struct Phase {
   std::string name;
+  std::string algorithm;
   MPI_Comm mpi = MPI_COMM_NULL;
   std::vector<papcoll::Communicator> comm;  ///< one, or none where this rank is dead by then
   std::vector<pid_t> processes;
@@ -154,7 +226,12 @@ int main(int argc, char** argv) {
   const std::string results = argv[1];
   const std::string expected = argv[2];
   const std::string algorithm = argv[3];
-  const std::string collective = argv[4];
+  const auto split = [](const std::string& text, char at, const std::string& otherwise) {
+    const std::size_t end = text.find(at);
+    if (end == std::string::npos) return What{text, otherwise};
+    return What{text.substr(0, end), text.substr(end + 1)};
+  };
+  const What what = split(argv[4], '@', "");
   const std::size_t bytes = std::strtoull(argv[5], nullptr, 10);
 
   int rank = 0;
@@ -167,10 +244,14 @@ int main(int argc, char** argv) {
   std::vector<Phase> phases(static_cast<std::size_t>(argc - 6));
   papcoll::Options options;
   if (expected == "deadline_exceeded") options.deadline = deadline;
+  if (what.has("staged")) options.peer_access = papcoll::PeerAccess::staged;
+  if (what.has("copied")) options.peer_access = papcoll::PeerAccess::copied;
   int members = size;
   for (std::size_t i = 0; i < phases.size(); ++i, --members) {
     Phase& p = phases[i];
-    p.name = argv[6 + i];
+    const What named = split(argv[6 + i], '=', algorithm);
+    p.name = named.name;
+    p.algorithm = named.with;
     MPI_Comm_split(MPI_COMM_WORLD, rank < members ? 0 : MPI_UNDEFINED, rank, &p.mpi);
     if (rank >= members) continue;
     p.comm.emplace_back(p.mpi, options);
@@ -191,14 +272,19 @@ int main(int argc, char** argv) {
     if (p.comm.empty()) break;
     papcoll::Communicator& comm = p.comm[0];
     const int victim = comm.size() - 1;
-    auto series = std::make_unique<Series>(comm, algorithm, collective, bytes);
+    auto series = std::make_unique<Series>(comm, p.algorithm, what, bytes);
+    if (p.name == "agreeing") series->run(until_they_agree);
     prepare(p.name, rank, victim);
+    const auto start = std::chrono::steady_clock::now();
     const Outcome outcome = series->run();
+    const auto took = std::chrono::steady_clock::now() - start;
     const Outcome next = series->run();
-    const std::string fault = fault_of(outcome, next, expected, comm, victim);
+    std::string fault = fault_of(outcome, next, expected, comm, victim);
+    if (took > soon) fault += " it took long";
     series.reset();  // its buffers, too: nothing may use them any more
     file << p.name << ": " << (fault.empty() ? "ok" : fault) << std::endl;
-    if (p.name == "stopped" && rank == 0) kill(p.processes.back(), SIGKILL);
+    if ((p.name == "stopped" || p.name == "holding") && rank == 0)
+      kill(p.processes.back(), SIGKILL);
   }
   phases.clear();
   file << "end" << std::endl;

@@ -3,9 +3,13 @@
 #include <papcoll/papcoll.hpp>
 #include <papcoll/shared_vector.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "catch.hpp"
@@ -51,6 +55,43 @@ void check_reductions(Communicator& comm, In in, Out out, const char* name) {
   if (comm.rank() == last.rank) CHECK(is_total(out, comm.size()));
 }
 
+template <class In, class Out>
+void check_moves(Communicator& comm, In in, Out out) {
+  const auto algorithm = papcoll::algorithm("PeerSlices");
+  const std::size_t count = in.size();
+  const auto size = static_cast<std::size_t>(comm.size());
+  const papcoll::root last{comm.size() - 1};
+  fill(in, comm.rank());
+  papcoll::bcast(comm, in, last, algorithm);
+  fill(out, last.rank);
+  CHECK(std::equal(in.begin(), in.end(), out.begin()));
+
+  fill(in, comm.rank());
+  out.assign(count * size, -1);
+  papcoll::allgather(comm, in, out, algorithm);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    wrong += out[i] != element(static_cast<int>(i / count), i % count);
+  }
+  CHECK(wrong == 0);
+
+  for (const bool in_place : {false, true}) {
+    fill(out, comm.rank());  // one block for each rank
+    if (in_place) {
+      papcoll::reduce_scatter(comm, out, papcoll::sum, algorithm);
+      in.assign(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(count));
+    } else {
+      papcoll::reduce_scatter(comm, out, in, papcoll::sum, algorithm);
+    }
+    wrong = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t index = static_cast<std::size_t>(comm.rank()) * count + i;
+      wrong += in[i] != static_cast<std::int64_t>(index % 1000 * size * (size + 1) / 2);
+    }
+    CHECK(wrong == 0);
+  }
+}
+
 constexpr const char* algorithms[]{"PeerSlices", "SplitTail", "ArrivalOrder+Chain",
                                    "CombiningTree"};
 
@@ -85,20 +126,66 @@ TEST_CASE("large buffers, wherever they are") {
           check_reductions(comm, ours, mine, name);
         }
       }
-      auto in = ours;
-      fill(in, comm.rank());
-      shared_vector<std::int64_t> all(count * static_cast<std::size_t>(comm.size()), arena);
-      papcoll::allgather<papcoll::PeerSlices>(comm, in, all);
-      std::size_t wrong = 0;
-      for (std::size_t i = 0; i < all.size(); ++i) {
-        wrong += all[i] != element(static_cast<int>(i / count), i % count);
+      check_moves(comm, mine, mine);
+      check_moves(comm, ours, ours);
+      if (comm.rank() % 2 == 0) {
+        check_moves(comm, mine, ours);
+      } else {
+        check_moves(comm, ours, mine);
       }
-      CHECK(wrong == 0);
-      papcoll::bcast<papcoll::PeerSlices>(comm, in, papcoll::root{0});
-      fill(all, 0);
-      CHECK(std::equal(in.begin(), in.end(), all.begin()));
     }
   }
+}
+
+namespace {
+
+/// Makes a call on a communicator that is freed at once; the last rank waits until that of rank 0
+/// is gone.
+template <class F>
+void call_and_free(F&& call) {
+  std::optional<OwnComm> own{std::in_place};
+  Options options;
+  options.arena_bytes = 0;  // no room in the node's memory: what ranks leave behind is private
+  options.peer_access = PeerAccess::copied;
+  std::optional<Communicator> comm{std::in_place, own->get(), options};
+  const int me = comm->rank();
+  const int last = comm->size() - 1;
+  if (me == last) MPI_Recv(nullptr, 0, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  call(*comm);
+  comm.reset();
+  own.reset();
+  if (me == 0) MPI_Send(nullptr, 0, MPI_INT, last, 1, MPI_COMM_WORLD);
+}
+
+}  // namespace
+
+TEST_CASE("what a rank leaves for late ones outlives its communicator") {
+  std::string reason;
+  {
+    const OwnComm own;
+    Communicator comm{own.get()};
+    reason = comm.size() < 3 ? "fewer than three ranks" : comm.no_cross_memory();
+  }
+  if (!reason.empty()) {
+    WARN("SKIPPED: needs three ranks that copy from each other: " << reason);
+    return;
+  }
+  std::vector<std::int64_t> data(300'000);
+  for (const char* name : {"SplitTail", "ArrivalOrder+Chain", "CombiningTree"}) {
+    CAPTURE(name);
+    call_and_free([&](Communicator& comm) {
+      const papcoll::root last{comm.size() - 1};
+      fill(data, comm.rank());
+      papcoll::reduce(comm, data, last, papcoll::sum, papcoll::algorithm(name));
+      if (comm.rank() == last.rank) CHECK(is_total(data, comm.size()));
+    });
+  }
+  call_and_free([&](Communicator& comm) {
+    fill(data, comm.rank());
+    papcoll::bcast<papcoll::PeerSlices>(comm, data, papcoll::root{0});
+    CHECK(data[999] == element(0, 999));
+    CHECK(data.back() == element(0, data.size() - 1));
+  });
 }
 
 TEST_CASE("a buffer half inside the arena is one outside of it") {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -166,33 +167,107 @@ TEST_CASE("elements that are larger than a nearest cache", "[team]") {
   }
 }
 
-TEST_CASE("PeerSlices moves data of many chunks", "[team]") {
+namespace {
+
+/// bcast, allgather and reduce_scatter in all their forms; returns how many went wrong.
+std::size_t moves(Rank& comm, const papcoll::Algorithm& algorithm, std::size_t count,
+                  unsigned seed) {
+  Delays delays{comm.rank(), seed};
+  const int me = comm.rank();
+  const auto size = static_cast<std::size_t>(comm.size());
+  const auto block_of = [&](const auto& data, int r) {
+    const auto first = data.begin() + static_cast<std::ptrdiff_t>(count) * r;
+    return std::vector<std::int64_t>(first, first + static_cast<std::ptrdiff_t>(count));
+  };
+  std::size_t mistakes = 0;
+  for (const int root : {0, comm.size() - 1}) {
+    delays.pause();
+    auto data = contribution(me, count);
+    papcoll::bcast(comm, data, papcoll::root{root}, algorithm);
+    mistakes += data != contribution(root, count);
+    data.assign(count, -1);  // the root does not wait for late ranks
+
+    delays.pause();
+    std::vector<std::int64_t> all(count * size, -1);
+    papcoll::allgather(comm, contribution(me, count), all, algorithm);
+    for (int r = 0; r < comm.size(); ++r) mistakes += block_of(all, r) != contribution(r, count);
+    all.assign(count * size, -1);
+    for (std::size_t i = 0; i < count; ++i) {
+      all[static_cast<std::size_t>(me) * count + i] = element(me, i);
+    }
+    delays.pause();
+    papcoll::allgather(comm, all, algorithm);
+    for (int r = 0; r < comm.size(); ++r) mistakes += block_of(all, r) != contribution(r, count);
+
+    const auto in = contribution(me, count * size);
+    std::vector<std::int64_t> sums(count * size);
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = total(comm.size(), i);
+    std::vector<std::int64_t> mine(count, -1);
+    delays.pause();
+    papcoll::reduce_scatter(comm, in, mine, papcoll::sum, algorithm);
+    mistakes += mine != block_of(sums, me);
+    all = in;
+    delays.pause();
+    papcoll::reduce_scatter(comm, all, papcoll::sum, algorithm);
+    mistakes += block_of(all, 0) != block_of(sums, me);
+
+    // The last rank gets everything but one element of each other.
+    std::vector<std::size_t> each(size, 1);
+    each.back() = count * size - (size - 1);
+    mine.assign(each[static_cast<std::size_t>(me)], -1);
+    delays.pause();
+    papcoll::reduce_scatter(comm, in, mine, papcoll::counts{each}, papcoll::sum, algorithm);
+    mistakes += !std::equal(mine.begin(), mine.end(), sums.begin() + me);
+  }
+  return mistakes;
+}
+
+}  // namespace
+
+TEST_CASE("data of many chunks under random arrivals", "[team]") {
+  const auto algorithm = papcoll::algorithm("PeerSlices");
   for (const PeerAccess access : {PeerAccess::best, PeerAccess::staged}) {
-    for (const int ranks : {1, 2, 3, 5}) {
-      ThreadTeam team{ranks, with(access)};
-      std::vector<std::size_t> mistakes(static_cast<std::size_t>(ranks));
-      team.run([&](Rank& comm) {
-        constexpr std::size_t count = 30'000;
-        std::size_t& mine = mistakes[static_cast<std::size_t>(comm.rank())];
-        Delays delays{comm.rank(), 1};
-        for (int root = 0; root < comm.size(); ++root) {
-          delays.pause();
-          auto data = contribution(comm.rank(), count);
-          papcoll::bcast<papcoll::PeerSlices>(comm, data, papcoll::root{root});
-          mine += data != contribution(root, count);
-          delays.pause();
-          std::vector<std::int64_t> all(count * static_cast<std::size_t>(comm.size()), -1);
-          papcoll::allgather<papcoll::PeerSlices>(comm, contribution(comm.rank(), count), all);
-          for (int r = 0; r < comm.size(); ++r) {
-            const auto first = all.begin() + static_cast<std::ptrdiff_t>(count) * r;
-            mine += std::vector<std::int64_t>(first, first + count) != contribution(r, count);
-          }
-        }
-      });
-      CAPTURE(static_cast<int>(access), ranks);
-      CHECK(mistakes == std::vector<std::size_t>(static_cast<std::size_t>(ranks), 0));
+    for (const int ranks : {1, 2, 3, 5, 8}) {
+      for (const std::size_t count : {1U, 7U, 3000U, 20'000U}) {
+        CAPTURE(static_cast<int>(access), ranks, count);
+        ThreadTeam team{ranks, with(access)};
+        std::vector<std::size_t> mistakes(static_cast<std::size_t>(ranks));
+        team.run([&](Rank& comm) {
+          mistakes[static_cast<std::size_t>(comm.rank())] =
+              moves(comm, algorithm, count, static_cast<unsigned>(count));
+        });
+        CHECK(mistakes == std::vector<std::size_t>(static_cast<std::size_t>(ranks), 0));
+      }
     }
   }
+}
+
+TEST_CASE("an allgather among more ranks than a receiver has pieces", "[team]") {
+  constexpr int ranks = 37;
+  ThreadTeam team{ranks};
+  std::vector<std::size_t> mistakes(ranks);
+  team.run([&](Rank& comm) {
+    mistakes[static_cast<std::size_t>(comm.rank())] =
+        moves(comm, papcoll::algorithm("PeerSlices"), 20, 3);
+  });
+  CHECK(mistakes == std::vector<std::size_t>(ranks, 0));
+}
+
+TEST_CASE("the root of a bcast does not wait for late ranks", "[team]") {
+  ThreadTeam team{3};
+  std::atomic<bool> left{false};
+  std::vector<int> right(3);
+  team.run([&](Rank& comm) {
+    constexpr std::size_t count = 30'000;
+    auto data = contribution(comm.rank(), count);
+    // Rank 2 comes when the root has gone, or never.
+    while (comm.rank() == 2 && !left.load()) std::this_thread::yield();
+    papcoll::bcast<papcoll::PeerSlices>(comm, data, papcoll::root{0});
+    right[static_cast<std::size_t>(comm.rank())] = data == contribution(0, count);
+    data.assign(count, -1);
+    if (comm.rank() == 0) left = true;
+  });
+  CHECK(right == std::vector<int>(3, 1));
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,6 +93,14 @@ class BasicBoardSite {
       }
     }
     return true;
+  }
+
+  /// Before this rank's memory goes: what late peers may still read of its pool stays for ever.
+  void keep_what_is_lent() noexcept {
+    if (!pool_is_lent()) return;
+    static_cast<void>(own_pool_.release());
+    own_pool_bytes_ = 0;
+    for (auto& pool : retired_) static_cast<void>(pool.release());
   }
 
   /// Returns when no peer reads this rank's buffers any more. For a rank that gives up a call in
@@ -267,20 +276,17 @@ class BasicBoardSite {
   std::byte* pool(std::size_t n) {
     rings_on_leaving_ = true;
     if (node_ != nullptr && n <= node_->pool_bytes && back_pool(n)) return node_->pool;
-    if (own_pool_.size() < n) {
+    if (own_pool_bytes_ < n) {
       retired_.push_back(std::move(own_pool_));
-      own_pool_ = std::vector<std::byte>(n);
+      own_pool_.reset(new std::byte[n]);
+      own_pool_bytes_ = n;
     }
-    return own_pool_.data();
+    return own_pool_.get();
   }
 
   bool use_pool() {
     if (pool_used_ == epoch_) return true;
-    for (int r = 0; r < size(); ++r) {
-      if (!epoch_reached(board_.left(r).epoch.load(std::memory_order_acquire), pool_used_)) {
-        return false;
-      }
-    }
+    if (pool_is_lent()) return false;
     retired_.clear();
     pool_used_ = epoch_;
     return true;
@@ -369,6 +375,16 @@ class BasicBoardSite {
     return stamp.load(std::memory_order_seq_cst);
   }
 
+  /// Is somebody still in the call for which this rank last used its pool?
+  bool pool_is_lent() const noexcept {
+    for (int r = 0; r < size(); ++r) {
+      if (!epoch_reached(board_.left(r).epoch.load(std::memory_order_acquire), pool_used_)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /// Are there pages behind the first n bytes of the node's pool?
   bool back_pool(std::size_t n) {
     if (n <= pool_backed_ || node_->reserve == nullptr) return true;
@@ -423,9 +439,10 @@ class BasicBoardSite {
   const Reducer* reducer_ = nullptr;
   std::vector<int> pending_;
   std::vector<std::byte> scratch_;
-  std::size_t pool_backed_ = 0;                  ///< bytes of the node's pool that have pages
-  std::vector<std::byte> own_pool_;              ///< where that is too small
-  std::vector<std::vector<std::byte>> retired_;  ///< former ones that peers may still read
+  std::size_t pool_backed_ = 0;            ///< bytes of the node's pool that have pages
+  std::unique_ptr<std::byte[]> own_pool_;  ///< where that is too small
+  std::size_t own_pool_bytes_ = 0;
+  std::vector<std::unique_ptr<std::byte[]>> retired_;  ///< former ones that peers may still read
   std::uint32_t pool_used_;  ///< the last epoch in which this rank used its pool
   std::vector<int> names_;
 };

@@ -15,6 +15,15 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
+/// A copy from the memory of a rank of the node that did not work: ESRCH if the rank has died.
+struct failed_copy : system_error {
+  failed_copy(int rank_, int number_)
+      : system_error("papcoll: cannot copy from the memory of rank " + std::to_string(rank_),
+                     number_),
+        rank(rank_) {}
+  int rank;
+};
+
 /// Where a buffer is, in words that mean the same to every rank of a node.
 struct BufferPlace {
   std::uint64_t at = 0;      ///< mapped: bytes into the node's memory; else an address of its owner
@@ -58,7 +67,7 @@ class PeerMemory {
     return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
   }
 
-  /// Copies from a private buffer of rank r. Throws system_error.
+  /// Copies from a private buffer of rank r. Throws failed_copy.
   void pull(void* to, int r, std::uint64_t from, std::size_t n) const {
     auto* out = static_cast<std::byte*>(to);
     while (n != 0) {
@@ -66,10 +75,7 @@ class PeerMemory {
       const iovec remote{reinterpret_cast<void*>(from), n};  // NOLINT(performance-no-int-to-ptr)
       const ssize_t copied =
           process_vm_readv(pids_[static_cast<std::size_t>(r)], &local, 1, &remote, 1, 0);
-      if (copied <= 0) {
-        throw system_error("papcoll: cannot copy from the memory of rank " + std::to_string(r),
-                           copied == 0 ? EFAULT : errno);
-      }
+      if (copied <= 0) throw failed_copy(r, copied == 0 ? EFAULT : errno);
       out += copied;
       from += static_cast<std::uint64_t>(copied);
       n -= static_cast<std::size_t>(copied);

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <papcoll/algorithms/arrival/blocks.hpp>
 #include <papcoll/algorithms/arrival/fan_out.hpp>
 #include <papcoll/arrival/site.hpp>
 #include <papcoll/capability.hpp>
+#include <papcoll/plan/range.hpp>
 #include <papcoll/policy.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -14,7 +17,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 // Exchange: all read all
 // ----------------------
 // Phases   1. Each rank writes its contribution to its slot and raises its flag.
-//          2. Each rank, once all flags are up, reads all slots and computes the result itself.
+//          2. Each rank, once all flags are up, reads all slots and computes the result itself, or
+//             of a reduce_scatter its own block.
 // Cost     One flag each way: no algorithm has fewer steps after the last arrival. P·n bytes read
 //          by each rank, so P² n on the node.
 // Prefer   For the smallest messages, and for two ranks up to a few KB; always for allgather.
@@ -40,7 +44,8 @@ struct Exchange {
 
   static constexpr bool serves(Collective c) noexcept {
     return c == Collective::allreduce || c == Collective::reduce || c == Collective::bcast ||
-           c == Collective::allgather || c == Collective::barrier;
+           c == Collective::allgather || c == Collective::reduce_scatter ||
+           c == Collective::barrier;
   }
 
   /// One call of one rank.
@@ -63,12 +68,16 @@ struct Exchange {
     template <Site S>
     void begin(S& s, const Call& c) {
       begun_ = true;
-      chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
-      small_ = c.bytes() <= Board::inline_bytes;
+      const bool scatters = c.collective == Collective::reduce_scatter;
+      const std::size_t all = scatters ? detail::elements_of_all_blocks(c, s.size()) : c.count;
+      wanted_ = scatters ? detail::block_of(c, s.rank()) : Range{0, all};
+      chunks_ = Chunks{all, c.reducer.size, s.chunk_bytes()};
+      const std::size_t bytes = all * c.reducer.size;
+      small_ = bytes <= Board::inline_bytes;
       // The root of a reduce keeps its contribution to itself; its stamp acknowledges chunks.
       writes_ = !(c.collective == Collective::reduce && s.rank() == c.root);
       if (small_) {
-        s.announce(c.in, c.bytes(), 1);
+        s.announce(c.in, bytes, 1);
         written_ = 1;
       } else if (!writes_) {
         s.announce(nullptr, 0, 0);
@@ -122,17 +131,26 @@ struct Exchange {
       return true;
     }
 
+    /// What rank r brought to chunk taken_, from element `first` of the chunk on.
     template <Site S>
-    const std::byte* contribution(S& s, const Call& c, int r) const {
-      if (r == s.rank() && !writes_) return c.in + chunks_.offset(taken_);
-      return small_ ? s.small(r) : s.slot(r, taken_);
+    const std::byte* contribution(S& s, const Call& c, int r, std::size_t first = 0) const {
+      const std::size_t at = first * chunks_.size;
+      if (r == s.rank() && !writes_) return c.in + chunks_.offset(taken_) + at;
+      return (small_ ? s.small(r) : s.slot(r, taken_)) + at;
     }
 
+    /// Combines what this rank wants of the chunk. In place, a reduce_scatter writes it at or below
+    /// its place in the input, and so not over what has still to go to the slot.
     template <Site S>
     void combine(S& s, const Call& c) {
-      std::byte* const out = c.out + chunks_.offset(taken_);
-      const std::size_t n = chunks_.length(taken_);
-      if (s.size() == 1) return s.read(out, contribution(s, c, 0), n * chunks_.size);
+      const std::size_t begin = chunks_.first(taken_);
+      const std::size_t lo = std::max(wanted_.lo, begin);
+      const std::size_t hi = std::min(wanted_.hi, begin + chunks_.length(taken_));
+      if (lo >= hi) return;
+      const std::size_t first = lo - begin;
+      const std::size_t n = hi - lo;
+      std::byte* const out = c.out + (lo - wanted_.lo) * chunks_.size;
+      if (s.size() == 1) return s.read(out, contribution(s, c, 0, first), n * chunks_.size);
       // In place, the root of a reduce still has its contribution in `out`: the others' first.
       if (!writes_ && c.in_place() && s.rank() > 1) {
         std::byte* const partial = s.slot(s.rank(), taken_);
@@ -142,8 +160,8 @@ struct Exchange {
         }
         return;
       }
-      s.reduce(out, contribution(s, c, 0), contribution(s, c, 1), n);
-      for (int r = 2; r < s.size(); ++r) s.reduce(out, out, contribution(s, c, r), n);
+      s.reduce(out, contribution(s, c, 0, first), contribution(s, c, 1, first), n);
+      for (int r = 2; r < s.size(); ++r) s.reduce(out, out, contribution(s, c, r, first), n);
     }
 
     template <Site S>
@@ -159,6 +177,7 @@ struct Exchange {
 
     detail::FanOut fan_out_;
     Chunks chunks_;
+    Range wanted_;               ///< the elements this rank combines
     std::uint32_t written_ = 0;  ///< chunks in this rank's slot so far
     std::uint32_t taken_ = 0;    ///< chunks this rank has its result of
     int next_ = 0;               ///< the rank looked at next

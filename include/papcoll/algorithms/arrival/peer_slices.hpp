@@ -1,9 +1,11 @@
 #pragma once
 
+#include <papcoll/algorithms/arrival/blocks.hpp>
 #include <papcoll/algorithms/arrival/exchange.hpp>
 #include <papcoll/algorithms/arrival/fan_out.hpp>
 #include <papcoll/algorithms/arrival/leader_fan.hpp>
 #include <papcoll/algorithms/arrival/multi_leader.hpp>
+#include <papcoll/algorithms/arrival/shared_copies.hpp>
 #include <papcoll/arrival/site.hpp>
 #include <papcoll/capability.hpp>
 #include <papcoll/plan/range.hpp>
@@ -22,17 +24,18 @@ namespace papcoll::inline PAPCOLL_ABI {
 //          2. Where all lie in memory that all see (shared_vector, threads), each rank combines its
 //             slice of all inputs and writes it to all outputs that it sees. With
 //             PeerAccess::copied the kernel copies what is not seen (cross-memory attach): inputs
-//             while they are combined, and slices of the result afterwards. A bcast and an
-//             allgather read what they want where it lies.
+//             while they are combined, and slices of the result afterwards. Of a reduce_scatter the
+//             slice is the rank's block, which nobody else wants.
 //          3. Nobody leaves before all have read what they need of it.
+//          A bcast and an allgather do not wait for all: see SharedCopies.
 //          Where buffers cannot be reached, staged chunks do: MultiLeader for allreduce,
-//          DynamicLeader for reduce and bcast, Exchange for allgather.
+//          DynamicLeader for reduce and bcast, Exchange for allgather and reduce_scatter.
 // Cost     Two flags each way. Allreduce, seen by all: a rank reads n bytes and writes n, the least
 //          there is. By copies of the kernel: n·(P−1)/P bytes of inputs and as many of results are
-//          copied once each.
+//          copied once each. Reduce_scatter: a rank reads n bytes and writes n/P.
 // Prefer   Balanced arrivals, from a few KB in the arena. Elsewhere it is the algorithm named
 //          above: the kernel's copies were slower than staged chunks, 2 ranks, 16 KB to 64 MB.
-// Limits   One node. Nothing is done before the last has come: SplitTail, where ranks are late.
+// Limits   One node. Nothing is combined before the last has come: SplitTail, where ranks are late.
 // Contract Reproducible: every element is combined in rank order.
 //
 //                 slice 0              slice 1              slice 2
@@ -54,7 +57,7 @@ struct PeerSlices {
 
   static constexpr bool serves(Collective c) noexcept {
     return c == Collective::allreduce || c == Collective::reduce || c == Collective::bcast ||
-           c == Collective::allgather;
+           c == Collective::allgather || c == Collective::reduce_scatter;
   }
 
   /// One call of one rank.
@@ -63,29 +66,34 @@ struct PeerSlices {
     template <Site S>
     bool step(S& s, const Call& c) {
       if (!begun_) begin(s, c);
+      if (way_ == Way::copies) {
+        if (copies_.step(s, c)) return true;
+        if (!copies_.unreachable()) return false;
+        way_ = Way::staged;
+      }
       if (way_ == Way::unknown && !choose(s, c)) return false;
       if (way_ == Way::staged) return stage(s, c);
-      switch (c.collective) {
-        case Collective::bcast:
-          return spread(s, c);
-        case Collective::allgather:
-          return gather(s, c);
-        default:
-          return reduce(s, c);
-      }
+      return c.collective == Collective::reduce_scatter ? scatter(s, c) : reduce(s, c);
     }
 
    private:
-    enum class Way { unknown, direct, staged };
+    enum class Way { unknown, direct, copies, staged };
 
     template <Site S>
     void begin(S& s, const Call& c) {
       begun_ = true;
-      if (c.bytes() <= Board::inline_bytes && s.size() > 1) {
+      const bool scatters = c.collective == Collective::reduce_scatter;
+      bytes_in_ =
+          scatters ? detail::elements_of_all_blocks(c, s.size()) * c.reducer.size : c.bytes();
+      if (bytes_in_ <= Board::inline_bytes && s.size() > 1) {
         way_ = Way::staged;  // it travels with the flag
         return;
       }
       may_copy_ = s.peers().prefers_pulls();
+      if (!is_reduction(c.collective)) {
+        way_ = Way::copies;
+        return copies_.begin(s, c, may_copy_);
+      }
       mine_ = offer(s, c);
       s.announce(reinterpret_cast<const std::byte*>(&mine_), sizeof mine_, 0);
       if (s.size() == 1) {
@@ -97,15 +105,12 @@ struct PeerSlices {
 
     /// What peers may need of this rank. A buffer that nobody reaches for counts as seen by all.
     template <Site S>
-    static Offer offer(S& s, const Call& c) {
-      Offer o{{0, 1}, {0, 1}};
-      if (c.collective != Collective::bcast || s.rank() == c.root) {
-        o.in = s.peers().place(c.in, c.bytes());
-      }
+    Offer offer(S& s, const Call& c) const {
+      Offer o{s.peers().place(c.in, bytes_in_), {0, 1}};
       if (c.collective == Collective::reduce && s.rank() != c.root) {
         const std::size_t n = slice(s, c, s.rank()).size();
         o.out = s.peers().place(s.pool(n), n);
-      } else if (is_reduction(c.collective)) {
+      } else if (c.collective != Collective::reduce_scatter) {
         o.out = s.peers().place(c.out, c.bytes());
       }
       return o;
@@ -118,23 +123,21 @@ struct PeerSlices {
       return o.in.mapped != 0 && (o.out.mapped != 0 || copies_itself);
     }
 
-    /// Once all whose buffers matter have come: is everyone's reached where it is? All ranks see
-    /// the same. False while that is not known, or if the call has failed.
+    /// Once all have come: is everyone's reached where it is? All ranks see the same. False while
+    /// that is not known, or if the call has failed.
     template <Site S>
     bool choose(S& s, const Call& c) {
-      const bool from_root = c.collective == Collective::bcast;
       for (; next_ < s.size(); ++next_) {
-        if (next_ == s.rank() || (from_root && next_ != c.root && s.rank() != c.root)) continue;
+        if (next_ == s.rank()) continue;
         if (!s.arrived(next_, 0)) return false;
         if (!s.matches(next_)) {
           s.fail(next_);
           return false;
         }
-        if (from_root && next_ != c.root) continue;
         if (!good(c, next_, s.offer_of(next_))) all_good_ = false;
       }
       next_ = 0;
-      if (!from_root || s.rank() == c.root) s.all_arrived();
+      s.all_arrived();
       way_ = all_good_ ? Way::direct : Way::staged;
       return true;
     }
@@ -147,6 +150,7 @@ struct PeerSlices {
         case Collective::bcast:
           return fan_out_.step(s, c);
         case Collective::allgather:
+        case Collective::reduce_scatter:
           return exchange_.step(s, c);
         default:
           return leader_.step(s, c);
@@ -163,52 +167,28 @@ struct PeerSlices {
       return true;
     }
 
-    /// Copies n bytes from `from`, of rank r, to this rank's memory.
-    template <Site S>
-    static void copy(S& s, std::byte* to, int r, const BufferPlace& from, std::size_t offset,
-                     std::size_t n) {
-      if (from.mapped != 0) {
-        s.read(to, s.peers().see(from) + offset, n);
-      } else {
-        s.peers().pull(to, r, from.at + offset, n);
-      }
-    }
-
-    // --- bcast: all copy from the root
+    // --- reduce_scatter: each its block
 
     template <Site S>
-    bool spread(S& s, const Call& c) {
-      if (s.rank() == c.root) {
-        if (!all_at(s, 1)) return false;
-        s.all_arrived();
+    bool scatter(S& s, const Call& c) {
+      const Range elements = detail::block_of(c, s.rank());
+      const Range own{elements.lo * c.reducer.size, elements.hi * c.reducer.size};
+      if (s.size() == 1) {
+        if (c.in != c.out) s.read(c.out, c.in, own.size());
         return true;
       }
-      if (!s.begin_reading()) return false;
-      copy(s, c.out, c.root, s.offer_of(c.root).in, 0, c.bytes());
-      if (!s.end_reading()) return false;
-      s.finish_stage(1);
-      return true;
-    }
-
-    // --- allgather: all copy from all
-
-    template <Site S>
-    bool gather(S& s, const Call& c) {
+      // In place, the block is written to where others may still read another.
+      std::byte* const home = c.in_place() ? s.pool(own.size()) : c.out;
       if (stage_ == 0) {
+        if (c.in_place() && !s.use_pool()) return false;
         if (!s.begin_reading()) return false;
-        for (int i = 0; i < s.size(); ++i) {
-          const int r = (s.rank() + i) % s.size();  // each from another
-          std::byte* const to = c.out + static_cast<std::size_t>(r) * c.bytes();
-          if (r != s.rank()) {
-            copy(s, to, r, s.offer_of(r).in, 0, c.bytes());
-          } else if (c.in != to) {
-            s.read(to, c.in, c.bytes());
-          }
-        }
+        combine(s, c, own, home);
         if (!s.end_reading()) return false;
         s.finish_stage(++stage_);
       }
-      return all_at(s, 1);
+      if (!all_at(s, 1)) return false;
+      if (home != c.out) s.read(c.out, home, own.size());
+      return true;
     }
 
     // --- allreduce and reduce: a slice each
@@ -255,20 +235,25 @@ struct PeerSlices {
     bool combine_slice(S& s, const Call& c) {
       if (!s.begin_reading()) return false;
       const Range own = slice(s, c, s.rank());
+      combine(s, c, own, home_of_slice(s, c, own));
+      return s.end_reading();
+    }
+
+    /// Combines the slice `own`, written to `home` and, of an allreduce, to the outputs it sees.
+    template <Site S>
+    void combine(S& s, const Call& c, const Range& own, std::byte* home) {
       const std::size_t block = s.scratch_bytes() / c.reducer.size * c.reducer.size;
-      std::byte* const home = home_of_slice(s, c, own);
       for (std::size_t at = own.lo; at < own.hi; at += block) {
         const std::size_t n = std::min(block, own.hi - at);
         std::byte* const to = home + (at - own.lo);
         combine_block(s, c, to, at, n);
-        if (c.collective == Collective::reduce) continue;
+        if (c.collective != Collective::allreduce) continue;
         for (int r = 0; r < s.size(); ++r) {
           if (r == s.rank()) continue;
           const BufferPlace out = s.offer_of(r).out;
           if (out.mapped != 0) s.write(s.peers().see(out) + at, to, n);
         }
       }
-      return s.end_reading();
     }
 
     /// Where this rank writes its slice: its output, the root's, or its pool.
@@ -301,6 +286,17 @@ struct PeerSlices {
       return scratch;
     }
 
+    /// Copies n bytes from `from`, of rank r, to this rank's memory.
+    template <Site S>
+    static void copy(S& s, std::byte* to, int r, const BufferPlace& from, std::size_t offset,
+                     std::size_t n) {
+      if (from.mapped != 0) {
+        s.read(to, s.peers().see(from) + offset, n);
+      } else {
+        s.peers().pull(to, r, from.at + offset, n);
+      }
+    }
+
     /// Copies the others' slices to this rank's output, which they do not see.
     template <Site S>
     bool take_slices(S& s, const Call& c) {
@@ -321,7 +317,9 @@ struct PeerSlices {
     LeaderFan::Run<true> leader_;
     detail::FanOut fan_out_;
     Exchange::Run exchange_;
+    detail::SharedCopies copies_;
     Offer mine_;
+    std::size_t bytes_in_ = 0;
     Way way_ = Way::unknown;
     std::uint32_t stage_ = 0;
     int next_ = 0;
