@@ -69,29 +69,6 @@ std::function<void()> movement(Collective collective, const Arguments<T>& a) {
   }
 }
 
-/// What chooses for a call of that collective that names no algorithm.
-papcoll::Choose* chooser_of(Collective collective) {
-  switch (collective) {
-    case Collective::allreduce:
-      return &papcoll::choose<Collective::allreduce>;
-    case Collective::reduce:
-      return &papcoll::choose<Collective::reduce>;
-    case Collective::bcast:
-      return &papcoll::choose<Collective::bcast>;
-    case Collective::allgather:
-      return &papcoll::choose<Collective::allgather>;
-    case Collective::reduce_scatter:
-      return &papcoll::choose<Collective::reduce_scatter>;
-    case Collective::gather:
-      return &papcoll::choose<Collective::gather>;
-    case Collective::scatter:
-      return &papcoll::choose<Collective::scatter>;
-    case Collective::barrier:
-      return &papcoll::choose<Collective::barrier>;
-  }
-  std::abort();
-}
-
 }  // namespace
 
 std::function<void()> library_call(const Problem& problem, const Buffers& buffers,
@@ -112,29 +89,9 @@ std::function<void()> library_call(const Problem& problem, const Buffers& buffer
 
 std::string library_name(const Problem& problem, papcoll::Communicator& comm,
                          const papcoll::Algorithm& algorithm) {
-  papcoll::Call call;
-  call.collective = problem.collective;
-  call.count = problem.count;
-  call.reducer.size = size_of(problem.type);
-  call.root = problem.root;
-  papcoll::TeamCore& team = comm.core();
-  papcoll::Selection chosen = algorithm.selection();
-  if (chosen.transport == nullptr) {
-    chosen.transport = chosen.transport_name.empty() ? &team.default_transport()
-                                                     : &team.transport(chosen.transport_name);
-  }
-  if (chosen.is_automatic()) {
-    chooser_of(problem.collective)(chosen, call, team.size(), team.waiter().oversubscribed,
-                                   team.options().chunk_bytes, static_cast<bool>(chosen.predictor));
-  }
-  std::string name =
-      chosen.arrival != nullptr ? std::string(chosen.arrival->name) : chosen.schedule.name();
-  if (chosen.predictor) name = papcoll::predicted_order_name(chosen.predictor) + "+" + name;
-  name.append("+").append(chosen.transport->name);
-  if (chosen.contract != papcoll::NumericalContract::rank_consistent) {
-    name.append("+").append(papcoll::name_of(chosen.contract));
-  }
-  return name;
+  return papcoll::explain(comm, problem.collective, problem.bytes(),
+                          {.element_size = size_of(problem.type), .algorithm = algorithm})
+      .algorithm;
 }
 
 }  // namespace bench

@@ -9,6 +9,7 @@
 #include "quantities.hpp"
 #include "report.hpp"
 #include "together.hpp"
+#include "tune.hpp"
 
 #include <fmt/format.h>
 
@@ -182,7 +183,12 @@ int run(int argc, char** argv) {
   };
   try {
     const Placement placement(MPI_COMM_WORLD);
-    measure_all(std::get<Options>(parsed), placement);
+    const auto& options = std::get<Options>(parsed);
+    if (options.tune.empty()) {
+      measure_all(options, placement);
+    } else {
+      tune(options, placement);
+    }
     return 0;
   } catch (const usage_error& error) {
     say(error);

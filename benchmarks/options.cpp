@@ -113,7 +113,8 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
       "for allgather, reduce_scatter, gather and scatter. benchmarks/README.md explains the "
       "columns.");
 
-  add_choice(app, "COLLECTIVE", options.collective, collective_names, "What to time")->required();
+  auto* collective =
+      add_choice(app, "COLLECTIVE", options.collective, collective_names, "What to time");
   app.add_option("--algorithm", options.algorithms,
                  "Candidates: mpi (the native one), auto (a call without policies) or a name that\n"
                  "`papcoll list` shows; repeatable (default: mpi auto)")
@@ -153,15 +154,31 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
                  "Stop when the mean is known to this part of itself, with 95 % confidence\n"
                  "(default 0.025; 0: always do all iterations)")
       ->check(CLI::Range(0.0, 1.0));
-  add_quantity(app, "--time-limit", options.time_limit, parse_duration, "DURATION",
-               "At most so long a size and candidate (default 60s)");
+  auto* limit = add_quantity(app, "--time-limit", options.time_limit, parse_duration, "DURATION",
+                             "At most so long a size and candidate (default 60s)");
   app.add_flag("--check", options.check, "Compare results with locally computed values first");
   add_choice(app, "--format", options.format, format_names, "Output format");
   app.add_option("--output", options.output, "Write there instead of to standard output")
       ->type_name("FILE");
 
+  auto* tune = app.add_option("--tune", options.tune,
+                              "Find the thresholds of papcoll's choices for these ranks on this\n"
+                              "machine, and write them to a file for Options::tuning or\n"
+                              "PAPCOLL_TUNING (default sizes 64:4M, time limit 2s)")
+                   ->type_name("FILE");
+
   try {
     app.parse(argc, argv);
+    if (tune->count() > 0) {
+      if (collective->count() > 0) {
+        throw CLI::ValidationError("--tune times collectives of its own choice: leave " +
+                                   std::string(name_of(options.collective)) + " out");
+      }
+      if (sizes->count() == 0) options.sizes = parse_sizes("64:4M");
+      if (limit->count() == 0) options.time_limit = 2;
+    } else if (collective->count() == 0) {
+      throw CLI::RequiredError("COLLECTIVE");
+    }
     check_together(options, sizes->count() > 0);
   } catch (const CLI::CallForHelp&) {
     return EarlyExit{0, app.help()};

@@ -32,7 +32,8 @@ struct Call {
   Reducer reducer{};
   int root = 0;
   bool input_in_output = false;  ///< in place, although `in` does not begin where `out` does
-  bool rank_order = false;  ///< combine in rank order: the operator or the contract asks for it
+  bool rank_order = false;    ///< combine in rank order: the operator or the contract asks for it
+  bool reproducible = false;  ///< nothing may depend on arrivals, the choice of the algorithm least
   std::uint32_t types = 0;  ///< a hash of element type and operator, to tell mismatched calls apart
 
   bool in_place() const noexcept { return input_in_output || in == out; }

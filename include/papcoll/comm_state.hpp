@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/board.hpp>
+#include <papcoll/catalogue/tuning.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/detail/mpi.hpp>
 #include <papcoll/division.hpp>
@@ -41,7 +42,8 @@ class CommState final : public Attached {
   /// The state of `comm`, made if it is not there. Throws argument_error.
   static std::shared_ptr<CommState> of(MPI_Comm comm, const Options* options);
 
-  CommState(MPI_Comm comm, const Options& options, std::shared_ptr<MpiProcess> process)
+  CommState(MPI_Comm comm, const Options& options, const Thresholds& thresholds,
+            std::shared_ptr<MpiProcess> process)
       : process_(std::move(process)), link_(comm) {
     const ErrorsReturned guard{comm, "making a papcoll::Communicator"};
     Surroundings s;
@@ -74,6 +76,7 @@ class CommState final : public Attached {
                   std::vector{&transport_table<ShmTransport>, &transport_table<MpiTransport>},
                   options);
     core_->set_oversubscribed(oversubscribed);
+    core_->set_thresholds(thresholds);
     core_->hooks = {&CommState::progress, &CommState::watch,       &CommState::refused,
                     &CommState::native,   &CommState::outstanding, this};
     divide(*core_, division, division_memory);
@@ -138,31 +141,42 @@ class CommState final : public Attached {
   }
 
   /// Throws argument_error, on all ranks, unless all pass the same valid options.
-  static void require_common(MPI_Comm comm, const Options& options) {
+  /// Gives the thresholds that they stand for.
+  static Thresholds require_common(MPI_Comm comm, const Options& options) {
     constexpr const char* where = "comparing the Options of a papcoll::Communicator";
     const ErrorsReturned guard{comm, where};
-    const std::array<std::int64_t, 8> mine{options.deadline.count(),
+    std::string problem = options.problem();
+    Thresholds thresholds;
+    try {
+      thresholds = tuned_thresholds(options.tuning);
+    } catch (const error& e) {
+      if (problem.empty()) problem = e.what();
+    }
+    const std::array<std::int64_t, 9> mine{options.deadline.count(),
                                            static_cast<std::int64_t>(options.chunk_bytes),
                                            static_cast<std::int64_t>(options.window),
                                            options.first_epoch,
                                            options.agreement_period,
                                            static_cast<std::int64_t>(options.arena_bytes),
                                            static_cast<std::int64_t>(options.peer_access),
-                                           static_cast<std::int64_t>(hash_of(options.groups))};
-    std::array<std::int64_t, 8> first = mine;
+                                           static_cast<std::int64_t>(hash_of(options.groups)),
+                                           static_cast<std::int64_t>(hash_of(thresholds))};
+    std::array<std::int64_t, 9> first = mine;
     check(MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_INT64_T, 0, comm),
           "MPI_Bcast", where);
     int size = 0;
     check(MPI_Comm_size(comm, &size), "MPI_Comm_size", where);
-    std::string problem = options.problem();
     if (problem.empty()) problem = problem_of(options.groups, size);
     if (problem.empty() && mine != first) {
-      problem = "they differ from those of rank 0: pass the same on all ranks";
+      problem = mine.back() != first.back()
+                    ? "their tuning, or $PAPCOLL_TUNING, says something else than on rank 0"
+                    : "they differ from those of rank 0: pass the same on all ranks";
     }
     problem = first_problem(comm, problem, where);
     if (!problem.empty()) {
       throw argument_error("papcoll: Options of a papcoll::Communicator: " + problem);
     }
+    return thresholds;
   }
 
   /// The communicator's groups: those of its Options, else its nodes, if there are several.
@@ -341,8 +355,8 @@ inline std::shared_ptr<CommState> CommState::of(MPI_Comm comm, const Options* op
     const Options wanted = options ? *options : Options{};
     const std::shared_ptr<MpiProcess> process = MpiProcess::get();
     process->meet(comm);
-    require_common(comm, wanted);
-    found = std::make_shared<CommState>(comm, wanted, process);
+    const Thresholds thresholds = require_common(comm, wanted);
+    found = std::make_shared<CommState>(comm, wanted, thresholds, process);
     attach(comm, Keyvals::get().comm, found);
     process->add(found);
   } else if (options != nullptr && found->core().options() != *options) {

@@ -210,6 +210,7 @@ inline std::unique_ptr<TeamCore> make_inner(TeamCore& parent, const InnerTeam& t
   }
   auto core = std::make_unique<TeamCore>(std::move(s), parent.transports(), options);
   core->set_oversubscribed(parent.waiter().oversubscribed);
+  core->set_thresholds(parent.thresholds());
   core->belong_to(parent, members);
   return core;
 }
@@ -246,7 +247,8 @@ inline void divide(TeamCore& core, const DivisionPlans& plans, const detail::Div
   }
   TeamCore* const within = d->within.get();
   TeamCore* const between = d->between.get();
-  core.divide(std::move(d), within, between);
+  const bool helps = d->levels.front().within && d->groups.count() < core.size();
+  core.divide(std::move(d), within, between, helps);
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

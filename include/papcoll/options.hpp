@@ -41,6 +41,10 @@ struct Options {
   /// each rank, then, if nodes are to be grouped too, one for each group of ranks (in order of
   /// their lowest ranks), and so on. For sockets or racks, and for tests on one machine.
   GroupColours groups{};
+  /// File with thresholds of this machine, as `papcoll-bench --tune` writes it; empty: the one that
+  /// the environment variable PAPCOLL_TUNING names, if any. What it says must be the same on all
+  /// ranks.
+  std::string tuning{};
 
   friend bool operator==(const Options&, const Options&) = default;
 

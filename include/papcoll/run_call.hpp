@@ -29,6 +29,12 @@ int size_of(const TeamCore& core) noexcept {
 }
 PAPCOLL_COMPILE_ONCE(int size_of<>(const TeamCore&) noexcept)
 
+/// Tells the call what its contract asks of algorithms.
+inline void state_contract(Call& call, const Selection& s) noexcept {
+  call.reproducible = s.contract == NumericalContract::reproducible;
+  call.rank_order = !call.reducer.commutative || call.reproducible;
+}
+
 /// A selection with everything filled in, checked against the call. Holds no memory of its own
 /// unless the choice was made here.
 struct Resolved {
@@ -36,15 +42,20 @@ struct Resolved {
   const AnySchedule* schedule = nullptr;
   const TransportTable* transport = nullptr;
   Selection chosen;
+  bool is_watched = false;  ///< its algorithm depends on arrivals that ranks tell each other
 
   Resolved(const Caller& caller, const Selection& s, Call& call, Choose* choose) {
     TeamCore& core = caller.core;
     find_transport(caller, s);
-    call.rank_order = !call.reducer.commutative || s.contract == NumericalContract::reproducible;
+    state_contract(call, s);
     if (s.is_automatic()) {
       chosen.transport = transport;
-      choose(chosen, call, core.size(), core.waiter().oversubscribed, core.options().chunk_bytes,
-             caller.non_blocking || s.predictor);
+      const bool any_transport = s.transport == nullptr && s.transport_name.empty();
+      const bool by_messages = caller.non_blocking || s.predictor;
+      const Situation situation = core.situation(call, by_messages, any_transport);
+      choose(chosen, call, situation);
+      is_watched = watches_across_nodes(call, situation);
+      if (chosen.composite != nullptr) return;
       arrival = chosen.arrival;
       schedule = &chosen.schedule;
     } else {
@@ -128,16 +139,21 @@ struct Resolved {
 template <class>
 void execute(const Caller& caller, const Selection& selection, Call& call, Choose* choose) {
   if (selection.composite != nullptr) {
-    call.rank_order =
-        !call.reducer.commutative || selection.contract == NumericalContract::reproducible;
+    state_contract(call, selection);
     return selection.composite->run(caller.core, *selection.composite, call);
   }
   const Resolved r{caller, selection, call, choose};
-  if (r.arrival != nullptr) {
-    caller.core.run(*r.arrival, call);
-  } else {
-    caller.core.run(*r.schedule, *r.transport, call, selection.predictor);
-  }
+  const auto run = [&] {
+    if (r.chosen.composite != nullptr) {
+      r.chosen.composite->run(caller.core, *r.chosen.composite, call);
+    } else if (r.arrival != nullptr) {
+      caller.core.run(*r.arrival, call);
+    } else {
+      caller.core.run(*r.schedule, *r.transport, call, selection.predictor);
+    }
+  };
+  if (r.is_watched) return caller.core.run_watched(run);
+  run();
 }
 PAPCOLL_COMPILE_ONCE(void execute<>(const Caller&, const Selection&, Call&, Choose*))
 

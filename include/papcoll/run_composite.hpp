@@ -15,11 +15,8 @@
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// choose<C> of the call's collective.
-inline void choose_any(Selection& s, const Call& call, TeamCore& team, bool by_messages) {
-  const auto with = [&](Choose* choose) {
-    choose(s, call, team.size(), team.waiter().oversubscribed, team.options().chunk_bytes,
-           by_messages);
-  };
+inline void choose_any(Selection& s, const Call& call, const Situation& situation) {
+  const auto with = [&](Choose* choose) { choose(s, call, situation); };
   switch (call.collective) {
     case Collective::allreduce:
       return with(&choose<Collective::allreduce>);
@@ -66,7 +63,7 @@ inline void run_part(TeamCore& team, const Selection& part, const Call& call) {
   }
   Selection chosen;
   chosen.transport = &t;
-  choose_any(chosen, call, team, by_messages);
+  choose_any(chosen, call, team.situation(call, by_messages, false));
   if (chosen.arrival != nullptr) return team.run(*chosen.arrival, call);
   team.run(chosen.schedule, t, call);
 }

@@ -4,9 +4,12 @@
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/arrival/board_site.hpp>
+#include <papcoll/arrival/exchanged_imbalance.hpp>
+#include <papcoll/arrival/imbalance.hpp>
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/call.hpp>
 #include <papcoll/catalogue/compare_calls.hpp>
+#include <papcoll/catalogue/thresholds.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/plan/engine.hpp>
@@ -64,6 +67,7 @@ class TeamCore {
       bells_.emplace(node->bells, node->size);
       site_.emplace(Board{node->board, node->size, options.chunk_bytes}, *bells_, node->rank,
                     options.first_epoch, node);
+      imbalance_.emplace(site_->board(), node->rank);
       waiter_.bells = &*bells_;
       refusals_heard_.resize(static_cast<std::size_t>(node->size));
     }
@@ -103,8 +107,11 @@ class TeamCore {
 
   /// Gives the team its groups: this rank's, null if it is alone there, and, on representatives,
   /// that of all of them.
-  void divide(std::shared_ptr<Division> division, TeamCore* within, TeamCore* between) noexcept {
+  /// `helps`: it has groups of several ranks, all of which have memory in common.
+  void divide(std::shared_ptr<Division> division, TeamCore* within, TeamCore* between,
+              bool helps) noexcept {
     division_ = std::move(division);
+    has_groups_ = helps && !site_ && !is_inner();
     within_ = within;
     between_ = between;
   }
@@ -114,6 +121,24 @@ class TeamCore {
   TeamCore* between() const noexcept { return between_; }
 
   Hooks hooks{};
+  void set_thresholds(const Thresholds& thresholds) noexcept { thresholds_ = thresholds; }
+  const Thresholds& thresholds() const noexcept { return thresholds_; }
+
+  /// What decides how the next call runs if no algorithm is named. `by_messages`: it can only pass
+  /// them. `any_transport`: none is named either.
+  Situation situation(const Call& call, bool by_messages, bool any_transport) const noexcept {
+    Situation s;
+    s.size = size();
+    s.oversubscribed = waiter_.oversubscribed;
+    s.grouped = any_transport && has_groups_;
+    s.by_messages = by_messages;
+    s.chunk_bytes = options_.chunk_bytes;
+    if (imbalance_) s.imbalance = imbalance_->of(kind_of(call));
+    if (exchanged_ != nullptr) s.imbalance = exchanged_->view();
+    s.thresholds = &thresholds_;
+    return s;
+  }
+
   void set_oversubscribed(bool yes) noexcept { waiter_.oversubscribed = yes; }
   Waiter& waiter() noexcept { return waiter_; }
 
@@ -163,7 +188,7 @@ class TeamCore {
 
   /// Runs an algorithm of the arrival floor; the team must be on one node.
   void run(const ArrivalAlgorithm& algorithm, const Call& call) {
-    const Epoch epoch{*this, words_of(call, algorithm.id), call.reducer};
+    const Epoch epoch{*this, words_of(call, algorithm.id), call};
     if (call.count == 0 && call.collective != Collective::barrier) return announce_only();
     try {
       try {
@@ -190,7 +215,7 @@ class TeamCore {
     const auto arrival = predictor ? Waiter::Clock::now() : Waiter::Clock::time_point{};
     const std::uint32_t id = plan_id(schedule, transport) + order_id(predictions);
     const CallWords words = words_of(call, static_cast<std::uint8_t>(id % 251), id);
-    const Epoch epoch{*this, words, call.reducer};
+    const Epoch epoch{*this, words, call};
     if (site_) announce_only();
     if constexpr (assertion_level >= 2) compare(words, {});
     if (is_empty(call)) return;
@@ -218,7 +243,7 @@ class TeamCore {
   template <class Connect, class Phases>
   void run_divided(std::uint32_t id, const Call& call, Connect&& connect, Phases&& phases) {
     const CallWords words = words_of(call, static_cast<std::uint8_t>(id % 251), id);
-    const Epoch epoch{*this, words, call.reducer};
+    const Epoch epoch{*this, words, call};
     if (site_) announce_only();
     if constexpr (assertion_level >= 2) compare(words, {});
     if (is_empty(call)) return;
@@ -240,6 +265,27 @@ class TeamCore {
       fail_everywhere(problem);
       throw;
     }
+  }
+
+  /// Runs a call whose algorithm depends on arrivals, in a team on several nodes, and watches them.
+  /// Nobody leaves it before all have come.
+  template <class F>
+  void run_watched(F&& run) {
+    const auto arrival = Waiter::Clock::now();
+    run();
+    const auto in_call = Waiter::Clock::now() - arrival;
+    if (exchanged_ == nullptr) {
+      const auto period = Turns::period_of(size(), options_.agreement_period);
+      exchanged_ = std::make_unique<ExchangedImbalance>(rank(), size(), period);
+    }
+    if (!exchanged_->left(in_call)) return;
+    const TransportTable& t = default_transport();
+    Endpoint* const e = endpoint_or_native(t);
+    if (e == nullptr) return;
+    or_fail_everywhere([&] {
+      if (complete(exchanged_->agreement())) exchanged_->adopt();
+      exchanged_->begin(*e, t.rings, exchange_over(t.rings), plans_, next_exchange(*e));
+    });
   }
 
   /// Can it say in time that a peer died? Among ranks that share no memory, only while those of a
@@ -386,7 +432,7 @@ class TeamCore {
       holds_on_ |= e.endpoint->holds_on();
     }
     for (auto& e : executions_) e->abandon(holds_on_);
-    for (auto& p : predictions_) p->agreement().abandon(holds_on_);
+    each_agreement([this](Agreement& a) { a.abandon(holds_on_); });
     if (outstanding_ != 0 && hooks.outstanding) hooks.outstanding(hooks.context, false);
     outstanding_ = 0;
   }
@@ -399,17 +445,17 @@ class TeamCore {
   bool settle() noexcept {
     const auto patience = Waiter::Clock::now() + std::chrono::milliseconds{100};
     try {
-      for (auto& p : predictions_) {
-        Agreement& a = p->agreement();
-        while (a.is_in_flight() && !a.rings() && !a.progress()) {
-          if (Waiter::Clock::now() > patience) return false;
+      bool in_time = true;
+      each_agreement([&](Agreement& a) {
+        while (in_time && a.is_in_flight() && !a.rings() && !a.progress()) {
+          in_time = Waiter::Clock::now() <= patience;
           sched_yield();
         }
-      }
+      });
+      return in_time;
     } catch (const std::exception&) {
       return false;
     }
-    return true;
   }
 
   /// Marks the shared memory as broken and wakes everyone; `reason` as in Board::Abort, with a rank
@@ -436,7 +482,7 @@ class TeamCore {
   /// One blocking call from entering its frame to leaving it.
   class Epoch {
    public:
-    Epoch(TeamCore& core, const CallWords& words, const Reducer& reducer) : core_(core) {
+    Epoch(TeamCore& core, const CallWords& words, const Call& call) : core_(core) {
       core.require_usable();
       if (core.outstanding_ != 0) {
         core.require_own_thread();
@@ -444,9 +490,8 @@ class TeamCore {
       }
       ++core.blocking_calls_;
       if (!core.site_) return;
-      core.site_->begin(words, reducer);
-      if (!core.site_->enter())
-        core.waiter_.until([&] { return core.site_->enter(); }, Naps::brief);
+      core.site_->begin(words, call.reducer);
+      core.enter_frame(&call);
       core.in_epoch_ = true;
       if (!core.site_->last_in_frame_matched()) {
         core.announce_only();
@@ -471,6 +516,33 @@ class TeamCore {
     TeamCore& core_;
   };
 
+  /// Enters the frame of the call that has just begun, and watches arrivals; `call` is null where
+  /// there is none.
+  void enter_frame(const Call* call) {
+    const std::uint32_t epoch = site_->epoch();
+    const WatchedClass kind = call != nullptr ? kind_of(*call) : WatchedClass{};
+    const bool notes = ImbalanceWatch::notes(epoch, kind);
+    const auto arrival = notes ? Waiter::Clock::now() : Waiter::Clock::time_point{};
+    if (!site_->enter()) waiter_.until([&] { return site_->enter(); }, Naps::brief);
+    if (notes) {
+      imbalance_->note(epoch, static_cast<std::uint64_t>(arrival.time_since_epoch().count()), kind,
+                       call != nullptr && is_in_arena(*call));
+    }
+    if (ImbalanceWatch::looks(epoch)) imbalance_->look(epoch);
+  }
+
+  static WatchedClass kind_of(const Call& call) noexcept {
+    return WatchedClass::of(call.collective, call.bytes());
+  }
+
+  bool is_in_arena(const Call& call) const noexcept {
+    const PeerMemory& peers = site_->peers();
+    const auto seen = [&](const std::byte* p) {
+      return p == nullptr || peers.place(p, call.bytes()).mapped != 0;
+    };
+    return seen(call.in) && seen(call.out);
+  }
+
   /// The endpoint; null if MPI had no communicator left for it and its own collectives must do. All
   /// ranks get the same.
   Endpoint* endpoint_or_native(const TransportTable& t) {
@@ -489,12 +561,14 @@ class TeamCore {
     const auto is_too_old = [&](const auto& x) {
       return x->claimed && !x->done() && sequence - x->sequence() >= e.sequences_at_once();
     };
-    const auto is_too_long_ago = [&](const auto& p) {
-      const Agreement& a = p->agreement();
-      return a.is_in_flight() && sequence - a.sequence() >= e.sequences_at_once();
-    };
-    if ((outstanding_ == 0 || std::none_of(executions_.begin(), executions_.end(), is_too_old)) &&
-        std::none_of(predictions_.begin(), predictions_.end(), is_too_long_ago)) {
+    bool agreements_are_recent = true;
+    each_agreement([&](const Agreement& a) {
+      if (a.is_in_flight() && sequence - a.sequence() >= e.sequences_at_once()) {
+        agreements_are_recent = false;
+      }
+    });
+    if (agreements_are_recent &&
+        (outstanding_ == 0 || std::none_of(executions_.begin(), executions_.end(), is_too_old))) {
       return true;
     }
     progress();
@@ -522,20 +596,36 @@ class TeamCore {
     if (p.count_call() && size() > 1) renew(p, e, rings);
   }
 
-  /// An agreement has the number of a request that nobody holds.
+  /// Completes the exchange that is under way. False: none is.
+  bool complete(Agreement& a) {
+    if (!a.is_under_way()) return false;
+    waiter_.until([&a] { return a.progress(); }, a.rings() ? Naps::until_rung : Naps::none);
+    return true;
+  }
+
+  /// The number of an exchange that is to begin: that of a request that nobody holds.
+  std::uint32_t next_exchange(Endpoint& e) {
+    const std::uint32_t sequence = 2 * ++requests_ + 1;
+    waiter_.until([&] { return has_room(e, sequence); }, Naps::none);
+    return sequence;
+  }
+
+  /// In shared memory few pairs of ranks talk, since each pair that does takes memory for it.
+  static AnySchedule exchange_over(bool rings) {
+    return rings ? AnySchedule::of<RecursiveDoubling>() : AnySchedule::of<EachToEach>();
+  }
+
+  /// Calls f for all exchanges of figures that there may be.
+  template <class F>
+  void each_agreement(F&& f) {
+    for (auto& p : predictions_) f(p->agreement());
+    if (exchanged_ != nullptr) f(exchanged_->agreement());
+  }
+
   [[gnu::noinline, gnu::cold]] void renew(Predictions& p, Endpoint& e, bool rings) {
     or_fail_everywhere([&] {
-      Agreement& a = p.agreement();
-      if (a.is_under_way()) {
-        waiter_.until([&a] { return a.progress(); }, a.rings() ? Naps::until_rung : Naps::none);
-        p.adopt(plans_);
-      }
-      const std::uint32_t sequence = 2 * ++requests_ + 1;
-      waiter_.until([&] { return has_room(e, sequence); }, Naps::none);
-      // In shared memory few pairs of ranks talk, since each pair that does takes memory for it.
-      const auto exchange =
-          rings ? AnySchedule::of<RecursiveDoubling>() : AnySchedule::of<EachToEach>();
-      p.begin(e, rings, exchange, plans_, sequence);
+      if (complete(p.agreement())) p.adopt(plans_);
+      p.begin(e, rings, exchange_over(rings), plans_, next_exchange(e));
     });
   }
 
@@ -687,7 +777,7 @@ class TeamCore {
     if (site_) {
       const Reducer none;
       site_->begin(words, none);
-      waiter_.until([&] { return site_->enter(); }, Naps::brief);
+      enter_frame(nullptr);
       site_->fail_with("another rank's call is invalid: " + what);
       announce_only();
       site_->leave();
@@ -887,6 +977,9 @@ class TeamCore {
   Options options_;
   std::optional<Doorbells> bells_;
   std::optional<BoardSite> site_;
+  std::optional<ImbalanceWatch> imbalance_;
+  std::unique_ptr<ExchangedImbalance> exchanged_;  ///< where no memory is shared
+  Thresholds thresholds_;
   Waiter waiter_;
   PlanCache plans_;
   std::shared_ptr<void> arena_;
@@ -916,6 +1009,7 @@ class TeamCore {
   std::shared_ptr<Division> division_;
   TeamCore* within_ = nullptr;  ///< the division's
   TeamCore* between_ = nullptr;
+  bool has_groups_ = false;
   std::uint32_t gate_ = 0;  ///< what the gate shows when all are there
   bool in_epoch_ = false;
   bool in_phases_ = false;

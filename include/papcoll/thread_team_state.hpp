@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/board.hpp>
+#include <papcoll/catalogue/tuning.hpp>
 #include <papcoll/division.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/team.hpp>
@@ -65,6 +66,7 @@ class ThreadTeamState {
   ThreadTeamState(int ranks, const Options& options) : memory_(checked(ranks, options), options) {
     Doorbells::initialise(memory_.bells, ranks);
     Board{memory_.board, ranks, options.chunk_bytes}.initialise(options.first_epoch);
+    const Thresholds thresholds = tuned_thresholds(options.tuning);
     const bool oversubscribed = ranks > usable_processors();
     for (int r = 0; r < ranks; ++r) {
       nodes_.push_back(std::make_unique<const Node>(memory_.node_of(r, ranks, options)));
@@ -76,6 +78,7 @@ class ThreadTeamState {
       cores_.push_back(std::make_unique<TeamCore>(
           std::move(s), std::vector{&transport_table<ThreadTransport>}, options));
       cores_.back()->set_oversubscribed(oversubscribed);
+      cores_.back()->set_thresholds(thresholds);
     }
     if (!options.groups.empty()) divide_all(options);
   }

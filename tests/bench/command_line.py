@@ -7,6 +7,7 @@ LAUNCHER… is the command that starts a program on as many ranks as the next ar
 import csv
 import io
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -18,9 +19,9 @@ QUICK = ["--iterations", "5", "--warmup", "1"]
 failures = []
 
 
-def run(*arguments, ranks=2):
+def run(*arguments, ranks=2, env=None):
     return subprocess.run(["timeout", "60", *LAUNCHER, str(ranks), BENCH, *arguments],
-                          capture_output=True, text=True, check=False)
+                          capture_output=True, text=True, check=False, env=env)
 
 
 def expect(condition, what, result):
@@ -45,6 +46,10 @@ def measures(*arguments):
 
 def test_bad_arguments(directory):
     refuses("COLLECTIVE is required")
+    refuses("--tune times collectives of its own choice: leave allreduce out", "allreduce",
+            "--tune=t.json")
+    refuses("cannot write /nonexistent/t.json", "--tune=/nonexistent/t.json", "--sizes", "64",
+            *QUICK)
     refuses("'sum' is none of allreduce", "sum")
     refuses("not expected: --fast", "allreduce", "--fast")
     refuses("'8:4' is not a range", "allreduce", "--sizes", "8:4")
@@ -118,6 +123,25 @@ def test_table():
     expect(result.returncode == 0 and "COLLECTIVE" in result.stdout, "--help", result)
 
 
+def test_tune(directory):
+    file = directory / "tuning.json"
+    result = measures(f"--tune={file}", "--sizes", "64,1k")
+    tuning = json.loads(file.read_text(encoding="utf-8"))
+    found = tuning["thresholds"]
+    expect(tuning["papcoll_tuning"] == 1
+           and {"late_percent", "multi_leader", "late_leader", "tree"} <= found.keys()
+           and found["multi_leader"]["value"] in (0, 64, 1024)
+           and "64: " in found["multi_leader"]["measured"], "a tuning file", result)
+    file.write_text(json.dumps(tuning, indent=1), encoding="utf-8")
+    environment = {**os.environ, "PAPCOLL_TUNING": str(file)}
+    result = run("allreduce", "--sizes", "8", *QUICK, env=environment)
+    expect(result.returncode == 0, "a program that reads it", result)
+    file.write_text('{"papcoll_tuning": 1,\n"thresholds": {"tre": {"value": 1}}}', encoding="utf-8")
+    result = run("allreduce", "--sizes", "8", *QUICK, env=environment)
+    expect(result.returncode != 0 and "line 2, field thresholds.tre:" in result.stderr,
+           "a corrupt one is refused", result)
+
+
 def test_plot(directory, rows):
     def plot(*arguments):
         return subprocess.run([sys.executable, PLOT, *arguments], capture_output=True, text=True,
@@ -142,5 +166,6 @@ with tempfile.TemporaryDirectory() as name:
     test_bad_arguments(scratch)
     test_csv(scratch)
     test_table()
+    test_tune(scratch)
     test_plot(scratch, test_json(scratch))
 sys.exit(1 if failures else 0)

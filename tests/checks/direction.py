@@ -28,7 +28,8 @@ LAYERS = [
     ["team", "division", "run_composite", "thread_team", "thread_team_state", "mpi_process",
      "communicator", "comm_state", "entry", "run_call", "request", "run_request", "arena",
      "catalogue/by_name"],
-    ["allreduce", "reduce", "bcast", "allgather", "reduce_scatter", "gather", "scatter", "barrier"],
+    ["allreduce", "reduce", "bcast", "allgather", "reduce_scatter", "gather", "scatter", "barrier",
+     "explain", "run_explain"],
     ["shared_vector"],
     ["core"],
     ["papcoll"],
@@ -63,7 +64,7 @@ ONLY_INCLUDER_OF_MPI = "detail/mpi"
 CONDITIONS = {
     "config": "the one room of #if",
     "entry": "PAPCOLL_HAS_SHARED_CODE: what is compiled once, where it is", "request": "the same",
-    "communicator": "the same", "thread_team": "the same", "core": "the same",
+    "communicator": "the same", "thread_team": "the same", "core": "the same", "explain": "the same",
     "detail/streaming": "<emmintrin.h> is not everywhere",
     "detail/mpi": "macros that may come from the command line, too",
     "detail/kernels": "other machines' instruction sets have no spelling here",

@@ -49,7 +49,7 @@ struct CallWords {
 /// Each rank owns its slot (header, `buffers` chunk buffers, a progress word) and its left word.
 /// The result belongs to the leader of the epoch. Everything begins as zeros, which is the state of
 /// a frame that was last used `frames` epochs before `first_epoch`.
-template <class MemoryAccess, int Frames = 4, int Buffers = 4>
+template <class MemoryAccess, int Frames = 4, int Buffers = 4, int Remembered = 32>
 class BasicBoard {
  public:
   using Access = MemoryAccess;
@@ -58,6 +58,7 @@ class BasicBoard {
 
   static constexpr int frames = Frames;
   static constexpr int buffers = Buffers;
+  static constexpr std::uint32_t remembered = Remembered;  ///< arrivals of each rank, see there
   /// A record of epoch e is written again in e + records, which nobody leaves before all have
   /// left e + frames, and so have compared e.
   static constexpr int records = 2 * Frames;
@@ -135,6 +136,14 @@ class BasicBoard {
     Atomic<std::uint32_t> now;
   };
 
+  /// When the rank arrived in recent calls, call e in at[e mod remembered], in words that only
+  /// ImbalanceWatch reads. Relaxed: a word is read by who knows, from Left::epoch, that its rank
+  /// has left the call, and written again in e + remembered, which nobody enters before all readers
+  /// of e are done (see there).
+  struct alignas(cache_line) Arrivals {
+    Atomic<std::uint64_t> at[Remembered];
+  };
+
   /// Set once when a member was found dead, gave up, or the deadline passed: the communicator is
   /// broken.
   struct alignas(cache_line) Abort {
@@ -192,6 +201,11 @@ class BasicBoard {
     return at<Reading>(sizeof(Abort) + static_cast<std::size_t>(ranks_) * sizeof(Left) +
                        static_cast<std::size_t>(r) * sizeof(Reading));
   }
+  Arrivals& arrivals(int r) const noexcept {
+    return at<Arrivals>(sizeof(Abort) +
+                        static_cast<std::size_t>(ranks_) * (sizeof(Left) + sizeof(Reading)) +
+                        static_cast<std::size_t>(r) * sizeof(Arrivals));
+  }
   Claim& claim(std::uint32_t e) const noexcept { return at<Claim>(frame(e)); }
   /// The leader's header: small results travel with the release stamp.
   Header& release(std::uint32_t e) const noexcept { return at<Header>(frame(e) + sizeof(Claim)); }
@@ -230,7 +244,8 @@ class BasicBoard {
     return (bytes + cache_line - 1) / cache_line * cache_line;
   }
   static std::size_t head_bytes(int ranks) noexcept {
-    return sizeof(Abort) + static_cast<std::size_t>(ranks) * (sizeof(Left) + sizeof(Reading));
+    return sizeof(Abort) +
+           static_cast<std::size_t>(ranks) * (sizeof(Left) + sizeof(Reading) + sizeof(Arrivals));
   }
   // In a frame: its head, headers, progress words, holders of tickets, work words, chunk buffers.
   static std::size_t stamps_offset(int ranks) noexcept {

@@ -4,57 +4,16 @@
 #include <papcoll/call.hpp>
 #include <papcoll/capability.hpp>
 #include <papcoll/catalogue/algorithm.hpp>
-#include <papcoll/catalogue/arrival_algorithms.hpp>
 #include <papcoll/catalogue/choice.hpp>
+#include <papcoll/catalogue/choose_on_node.hpp>
+#include <papcoll/catalogue/composite.hpp>
+#include <papcoll/catalogue/thresholds.hpp>
 
 #include <cstddef>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Where one algorithm gives way to the next, in bytes of the call. All of them are the same on
-/// every rank: a choice must be.
-struct Thresholds {
-  // Allreduce on one node, µs per call (doubles, Zen 4, Open MPI):
-  //   2 pinned ranks            512 B: Exchange 0.26, MultiLeader 0.26; 1 KB: 0.39, 0.28
-  //   8 ranks on 2 processors   8 KB: Exchange 21, DynamicLeader 23, MultiLeader 29
-  //                             64 KB: DynamicLeader 44, MultiLeader 49; 128 KB: 122, 117
-  std::size_t exchange_two_ranks = 512;
-  std::size_t exchange_more_ranks = 1024;
-  std::size_t exchange_oversubscribed = 8192;
-  std::size_t leader_oversubscribed = 65536;
-  // Above, PeerSlices: 2 pinned ranks, 64 KB: 8.9 µs (MultiLeader's way), and 2.8 in the arena.
-  std::size_t multi_leader = 8192;
-  // By messages (2 and 4 ranks over MPI's shared memory).
-  std::size_t recursive_doubling = 8192;
-  std::size_t tree = 65536;  ///< reduce and bcast: binomial below, scattered above
-  std::size_t bruck = 4096;  ///< allgather, all contributions together
-};
-
 namespace detail {
-
-/// The choice among the algorithms that read their peers' memory; none for a call that they cannot
-/// serve.
-inline const ArrivalAlgorithm* choose_on_node(const Call& call, int size, bool oversubscribed,
-                                              const Thresholds& t) {
-  switch (call.collective) {
-    case Collective::allreduce: {
-      const std::size_t tiny = oversubscribed ? t.exchange_oversubscribed
-                               : size <= 2    ? t.exchange_two_ranks
-                                              : t.exchange_more_ranks;
-      if (call.bytes() <= tiny) return &exchange;
-      if (oversubscribed && call.bytes() <= t.leader_oversubscribed) return &dynamic_leader;
-      return call.bytes() <= t.multi_leader ? &multi_leader : &peer_slices;
-    }
-    case Collective::reduce:
-    case Collective::bcast:
-      return &dynamic_leader;
-    case Collective::allgather:
-    case Collective::barrier:
-      return &exchange;
-    default:
-      return nullptr;
-  }
-}
 
 /// The choice among the algorithms that pass messages. A template, so that a program compiles only
 /// the schedules of the collectives it calls.
@@ -84,15 +43,36 @@ AnySchedule choose_by_messages(const Call& call, int size, const Thresholds& t) 
 
 }  // namespace detail
 
+namespace detail {
+
+/// Does a call on several nodes go through their representatives?
 template <Collective C>
-void choose(Selection& s, const Call& call, int size, bool oversubscribed, std::size_t chunk_bytes,
-            bool non_blocking) {
-  const Thresholds t{};
-  const bool reads_memory = (s.transport->offers & capability::node_memory) != 0;
-  if (reads_memory && !non_blocking && call.reducer.size <= chunk_bytes) {
-    s.arrival = detail::choose_on_node(call, size, oversubscribed, t);
+bool goes_by_nodes(const Call& call, const Situation& s) noexcept {
+  if constexpr (C == Collective::reduce_scatter || C == Collective::gather ||
+                C == Collective::scatter) {
+    return false;
+  } else {
+    return s.grouped && !s.by_messages &&
+           (call.bytes() <= s.thresholds->hierarchical || is_imbalanced(call, s));
   }
-  if (s.arrival == nullptr) s.schedule = detail::choose_by_messages<C>(call, size, t);
+}
+
+}  // namespace detail
+
+template <Collective C>
+void choose(Selection& s, const Call& call, const Situation& situation) {
+  const bool reads_memory = (s.transport->offers & capability::node_memory) != 0;
+  if (situation.by_messages) {
+    // What reads memory wants all ranks there.
+  } else if (detail::goes_by_nodes<C>(call, situation)) {
+    s.composite = &detail::hierarchical_of_chosen();
+    return;
+  } else if (reads_memory && call.reducer.size <= situation.chunk_bytes) {
+    s.arrival = detail::choose_on_node(call, situation).algorithm;
+  }
+  if (s.arrival == nullptr) {
+    s.schedule = detail::choose_by_messages<C>(call, situation.size, *situation.thresholds);
+  }
 }
 
 PAPCOLL_COMPILE_ONCE(Choose choose<Collective::allreduce>)

@@ -156,6 +156,17 @@ const Composite& composite_of() {
   return composite;
 }
 
+/// Hierarchical whose parts are chosen for each call.
+inline const Composite& hierarchical_of_chosen() {
+  static const Composite composite = [] {
+    Composite c;
+    c.id = composite_id(c);
+    c.run = &run_composite<>;
+    return c;
+  }();
+  return composite;
+}
+
 template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
 struct CompositeSelection {
   using Given = pick_policy<SchedulePolicyKind, Unnamed, Ps...>;

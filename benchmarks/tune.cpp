@@ -1,0 +1,290 @@
+#include "tune.hpp"
+
+#include "arrivals.hpp"
+#include "candidates.hpp"
+#include "clock.hpp"
+#include "contents.hpp"
+#include "fit.hpp"
+#include "measurement.hpp"
+#include "native.hpp"
+#include "progress.hpp"
+#include "quantities.hpp"
+#include "statistics.hpp"
+#include "together.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <papcoll/catalogue/thresholds.hpp>
+#include <papcoll/catalogue/tuning.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace bench {
+namespace {
+
+using papcoll::Thresholds;
+using Json = nlohmann::ordered_json;
+
+/// Where ranks have to be for a comparison to say something.
+enum class Where : unsigned char {
+  anywhere,
+  node,              ///< on one node,
+  node_two,          ///<   two, each with a processor,
+  node_more,         ///<   more, each with a processor,
+  node_crowded,      ///<   more than processors
+  nodes_of_several,  ///< on several nodes, of several ranks
+};
+
+/// Two algorithms, the first of which gives way to the second at a threshold.
+struct Comparison {
+  std::string_view threshold;
+  Where where;
+  Collective collective;
+  const char* first;
+  const char* second;
+  bool late = false;          ///< one rank is, else balanced
+  bool arena = false;         ///< buffers in the arena
+  bool of_all_ranks = false;  ///< the threshold counts the bytes of all ranks together
+};
+
+constexpr auto allreduce = Collective::allreduce;
+
+constexpr std::array comparisons{
+    Comparison{"exchange_two_ranks", Where::node_two, allreduce, "Exchange", "MultiLeader"},
+    Comparison{"exchange_more_ranks", Where::node_more, allreduce, "Exchange", "MultiLeader"},
+    Comparison{"exchange_oversubscribed", Where::node_crowded, allreduce, "Exchange",
+               "DynamicLeader"},
+    Comparison{"leader_oversubscribed", Where::node_crowded, allreduce, "DynamicLeader",
+               "PeerSlices"},
+    Comparison{"multi_leader", Where::node, allreduce, "MultiLeader", "PeerSlices"},
+    Comparison{"multi_leader_arena", Where::node, allreduce, "MultiLeader", "PeerSlices", false,
+               true},
+    Comparison{"slices", Where::node, Collective::reduce, "DynamicLeader", "PeerSlices"},
+    Comparison{"slices_arena", Where::node, Collective::reduce, "DynamicLeader", "PeerSlices",
+               false, true},
+    Comparison{"late_exchange", Where::node, allreduce, "Exchange", "DynamicLeader", true, false,
+               true},
+    Comparison{"late_leader", Where::node, allreduce, "DynamicLeader", "SplitTail", true},
+    Comparison{"late_leader_ordered", Where::node, allreduce, "DynamicLeader", "CombiningTree",
+               true},
+    Comparison{"recursive_doubling", Where::anywhere, allreduce, "RecursiveDoubling+MpiTransport",
+               "Rabenseifner+MpiTransport"},
+    Comparison{"tree", Where::anywhere, Collective::bcast, "Binomial+MpiTransport",
+               "ScatterAllgather+MpiTransport"},
+    Comparison{"bruck", Where::anywhere, Collective::allgather, "Bruck+MpiTransport",
+               "Ring+MpiTransport", false, false, true},
+    Comparison{"hierarchical", Where::nodes_of_several, allreduce, "Hierarchical",
+               "Rabenseifner+MpiTransport"},
+};
+
+bool applies(Where where, const Placement& p) {
+  const bool node = p.nodes() == 1;
+  switch (where) {
+    case Where::anywhere:
+      return true;
+    case Where::node:
+      return node;
+    case Where::node_two:
+      return node && !p.oversubscribed() && p.ranks() == 2;
+    case Where::node_more:
+      return node && !p.oversubscribed() && p.ranks() > 2;
+    case Where::node_crowded:
+      return node && p.oversubscribed();
+    case Where::nodes_of_several:
+      return p.nodes() > 1 && p.nodes() < p.ranks();
+  }
+  return false;
+}
+
+class Tuner {
+ public:
+  Tuner(const Options& options, const Placement& placement)
+      : options_(options), placement_(placement), clock_(placement), progress_(placement.rank()) {}
+
+  void run() {
+    if (placement_.ranks() < 2) throw usage_error("--tune: there is 1 rank, and it takes two");
+    if (placement_.nodes() == 1) estimate_own_time();
+    for (const Comparison& c : comparisons) {
+      if (applies(c.where, placement_)) compare(c);
+    }
+    if (placement_.nodes() == 1) find_imbalance();
+    together(placement_.comm(), [&] {
+      if (placement_.rank() == 0) write();
+    });
+  }
+
+ private:
+  /// Mean times in a call, in µs, of algorithms measured by turns; the same on all ranks. One rank
+  /// is late by `spread` seconds, if that is not 0.
+  std::vector<double> time(Collective collective, const std::vector<std::string>& algorithms,
+                           std::size_t bytes, double spread, bool arena) {
+    Options options = options_;
+    options.collective = collective;
+    options.algorithms = algorithms;
+    options.in_place = collective == Collective::bcast;
+    options.arrival = spread > 0 ? "one-late" : "balanced";
+    options.start = placement_.oversubscribed() ? Start::barrier : Start::clock;
+    Arrivals arrivals(options, placement_.comm());
+    arrivals.set_spread(spread);
+    std::unique_ptr<Candidates> candidates;
+    std::unique_ptr<Buffers> buffers;
+    std::vector<std::function<void()>> calls;
+    const Problem problem{.collective = collective,
+                          .type = options.type,
+                          .op = options.op,
+                          .count = bytes / size_of(options.type),
+                          .root = 0,
+                          .in_place = options.in_place,
+                          .rank = placement_.rank(),
+                          .ranks = placement_.ranks()};
+    together(placement_.comm(), [&] {
+      candidates = std::make_unique<Candidates>(algorithms, placement_.comm());
+      buffers = std::make_unique<Buffers>(problem, [&](std::size_t n) {
+        return arena ? candidates->allocate_shared(n) : allocate_private(n);
+      });
+      fill_for_timing(problem, *buffers);
+    });
+    for (std::size_t c = 0; c < candidates->size(); ++c) {
+      together(placement_.comm(), [&] {
+        calls.push_back(candidates->call(c, problem, *buffers));
+        calls.back()();
+      });
+    }
+    Measurement measurement(options, placement_, clock_, arrivals, progress_);
+    const Measured measured = measurement.run(calls, bytes, runs_++);
+    std::vector<double> times;
+    for (const Series& s : measured.series) times.push_back(mean(s.in_call));
+    times.resize(algorithms.size());
+    MPI_Bcast(times.data(), static_cast<int>(times.size()), MPI_DOUBLE, 0, placement_.comm());
+    progress_.clear();
+    return times;
+  }
+
+  /// What a balanced call takes, for each rank and byte.
+  void estimate_own_time() {
+    constexpr std::size_t few = 8;
+    constexpr std::size_t many = std::size_t{1} << 20U;
+    const double ranks = placement_.ranks();
+    const double small = time(allreduce, {"auto"}, few, 0, false)[0];
+    const double large = time(allreduce, {"auto"}, many, 0, false)[0];
+    const auto whole = [](double x) {
+      return static_cast<std::size_t>(std::lround(std::fmax(x, 1)));
+    };
+    const std::string measured = fmt::format(
+        "allreduce of 8 bytes {:.3g} µs, of 1 MB {:.4g} µs, {}", small, large, described());
+    set(placement_.oversubscribed() ? "own_ns_oversubscribed" : "own_ns",
+        whole(small * 1000 / ranks), measured);
+    set("own_ps_a_byte", whole((large - small) * 1e6 / ranks / many), measured);
+  }
+
+  void compare(const Comparison& c) {
+    std::vector<std::size_t> points;
+    std::vector<double> first;
+    std::vector<double> second;
+    const std::vector<std::string> algorithms{c.first, c.second};
+    for (const std::size_t size : options_.sizes) {
+      // So late that all can be done before it comes.
+      const double spread = c.late ? 8 * own_seconds(size) : 0;
+      const std::vector<double> times = time(c.collective, algorithms, size, spread, c.arena);
+      points.push_back(c.of_all_ranks ? size * static_cast<std::size_t>(placement_.ranks()) : size);
+      first.push_back(times[0]);
+      second.push_back(times[1]);
+    }
+    const std::size_t threshold = fit_threshold(points, first, second);
+    std::string measured = fmt::format("{}{}{}, {}, µs by {} and {}:", name_of(c.collective),
+                                       c.late ? ", one rank late" : "", c.arena ? ", arena" : "",
+                                       described(), c.first, c.second);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      measured += fmt::format(" {}: {:.4g} {:.4g}{}", format_bytes(options_.sizes[i]), first[i],
+                              second[i], i + 1 < points.size() ? "," : "");
+    }
+    set(c.threshold, threshold, measured);
+  }
+
+  /// From which mean wait, in parts of a call's own time, what begins before the last arrival is
+  /// better. At sizes above late_leader, where the difference is largest.
+  void find_imbalance() {
+    constexpr std::array<std::size_t, 7> percents{25, 50, 100, 200, 400, 800, 1600};
+    // What waiting in a balanced loop of calls comes to must not pass for imbalance.
+    constexpr std::size_t least = 50;
+    const std::size_t bytes = std::max(
+        std::size_t{1} << 18U, std::min(2 * thresholds_.late_leader, options_.sizes.back()));
+    std::vector<double> balanced;
+    std::vector<double> imbalanced;
+    std::string measured = fmt::format(
+        "allreduce of {}, one rank late, {}, µs by PeerSlices and "
+        "SplitTail, at mean waits in percent of its own time:",
+        format_bytes(bytes), described());
+    const double ranks = placement_.ranks();
+    for (const std::size_t percent : percents) {
+      const double wait = own_seconds(bytes) * static_cast<double>(percent) / 100;
+      const auto times =
+          time(allreduce, {"PeerSlices", "SplitTail"}, bytes, wait * ranks / (ranks - 1), false);
+      balanced.push_back(times[0]);
+      imbalanced.push_back(times[1]);
+      measured += fmt::format(" {}: {:.4g} {:.4g}", percent, times[0], times[1]);
+    }
+    set("late_percent", std::max(least, fit_threshold(percents, balanced, imbalanced)), measured);
+  }
+
+  double own_seconds(std::size_t bytes) const {
+    return 1e-9 * static_cast<double>(
+                      thresholds_.own_time(bytes, placement_.ranks(), placement_.oversubscribed()));
+  }
+
+  std::string described() const {
+    return fmt::format("{} ranks on {} processors{}{}", placement_.ranks(), placement_.processors(),
+                       placement_.pinned() ? ", pinned" : "",
+                       placement_.nodes() > 1 ? fmt::format(", {} nodes", placement_.nodes()) : "");
+  }
+
+  void set(std::string_view name, std::size_t value, const std::string& measured) {
+    for (const papcoll::ThresholdField& f : papcoll::threshold_fields) {
+      if (f.name == name) thresholds_.*(f.value) = value;
+    }
+    fitted_[std::string(name)] = {{"value", value}, {"measured", measured}};
+    if (placement_.rank() == 0) {
+      fmt::print("{} = {}  ({})\n", name, value, measured);
+      std::fflush(stdout);
+    }
+  }
+
+  void write() const {
+    const Json file{{"papcoll_tuning", 1},
+                    {"machine", mpi_library() + ", " + described()},
+                    {"thresholds", fitted_}};
+    const std::string text = file.dump(2) + "\n";
+    // What cannot be read back must not be written.
+    static_cast<void>(papcoll::detail::parse_tuning<>(text, options_.tune));
+    std::FILE* const out = std::fopen(options_.tune.c_str(), "w");
+    const bool written =
+        out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
+    if (const bool closed = out == nullptr || std::fclose(out) == 0; !written || !closed) {
+      throw std::system_error(errno, std::generic_category(), "cannot write " + options_.tune);
+    }
+  }
+
+  const Options& options_;
+  const Placement& placement_;
+  SharedClock clock_;
+  Progress progress_;
+  std::size_t runs_ = 0;
+  Thresholds thresholds_;
+  Json fitted_ = Json::object();
+};
+
+}  // namespace
+
+void tune(const Options& options, const Placement& placement) { Tuner{options, placement}.run(); }
+
+}  // namespace bench

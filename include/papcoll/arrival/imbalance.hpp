@@ -1,0 +1,235 @@
+#pragma once
+
+#include <papcoll/arrival/board.hpp>
+#include <papcoll/collective.hpp>
+#include <papcoll/config.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// How unevenly ranks arrive in calls of some size: what all of them have agreed on from recent
+/// calls. Times in nanoseconds.
+struct Imbalance {
+  std::uint64_t worst = 0;    ///< Ω: from the first arrival to the last
+  std::uint64_t average = 0;  ///< Δ̄: mean distance from the mean arrival
+  /// How long a rank waits for the last one, in the mean over the ranks: the time in which
+  /// something can be done before all are there. Small where one rank is early, although Ω is
+  /// large.
+  std::uint64_t waiting = 0;
+  /// How long the call itself took, from the last arrival on; 0 where only arrivals are watched.
+  std::uint64_t own = 0;
+  bool in_arena = false;   ///< all buffers were in memory that the whole node sees
+  std::uint32_t seen = 0;  ///< calls that this was learnt from, so far
+
+  friend bool operator==(const Imbalance&, const Imbalance&) = default;
+};
+
+namespace detail {
+
+/// The imbalance of one call: `at(r)` is when rank r arrived, in nanoseconds from any origin that
+/// is the same on all ranks, for otherwise they would round differently.
+template <class At>
+Imbalance imbalance_of(int ranks, At&& at) noexcept {
+  std::int64_t first = at(0);
+  std::int64_t last = first;
+  std::int64_t total = 0;
+  for (int r = 0; r < ranks; ++r) {
+    first = std::min(first, at(r));
+    last = std::max(last, at(r));
+    total += at(r);
+  }
+  const std::int64_t mean = total / ranks;
+  std::int64_t distances = 0;
+  for (int r = 0; r < ranks; ++r) distances += at(r) < mean ? mean - at(r) : at(r) - mean;
+  Imbalance i;
+  i.worst = static_cast<std::uint64_t>(last - first);
+  i.average = static_cast<std::uint64_t>(distances / ranks);
+  i.waiting = static_cast<std::uint64_t>(std::max<std::int64_t>(last - mean, 0));
+  return i;
+}
+
+/// The last calls of a kind, and what is agreed on. The median of three is not moved by one call in
+/// which the system took a processor away, and follows a change after two.
+class RecentCalls {
+ public:
+  void add(const Imbalance& call) noexcept {
+    last_[seen_++ % kept] = call;
+    changed_ = true;
+  }
+
+  void settle() noexcept {
+    if (!changed_) return;
+    changed_ = false;
+    for (const auto figure :
+         {&Imbalance::worst, &Imbalance::average, &Imbalance::waiting, &Imbalance::own}) {
+      follow(agreed_.*figure, median(figure));
+    }
+    agreed_.in_arena =
+        std::all_of(last_.begin(), last_.end(), [](const Imbalance& i) { return i.in_arena; });
+    agreed_.seen = seen_;
+  }
+
+  const Imbalance& agreed() const noexcept { return agreed_; }
+
+ private:
+  static constexpr std::size_t kept = 3;
+
+  std::uint64_t median(std::uint64_t Imbalance::*figure) const noexcept {
+    const std::uint64_t a = last_[0].*figure;
+    const std::uint64_t b = last_[1].*figure;
+    const std::uint64_t c = last_[2].*figure;
+    return std::max(std::min(a, b), std::min(std::max(a, b), c));
+  }
+
+  /// Hysteresis: the agreed figure stays as long as the newest is at most half as large again, and
+  /// it is not itself half as large again as the newest.
+  static void follow(std::uint64_t& figure, std::uint64_t newest) noexcept {
+    if (newest > figure + figure / 2 || figure > newest + newest / 2) figure = newest;
+  }
+
+  std::array<Imbalance, kept> last_{};
+  std::uint32_t seen_ = 0;
+  bool changed_ = false;
+  Imbalance agreed_;
+};
+
+}  // namespace detail
+
+/// Calls whose imbalance is watched apart: an application may be late for its small calls and
+/// punctual for its large ones, and where data come from one rank, as in the last phase of a
+/// hierarchy, the others may be waiting for it by design.
+struct WatchedClass {
+  enum Size : std::uint8_t { small, medium, large };
+  static constexpr std::size_t count = 6;
+
+  std::uint8_t index = 0;
+
+  static constexpr WatchedClass of(Collective c, std::size_t bytes) noexcept {
+    const Size size = bytes <= 1024 ? small : bytes < 65536 ? medium : large;
+    const bool outward =
+        c == Collective::bcast || c == Collective::scatter || c == Collective::allgather;
+    return {static_cast<std::uint8_t>(size + (outward ? 3 : 0))};
+  }
+  constexpr bool is_large() const noexcept { return index % 3 == large; }
+};
+
+/// Watches the arrivals of the ranks of a board, and comes to the same view on all of them.
+///
+///     call      …  e         …    t          t+1 …          t, t′: multiples of `period`
+///     rank 0       notes 0:17     looks      acts on it
+///     rank 1       notes 0:19     looks      acts on it
+///
+/// Nothing is sent and nobody waits. In some calls each rank notes on the board when it arrived. In
+/// every period-th call t each rank looks at what all have noted in the `period` calls up to t −
+/// frames. It may enter t, so all have left t − frames: what they noted until then is final, and
+/// by the acquiring that enter() did, seen. It is read before anybody writes it again: who writes
+/// in call w has entered w, so all have left w − frames, and whoever still looks does so in a
+/// later call, at calls after w − 2·frames − period; what is overwritten is that of w −
+/// remembered. So all ranks read the same words, and what they make of them is a function of these
+/// words and of what they made before, in integers: they agree on everything, however far one of
+/// them runs ahead. What a rank notes of itself may be anything, as after calls that did not match.
+///
+/// A reading of the clock takes 25 ns and a call of 8 bytes 260: one call in 8 is noted, which one
+/// of the 8 is drawn so that no period of the application hides from it, and every large call.
+template <class Board, std::uint32_t Period = 16>
+class BasicImbalanceWatch {
+ public:
+  static constexpr std::uint32_t period = Period;
+  static constexpr std::uint32_t noted_one_in = Period < 8 ? 1 : 8;
+  static_assert(Board::remembered > 2 * Board::frames + Period - 2);
+  static_assert((Board::remembered & (Board::remembered - 1)) == 0, "epochs wrap");
+
+  BasicImbalanceWatch(Board board, int rank) noexcept : board_(board), rank_(rank) {}
+
+  /// Is this call to be noted?
+  static constexpr bool notes(std::uint32_t epoch, WatchedClass kind) noexcept {
+    if (kind.is_large()) return true;
+    const std::uint32_t group = epoch / noted_one_in;
+    const std::uint32_t drawn = (group * 0x9e3779b9U >> 16U) % noted_one_in;
+    return epoch % noted_one_in == drawn;
+  }
+
+  /// This rank arrived at `ns`, any origin, the same for all ranks. In the call, after it could be
+  /// entered.
+  void note(std::uint32_t epoch, std::uint64_t ns, WatchedClass kind, bool in_arena) noexcept {
+    const Word w{epoch, ns, kind.index, in_arena};
+    board_.arrivals(rank_).at[epoch % Board::remembered].store(w.packed(),
+                                                               std::memory_order_relaxed);
+  }
+
+  static constexpr bool looks(std::uint32_t epoch) noexcept { return epoch % period == 0; }
+
+  /// In such a call, after it could be entered.
+  [[gnu::noinline]] void look(std::uint32_t epoch) noexcept {
+    const std::uint32_t end = epoch - static_cast<std::uint32_t>(Board::frames);
+    for (std::uint32_t e = end - period + 1; e != end + 1; ++e) learn(e);
+    for (detail::RecentCalls& r : recent_) r.settle();
+    ++looks_;
+  }
+
+  /// What is agreed on for calls of a kind.
+  const Imbalance& of(WatchedClass kind) const noexcept { return recent_[kind.index].agreed(); }
+  std::uint32_t looks() const noexcept { return looks_; }
+
+ private:
+  /// What a rank notes. 0 is none.
+  struct Word {
+    static constexpr unsigned time_bits = 43;  // they wrap after 2.4 hours
+    static constexpr std::uint64_t time_mask = (std::uint64_t{1} << time_bits) - 1;
+
+    std::uint32_t epoch;
+    std::uint64_t ns;
+    std::uint8_t kind;
+    bool in_arena;
+
+    static std::uint64_t tag(std::uint32_t epoch) noexcept {
+      return epoch / Board::remembered & 0xffffU;
+    }
+    std::uint64_t packed() const noexcept {
+      return tag(epoch) << 48U | (ns & time_mask) << 5U | std::uint64_t{kind} << 2U |
+             std::uint64_t{in_arena} << 1U | 1U;
+    }
+    static bool is_of(std::uint64_t word, std::uint32_t epoch) noexcept {
+      return (word & 1U) != 0 && word >> 48U == tag(epoch);
+    }
+    static std::size_t kind_of(std::uint64_t word) noexcept { return word >> 2U & 7U; }
+    static bool arena_of(std::uint64_t word) noexcept { return (word >> 1U & 1U) != 0; }
+    /// Nanoseconds from a to b, negative if b was first.
+    static std::int64_t between(std::uint64_t a, std::uint64_t b) noexcept {
+      const std::uint64_t wrapped = ((b >> 5U) - (a >> 5U)) << (64 - time_bits);
+      return static_cast<std::int64_t>(wrapped) >> (64 - time_bits);
+    }
+  };
+
+  /// Of one call, if all ranks have noted it alike.
+  void learn(std::uint32_t epoch) noexcept {
+    const auto word = [&](int r) {
+      return board_.arrivals(r).at[epoch % Board::remembered].load(std::memory_order_relaxed);
+    };
+    const std::uint64_t mine = word(rank_);
+    if (!Word::is_of(mine, epoch)) return;
+    bool in_arena = true;
+    for (int r = 0; r < board_.ranks(); ++r) {
+      const std::uint64_t w = word(r);
+      if (!Word::is_of(w, epoch) || Word::kind_of(w) != Word::kind_of(mine)) return;
+      in_arena = in_arena && Word::arena_of(w);
+    }
+    Imbalance call = detail::imbalance_of(
+        board_.ranks(), [&, origin = word(0)](int r) { return Word::between(origin, word(r)); });
+    call.in_arena = in_arena;
+    recent_[Word::kind_of(mine)].add(call);
+  }
+
+  Board board_;
+  int rank_;
+  std::uint32_t looks_ = 0;
+  std::array<detail::RecentCalls, 8> recent_{};  ///< as many as a word can name
+};
+using ImbalanceWatch = BasicImbalanceWatch<Board>;
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <papcoll/call.hpp>
+#include <papcoll/catalogue/arrival_algorithms.hpp>
+#include <papcoll/catalogue/thresholds.hpp>
+
+#include <cstddef>
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// An algorithm of the arrival floor, null for none, and why it was chosen: part of a sentence, in
+/// which thresholds are called by their names.
+struct NodeChoice {
+  const ArrivalAlgorithm* algorithm = nullptr;
+  const char* why = "";
+};
+
+/// Do ranks wait long enough for the last one that it pays to begin without it? Not where bits must
+/// not depend on arrivals: neither may the algorithm.
+inline bool is_imbalanced(const Call& call, const Situation& s) noexcept {
+  return !call.reproducible && s.imbalance.waiting > s.imbalanced_from(call.bytes());
+}
+
+/// Does a call on several nodes depend on arrivals, and show them to all ranks?
+inline bool watches_across_nodes(const Call& call, const Situation& s) noexcept {
+  return s.grouped && !s.by_messages && call.collective == Collective::allreduce &&
+         call.bytes() > s.thresholds->hierarchical;
+}
+
+/// Were all buffers in the arena, and may that be acted on?
+inline bool is_in_arena(const Call& call, const Situation& s) noexcept {
+  return !call.reproducible && s.imbalance.in_arena;
+}
+
+inline NodeChoice choose_imbalanced(const Call& call, const Situation& s) noexcept {
+  const Thresholds& t = *s.thresholds;
+  if (call.collective == Collective::allreduce &&
+      call.bytes() * static_cast<std::size_t>(s.size) <= t.late_exchange) {
+    return {&exchange, "imbalanced, and all ranks together have at most late_exchange bytes"};
+  }
+  if (call.rank_order) {
+    if (call.bytes() > t.late_leader_ordered) {
+      return {&combining_tree, "imbalanced, in rank order, above late_leader_ordered bytes"};
+    }
+    return {&dynamic_leader, "imbalanced, in rank order, at most late_leader_ordered bytes"};
+  }
+  constexpr int most_ranks = 1023;
+  if (call.bytes() > t.late_leader && s.size <= most_ranks) {
+    return {&split_tail, "imbalanced, the operator commutes, above late_leader bytes"};
+  }
+  return {&dynamic_leader, "imbalanced, at most late_leader bytes"};
+}
+
+inline NodeChoice choose_allreduce_balanced(const Call& call, const Situation& s) noexcept {
+  const Thresholds& t = *s.thresholds;
+  const std::size_t bytes = call.bytes();
+  if (s.oversubscribed) {
+    if (bytes <= t.exchange_oversubscribed) {
+      return {&exchange, "balanced, oversubscribed, at most exchange_oversubscribed bytes"};
+    }
+    if (bytes <= t.leader_oversubscribed) {
+      return {&dynamic_leader, "balanced, oversubscribed, at most leader_oversubscribed bytes"};
+    }
+  } else if (s.size <= 2) {
+    if (bytes <= t.exchange_two_ranks) {
+      return {&exchange, "balanced, two ranks, at most exchange_two_ranks bytes"};
+    }
+  } else if (bytes <= t.exchange_more_ranks) {
+    return {&exchange, "balanced, at most exchange_more_ranks bytes"};
+  }
+  if (is_in_arena(call, s)) {
+    if (bytes <= t.multi_leader_arena) {
+      return {&multi_leader, "balanced, at most multi_leader_arena bytes"};
+    }
+    return {&peer_slices, "balanced, in the arena, above multi_leader_arena bytes"};
+  }
+  if (bytes <= t.multi_leader) return {&multi_leader, "balanced, at most multi_leader bytes"};
+  return {&peer_slices, "balanced, above multi_leader bytes"};
+}
+
+/// The choice among the algorithms that read their peers' memory; none for a call that they cannot
+/// serve.
+inline NodeChoice choose_on_node(const Call& call, const Situation& s) noexcept {
+  const Thresholds& t = *s.thresholds;
+  const auto large = [&] {
+    return call.bytes() > (is_in_arena(call, s) ? t.slices_arena : t.slices);
+  };
+  switch (call.collective) {
+    case Collective::allreduce:
+      return is_imbalanced(call, s) ? choose_imbalanced(call, s)
+                                    : choose_allreduce_balanced(call, s);
+    case Collective::reduce:
+      if (is_imbalanced(call, s)) return choose_imbalanced(call, s);
+      [[fallthrough]];
+    case Collective::bcast:
+      if (large()) return {&peer_slices, "balanced, above slices bytes, or slices_arena there"};
+      return {&dynamic_leader, "at most slices bytes, or slices_arena in the arena"};
+    case Collective::allgather:
+      if (large()) return {&peer_slices, "above slices bytes, or slices_arena in the arena"};
+      return {&exchange, "at most slices bytes, or slices_arena in the arena"};
+    case Collective::barrier:
+      return {&exchange, "a barrier"};
+    default:
+      return {};
+  }
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

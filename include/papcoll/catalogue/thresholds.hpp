@@ -1,0 +1,133 @@
+#pragma once
+
+#include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/config.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Where one algorithm gives way to the next, in bytes of the call unless it says otherwise: the
+/// first is taken up to the threshold, the second above. The same on every rank: a choice must be.
+/// A tuning file (tuning.hpp, written by `papcoll-bench --tune`) overrides them by their names.
+struct Thresholds {
+  // Balanced, on one node. Allreduce, µs per call (doubles, Zen 4, Open MPI):
+  //   2 pinned ranks            512 B: Exchange 0.26, MultiLeader 0.26; 1 KB: 0.39, 0.28
+  //   8 ranks on 2 processors   8 KB: Exchange 21, DynamicLeader 23, MultiLeader 29
+  //                             64 KB: DynamicLeader 44, MultiLeader 49; 128 KB: 122, 117
+  std::size_t exchange_two_ranks = 512;
+  std::size_t exchange_more_ranks = 1024;
+  std::size_t exchange_oversubscribed = 8192;
+  std::size_t leader_oversubscribed = 65536;
+  /// MultiLeader, then PeerSlices. 2 pinned ranks, 64 KB: 8.9 µs (MultiLeader's way), and 2.8 in
+  /// the arena.
+  std::size_t multi_leader = 8192;
+  /// The same where all buffers have been in the arena. Prototype, 2 pinned ranks, 8 KB: 2.7 µs
+  /// through slots, 0.6 in place.
+  std::size_t multi_leader_arena = 4096;
+  /// Reduce, bcast: DynamicLeader, then PeerSlices; allgather: Exchange, then PeerSlices. From here
+  /// on the kernel's copies beat staged chunks (2 ranks, allreduce).
+  std::size_t slices = (std::size_t{1} << 20U) - 1;
+  /// The same where all buffers have been in the arena, as multi_leader_arena.
+  std::size_t slices_arena = 4096;
+
+  // Imbalanced, on one node.
+  /// A call is imbalanced if its ranks wait for the last one, in the mean, for so many hundredths
+  /// of the call's own time, estimated below. Not measured yet: ranks of a balanced loop of calls
+  /// leave, and so arrive, up to one call's own time apart, a quarter of it waited for in the mean;
+  /// and what is done before the last arrival is worth something from one own time on.
+  std::size_t late_percent = 150;
+  /// The own time of a call, for each rank: 2 pinned ranks, 8 bytes: 0.26 µs; 8 ranks on 2
+  /// processors: 8.3 µs;
+  std::size_t own_ns = 130;
+  std::size_t own_ns_oversubscribed = 1000;
+  /// and for each rank and byte: 2 pinned ranks, 64 KB: 8.9 µs; 4 MB: 468 µs; 8 ranks on 2
+  /// processors, 64 KB: 44 µs.
+  std::size_t own_ps_a_byte = 65;
+  /// In bytes of all ranks together: Exchange, then DynamicLeader. Not measured yet: after the last
+  /// arrival Exchange combines all contributions, at 0.05 ns a byte, and DynamicLeader hands one
+  /// result over, at 0.2 µs.
+  std::size_t late_exchange = 4096;
+  /// DynamicLeader, then SplitTail, whose chunks have 32 KB: with less there is nothing to share.
+  std::size_t late_leader = 65535;
+  /// The same with CombiningTree, for operators that do not commute.
+  std::size_t late_leader_ordered = 65535;
+
+  // By messages (2 and 4 ranks over MPI's shared memory).
+  std::size_t recursive_doubling = 8192;
+  std::size_t tree = 65536;  ///< reduce and bcast: binomial below, scattered above
+  std::size_t bruck = 4096;  ///< allgather, all contributions together
+  /// Several nodes with several ranks each: Hierarchical, then a flat schedule while arrivals are
+  /// balanced. P. Alizadeh, MASc thesis, Queen's University 2021, ch. 6: flat is better for large
+  /// balanced messages, Hierarchical by 20 to 29 % (64 KB to 64 MB) for imbalanced ones.
+  std::size_t hierarchical = 65536;
+
+  friend bool operator==(const Thresholds&, const Thresholds&) = default;
+
+  /// Estimate of the time that a balanced call of so many bytes takes, in nanoseconds.
+  std::uint64_t own_time(std::size_t bytes, int ranks, bool oversubscribed) const noexcept {
+    const std::uint64_t each = oversubscribed ? own_ns_oversubscribed : own_ns;
+    return static_cast<std::uint64_t>(ranks) *
+           (each + bytes / 1000 * own_ps_a_byte + bytes % 1000 * own_ps_a_byte / 1000);
+  }
+};
+
+/// A threshold as a tuning file knows it.
+struct ThresholdField {
+  std::string_view name;
+  std::size_t Thresholds::*value;
+};
+
+inline constexpr std::array threshold_fields{
+    ThresholdField{"exchange_two_ranks", &Thresholds::exchange_two_ranks},
+    ThresholdField{"exchange_more_ranks", &Thresholds::exchange_more_ranks},
+    ThresholdField{"exchange_oversubscribed", &Thresholds::exchange_oversubscribed},
+    ThresholdField{"leader_oversubscribed", &Thresholds::leader_oversubscribed},
+    ThresholdField{"multi_leader", &Thresholds::multi_leader},
+    ThresholdField{"multi_leader_arena", &Thresholds::multi_leader_arena},
+    ThresholdField{"slices", &Thresholds::slices},
+    ThresholdField{"slices_arena", &Thresholds::slices_arena},
+    ThresholdField{"late_percent", &Thresholds::late_percent},
+    ThresholdField{"own_ns", &Thresholds::own_ns},
+    ThresholdField{"own_ns_oversubscribed", &Thresholds::own_ns_oversubscribed},
+    ThresholdField{"own_ps_a_byte", &Thresholds::own_ps_a_byte},
+    ThresholdField{"late_exchange", &Thresholds::late_exchange},
+    ThresholdField{"late_leader", &Thresholds::late_leader},
+    ThresholdField{"late_leader_ordered", &Thresholds::late_leader_ordered},
+    ThresholdField{"recursive_doubling", &Thresholds::recursive_doubling},
+    ThresholdField{"tree", &Thresholds::tree},
+    ThresholdField{"bruck", &Thresholds::bruck},
+    ThresholdField{"hierarchical", &Thresholds::hierarchical},
+};
+static_assert(sizeof(Thresholds) == threshold_fields.size() * sizeof(std::size_t));
+
+/// A number that is the same on ranks whose thresholds are.
+constexpr std::uint64_t hash_of(const Thresholds& t) noexcept {
+  std::uint64_t h = 14695981039346656037U;
+  for (const ThresholdField& f : threshold_fields) h = (h ^ t.*(f.value)) * 1099511628211U;
+  return h;
+}
+
+/// What else decides how a call runs: the same on all ranks of the team.
+struct Situation {
+  int size = 1;
+  bool oversubscribed = false;  ///< more ranks than processors on the node
+  bool grouped = false;         ///< several nodes, or groups, at least one of several ranks
+  bool by_messages = false;     ///< non-blocking, or in predicted order
+  std::size_t chunk_bytes = 0;
+  Imbalance imbalance;  ///< of calls of this size
+  const Thresholds* thresholds = nullptr;
+
+  /// The mean wait for the last rank above which a call of so many bytes is imbalanced, in
+  /// nanoseconds.
+  std::uint64_t imbalanced_from(std::size_t bytes) const noexcept {
+    const std::uint64_t own =
+        imbalance.own != 0 ? imbalance.own : thresholds->own_time(bytes, size, oversubscribed);
+    return own * thresholds->late_percent / 100;
+  }
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,202 @@
+// The agreement on arrivals: ranks that leave calls early, run ahead and look at different moments
+// must come to the same view, which is that of all that was noted.
+
+#include "explorer.hpp"
+#include "verdict.hpp"
+#include "world.hpp"
+
+#include <papcoll/arrival/board.hpp>
+#include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/collective.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+using namespace explore;
+using papcoll::Imbalance;
+using papcoll::WatchedClass;
+
+namespace {
+
+/// As small as it may be.
+using SmallBoard = papcoll::BasicBoard<Access, 2, 2, 8>;
+using Site = SiteOver<SmallBoard>;
+using Watch = papcoll::BasicImbalanceWatch<SmallBoard, 2>;
+
+constexpr WatchedClass kind = WatchedClass::of(papcoll::Collective::reduce, 8);
+
+/// Any times, but others in each call and on each rank.
+std::uint64_t arrival(std::uint32_t epoch, int rank) {
+  return 1000 + epoch * 0x9e3779b9ULL % 50021 * static_cast<std::uint64_t>(rank);
+}
+
+struct Sane {
+  static constexpr int notes_ahead = 0;
+  static constexpr int looks_ahead = 0;
+  static constexpr bool notes_when_gone = false;
+};
+
+/// Ranks that leave as soon as they have announced themselves, and rank 0, which waits for all.
+template <class Fault>
+class Calls {
+ public:
+  Calls(int ranks, std::uint32_t first, int calls) : ranks_(ranks), first_(first), calls_(calls) {
+    memory_.resize(SmallBoard::bytes(ranks, chunk_bytes) / sizeof(Line) + 1);
+  }
+
+  int ranks() const noexcept { return ranks_; }
+
+  void reset() {
+    shared_model().map(this, begin(), memory_.size() * sizeof(Line));
+    shared_model().name(begin(), memory_.size() * sizeof(Line), "board");
+    memory_.assign(memory_.size(), Line{});
+    const SmallBoard board{begin(), ranks_, chunk_bytes};
+    SmallBoard{board}.initialise(first_);
+    sites_.clear();
+    watches_.clear();
+    seen_.assign(static_cast<std::size_t>(ranks_), {});
+    for (int r = 0; r < ranks_; ++r) {
+      sites_.emplace_back(board, PlainBells{}, r, first_);
+      watches_.emplace_back(board, r);
+    }
+    shared_model().reset();
+  }
+
+  void body(int rank) {
+    for (int i = 0; i < calls_; ++i) call(rank);
+    shared_model().publish_stores();
+  }
+
+  /// All have come to the same, which is what one who knows all comes to.
+  std::string finish() {
+    const std::vector<Imbalance> right = expected();
+    for (int r = 0; r < ranks_; ++r) {
+      const auto& seen = seen_[static_cast<std::size_t>(r)];
+      if (seen != right) return "rank " + std::to_string(r) + " has another view";
+    }
+    return {};
+  }
+
+ private:
+  struct alignas(papcoll::cache_line) Line {
+    std::byte bytes[papcoll::cache_line];
+  };
+  static constexpr std::size_t chunk_bytes = 64;
+
+  std::byte* begin() noexcept { return reinterpret_cast<std::byte*>(memory_.data()); }
+
+  static void note(Watch& watch, std::uint32_t epoch, int rank) {
+    watch.note(epoch, arrival(epoch, rank), kind, true);
+  }
+
+  void call(int rank) {
+    Site& site = sites_[static_cast<std::size_t>(rank)];
+    Watch& watch = watches_[static_cast<std::size_t>(rank)];
+    const papcoll::Reducer none;
+    site.begin({}, none);
+    const auto wait = [&](auto&& ready) { PlainBells::wait(rank, ready); };
+    wait([&] { return site.enter(); });
+    const std::uint32_t epoch = site.epoch();
+    if (!Fault::notes_when_gone) note(watch, epoch + Fault::notes_ahead, rank);
+    if (Watch::looks(epoch)) {
+      watch.look(epoch + Fault::looks_ahead);
+      seen_[static_cast<std::size_t>(rank)].push_back(watch.of(kind));
+    }
+    site.announce(nullptr, 0, 0);
+    if (rank == 0) {
+      wait([&] {
+        for (int r = 0; r < ranks_; ++r) {
+          if (!site.arrived(r, 0)) return false;
+        }
+        return true;
+      });
+    }
+    site.leave();
+    if (Fault::notes_when_gone) note(watch, epoch, rank);
+    site.bells().ring_all();
+  }
+
+  /// One rank after the other, which none would be without the fault.
+  std::vector<Imbalance> expected() {
+    memory_.assign(memory_.size(), Line{});
+    const SmallBoard board{begin(), ranks_, chunk_bytes};
+    Watch watch{board, 0};
+    std::vector<Imbalance> seen;
+    for (std::uint32_t e = first_; e != first_ + static_cast<std::uint32_t>(calls_); ++e) {
+      for (int r = 0; r < ranks_; ++r) {
+        Watch of_rank{board, r};
+        note(of_rank, e + Fault::notes_ahead, r);
+      }
+      if (!Watch::looks(e)) continue;
+      watch.look(e);
+      seen.push_back(watch.of(kind));
+    }
+    return seen;
+  }
+
+  int ranks_;
+  std::uint32_t first_;
+  int calls_;
+  std::vector<Line> memory_;
+  std::deque<Site> sites_;
+  std::deque<Watch> watches_;
+  std::vector<std::vector<Imbalance>> seen_;
+};
+
+/// Stores that are not sequentially consistent are seen late.
+struct LazyStores {
+  LazyStores() { shared_model().delays_stores = true; }
+  LazyStores(const LazyStores&) = delete;
+  LazyStores& operator=(const LazyStores&) = delete;
+  ~LazyStores() { shared_model().delays_stores = false; }
+};
+
+/// Words of calls that not all ranks have left.
+struct LooksTooSoon : Sane {
+  static constexpr int looks_ahead = 2;
+};
+/// As if the board remembered fewer calls than it has to.
+struct ForgetsTooSoon : Sane {
+  static constexpr int notes_ahead = 4;
+};
+/// After others may have looked.
+struct NotesWhenGone : Sane {
+  static constexpr bool notes_when_gone = true;
+};
+
+template <class Fault>
+bool found(int ranks) {
+  Calls<Fault> world{ranks, 1, 12};
+  const Report by_depth = depth_first(world, 1, 100'000);
+  const Report by_chance = random_walks(world, 5, 20'000);
+  CAPTURE(by_depth.failure, by_chance.failure);
+  CHECK(by_depth.fine() == by_chance.fine());
+  return !by_depth.fine();
+}
+
+}  // namespace
+
+TEST_CASE("All ranks come to the same view of arrivals", "[explore][imbalance]") {
+  for (const std::uint32_t first : {1U, 0xfffffffaU}) {
+    INFO("first epoch " << first);
+    Calls<Sane> two{2, first, 12};
+    require_fine(depth_first(two, 2, 200'000));
+    for (const int ranks : {2, 3, 4}) {
+      Calls<Sane> world{ranks, first, 14};
+      require_fine(random_walks(world, 3, 3000));
+      const LazyStores lazy;
+      require_fine(random_walks(world, 4, 3000));
+    }
+  }
+}
+
+TEST_CASE("What would make views differ is found", "[explore][imbalance]") {
+  CHECK(found<LooksTooSoon>(2));
+  CHECK(found<ForgetsTooSoon>(2));
+  CHECK(found<NotesWhenGone>(2));
+}

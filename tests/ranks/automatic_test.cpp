@@ -1,0 +1,131 @@
+// Auto among processes: all ranks choose alike, and follow their arrivals.
+
+#include <papcoll/communicator.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include "automatic.hpp"
+#include "catch.hpp"
+#include "own_comm.hpp"
+
+namespace {
+
+constexpr std::chrono::seconds patience{60};
+
+/// A tuning file of this rank.
+class File {
+ public:
+  explicit File(const std::string& text)
+      : name_("/tmp/papcoll-tuning-test-" + std::to_string(getpid()) + ".json") {
+    std::ofstream{name_} << text;
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() { static_cast<void>(std::remove(name_.c_str())); }
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+};
+
+std::string file_with(int value) {
+  return R"({"papcoll_tuning": 1, "thresholds": {"tree": {"value": )" + std::to_string(value) +
+         "}}}";
+}
+
+std::string refusal_of(MPI_Comm comm, const papcoll::Options& options) {
+  try {
+    const papcoll::Communicator c{comm, options};
+  } catch (const papcoll::argument_error& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+bool mentions(const std::string& text, const char* what) {
+  INFO(text);
+  CHECK(text.find(what) != std::string::npos);
+  return text.find(what) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("processes that arrive unevenly choose alike", "[automatic]") {
+  std::uint32_t seed = 17;
+  for (const papcoll::PeerAccess access :
+       {papcoll::PeerAccess::best, papcoll::PeerAccess::staged}) {
+    const OwnComm own;
+    papcoll::Communicator comm{
+        own.get(), {.deadline = patience, .peer_access = access, .first_epoch = 0xffffff00U}};
+    comm.core().set_thresholds(automatic::nervous());
+    std::size_t chosen = 0;
+    CHECK(automatic::calls_that_agree(comm, 500, ++seed, chosen) == "");
+  }
+}
+
+TEST_CASE("Auto follows a change of the arrivals within 50 calls", "[automatic]") {
+  const OwnComm own;
+  if (own.size() < 2 || own.size() > 4) return;  // too much noise for the system to wake up 8
+  papcoll::Communicator comm{own.get(), {.deadline = patience}};
+  if (comm.nodes() > 1) return;
+  comm.core().set_thresholds(automatic::calm());
+  const bool crowded = comm.core().waiter().oversubscribed;
+  const char* const medium = !crowded && comm.size() == 2 ? "MultiLeader+" : "Exchange+";
+  CHECK(automatic::follows_changes(comm, 1024, medium, "DynamicLeader+") == "");
+  CHECK(automatic::follows_changes(comm, 1 << 17, "PeerSlices+", "SplitTail+") == "");
+}
+
+TEST_CASE("across nodes Auto goes by nodes, and follows what ranks tell each other",
+          "[automatic]") {
+  const OwnComm own;
+  papcoll::Communicator comm{own.get(), {.deadline = patience}};
+  if (comm.nodes() == 1 || comm.nodes() == comm.size()) return;
+  papcoll::Thresholds t;
+  t.hierarchical = 1024;
+  comm.core().set_thresholds(t);
+  const auto next = [&](std::size_t bytes) {
+    return papcoll::explain(comm, papcoll::Collective::allreduce, bytes).algorithm;
+  };
+  CHECK(next(1024) == "Hierarchical");
+  CHECK(next(1032) == "RecursiveDoubling+MpiTransport");
+  const std::vector<double> ones(200, 1.0);
+  for (const std::size_t n : {std::size_t{8}, ones.size()}) {
+    std::vector<double> sums(n);
+    papcoll::allreduce(comm, std::span{ones.data(), n}, sums);
+    CHECK(sums.back() == comm.size());
+  }
+  using std::chrono::milliseconds;
+  CHECK(automatic::calls_until(comm, 65536, milliseconds{40}, "Hierarchical") < 50);
+  INFO(papcoll::explain(comm, papcoll::Collective::allreduce, 65536).text());
+  CHECK(next(1032) == "Hierarchical");
+  CHECK(automatic::calls_until(comm, 65536, milliseconds{0}, "Rabenseifner") < 50);
+}
+
+TEST_CASE("what ranks are told of thresholds is the same or refused", "[automatic][tuning]") {
+  const OwnComm own;
+  {
+    const OwnComm other;
+    const File file{file_with(4711)};
+    // Names differ, what the files say does not.
+    papcoll::Communicator comm{other.get(), {.tuning = file.name()}};
+    CHECK(comm.core().thresholds().tree == 4711);
+  }
+  const bool alone = own.size() == 1;
+  const File file{file_with(own.rank() == own.size() - 1 ? 1 : 2)};
+  const std::string refusal = refusal_of(own.get(), {.tuning = file.name()});
+  CHECK((alone || mentions(refusal, "their tuning")));
+  if (alone) return;
+  const File corrupt{own.rank() == 1 ? "{\n\"papcoll\": 1}" : file_with(1)};
+  mentions(refusal_of(own.get(), {.tuning = corrupt.name()}), "line 2, field papcoll: ");
+  mentions(refusal_of(own.get(), {.tuning = own.rank() == 1 ? "/no/such/file" : corrupt.name()}),
+           "cannot read the tuning file /no/such/file");
+}

@@ -1,0 +1,119 @@
+#include "automatic.hpp"
+
+#include "catch.hpp"
+#include "thread_problems.hpp"
+
+#include <papcoll/catalogue/by_name.hpp>
+#include <papcoll/thread_team.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+using namespace papcoll;
+using Rank = ThreadTeam::Rank;
+
+namespace {
+
+constexpr std::chrono::seconds patience{30};
+
+}  // namespace
+
+TEST_CASE("threads that arrive unevenly choose alike", "[automatic]") {
+  std::uint32_t seed = 3;
+  for (const int ranks : {1, 2, 3, 4, 7}) {
+    for (const PeerAccess access : {PeerAccess::best, PeerAccess::staged}) {
+      const std::uint32_t first = ranks % 2 == 0 ? 1U : 0xffffff00U;
+      ThreadTeam team{ranks, {.deadline = patience, .peer_access = access, .first_epoch = first}};
+      INFO(ranks << " ranks, seed " << ++seed);
+      std::size_t chosen = 0;
+      CHECK(problems(team, [&](Rank& comm) {
+              comm.core().set_thresholds(automatic::nervous());
+              std::size_t mine = 0;
+              std::string text = automatic::calls_that_agree(comm, 600, seed, mine);
+              if (comm.rank() == 0) chosen = mine;
+              return text;
+            }) == "");
+      if (ranks > 1) CHECK(chosen > 8);  // else this shows little
+    }
+  }
+}
+
+TEST_CASE("Auto follows a change of the arrivals within 50 calls", "[automatic]") {
+  ThreadTeam team{3, {.deadline = patience}};
+  CHECK(problems(team, [](Rank& comm) {
+          comm.core().set_thresholds(automatic::calm());
+          return automatic::follows_changes(comm, 8, "Exchange+", "Exchange+") +
+                 automatic::follows_changes(comm, 1024, "Exchange+", "DynamicLeader+") +
+                 automatic::follows_changes(comm, 1 << 17, "PeerSlices+", "SplitTail+");
+        }) == "");
+}
+
+TEST_CASE("calls that did not match leave no disagreement behind", "[automatic]") {
+  ThreadTeam team{3, {.deadline = patience}};
+  CHECK(problems(team, [](Rank& comm) {
+          comm.core().set_thresholds(automatic::nervous());
+          std::string text;
+          automatic::Log log;
+          std::vector<double> data(1 << 15);
+          for (int i = 0; i < 400; ++i) {
+            const bool wrong = i % 5 == 0;
+            const bool mine = wrong && comm.rank() == i % comm.size();
+            if (comm.rank() == i / 50 % comm.size()) {
+              std::this_thread::sleep_for(std::chrono::microseconds{100});
+            }
+            const std::size_t n = i % 3 == 0 ? data.size() : 1;
+            bool refused = false;
+            try {
+              allreduce(comm, std::span{data.data(), mine ? n + 1000 : n});
+            } catch (const peer_error&) {
+              refused = true;
+            }
+            if (refused != wrong) text += "call " + std::to_string(i) + " should not\n";
+            for (const std::size_t bytes : {8UL, 1UL << 18U}) {
+              const Explanation e = explain(comm, Collective::allreduce, bytes);
+              log.add(e.algorithm);
+              log.add(e.imbalance.worst);
+            }
+          }
+          if (!log.is_that_of_all(comm)) text += "the ranks do not agree\n";
+          return text;
+        }) == "");
+}
+
+TEST_CASE("an explanation names thresholds, arrivals, memory and what cannot run", "[automatic]") {
+  ThreadTeam team{2, {.deadline = patience}};
+  CHECK(problems(team, [](Rank& comm) -> std::string {
+          std::string text;
+          const auto expect = [&](const Explanation& e, const char* what) {
+            if (e.text().find(what) == std::string::npos) {
+              text += std::string("no '") + what + "' in " + e.text();
+            }
+          };
+          Thresholds t;
+          t.exchange_two_ranks = t.exchange_oversubscribed = 100;
+          comm.core().set_thresholds(t);
+          const Explanation small = explain(comm, Collective::allreduce, 64);
+          expect(small, "Exchange+ThreadTransport");
+          expect(small, "(100) bytes");
+          expect(small, "none seen, so taken as balanced");
+          expect(small, "threads: all memory is everyone's");
+          for (int i = 0; i < 100; ++i) barrier(comm);
+          expect(explain(comm, Collective::allreduce, 64), "worst-case imbalance ");
+          expect(explain(comm, Collective::allreduce, 64, {.commutative = false}),
+                 "not        SplitTail, Ring, ");
+          expect(explain(comm, Collective::allreduce, 1 << 20,
+                         {.contract = NumericalContract::reproducible}),
+                 "SplitTail, ArrivalOrder+Chain: its bits depend on arrivals");
+          expect(explain(comm, Collective::allreduce, 64, {.non_blocking = true}),
+                 "DynamicLeader, StaticLeader, ");
+          expect(explain(comm, Collective::allreduce, 64, {.non_blocking = true}),
+                 "by messages: at most recursive_doubling (8192) bytes");
+          expect(explain(comm, Collective::allreduce, 8, {.algorithm = algorithm("Ring")}),
+                 "Ring+ThreadTransport\n  because    the call names it");
+          expect(explain(comm, Collective::bcast, 1 << 20, {.element_size = 1 << 20}),
+                 "elements are larger than chunk_bytes, ");
+          return text;
+        }) == "");
+}
