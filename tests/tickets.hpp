@@ -6,6 +6,8 @@
 #include "mixed.hpp"
 
 #include <papcoll/catalogue/rows.hpp>
+#include <papcoll/catalogue/select.hpp>
+#include <papcoll/team.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -7,6 +7,7 @@
 #include "tickets.hpp"
 
 #include <papcoll/thread_team.hpp>
+#include <papcoll/transport/thread_transport.hpp>
 
 #include <atomic>
 #include <chrono>
