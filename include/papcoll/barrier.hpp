@@ -10,22 +10,6 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-namespace detail {
-
-/// The call of a barrier; to schedules it is an allreduce of `token` with an idempotent operator.
-inline Call barrier_call(std::byte* token) noexcept {
-  Call call;
-  call.collective = Collective::barrier;
-  call.in = call.out = token;
-  call.reducer.apply = [](std::byte* out, const std::byte* low, const std::byte* high,
-                          std::size_t n, const void*) noexcept {
-    for (std::size_t i = 0; i < n; ++i) out[i] = low[i] | high[i];
-  };
-  return call;
-}
-
-}  // namespace detail
-
 /// Returns when all ranks have called it. Policies and errors as in allreduce.
 template <class... Ps, Team C>
 void barrier(C&& comm, const Algorithm& algorithm = {}) {

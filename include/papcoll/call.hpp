@@ -40,4 +40,20 @@ struct Call {
   std::size_t bytes() const noexcept { return count * reducer.size; }
 };
 
+namespace detail {
+
+/// The call of a barrier; to schedules it is an allreduce of `token` with an idempotent operator.
+inline Call barrier_call(std::byte* token) noexcept {
+  Call call;
+  call.collective = Collective::barrier;
+  call.in = call.out = token;
+  call.reducer.apply = [](std::byte* out, const std::byte* low, const std::byte* high,
+                          std::size_t n, const void*) noexcept {
+    for (std::size_t i = 0; i < n; ++i) out[i] = low[i] | high[i];
+  };
+  return call;
+}
+
+}  // namespace detail
+
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -58,6 +58,11 @@ PAPCOLL_CAPABILITY(forecast, 16U,
                    "papcoll: this schedule needs to know how late each rank will be: take "
                    "PredictedOrder, or leave the arrival policy out");
 
+PAPCOLL_CAPABILITY(remote_tickets, 32U,
+                   "papcoll: here this schedule goes by the order in which ranks arrive that share "
+                   "no memory, and this transport has no tickets for them: take RmaTransport, or, "
+                   "on one node, ShmTransport");
+
 }  // namespace capability
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -16,6 +16,7 @@
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi_transport.hpp>
 #include <papcoll/transport/node.hpp>
+#include <papcoll/transport/rma_transport.hpp>
 #include <papcoll/transport/shm_segment.hpp>
 #include <papcoll/transport/shm_transport.hpp>
 #include <papcoll/waiting/doorbells.hpp>
@@ -73,7 +74,8 @@ class CommState final : public Attached {
     if (s.node == nullptr) connect_at_once();
     const bool oversubscribed = is_oversubscribed(comm, here);
     core_.emplace(std::move(s),
-                  std::vector{&transport_table<ShmTransport>, &transport_table<MpiTransport>},
+                  std::vector{&transport_table<ShmTransport>, &transport_table<MpiTransport>,
+                              &transport_table<RmaTransport>},
                   options);
     core_->set_oversubscribed(oversubscribed);
     core_->set_thresholds(thresholds);
@@ -94,6 +96,7 @@ class CommState final : public Attached {
     if (closed_) return;
     closed_ = true;
     process_->set_outstanding(&*core_, false);
+    core_->close_tickets();
     const bool may_settle = link_.connected() && !core_->broken() && mpi_is_usable();
     link_.close(core_->broken() || (may_settle && !core_->settle()));
     core_->give_up("its MPI communicator was freed, or MPI_Finalize was called");
@@ -152,16 +155,17 @@ class CommState final : public Attached {
     } catch (const error& e) {
       if (problem.empty()) problem = e.what();
     }
-    const std::array<std::int64_t, 9> mine{options.deadline.count(),
-                                           static_cast<std::int64_t>(options.chunk_bytes),
-                                           static_cast<std::int64_t>(options.window),
-                                           options.first_epoch,
-                                           options.agreement_period,
-                                           static_cast<std::int64_t>(options.arena_bytes),
-                                           static_cast<std::int64_t>(options.peer_access),
-                                           static_cast<std::int64_t>(hash_of(options.groups)),
-                                           static_cast<std::int64_t>(hash_of(thresholds))};
-    std::array<std::int64_t, 9> first = mine;
+    const std::array<std::int64_t, 10> mine{options.deadline.count(),
+                                            static_cast<std::int64_t>(options.chunk_bytes),
+                                            static_cast<std::int64_t>(options.window),
+                                            options.first_epoch,
+                                            options.agreement_period,
+                                            static_cast<std::int64_t>(options.arena_bytes),
+                                            static_cast<std::int64_t>(options.peer_access),
+                                            static_cast<std::int64_t>(options.tickets),
+                                            static_cast<std::int64_t>(hash_of(options.groups)),
+                                            static_cast<std::int64_t>(hash_of(thresholds))};
+    std::array<std::int64_t, 10> first = mine;
     check(MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_INT64_T, 0, comm),
           "MPI_Bcast", where);
     int size = 0;
@@ -377,7 +381,8 @@ PAPCOLL_COMPILE_ONCE(std::shared_ptr<TeamCore> core_of_comm<>(MPI_Comm, const Op
 template <class>
 CommFacts facts_of(const TeamCore& core) noexcept {
   const Surroundings& s = core.surroundings();
-  return {s.nodes, core.options(), s.no_node, s.no_copies, core.substitution(), core.broken()};
+  return {s.nodes,           core.options(), s.no_node, s.no_copies, core.substitution(),
+          core.no_tickets(), core.broken()};
 }
 PAPCOLL_COMPILE_ONCE(CommFacts facts_of<>(const TeamCore&) noexcept)
 

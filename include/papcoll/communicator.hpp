@@ -4,6 +4,7 @@
 #include <papcoll/entry.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/transport/mpi_transport.hpp>
+#include <papcoll/transport/rma_transport.hpp>
 #include <papcoll/transport/shm_transport.hpp>
 
 #include <memory>
@@ -20,6 +21,7 @@ struct CommFacts {
   const std::string& no_node;
   const std::string& no_copies;
   const std::string& substitution;
+  const std::string& no_tickets;
   bool broken;
 };
 
@@ -60,6 +62,9 @@ class Communicator {
   /// Why calls over MpiTransport run by the MPI library's own collectives (it has no communicator
   /// left for papcoll), or nothing if they do not.
   const std::string& mpi_substitution() const noexcept { return facts().substitution; }
+  /// Why calls under ArrivalOrder over RmaTransport run in predicted order (a ticket would take too
+  /// long), or nothing if they do not, or if there were none.
+  const std::string& no_tickets() const noexcept { return facts().no_tickets; }
   /// A peer was lost or the deadline passed: every further call throws broken_communicator.
   bool broken() const noexcept { return facts().broken; }
 

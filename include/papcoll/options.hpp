@@ -18,6 +18,13 @@ enum class PeerAccess : unsigned char {
   staged,       ///< only chunk by chunk through buffers of the library
 };
 
+/// Whether ranks that share no memory draw tickets for the order in which they arrive.
+enum class RemoteTickets : unsigned char {
+  probed,  ///< if drawing one is fast although the rank that keeps them is busy
+  always,  ///< at any price: for tests
+  never,
+};
+
 /// What may be set when a team is made. All ranks pass the same.
 struct Options {
   /// How long a call may wait, its transfers included, before it throws deadline_exceeded; 0: for
@@ -32,6 +39,7 @@ struct Options {
   /// library's own. Memory is taken only when it is used.
   std::size_t arena_bytes = std::size_t{1} << 30U;
   PeerAccess peer_access = PeerAccess::best;
+  RemoteTickets tickets = RemoteTickets::probed;  ///< of ArrivalOrder over RmaTransport
   /// Blocking calls under PredictedOrder from one agreement on the order to the next, and from an
   /// agreement's beginning to its effect; more where there are more than twice as many ranks.
   std::uint32_t agreement_period = 16;

@@ -66,6 +66,7 @@ struct Resolved {
       check_arrival(caller, call);
     } else {
       check_schedule(caller, call);
+      if (s.by_ticket) check_ticket_chain(caller, call);
     }
   }
   Resolved(const Resolved&) = delete;
@@ -124,6 +125,21 @@ struct Resolved {
                   " bytes: take a static schedule, or larger Options::chunk_bytes");
   }
 
+  static void check_ticket_chain(const Caller& caller, const Call& call) {
+    if (!TicketChain::serves(call.collective)) {
+      caller.refuse("ArrivalOrder+Chain does not serve it: see `papcoll list`");
+    }
+    if (call.rank_order) {
+      caller.refuse(
+          "ArrivalOrder+Chain combines in the order of arrival: for Reproducible, or an operator "
+          "that is not known to commute, take a static schedule such as Rabenseifner");
+    }
+    if (caller.non_blocking) {
+      caller.refuse(
+          "ArrivalOrder+Chain cannot be non-blocking: take a static schedule or the blocking call");
+    }
+  }
+
   void check_schedule(const Caller& caller, const Call& call) const {
     if (!schedule->serves(call.collective)) {
       caller.refuse(schedule->name() + " does not serve it: see `papcoll list`");
@@ -149,7 +165,7 @@ void execute(const Caller& caller, const Selection& selection, Call& call, Choos
     } else if (r.arrival != nullptr) {
       caller.core.run(*r.arrival, call);
     } else {
-      caller.core.run(*r.schedule, *r.transport, call, selection.predictor);
+      caller.core.run(*r.schedule, *r.transport, call, selection.predictor, selection.by_ticket);
     }
   };
   if (r.is_watched) return caller.core.run_watched(run);

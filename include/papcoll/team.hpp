@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/algorithms/static/dissemination.hpp>
 #include <papcoll/algorithms/static/each_to_each.hpp>
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
@@ -7,6 +8,7 @@
 #include <papcoll/arrival/exchanged_imbalance.hpp>
 #include <papcoll/arrival/imbalance.hpp>
 #include <papcoll/arrival/predictions.hpp>
+#include <papcoll/arrival/ticket_board.hpp>
 #include <papcoll/call.hpp>
 #include <papcoll/catalogue/compare_calls.hpp>
 #include <papcoll/catalogue/thresholds.hpp>
@@ -181,7 +183,7 @@ class TeamCore {
     return *endpoints_.back().endpoint;
   }
 
-  /// Why calls over MpiTransport run by MPI's own collectives, or nothing if they do not.
+  /// Why calls over MPI's messages run by MPI's own collectives, or nothing if they do not.
   const std::string& substitution() const noexcept { return substitution_; }
 
   // --- blocking calls
@@ -209,11 +211,13 @@ class TeamCore {
   }
 
   /// Runs a schedule of the plan floor; with a predictor, in the order that it predicts.
+  /// `by_ticket`: rather in the order of arrival, if the transport has tickets; it is a chain.
   void run(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
-           const AnyPredictor& predictor = {}) {
+           const AnyPredictor& predictor = {}, bool by_ticket = false) {
     Predictions* const predictions = predictor ? &predictions_by(predictor) : nullptr;
     const auto arrival = predictor ? Waiter::Clock::now() : Waiter::Clock::time_point{};
-    const std::uint32_t id = plan_id(schedule, transport) + order_id(predictions);
+    const std::uint32_t id =
+        plan_id(schedule, transport) + order_id(predictions) + (by_ticket ? 1 : 0);
     const CallWords words = words_of(call, static_cast<std::uint8_t>(id % 251), id);
     const Epoch epoch{*this, words, call};
     if (site_) announce_only();
@@ -225,12 +229,28 @@ class TeamCore {
     }
     Endpoint* const e = endpoint_or_native(transport);
     if (e == nullptr) return hooks.native(hooks.context, call);
+    if (by_ticket && has_tickets(transport, *e)) {
+      return run_by_ticket(schedule, *e, call);
+    }
     if (predictions != nullptr) {
       predictions->arrived(arrival);
       count_call(*predictions, *e, transport.rings);
     }
     run_plan(schedule, *e, transport.rings, call, predictions);
     if (predictions != nullptr) predictions->left(call.collective, arrival);
+  }
+
+  /// Why calls that want tickets of a transport run in predicted order, or nothing if they do not,
+  /// or if there were none.
+  const std::string& no_tickets() const noexcept { return no_tickets_; }
+
+  /// Does the team draw tickets of a transport?
+  bool draws_tickets() const noexcept { return tickets_.has_value(); }
+
+  /// The tickets' last chance to use MPI.
+  void close_tickets() noexcept {
+    if (tickets_) tickets_->close(broken());
+    tickets_.reset();
   }
 
   /// What a predictor's calls on this team have led to, so far: what order calls run in, and why.
@@ -546,7 +566,7 @@ class TeamCore {
   /// The endpoint; null if MPI had no communicator left for it and its own collectives must do. All
   /// ranks get the same.
   Endpoint* endpoint_or_native(const TransportTable& t) {
-    if (hooks.native == nullptr || t.name != "MpiTransport") return &endpoint(t);
+    if (hooks.native == nullptr || (t.offers & capability::node_memory) != 0) return &endpoint(t);
     if (!substitution_.empty()) return nullptr;
     try {
       return &endpoint(t);
@@ -734,6 +754,83 @@ class TeamCore {
           },
           rings ? Naps::until_rung : Naps::none);
     });
+  }
+
+  // --- tickets
+
+  /// Are there any? Asked by all ranks in the same call, of which the first makes them.
+  bool has_tickets(const TransportTable& t, Endpoint& e) {
+    if (size() > 1 && !tickets_ && no_tickets_.empty()) open_tickets(t, e);
+    return tickets_.has_value();
+  }
+
+  [[gnu::noinline, gnu::cold]] void open_tickets(const TransportTable& t, Endpoint& e) {
+    if (t.open_words == nullptr || parent_ != nullptr) {
+      no_tickets_ = std::string(t.name) + " has no tickets for this kind of team";
+      return;
+    }
+    // What follows blocks in MPI until all ranks are there.
+    std::byte token{};
+    run_plan(AnySchedule::of<Dissemination>(), e, t.rings, detail::barrier_call(&token));
+    ++blocking_calls_;  // the call itself has a number of its own
+    or_fail_everywhere([&] {
+      try {
+        tickets_.emplace(t.open_words(surroundings_, TicketBoard::words(size()), options_.tickets),
+                         rank(), size(), options_.first_epoch);
+      } catch (const transport_unavailable& why) {
+        no_tickets_ = std::string(t.name) +
+                      " gives no tickets, so calls run in predicted order: " + why.what();
+      }
+    });
+  }
+
+  /// Runs a chain in which a rank's position is how many others come after it: data flow towards
+  /// position 0, the last to come. Of the others, a rank needs to know the two beside it, and the
+  /// root of a reduce where the result comes together: see plan_one_block().
+  void run_by_ticket(const AnySchedule& schedule, Endpoint& e, const Call& call) {
+    const bool rooted = is_rooted(call.collective);
+    const bool is_root = rooted && call.root == rank();
+    const int far = size() - 1;
+    Execution& execution = idle_execution();
+    TicketBoard& board = *tickets_;
+    or_fail_everywhere([&] {
+      board.begin(rooted ? call.root : -1);
+      int position = -1;
+      waiter_.until(
+          [&] {
+            if (board.step()) {
+              if (position < 0) {
+                position = far - board.ticket();
+                const int root = is_root ? position : position == 0 ? far : 0;
+                begin_at(execution, e, schedule, call, position, root);
+                if (rooted && !is_root && position == 0) execution.know(far, call.root);
+              }
+              if (board.before() >= 0) execution.know(position + 1, board.before());
+              if (board.after() >= 0) execution.know(position - 1, board.after());
+              if (board.last() >= 0 && position != 0) execution.know(0, board.last());
+            }
+            e.progress();
+            return position >= 0 && execution.done() && board.done();
+          },
+          Naps::none);
+      board.end(!rooted || is_root || position == 0);
+    });
+  }
+
+  /// Begins a call whose positions are not ranks: of the others it is not known yet which they are.
+  void begin_at(Execution& execution, Endpoint& e, const AnySchedule& schedule, const Call& call,
+                int position, int root) {
+    const Shape shape{call.collective,
+                      size(),
+                      position,
+                      root,
+                      call.count,
+                      {},
+                      call.reducer.size,
+                      call.in_place(),
+                      call.reducer.commutative};
+    execution.start_before_known(e, plans_.get(schedule, shape, Order::identity(size())), size(),
+                                 call, 2 * blocking_calls_, options_.window);
   }
 
   // --- calls that are invalid or do not match
@@ -982,6 +1079,8 @@ class TeamCore {
   Thresholds thresholds_;
   Waiter waiter_;
   PlanCache plans_;
+  std::optional<TicketBoard> tickets_;
+  std::string no_tickets_;
   std::shared_ptr<void> arena_;
   std::vector<Connected> endpoints_;
   std::vector<std::unique_ptr<Execution>> executions_;

@@ -91,7 +91,9 @@ bool as_many_as_asked() {
 
 int main(int argc, char** argv) {
   int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  // Open MPI 4.1 has windows across nodes without network hardware for them, but not for threads.
+  const bool one_thread = std::getenv("PAPCOLL_TEST_ONE_THREAD") != nullptr;
+  MPI_Init_thread(&argc, &argv, one_thread ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &provided);
   int result = EXIT_FAILURE;
   if (as_many_as_asked()) {
     std::streambuf* const console = std::cout.rdbuf();

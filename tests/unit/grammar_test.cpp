@@ -157,9 +157,20 @@ TEST_CASE("every row's name is its own, and comes back") {
   }
 }
 
+TEST_CASE("tickets over messages") {
+  const Algorithm tickets = algorithm("RmaTransport+Chain+ArrivalOrder");
+  CHECK(tickets.name() == "ArrivalOrder+Chain+RmaTransport");
+  CHECK(tickets.selection().by_ticket);
+  CHECK(tickets.selection().arrival == nullptr);
+  const Algorithm in_memory = algorithm("ArrivalOrder+Chain+ShmTransport");
+  CHECK_FALSE(in_memory.selection().by_ticket);
+  CHECK(in_memory.selection().arrival != nullptr);
+  CHECK_FALSE(algorithm("Ring+RmaTransport").selection().by_ticket);
+}
+
 TEST_CASE("a program's own transports are left to its teams") {
   CHECK(parse_name("Ring+TcpTransport", catalogue()).transport == "TcpTransport");
-  CHECK(contains(complaint("Ring+SmhTransport"), "did you mean ShmTransport"));
+  CHECK(contains(complaint("Ring+SchmTransport"), "did you mean ShmTransport"));
   CHECK(contains(complaint("Ring+Transport"), "is no policy"));
 }
 
@@ -180,6 +191,12 @@ TEST_CASE("what is wrong is said") {
   CHECK(contains(complaint("DynamicLeader+Ring"), "take StaticOrder"));
   CHECK(contains(complaint("StaticOrder+LeaderFan"), "take DynamicLeader or StaticLeader"));
   CHECK(contains(complaint("Exchange+MpiTransport"), "only passes messages"));
+  CHECK(contains(complaint("SplitTail+RmaTransport"), "only passes messages"));
+  CHECK(contains(complaint("ArrivalOrder+Chain+MpiTransport"), "only passes messages"));
+  CHECK(
+      contains(complaint("ArrivalOrder+Chain+RmaTransport+Reproducible"), "no stronger contract"));
+  CHECK(contains(complaint("Hierarchical:DynamicLeader,ArrivalOrder+Chain+RmaTransport"),
+                 "is for whole communicators"));
 }
 
 TEST_CASE("bad parameters are said to be so") {

@@ -31,8 +31,8 @@ std::ostream& operator<<(std::ostream& out, const Cost& c) {
 }
 
 /// How many rounds it takes if in each a position may send one message and receive one, its own
-/// sends and receives in the order of the text.
-std::size_t rounds_of(const std::vector<Plan>& plans) {
+/// sends and receives in the order of the text, and position 0 comes `late` rounds later.
+std::size_t rounds_of(const std::vector<Plan>& plans, std::size_t late = 0) {
   std::vector<std::vector<std::size_t>> done;  // the round after which a step is complete
   for (const Plan& p : plans) done.emplace_back(p.size());
   auto sent_in = [&](const Step& receive, int position) {
@@ -48,7 +48,7 @@ std::size_t rounds_of(const std::vector<Plan>& plans) {
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t p = 0; p < plans.size(); ++p) {
-      std::vector<std::size_t> ready(plans[p].size());
+      std::vector<std::size_t> ready(plans[p].size(), p == 0 ? late : 0);
       std::array<std::size_t, 2> port{};  // when the last send and the last receive were complete
       for (std::size_t i = 0; i < plans[p].size(); ++i) {
         const Step& s = plans[p][i];
@@ -71,7 +71,8 @@ std::size_t rounds_of(const std::vector<Plan>& plans) {
   return last;
 }
 
-Cost cost_of(const AnySchedule& schedule, Collective c, int size, std::size_t count) {
+Cost cost_of(const AnySchedule& schedule, Collective c, int size, std::size_t count,
+             std::size_t late = 0) {
   Shape shape;
   shape.collective = c;
   shape.size = size;
@@ -94,7 +95,7 @@ Cost cost_of(const AnySchedule& schedule, Collective c, int size, std::size_t co
     cost.sent = std::max(cost.sent, one.sent);
     cost.combined = std::max(cost.combined, one.combined);
   }
-  cost.rounds = rounds_of(plans);
+  cost.rounds = rounds_of(plans, late) - late;
   return cost;
 }
 
@@ -195,4 +196,23 @@ TEST_CASE("pipelines are cut in blocks of the segment's size", "[schedule]") {
   // Inside of another schedule the text itself loops over the segments: P − 2 + n rounds.
   CHECK(cost_of(ReduceThenBcast<Linear, PipelinedChain>{{}, {30}}, allreduce, 4, 120).rounds ==
         3 + 4 - 2 + 4);
+}
+
+TEST_CASE("after the last arrival, a straggler's rounds are blocks and latencies", "[schedule]") {
+  constexpr std::size_t late = 1000;
+  for (const int size : {2, 4, 8, 16, 32}) {
+    for (const std::size_t blocks : {1, 7, 32}) {
+      INFO(size << " ranks, " << blocks << " blocks");
+      const Cost cost = cost_of(StragglAR{10}, allreduce, size, blocks * 10, late);
+      const auto q = static_cast<std::size_t>(doubling_rounds(size));
+      CHECK(cost.rounds == blocks + (size == 2 ? 0 : q));
+    }
+  }
+  for (int size = 3; size <= 33; ++size) {
+    const std::size_t blocks = 64;
+    const Cost cost = cost_of(StragglAR{10}, allreduce, size, blocks * 10, late);
+    const auto q = static_cast<std::size_t>(doubling_rounds(size));
+    INFO(size << " ranks");
+    CHECK(cost.rounds <= blocks * 7 / 4 + 2 * q);
+  }
 }

@@ -3,6 +3,7 @@
 #include <papcoll/algorithms/static/clairvoyant_tree.hpp>
 #include <papcoll/algorithms/static/pre_reduced_ring.hpp>
 #include <papcoll/algorithms/static/sorted_linear_tree.hpp>
+#include <papcoll/algorithms/static/straggl_ar.hpp>
 #include <papcoll/analysis/verify_sweep.hpp>
 
 #include <cstddef>
@@ -74,13 +75,16 @@ TEST_CASE("schedules that use predictions serve what they say", "[schedule]") {
   CHECK(failure_serving(SortedLinearTree{40},
                         {Collective::allreduce, Collective::reduce, Collective::bcast}) == "");
   CHECK(failure_serving(PreReducedRing{}, {Collective::allreduce}) == "");
+  CHECK(failure_serving(StragglAR{}, {Collective::allreduce}) == "");
+  CHECK(failure_serving(StragglAR{2}, {Collective::allreduce}) == "");
   CHECK(failure_serving(ClairvoyantTree{}, {Collective::allreduce, Collective::reduce}) == "");
 }
 
 TEST_CASE("they are right with any prediction", "[schedule]") {
   for (const AnySchedule& s :
        {AnySchedule{SortedLinearTree{2}}, AnySchedule{PreReducedRing{}},
-        AnySchedule{PreReducedRing{{0, 1024000}}}, AnySchedule{ClairvoyantTree{}}}) {
+        AnySchedule{PreReducedRing{{0, 1024000}}}, AnySchedule{ClairvoyantTree{}},
+        AnySchedule{StragglAR{}}, AnySchedule{StragglAR{3}}, AnySchedule{StragglAR{40}}}) {
     for (const Collective c : {Collective::allreduce, Collective::reduce, Collective::bcast}) {
       if (!s.serves(c)) continue;
       const Proof proof = verify_up_to(s, c, 12);

@@ -27,6 +27,7 @@ struct Selection {
   AnySchedule schedule;                       ///< one of the plan floor, or
   const Composite* composite = nullptr;       ///< several of them, or neither; borrowed
   AnyPredictor predictor;                     ///< for a schedule in predicted order
+  bool by_ticket = false;  ///< rather in the order of arrival, if there are tickets
   const TransportTable* transport = nullptr;
   std::string_view transport_name;  ///< looked up in the team, if `transport` is null; borrowed
   NumericalContract contract = NumericalContract::rank_consistent;

@@ -7,6 +7,7 @@
 #include <papcoll/algorithms/arrival/multi_leader.hpp>
 #include <papcoll/algorithms/arrival/peer_slices.hpp>
 #include <papcoll/algorithms/arrival/split_tail.hpp>
+#include <papcoll/algorithms/static/ticket_chain.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/arrival/policies.hpp>
 
@@ -20,11 +21,14 @@ namespace papcoll::inline PAPCOLL_ABI {
 template <class Arrival, class Schedule>
 inline constexpr const ArrivalAlgorithm* arrival_algorithm = nullptr;
 
-/// What a schedule is under an arrival policy that makes something else of it.
-template <class Arrival, class Schedule>
+/// What a schedule is under an arrival policy, over a transport, that makes something else of it.
+template <class Arrival, class Schedule, class Transport>
 struct ScheduleUnder : std::type_identity<Schedule> {};
-template <>
-struct ScheduleUnder<ArrivalOrder, Chain> : std::type_identity<ArrivalChain> {};
+template <class Transport>
+struct ScheduleUnder<ArrivalOrder, Chain, Transport>
+    : std::conditional<PolicyOfKind<Transport, TransportPolicyKind> &&
+                           (offers_of<Transport> & capability::node_memory) == 0,
+                       TicketChain, ArrivalChain> {};
 
 namespace detail {
 

@@ -4,6 +4,7 @@
 #include <papcoll/catalogue/composite.hpp>
 #include <papcoll/catalogue/grammar.hpp>
 #include <papcoll/catalogue/rows.hpp>
+#include <papcoll/catalogue/select.hpp>
 #include <papcoll/run_composite.hpp>
 
 #include <cstddef>
@@ -18,9 +19,13 @@ namespace detail {
 
 inline Selection selection_of(const ParsedName& parsed) {
   Selection selection;
-  if (parsed.row != nullptr) selection.arrival = parsed.row->algorithm;
-  selection.schedule = parsed.plan;
-  selection.predictor = parsed.predictor;
+  if (parsed.by_ticket) {
+    set_ticket_chain(selection);
+  } else {
+    if (parsed.row != nullptr) selection.arrival = parsed.row->algorithm;
+    selection.schedule = parsed.plan;
+    selection.predictor = parsed.predictor;
+  }
   selection.contract = parsed.contract;
   return selection;
 }

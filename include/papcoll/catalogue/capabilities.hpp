@@ -40,6 +40,7 @@ inline constexpr std::array transport_names{
     TransportName{"MpiTransport", 0},
     TransportName{"ShmTransport", capability::node_memory},
     TransportName{"ThreadTransport", capability::node_memory},
+    TransportName{"RmaTransport", capability::remote_tickets},
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

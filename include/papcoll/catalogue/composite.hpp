@@ -51,6 +51,15 @@ struct part_has_no_contract {
                 "Hierarchical, not in one of its parts");
 };
 
+template <class Schedule, class Transport>
+struct part_draws_no_tickets {
+  static constexpr bool ok = (needs_of<Schedule> & capability::remote_tickets) == 0;
+  static_assert(
+      ok,
+      "papcoll: ArrivalOrder over messages is for whole communicators: inside a node take "
+      "ShmTransport, and among nodes a static schedule such as Rabenseifner");
+};
+
 template <class... Ps>
 struct intra_is_no_composite {
   static constexpr bool ok = !(is_composite<Ps> || ...);
@@ -72,7 +81,7 @@ struct Part<Policies<Ps...>> {
                                    typename ScheduleOf<GivenArrival>::type, GivenSchedule>;
   using Arrival = std::conditional_t<std::same_as<GivenArrival, Unnamed>,
                                      typename ArrivalOf<Named>::type, GivenArrival>;
-  using Schedule = typename ScheduleUnder<Arrival, Named>::type;
+  using Schedule = typename ScheduleUnder<Arrival, Named, Transport>::type;
 
   /// One sentence for what is wrong, if anything is.
   template <bool Commutes>
@@ -86,7 +95,9 @@ struct Part<Policies<Ps...>> {
       } else if constexpr (!capability::needs_tickets<Schedule, Arrival>::ok) {
       } else if constexpr (!operator_commutes_for_schedule<Schedule, Commutes>::ok) {
       } else if constexpr (!std::same_as<Transport, Unnamed>) {
-        static_cast<void>(capability::needs_node_memory<Schedule, Transport>::ok);
+        if constexpr (capability::needs_node_memory<Schedule, Transport>::ok) {
+          static_cast<void>(part_draws_no_tickets<Schedule, Transport>::ok);
+        }
       }
     }
   }

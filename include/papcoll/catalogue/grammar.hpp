@@ -61,6 +61,7 @@ struct ParsedName {
 
   const CatalogueRow* row = nullptr;
   AnySchedule plan;               ///< if the row is one of the plan floor
+  bool by_ticket = false;         ///< the row's algorithm draws tickets of the transport
   std::vector<ParsedName> parts;  ///< if it is a composite, from the inside out
 
   /// The canonical name.
@@ -200,6 +201,9 @@ class NameParser {
       ParsedName part = NameParser{text, catalogue_}.parse();
       if (part.row != nullptr && part.row->is_composite) {
         fail("levels within a level: write them one after the other, from the inside out");
+      }
+      if (part.by_ticket) {
+        fail(std::string(text) + " is for whole communicators: inside a node take ShmTransport");
       }
       if (part.contract != NumericalContract::rank_consistent) {
         fail("a numerical contract is that of the whole call: write it at the end");
@@ -346,9 +350,11 @@ class NameParser {
     parsed_.schedule = parsed_.plan.name();
   }
 
-  void check_transport() const {
+  void check_transport() {
     for (const TransportName& t : transport_names) {
-      if (parsed_.row == nullptr || t.name != transport_ || runs_on(*parsed_.row, t)) continue;
+      if (parsed_.row == nullptr || t.name != transport_) continue;
+      parsed_.by_ticket = runs_by_ticket(*parsed_.row, t);
+      if (runs_on(*parsed_.row, t)) continue;
       fail(std::string(parsed_.row->name) + " reads its peers' memory, and " + std::string(t.name) +
            " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)");
     }

@@ -33,7 +33,10 @@ struct CatalogueRow {
   bool (*serves)(Collective) noexcept = nullptr;
 
   const ArrivalAlgorithm* algorithm = nullptr;  ///< an algorithm of the arrival floor, or
-  AnySchedule (*plan)() = nullptr;              ///< one of the plan floor, with default parameters
+  /// The plan that such an algorithm runs over transports that have tickets for ranks without
+  /// common memory, if it can do without that.
+  AnySchedule (*by_ticket)() = nullptr;
+  AnySchedule (*plan)() = nullptr;  ///< one of the plan floor, with default parameters
   /// If the schedule cannot read its parameters by itself: does it, with the schedules of a
   /// catalogue. Throws as AnySchedule::with_arguments().
   AnySchedule (*parse)(std::string_view arguments, Catalogue catalogue) = nullptr;
@@ -99,8 +102,14 @@ constexpr NumericalContract contract_of(const CatalogueRow& row, Collective c) n
   return is_reduction(c) ? row.contract : NumericalContract::reproducible;
 }
 
+/// Does it run there by tickets that ranks draw which share no memory?
+constexpr bool runs_by_ticket(const CatalogueRow& row, const TransportName& transport) noexcept {
+  return row.by_ticket != nullptr && (transport.offers & capability::remote_tickets) != 0;
+}
+
 constexpr bool runs_on(const CatalogueRow& row, const TransportName& transport) noexcept {
-  return (row.needs & requirement::node_memory & ~transport.offers) == 0;
+  return (row.needs & requirement::node_memory & ~transport.offers) == 0 ||
+         runs_by_ticket(row, transport);
 }
 
 /// A row's schedule with the parameters that the text after the colon gives, all of them defaults

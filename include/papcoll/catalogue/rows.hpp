@@ -47,6 +47,12 @@ constexpr CatalogueRow reduce_then_bcast_row() {
   return row;
 }
 
+constexpr CatalogueRow arrival_chain_row() {
+  CatalogueRow row = arrival_row(arrival_chain, "ArrivalOrder", "Chain");
+  row.by_ticket = &TicketChain::plan;
+  return row;
+}
+
 constexpr CatalogueRow hierarchical_row() {
   CatalogueRow row;
   row.name = row.schedule = hierarchical_name;
@@ -89,11 +95,12 @@ inline constexpr std::array catalogue_rows{
     static_row<Bruck>(),
     static_row<NeighbourExchange>(),
     static_row<Dissemination>(),
-    arrival_row(arrival_chain, "ArrivalOrder", "Chain"),
+    arrival_chain_row(),
     hierarchical_row(),
     predicted_row<SortedLinearTree>("8"),
     predicted_row<PreReducedRing>("0,1024000"),
     predicted_row<ClairvoyantTree>("1,1"),
+    predicted_row<StragglAR>("1 40"),
 };
 
 }  // namespace detail

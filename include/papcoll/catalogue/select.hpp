@@ -160,6 +160,13 @@ struct ArrivalOf<Unnamed> : std::type_identity<StaticOrder> {};
 
 }  // namespace detail
 
+/// Makes a selection one of TicketChain.
+inline void set_ticket_chain(Selection& s) {
+  s.schedule = TicketChain::plan();
+  s.predictor = PredictedOrder<>::predictor();
+  s.by_ticket = true;
+}
+
 /// Checks a set of policies for one collective, with one sentence for whatever is wrong, and gives
 /// what they say. `Commutes`: the call's operator is known to commute (true without operator).
 template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
@@ -180,7 +187,7 @@ Selection select() {
                            typename detail::ScheduleOf<GivenArrival>::type, GivenSchedule>;
     using Arrival = std::conditional_t<std::same_as<GivenArrival, Unnamed>,
                                        typename detail::ArrivalOf<Named>::type, GivenArrival>;
-    using Schedule = typename ScheduleUnder<Arrival, Named>::type;
+    using Schedule = typename ScheduleUnder<Arrival, Named, Transport>::type;
     s.contract = Contract::value;
     s.predictor = detail::predictor_of<Arrival>();
     if constexpr (!std::same_as<Transport, Unnamed>) s.transport = &transport_table<Transport>;
@@ -206,10 +213,13 @@ Selection select() {
       } else if constexpr (!detail::schedule_keeps_contract<Schedule, Contract>::ok) {
         return s;
       } else {
-        if constexpr (!std::same_as<Transport, Unnamed>) {
-          static_cast<void>(capability::needs_node_memory<Schedule, Transport>::ok);
+        if constexpr (std::same_as<Transport, Unnamed>) {
+        } else if constexpr (capability::needs_node_memory<Schedule, Transport>::ok) {
+          static_cast<void>(capability::needs_remote_tickets<Schedule, Transport>::ok);
         }
-        if constexpr (StaticSchedule<Schedule>) {
+        if constexpr (std::same_as<Schedule, TicketChain>) {
+          set_ticket_chain(s);
+        } else if constexpr (StaticSchedule<Schedule>) {
           s.schedule = AnySchedule::of<Schedule>();
         } else {
           s.arrival = arrival_algorithm<Arrival, Named>;

@@ -27,17 +27,33 @@ class Execution {
   /// most are in flight at once.
   void start(Endpoint& endpoint, std::shared_ptr<const BlockedPlan> plan, const Order& order,
              const Call& call, std::uint32_t sequence, std::size_t window) {
-    endpoint_ = &endpoint;
-    plan_ = std::move(plan);
-    order_ = order;
-    call_ = call;
-    sequence_ = sequence;
-    blocks_left_ = plan_->blocks;
-    in_flight_ = std::min(window, plan_->blocks);
-    if (slots_.size() < in_flight_) slots_.resize(in_flight_);
-    scratch_stride_ = round_up(plan_->full.scratch() * call.reducer.size);
-    reserve_scratch(in_flight_ * scratch_stride_);
-    for (std::size_t s = 0; s < in_flight_; ++s) begin_block(static_cast<std::uint32_t>(s), s);
+    known_.clear();
+    launch(endpoint, std::move(plan), order, call, sequence, window);
+  }
+
+  /// The same where it will be known only later which rank plays which position: know() tells.
+  void start_before_known(Endpoint& endpoint, std::shared_ptr<const BlockedPlan> plan, int size,
+                          const Call& call, std::uint32_t sequence, std::size_t window) {
+    known_.assign(static_cast<std::size_t>(size), -1);
+    parked_.clear();
+    launch(endpoint, std::move(plan), Order::identity(size), call, sequence, window);
+  }
+
+  /// Position `position` is this rank. Starts what waited for it; may be told again.
+  void know(int position, int rank) {
+    int& known = known_[static_cast<std::size_t>(position)];
+    if (known >= 0) return;
+    known = rank;
+    std::size_t kept = 0;
+    for (const Ready r : parked_) {
+      const bool waited = (*slots_[r.slot].plan)[r.step].peer == position;
+      if (waited) {
+        ready_.push_back(r);
+      } else {
+        parked_[kept++] = r;
+      }
+    }
+    parked_.resize(kept);
     run();
   }
 
@@ -61,6 +77,7 @@ class Execution {
     blocks_left_ = 0;
     ready_.clear();
     next_ready_ = 0;
+    parked_.clear();
     plan_.reset();
   }
 
@@ -80,6 +97,22 @@ class Execution {
       ::operator delete[](p, std::align_val_t{cache_line});
     }
   };
+
+  void launch(Endpoint& endpoint, std::shared_ptr<const BlockedPlan> plan, const Order& order,
+              const Call& call, std::uint32_t sequence, std::size_t window) {
+    endpoint_ = &endpoint;
+    plan_ = std::move(plan);
+    order_ = order;
+    call_ = call;
+    sequence_ = sequence;
+    blocks_left_ = plan_->blocks;
+    in_flight_ = std::min(window, plan_->blocks);
+    if (slots_.size() < in_flight_) slots_.resize(in_flight_);
+    scratch_stride_ = round_up(plan_->full.scratch() * call.reducer.size);
+    reserve_scratch(in_flight_ * scratch_stride_);
+    for (std::size_t s = 0; s < in_flight_; ++s) begin_block(static_cast<std::uint32_t>(s), s);
+    run();
+  }
 
   static std::size_t round_up(std::size_t bytes) noexcept {
     return (bytes + cache_line - 1) / cache_line * cache_line;
@@ -121,6 +154,10 @@ class Execution {
         next_ready_ = 0;
       }
       const Work work = work_of(r);
+      if (work.peer < 0 && (work.act == Act::send || work.act == Act::receive)) {
+        parked_.push_back(r);
+        continue;
+      }
       if (endpoint_->start(work)) finish_step(r.slot, r.step);
     }
   }
@@ -141,7 +178,7 @@ class Execution {
     const Step& step = (*s.plan)[r.step];
     Work w;
     w.act = step.act;
-    w.peer = step.peer < 0 ? -1 : order_.rank(step.peer);
+    w.peer = step.peer < 0 ? -1 : rank_of(step.peer);
     w.sequence = sequence_;
     w.block = static_cast<std::uint32_t>(s.block);
     w.number = step.number;
@@ -154,6 +191,11 @@ class Execution {
     if (step.act != Act::receive) w.a = address(r.slot, step.a);
     if (step.act == Act::reduce) w.b = address(r.slot, step.b);
     return w;
+  }
+
+  /// −1: that is not known yet.
+  int rank_of(int position) const noexcept {
+    return known_.empty() ? order_.rank(position) : known_[static_cast<std::size_t>(position)];
   }
 
   std::byte* address(std::uint32_t slot, Operand o) const noexcept {
@@ -179,6 +221,8 @@ class Execution {
   std::vector<Slot> slots_;
   std::vector<Ready> ready_;  ///< a queue: steps start in the order in which they became ready
   std::size_t next_ready_ = 0;
+  std::vector<int> known_;     ///< the ranks of positions where order_ does not say, or empty
+  std::vector<Ready> parked_;  ///< steps whose peers are not known yet
   std::unique_ptr<std::byte[], AlignedDelete> scratch_;
   std::size_t scratch_bytes_ = 0;
   std::size_t scratch_stride_ = 0;

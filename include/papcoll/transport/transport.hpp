@@ -5,8 +5,10 @@
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/policy.hpp>
 #include <papcoll/transport/node.hpp>
+#include <papcoll/transport/remote_words.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -48,6 +50,8 @@ struct Surroundings {
 /// whether a message wakes a sleeping receiver; `unavailable(surroundings)`, why it cannot serve
 /// this team, or nothing if it can; `connect(surroundings)`, this rank's endpoint for plans.
 /// connect is called by all ranks of the team at once and may communicate.
+/// If it offers remote_tickets: `open_words(surroundings, n, tickets)`, this rank's view of n words
+/// on each rank; called like connect. Throws transport_unavailable, on all ranks.
 template <class T>
 concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> && requires(const Surroundings& s) {
   { T::name } -> std::convertible_to<std::string_view>;
@@ -64,10 +68,25 @@ struct TransportTable {
   bool rings;
   std::string (*unavailable)(const Surroundings&);
   std::unique_ptr<Endpoint> (*connect)(const Surroundings&);
+  std::unique_ptr<RemoteWords> (*open_words)(const Surroundings&, std::size_t,
+                                             RemoteTickets) = nullptr;
 };
 
+namespace detail {
+
+template <class T>
+constexpr auto open_words_of() noexcept -> decltype(TransportTable::open_words) {
+  if constexpr ((T::offers & capability::remote_tickets) != 0) {
+    return &T::open_words;
+  } else {
+    return nullptr;
+  }
+}
+
+}  // namespace detail
+
 template <TransportPolicy T>
-inline constexpr TransportTable transport_table{T::name, T::offers, T::rings, &T::unavailable,
-                                                &T::connect};
+inline constexpr TransportTable transport_table{
+    T::name, T::offers, T::rings, &T::unavailable, &T::connect, detail::open_words_of<T>()};
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -14,9 +14,9 @@ namespace detail {
 ///
 /// Where peers can reach each other's buffers (`direct`, the same on all ranks of a node), partial
 /// results are written to the output of whoever combines, if its peers see that, else to its pool.
-/// Inputs are read where they are, but for private ones that fit in the pool: their owner, who waits
-/// anyway, copies them there, so that nobody needs the kernel for them. Else both go through the
-/// rank's slot, window() chunks at a time.
+/// Inputs are read where they are, but for private ones that fit in the pool: their owner, who
+/// waits anyway, copies them there, so that nobody needs the kernel for them. Else both go through
+/// the rank's slot, window() chunks at a time.
 class PeerBuffers {
  public:
   /// Announces this rank with its buffers. `most`: chunks of a call where there is no window; of

@@ -23,3 +23,5 @@
 #include <papcoll/algorithms/static/scatter_allgather.hpp>
 #include <papcoll/algorithms/static/segmented_ring.hpp>
 #include <papcoll/algorithms/static/sorted_linear_tree.hpp>
+#include <papcoll/algorithms/static/straggl_ar.hpp>
+#include <papcoll/algorithms/static/ticket_chain.hpp>

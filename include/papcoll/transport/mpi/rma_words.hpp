@@ -1,0 +1,241 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/detail/mpi.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/handles.hpp>
+#include <papcoll/transport/mpi/link.hpp>
+#include <papcoll/transport/mpi/vote.hpp>
+#include <papcoll/transport/remote_words.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <sched.h>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Words in an MPI window. Every operation is an MPI_Rget_accumulate that is asked after, not an
+/// MPI_Fetch_and_op that is waited for inside MPI: there no deadline would end the wait for a rank
+/// that is gone.
+class RmaWords final : public RemoteWords {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Home is outside MPI for so long when it is tried how long an operation on its memory takes,
+  static constexpr std::chrono::milliseconds outside{2};
+  /// and this is too long. A ticket costs each rank two or three in a row, and a chain pays for
+  /// large messages only: at 10 GB/s, 1 MB takes 100 µs.
+  static constexpr std::chrono::microseconds bearable{50};
+  static constexpr int tries = 3;  ///< since a rank may miss them for want of a processor
+
+  /// `n` words on each of the link's ranks. Collective. Throws transport_unavailable, on all ranks
+  /// and with nothing left behind, if MPI cannot have them or tickets would not be fast.
+  RmaWords(MpiLink& link, std::size_t n, RemoteTickets tickets)
+      : rank_(0), operand_(std::make_unique<Operand>()) {
+    if (tickets == RemoteTickets::never) {
+      throw transport_unavailable("the Options forbid tickets by RMA");
+    }
+    MPI_Comm comm = comm_ = link.comm();
+    detail::check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank", where);
+    detail::check(MPI_Comm_size(comm, &size_), "MPI_Comm_size", where);
+    allocate(comm, n + own_words);
+    if (tickets == RemoteTickets::always) return;
+    const std::string slow = trial(comm);
+    if (slow.empty()) return;
+    free();
+    throw transport_unavailable(slow);
+  }
+  ~RmaWords() override { leak(); }
+
+  void start(int rank, std::size_t word, Change change, std::int64_t operand) override {
+    begin(rank, word + own_words, change, operand);
+  }
+
+  bool progress() override {
+    int done = 1;
+    if (request_ != MPI_REQUEST_NULL) {
+      detail::check(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), "MPI_Test", where);
+    }
+    return done != 0;
+  }
+
+  std::int64_t before() const noexcept override { return operand_->before; }
+
+  /// Frees the window, which all ranks must do or none: if any is missing for long, or its team is
+  /// broken, MPI keeps it.
+  void close(bool broken) noexcept override {
+    constexpr std::chrono::seconds patience{1};
+    if (window_ == MPI_WIN_NULL || broken || !detail::mpi_is_usable()) return leak();
+    try {
+      Own parting{*this, parting_word};
+      Parting agreement{parting, 0, size_};
+      const auto start = Clock::now();
+      auto outcome = Parting::Outcome::open;
+      while (outcome == Parting::Outcome::open) {
+        const auto waited = Clock::now() - start;
+        if (waited > 3 * patience) return leak();  // not even home's memory answers
+        outcome = agreement.step(waited > patience);
+        // An operation of home's on itself need not move what others want of it.
+        int there = 0;
+        detail::check(MPI_Iprobe(rank_, MpiLink::refusal_tag, comm_, &there, MPI_STATUS_IGNORE),
+                      "MPI_Iprobe", where);
+        sched_yield();
+      }
+      if (outcome == Parting::Outcome::together) return free();
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): MPI keeps it
+    }
+    leak();
+  }
+
+ private:
+  static constexpr const char* where = "papcoll's tickets over RmaTransport";
+  enum OwnWords : std::size_t { trial_word, parting_word, own_words };
+
+  /// What an operation under way reads and writes.
+  struct Operand {
+    std::int64_t value = 0;
+    std::int64_t before = 0;
+  };
+
+  /// The words that are this class's own.
+  class Own final : public RemoteWords {
+   public:
+    Own(RmaWords& words, std::size_t first) : words_(words), first_(first) {}
+    void start(int rank, std::size_t word, Change change, std::int64_t operand) override {
+      words_.begin(rank, first_ + word, change, operand);
+    }
+    bool progress() override { return words_.progress(); }
+    std::int64_t before() const noexcept override { return words_.before(); }
+    void close(bool) noexcept override {}
+
+   private:
+    RmaWords& words_;
+    std::size_t first_;
+  };
+
+  void begin(int rank, std::size_t word, Change change, std::int64_t operand) {
+    MPI_Op op = change == Change::none ? MPI_NO_OP : change == Change::add ? MPI_SUM : MPI_REPLACE;
+    operand_->value = operand;
+    detail::check(MPI_Rget_accumulate(&operand_->value, 1, MPI_INT64_T, &operand_->before, 1,
+                                      MPI_INT64_T, rank, static_cast<MPI_Aint>(word), 1,
+                                      MPI_INT64_T, op, window_, &request_),
+                  "MPI_Rget_accumulate", where);
+  }
+
+  void allocate(MPI_Comm comm, std::size_t n) {
+    const auto bytes = static_cast<MPI_Aint>(n * sizeof(std::int64_t));
+    std::string problem;
+    try {
+      detail::check(
+          MPI_Win_allocate(bytes, sizeof(std::int64_t), MPI_INFO_NULL, comm, &memory_, &window_),
+          "MPI_Win_allocate", where);
+      detail::check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler",
+                    where);
+      int* model = nullptr;
+      int found = 0;
+      detail::check(MPI_Win_get_attr(window_, MPI_WIN_MODEL, &model, &found), "MPI_Win_get_attr",
+                    where);
+      if (found == 0 || *model != MPI_WIN_UNIFIED) {
+        problem = "this MPI keeps a window and its memory apart";
+      }
+      std::fill_n(memory_, n, 0);
+      detail::check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all", where);
+      detail::check(MPI_Win_sync(window_), "MPI_Win_sync", where);
+    } catch (const mpi_error& e) {
+      problem = e.what();
+    }
+    problem = detail::first_problem(comm, problem, where);
+    if (problem.empty()) return;
+    leak();
+    throw transport_unavailable(problem);
+  }
+
+  /// Why tickets would not be fast, the same on all ranks, or nothing. Home is outside MPI for a
+  /// while, and shows in its memory that it is: who reads this meanwhile needs nothing of home.
+  std::string trial(MPI_Comm comm) {
+    std::int64_t least = 0;
+    for (int i = 0; i < tries; ++i) {
+      const std::int64_t is_outside = 2 * i + 1;
+      detail::check(MPI_Barrier(comm), "MPI_Barrier", where);
+      const std::int64_t mine = rank_ == 0 ? stay_outside(is_outside) : fastest(is_outside);
+      detail::check(MPI_Allreduce(&mine, &least, 1, MPI_INT64_T, MPI_MAX, comm), "MPI_Allreduce",
+                    where);
+      if (least < std::chrono::nanoseconds{bearable}.count()) return {};
+    }
+    if (least == never) {
+      return "an atomic operation on rank 0's memory waits until rank 0 calls MPI (tried for " +
+             std::to_string(outside.count()) + " ms)";
+    }
+    return "an atomic operation on rank 0's memory takes " + std::to_string(least / 1000) +
+           " µs, and more than " + std::to_string(bearable.count()) + " is too slow";
+  }
+
+  std::int64_t stay_outside(std::int64_t is_outside) {
+    std::atomic_ref<std::int64_t> shown{memory_[trial_word]};
+    shown.store(is_outside);
+    std::this_thread::sleep_for(outside);
+    shown.store(is_outside + 1);
+    return 0;
+  }
+
+  /// Nanoseconds of the fastest look at home while it was outside, or `never`.
+  std::int64_t fastest(std::int64_t is_outside) {
+    std::int64_t best = never;
+    for (;;) {
+      const auto start = Clock::now();
+      begin(0, trial_word, Change::none, 0);
+      while (!progress()) sched_yield();
+      const std::chrono::nanoseconds took = Clock::now() - start;
+      if (before() == is_outside) best = std::min<std::int64_t>(best, took.count());
+      if (before() > is_outside) return best;
+      sched_yield();
+    }
+  }
+
+  /// Collective.
+  void free() noexcept {
+    if (MPI_Win_unlock_all(window_) != MPI_SUCCESS) return leak();
+    MPI_Win_free(&window_);
+    window_ = MPI_WIN_NULL;
+  }
+
+  /// MPI may still use what an operation under way points to.
+  void leak() noexcept {
+    window_ = MPI_WIN_NULL;
+    if (request_ != MPI_REQUEST_NULL) static_cast<void>(operand_.release());
+    request_ = MPI_REQUEST_NULL;
+  }
+
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+
+  MPI_Comm comm_ = MPI_COMM_NULL;  ///< the link's
+  int rank_;
+  int size_ = 1;
+  MPI_Win window_ = MPI_WIN_NULL;
+  std::int64_t* memory_ = nullptr;  ///< the window's
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  std::unique_ptr<Operand> operand_;
+};
+
+namespace detail {
+
+template <class = void>
+std::unique_ptr<RemoteWords> open_words(MpiLink& link, std::size_t n, RemoteTickets tickets) {
+  return std::make_unique<RmaWords>(link, n, tickets);
+}
+PAPCOLL_COMPILE_ONCE(std::unique_ptr<RemoteWords> open_words<>(MpiLink&, std::size_t,
+                                                               RemoteTickets))
+
+}  // namespace detail
+
+}  // namespace papcoll::inline PAPCOLL_ABI

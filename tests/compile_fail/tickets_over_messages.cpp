@@ -1,0 +1,53 @@
+// ArrivalOrder over transports whose ranks share no memory.
+#include <papcoll/core.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// EXPECT: papcoll: this schedule reads its peers' memory, and this transport only passes messages
+// EXPECT: needs_node_memory<
+// EXPECT: papcoll: this schedule combines in the order of arrival, so that bits depend
+// EXPECT: papcoll: here this schedule goes by the order in which ranks arrive that share no memory
+// EXPECT: papcoll: a non-blocking collective cannot follow this arrival policy
+// EXPECT: papcoll: this schedule combines contributions out of rank order
+// EXPECT: papcoll: this schedule does not serve this collective
+// EXPECT: papcoll: ArrivalOrder over messages is for whole communicators
+// ERRORS: 7
+
+using namespace papcoll;
+
+/// As RmaTransport, without MPI.
+struct Tickets {
+  using policy_kind = TransportPolicyKind;
+  static constexpr std::string_view name = "Tickets";
+  static constexpr unsigned offers = capability::remote_tickets;
+  static constexpr bool rings = false;
+  static std::string unavailable(const Surroundings&);
+  static std::unique_ptr<Endpoint> connect(const Surroundings&);
+  static std::unique_ptr<RemoteWords> open_words(const Surroundings&, std::size_t, RemoteTickets);
+};
+
+/// As MpiTransport.
+struct Messages : Tickets {
+  static constexpr unsigned offers = 0;
+};
+
+void call(ThreadTeam::Rank& comm, std::vector<double>& data) {
+#ifdef PAPCOLL_TEST_CONTROL
+  allreduce<ArrivalOrder, Chain, Tickets>(comm, data);
+  reduce<Tickets, Chain, ArrivalOrder>(comm, data, root{0});
+  allreduce<Ring, Tickets>(comm, data);
+  reduce<PredictedOrder<>, Chain, Tickets>(comm, data, root{0});
+  allreduce<Hierarchical<DynamicLeader, Policies<Ring, Tickets>>>(comm, data);
+#else
+  allreduce<ArrivalOrder, SplitTail, Tickets>(comm, data);
+  allreduce<ArrivalOrder, Chain, Tickets, Reproducible>(comm, data);
+  allreduce<ArrivalOrder, Chain, Messages>(comm, data);
+  iallreduce<ArrivalOrder, Chain, Tickets>(comm, data).wait();
+  allreduce<ArrivalOrder, Chain, Tickets>(comm, data, [](double a, double b) { return a - b; });
+  bcast<ArrivalOrder, Chain, Tickets>(comm, data, root{0});
+  allreduce<Hierarchical<DynamicLeader, Policies<ArrivalOrder, Chain, Tickets>>>(comm, data);
+#endif
+}

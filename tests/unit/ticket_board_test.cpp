@@ -1,0 +1,227 @@
+// The tickets of ranks without common memory, on a memory whose operations happen some time between
+// the moment when they are started and the moment when they are seen to be complete.
+
+#include <papcoll/arrival/ticket_board.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "catch.hpp"
+
+using papcoll::Parting;
+using papcoll::RemoteWords;
+using papcoll::TicketBoard;
+
+namespace {
+
+/// The words of all ranks, and each rank's operation under way.
+struct Memory {
+  struct Operation {
+    bool is_due = false;
+    std::int64_t* word = nullptr;
+    RemoteWords::Change change = RemoteWords::Change::none;
+    std::int64_t operand = 0;
+    std::int64_t before = 0;
+  };
+  explicit Memory(int ranks, std::size_t n)
+      : words(static_cast<std::size_t>(ranks), std::vector<std::int64_t>(n)),
+        under_way(static_cast<std::size_t>(ranks)) {}
+
+  void perform(std::size_t rank) {
+    Operation& o = under_way[rank];
+    if (!o.is_due) return;
+    o.is_due = false;
+    o.before = *o.word;
+    if (o.change == RemoteWords::Change::add) *o.word += o.operand;
+    if (o.change == RemoteWords::Change::replace) *o.word = o.operand;
+  }
+
+  std::vector<std::vector<std::int64_t>> words;
+  std::vector<Operation> under_way;  ///< of each rank
+};
+
+class Words final : public RemoteWords {
+ public:
+  Words(Memory& memory, std::size_t rank) : memory_(memory), rank_(rank) {}
+  void start(int rank, std::size_t word, Change change, std::int64_t operand) override {
+    mine() = {true, &memory_.words.at(static_cast<std::size_t>(rank)).at(word), change, operand, 0};
+  }
+  bool progress() override { return !mine().is_due; }
+  std::int64_t before() const noexcept override { return memory_.under_way[rank_].before; }
+  void close(bool) noexcept override {}
+
+ private:
+  Memory::Operation& mine() { return memory_.under_way.at(rank_); }
+
+  Memory& memory_;
+  std::size_t rank_;
+};
+
+/// Ranks that make one call after the other, each at its own pace.
+class World {
+ public:
+  World(int ranks, int calls, std::uint32_t first_epoch, std::uint32_t seed)
+      : memory_(ranks, TicketBoard::words(ranks)), random_(seed) {
+    std::minstd_rand kinds{seed};
+    for (int i = 0; i < calls; ++i) {
+      const int kind = static_cast<int>(kinds() % 6);
+      calls_.push_back({kind == 0 ? -1 : static_cast<int>(kinds() % static_cast<unsigned>(ranks)),
+                        std::vector<int>(static_cast<std::size_t>(ranks), -1)});
+    }
+    for (std::size_t r = 0; r < static_cast<std::size_t>(ranks); ++r) {
+      const int rank = static_cast<int>(r);
+      ranks_.push_back({std::make_unique<TicketBoard>(std::make_unique<Words>(memory_, r), rank,
+                                                      ranks, first_epoch)});
+    }
+  }
+
+  /// What went wrong, or "".
+  std::string run() {
+    for (int step = 0; step < 2'000'000 && problem_.empty(); ++step) {
+      // For a while one rank is far slower than the others.
+      const std::size_t slow = static_cast<std::size_t>(step / 2000) % ranks_.size();
+      const std::size_t r = random_() % ranks_.size();
+      if (r == slow && random_() % 50 != 0) continue;
+      if (random_() % 2 == 0) {
+        memory_.perform(r);
+      } else {
+        move(static_cast<int>(r));
+      }
+      bool all_done = true;
+      for (const Rank& rank : ranks_) all_done = all_done && rank.call == calls_.size();
+      if (all_done) return problem_;
+    }
+    return problem_.empty() ? "the ranks do not come to an end" : problem_;
+  }
+
+  /// By how many calls a rank was ahead of another, at most.
+  std::size_t lead() const { return lead_; }
+
+ private:
+  struct Call {
+    int root;                  ///< or −1
+    std::vector<int> holders;  ///< ticket by ticket, as ranks learn them
+    std::size_t tickets = 0;
+  };
+  struct Rank {
+    std::unique_ptr<TicketBoard> board;
+    std::size_t call = 0;
+    bool in_call = false;
+    bool has_ticket = false;
+  };
+
+  void move(int r) {
+    Rank& rank = ranks_[static_cast<std::size_t>(r)];
+    if (rank.call == calls_.size()) return;
+    Call& call = calls_[rank.call];
+    TicketBoard& board = *rank.board;
+    if (!rank.in_call) {
+      board.begin(call.root);
+      rank.in_call = true;
+      return;
+    }
+    board.step();
+    if (board.ticket() >= 0 && !rank.has_ticket) {
+      rank.has_ticket = true;
+      if (board.ticket() >= static_cast<int>(ranks_.size())) return fail(r, "no such ticket");
+      int& holder = call.holders[static_cast<std::size_t>(board.ticket())];
+      if (holder >= 0) return fail(r, "a ticket twice");
+      holder = r;
+      ++call.tickets;
+    }
+    const bool all_came = call.tickets == ranks_.size();
+    const bool must_see_all = call.root < 0 || call.root == r;
+    if (!board.done() || (must_see_all && !all_came)) return;
+    check(r, call);
+    const bool sees_all = must_see_all || board.ticket() + 1 == static_cast<int>(ranks_.size());
+    board.end(sees_all);
+    rank.in_call = rank.has_ticket = false;
+    ++rank.call;
+    for (const Rank& other : ranks_) {
+      if (rank.call > other.call) lead_ = std::max(lead_, rank.call - other.call);
+    }
+  }
+
+  void check(int r, const Call& call) {
+    const TicketBoard& board = *ranks_[static_cast<std::size_t>(r)].board;
+    const auto holds = [&](int ticket, int rank) {
+      return call.holders[static_cast<std::size_t>(ticket)] == rank;
+    };
+    const int end = static_cast<int>(ranks_.size()) - 1;
+    const int t = board.ticket();
+    if (t > 0 && !holds(t - 1, board.before())) fail(r, "wrong predecessor");
+    if (t < end && !holds(t + 1, board.after())) fail(r, "wrong successor");
+    if (t == 0 && board.before() != -1) fail(r, "a predecessor of the first");
+    if (t == end && board.after() != -1) fail(r, "a successor of the last");
+    if (call.root == r && !holds(end, board.last())) fail(r, "the root has another last");
+  }
+
+  void fail(int r, const std::string& what) {
+    problem_ += what + " on rank " + std::to_string(r) + "\n";
+  }
+
+  Memory memory_;
+  std::minstd_rand random_;
+  std::vector<Call> calls_;
+  std::vector<Rank> ranks_;
+  std::string problem_;
+  std::size_t lead_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("tickets in the order of arrival, with ranks that run ahead", "[tickets]") {
+  for (const int ranks : {2, 3, 5, 8, 12}) {
+    std::size_t lead = 0;
+    for (std::uint32_t seed = 1; seed <= 40; ++seed) {
+      const std::uint32_t first = seed % 2 == 0 ? 1 : 0xfffffff8U;
+      World world{ranks, 60, first, seed};
+      INFO(ranks << " ranks, seed " << seed);
+      CHECK(world.run() == "");
+      lead = std::max(lead, world.lead());
+    }
+    // Each call that goes on without a rank keeps one that waits for it.
+    if (ranks >= 8) CHECK(lead > TicketBoard::frames);
+  }
+}
+
+TEST_CASE("ranks that part do so together or not at all", "[tickets]") {
+  int together = 0;
+  for (std::uint32_t seed = 1; seed <= 3000; ++seed) {
+    std::minstd_rand random{seed};
+    random.discard(3);
+    const int ranks = 1 + static_cast<int>(random() % 5);
+    const bool one_stays_away = random() % 4 == 0;
+    const unsigned hurry = 1 + static_cast<unsigned>(random() % 300);
+    Memory memory{ranks, 1};
+    std::vector<std::unique_ptr<Words>> words;
+    std::vector<Parting> partings;
+    for (std::size_t r = 0; r < static_cast<std::size_t>(ranks); ++r) {
+      words.push_back(std::make_unique<Words>(memory, r));
+      partings.emplace_back(*words.back(), 0, ranks);
+    }
+    std::vector<Parting::Outcome> outcomes(partings.size());
+    const std::size_t coming = partings.size() - (one_stays_away ? 1 : 0);
+    for (int step = 0; step < 20'000; ++step) {
+      const std::size_t r = random() % partings.size();
+      if (r >= coming) continue;
+      memory.perform(r);
+      outcomes[r] = partings[r].step(random() % hurry == 0);
+    }
+    INFO("seed " << seed << ", " << ranks << " ranks, " << coming << " come");
+    for (std::size_t r = 0; r < coming; ++r) {
+      CHECK(outcomes[r] != Parting::Outcome::open);
+      CHECK(outcomes[r] == outcomes[0]);
+      if (one_stays_away) CHECK(outcomes[r] == Parting::Outcome::not_at_all);
+    }
+    if (coming != 0 && outcomes[0] == Parting::Outcome::together) ++together;
+  }
+  CHECK(together > 500);
+  CHECK(together < 2500);
+}
