@@ -14,9 +14,9 @@ namespace bench {
 /// The ways to carry out a collective that are compared.
 class Candidates {
  public:
-  /// Reads the names: mpi, auto or papcoll's own. Collective; throws what papcoll::algorithm
-  /// throws.
-  Candidates(const std::vector<std::string>& names, MPI_Comm comm);
+  /// Reads the names: mpi, auto or papcoll's own. Groups of `group_size` ranks are what Hierarchical
+  /// takes for nodes; 0: the nodes. Collective; throws what papcoll::algorithm throws.
+  Candidates(const std::vector<std::string>& names, int group_size, MPI_Comm comm);
   ~Candidates();
   Candidates(const Candidates&) = delete;
   Candidates& operator=(const Candidates&) = delete;

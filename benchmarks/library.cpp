@@ -112,6 +112,7 @@ std::function<void()> library_call(const Problem& problem, const Buffers& buffer
 
 std::string library_name(const Problem& problem, papcoll::Communicator& comm,
                          const papcoll::Algorithm& algorithm) {
+  if (algorithm.selection().composite != nullptr) return std::string(algorithm.name());
   papcoll::Call call;
   call.collective = problem.collective;
   call.count = problem.count;
