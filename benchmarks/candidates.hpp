@@ -14,8 +14,9 @@ namespace bench {
 /// The ways to carry out a collective that are compared.
 class Candidates {
  public:
-  /// Reads the names: mpi, auto or papcoll's own. Groups of `group_size` ranks are what Hierarchical
-  /// takes for nodes; 0: the nodes. Collective; throws what papcoll::algorithm throws.
+  /// Reads the names: mpi, auto or papcoll's own. Hierarchical takes so many neighbours in rank
+  /// order for a node; 0: those that share memory. Collective; throws what papcoll::algorithm
+  /// throws.
   Candidates(const std::vector<std::string>& names, int group_size, MPI_Comm comm);
   ~Candidates();
   Candidates(const Candidates&) = delete;
