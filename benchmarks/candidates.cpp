@@ -11,17 +11,30 @@
 #include <utility>
 
 namespace bench {
+namespace {
+
+papcoll::Options with_groups(int group_size, MPI_Comm comm) {
+  papcoll::Options options;
+  if (group_size == 0) return options;
+  int ranks = 0;
+  MPI_Comm_size(comm, &ranks);
+  auto& colours = options.groups.emplace_back();
+  for (int rank = 0; rank < ranks; ++rank) colours.push_back(rank / group_size);
+  return options;
+}
+
+}  // namespace
 
 struct Candidates::State {
-  explicit State(MPI_Comm c) : mpi_comm(c), comm(c) {}
+  State(int group_size, MPI_Comm c) : mpi_comm(c), comm(c, with_groups(group_size, c)) {}
 
   MPI_Comm mpi_comm;
   papcoll::Communicator comm;
   std::vector<std::optional<papcoll::Algorithm>> algorithms;  // none: the native collective
 };
 
-Candidates::Candidates(const std::vector<std::string>& names, MPI_Comm comm)
-    : state_(std::make_unique<State>(comm)) {
+Candidates::Candidates(const std::vector<std::string>& names, int group_size, MPI_Comm comm)
+    : state_(std::make_unique<State>(group_size, comm)) {
   for (const std::string& name : names) {
     auto& algorithm = state_->algorithms.emplace_back();
     if (name == "auto") algorithm.emplace();

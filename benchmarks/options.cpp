@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <stdexcept>
 #include <string_view>
 
@@ -144,6 +145,11 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
       ->check(not_negative("ranks"));
   app.add_flag("--in-place", options.in_place, "One buffer for input and output");
   app.add_flag("--arena", options.arena, "Buffers in memory that all ranks of a node see");
+  app.add_option(
+         "--group-size", options.group_size,
+         "So many neighbours in rank order are a node to Hierarchical (default: those that\n"
+         "share memory)")
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()));
   app.add_option("--seed", options.seed, "Of arrivals and of the order of the candidates")
       ->check(not_negative("seeds"));
   app.add_option("--iterations", options.iterations, "At most so many a size and candidate")

@@ -30,6 +30,7 @@ struct Options {
   int root = 0;
   bool in_place = false;
   bool arena = false;  ///< buffers in papcoll's node-shared memory, for all candidates
+  int group_size = 0;  ///< ranks that Hierarchical takes for a node; 0: those that share memory
   std::uint64_t seed = 1;
   std::optional<std::size_t> iterations;  ///< at most; by default chosen by size
   std::optional<std::size_t> warmup;

@@ -82,9 +82,9 @@ def size_label(size, _=None):
     return f"{size:.4g}T"
 
 
-def ticks_at(rows):
+def ticks_at(sizes):
     """The measured sizes; of many, every second, third… so that the labels have room."""
-    sizes = sorted({max(row["bytes"], 1) for row in rows})
+    sizes = sorted({max(size, 1) for size in sizes})
     return sizes[::math.ceil(len(sizes) / 12)]
 
 
@@ -107,53 +107,75 @@ def draw(axes, rows, metric, styles):
                   linewidth=1.2, label="lower bound", zorder=1)
 
 
-def plot(rows, metric, title, output):
+def styles_of(names):
+    return {name: {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)],
+                   "linestyle": ("-", "-.", ":")[i // len(COLOURS) % 3]}
+            for i, name in enumerate(dict.fromkeys(names))}
+
+
+def figure_of(count):
+    """A figure of so many panels, at most three beside each other, and the panels."""
     import matplotlib
     matplotlib.use("Agg")
     from matplotlib import pyplot
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-    panels = {}
-    for row in rows:
-        panels.setdefault(panel_of(row), []).append(row)
-    names = list(dict.fromkeys(row["algorithm"] for row in rows))
-    styles = {name: {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)],
-                     "linestyle": ("-", "-.", ":")[i // len(COLOURS) % 3]}
-              for i, name in enumerate(names)}
-
-    columns = min(len(panels), 3)
-    lines = math.ceil(len(panels) / columns)
+    columns = min(count, 3)
+    lines = math.ceil(count / columns)
     pyplot.rcParams.update({"font.size": 9, "axes.titlesize": 9.5, "axes.spines.top": False,
                             "axes.spines.right": False, "figure.dpi": 150})
     figure, grid = pyplot.subplots(lines, columns, squeeze=False, sharey=True,
                                    figsize=(4.4 * columns + 0.6, 3.6 * lines + 0.9),
                                    layout="constrained")
-    handles = {}
-    for axes, (panel, points) in zip(grid.flat, panels.items()):
-        draw(axes, points, metric, styles)
-        axes.set(title=panel, xscale="log", yscale="log", xlabel="bytes")
-        axes.set_xscale("log", base=2)
-        axes.xaxis.set_major_locator(FixedLocator(ticks_at(points)))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(FuncFormatter(size_label))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    for axes in grid.flat:
         axes.grid(True, which="major", color="#dddddd", linewidth=0.6)
         axes.set_axisbelow(True)
-        handles.update(reversed(pair) for pair in zip(*axes.get_legend_handles_labels()))
-    for axes in list(grid.flat)[len(panels):]:
+    for axes in list(grid.flat)[count:]:
         axes.set_visible(False)
-    for axes in grid[:, 0]:
-        axes.set_ylabel(METRICS[metric][0])
-    handles = dict(sorted(handles.items(), key=lambda item: item[0] == "lower bound"))
+    return figure, list(grid.flat)[:count]
+
+
+def axis_of_sizes(axes, sizes):
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    axes.set(xlabel="bytes")
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_locator(FixedLocator(ticks_at(sizes)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(size_label))
+
+
+def finish(figure, panels, ylabel, title, last, output):
+    """Names the axes, puts one legend below, what begins with `last` at its end, and writes the
+    file."""
+    handles = {}
+    for axes in panels:
+        if axes.get_subplotspec().is_first_col():
+            axes.set_ylabel(ylabel)
+        handles.update(reversed(pair) for pair in zip(*axes.get_legend_handles_labels()))
+    handles = dict(sorted(handles.items(), key=lambda item: item[0].startswith(last)))
     legend = figure.legend(handles.values(), handles.keys(), loc="lower center", frameon=False,
-                           ncols=min(len(handles), 2 * columns))
-    libraries = ", ".join(sorted({row.get("mpi_library", "") for row in rows} - {""}))
-    figure.suptitle(title or libraries, fontsize=10.5)
+                           ncols=min(len(handles), 2 * min(len(panels), 3)))
+    figure.suptitle(title, fontsize=10.5)
     # The panels take what the legend leaves.
     figure.canvas.draw()
     height = legend.get_window_extent().height / figure.bbox.height
     figure.get_layout_engine().set(rect=(0, height, 1, 1 - height))
     figure.savefig(output)
+
+
+def plot(rows, metric, title, output):
+    panels = {}
+    for row in rows:
+        panels.setdefault(panel_of(row), []).append(row)
+    styles = styles_of(row["algorithm"] for row in rows)
+    figure, grid = figure_of(len(panels))
+    for axes, (panel, points) in zip(grid, panels.items()):
+        draw(axes, points, metric, styles)
+        axes.set(title=panel, yscale="log")
+        axis_of_sizes(axes, [row["bytes"] for row in points])
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    libraries = ", ".join(sorted({row.get("mpi_library", "") for row in rows} - {""}))
+    finish(figure, grid, METRICS[metric][0], title or libraries, "lower bound", output)
 
 
 def main():

@@ -39,6 +39,7 @@ Json row(const Options& options, const Placement& placement, const std::string& 
       {"root", is_rooted(options.collective) ? Json(options.root) : Json(nullptr)},
       {"in_place", options.in_place},
       {"arena", options.arena},
+      {"group_size", options.group_size > 0 ? Json(options.group_size) : Json(nullptr)},
       {"arrival", options.arrival},
       {"mif", r.mif},
       {"spread_us", r.spread},
@@ -169,6 +170,7 @@ class Report::Table : public Report::Writer {
     if (is_rooted(options_.collective)) what += fmt::format(", root {}", options_.root);
     if (options_.in_place) what += ", in place";
     if (options_.arena) what += ", in the arena";
+    if (options_.group_size > 0) what += fmt::format(", groups of {}", options_.group_size);
     what += fmt::format(", arrival {}", options_.arrival);
     if (options_.mif) what += fmt::format(", MIF {}", *options_.mif);
     if (options_.spread) what += fmt::format(", spread {} us", *options_.spread * micro);

@@ -62,6 +62,7 @@ def test_bad_arguments(directory):
     refuses("'3' is not a duration", "allreduce", "--arrival", "normal", "--spread", "3")
     refuses("--root 2: there are 2 ranks", "bcast", "--root", "2")
     refuses("--root: -1: ranks start at 0", "bcast", "--root", "-1")
+    refuses("--group-size: Value 0 not in range", "allreduce", "--group-size", "0")
     refuses("--seed: -1: seeds start at 0", "bcast", "--seed", "-1")
     refuses("'Rinng' is no policy", "allreduce", "--algorithm", "Rinng")
     refuses("DynamicLeader does not serve it", "gather", "--algorithm", "DynamicLeader",
@@ -111,6 +112,14 @@ def test_csv(directory):
     expect([r["algorithm"] for r in rows]
            == ["ReduceThenBcast:Binomial,Chain+MpiTransport", "mpi"]
            and all(abs(float(r["spread_us"]) - 30) < 1e-6 for r in rows), "csv of a trace", result)
+
+
+def test_groups():
+    result = measures("allreduce", "--sizes", "64", "--group-size", "1", "--format", "json",
+                      "--check", "--algorithm", "Hierarchical:Exchange,Ring", "Ring")
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    expect([r["resolved"] for r in rows] == ["Hierarchical:Exchange,Ring", "Ring+ShmTransport"]
+           and all(r["group_size"] == 1 for r in rows), "a composite of groups", result)
 
 
 def test_table():
@@ -165,6 +174,7 @@ with tempfile.TemporaryDirectory() as name:
     scratch = pathlib.Path(name)
     test_bad_arguments(scratch)
     test_csv(scratch)
+    test_groups()
     test_table()
     test_tune(scratch)
     test_plot(scratch, test_json(scratch))
