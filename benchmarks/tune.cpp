@@ -148,7 +148,7 @@ class Tuner {
                           .rank = placement_.rank(),
                           .ranks = placement_.ranks()};
     together(placement_.comm(), [&] {
-      candidates = std::make_unique<Candidates>(algorithms, placement_.comm());
+      candidates = std::make_unique<Candidates>(algorithms, 0, placement_.comm());
       buffers = std::make_unique<Buffers>(problem, [&](std::size_t n) {
         return arena ? candidates->allocate_shared(n) : allocate_private(n);
       });

@@ -5,6 +5,7 @@
 #include <papcoll/catalogue/thresholds.hpp>
 #include <papcoll/catalogue/tuning.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/team.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <cstdio>
