@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
@@ -59,11 +60,16 @@ class Threads {
   /// What was wrong on some rank; empty if nothing was.
   std::string run() {
     std::vector<std::string> problems(static_cast<std::size_t>(script_.ranks));
+    // Late ranks may still read the pool of one that is through with the last call.
+    std::vector<std::unique_ptr<BoardSite>> sites(problems.size());
     {
       std::vector<std::jthread> threads;
       for (int r = 0; r < script_.ranks; ++r) {
-        threads.emplace_back(
-            [this, r, &problems] { problems[static_cast<std::size_t>(r)] = run_rank(r); });
+        threads.emplace_back([this, r, &problems, &site = sites[static_cast<std::size_t>(r)]] {
+          site = std::make_unique<BoardSite>(board(), Doorbells{bells_.data(), script_.ranks}, r,
+                                             script_.first_epoch);
+          problems[static_cast<std::size_t>(r)] = run_rank(r, *site);
+        });
       }
     }
     for (const std::string& p : problems) {
@@ -75,9 +81,8 @@ class Threads {
  private:
   Board board() { return Board{memory_.data(), script_.ranks, explore::chunk_bytes}; }
 
-  std::string run_rank(int rank) {
+  std::string run_rank(int rank, BoardSite& site) {
     Doorbells bells{bells_.data(), script_.ranks};
-    BoardSite site{board(), bells, rank, script_.first_epoch};
     papcoll::Waiter waiter;
     waiter.bells = &bells;
     waiter.rank = rank;

@@ -22,14 +22,14 @@ struct Thresholds {
   std::size_t exchange_more_ranks = 1024;
   std::size_t exchange_oversubscribed = 8192;
   std::size_t leader_oversubscribed = 65536;
-  /// MultiLeader, then PeerSlices. 2 pinned ranks, 64 KB: 8.9 µs (MultiLeader's way), and 2.8 in
+  /// MultiLeader, then PeerSlices. 2 pinned ranks, 64 KB: 7.1 µs (MultiLeader's way), and 2.5 in
   /// the arena.
   std::size_t multi_leader = 8192;
   /// The same where all buffers have been in the arena. Prototype, 2 pinned ranks, 8 KB: 2.7 µs
   /// through slots, 0.6 in place.
   std::size_t multi_leader_arena = 4096;
-  /// Reduce, bcast: DynamicLeader, then PeerSlices; allgather: Exchange, then PeerSlices. From here
-  /// on the kernel's copies beat staged chunks (2 ranks, allreduce).
+  /// Reduce, bcast: DynamicLeader, then PeerSlices; allgather: Exchange, then PeerSlices. Outside
+  /// the arena they are as quick as each other (2 ranks, 16 KB to 16 MB).
   std::size_t slices = (std::size_t{1} << 20U) - 1;
   /// The same where all buffers have been in the arena, as multi_leader_arena.
   std::size_t slices_arena = 4096;
@@ -44,9 +44,9 @@ struct Thresholds {
   /// processors: 8.3 µs;
   std::size_t own_ns = 130;
   std::size_t own_ns_oversubscribed = 1000;
-  /// and for each rank and byte: 2 pinned ranks, 64 KB: 8.9 µs; 4 MB: 468 µs; 8 ranks on 2
-  /// processors, 64 KB: 44 µs.
-  std::size_t own_ps_a_byte = 65;
+  /// and for each rank and byte: 2 pinned ranks, 64 KB: 7.1 µs; 4 MB: 410 µs; 8 ranks on 2
+  /// processors, 64 KB: 50 µs.
+  std::size_t own_ps_a_byte = 55;
   /// In bytes of all ranks together: Exchange, then DynamicLeader. Not measured yet: after the last
   /// arrival Exchange combines all contributions, at 0.05 ns a byte, and DynamicLeader hands one
   /// result over, at 0.2 µs.
