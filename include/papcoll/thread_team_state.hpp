@@ -68,6 +68,8 @@ class ThreadTeamState {
     Board{memory_.board, ranks, options.chunk_bytes}.initialise(options.first_epoch);
     const Thresholds thresholds = tuned_thresholds(options.tuning);
     const bool oversubscribed = ranks > usable_processors();
+    nodes_.reserve(static_cast<std::size_t>(ranks));
+    cores_.reserve(static_cast<std::size_t>(ranks));
     for (int r = 0; r < ranks; ++r) {
       nodes_.push_back(std::make_unique<const Node>(memory_.node_of(r, ranks, options)));
       Surroundings s;
@@ -91,6 +93,7 @@ class ThreadTeamState {
     std::atomic<int> first{-1};
     {
       std::vector<std::jthread> threads;
+      threads.reserve(cores_.size());
       for (int r = 0; r < static_cast<int>(cores_.size()); ++r) {
         threads.emplace_back([&, r] {
           try {

@@ -88,6 +88,7 @@ class TuningReader {
       return;
     }
     std::vector<std::string_view> names;
+    names.reserve(threshold_fields.size());
     for (const ThresholdField& f : threshold_fields) names.push_back(f.name);
     fail("there is no such threshold: " + near_names(name, std::move(names)));
   }
