@@ -95,16 +95,23 @@ class ThreadTeamState {
       std::vector<std::jthread> threads;
       threads.reserve(cores_.size());
       for (int r = 0; r < static_cast<int>(cores_.size()); ++r) {
-        threads.emplace_back([&, r] {
+        const auto abort = [&, r] { core(r).abort_node(static_cast<std::uint32_t>(r) + 1); };
+        const auto run_rank = [&, r, abort] {
           try {
             body(context, r);
           } catch (...) {
             problems[static_cast<std::size_t>(r)] = std::current_exception();
             int none = -1;
             first.compare_exchange_strong(none, r);
-            core(r).abort_node(static_cast<std::uint32_t>(r) + 1);
+            abort();
           }
-        });
+        };
+        try {
+          threads.emplace_back(run_rank);
+        } catch (...) {  // no more threads: those that run may be waiting for this one
+          abort();
+          throw;
+        }
       }
     }
     if (first >= 0) std::rethrow_exception(problems[static_cast<std::size_t>(first.load())]);

@@ -42,6 +42,7 @@ class BasicBoardSite {
     heard_of_all_ = false;
     announced_ = false;
     rings_on_leaving_ = false;
+    pool_at_ = nullptr;
     words_ = words;
     reducer_ = &reducer;
   }
@@ -273,15 +274,14 @@ class BasicBoardSite {
     return scratch_.data() + i * scratch_bytes();
   }
 
+  /// The same in all of a call that asks for no more than at first.
   std::byte* pool(std::size_t n) {
     rings_on_leaving_ = true;
-    if (node_ != nullptr && n <= node_->pool_bytes && back_pool(n)) return node_->pool;
-    if (own_pool_bytes_ < n) {
-      retired_.push_back(std::move(own_pool_));
-      own_pool_.reset(new std::byte[n]);
-      own_pool_bytes_ = n;
+    if (pool_at_ == nullptr || n > pool_at_bytes_) {
+      pool_at_ = find_pool(n);
+      pool_at_bytes_ = n;
     }
-    return own_pool_.get();
+    return pool_at_;
   }
 
   bool use_pool() {
@@ -375,8 +375,21 @@ class BasicBoardSite {
     return stamp.load(std::memory_order_seq_cst);
   }
 
+  std::byte* find_pool(std::size_t n) {
+    if (node_ != nullptr && n <= node_->pool_bytes && back_pool(n)) return node_->pool;
+    if (own_pool_bytes_ < n) {
+      retired_.push_back(std::move(own_pool_));
+      own_pool_.reset(new std::byte[n]);
+      own_pool_bytes_ = n;
+    }
+    return own_pool_.get();
+  }
+
   /// Is somebody still in the call for which this rank last used its pool?
   bool pool_is_lent() const noexcept {
+    // Calls are entered only when all have left those of `frames` calls before; and epochs that lie
+    // 2^31 apart cannot be compared.
+    if (epoch_ - pool_used_ > static_cast<std::uint32_t>(Board::frames)) return false;
     for (int r = 0; r < size(); ++r) {
       if (!epoch_reached(board_.left(r).epoch.load(std::memory_order_acquire), pool_used_)) {
         return true;
@@ -439,6 +452,8 @@ class BasicBoardSite {
   const Reducer* reducer_ = nullptr;
   std::vector<int> pending_;
   std::vector<std::byte> scratch_;
+  std::byte* pool_at_ = nullptr;  ///< in this call, once it has asked
+  std::size_t pool_at_bytes_ = 0;
   std::size_t pool_backed_ = 0;            ///< bytes of the node's pool that have pages
   std::unique_ptr<std::byte[]> own_pool_;  ///< where that is too small
   std::size_t own_pool_bytes_ = 0;

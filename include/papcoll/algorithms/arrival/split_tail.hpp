@@ -144,7 +144,7 @@ struct SplitTail {
           if (progress_.takes() && !progress_.take(s, c, k, chunk.holder)) return false;
           progress_.set_done(s, k);
           moved = true;
-        } else if (const int joined = mergeable(s, k, chunk); joined > chunk.merged) {
+        } else if (const int joined = mergeable(s, c, k, chunk); joined > chunk.merged) {
           const Chunk busy{true, chunk.holder, chunk.merged};
           if (!s.take_up(k % words, state, busy.state(k))) continue;
           const bool fine = add(s, c, k, chunk, joined);
@@ -162,12 +162,12 @@ struct SplitTail {
 
     /// Up to which ticket can the chunk be completed? What it has, if there is nothing to do.
     template <Site S>
-    int mergeable(S& s, std::uint32_t k, const Chunk& chunk) {
-      // In place, the sum is written over this rank's contribution, which must be part of it. (An
-      // earlier ticket may be drawn, and not show its holder yet.)
-      if (known_ <= ticket_) return chunk.merged;
+    int mergeable(S& s, const Call& c, std::uint32_t k, const Chunk& chunk) {
       int end = chunk.merged;
       while (end < known_ && buffers_.has_input(s, s.pending()[end], k)) ++end;
+      // In place, the sum is written over this rank's contribution, which must be part of it.
+      // (Earlier tickets may be drawn and not show their holders, or their chunks, yet.)
+      if (end <= ticket_ && c.in_place() && buffers_.lends_output()) return chunk.merged;
       const bool lonely = end == 1 && s.size() > 1;  // nothing to combine it with
       return lonely || (end != chunk.merged && !buffers_.may_combine(s)) ? chunk.merged : end;
     }

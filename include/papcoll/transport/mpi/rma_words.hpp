@@ -79,10 +79,14 @@ class RmaWords final : public RemoteWords {
     try {
       Own parting{*this, parting_word};
       Parting agreement{parting, 0, size_};
-      const auto start = Clock::now();
+      Clock::duration waited{0};
+      auto last = Clock::now();
       auto outcome = Parting::Outcome::open;
       while (outcome == Parting::Outcome::open) {
-        const auto waited = Clock::now() - start;
+        // While this process was stopped the others may have agreed without it.
+        const auto now = Clock::now();
+        waited += std::min<Clock::duration>(now - last, std::chrono::milliseconds{10});
+        last = now;
         if (waited > 3 * patience) return leak();  // not even home's memory answers
         outcome = agreement.step(waited > patience);
         // An operation of home's on itself need not move what others want of it.
