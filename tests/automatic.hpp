@@ -161,8 +161,7 @@ std::string calls_that_agree(Comm& comm, int calls, std::uint32_t seed, std::siz
 }
 
 /// Calls of so many bytes, in which the last rank is late by `lateness`, until `algorithm` is what
-/// would run; how many that took, or 50 if it was not until then. Collective; the same on all
-/// ranks.
+/// would run: is that so within 50 calls? Collective; the same on all ranks.
 template <class Comm>
 bool chooses_in_time(Comm& comm, std::size_t bytes, std::chrono::milliseconds lateness,
                      std::string_view algorithm) {
