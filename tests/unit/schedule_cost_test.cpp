@@ -201,7 +201,7 @@ TEST_CASE("pipelines are cut in blocks of the segment's size", "[schedule]") {
 TEST_CASE("after the last arrival, a straggler's rounds are blocks and latencies", "[schedule]") {
   constexpr std::size_t late = 1000;
   for (const int size : {2, 4, 8, 16, 32}) {
-    for (const std::size_t blocks : {1, 7, 32}) {
+    for (const std::size_t blocks : {1U, 7U, 32U}) {
       INFO(size << " ranks, " << blocks << " blocks");
       const Cost cost = cost_of(StragglAR{10}, allreduce, size, blocks * 10, late);
       const auto q = static_cast<std::size_t>(doubling_rounds(size));
