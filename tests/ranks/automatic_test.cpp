@@ -16,26 +16,11 @@
 #include "automatic.hpp"
 #include "catch.hpp"
 #include "own_comm.hpp"
+#include "tuning_file.hpp"
 
 namespace {
 
 constexpr std::chrono::seconds patience{60};
-
-/// A tuning file of this rank.
-class File {
- public:
-  explicit File(const std::string& text)
-      : name_("/tmp/papcoll-tuning-test-" + std::to_string(getpid()) + ".json") {
-    std::ofstream{name_} << text;
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() { static_cast<void>(std::remove(name_.c_str())); }
-  const std::string& name() const { return name_; }
-
- private:
-  std::string name_;
-};
 
 std::string file_with(int value) {
   return R"({"papcoll_tuning": 1, "thresholds": {"tree": {"value": )" + std::to_string(value) +
@@ -114,17 +99,17 @@ TEST_CASE("what ranks are told of thresholds is the same or refused", "[automati
   const OwnComm own;
   {
     const OwnComm other;
-    const File file{file_with(4711)};
+    const TuningFile file{file_with(4711)};
     // Names differ, what the files say does not.
     papcoll::Communicator comm{other.get(), {.tuning = file.name()}};
     CHECK(comm.core().thresholds().tree == 4711);
   }
   const bool alone = own.size() == 1;
-  const File file{file_with(own.rank() == own.size() - 1 ? 1 : 2)};
+  const TuningFile file{file_with(own.rank() == own.size() - 1 ? 1 : 2)};
   const std::string refusal = refusal_of(own.get(), {.tuning = file.name()});
   CHECK((alone || mentions(refusal, "their tuning")));
   if (alone) return;
-  const File corrupt{own.rank() == 1 ? "{\n\"papcoll\": 1}" : file_with(1)};
+  const TuningFile corrupt{own.rank() == 1 ? "{\n\"papcoll\": 1}" : file_with(1)};
   mentions(refusal_of(own.get(), {.tuning = corrupt.name()}), "line 2, field papcoll: ");
   mentions(refusal_of(own.get(), {.tuning = own.rank() == 1 ? "/no/such/file" : corrupt.name()}),
            "cannot read the tuning file /no/such/file");

@@ -1,6 +1,7 @@
 // Tuning files: what is read, and what each mistake is called.
 
 #include "catch.hpp"
+#include "tuning_file.hpp"
 
 #include <papcoll/catalogue/thresholds.hpp>
 #include <papcoll/catalogue/tuning.hpp>
@@ -33,22 +34,6 @@ std::string refusal_of(const std::string& text) {
 std::string with(const std::string& thresholds) {
   return "{\"papcoll_tuning\": 1,\n \"thresholds\": {\n" + thresholds + "}}";
 }
-
-/// A file that is gone at the end.
-class File {
- public:
-  explicit File(const std::string& text)
-      : name_("/tmp/papcoll-tuning-test-" + std::to_string(getpid()) + ".json") {
-    std::ofstream{name_} << text;
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() { std::remove(name_.c_str()); }
-  const std::string& name() const { return name_; }
-
- private:
-  std::string name_;
-};
 
 }  // namespace
 
@@ -128,7 +113,7 @@ TEST_CASE("whatever is cut off of a tuning file is noticed", "[tuning]") {
 }
 
 TEST_CASE("a team takes its thresholds from its options or the environment", "[tuning]") {
-  const File file{with("\"tree\": {\"value\": 77}")};
+  const TuningFile file{with("\"tree\": {\"value\": 77}")};
   ThreadTeam team{2, {.tuning = file.name()}};
   team.run([](ThreadTeam::Rank& r) {
     if (r.core().thresholds().tree != 77) throw error("not read");
@@ -140,6 +125,6 @@ TEST_CASE("a team takes its thresholds from its options or the environment", "[t
     if (r.core().thresholds().tree != 77) throw error("not read");
   });
   CHECK_THROWS_AS((ThreadTeam{2, {.tuning = "/no/such/file"}}), system_error);
-  const File corrupt{"{"};
+  const TuningFile corrupt{"{"};
   CHECK_THROWS_AS((ThreadTeam{2, {.tuning = corrupt.name()}}), argument_error);
 }

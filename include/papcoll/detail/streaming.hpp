@@ -15,8 +15,9 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// From so many bytes on, a copy to memory that another core has read goes past the caches. A store
 /// to a line that is still in the reader's cache has to take it away first: Zen 4, cores that share
 /// no L3, 28 ns a line one after the other (2.3 GB/s), streamed 30 GB/s, and the reader is as fast
-/// as before. Between cores that share one, streaming costs 0.4 µs more at 2 KB and nothing from
-/// 8 KB on.
+/// as before. Between cores that share one, the reader is slower by what the writer gains; there a
+/// call of 8 KB takes 0.2 µs more, and from 16 KB on none takes longer. (By shared_lines_bench and
+/// papcoll-bench in benchmarks/.)
 inline constexpr std::size_t streamed_from = 4096;
 
 /// memcpy to memory that other ranks read. What a release store publishes may have been copied so:
