@@ -1,9 +1,11 @@
 #pragma once
 
+#include <papcoll/arrival/board.hpp>
 #include <papcoll/team.hpp>
 #include <papcoll/transport/node.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -16,13 +18,15 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// One rank's part of the node's shared memory, from which it alone allocates. All ranks map it
-/// whole from the beginning; pages are taken as it fills up.
+/// whole from the beginning; pages are taken as it fills up. What is freed is used again, but not
+/// once the communicator is broken.
 class Arena {
  public:
   /// The arena of a node's rank; ordinary memory if `node` is null or has none.
   explicit Arena(const Node* node) {
     if (node == nullptr || node->reserve == nullptr || node->arena_bytes < step) return;
     memory_ = node->arena;
+    board_ = Board{node->board, node->size, 0};
     most_ = node->arena_bytes;
     keep_ = node->keep;
     reserve_ = node->reserve;
@@ -47,6 +51,9 @@ class Arena {
 
   void deallocate(void* p) noexcept {
     if (memory_ == nullptr) return ::operator delete (p, std::align_val_t{cache_line});
+    // A peer that was stopped while it wrote there may go on, also where the heap would keep its
+    // own notes: the memory stays as it is until all of the arena goes.
+    if (board_.abort().reason.load(std::memory_order_acquire) != 0) return;
     const std::lock_guard lock{mutex_};
     heap_->deallocate(p);
   }
@@ -77,6 +84,7 @@ class Arena {
   std::mutex mutex_;
   std::shared_ptr<const void> keep_;  ///< keeps the memory mapped
   std::byte* memory_ = nullptr;
+  Board board_;  ///< knows whether the communicator is broken
   std::size_t most_ = 0;
   std::size_t size_ = 0;  ///< bytes that have pages
   Heap* heap_ = nullptr;

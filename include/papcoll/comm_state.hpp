@@ -21,6 +21,7 @@
 #include <papcoll/transport/shm_transport.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -79,8 +80,13 @@ class CommState final : public Attached {
                   options);
     core_->set_oversubscribed(oversubscribed);
     core_->set_thresholds(thresholds);
-    core_->hooks = {&CommState::progress, &CommState::watch,       &CommState::refused,
-                    &CommState::native,   &CommState::outstanding, this};
+    core_->hooks = {&CommState::progress,
+                    &CommState::watch,
+                    &CommState::refused,
+                    &CommState::native,
+                    &CommState::outstanding,
+                    &CommState::is_gone,
+                    this};
     divide(*core_, division, division_memory);
     if (!division.plans().empty()) {
       check(MPI_Barrier(comm), "MPI_Barrier", "making a papcoll::Communicator");
@@ -329,6 +335,12 @@ class CommState final : public Attached {
     if (dead < 0) return;
     const int rank = s.ranks_here_[static_cast<std::size_t>(dead)];
     s.core_->abort_node(static_cast<std::uint32_t>(rank) + 1);
+  }
+  static bool is_gone(void* p, int rank) {
+    const CommState& s = self(p);
+    const auto here = std::find(s.ranks_here_.begin(), s.ranks_here_.end(), rank);
+    return s.shares_memory_ && here != s.ranks_here_.end() &&
+           s.segment_->watch().is_gone(static_cast<int>(here - s.ranks_here_.begin()));
   }
   static void refused(void* p, std::uint32_t number, Told what, const std::string& text) {
     self(p).link_.send_refusal(number, what, text);

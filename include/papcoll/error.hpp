@@ -8,7 +8,8 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// Base of everything papcoll throws. what() is one sentence or two: what was wrong, where (call,
-/// rank, communicator), and what to do about it.
+/// rank, communicator), and what to do about it. When a call of papcoll has thrown, nobody is at
+/// work on its buffers any more; for what a stopped peer may still do see deadline_exceeded.
 struct error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -33,6 +34,8 @@ struct peer_lost : error {
 };
 
 /// The deadline of the communicator passed while waiting. The communicator is broken from here on.
+/// A peer that was stopped may go on some day, and then write to the call's output if that is a
+/// shared_vector: make a new one.
 struct deadline_exceeded : error {
   using error::error;
 };

@@ -53,6 +53,8 @@ class TeamCore {
     void (*native)(void*, const Call&) = nullptr;
     /// The first request of this rank on this team begins, or the last one ends.
     void (*outstanding)(void*, bool any) = nullptr;
+    /// Has the process of a rank ended?
+    bool (*is_gone)(void*, int rank) = nullptr;
     void* context = nullptr;
   };
 
@@ -701,10 +703,35 @@ class TeamCore {
 
   void announce_only() noexcept { site_->announce(nullptr, 0, 0); }
 
-  /// A thread's buffers may be freed while its exception passes. What another process reads of
-  /// this one is at worst out of date, and it looks afterwards if the call still stood.
+  /// The user has his buffers back with the exception that passes here, to free or to write them:
+  /// returns when no peer is at work on them any more. All who are know by then that the call has
+  /// failed, so this takes as long as one of their steps. A dead peer is not waited for, and one
+  /// that is stopped until the deadline; from then on the communicator is broken.
   void take_buffers_back() noexcept {
-    if (!surroundings_.processes) site_->await_readers();
+    site_->end_reading();  // an exception may have come in between
+    struct Patience {
+      TeamCore& core;
+      bool over = false;
+    } patience{*this};
+    Waiter waiter = waiter_;
+    if (!surroundings_.processes) waiter.deadline = {};
+    waiter.hooks = {};
+    waiter.hooks.context = &patience;
+    waiter.hooks.watch = [](void* p) { static_cast<Patience*>(p)->core.forget_dead_readers(); };
+    waiter.hooks.expired = [](void* p) { static_cast<Patience*>(p)->over = true; };
+    waiter.until([&] { return patience.over || site_->reader() < 0; }, Naps::brief);
+    if (!patience.over) return;
+    abort_node(Board::Abort::deadline);
+    give_up("a peer is stopped in the midst of a call that failed");
+  }
+
+  void forget_dead_readers() noexcept {
+    const TeamCore* outermost = this;
+    while (outermost->parent_ != nullptr) outermost = outermost->parent_;
+    const Hooks& h = outermost->hooks;
+    for (int r = 0; r < size() && h.is_gone != nullptr; ++r) {
+      if (site_->is_reading(r) && h.is_gone(h.context, shown(r))) site_->forget_reader(r);
+    }
   }
 
   static bool is_empty(const Call& c) noexcept {

@@ -102,7 +102,9 @@ class Threads {
               return ready();
             });
           });
-      if (!complete) site.await_readers();  // as a team does before its exception passes
+      if (!complete) {  // as a team does before its exception passes
+        waiter.until([&] { return site.reader() < 0; }, papcoll::Naps::brief);
+      }
       if (problem.empty()) problem = explore::problem_of(script_, i, rank, buffers, complete);
     }
     return problem.empty() ? problem : "rank " + std::to_string(rank) + ": " + problem;

@@ -81,6 +81,7 @@ class Team {
     process(r) = 0;
   }
   int find_dead() const { return watch_->find_dead(); }
+  bool is_gone(int r) const { return watch_->is_gone(r); }
   Shared& shared() const { return *shared_; }
   int fd() const { return file_.fd(); }
 
@@ -127,6 +128,8 @@ TEST_CASE("a killed rank is dead before its parent has asked for it, and afterwa
   team.send(2, SIGKILL);
   team.await(2, WEXITED);  // a zombie
   CHECK(team.find_dead() == 2);
+  CHECK(team.is_gone(2));
+  CHECK_FALSE(team.is_gone(1));
   team.reap(2);
   CHECK(team.find_dead() == 2);
 }
@@ -147,6 +150,7 @@ TEST_CASE("a stopped rank is alive") {
   team.send(1, SIGSTOP);
   team.await(1, WSTOPPED);
   CHECK(team.find_dead() == -1);
+  CHECK_FALSE(team.is_gone(1));
   team.send(1, SIGKILL);  // which works on stopped processes, too
   team.await(1, WEXITED);
   CHECK(team.find_dead() == 1);
@@ -161,6 +165,7 @@ TEST_CASE("a rank that has left in good order is not dead, whatever it does then
   });
   team.await(1, WEXITED);
   CHECK(team.find_dead() == -1);
+  CHECK(team.is_gone(1));
   team.send(3, SIGKILL);
   team.await(3, WEXITED);
   CHECK(team.find_dead() == 3);

@@ -129,9 +129,10 @@ class BasicBoard {
     Atomic<std::uint32_t> refused[refusals];
   };
 
-  /// Is the rank reading buffers of its peers? Stored 1 before it looks at the failure and abort
+  /// Is the rank at work on buffers of its peers? Stored 1 before it looks at the failure and abort
   /// words, by a peer read after it has set one of them: both sequentially consistent, so that a
   /// rank that gives up either is seen by the reader or sees it (and waits for the 0, release).
+  /// Written by its owner; after the owner's death, when that is seen, by anybody, and then only 0.
   struct alignas(cache_line) Reading {
     Atomic<std::uint32_t> now;
   };

@@ -104,15 +104,21 @@ class BasicBoardSite {
     for (auto& pool : retired_) static_cast<void>(pool.release());
   }
 
-  /// Returns when no peer reads this rank's buffers any more. For a rank that gives up a call in
-  /// which it has offered them: after fail_with() or an abort of the communicator.
-  void await_readers() noexcept {
+  /// A peer that may be at work on this rank's buffers, or −1. For a rank that gives up a call in
+  /// which it has offered them, after fail_with() or an abort of the communicator: nobody begins to
+  /// from then on.
+  int reader() const noexcept {
     for (int r = 0; r < size(); ++r) {
-      while (r != rank_ && board_.reading(r).now.load(std::memory_order_seq_cst) != 0) {
-        detail::cpu_pause();
-      }
+      if (r != rank_ && is_reading(r)) return r;
     }
+    return -1;
   }
+  bool is_reading(int r) const noexcept {
+    return board_.reading(r).now.load(std::memory_order_seq_cst) != 0;
+  }
+
+  /// A peer has died, and is at work on nothing any more.
+  void forget_reader(int r) noexcept { board_.reading(r).now.store(0, std::memory_order_release); }
 
   std::uint32_t epoch() const noexcept { return epoch_; }
   const Board& board() const noexcept { return board_; }

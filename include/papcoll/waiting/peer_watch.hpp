@@ -61,6 +61,14 @@ class PeerWatch {
     fcntl(fd_, F_SETLK, &lock);
   }
 
+  /// Has the rank's process ended, or closed its watch? Then it touches no memory of its peers any
+  /// more: the kernel takes a process's memory before its locks. One system call.
+  bool is_gone(int r) const noexcept {
+    struct flock lock = byte_of(r);
+    // A question that fails says nothing about r.
+    return fcntl(fd_, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+  }
+
   /// A rank that is dead, or −1. One system call for each rank: 1.2 µs.
   int find_dead() const noexcept {
     for (int r = 0; r < ranks_; ++r) {
@@ -80,10 +88,7 @@ class PeerWatch {
   }
 
   bool is_dead(int r) const noexcept {
-    struct flock lock = byte_of(r);
-    // A question that fails says nothing about r.
-    if (fcntl(fd_, F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK) return false;
-    return departed_[r].load(std::memory_order_seq_cst) == 0;
+    return is_gone(r) && departed_[r].load(std::memory_order_seq_cst) == 0;
   }
 
   void swap(PeerWatch& other) noexcept {

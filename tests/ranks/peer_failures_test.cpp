@@ -1,0 +1,93 @@
+// Ranks work on each other's buffers when a call fails: an exception gives the user his buffers
+// back, so nobody may be at work on them any more.
+
+#include <papcoll/arrival/board.hpp>
+#include <papcoll/papcoll.hpp>
+#include <papcoll/shared_vector.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <sched.h>
+
+#include "catch.hpp"
+#include "outcome.hpp"
+#include "own_comm.hpp"
+
+using papcoll::Communicator;
+using papcoll::shared_allocator;
+using papcoll::shared_vector;
+
+namespace {
+
+constexpr std::size_t count = 20'000;
+constexpr int told = 7;  ///< tag: the receiver's peer has thrown
+
+/// A sum in the midst of which a rank finds that it cannot go on, and takes its time.
+struct FailingSum {
+  static constexpr bool commutative = true;
+  static inline papcoll::TeamCore* fails = nullptr;  ///< none: an ordinary sum
+
+  std::int64_t operator()(std::int64_t a, std::int64_t b) const noexcept {
+    if (fails != nullptr) {
+      fails->abort_node(papcoll::Board::Abort::gave_up + static_cast<unsigned>(fails->rank()));
+      fails = nullptr;
+      // Long enough for rank 0 to throw, if it does not wait for this rank.
+      const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds{500};
+      for (int here = 0; here == 0 && std::chrono::steady_clock::now() < end; sched_yield()) {
+        MPI_Iprobe(0, told, MPI_COMM_WORLD, &here, MPI_STATUS_IGNORE);
+      }
+    }
+    return a + b;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("nobody writes to the output of a rank that has thrown", "[peers]") {
+  const OwnComm own;
+  Communicator comm{own.get()};
+  if (comm.size() < 2 || !comm.no_shared_memory().empty()) {
+    WARN("SKIPPED: needs two ranks of one node");
+    return;
+  }
+  const int me = comm.rank();
+  const int last = comm.size() - 1;
+  const shared_allocator<std::int64_t> arena{comm};
+  const shared_vector<std::int64_t> in(count, 1, arena);
+  shared_vector<std::int64_t> out(count, 0, arena);
+  papcoll::barrier(comm);
+  if (me == last) FailingSum::fails = &comm.core();
+  const Outcome mine =
+      outcome_of([&] { papcoll::allreduce<papcoll::PeerSlices>(comm, in, out, FailingSum{}); });
+  if (me == 0) {
+    out.assign(count, -7);
+    MPI_Send(nullptr, 0, MPI_INT, last, told, MPI_COMM_WORLD);
+  } else if (me == last) {
+    MPI_Recv(nullptr, 0, MPI_INT, 0, told, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  CAPTURE(mine);
+  CHECK(mine.kind == "peer_error");
+  MPI_Barrier(own.get());  // all have thrown
+  if (me == 0) CHECK(out == shared_vector<std::int64_t>(count, -7, arena));
+}
+
+TEST_CASE("what is freed in the arena of a broken communicator is not used again", "[peers]") {
+  const OwnComm own;
+  Communicator comm{own.get()};
+  if (!comm.no_shared_memory().empty()) {
+    WARN("SKIPPED: needs one node: " << comm.no_shared_memory());
+    return;
+  }
+  shared_allocator<char> arena{comm};
+  char* const first = arena.allocate(5000);
+  arena.deallocate(first, 5000);
+  char* const second = arena.allocate(5000);
+  CHECK(second == first);
+  comm.core().abort_node(papcoll::Board::Abort::deadline);
+  arena.deallocate(second, 5000);
+  CHECK(arena.allocate(5000) != second);
+}
