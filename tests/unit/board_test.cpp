@@ -13,6 +13,7 @@
 #include <papcoll/waiting/waiter.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -243,6 +244,64 @@ TEST_CASE("Ranks that wait for nobody leave at once") {
     CAPTURE(script.calls[i].describe());
     explore::make_call(site, script.calls[i], call, false, [](auto&& ready) { REQUIRE(ready()); });
     CHECK(explore::problem_of(script, i, 0, buffers, true) == "");
+  }
+}
+
+namespace {
+
+struct CountedBells {
+  int* rings;
+  void ring(int) noexcept { ++*rings; }
+  void ring_all() noexcept { ++*rings; }
+};
+
+/// Makes a call of two ranks in turns; do both ring when they leave?
+template <class Run>
+void check_rings_on_leaving(const explore::CallSpec& spec) {
+  CAPTURE(spec.describe());
+  Memory memory{Board::bytes(2, explore::chunk_bytes)};
+  const Board board{memory.data(), 2, explore::chunk_bytes};
+  int rings = 0;
+  std::deque<papcoll::BasicBoardSite<Board, CountedBells>> sites;
+  std::deque<explore::Buffers> buffers;
+  std::deque<papcoll::Call> calls;
+  std::array<Run, 2> runs{};
+  for (int r = 0; r < 2; ++r) {
+    sites.emplace_back(board, CountedBells{&rings}, r);
+    calls.push_back(buffers.emplace_back(spec, 0, r, 2).prepare());
+  }
+  for (std::size_t r = 0; r < 2; ++r) {
+    sites[r].begin({}, calls[r].reducer);
+    REQUIRE(sites[r].enter());
+  }
+  std::array<bool, 2> done{};
+  for (int turn = 0; turn < 100; ++turn) {
+    for (std::size_t r = 0; r < 2; ++r) done[r] = done[r] || runs[r].step(sites[r], calls[r]);
+  }
+  REQUIRE(done == std::array<bool, 2>{true, true});
+  for (auto& site : sites) {
+    rings = 0;
+    site.leave();
+    CHECK(rings == 1);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Ranks that may have read a pool ring when they leave") {
+  using explore::Algorithm;
+  using papcoll::Collective;
+  for (const int root : {0, 1}) {
+    check_rings_on_leaving<papcoll::PeerSlices::Run>(
+        {Algorithm::peer_slices, Collective::bcast, 54, root});
+    check_rings_on_leaving<papcoll::PeerSlices::Run>(
+        {Algorithm::peer_slices, Collective::reduce, 54, root});
+    check_rings_on_leaving<papcoll::SplitTail::Run>(
+        {Algorithm::split_tail, Collective::reduce, 54, root});
+    check_rings_on_leaving<papcoll::ArrivalChain::Run>(
+        {Algorithm::chain, Collective::reduce, 54, root});
+    check_rings_on_leaving<papcoll::CombiningTree::Run>(
+        {Algorithm::combining_tree, Collective::reduce, 54, root});
   }
 }
 

@@ -145,6 +145,11 @@ class BasicBoardSite {
     bells_.ring_all();
   }
 
+  void offer(const Offer& buffers, std::uint32_t chunks) noexcept {
+    rings_on_leaving_ = true;
+    announce(reinterpret_cast<const std::byte*>(&buffers), sizeof buffers, chunks);
+  }
+
   void publish(std::uint32_t chunks, int audience) noexcept {
     board_.header(epoch_, rank_).stamp.store(make_stamp(epoch_, chunks), std::memory_order_seq_cst);
     notify(audience);
@@ -206,7 +211,6 @@ class BasicBoardSite {
   // --- tickets and work
 
   int draw_ticket() noexcept {
-    rings_on_leaving_ = true;
     auto& drawn = board_.tickets(epoch_).drawn;
     Stamp before = drawn.load(std::memory_order_relaxed);
     Stamp after = 0;
@@ -282,7 +286,6 @@ class BasicBoardSite {
 
   /// The same in all of a call that asks for no more than at first.
   std::byte* pool(std::size_t n) {
-    rings_on_leaving_ = true;
     if (pool_at_ == nullptr || n > pool_at_bytes_) {
       pool_at_ = find_pool(n);
       pool_at_bytes_ = n;
@@ -447,7 +450,7 @@ class BasicBoardSite {
   std::uint32_t epoch_;            ///< the current call
   std::uint32_t all_left_;         ///< this rank knows that all ranks have left this epoch
   bool announced_ = false;         ///< in this call
-  bool rings_on_leaving_ = false;  ///< a peer may wait for its pool until this rank has left
+  bool rings_on_leaving_ = false;  ///< a peer may wait for that, since its pool is lent until then
   bool heard_of_all_ = false;      ///< of this call: all matched it, or it failed
   struct Unheard {
     bool any = false;

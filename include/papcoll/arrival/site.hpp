@@ -24,6 +24,8 @@ static_assert(sizeof(Offer) <= Board::inline_bytes);
 ///   rank(), size(), buffers()       as one expects; buffers(): chunks of a slot in use at once
 ///   announce(small, n, k)           this rank arrives: n ≤ inline_bytes of payload in its header,
 ///                                   and chunks below k in its slot; once more, it is publish()
+///   offer(buffers, k)               announce() with an Offer as payload; peers hear when this rank
+///                                   leaves, since one may wait for that before it uses its pool
 ///   publish(k, audience)            my slot holds chunks below k; audience: a rank, or everyone
 ///   arrived(r, k)                   has r announced and published chunks below k?
 ///   matches(r)                      is r's call the same as mine? (r has arrived)
@@ -48,7 +50,7 @@ static_assert(sizeof(Offer) <= Board::inline_bytes);
 ///   take_up(w, seen, state)         changes it from what was seen, for one rank only
 ///   lay_down(w, state)              changes it back; tells everyone
 ///   put_back(w, state)              the same as if it had not been taken up, since the call failed
-///   peers(), offer_of(r)            how to reach buffers; what r offered as its payload
+///   peers(), offer_of(r)            how to reach buffers; what r offered
 ///   begin_reading()                 before offered buffers are read: false, and they must not be
 ///                                   read, if the call has failed
 ///   end_reading()                   after it: false if what was read may be wrong
@@ -58,12 +60,13 @@ static_assert(sizeof(Offer) <= Board::inline_bytes);
 ///   use_pool()                      may it be written now? Not while a former call's are read
 template <class S>
 concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byte* from,
-                        std::byte* to, std::size_t n) {
+                        std::byte* to, std::size_t n, const Offer& buffers) {
   { c.rank() } -> std::same_as<int>;
   { c.size() } -> std::same_as<int>;
   { c.buffers() } -> std::same_as<std::uint32_t>;
   { c.chunk_bytes() } -> std::same_as<std::size_t>;
   s.announce(from, n, k);
+  s.offer(buffers, k);
   s.publish(k, r);
   { s.arrived(r, k) } -> std::same_as<bool>;
   { s.matches(r) } -> std::same_as<bool>;

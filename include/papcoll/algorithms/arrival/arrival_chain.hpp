@@ -77,7 +77,7 @@ struct ArrivalChain {
         mine_ = takes_ ? c.out : s.pool(c.bytes());
         offer.out = s.peers().place(mine_, c.bytes());
       }
-      s.announce(reinterpret_cast<const std::byte*>(&offer), sizeof offer, 0);
+      s.offer(offer, 0);
       ticket_ = s.draw_ticket();
     }
 

@@ -43,8 +43,7 @@ class PeerBuffers {
         if (staged_in_) offer.in = copy;
       }
     }
-    s.announce(reinterpret_cast<const std::byte*>(&offer), sizeof offer,
-               staged_in_ ? 0 : chunks_.count);
+    s.offer(offer, staged_in_ ? 0 : chunks_.count);
     staged_ = staged_in_ ? 0 : chunks_.count;
   }
 

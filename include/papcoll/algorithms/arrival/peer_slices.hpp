@@ -95,7 +95,7 @@ struct PeerSlices {
         return copies_.begin(s, c, may_copy_);
       }
       mine_ = offer(s, c);
-      s.announce(reinterpret_cast<const std::byte*>(&mine_), sizeof mine_, 0);
+      s.offer(mine_, 0);
       if (s.size() == 1) {
         way_ = Way::direct;
       } else if (!good(c, s.rank(), mine_)) {

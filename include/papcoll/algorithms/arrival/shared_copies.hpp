@@ -54,7 +54,7 @@ class SharedCopies {
     if (gives_) mine_.in = s.peers().place(c.in, c.bytes());
     if (takes_) mine_.out = s.peers().place(c.out, bcast_ ? c.bytes() : c.bytes() * ranks);
     std::fill_n(s.pending(), s.size(), 0);
-    s.announce(reinterpret_cast<const std::byte*>(&mine_), sizeof mine_, 0);
+    s.offer(mine_, 0);
   }
 
   /// False, too, if the call has failed, or must go another way.
