@@ -83,13 +83,17 @@ TEST_CASE("Four ranks: random schedules", "[explore]") {
   });
 }
 
-TEST_CASE("Buffers that peers cannot reach go through slots", "[explore]") {
+TEST_CASE("Buffers that peers cannot reach go through pools or slots", "[explore]") {
   const auto scripts = [](int ranks, auto&& f) {
     for_all_calls(ranks, 5, [&](const CallSpec& call) {
       if (!lends_buffers(call.algorithm)) return;
-      Script script{ranks, {call, call, call}};
-      script.staged = true;
-      f(script);
+      for (const Reach reach : {Reach::pools, Reach::slots}) {
+        // Pools are found to be there by what all had `frames` calls before.
+        Script script{ranks, {call, call, call, call}};
+        script.reach = reach;
+        INFO(call.describe() << (reach == Reach::pools ? ", pools" : ", slots"));
+        f(script);
+      }
     });
   };
   scripts(1, [](const Script& script) {
@@ -107,7 +111,7 @@ TEST_CASE("Buffers that peers cannot reach go through slots", "[explore]") {
     require_fine(random_walks(world, 3, 60));
   });
   scripts(4, [](const Script& script) {
-    World<WideBoard> world{script};
+    World<TightBoard> world{script};
     require_fine(random_walks(world, 4, 30));
   });
 }

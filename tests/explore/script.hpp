@@ -263,6 +263,13 @@ struct Deviation {
   CallSpec made;
 };
 
+/// What ranks reach of each other's memory.
+enum class Reach {
+  all,
+  pools,  ///< and no buffers of users
+  slots,  ///< not even that: chunks go through the board
+};
+
 struct Script {
   int ranks;
   std::vector<CallSpec> calls;
@@ -270,8 +277,7 @@ struct Script {
   std::uint32_t first_epoch = 1;
   /// Calls that other algorithms made before: words that these do not use are as old as that.
   std::uint32_t unused_for = 0;
-  /// Ranks do not reach each other's buffers: chunks go through slots.
-  bool staged = false;
+  Reach reach = Reach::all;
 
   const CallSpec& call_of(int rank, std::size_t i) const {
     for (const Deviation& d : deviations) {

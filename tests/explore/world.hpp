@@ -42,7 +42,11 @@ class World {
       node.size = ranks;
       node.pool = begin() + pools + static_cast<std::size_t>(r) * pool_bytes;
       node.pool_bytes = pool_bytes;
-      if (script_.staged) node.peers = papcoll::PeerMemory{begin(), 0, {}};
+      const std::size_t reached =
+          script_.reach == Reach::pools ? static_cast<std::size_t>(ranks) * pool_bytes : 0;
+      if (script_.reach != Reach::all) {
+        node.peers = papcoll::PeerMemory{begin() + pools, reached, {}};
+      }
       nodes_.push_back(node);
     }
     for (Buffers& b : buffers_) {

@@ -4,6 +4,7 @@
 #include <papcoll/shared_vector.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "outcome.hpp"
 #include "own_comm.hpp"
 
 using papcoll::Communicator;
@@ -187,6 +189,33 @@ TEST_CASE("what a rank leaves for late ones outlives its communicator") {
     CHECK(data[999] == element(0, 999));
     CHECK(data.back() == element(0, data.size() - 1));
   });
+}
+
+TEST_CASE("ranks leave a reduce before its root comes, though the kernel copies nothing") {
+  const OwnComm own;
+  Options options;
+  options.peer_access = PeerAccess::without_cma;
+  options.deadline = std::chrono::seconds{20};
+  Communicator comm{own.get(), options};
+  if (comm.size() < 3 || !comm.no_shared_memory().empty()) {
+    WARN("SKIPPED: needs three ranks of one node");
+    return;
+  }
+  const int me = comm.rank();
+  const papcoll::root last{comm.size() - 1};
+  std::vector<std::int64_t> data(300'000);
+  for (const char* name : {"SplitTail", "ArrivalOrder+Chain", "CombiningTree"}) {
+    CAPTURE(name);
+    const auto reduce = [&] {
+      fill(data, me);
+      papcoll::reduce(comm, data, last, papcoll::sum, papcoll::algorithm(name));
+    };
+    for (int i = 0; i < 5; ++i) reduce();  // after which all know of each other's pools
+    if (me == last.rank) MPI_Recv(nullptr, 0, MPI_INT, 0, 1, own.get(), MPI_STATUS_IGNORE);
+    CHECK(outcome_of(reduce).is_fine());
+    if (me == last.rank) CHECK(is_total(data, comm.size()));
+    if (me == 0) MPI_Send(nullptr, 0, MPI_INT, last.rank, 1, own.get());
+  }
 }
 
 TEST_CASE("in place in the arena, between ranks whose private data are on their way") {

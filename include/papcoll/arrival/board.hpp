@@ -122,6 +122,9 @@ class BasicBoard {
     // What the rank called in the epochs e to e + records − 1, in record e mod records: relaxed,
     // since they are read only by who knows, from `epoch`, that the rank has left them.
     Atomic<std::uint32_t> called[records];
+    // Kilobytes of the rank's pool that had pages when it left these epochs; never fewer than
+    // before. Orders as `called`.
+    Atomic<std::uint32_t> pooled[records];
     // Non-blocking calls that the rank refused: how many, and the numbers of the last of them, the
     // i-th in refused[i mod refusals]. Written by the owner, the count last, release; acquired by
     // those who wait for a request.

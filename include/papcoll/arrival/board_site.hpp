@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/board.hpp>
+#include <papcoll/arrival/pool.hpp>
 #include <papcoll/arrival/site.hpp>
 #include <papcoll/transport/node.hpp>
 #include <papcoll/waiting/doorbells.hpp>
@@ -32,6 +33,7 @@ class BasicBoardSite {
         epoch_(first_epoch - 1),
         all_left_(first_epoch - 1),
         pending_(static_cast<std::size_t>(board.ranks())),
+        pool_(node),
         pool_used_(first_epoch - 1) {}
 
   // --- the life of an epoch, for whoever runs algorithms
@@ -42,7 +44,7 @@ class BasicBoardSite {
     heard_of_all_ = false;
     announced_ = false;
     rings_on_leaving_ = false;
-    pool_at_ = nullptr;
+    pool_.begin_call();
     words_ = words;
     reducer_ = &reducer;
   }
@@ -65,6 +67,10 @@ class BasicBoardSite {
   void leave() noexcept {
     typename Board::Left& left = board_.left(rank_);
     left.called[epoch_ % Board::records].store(words_.hash(), std::memory_order_relaxed);
+    if (const std::size_t bytes = pool_.backed(); bytes != 0) {  // else they show nothing
+      left.pooled[epoch_ % Board::records].store(static_cast<std::uint32_t>(bytes / 1024),
+                                                 std::memory_order_relaxed);
+    }
     if (rings_on_leaving_) {
       left.epoch.store(epoch_, std::memory_order_seq_cst);
       bells_.ring_all();
@@ -98,10 +104,7 @@ class BasicBoardSite {
 
   /// Before this rank's memory goes: what late peers may still read of its pool stays for ever.
   void keep_what_is_lent() noexcept {
-    if (!pool_is_lent()) return;
-    static_cast<void>(own_pool_.release());
-    own_pool_bytes_ = 0;
-    for (auto& pool : retired_) static_cast<void>(pool.release());
+    if (pool_is_lent()) pool_.leak();
   }
 
   /// A peer that may be at work on this rank's buffers, or −1. For a rank that gives up a call in
@@ -284,19 +287,30 @@ class BasicBoardSite {
     return scratch_.data() + i * scratch_bytes();
   }
 
-  /// The same in all of a call that asks for no more than at first.
-  std::byte* pool(std::size_t n) {
-    if (pool_at_ == nullptr || n > pool_at_bytes_) {
-      pool_at_ = find_pool(n);
-      pool_at_bytes_ = n;
+  std::byte* pool(std::size_t n) { return pool_.get(n); }
+
+  std::byte* shared_pool(std::size_t n) {
+    if (peers().is_common()) return pool_.get(n);
+    return may_share_pool(n) ? pool_.get_shared(n) : nullptr;
+  }
+
+  bool pools_hold(std::size_t n) {
+    if (peers().is_common()) return true;
+    if (!may_share_pool(n)) return false;
+    pool_.back(n);  // for calls to come, if it is new
+    // What all ranks had when they left the frame's former call: all find the same.
+    const std::uint32_t record = (epoch_ - Board::frames) % Board::records;
+    for (int r = 0; r < size(); ++r) {
+      const std::uint32_t kilobytes = board_.left(r).pooled[record].load(std::memory_order_relaxed);
+      if (n > std::size_t{kilobytes} * 1024) return false;
     }
-    return pool_at_;
+    return true;
   }
 
   bool use_pool() {
     if (pool_used_ == epoch_) return true;
     if (pool_is_lent()) return false;
-    retired_.clear();
+    pool_.forget_former();
     pool_used_ = epoch_;
     return true;
   }
@@ -316,6 +330,12 @@ class BasicBoardSite {
   }
   void reduce(std::byte* out, const std::byte* low, const std::byte* high, std::size_t n) noexcept {
     Access::reduce(*reducer_, out, low, high, n);
+  }
+  void reduce_for_peers(std::byte* out, const std::byte* low, const std::byte* high,
+                        std::size_t n) {
+    std::byte* const draft = scratch(2);
+    reduce(draft, low, high, n);
+    write(out, draft, n * reducer_->size);
   }
 
   int* pending() noexcept { return pending_.data(); }
@@ -384,14 +404,9 @@ class BasicBoardSite {
     return stamp.load(std::memory_order_seq_cst);
   }
 
-  std::byte* find_pool(std::size_t n) {
-    if (node_ != nullptr && n <= node_->pool_bytes && back_pool(n)) return node_->pool;
-    if (own_pool_bytes_ < n) {
-      retired_.push_back(std::move(own_pool_));
-      own_pool_.reset(new std::byte[n]);
-      own_pool_bytes_ = n;
-    }
-    return own_pool_.get();
+  /// Do all ranks see so much of each other's pools, if there are pages?
+  bool may_share_pool(std::size_t n) const noexcept {
+    return node_ != nullptr && n <= node_->pool_bytes && peers().place(node_->pool, n).mapped != 0;
   }
 
   /// Is somebody still in the call for which this rank last used its pool?
@@ -405,18 +420,6 @@ class BasicBoardSite {
       }
     }
     return false;
-  }
-
-  /// Are there pages behind the first n bytes of the node's pool?
-  bool back_pool(std::size_t n) {
-    if (n <= pool_backed_ || node_->reserve == nullptr) return true;
-    try {
-      node_->reserve(node_->context, node_->pool, n);
-    } catch (const system_error&) {
-      return false;
-    }
-    pool_backed_ = n;
-    return true;
   }
 
   bool broken() const noexcept {
@@ -461,12 +464,7 @@ class BasicBoardSite {
   const Reducer* reducer_ = nullptr;
   std::vector<int> pending_;
   std::vector<std::byte> scratch_;
-  std::byte* pool_at_ = nullptr;  ///< in this call, once it has asked
-  std::size_t pool_at_bytes_ = 0;
-  std::size_t pool_backed_ = 0;            ///< bytes of the node's pool that have pages
-  std::unique_ptr<std::byte[]> own_pool_;  ///< where that is too small
-  std::size_t own_pool_bytes_ = 0;
-  std::vector<std::unique_ptr<std::byte[]>> retired_;  ///< former ones that peers may still read
+  Pool pool_;
   std::uint32_t pool_used_;  ///< the last epoch in which this rank used its pool
   std::vector<int> names_;
 };

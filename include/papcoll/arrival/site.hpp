@@ -38,6 +38,8 @@ static_assert(sizeof(Offer) <= Board::inline_bytes);
 ///   fail(r)                         the call of r does not match: everyone in this epoch throws
 ///   write(to, from, n)              copies private → shared memory; read() the other way
 ///   reduce(out, low, high, n)       the call's operator; operands may be shared or private
+///   reduce_for_peers(out, …)        the same, written to `out` in one piece at the end (see
+///                                   copy_for_others()): of at most scratch_bytes(), by scratch(2)
 ///   slot(r, k), result(k)           chunk buffers in shared memory
 ///   small(r), small_result()        the payloads that came with a header
 ///   pending()                       size() ints of private memory, kept from step to step
@@ -57,6 +59,9 @@ static_assert(sizeof(Offer) <= Board::inline_bytes);
 ///   scratch(0, 1 or 2)              scratch_bytes() of private memory, enough for an element
 ///   pool(n)                         n bytes of the library's, for partial results that peers may
 ///                                   read even after this rank has left
+///   shared_pool(n)                  the same if all ranks see them, else null
+///   pools_hold(n)                   have all ranks a shared_pool(n)? All find the same in a call; of
+///                                   processes not before they have made a few with this n
 ///   use_pool()                      may it be written now? Not while a former call's are read
 template <class S>
 concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byte* from,
@@ -85,6 +90,7 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
   s.write(to, from, n);
   s.read(to, from, n);
   s.reduce(to, from, from, n);
+  s.reduce_for_peers(to, from, from, n);
   { s.pending() } -> std::same_as<int*>;
   { s.draw_ticket() } -> std::same_as<int>;
   { c.holder(r) } -> std::same_as<int>;
@@ -99,6 +105,8 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
   { c.scratch_bytes() } -> std::same_as<std::size_t>;
   { s.scratch(n) } -> std::same_as<std::byte*>;
   { s.pool(n) } -> std::same_as<std::byte*>;
+  { s.shared_pool(n) } -> std::same_as<std::byte*>;
+  { s.pools_hold(n) } -> std::same_as<bool>;
   { s.use_pool() } -> std::same_as<bool>;
 };
 

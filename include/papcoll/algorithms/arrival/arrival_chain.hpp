@@ -18,11 +18,15 @@ namespace papcoll::inline PAPCOLL_ABI {
 //          ticket t+1 finds it. The last ticket's sum is the result: the root copies it (reduce),
 //          or all do (allreduce).
 // Cost     After the last arrival: n bytes combined by the last rank alone, then n bytes copied.
-//          Chunks are under way in all links at once.
+//          Chunks are under way in all links at once. Sums lie in outputs that peers see, else in
+//          pools, so that a link writes n bytes and the next one reads them, without the kernel;
+//          the last rank then copies its own result, too, chunk by chunk from its caches.
 // Prefer   A reduce from which ranks must get away as soon as they can: each waits only for those
 //          before it. SplitTail shares the last combination among all.
 // Limits   One node, commutative operators. Balanced, all links but the last wait. An allreduce
-//          writes partial sums to outputs, so that a call that fails may have done so.
+//          writes partial sums to outputs that peers see, so that a call that fails may have done
+//          so. Where pools are too small, peers copy private sums by the kernel, or, if it does not
+//          let them, chunk by chunk from slots.
 // Contract RankConsistent: one rank computes the result; the order is that of the arrivals.
 //
 //        ticket   0          1            2              3 = last
@@ -69,16 +73,25 @@ struct ArrivalChain {
       rooted_ = c.collective == Collective::reduce;
       root_ = c.root;
       takes_ = !rooted_ || s.rank() == c.root;
+      choose_place(s, c);
       Offer offer;
-      // Partial sums lie where this rank's successor reaches them: in the output or the pool, else
-      // in the slot, a few chunks at a time.
-      const bool direct = s.peers().pulls() || s.peers().is_common();
-      if (direct) {
-        mine_ = takes_ ? c.out : s.pool(c.bytes());
-        offer.out = s.peers().place(mine_, c.bytes());
-      }
+      if (mine_ != nullptr) offer.out = s.peers().place(mine_, c.bytes());
       s.offer(offer, 0);
       ticket_ = s.draw_ticket();
+      // What the root of a reduce adds last nobody else reads.
+      if (takes_ && ticket_ + 1 == s.size() && (rooted_ || s.size() == 1)) mine_ = c.out;
+      lends_output_ = takes_ && mine_ == c.out;
+    }
+
+    /// Where this rank's sums go, for its successor to reach.
+    template <Site S>
+    void choose_place(S& s, const Call& c) {
+      if (takes_ && s.peers().place(c.out, c.bytes()).mapped != 0) {
+        mine_ = c.out;
+      } else {
+        mine_ = s.shared_pool(c.bytes());
+      }
+      if (mine_ == nullptr && s.peers().pulls()) mine_ = takes_ ? c.out : s.pool(c.bytes());
     }
 
     /// The holders of the tickets beside this rank's own, and of the last one, once they are there.
@@ -118,11 +131,13 @@ struct ArrivalChain {
         for (std::size_t at = 0; at < chunks_.bytes(added_); at += block) {
           const std::size_t n = std::min(block, chunks_.bytes(added_) - at);
           const std::byte* const others = sum_of(s, before_, added_, at, n);
-          // What goes to a slot does so in one piece: see copy_for_others().
-          std::byte* const sum_at = mine_ != nullptr ? to + at : s.scratch(1);
-          s.reduce(sum_at, lowest_ ? own + at : others, lowest_ ? others : own + at,
-                   n / chunks_.size);
-          if (mine_ == nullptr) s.write(to + at, sum_at, n);
+          const std::byte* const low = lowest_ ? own + at : others;
+          const std::byte* const high = lowest_ ? others : own + at;
+          if (lends_output_) {
+            s.reduce(to + at, low, high, n / chunks_.size);
+          } else {
+            s.reduce_for_peers(to + at, low, high, n / chunks_.size);
+          }
         }
         if (!s.end_reading()) {
           failed_ = true;
@@ -144,7 +159,7 @@ struct ArrivalChain {
     /// Is there room for the next chunk of this rank's sum?
     template <Site S>
     bool room(S& s) {
-      if (mine_ != nullptr) return takes_ || s.use_pool();
+      if (mine_ != nullptr) return lends_output_ || s.use_pool();
       if (added_ < s.buffers()) return true;
       const std::uint32_t read = added_ - s.buffers() + 1;
       if (ticket_ + 1 < s.size()) return after_ >= 0 && s.stage(after_, read);
@@ -169,7 +184,7 @@ struct ArrivalChain {
       s.all_arrived();  // and all match: each link has compared its ends
       const std::size_t n = chunks_.bytes(taken_);
       std::byte* const to = c.out + chunks_.offset(taken_);
-      if (last_ != s.rank() || mine_ == nullptr) {
+      if (last_ != s.rank() || !lends_output_) {
         if (!s.begin_reading()) return false;
         const std::size_t block = s.scratch_bytes();
         for (std::size_t at = 0; at < n; at += block) {
@@ -200,16 +215,16 @@ struct ArrivalChain {
     }
 
     /// What others still need of a rank that is through lies in its pool or slot, where it may
-    /// stay; only the last rank of an allreduce lends its output.
+    /// stay; only the last rank of an allreduce may have lent its output.
     template <Site S>
     bool done(S& s) {
       if (added_ < chunks_.count || (takes_ && taken_ < chunks_.count)) return false;
-      const bool lends = takes_ && mine_ != nullptr && ticket_ + 1 == s.size() && !rooted_;
-      return !lends || all_have_taken(s, chunks_.count);
+      const bool is_read = lends_output_ && ticket_ + 1 == s.size() && !rooted_;
+      return !is_read || all_have_taken(s, chunks_.count);
     }
 
     Chunks chunks_;
-    std::byte* mine_ = nullptr;  ///< where this rank's partial sums go; null: to its slot
+    std::byte* mine_ = nullptr;  ///< where this rank's sums go; null: to its slot
     std::uint32_t added_ = 0;    ///< chunks this rank has added its contribution to
     std::uint32_t taken_ = 0;    ///< chunks of the result it has
     int root_ = 0;
@@ -218,8 +233,9 @@ struct ArrivalChain {
     int after_ = -1;
     int last_ = -1;
     int next_taker_ = 0;
-    bool lowest_ = false;  ///< of the ranks that have come so far
-    bool takes_ = true;    ///< this rank wants the result
+    bool lowest_ = false;        ///< of the ranks that have come so far
+    bool takes_ = true;          ///< this rank wants the result
+    bool lends_output_ = false;  ///< its sums are in its output
     bool rooted_ = false;
     bool failed_ = false;
     bool begun_ = false;

@@ -28,7 +28,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 //          the operator commutes. Partial results lie in the output of whoever combined them, so a
 //          call that fails may have written to outputs. A rank of a reduce leaves when its
 //          contribution is combined and nothing above it can be. Where the kernel does not let
-//          ranks copy from each other, chunks go through shared memory two at a time.
+//          ranks copy from each other, chunks go through shared memory two at a time in the first
+//          calls of a size, and always where pools are too small for twice the message.
 // Contract Reproducible: shape and order depend on the number of ranks only.
 //
 //                 (a∘b)∘(c∘d)          d comes last:  1. c∘d       by rank d or c
@@ -217,10 +218,7 @@ struct CombiningTree {
         const std::size_t n = std::min(block, bytes - at);
         const std::byte* const a = part(low, at, n, 0);
         const std::byte* const b = part(high, at, n, 1);
-        // In one piece at the end: see copy_for_others().
-        std::byte* const sum_at = buffers_.lends_output() ? to + at : s.scratch(2);
-        s.reduce(sum_at, a, b, n / size);
-        if (sum_at != to + at) s.write(to + at, sum_at, n);
+        buffers_.combine(s, to + at, a, b, n / size);
       }
       return s.end_reading();
     }

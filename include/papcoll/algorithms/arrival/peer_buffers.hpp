@@ -12,18 +12,18 @@ namespace detail {
 /// The contributions and partial results of one reduction, as the algorithms see them that let any
 /// rank combine anything: who wrote a chunk says so elsewhere, here is where it lies.
 ///
-/// Where peers can reach each other's buffers (`direct`, the same on all ranks of a node), partial
-/// results are written to the output of whoever combines, if its peers see that, else to its pool.
-/// Inputs are read where they are, but for private ones that fit in the pool: their owner, who
-/// waits anyway, copies them there, so that nobody needs the kernel for them. Else both go through
-/// the rank's slot, window() chunks at a time.
+/// Where peers reach each other's pools (`direct`, the same on all ranks of a node: see pools_hold;
+/// or by the kernel), partial results are written to the output of whoever combines, if its peers
+/// see that, else to its pool. Inputs are read where they are, but for private ones that fit in the
+/// pool: their owner, who waits anyway, copies them there, so that nobody needs the kernel for
+/// them. Else both go through the rank's slot, window() chunks at a time.
 class PeerBuffers {
  public:
   /// Announces this rank with its buffers. `most`: chunks of a call where there is no window; of
   /// 32 KB and more, since a claim costs a few cache lines, and 32 KB of doubles several µs.
   template <Site S>
   void begin(S& s, const Call& c, std::uint32_t most) {
-    direct_ = s.peers().pulls() || s.peers().is_common();
+    direct_ = s.pools_hold(2 * c.bytes()) || s.peers().pulls();
     window_ = s.buffers() / 2;
     chunks_ = direct_ ? Chunks::at_most(most, 2 * s.chunk_bytes(), c.count, c.reducer.size)
                       : Chunks{c.count, c.reducer.size, s.chunk_bytes()};
@@ -96,6 +96,17 @@ class PeerBuffers {
   template <Site S>
   std::byte* target(S& s, std::uint32_t k) const {
     return direct_ ? mine_ + chunks_.offset(k) : s.slot(s.rank(), 2 * k + 1);
+  }
+
+  /// Combines n elements into this rank's partial result.
+  template <Site S>
+  void combine(S& s, std::byte* out, const std::byte* low, const std::byte* high,
+               std::size_t n) const {
+    if (lends_output_) {
+      s.reduce(out, low, high, n);
+    } else {
+      s.reduce_for_peers(out, low, high, n);
+    }
   }
 
   /// n bytes of the partial result of rank r, `at` bytes into chunk k; as input().

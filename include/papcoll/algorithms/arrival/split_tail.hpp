@@ -28,7 +28,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 //          whoever combined them, so that a call that fails may have written to outputs; a rank of
 //          an allreduce that holds results waits until all have read them. A rank of a reduce
 //          leaves when its contribution is in every chunk. Where the kernel does not let ranks copy
-//          from each other, chunks go through shared memory two at a time, and what is combined
+//          from each other, chunks go through shared memory two at a time in the first calls of a
+//          size, and always where pools are too small for twice the message; what is combined
 //          before the last arrival is those two.
 // Contract RankConsistent: each element is combined once. The order depends on the arrivals.
 //
@@ -179,34 +180,36 @@ struct SplitTail {
       std::byte* const to = buffers_.target(s, k);
       const std::size_t size = c.reducer.size;
       const std::size_t block = s.scratch_bytes() / size * size;
-      const bool mine = ticket_ >= chunk.merged && ticket_ < end;
       const std::size_t bytes = buffers_.chunks().bytes(k);
       int lowest_before = s.size();  // of the ranks in what the chunk holds
       for (int t = 0; t < chunk.merged; ++t)
         lowest_before = std::min(lowest_before, s.pending()[t]);
       for (std::size_t at = 0; at < bytes; at += block) {
         const std::size_t n = std::min(block, bytes - at);
-        // In one piece at the end: see copy_for_others().
-        std::byte* const sum_at = buffers_.lends_output() ? to + at : s.scratch(2);
         const std::byte* acc = nullptr;
         int lowest = s.size();
+        int parts = end - chunk.merged + (chunk.merged != 0 ? 1 : 0);
         const auto join = [&](const std::byte* x, int rank) {
+          --parts;
           if (acc == nullptr) {
             acc = x;
           } else {
             const bool before = rank < lowest;  // the lower rank's is the first operand
-            s.reduce(sum_at, before ? x : acc, before ? acc : x, n / size);
-            acc = sum_at;
+            const std::byte* const low = before ? x : acc;
+            const std::byte* const high = before ? acc : x;
+            if (parts == 0) {
+              buffers_.combine(s, to + at, low, high, n / size);
+            } else {
+              s.reduce(s.scratch(2), low, high, n / size);
+            }
+            acc = parts == 0 ? to + at : s.scratch(2);
           }
           lowest = std::min(lowest, rank);
         };
         if (chunk.merged != 0) {
           join(buffers_.partial(s, chunk.holder, k, at, n, s.scratch(0)), lowest_before);
         }
-        // First, since in place the sum is written over it.
-        if (mine) join(buffers_.input(s, c, s.rank(), k, at, n, nullptr), s.rank());
         for (int t = chunk.merged; t < end; ++t) {
-          if (t == ticket_) continue;
           const int r = s.pending()[t];
           join(buffers_.input(s, c, r, k, at, n, s.scratch(acc == nullptr ? 0 : 1)), r);
         }
