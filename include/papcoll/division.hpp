@@ -152,11 +152,13 @@ struct Division {
 
   Groups groups;
   std::array<CallMemory, 3> memory;
-  struct Sharing {
+  struct Level {
     bool within;   ///< all groups have memory of their own
     bool between;  ///< so have the representatives
+    int largest;   ///< ranks of the largest group
+    int groups;
   };
-  std::vector<Sharing> levels;  ///< of this division and of those above it
+  std::vector<Level> levels;  ///< of this division and of those above it
   Node node_within;
   Node node_between;
   std::unique_ptr<TeamCore> within;
@@ -228,7 +230,8 @@ inline void divide(TeamCore& core, const DivisionPlans& plans, const detail::Div
   auto d = std::make_shared<Division>();
   d->groups = plan.groups;
   for (std::size_t l = level; l < plans.plans().size(); ++l) {
-    d->levels.push_back({plans.plans()[l].all_share, plans.plans()[l].between.shares});
+    const DivisionPlan& p = plans.plans()[l];
+    d->levels.push_back({p.all_share, p.between.shares, p.groups.largest(), p.groups.count()});
   }
   if (members.size() > 1) {
     d->within =

@@ -91,10 +91,11 @@ struct Resolved {
     TeamCore& core = caller.core;
     const bool reads_memory = (transport->offers & capability::node_memory) != 0;
     const bool fits = call.reducer.size <= core.options().chunk_bytes;
+    const bool few = core.size() <= arrival->most_ranks;
     const bool ordered = !call.rank_order || !is_reduction(call.collective) ||
                          arrival->contract == NumericalContract::reproducible ||
                          arrival->keeps_order_on_request;
-    if (reads_memory && core.on_one_node() && fits && ordered && !caller.non_blocking &&
+    if (reads_memory && core.on_one_node() && fits && few && ordered && !caller.non_blocking &&
         arrival->serves(call.collective)) {
       return;
     }
@@ -120,6 +121,7 @@ struct Resolved {
       caller.refuse(name + " reads its peers' memory, and " + std::string(transport->name) +
                     " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)");
     }
+    if (!few) caller.refuse(arrival->refusal_of(core.size()));
     caller.refuse(name + " takes elements of at most " +
                   std::to_string(core.options().chunk_bytes) +
                   " bytes: take a static schedule, or larger Options::chunk_bytes");

@@ -170,18 +170,22 @@ class CompositeCheck {
     const Division* const division = team_.division();
     const std::size_t depth = division == nullptr ? 0 : division->levels.size();
     bool shares = team_.on_one_node();
+    int ranks = team_.size();
     const Composite* c = &composite;
     for (std::size_t level = 0; level < depth; ++level) {
-      part(c->within, division->levels[level].within);
-      shares = division->levels[level].between;
-      if (c->between.composite == nullptr) return part(c->between, shares);
+      const Division::Level& l = division->levels[level];
+      part(c->within, l.within, l.largest);
+      shares = l.between;
+      ranks = l.groups;
+      if (c->between.composite == nullptr) return part(c->between, shares, ranks);
       c = c->between.composite;
     }
-    part(shares ? c->within : outermost(*c), shares);
+    part(shares ? c->within : outermost(*c), shares, ranks);
   }
 
  private:
-  void part(const Selection& s, bool shares) const {
+  /// `ranks`: of the largest team that runs the part.
+  void part(const Selection& s, bool shares, int ranks) const {
     const TransportTable* t = s.transport;
     try {
       if (t == nullptr && !s.transport_name.empty()) t = &team_.transport(s.transport_name);
@@ -198,6 +202,9 @@ class CompositeCheck {
       if (!reads) {
         refuse(name() + " reads its peers' memory, and " + std::string(t->name) +
                " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)");
+      }
+      if (is_reduction(call_.collective) && ranks > s.arrival->most_ranks) {
+        refuse(s.arrival->refusal_of(ranks));
       }
       if (is_reduction(call_.collective) && call_.rank_order &&
           !s.arrival->keeps_order_on_request) {

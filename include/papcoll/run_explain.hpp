@@ -86,6 +86,9 @@ inline std::string refusal(const CatalogueRow& row, const TeamCore& team, const 
     if (!team.on_one_node()) {
       return "it needs memory that all ranks share: " + team.surroundings().no_node;
     }
+    if (row.algorithm != nullptr && team.size() > row.algorithm->most_ranks) {
+      return "it serves at most " + std::to_string(row.algorithm->most_ranks) + " ranks of a node";
+    }
     if (call.reducer.size > team.options().chunk_bytes) {
       return "elements are larger than chunk_bytes, " + std::to_string(team.options().chunk_bytes);
     }

@@ -1,9 +1,13 @@
 #include "catch.hpp"
 #include "mistakes.hpp"
 
+#include <papcoll/config.hpp>
+#include <papcoll/explain.hpp>
 #include <papcoll/thread_team.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -278,6 +282,44 @@ TEST_CASE("a call that is invalid on all ranks leaves the team as it was", "[tea
       papcoll::allreduce(c, one, first, algorithm("DynamicLeader"));
     });
     for (const auto& d : data) CHECK(d == std::vector<int>(10, 1));
+  }
+}
+
+namespace {
+
+/// One rank of many whose threads never run.
+struct FirstOfMany {
+  explicit FirstOfMany(int ranks, const papcoll::Options& options)
+      : team(papcoll::detail::thread_team_state<>(ranks, options)) {}
+  papcoll::TeamCore& core() const { return papcoll::detail::core_of_thread<>(*team, 0); }
+  std::shared_ptr<papcoll::detail::ThreadTeamState> team;
+};
+
+bool refuses(const papcoll::Explanation& e, const std::string& algorithm) {
+  return std::any_of(e.refused.begin(), e.refused.end(), [&](const std::string& text) {
+    return text.find(algorithm) < text.find(':') && text.find("at most") != std::string::npos;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("more ranks than an algorithm can count", "[team]") {
+  for (const int ranks : {1023, 1024}) {
+    papcoll::Options options = patient;
+    options.chunk_bytes = papcoll::cache_line;
+    options.arena_bytes = 0;
+    FirstOfMany one{ranks, options};
+    const auto explained = papcoll::explain(one, Collective::allreduce, 4'000'000);
+    CHECK(refuses(explained, "SplitTail") == (ranks > 1023));
+    CHECK_FALSE(refuses(explained, "CombiningTree"));
+    if (ranks <= 1023) continue;  // it would wait for them
+    std::vector<int> data(100, 1);
+    const Outcome o = outcome_of(
+        [&] { papcoll::allreduce(one, data, papcoll::sum, papcoll::algorithm("SplitTail")); });
+    CAPTURE(o);
+    CHECK(o.kind == "argument_error");
+    CHECK(o.says("SplitTail serves at most 1023 ranks that share memory, and here are 1024"));
+    CHECK(data == std::vector<int>(100, 1));
   }
 }
 

@@ -43,8 +43,8 @@ PAPCOLL_COMPILE_ONCE(void run_arrival<CombiningTree::Run>(BoardSite&, Waiter&, c
 
 template <class Schedule, class Run>
 constexpr ArrivalAlgorithm make_arrival_algorithm(std::string_view name, bool keeps_order) {
-  return {name,        algorithm_id(name), Schedule::sentence, Schedule::contract,
-          keeps_order, &Schedule::serves,  &run_arrival<Run>};
+  return {name,        algorithm_id(name),        Schedule::sentence, Schedule::contract,
+          keeps_order, most_ranks_of<Schedule>(), &Schedule::serves,  &run_arrival<Run>};
 }
 
 inline constexpr ArrivalAlgorithm dynamic_leader =

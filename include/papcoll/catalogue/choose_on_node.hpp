@@ -39,13 +39,12 @@ inline NodeChoice choose_imbalanced(const Call& call, const Situation& s) noexce
     return {&exchange, "imbalanced, and all ranks together have at most late_exchange bytes"};
   }
   if (call.rank_order) {
-    if (call.bytes() > t.late_leader_ordered) {
+    if (call.bytes() > t.late_leader_ordered && s.size <= combining_tree.most_ranks) {
       return {&combining_tree, "imbalanced, in rank order, above late_leader_ordered bytes"};
     }
     return {&dynamic_leader, "imbalanced, in rank order, at most late_leader_ordered bytes"};
   }
-  constexpr int most_ranks = 1023;
-  if (call.bytes() > t.late_leader && s.size <= most_ranks) {
+  if (call.bytes() > t.late_leader && s.size <= split_tail.most_ranks) {
     return {&split_tail, "imbalanced, the operator commutes, above late_leader bytes"};
   }
   return {&dynamic_leader, "imbalanced, at most late_leader bytes"};

@@ -34,6 +34,12 @@ struct Groups {
 
   int count() const noexcept { return static_cast<int>(members.size()); }
   int size() const noexcept { return static_cast<int>(of.size()); }
+  /// Ranks of the largest group.
+  int largest() const noexcept {
+    std::size_t most = 0;
+    for (const std::vector<int>& ranks : members) most = std::max(most, ranks.size());
+    return static_cast<int>(most);
+  }
   int group_of(int rank) const noexcept { return of[static_cast<std::size_t>(rank)]; }
   const std::vector<int>& ranks_of(int group) const noexcept {
     return members[static_cast<std::size_t>(group)];

@@ -50,6 +50,7 @@ struct CombiningTree {
       "A tree of fixed shape in rank order; whoever finds both children of a node there combines.";
   static constexpr unsigned needs = capability::tickets | capability::node_memory;
   static constexpr NumericalContract contract = NumericalContract::reproducible;
+  static constexpr int most_ranks = 65536;  ///< a work word names one in 16 bits, see Chunk
   friend bool operator==(const CombiningTree&, const CombiningTree&) = default;
 
   static constexpr bool serves(Collective c) noexcept {
@@ -81,6 +82,7 @@ struct CombiningTree {
 
    private:
     static constexpr std::uint32_t words = Board::work_chunks;
+    static_assert(most_ranks == 0xffff + 1);
 
     enum class Outcome { waiting, done, failed };
 

@@ -51,6 +51,7 @@ struct SplitTail {
   static constexpr unsigned needs = capability::tickets | capability::node_memory;
   static constexpr NumericalContract contract = NumericalContract::rank_consistent;
   static constexpr bool commutative_only = true;
+  static constexpr int most_ranks = 1023;  ///< a work word counts them in 10 bits, see Chunk
   friend bool operator==(const SplitTail&, const SplitTail&) = default;
 
   static constexpr bool serves(Collective c) noexcept {
@@ -87,11 +88,12 @@ struct SplitTail {
         // The word has gone on to a later chunk while this rank of a reduce was away, or is still
         // that of an earlier one.
         if (ahead % generations != 0) {
-          return ahead % generations < generations / 2 ? Chunk{false, 0, 0x3ff} : Chunk{};
+          return ahead % generations < generations / 2 ? Chunk{false, 0, most_ranks} : Chunk{};
         }
         return {(state & 1U) != 0, static_cast<int>(state >> 1U & 0x3ffU),
                 static_cast<int>(state >> 11U & 0x3ffU)};
       }
+      static_assert(most_ranks == 0x3ff);
       std::uint32_t state(std::uint32_t k) const noexcept {
         return generation(k) << 21U | static_cast<std::uint32_t>(merged) << 11U |
                static_cast<std::uint32_t>(holder) << 1U | static_cast<std::uint32_t>(busy);
