@@ -36,7 +36,7 @@ struct Options {
   /// Blocks of a pipelined plan in flight at once: 1, 2, 4, 8 or 16.
   std::size_t window = 4;
   /// Address space of each rank's part of the arena (shared_vector); a quarter of it is the
-  /// library's own. Memory is taken only when it is used.
+  /// library's own, and all that threads need. Memory is taken only when it is used.
   std::size_t arena_bytes = std::size_t{1} << 30U;
   PeerAccess peer_access = PeerAccess::best;
   RemoteTickets tickets = RemoteTickets::probed;  ///< of ArrivalOrder over RmaTransport

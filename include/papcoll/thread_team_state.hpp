@@ -145,7 +145,7 @@ class ThreadTeamState {
           board_bytes(page_aligned(Board::bytes(ranks, options.chunk_bytes))),
           channels_bytes(page_aligned(Channels::bytes(ranks))),
           pages(bells_bytes + board_bytes + channels_bytes +
-                static_cast<std::size_t>(ranks) * options.arena_bytes),
+                static_cast<std::size_t>(ranks) * Node::pool_of(options.arena_bytes)),
           bells(pages.data()),
           board(bells + bells_bytes),
           channels(board + board_bytes) {}
@@ -153,7 +153,8 @@ class ThreadTeamState {
     Node node_of(int rank, int ranks, const Options& options) const {
       Node n{rank, ranks, bells, board, channels};
       if (options.peer_access == PeerAccess::staged) n.peers = PeerMemory{pages.data(), 0, {}};
-      n.set_arena(channels + channels_bytes, options.arena_bytes);
+      // What threads allocate all of them see anyway.
+      n.set_pool(channels + channels_bytes, Node::pool_of(options.arena_bytes));
       return n;
     }
 

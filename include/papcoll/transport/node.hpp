@@ -30,12 +30,23 @@ struct Node {
   std::byte* arena = nullptr;
   std::size_t arena_bytes = 0;
 
+  /// The library's share of a rank's part of the arena.
+  static constexpr std::size_t pool_of(std::size_t bytes_a_rank) noexcept {
+    return bytes_a_rank / 4;
+  }
+
   /// Parts for all ranks lie one after the other at `arenas`.
   void set_arena(std::byte* arenas, std::size_t bytes_a_rank) noexcept {
     pool = arenas + static_cast<std::size_t>(rank) * bytes_a_rank;
-    pool_bytes = bytes_a_rank / 4;
+    pool_bytes = pool_of(bytes_a_rank);
     arena = pool + pool_bytes;
     arena_bytes = bytes_a_rank - pool_bytes;
+  }
+
+  /// Pools only, one after the other at `pools`.
+  void set_pool(std::byte* pools, std::size_t bytes_a_rank) noexcept {
+    pool = pools + static_cast<std::size_t>(rank) * bytes_a_rank;
+    pool_bytes = bytes_a_rank;
   }
 };
 
