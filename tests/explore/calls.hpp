@@ -47,15 +47,20 @@ bool run_to_end(SiteType& site, const papcoll::Call& call, bool compares, Wait&&
 
 }  // namespace detail
 
-/// Makes a call; wait(f) returns when f() is true. `compares`: looks for calls that do not match
-/// while it waits. Returns false if there are any.
+/// Makes a call, as a team does; wait(f) returns when f() is true. `compares`: looks for calls that
+/// do not match while it waits. Returns false if there are any, or were any in the call that used
+/// the frame before.
 template <class SiteType, class Wait>
 bool make_call(SiteType& site, const CallSpec& spec, const papcoll::Call& call, bool compares,
                Wait&& wait) {
   site.begin(words_of(spec), call.reducer);
   wait([&] { return site.enter(); });
   bool complete = false;
-  if (spec.invalid) {
+  if (!spec.invalid && !site.last_in_frame_matched()) {
+    site.announce(nullptr, 0, 0);
+    wait([&] { return site.failed(); });  // another may say so first
+    site.failure_text();
+  } else if (spec.invalid) {
     site.announce(nullptr, 0, 0);
     site.fail_with("a call of rank " + std::to_string(site.rank()) + " is invalid");
   } else if (spec.algorithm == Algorithm::dynamic_leader) {
@@ -79,13 +84,17 @@ bool make_call(SiteType& site, const CallSpec& spec, const papcoll::Call& call, 
   return complete;
 }
 
-/// What is wrong with a rank's memory after call i of a script; empty if nothing is.
+/// What is wrong with a rank after call i of a script; empty if nothing is. `complete`: the call
+/// was; `before`: the one that used its frame before, on a board of so many `frames`, was.
 inline std::string problem_of(const Script& script, std::size_t i, int rank, const Buffers& buffers,
-                              bool complete) {
+                              bool complete, bool before, std::size_t frames) {
   const CallSpec& spec = script.call_of(rank, i);
   const std::string call = "call " + std::to_string(i) + " (" + spec.describe() + ")";
+  if (complete && before && i >= frames && !script.all_call(i - frames, words_of)) {
+    return call + " came to an end, and the rank never heard that calls did not match before";
+  }
   if (!complete) {
-    if (!script.deviates(i)) return call + " failed, though all calls match";
+    if (!script.may_fail(i, frames)) return call + " failed, though all calls match";
     // A bcast of several chunks may have given some of them.
     const bool chunked = spec.count * reducer_of(spec).size > chunk_bytes;
     const bool partly =

@@ -291,6 +291,18 @@ struct Script {
     }
     return false;
   }
+  /// In call i, or because of the one before it in its frame, of so many that a board has.
+  bool may_fail(std::size_t i, std::size_t frames) const {
+    return deviates(i) || (i >= frames && deviates(i - frames));
+  }
+  /// Are call i's words the same on all ranks?
+  template <class Words>
+  bool all_call(std::size_t i, Words&& words) const {
+    for (int r = 1; r < ranks; ++r) {
+      if (!(words(call_of(r, i)) == words(call_of(0, i)))) return false;
+    }
+    return true;
+  }
 };
 
 }  // namespace explore

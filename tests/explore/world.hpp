@@ -9,6 +9,7 @@
 #include <papcoll/call.hpp>
 #include <papcoll/config.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -74,7 +75,11 @@ class World {
 
   void body(int rank) {
     SiteType& site = sites_[static_cast<std::size_t>(rank)];
-    for (std::size_t i = 0; i < script_.calls.size(); ++i) make_call(site, i, rank);
+    std::array<bool, Board::frames> complete{};  // the last call in each frame
+    for (std::size_t i = 0; i < script_.calls.size(); ++i) {
+      bool& last = complete[i % complete.size()];
+      last = make_call(site, i, rank, last);
+    }
     shared_model().publish_stores();
   }
 
@@ -101,7 +106,7 @@ class World {
     }
   }
 
-  void make_call(SiteType& site, std::size_t i, int rank) {
+  bool make_call(SiteType& site, std::size_t i, int rank, bool before) {
     const CallSpec& spec = script_.call_of(rank, i);
     Buffers& buffers =
         buffers_[i * static_cast<std::size_t>(ranks()) + static_cast<std::size_t>(rank)];
@@ -110,11 +115,13 @@ class World {
       scheduler().trace("--- call " + std::to_string(i) + ": " + spec.describe());
     }
     auto wait = [&](auto&& ready) { site.bells().wait(rank, ready); };
-    const bool complete = explore::make_call(site, spec, call, script_.deviates(i), wait);
-    const std::string problem = problem_of(script_, i, rank, buffers, complete);
+    constexpr std::size_t frames = Board::frames;
+    const bool complete = explore::make_call(site, spec, call, script_.may_fail(i, frames), wait);
+    const std::string problem = problem_of(script_, i, rank, buffers, complete, before, frames);
     if (!problem.empty()) scheduler().fail(problem);
     // Its user may do with them what he likes: nobody may still want them.
     if (complete) shared_model().plain_write(buffers.memory(), buffers.bytes());
+    return complete;
   }
 
   void describe_memory() {

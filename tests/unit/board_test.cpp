@@ -91,13 +91,15 @@ class Threads {
     waiter.times.yielding = std::chrono::microseconds{5};
     std::minstd_rand random{static_cast<unsigned>(rank) + 1};
     std::string problem;
+    constexpr std::size_t frames = Board::frames;
+    std::array<bool, frames> complete_before{};  // the last call in each frame
     for (std::size_t i = 0; i < script_.calls.size(); ++i) {
       const explore::CallSpec& spec = script_.call_of(rank, i);
       explore::Buffers buffers{spec, i, rank, script_.ranks};
       const papcoll::Call call = buffers.prepare();
       if (random() % 8 == 0) delay(random);
       const bool complete =
-          explore::make_call(site, spec, call, script_.deviates(i), [&](auto&& ready) {
+          explore::make_call(site, spec, call, script_.may_fail(i, frames), [&](auto&& ready) {
             waiter.until([&] {
               if (random() % 16 == 0) delay(random);
               return ready();
@@ -106,7 +108,11 @@ class Threads {
       if (!complete) {  // as a team does before its exception passes
         waiter.until([&] { return site.reader() < 0; }, papcoll::Naps::brief);
       }
-      if (problem.empty()) problem = explore::problem_of(script_, i, rank, buffers, complete);
+      bool& before = complete_before[i % frames];
+      if (problem.empty()) {
+        problem = explore::problem_of(script_, i, rank, buffers, complete, before, frames);
+      }
+      before = complete;
     }
     return problem.empty() ? problem : "rank " + std::to_string(rank) + ": " + problem;
   }
@@ -243,7 +249,7 @@ TEST_CASE("Ranks that wait for nobody leave at once") {
     const papcoll::Call call = buffers.prepare();
     CAPTURE(script.calls[i].describe());
     explore::make_call(site, script.calls[i], call, false, [](auto&& ready) { REQUIRE(ready()); });
-    CHECK(explore::problem_of(script, i, 0, buffers, true) == "");
+    CHECK(explore::problem_of(script, i, 0, buffers, true, false, Board::frames) == "");
   }
 }
 
