@@ -1,7 +1,7 @@
 // Which NUMA node the pages of shared memory are on. The kernel is asked by its calls, without
 // libnuma.
 
-#include <papcoll/communicator.hpp>
+#include <papcoll/papcoll.hpp>
 #include <papcoll/shared_vector.hpp>
 
 #include <algorithm>

@@ -34,17 +34,21 @@ class Pool {
 
   /// Are there n bytes of the node's memory, with pages behind them? Takes the pages.
   bool back(std::size_t n) {
-    if (n <= backed_ && node_ != nullptr) return true;
-    if (node_ == nullptr || n > node_->pool_bytes) return false;
+    if (node_ == nullptr) return false;
+    if (n <= backed()) return true;
+    const std::size_t kilobytes = (n + 1023) / 1024;
+    if (kilobytes * 1024 > node_->pool_bytes) return false;
     try {
-      if (node_->reserve != nullptr) node_->reserve(node_->context, node_->pool, n);
+      if (node_->reserve != nullptr) {
+        node_->reserve(node_->context, node_->pool, kilobytes * 1024);
+      }
     } catch (const system_error&) {
       return false;
     }
-    backed_ = n;
+    backed_ = kilobytes;
     return true;
   }
-  std::size_t backed() const noexcept { return backed_; }
+  std::size_t backed() const noexcept { return backed_ * 1024; }
 
   /// Nobody reads what former calls left here.
   void forget_former() noexcept { former_.clear(); }
@@ -69,7 +73,7 @@ class Pool {
   const Node* node_;
   std::byte* at_ = nullptr;  ///< in this call, once it has asked
   std::size_t at_bytes_ = 0;
-  std::size_t backed_ = 0;  ///< bytes of the node's memory that have pages
+  std::size_t backed_ = 0;  ///< kilobytes of the node's memory that have pages
   std::unique_ptr<std::byte[]> own_;
   std::size_t own_bytes_ = 0;
   std::vector<std::unique_ptr<std::byte[]>> former_;  ///< smaller ones, which peers may still read
