@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/call.hpp>
+#include <papcoll/arrival/call_words.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/waiting/shared_access.hpp>
 
@@ -27,21 +27,6 @@ constexpr bool reached(Stamp now, std::uint32_t epoch, std::uint32_t chunks) noe
 constexpr bool epoch_reached(std::uint32_t now, std::uint32_t wanted) noexcept {
   return static_cast<std::int32_t>(now - wanted) >= 0;
 }
-
-/// What a rank says of its call when it arrives. Equal on all ranks if the calls match.
-struct CallWords {
-  std::uint64_t count = 0;
-  std::uint64_t what = 0;  ///< collective, algorithm, root, types; see describe()
-
-  friend bool operator==(const CallWords&, const CallWords&) = default;
-
-  std::uint32_t hash() const noexcept {
-    const std::uint64_t mixed = (count * 0x9e3779b97f4a7c15U) ^ what;
-    return static_cast<std::uint32_t>((mixed * 0x9e3779b97f4a7c15U) >> 32U);
-  }
-
-  static constexpr std::uint64_t invalid = ~std::uint64_t{0};  ///< `what` of a rank that gave up
-};
 
 /// The memory of the arrival floor: `frames` frames of one layout for all collectives. Call number
 /// e uses frame e mod frames; nobody enters e before all have left e − frames.

@@ -10,14 +10,6 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The buffers of a rank's call, told to its peers as the payload of its announcement. A buffer
-/// that the rank does not have is of no bytes.
-struct Offer {
-  BufferPlace in;
-  BufferPlace out;
-};
-static_assert(sizeof(Offer) <= Board::inline_bytes);
-
 /// What an arrival algorithm may ask of its node, in the epoch of one call. Nothing waits. Stages
 /// count chunks: publish(k) says "my chunks 0…k−1 are in my slot".
 ///

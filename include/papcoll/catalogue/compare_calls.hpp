@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/arrival/board_site.hpp>
+#include <papcoll/arrival/call_words.hpp>
 #include <papcoll/call.hpp>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct ComparedCalls {
   /// What is wrong; asked only if `differ`.
   std::string describe() const {
     if (text[0] != '\0') return text;
-    return BoardSite::difference(first.words, first.rank, last.words, last.rank);
+    return CallWords::difference(first.words, first.rank, last.words, last.rank);
   }
 
   struct Caller {

@@ -30,6 +30,13 @@ struct BufferPlace {
   std::uint32_t mapped = 0;  ///< all ranks of the node see it
 };
 
+/// The buffers of a rank's call, as it tells them to its peers. One that the rank does not have is of
+/// no bytes.
+struct Offer {
+  BufferPlace in;
+  BufferPlace out;
+};
+
 /// How a rank gets at the buffers of its peers: memory that all of them map is read and written
 /// where it is; any other is copied by the kernel (cross-memory attach), if that is permitted.
 /// Copies are only ever pulled: a copy pushed by a late rank could land in memory that its owner

@@ -1,0 +1,188 @@
+#pragma once
+
+#include <papcoll/arrival/board.hpp>
+#include <papcoll/arrival/call_words.hpp>
+#include <papcoll/config.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// The life of a call on a board, as one of its ranks lives it: its number, entering and leaving
+/// its frame, and how it fails. What algorithms ask of the call in between is in the classes above
+/// this one: see BasicBoardSite.
+template <class Board, class Bells>
+class BoardEpoch {
+ protected:
+  using Access = typename Board::Access;
+
+ public:
+  // --- for whoever runs algorithms
+
+  /// Have all ranks left the call that used this frame before?
+  bool enter() noexcept {
+    const std::uint32_t wanted = epoch_ - Board::frames;
+    if (epoch_reached(all_left_, wanted)) return true;
+    std::uint32_t least = epoch_ - 1;
+    for (int r = 0; r < board_.ranks(); ++r) {
+      const std::uint32_t left = board_.left(r).epoch.load(std::memory_order_acquire);
+      if (!epoch_reached(left, wanted)) return false;
+      if (!epoch_reached(left, least)) least = left;
+    }
+    all_left_ = least;
+    return true;
+  }
+
+  /// In the call that used this frame before, which all have left: did all call what this rank did?
+  /// A rank that left it before all had come asks here; the others were told then.
+  bool last_in_frame_matched() noexcept {
+    Unheard& u = unheard_[epoch_ % Board::frames];
+    if (!u.any) return true;
+    u.any = false;
+    for (int r = 0; r < size(); ++r) {
+      if (board_.left(r).called[(epoch_ - Board::frames) % Board::records].load(
+              std::memory_order_relaxed) != u.words.hash()) {
+        fail_with("the ranks' calls did not match " + std::to_string(Board::frames) +
+                  " calls ago: rank " + shown(r) + " did not call what rank " + shown(rank_) +
+                  " called, " + u.words.describe());
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::uint32_t epoch() const noexcept { return epoch_; }
+  const Board& board() const noexcept { return board_; }
+  Bells& bells() noexcept { return bells_; }
+
+  /// What messages call the ranks, if not by their numbers here.
+  void call_ranks(std::vector<int> names) { names_ = std::move(names); }
+
+  // --- failures
+
+  /// Makes every rank that is still in this epoch throw peer_error with the text; the first wins.
+  void fail_with(const std::string& text) {
+    heard_of_all_ = true;
+    typename Board::Failure& f = board_.failure(epoch_);
+    Stamp before = f.stamp.load(std::memory_order_acquire);
+    if (reached(before, epoch_, 1)) return;
+    if (!f.stamp.compare_exchange_strong(before, make_stamp(epoch_, 1),
+                                         std::memory_order_acq_rel)) {
+      return;
+    }
+    const std::string kept = text.substr(0, sizeof(f.text) - 1);
+    Access::write(f.text, kept.c_str(), kept.size() + 1);
+    f.stamp.store(make_stamp(epoch_, 2), std::memory_order_seq_cst);
+    bells_.ring_all();
+  }
+
+  bool failed() const noexcept { return reached(look_at(board_.failure(epoch_).stamp), epoch_, 2); }
+  /// Once failed().
+  std::string failure_text() {
+    heard_of_all_ = true;
+    typename Board::Failure& f = board_.failure(epoch_);
+    std::array<char, sizeof(f.text)> text{};
+    Access::read(text.data(), f.text, text.size());
+    return text.data();
+  }
+
+  /// Compares the calls of all who are there with this rank's own; for ranks that wait long.
+  void compare_calls() {
+    for (int r = 0; r < size(); ++r) {
+      if (arrived(r, 0) && !matches(r)) return fail(r);
+    }
+  }
+
+  // --- what algorithms ask, see Site
+
+  int rank() const noexcept { return rank_; }
+  int size() const noexcept { return board_.ranks(); }
+
+  bool arrived(int r, std::uint32_t chunks) const noexcept {
+    return reached(look_at(board_.header(epoch_, r).stamp), epoch_, chunks);
+  }
+  bool matches(int r) const noexcept { return words_of(r) == words_; }
+
+  void all_arrived() noexcept {
+    all_left_ = epoch_ - 1;
+    heard_of_all_ = true;
+  }
+
+  void fail(int r) {
+    const CallWords theirs = words_of(r);
+    fail_with(theirs.what == CallWords::invalid
+                  ? "rank " + shown(r) + "'s call is invalid; its exception says why"
+                  : CallWords::difference(theirs, name(r), words_, name(rank_)));
+  }
+
+ protected:
+  BoardEpoch(Board board, Bells bells, int rank, std::uint32_t first_epoch)
+      : board_(board),
+        bells_(bells),
+        rank_(rank),
+        epoch_(first_epoch - 1),
+        all_left_(first_epoch - 1) {}
+
+  void begin_epoch(const CallWords& words) noexcept {
+    ++epoch_;
+    heard_of_all_ = false;
+    words_ = words;
+  }
+
+  /// `rings`: somebody may be waiting for this rank to leave.
+  void leave_epoch(bool rings) noexcept {
+    typename Board::Left& left = board_.left(rank_);
+    left.called[epoch_ % Board::records].store(words_.hash(), std::memory_order_relaxed);
+    if (rings) {
+      left.epoch.store(epoch_, std::memory_order_seq_cst);
+      bells_.ring_all();
+    } else {
+      left.epoch.store(epoch_, std::memory_order_release);
+    }
+    // The next call begins with a write to a line that all others have read.
+    detail::prefetch_to_write(&board_.header(epoch_ + 1, rank_));
+    Unheard& u = unheard_[epoch_ % Board::frames];
+    u.any = !heard_of_all_;
+    if (u.any) u.words = words_;
+  }
+
+  /// A stamp that others wait for with a bell. Sequentially consistent, and not only acquire: the
+  /// last look of a rank that goes to sleep must not pass its word that it sleeps.
+  static Stamp look_at(const typename Board::template Atomic<Stamp>& stamp) noexcept {
+    return stamp.load(std::memory_order_seq_cst);
+  }
+
+  Board board_;
+  Bells bells_;
+  int rank_;
+  std::uint32_t epoch_;  ///< the current call
+  CallWords words_;
+
+ private:
+  CallWords words_of(int r) const noexcept {
+    CallWords words;
+    Access::read(&words, &board_.header(epoch_, r).words, sizeof words);
+    return words;
+  }
+
+  int name(int r) const noexcept {
+    return names_.empty() ? r : names_[static_cast<std::size_t>(r)];
+  }
+  std::string shown(int r) const { return std::to_string(name(r)); }
+
+  std::uint32_t all_left_;     ///< this rank knows that all ranks have left this epoch
+  bool heard_of_all_ = false;  ///< of this call: all matched it, or it failed
+  struct Unheard {
+    bool any = false;
+    CallWords words;
+  };
+  std::array<Unheard, Board::frames> unheard_;  ///< calls that were left before all had come
+  std::vector<int> names_;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI
