@@ -41,6 +41,15 @@ std::vector<CallSpec> wrong_calls(const CallSpec& call, int ranks) {
     }
   }
   wrong.push_back({Algorithm::multi_leader, Collective::allreduce, 80});
+  if (!lends_buffers(call.algorithm)) return wrong;
+  // Those that find each other's tickets and work words.
+  for (const Algorithm a : algorithms()) {
+    if (a == call.algorithm || !lends_buffers(a)) continue;
+    for (const Collective c :
+         {Collective::allreduce, Collective::reduce, Collective::bcast, Collective::allgather}) {
+      if (serves(a, c)) wrong.push_back({a, c, call.count, call.root});
+    }
+  }
   return wrong;
 }
 

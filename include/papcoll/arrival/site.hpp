@@ -40,7 +40,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///
 ///   draw_ticket()                   this rank, which has announced itself, is the n-th to arrive
 ///   holder(t)                       the rank with ticket t, or −1; it has announced itself
-///   work(w)                         state of work word w, 0 at first
+///   work(w)                         state of work word w, 0 at first; else its upper two bits say
+///                                   whose it is, see WorkOf
 ///   take_up(w, seen, state)         changes it from what was seen, for one rank only
 ///   lay_down(w, state)              changes it back; tells everyone
 ///   put_back(w, state)              the same as if it had not been taken up, since the call failed
@@ -100,6 +101,15 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
   { s.shared_pool(n) } -> std::same_as<std::byte*>;
   { s.pools_hold(n) } -> std::same_as<bool>;
   { s.use_pool() } -> std::same_as<bool>;
+};
+
+/// Whose a work word's state is. Ranks whose calls differ find each other's states; to another
+/// algorithm they mean nothing but that somebody is at work, until all hear of the mismatch.
+struct WorkOf {
+  static constexpr std::uint32_t mask = 3U << 30U;
+  static constexpr std::uint32_t shared_copies = 1U << 30U;
+  static constexpr std::uint32_t split_tail = 2U << 30U;
+  static constexpr std::uint32_t combining_tree = 3U << 30U;
 };
 
 /// As an audience: everyone on the node.

@@ -100,6 +100,7 @@ struct CombiningTree {
       int holder = 0;
 
       static Chunk of(std::uint32_t state, std::uint32_t k) noexcept {
+        if (state != 0 && (state & WorkOf::mask) != WorkOf::combining_tree) return {true, false, 0};
         const std::uint32_t ahead = (state >> 18U) - generation(k);
         // The word has gone on to a later chunk while this rank of a reduce was away, or is still
         // that of an earlier one.
@@ -109,10 +110,11 @@ struct CombiningTree {
         return {(state & 1U) != 0, (state & 2U) != 0, static_cast<int>(state >> 2U & 0xffffU)};
       }
       std::uint32_t state(std::uint32_t k) const noexcept {
-        return generation(k) << 18U | static_cast<std::uint32_t>(holder) << 2U |
+        return WorkOf::combining_tree | generation(k) << 18U |
+               static_cast<std::uint32_t>(holder) << 2U |
                static_cast<std::uint32_t>(combined) << 1U | static_cast<std::uint32_t>(busy);
       }
-      static constexpr std::uint32_t generations = 16384;
+      static constexpr std::uint32_t generations = 4096;
       static std::uint32_t generation(std::uint32_t k) noexcept { return k / words % generations; }
     };
 

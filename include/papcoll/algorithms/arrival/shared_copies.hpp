@@ -77,8 +77,8 @@ class SharedCopies {
  private:
   static constexpr std::uint32_t words = Board::work_chunks;
   // States of a work word.
-  static constexpr std::uint32_t busy = 1;
-  static constexpr std::uint32_t copied = 2;
+  static constexpr std::uint32_t busy = WorkOf::shared_copies | 1U;
+  static constexpr std::uint32_t copied = WorkOf::shared_copies | 2U;
 
   enum class Outcome { idle, moved, failed };
 

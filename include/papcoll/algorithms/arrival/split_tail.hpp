@@ -84,6 +84,7 @@ struct SplitTail {
       int merged = 0;
 
       static Chunk of(std::uint32_t state, std::uint32_t k) noexcept {
+        if (state != 0 && (state & WorkOf::mask) != WorkOf::split_tail) return {true, 0, 0};
         const std::uint32_t ahead = (state >> 21U) - generation(k);
         // The word has gone on to a later chunk while this rank of a reduce was away, or is still
         // that of an earlier one.
@@ -95,10 +96,11 @@ struct SplitTail {
       }
       static_assert(most_ranks == 0x3ff);
       std::uint32_t state(std::uint32_t k) const noexcept {
-        return generation(k) << 21U | static_cast<std::uint32_t>(merged) << 11U |
+        return WorkOf::split_tail | generation(k) << 21U |
+               static_cast<std::uint32_t>(merged) << 11U |
                static_cast<std::uint32_t>(holder) << 1U | static_cast<std::uint32_t>(busy);
       }
-      static constexpr std::uint32_t generations = 2048;
+      static constexpr std::uint32_t generations = 512;
       static std::uint32_t generation(std::uint32_t k) noexcept { return k / words % generations; }
     };
 
