@@ -91,6 +91,7 @@ TEST_CASE("what is freed in the arena of a broken communicator is not used again
     for (int i = 0; i < 20; ++i) shared_vector<char>(1'000'000, 'x', arena);
   };
   allocate_often();
+  MPI_Barrier(own.get());
   comm.core().abort_node(papcoll::Board::Abort::deadline);
   CHECK_THROWS_AS(allocate_often(), std::bad_alloc);
 }

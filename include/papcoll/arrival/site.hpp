@@ -53,7 +53,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///   pool(n)                         n bytes of the library's, for partial results that peers may
 ///                                   read even after this rank has left
 ///   shared_pool(n)                  the same if all ranks see them, else null
-///   pools_hold(n)                   have all ranks a shared_pool(n)? All find the same in a call; of
+///   pools_hold(n)                   have all ranks a shared_pool(n)? All find the same in a call,
 ///                                   processes not before they have made a few with this n
 ///   use_pool()                      may it be written now? Not while a former call's are read
 template <class S>

@@ -30,7 +30,7 @@ struct BufferPlace {
   std::uint32_t mapped = 0;  ///< all ranks of the node see it
 };
 
-/// The buffers of a rank's call, as it tells them to its peers. One that the rank does not have is of
+/// The buffers of a rank's call, as it tells them to its peers. One that it does not have is of
 /// no bytes.
 struct Offer {
   BufferPlace in;

@@ -23,7 +23,7 @@ class PeerBuffers {
   /// 32 KB and more, since a claim costs a few cache lines, and 32 KB of doubles several µs.
   template <Site S>
   void begin(S& s, const Call& c, std::uint32_t most) {
-    direct_ = s.pools_hold(2 * c.bytes()) || s.peers().pulls();
+    direct_ = s.peers().pulls() || s.pools_hold(2 * c.bytes());
     window_ = s.buffers() / 2;
     chunks_ = direct_ ? Chunks::at_most(most, 2 * s.chunk_bytes(), c.count, c.reducer.size)
                       : Chunks{c.count, c.reducer.size, s.chunk_bytes()};
