@@ -15,8 +15,8 @@ command -v "$compiler" >/dev/null || { echo "SKIPPED: no $compiler"; exit 77; }
 
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
-compile() {
-  LC_ALL=C "$compiler" @"$flags" -fsyntax-only -fmessage-length=0 "$@" "$source" >"$output" 2>&1
+compile() {  # PAPCOLL_COMPILED: without the code that has no say in it, twice as fast
+  LC_ALL=C "$compiler" @"$flags" -DPAPCOLL_COMPILED -fsyntax-only -fmessage-length=0 "$@" "$source" >"$output" 2>&1
 }
 
 if ! compile -DPAPCOLL_TEST_CONTROL; then

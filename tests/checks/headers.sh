@@ -7,12 +7,15 @@ compiler=$1 flags=$2
 
 command -v "$compiler" >/dev/null || { echo "SKIPPED: no $compiler"; exit 77; }
 
+# g++ sees them as a program of headers only, clang++ as one beside papcoll::compiled.
+case $compiler in clang*) mode=-DPAPCOLL_COMPILED ;; *) mode=-UPAPCOLL_COMPILED ;; esac
+
 headers=$(cd include && find papcoll -name '*.hpp' | sort)
 count=0 failed=0
 for header in $headers; do
   count=$((count + 1))
   printf '#include <%s>\n#include <%s>\n' "$header" "$header" |
-    "$compiler" @"$flags" -fsyntax-only -x c++ - || { echo "FAILED: $header"; failed=$((failed + 1)); }
+    "$compiler" @"$flags" $mode -fsyntax-only -x c++ - || { echo "FAILED: $header"; failed=$((failed + 1)); }
 done
 
 object=$(mktemp)

@@ -114,6 +114,28 @@ TEST_CASE("Three ranks that make three different calls", "[explore]") {
   require_complete(depth_first(world, 1, 1'000'000, DepthFirst::AtBlocks::cost_one));
 }
 
+// Nobody may wait for ever for what ranks that run another algorithm will never do, or take work
+// words of that one for its own.
+TEST_CASE("Half of the ranks run one algorithm, half another", "[explore]") {
+  for (const Algorithm a : algorithms()) {
+    for (const Algorithm b : algorithms()) {
+      for (const Collective c : {Collective::allreduce, Collective::reduce}) {
+        if (a == b || !serves(a, c) || !serves(b, c)) continue;
+        const CallSpec right{a, c, 70, 3, true};
+        const CallSpec other{b, c, 70, 3, true};
+        INFO(right.describe() << " and " << other.describe());
+        for (const int first : {0, 1, 2}) {
+          const Script script{4, {right, right}, {{first, 0, other}, {first + 1, 0, other}}};
+          World<TightBoard> tight{script};
+          require_fine(random_walks(tight, 1, 60));
+          World<WideBoard> wide{script};
+          require_fine(random_walks(wide, 1, 60));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("Each reader of a bcast gets the data of its own root, or none", "[explore]") {
   for (const Algorithm a : {Algorithm::dynamic_leader, Algorithm::exchange}) {
     for (const std::size_t count : {3U, 16U, 30U, 90U}) {

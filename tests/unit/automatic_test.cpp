@@ -50,6 +50,32 @@ TEST_CASE("Auto follows a change of the arrivals within 50 calls", "[automatic]"
         }) == "");
 }
 
+TEST_CASE("two ranks that come apart do what two that come together do, but for long messages",
+          "[automatic]") {
+  const Thresholds t;
+  Situation s{.size = 2, .thresholds = &t};
+  Call call;
+  call.collective = Collective::allreduce;
+  call.reducer.size = 8;
+  call.reducer.commutative = true;
+  for (const std::size_t bytes : {8UL, 512UL, 4096UL, 65528UL, 131072UL, 1UL << 24U}) {
+    for (const bool ordered : {false, true}) {
+      INFO(bytes << " bytes" << (ordered ? ", in rank order" : ""));
+      call.count = bytes / 8;
+      call.rank_order = ordered;
+      s.imbalance.waiting = 0;
+      const auto* const together = detail::choose_on_node(call, s).algorithm;
+      s.imbalance.waiting = 1'000'000'000;
+      const auto* const apart = detail::choose_on_node(call, s).algorithm;
+      const auto* const long_messages = ordered ? &combining_tree : &split_tail;
+      CHECK(apart == (bytes > t.late_leader ? long_messages : together));
+      s.size = 3;
+      if (bytes > 4096) CHECK(detail::choose_on_node(call, s).algorithm != together);
+      s.size = 2;
+    }
+  }
+}
+
 TEST_CASE("calls that did not match leave no disagreement behind", "[automatic]") {
   ThreadTeam team{3, {.deadline = patience}};
   CHECK(problems(team, [](Rank& comm) {

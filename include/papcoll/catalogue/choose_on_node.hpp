@@ -32,24 +32,6 @@ inline bool is_in_arena(const Call& call, const Situation& s) noexcept {
   return !call.reproducible && s.imbalance.in_arena;
 }
 
-inline NodeChoice choose_imbalanced(const Call& call, const Situation& s) noexcept {
-  const Thresholds& t = *s.thresholds;
-  if (call.collective == Collective::allreduce &&
-      call.bytes() * static_cast<std::size_t>(s.size) <= t.late_exchange) {
-    return {&exchange, "imbalanced, and all ranks together have at most late_exchange bytes"};
-  }
-  if (call.rank_order) {
-    if (call.bytes() > t.late_leader_ordered && s.size <= combining_tree.most_ranks) {
-      return {&combining_tree, "imbalanced, in rank order, above late_leader_ordered bytes"};
-    }
-    return {&dynamic_leader, "imbalanced, in rank order, at most late_leader_ordered bytes"};
-  }
-  if (call.bytes() > t.late_leader && s.size <= split_tail.most_ranks) {
-    return {&split_tail, "imbalanced, the operator commutes, above late_leader bytes"};
-  }
-  return {&dynamic_leader, "imbalanced, at most late_leader bytes"};
-}
-
 inline NodeChoice choose_allreduce_balanced(const Call& call, const Situation& s) noexcept {
   const Thresholds& t = *s.thresholds;
   const std::size_t bytes = call.bytes();
@@ -75,6 +57,30 @@ inline NodeChoice choose_allreduce_balanced(const Call& call, const Situation& s
   }
   if (bytes <= t.multi_leader) return {&multi_leader, "balanced, at most multi_leader bytes"};
   return {&peer_slices, "balanced, above multi_leader bytes"};
+}
+
+inline NodeChoice choose_imbalanced(const Call& call, const Situation& s) noexcept {
+  const Thresholds& t = *s.thresholds;
+  const std::size_t leader = call.rank_order ? t.late_leader_ordered : t.late_leader;
+  if (call.collective == Collective::allreduce && s.size <= 2 && call.bytes() <= leader) {
+    NodeChoice together = choose_allreduce_balanced(call, s);
+    together.why = "imbalanced, but of two ranks one has nothing to combine until the other comes";
+    return together;
+  }
+  if (call.collective == Collective::allreduce &&
+      call.bytes() * static_cast<std::size_t>(s.size) <= t.late_exchange) {
+    return {&exchange, "imbalanced, and all ranks together have at most late_exchange bytes"};
+  }
+  if (call.rank_order) {
+    if (call.bytes() > t.late_leader_ordered && s.size <= combining_tree.most_ranks) {
+      return {&combining_tree, "imbalanced, in rank order, above late_leader_ordered bytes"};
+    }
+    return {&dynamic_leader, "imbalanced, in rank order, at most late_leader_ordered bytes"};
+  }
+  if (call.bytes() > t.late_leader && s.size <= split_tail.most_ranks) {
+    return {&split_tail, "imbalanced, the operator commutes, above late_leader bytes"};
+  }
+  return {&dynamic_leader, "imbalanced, at most late_leader bytes"};
 }
 
 /// The choice among the algorithms that read their peers' memory; none for a call that they cannot

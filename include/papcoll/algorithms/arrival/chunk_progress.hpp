@@ -55,13 +55,16 @@ class ChunkProgress {
   template <Site S>
   bool take(S& s, const Call& c, std::uint32_t k, int holder) {
     if (buffers_->lends_output() && holder == s.rank()) {
-      lends_ = true;
+      keep();
       return true;
     }
     if (!s.begin_reading()) return false;
     buffers_->take(s, c, holder, k);
     return s.end_reading();
   }
+
+  /// This rank has combined a result, and written it to its output besides where others find it.
+  void keep() noexcept { lends_ = lends_ || buffers_->lends_output(); }
 
   /// This rank is done with chunk k.
   template <Site S>

@@ -65,15 +65,20 @@ struct CombiningTree {
       if (!begun_) begin(s, c);
       for (;;) {
         bool moved = progress_.slide(s, c);
-        moved |= buffers_.stage_next(s, c, progress_.end());
-        for (std::uint32_t k = progress_.low(); k < progress_.end(); ++k) {
+        moved |= stage(s, c);
+        const std::uint32_t low = progress_.low();
+        const std::uint32_t end = progress_.end();
+        // From the end while there are chunks to copy for others, which begin with the first.
+        const bool backwards = buffers_.has_to_stage();
+        for (std::uint32_t i = low; i < end; ++i) {
+          const std::uint32_t k = backwards ? end - 1 - (i - low) : i;
           if (progress_.is_done(k)) continue;
-          const Outcome o = climb(s, c, k, moved);
+          bool combined = false;
+          const Outcome o = climb(s, c, k, combined);
           if (o == Outcome::failed) return false;
-          if (o == Outcome::done) {
-            progress_.set_done(s, k);
-            moved = true;
-          }
+          if (o == Outcome::done) progress_.set_done(s, k);
+          moved |= combined || o == Outcome::done;
+          if (combined && buffers_.has_to_stage()) break;  // others wait for it
         }
         if (progress_.complete()) return progress_.close(s, c);
         if (!moved) return false;
@@ -159,9 +164,24 @@ struct CombiningTree {
       return static_cast<std::uint32_t>(n.mid - 1) * words + k % words;
     }
 
+    /// Copies chunks for the others: as many as there are others between two that this rank
+    /// combines itself, so that all have something to do when it is the last to come.
+    template <Site S>
+    bool stage(S& s, const Call& c) {
+      const auto in_it = [&](std::uint32_t k) {
+        return height_ > 0 && Chunk::of(s.work(word(path_[0], k)), k).combined;
+      };
+      int copied = 0;
+      while (copied < std::max(1, s.size() - 1) &&
+             buffers_.stage_next(s, c, progress_.end(), in_it)) {
+        ++copied;
+      }
+      return copied != 0;
+    }
+
     /// Combines whatever can be on this rank's way up, for one chunk.
     template <Site S>
-    Outcome climb(S& s, const Call& c, std::uint32_t k, bool& moved) {
+    Outcome climb(S& s, const Call& c, std::uint32_t k, bool& combined) {
       for (int level = 0; level < height_; ++level) {
         const Node& n = path_[static_cast<std::size_t>(level)];
         const std::uint32_t state = s.work(word(n, k));
@@ -183,7 +203,7 @@ struct CombiningTree {
           return Outcome::failed;
         }
         s.lay_down(word(n, k), Chunk{false, true, s.rank()}.state(k));
-        moved = true;
+        combined = true;
       }
       if (!progress_.takes()) return Outcome::done;
       return take(s, c, k) ? Outcome::done : Outcome::failed;

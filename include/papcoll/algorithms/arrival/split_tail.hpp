@@ -66,7 +66,7 @@ struct SplitTail {
       if (!begun_) begin(s, c);
       for (;;) {
         bool moved = progress_.slide(s, c);
-        moved |= buffers_.stage_next(s, c, progress_.end());
+        moved |= stage(s, c);
         if (!learn_arrivals(s)) return false;
         if (!look_at_chunks(s, c, moved)) return false;
         if (progress_.complete()) return progress_.close(s, c);
@@ -131,16 +131,35 @@ struct SplitTail {
       return true;
     }
 
-    /// Looks once at each chunk that this rank is not done with: takes the result or adds what has
-    /// come, if either can be done. Sets `moved` if so. False if the call has failed.
+    /// Copies chunks for the others: as many as there are others between two that this rank
+    /// combines itself, so that all have something to do when it is the last to come.
+    template <Site S>
+    bool stage(S& s, const Call& c) {
+      const auto in_it = [&](std::uint32_t k) {
+        return Chunk::of(s.work(k % words), k).merged > ticket_;
+      };
+      int copied = 0;
+      while (copied < std::max(1, s.size() - 1) &&
+             buffers_.stage_next(s, c, progress_.end(), in_it)) {
+        ++copied;
+      }
+      return copied != 0;
+    }
+
+    /// Looks at each chunk that this rank is not done with: takes the result or adds what has come,
+    /// if either can be done. Sets `moved` if so, and then may leave the rest for the next time.
+    /// False if the call has failed.
     template <Site S>
     bool look_at_chunks(S& s, const Call& c, bool& moved) {
       const std::uint32_t low = progress_.low();
       const std::uint32_t end = progress_.end();
       const std::uint32_t from = start_ < low || start_ >= end ? low : start_;
+      // From the end while there are chunks to copy for others, which begin with the first.
+      const bool backwards = buffers_.has_to_stage();
       for (std::uint32_t i = low; i < end; ++i) {
-        const std::uint32_t k =
-            i + (from - low) < end ? i + (from - low) : i + (from - low) - (end - low);
+        const std::uint32_t k = backwards                ? end - 1 - (i - low)
+                                : i + (from - low) < end ? i + (from - low)
+                                                         : i + (from - low) - (end - low);
         if (progress_.is_done(k)) continue;
         const std::uint32_t state = s.work(k % words);
         const Chunk chunk = Chunk::of(state, k);
@@ -158,8 +177,13 @@ struct SplitTail {
             return false;
           }
           s.lay_down(k % words, Chunk{false, s.rank(), joined}.state(k));
+          if (joined == s.size() && progress_.takes()) {
+            progress_.keep();
+            progress_.set_done(s, k);
+          }
           moved = true;
-          if (known_ < s.size()) return true;  // others may have come meanwhile
+          // Others may have come meanwhile, or wait for what this rank copies for them.
+          if (known_ < s.size() || buffers_.has_to_stage()) return true;
         }
       }
       return true;
@@ -185,7 +209,10 @@ struct SplitTail {
       const std::size_t size = c.reducer.size;
       const std::size_t block = s.scratch_bytes() / size * size;
       const std::size_t bytes = buffers_.chunks().bytes(k);
-      int lowest_before = s.size();  // of the ranks in what the chunk holds
+      std::byte* const out = end == s.size() && progress_.takes() && !buffers_.lends_output()
+                                 ? c.out + buffers_.chunks().offset(k)
+                                 : nullptr;  // it is the result, which this rank wants, too
+      int lowest_before = s.size();          // of the ranks in what the chunk holds
       for (int t = 0; t < chunk.merged; ++t)
         lowest_before = std::min(lowest_before, s.pending()[t]);
       for (std::size_t at = 0; at < bytes; at += block) {
@@ -201,12 +228,13 @@ struct SplitTail {
             const bool before = rank < lowest;  // the lower rank's is the first operand
             const std::byte* const low = before ? x : acc;
             const std::byte* const high = before ? acc : x;
-            if (parts == 0) {
-              buffers_.combine(s, to + at, low, high, n / size);
+            std::byte* const into = parts != 0 ? s.scratch(2) : out != nullptr ? out + at : to + at;
+            if (into == to + at) {
+              buffers_.combine(s, into, low, high, n / size);
             } else {
-              s.reduce(s.scratch(2), low, high, n / size);
+              s.reduce(into, low, high, n / size);
             }
-            acc = parts == 0 ? to + at : s.scratch(2);
+            acc = into;
           }
           lowest = std::min(lowest, rank);
         };
@@ -218,6 +246,7 @@ struct SplitTail {
           join(buffers_.input(s, c, r, k, at, n, s.scratch(acc == nullptr ? 0 : 1)), r);
         }
         if (acc != to + at) s.write(to + at, acc, n);
+        if (out != nullptr && acc != out + at) s.read(out + at, acc, n);
       }
       return s.end_reading();
     }
