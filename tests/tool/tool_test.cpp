@@ -1,5 +1,6 @@
 #include <papcoll/catalogue/rows.hpp>
 #include <papcoll/core.hpp>
+#include <papcoll/team.hpp>
 #include <papcoll/tools/papcoll_tool.hpp>
 
 #include <fcntl.h>
