@@ -72,7 +72,7 @@ class TeamFailures : public TeamBasis {
   /// May something still read the memory of calls that were in flight when the team broke?
   bool holds_on() const noexcept { return holds_on_; }
 
-  /// Lets what nobody waits for come to its end, since the ranks part here. True if nothing is left.
+  /// Lets what nobody waits for come to its end, since the ranks part here. True: nothing is left.
   bool settle() noexcept { return agreements_.settle(); }
 
   /// Marks the shared memory as broken and wakes everyone; `reason` as in Board::Abort, with a rank
