@@ -13,29 +13,30 @@
 namespace bench {
 namespace {
 
-papcoll::Options with_groups(int group_size, MPI_Comm comm) {
-  papcoll::Options options;
-  if (group_size == 0) return options;
+/// What the library is told.
+papcoll::Options library_options(const Options& options, MPI_Comm comm) {
+  papcoll::Options told{.chunk_bytes = options.chunk_bytes, .peer_access = options.peer_access};
+  if (options.group_size == 0) return told;
   int ranks = 0;
   MPI_Comm_size(comm, &ranks);
-  auto& colours = options.groups.emplace_back();
-  for (int rank = 0; rank < ranks; ++rank) colours.push_back(rank / group_size);
-  return options;
+  auto& colours = told.groups.emplace_back();
+  for (int rank = 0; rank < ranks; ++rank) colours.push_back(rank / options.group_size);
+  return told;
 }
 
 }  // namespace
 
 struct Candidates::State {
-  State(int group_size, MPI_Comm c) : mpi_comm(c), comm(c, with_groups(group_size, c)) {}
+  State(const Options& options, MPI_Comm c) : mpi_comm(c), comm(c, library_options(options, c)) {}
 
   MPI_Comm mpi_comm;
   papcoll::Communicator comm;
   std::vector<std::optional<papcoll::Algorithm>> algorithms;  // none: the native collective
 };
 
-Candidates::Candidates(const std::vector<std::string>& names, int group_size, MPI_Comm comm)
-    : state_(std::make_unique<State>(group_size, comm)) {
-  for (const std::string& name : names) {
+Candidates::Candidates(const Options& options, MPI_Comm comm)
+    : state_(std::make_unique<State>(options, comm)) {
+  for (const std::string& name : options.algorithms) {
     auto& algorithm = state_->algorithms.emplace_back();
     if (name == "auto") algorithm.emplace();
     if (name != "auto" && name != "mpi") algorithm = papcoll::algorithm(name);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "options.hpp"
 #include "problem.hpp"
 
 #include <papcoll/detail/mpi.hpp>
@@ -14,10 +15,9 @@ namespace bench {
 /// The ways to carry out a collective that are compared.
 class Candidates {
  public:
-  /// Reads the names: mpi, auto or papcoll's own. Hierarchical takes so many neighbours in rank
-  /// order for a node; 0: those that share memory. Collective; throws what papcoll::algorithm
-  /// throws.
-  Candidates(const std::vector<std::string>& names, int group_size, MPI_Comm comm);
+  /// Those of the options: mpi, auto or names of papcoll's own. Collective; throws what
+  /// papcoll::algorithm throws.
+  Candidates(const Options& options, MPI_Comm comm);
   ~Candidates();
   Candidates(const Candidates&) = delete;
   Candidates& operator=(const Candidates&) = delete;

@@ -85,9 +85,7 @@ void measure_all(const Options& options, const Placement& placement) {
   Arrivals arrivals(options, comm);
   std::unique_ptr<Report> report;
   std::unique_ptr<Candidates> candidates;
-  together(comm, [&] {
-    candidates = std::make_unique<Candidates>(options.algorithms, options.group_size, comm);
-  });
+  together(comm, [&] { candidates = std::make_unique<Candidates>(options, comm); });
   together(comm, [&] { report = std::make_unique<Report>(options, placement, mpi_library()); });
 
   progress.show("measuring the machine");

@@ -10,7 +10,9 @@
 #include <array>
 #include <limits>
 #include <stdexcept>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace bench {
 namespace {
@@ -63,6 +65,17 @@ CLI::Option* add_quantity(CLI::App& app, const std::string& flag, T& value, Pars
     }
   };
   return app.add_option_function<std::string>(flag, assign, help)->type_name(type);
+}
+
+/// One size, of which papcoll says if it will do.
+std::size_t parse_chunk(const std::string& text) {
+  const std::vector<std::size_t> sizes = parse_sizes(text);
+  if (sizes.size() != 1) throw std::invalid_argument(fmt::format("'{}' is not one size", text));
+  const papcoll::Options wanted{.chunk_bytes = sizes.front()};
+  if (const std::string problem = wanted.problem(); !problem.empty()) {
+    throw std::invalid_argument(problem);
+  }
+  return sizes.front();
 }
 
 /// What CLI11 cannot know: options that need or exclude each other.
@@ -150,6 +163,10 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
          "So many neighbours in rank order are a node to Hierarchical (default: those that\n"
          "share memory)")
       ->check(CLI::Range(1, std::numeric_limits<int>::max()));
+  add_quantity(app, "--chunk-bytes", options.chunk_bytes, parse_chunk, "BYTES",
+               "Of a chunk buffer of papcoll's shared memory: Options::chunk_bytes (default 64k)");
+  add_choice(app, "--peer-access", options.peer_access, peer_access_names,
+             "How papcoll's ranks of a node get at each other's buffers: Options::peer_access");
   app.add_option("--seed", options.seed, "Of arrivals and of the order of the candidates")
       ->check(not_negative("seeds"));
   app.add_option("--iterations", options.iterations, "At most so many a size and candidate")

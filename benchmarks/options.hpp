@@ -2,10 +2,14 @@
 
 #include "problem.hpp"
 
+#include <papcoll/options.hpp>
+
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -14,6 +18,9 @@ namespace bench {
 enum class Delay : unsigned char { busy, sleep };
 enum class Start : unsigned char { barrier, clock };
 enum class Format : unsigned char { table, json, csv };
+
+inline constexpr std::array<std::string_view, 4> peer_access_names{"best", "copied", "without-cma",
+                                                                   "staged"};
 
 /// The command line, checked as far as it can be without knowing the ranks.
 struct Options {
@@ -31,6 +38,8 @@ struct Options {
   bool in_place = false;
   bool arena = false;  ///< buffers in papcoll's node-shared memory, for all candidates
   int group_size = 0;  ///< ranks that Hierarchical takes for a node; 0: those that share memory
+  std::size_t chunk_bytes = papcoll::Options{}.chunk_bytes;  ///< of papcoll's chunk buffers
+  papcoll::PeerAccess peer_access = papcoll::PeerAccess::best;
   std::uint64_t seed = 1;
   std::optional<std::size_t> iterations;  ///< at most; by default chosen by size
   std::optional<std::size_t> warmup;

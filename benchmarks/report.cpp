@@ -40,6 +40,8 @@ Json row(const Options& options, const Placement& placement, const std::string& 
       {"in_place", options.in_place},
       {"arena", options.arena},
       {"group_size", options.group_size > 0 ? Json(options.group_size) : Json(nullptr)},
+      {"chunk_bytes", options.chunk_bytes},
+      {"peer_access", peer_access_names[static_cast<std::size_t>(options.peer_access)]},
       {"arrival", options.arrival},
       {"mif", r.mif},
       {"spread_us", r.spread},
@@ -171,6 +173,14 @@ class Report::Table : public Report::Writer {
     if (options_.in_place) what += ", in place";
     if (options_.arena) what += ", in the arena";
     if (options_.group_size > 0) what += fmt::format(", groups of {}", options_.group_size);
+    const papcoll::Options usual;
+    if (options_.chunk_bytes != usual.chunk_bytes) {
+      what += fmt::format(", chunks of {} bytes", options_.chunk_bytes);
+    }
+    if (options_.peer_access != usual.peer_access) {
+      what += fmt::format(", peer access {}",
+                          peer_access_names[static_cast<std::size_t>(options_.peer_access)]);
+    }
     what += fmt::format(", arrival {}", options_.arrival);
     if (options_.mif) what += fmt::format(", MIF {}", *options_.mif);
     if (options_.spread) what += fmt::format(", spread {} us", *options_.spread * micro);

@@ -47,7 +47,7 @@ enum class Where : unsigned char {
 
 /// Two algorithms, the first of which gives way to the second at a threshold.
 struct Comparison {
-  std::string_view threshold;
+  std::size_t Thresholds::*threshold;
   Where where;
   Collective collective;
   const char* first;
@@ -60,30 +60,33 @@ struct Comparison {
 constexpr auto allreduce = Collective::allreduce;
 
 constexpr std::array comparisons{
-    Comparison{"exchange_two_ranks", Where::node_two, allreduce, "Exchange", "MultiLeader"},
-    Comparison{"exchange_more_ranks", Where::node_more, allreduce, "Exchange", "MultiLeader"},
-    Comparison{"exchange_oversubscribed", Where::node_crowded, allreduce, "Exchange",
+    Comparison{&Thresholds::exchange_two_ranks, Where::node_two, allreduce, "Exchange",
+               "MultiLeader"},
+    Comparison{&Thresholds::exchange_more_ranks, Where::node_more, allreduce, "Exchange",
+               "MultiLeader"},
+    Comparison{&Thresholds::exchange_oversubscribed, Where::node_crowded, allreduce, "Exchange",
                "DynamicLeader"},
-    Comparison{"leader_oversubscribed", Where::node_crowded, allreduce, "DynamicLeader",
+    Comparison{&Thresholds::leader_oversubscribed, Where::node_crowded, allreduce, "DynamicLeader",
                "PeerSlices"},
-    Comparison{"multi_leader", Where::node, allreduce, "MultiLeader", "PeerSlices"},
-    Comparison{"multi_leader_arena", Where::node, allreduce, "MultiLeader", "PeerSlices", false,
-               true},
-    Comparison{"slices", Where::node, Collective::reduce, "DynamicLeader", "PeerSlices"},
-    Comparison{"slices_arena", Where::node, Collective::reduce, "DynamicLeader", "PeerSlices",
+    Comparison{&Thresholds::multi_leader, Where::node, allreduce, "MultiLeader", "PeerSlices"},
+    Comparison{&Thresholds::multi_leader_arena, Where::node, allreduce, "MultiLeader", "PeerSlices",
                false, true},
-    Comparison{"late_exchange", Where::node, allreduce, "Exchange", "DynamicLeader", true, false,
+    Comparison{&Thresholds::slices, Where::node, Collective::reduce, "DynamicLeader", "PeerSlices"},
+    Comparison{&Thresholds::slices_arena, Where::node, Collective::reduce, "DynamicLeader",
+               "PeerSlices", false, true},
+    Comparison{&Thresholds::late_exchange, Where::node, allreduce, "Exchange", "DynamicLeader",
+               true, false, true},
+    Comparison{&Thresholds::late_leader, Where::node, allreduce, "DynamicLeader", "SplitTail",
                true},
-    Comparison{"late_leader", Where::node, allreduce, "DynamicLeader", "SplitTail", true},
-    Comparison{"late_leader_ordered", Where::node, allreduce, "DynamicLeader", "CombiningTree",
-               true},
-    Comparison{"recursive_doubling", Where::anywhere, allreduce, "RecursiveDoubling+MpiTransport",
-               "Rabenseifner+MpiTransport"},
-    Comparison{"tree", Where::anywhere, Collective::bcast, "Binomial+MpiTransport",
+    Comparison{&Thresholds::late_leader_ordered, Where::node, allreduce, "DynamicLeader",
+               "CombiningTree", true},
+    Comparison{&Thresholds::recursive_doubling, Where::anywhere, allreduce,
+               "RecursiveDoubling+MpiTransport", "Rabenseifner+MpiTransport"},
+    Comparison{&Thresholds::tree, Where::anywhere, Collective::bcast, "Binomial+MpiTransport",
                "ScatterAllgather+MpiTransport"},
-    Comparison{"bruck", Where::anywhere, Collective::allgather, "Bruck+MpiTransport",
+    Comparison{&Thresholds::bruck, Where::anywhere, Collective::allgather, "Bruck+MpiTransport",
                "Ring+MpiTransport", false, false, true},
-    Comparison{"hierarchical", Where::nodes_of_several, allreduce, "Hierarchical",
+    Comparison{&Thresholds::hierarchical, Where::nodes_of_several, allreduce, "Hierarchical",
                "Rabenseifner+MpiTransport"},
 };
 
@@ -132,6 +135,7 @@ class Tuner {
     options.collective = collective;
     options.algorithms = algorithms;
     options.in_place = collective == Collective::bcast;
+    options.group_size = 0;
     options.arrival = spread > 0 ? "one-late" : "balanced";
     options.start = placement_.oversubscribed() ? Start::barrier : Start::clock;
     Arrivals arrivals(options, placement_.comm());
@@ -148,7 +152,7 @@ class Tuner {
                           .rank = placement_.rank(),
                           .ranks = placement_.ranks()};
     together(placement_.comm(), [&] {
-      candidates = std::make_unique<Candidates>(algorithms, 0, placement_.comm());
+      candidates = std::make_unique<Candidates>(options, placement_.comm());
       buffers = std::make_unique<Buffers>(problem, [&](std::size_t n) {
         return arena ? candidates->allocate_shared(n) : allocate_private(n);
       });
@@ -182,9 +186,9 @@ class Tuner {
     };
     const std::string measured = fmt::format(
         "allreduce of 8 bytes {:.3g} µs, of 1 MB {:.4g} µs, {}", small, large, described());
-    set(placement_.oversubscribed() ? "own_ns_oversubscribed" : "own_ns",
+    set(placement_.oversubscribed() ? &Thresholds::own_ns_oversubscribed : &Thresholds::own_ns,
         whole(small * 1000 / ranks), measured);
-    set("own_ps_a_byte", whole((large - small) * 1e6 / ranks / many), measured);
+    set(&Thresholds::own_ps_a_byte, whole((large - small) * 1e6 / ranks / many), measured);
   }
 
   void compare(const Comparison& c) {
@@ -234,7 +238,8 @@ class Tuner {
       imbalanced.push_back(times[1]);
       measured += fmt::format(" {}: {:.4g} {:.4g}", percent, times[0], times[1]);
     }
-    set("late_percent", std::max(least, fit_threshold(percents, balanced, imbalanced)), measured);
+    set(&Thresholds::late_percent, std::max(least, fit_threshold(percents, balanced, imbalanced)),
+        measured);
   }
 
   double own_seconds(std::size_t bytes) const {
@@ -248,10 +253,9 @@ class Tuner {
                        placement_.nodes() > 1 ? fmt::format(", {} nodes", placement_.nodes()) : "");
   }
 
-  void set(std::string_view name, std::size_t value, const std::string& measured) {
-    for (const papcoll::ThresholdField& f : papcoll::threshold_fields) {
-      if (f.name == name) thresholds_.*(f.value) = value;
-    }
+  void set(std::size_t Thresholds::*threshold, std::size_t value, const std::string& measured) {
+    const std::string_view name = papcoll::name_of(threshold);
+    thresholds_.*threshold = value;
     fitted_[std::string(name)] = {{"value", value}, {"measured", measured}};
     if (placement_.rank() == 0) {
       fmt::print("{} = {}  ({})\n", name, value, measured);

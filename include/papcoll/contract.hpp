@@ -2,7 +2,11 @@
 
 #include <papcoll/config.hpp>
 
+#include <array>
 #include <compare>
+#include <cstddef>
+#include <optional>
+#include <string_view>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -12,6 +16,20 @@ enum class NumericalContract : unsigned char {
   rank_consistent,  ///< all ranks get the same bits
   reproducible,  ///< bits depend only on inputs, operator, type, count and placement of the ranks
 };
+
+inline constexpr std::array<std::string_view, 3> contract_names{"Fast", "RankConsistent",
+                                                                "Reproducible"};
+
+constexpr std::string_view name_of(NumericalContract c) noexcept {
+  return contract_names[static_cast<std::size_t>(c)];
+}
+
+constexpr std::optional<NumericalContract> contract_named(std::string_view name) noexcept {
+  for (std::size_t i = 0; i < contract_names.size(); ++i) {
+    if (contract_names[i] == name) return static_cast<NumericalContract>(i);
+  }
+  return {};
+}
 
 /// The weakest contract: whatever is quickest.
 struct Fast;

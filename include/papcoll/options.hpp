@@ -31,7 +31,8 @@ struct Options {
   /// ever.
   std::chrono::nanoseconds deadline{0};
   /// Bytes of a chunk buffer of the arrival floor, a multiple of 64. A rank has 16 of them.
-  /// Allreduce of 1 MB, 2 ranks, µs: 16 KB 158, 32 KB 127, 64 KB 94, 128 KB 80.
+  /// Allreduce of 1 MB, 2 ranks, µs: 16 KB 158, 32 KB 127, 64 KB 94, 128 KB 80 (papcoll-bench
+  /// allreduce --sizes 1M --chunk-bytes 16k).
   std::size_t chunk_bytes = 65536;
   /// Blocks of a pipelined plan in flight at once: 1, 2, 4, 8 or 16.
   std::size_t window = 4;

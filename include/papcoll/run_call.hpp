@@ -29,12 +29,6 @@ int size_of(const TeamCore& core) noexcept {
 }
 PAPCOLL_COMPILE_ONCE(int size_of<>(const TeamCore&) noexcept)
 
-/// Tells the call what its contract asks of algorithms.
-inline void state_contract(Call& call, const Selection& s) noexcept {
-  call.reproducible = s.contract == NumericalContract::reproducible;
-  call.rank_order = !call.reducer.commutative || call.reproducible;
-}
-
 /// A selection with everything filled in, checked against the call. Holds no memory of its own
 /// unless the choice was made here.
 struct Resolved {

@@ -14,29 +14,6 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// choose<C> of the call's collective.
-inline void choose_any(Selection& s, const Call& call, const Situation& situation) {
-  const auto with = [&](Choose* choose) { choose(s, call, situation); };
-  switch (call.collective) {
-    case Collective::allreduce:
-      return with(&choose<Collective::allreduce>);
-    case Collective::reduce:
-      return with(&choose<Collective::reduce>);
-    case Collective::bcast:
-      return with(&choose<Collective::bcast>);
-    case Collective::allgather:
-      return with(&choose<Collective::allgather>);
-    case Collective::reduce_scatter:
-      return with(&choose<Collective::reduce_scatter>);
-    case Collective::gather:
-      return with(&choose<Collective::gather>);
-    case Collective::scatter:
-      return with(&choose<Collective::scatter>);
-    case Collective::barrier:
-      return with(&choose<Collective::barrier>);
-  }
-}
-
 inline void run_levels(TeamCore& team, const Composite& composite, const Call& call);
 
 /// The transport a part runs on in this team.

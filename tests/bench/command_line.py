@@ -63,6 +63,10 @@ def test_bad_arguments(directory):
     refuses("--root 2: there are 2 ranks", "bcast", "--root", "2")
     refuses("--root: -1: ranks start at 0", "bcast", "--root", "-1")
     refuses("--group-size: Value 0 not in range", "allreduce", "--group-size", "0")
+    refuses("chunk_bytes is 100: take a multiple of 64", "allreduce", "--chunk-bytes", "100")
+    refuses("'64k,1M' is not one size", "allreduce", "--chunk-bytes", "64k,1M")
+    refuses("'cma' is none of best, copied, without-cma, staged", "allreduce", "--peer-access",
+            "cma")
     refuses("--seed: -1: seeds start at 0", "bcast", "--seed", "-1")
     refuses("'Rinng' is no policy", "allreduce", "--algorithm", "Rinng")
     refuses("DynamicLeader does not serve it", "gather", "--algorithm", "DynamicLeader",
@@ -122,6 +126,14 @@ def test_groups():
            and all(r["group_size"] == 1 for r in rows), "a composite of groups", result)
 
 
+def test_library_options():
+    result = measures("allreduce", "--sizes", "300k", "--chunk-bytes", "16k", "--peer-access",
+                      "staged", "--format", "json", "--check", "--algorithm", "PeerSlices")
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    expect([(r["chunk_bytes"], r["peer_access"]) for r in rows] == [(16384, "staged")],
+           "options of the library", result)
+
+
 def test_table():
     result = measures("barrier", "--start", "clock", "--arrival", "one-late", "--spread", "50us",
                       "--delay", "sleep")
@@ -175,6 +187,7 @@ with tempfile.TemporaryDirectory() as name:
     test_bad_arguments(scratch)
     test_csv(scratch)
     test_groups()
+    test_library_options()
     test_table()
     test_tune(scratch)
     test_plot(scratch, test_json(scratch))

@@ -115,6 +115,7 @@ TEST_CASE("levels") {
   CHECK(contains(complaint("Hierarchical:Ring,(" + two + ")"), "levels within a level"));
   CHECK(contains(complaint("Hierarchical:Ring,DynamicLeader+MpiTransport"), "reads its peers'"));
   CHECK(contains(complaint("Hierarchial"), "did you mean Hierarchical?"));
+  CHECK(contains(complaint("Fast+MyHierarchical"), "'MyHierarchical' is no policy"));
 }
 
 TEST_CASE("predicted order") {

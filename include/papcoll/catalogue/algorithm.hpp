@@ -79,6 +79,12 @@ class Algorithm {
 
 namespace detail {
 
+/// Tells the call what its contract asks of algorithms.
+inline void state_contract(Call& call, const Selection& s) noexcept {
+  call.reproducible = s.contract == NumericalContract::reproducible;
+  call.rank_order = !call.reducer.commutative || call.reproducible;
+}
+
 /// In by_name.hpp.
 template <class = void>
 Algorithm algorithm_named(std::string_view name);

@@ -3,7 +3,9 @@
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/catalogue/capabilities.hpp>
+#include <papcoll/catalogue/levels.hpp>
 #include <papcoll/catalogue/near_names.hpp>
+#include <papcoll/catalogue/parsed_name.hpp>
 #include <papcoll/catalogue/row.hpp>
 #include <papcoll/contract.hpp>
 #include <papcoll/error.hpp>
@@ -44,60 +46,6 @@
 // A canonical name has them in the order above, and leaves out what is the default.
 
 namespace papcoll::inline PAPCOLL_ABI {
-
-constexpr std::string_view name_of(NumericalContract c) noexcept {
-  constexpr std::array<std::string_view, 3> names{"Fast", "RankConsistent", "Reproducible"};
-  return names[static_cast<std::size_t>(c)];
-}
-
-/// What an algorithm's name says. Without a row the algorithm is chosen for each call.
-struct ParsedName {
-  std::string arrival;    ///< policy; empty: chosen for each call
-  std::string schedule;   ///< policy with its parameters; empty: chosen for each call
-  std::string transport;  ///< empty: the team's own choice
-  NumericalContract contract = NumericalContract::rank_consistent;
-
-  AnyPredictor predictor;  ///< of PredictedOrder
-
-  const CatalogueRow* row = nullptr;
-  AnySchedule plan;               ///< if the row is one of the plan floor
-  bool by_ticket = false;         ///< the row's algorithm draws tickets of the transport
-  std::vector<ParsedName> parts;  ///< if it is a composite, from the inside out
-
-  /// The canonical name.
-  std::string text() const {
-    std::string name;
-    auto add = [&name](std::string_view policy) {
-      if (!policy.empty()) name.append(name.empty() ? "" : "+").append(policy);
-    };
-    const bool is_default = row != nullptr && row->arrival == PredictedOrder<>::name &&
-                            predictor == PredictedOrder<>::predictor();
-    if (predictor && !is_default) add(predicted_order_name(predictor));
-    if (!parts.empty()) {
-      add(std::string(row->name) + parts_text());
-    } else if (row != nullptr) {
-      add(plan ? plan.name() : std::string(row->name));
-    }
-    add(transport);
-    if (contract != NumericalContract::rank_consistent) add(name_of(contract));
-    return name;
-  }
-
- private:
-  std::string parts_text() const {
-    std::string text;
-    bool all_open = true;
-    for (const ParsedName& part : parts) {
-      std::string one = part.text();
-      all_open = all_open && one.empty();
-      if (one.empty()) one = "auto";
-      const bool is_list = one.find(',') != std::string::npos;
-      text.append(text.empty() ? ":" : ",").append(is_list ? "(" : "").append(one);
-      if (is_list) text += ")";
-    }
-    return all_open && parts.size() == 2 ? "" : text;
-  }
-};
 
 namespace detail {
 
@@ -140,41 +88,26 @@ class NameParser {
                        [name](const CatalogueRow& row) { return row.schedule == name; });
   }
 
-  /// Reads a name of levels, if it is one: [contract "+"] levels ["+" contract].
+  /// Reads a name of levels, if it is one.
   bool take_levels() {
     const auto row = std::find_if(catalogue_.begin(), catalogue_.end(),
                                   [](const CatalogueRow& r) { return r.is_composite; });
     if (row == catalogue_.end()) return false;
-    std::string_view rest = text_;
-    for (std::size_t plus = rest.find('+'); plus != std::string_view::npos; plus = rest.find('+')) {
-      const std::string_view first = rest.substr(0, plus);
-      if (first.substr(0, first.find(':')) == row->name) break;
-      if (rest.substr(plus + 1).find(row->name) == std::string_view::npos) return false;
-      if (first.find(':') != std::string_view::npos) return false;
-      take_beside(first, *row);
-      rest = rest.substr(plus + 1);
-    }
-    if (rest.substr(0, rest.find_first_of(":+")) != row->name) return false;
-    rest.remove_prefix(row->name.size());
-    for (std::size_t plus = rest.rfind('+'); plus != std::string_view::npos;
-         plus = rest.rfind('+')) {
-      const std::string_view last = rest.substr(plus + 1);
-      if (rest.front() == ':' && contract_named(last) == contracts) break;
-      take_beside(last, *row);
-      rest = rest.substr(0, plus);
-    }
+    const auto levels = split_levels(text_, row->name);
+    if (!levels) return false;
+    for (const std::string_view policy : levels->beside) take_beside(policy, *row);
     parsed_.row = &*row;
     parsed_.schedule = row->name;
-    if (rest.empty()) {
+    if (levels->is_open) {
       parsed_.parts.resize(2);
-      return true;
+    } else {
+      take_parts(levels->parts, *row);
     }
-    take_parts(rest.substr(1), *row);
     return true;
   }
 
   void take_beside(std::string_view policy, const CatalogueRow& row) {
-    if (contract_named(policy) == contracts) {
+    if (!contract_named(policy)) {
       fail(std::string(row.name) +
            " is made of whole algorithms, so only a contract stands beside "
            "it, and '" +
@@ -239,9 +172,9 @@ class NameParser {
       }
     } else if (is_transport(name)) {
       set(transport_, name, "transports");
-    } else if (const auto contract = contract_named(name); contract != contracts) {
+    } else if (const auto contract = contract_named(name)) {
       set(contract_, name, "numerical contracts");
-      parsed_.contract = static_cast<NumericalContract>(contract);
+      parsed_.contract = *contract;
     } else {
       fail("'" + std::string(name) + "' is no policy: " + near_names(name, all_names()));
     }
@@ -276,15 +209,6 @@ class NameParser {
     return !resembles && name.size() > ending.size() && name.ends_with(ending);
   }
 
-  static constexpr std::size_t contracts = 3;
-
-  /// Its number, or `contracts`.
-  static std::size_t contract_named(std::string_view name) {
-    std::size_t i = 0;
-    while (i < contracts && name_of(static_cast<NumericalContract>(i)) != name) ++i;
-    return i;
-  }
-
   std::vector<std::string_view> all_names() const {
     std::vector<std::string_view> names{open, predicted};
     for (const CatalogueRow& row : catalogue_) {
@@ -292,9 +216,7 @@ class NameParser {
       names.push_back(row.schedule);
     }
     for (const TransportName& t : transport_names) names.push_back(t.name);
-    for (std::size_t i = 0; i < contracts; ++i) {
-      names.push_back(name_of(static_cast<NumericalContract>(i)));
-    }
+    names.insert(names.end(), contract_names.begin(), contract_names.end());
     return names;
   }
 

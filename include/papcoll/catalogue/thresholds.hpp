@@ -75,34 +75,53 @@ struct Thresholds {
   }
 };
 
-/// A threshold as a tuning file knows it.
+/// A threshold and its name, which is that of the member.
 struct ThresholdField {
   std::string_view name;
   std::size_t Thresholds::*value;
 };
 
+/// All of them. Whoever reads, writes, hashes or speaks of thresholds goes by this table.
+#define PAPCOLL_THRESHOLD(member) \
+  ThresholdField { #member, &Thresholds::member }
 inline constexpr std::array threshold_fields{
-    ThresholdField{"exchange_two_ranks", &Thresholds::exchange_two_ranks},
-    ThresholdField{"exchange_more_ranks", &Thresholds::exchange_more_ranks},
-    ThresholdField{"exchange_oversubscribed", &Thresholds::exchange_oversubscribed},
-    ThresholdField{"leader_oversubscribed", &Thresholds::leader_oversubscribed},
-    ThresholdField{"multi_leader", &Thresholds::multi_leader},
-    ThresholdField{"multi_leader_arena", &Thresholds::multi_leader_arena},
-    ThresholdField{"slices", &Thresholds::slices},
-    ThresholdField{"slices_arena", &Thresholds::slices_arena},
-    ThresholdField{"late_percent", &Thresholds::late_percent},
-    ThresholdField{"own_ns", &Thresholds::own_ns},
-    ThresholdField{"own_ns_oversubscribed", &Thresholds::own_ns_oversubscribed},
-    ThresholdField{"own_ps_a_byte", &Thresholds::own_ps_a_byte},
-    ThresholdField{"late_exchange", &Thresholds::late_exchange},
-    ThresholdField{"late_leader", &Thresholds::late_leader},
-    ThresholdField{"late_leader_ordered", &Thresholds::late_leader_ordered},
-    ThresholdField{"recursive_doubling", &Thresholds::recursive_doubling},
-    ThresholdField{"tree", &Thresholds::tree},
-    ThresholdField{"bruck", &Thresholds::bruck},
-    ThresholdField{"hierarchical", &Thresholds::hierarchical},
+    PAPCOLL_THRESHOLD(exchange_two_ranks),
+    PAPCOLL_THRESHOLD(exchange_more_ranks),
+    PAPCOLL_THRESHOLD(exchange_oversubscribed),
+    PAPCOLL_THRESHOLD(leader_oversubscribed),
+    PAPCOLL_THRESHOLD(multi_leader),
+    PAPCOLL_THRESHOLD(multi_leader_arena),
+    PAPCOLL_THRESHOLD(slices),
+    PAPCOLL_THRESHOLD(slices_arena),
+    PAPCOLL_THRESHOLD(late_percent),
+    PAPCOLL_THRESHOLD(own_ns),
+    PAPCOLL_THRESHOLD(own_ns_oversubscribed),
+    PAPCOLL_THRESHOLD(own_ps_a_byte),
+    PAPCOLL_THRESHOLD(late_exchange),
+    PAPCOLL_THRESHOLD(late_leader),
+    PAPCOLL_THRESHOLD(late_leader_ordered),
+    PAPCOLL_THRESHOLD(recursive_doubling),
+    PAPCOLL_THRESHOLD(tree),
+    PAPCOLL_THRESHOLD(bruck),
+    PAPCOLL_THRESHOLD(hierarchical),
 };
+#undef PAPCOLL_THRESHOLD
 static_assert(sizeof(Thresholds) == threshold_fields.size() * sizeof(std::size_t));
+
+/// The threshold of that name; null if there is none.
+constexpr const ThresholdField* threshold_named(std::string_view name) noexcept {
+  for (const ThresholdField& f : threshold_fields) {
+    if (f.name == name) return &f;
+  }
+  return nullptr;
+}
+
+constexpr std::string_view name_of(std::size_t Thresholds::*threshold) noexcept {
+  for (const ThresholdField& f : threshold_fields) {
+    if (f.value == threshold) return f.name;
+  }
+  return {};
+}
 
 /// A number that is the same on ranks whose thresholds are.
 constexpr std::uint64_t hash_of(const Thresholds& t) noexcept {

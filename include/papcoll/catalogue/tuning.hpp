@@ -31,9 +31,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 //       }
 //     }
 //
-// The format's number and the thresholds are required, each threshold at most once; those that are
-// missing keep their built-in values. Values are whole numbers up to 2^40. Anything else is
-// refused.
+// The format's number and the thresholds are required, each threshold (of threshold_fields) at most
+// once; those that are missing keep their built-in values. Values are whole numbers up to 2^40.
+// Anything else is refused.
 
 namespace detail {
 
@@ -71,26 +71,25 @@ class TuningReader {
   static constexpr std::uint64_t most = std::uint64_t{1} << 40U;
 
   void read_threshold(const std::string& name) {
-    for (const ThresholdField& f : threshold_fields) {
-      if (f.name != name) continue;
-      bool has_value = false;
-      each_field([&](const std::string& field) {
-        if (field == "value") {
-          has_value = true;
-          thresholds_.*(f.value) = static_cast<std::size_t>(number());
-        } else if (field == "measured") {
-          static_cast<void>(string());
-        } else {
-          fail("there is no such field: value and measured are known");
-        }
-      });
-      if (!has_value) fail("the field value is missing");
-      return;
+    const ThresholdField* const threshold = threshold_named(name);
+    if (threshold == nullptr) {
+      std::vector<std::string_view> names;
+      names.reserve(threshold_fields.size());
+      for (const ThresholdField& f : threshold_fields) names.push_back(f.name);
+      fail("there is no such threshold: " + near_names(name, std::move(names)));
     }
-    std::vector<std::string_view> names;
-    names.reserve(threshold_fields.size());
-    for (const ThresholdField& f : threshold_fields) names.push_back(f.name);
-    fail("there is no such threshold: " + near_names(name, std::move(names)));
+    bool has_value = false;
+    each_field([&](const std::string& field) {
+      if (field == "value") {
+        has_value = true;
+        thresholds_.*(threshold->value) = static_cast<std::size_t>(number());
+      } else if (field == "measured") {
+        static_cast<void>(string());
+      } else {
+        fail("there is no such field: value and measured are known");
+      }
+    });
+    if (!has_value) fail("the field value is missing");
   }
 
   /// Reads an object; `f`, called with each field's name, reads its value.

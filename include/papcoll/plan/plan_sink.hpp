@@ -5,6 +5,7 @@
 #include <papcoll/plan/order.hpp>
 #include <papcoll/plan/plan.hpp>
 #include <papcoll/plan/range.hpp>
+#include <papcoll/plan/step_dependencies.hpp>
 
 #include <algorithm>
 #include <array>
@@ -16,9 +17,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Takes one position's steps in terms of the vector, finds out where each element lives at that
-/// moment, and derives the dependencies: of two steps that touch the same memory, one of them
-/// writing, the later in the text waits for the earlier.
+/// Takes one position's steps in terms of the vector, and finds out where each element lives at
+/// that moment; StepDependencies derives from that which steps wait for which.
 ///
 /// Input is copied only where it must be: an element stays in Space::in until something is written
 /// over it, and what is still there at the end and belongs in the output is copied then.
@@ -88,7 +88,7 @@ class PlanSink {
       if (from != to) append({Act::copy, -1, 0, p.range.size(), to, from, {}});
     }
     const std::size_t scratch = fix_scratch();
-    return Plan{std::move(steps_), dependencies_, scratch, shape_.vector_size()};
+    return Plan{std::move(steps_), dependencies_.all(), scratch, shape_.vector_size()};
   }
 
  private:
@@ -98,15 +98,8 @@ class PlanSink {
     Range range;
     Home home;
   };
-  struct Access {
-    std::size_t lo, hi;
-    std::uint32_t step;
-    bool write;
-  };
-
   // While a plan is being made, the vector's own scratch and each temporary are spaces of their
   // own; fix_scratch() lays them out one after the other.
-  static constexpr std::size_t space_count = 5;
   static Space temporary_space(std::size_t i) noexcept { return static_cast<Space>(3 + i); }
 
   // A message number that comes round again in a transport's tag space must not meet its
@@ -207,57 +200,19 @@ class PlanSink {
   void append(const Step& s) {
     const auto index = static_cast<std::uint32_t>(steps_.size());
     steps_.push_back(s);
-    if (s.act != Act::receive) access(s.a, s.n, index, false);
-    if (s.act == Act::reduce) access(s.b, s.n, index, false);
-    if (s.act != Act::send) access(s.to, s.n, index, true);
+    if (s.act != Act::receive) dependencies_.read(s.a, s.n, index);
+    if (s.act == Act::reduce) dependencies_.read(s.b, s.n, index);
+    if (s.act != Act::send) dependencies_.write(s.to, s.n, index);
     if (s.peer >= 0) throttle(s, index);
-  }
-
-  void access(Operand at, std::size_t n, std::uint32_t step, bool write) {
-    if (at.space == Space::in) return;
-    auto& list = accesses_[static_cast<std::size_t>(at.space)];
-    const std::size_t lo = at.offset;
-    const std::size_t hi = at.offset + n;
-    std::size_t kept = 0;
-    const std::size_t before = list.size();
-    for (std::size_t i = 0; i < before; ++i) {
-      const Access a = list[i];
-      if (a.hi <= lo || hi <= a.lo) {
-        list[kept++] = a;
-        continue;
-      }
-      if (write || a.write) depend(step, a.step);
-      // What a write covers is forgotten: whoever comes later waits for the write.
-      if (!write || a.step == step) {
-        list[kept++] = a;
-      } else if (a.lo < lo && hi < a.hi) {
-        list[kept++] = {a.lo, lo, a.step, a.write};
-        list.push_back({hi, a.hi, a.step, a.write});
-      } else if (a.lo < lo) {
-        list[kept++] = {a.lo, lo, a.step, a.write};
-      } else if (hi < a.hi) {
-        list[kept++] = {hi, a.hi, a.step, a.write};
-      }
-    }
-    list.erase(list.begin() + static_cast<std::ptrdiff_t>(kept),
-               list.begin() + static_cast<std::ptrdiff_t>(before));
-    list.push_back({lo, hi, step, write});
   }
 
   void throttle(const Step& s, std::uint32_t index) {
     auto& pair = pairs_[2 * static_cast<std::size_t>(s.peer) + (s.act == Act::receive ? 1 : 0)];
     if (pair.recent.empty()) pair.recent.reserve(8);
-    if (s.number >= messages_in_flight) depend(index, pair.recent[s.number - messages_in_flight]);
-    pair.recent.push_back(index);
-  }
-
-  void depend(std::uint32_t later, std::uint32_t earlier) {
-    if (later == earlier) return;
-    // Only the newest step gains dependencies, so they are the tail of the list.
-    for (auto d = dependencies_.rbegin(); d != dependencies_.rend() && d->later == later; ++d) {
-      if (d->earlier == earlier) return;
+    if (s.number >= messages_in_flight) {
+      dependencies_.depend(index, pair.recent[s.number - messages_in_flight]);
     }
-    dependencies_.push_back({earlier, later});
+    pair.recent.push_back(index);
   }
 
   /// Lays out the scratch space and gives its size.
@@ -299,8 +254,7 @@ class PlanSink {
   Layout layout_;
   std::vector<Step> steps_;
   std::vector<Piece> pieces_;  ///< sorted, covering the vector
-  std::array<std::vector<Access>, space_count> accesses_;
-  std::vector<Dependency> dependencies_;
+  StepDependencies dependencies_;
   std::vector<Pair> pairs_;
   std::array<std::size_t, 2> temporaries_{};  ///< elements of each
   std::size_t next_temporary_ = 0;

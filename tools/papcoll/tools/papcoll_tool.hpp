@@ -1,8 +1,8 @@
 #pragma once
 
 // The command papcoll, for any catalogue: `list` shows its algorithms, `verify` proves its static
-// schedules. It needs CLI11 and nlohmann-json, and no MPI. A program with algorithms of its own
-// passes its rows:
+// schedules; `explain` says what the library would run (explain_command.hpp). It needs CLI11 and
+// nlohmann-json, and no MPI. A program with algorithms of its own passes its rows:
 //
 //     #include <papcoll/catalogue/rows.hpp>
 //     #include <papcoll/tools/papcoll_tool.hpp>
@@ -14,6 +14,7 @@
 #include <papcoll/analysis/verify_sweep.hpp>
 #include <papcoll/catalogue/grammar.hpp>
 #include <papcoll/catalogue/row.hpp>
+#include <papcoll/tools/explain_command.hpp>
 #include <papcoll/version.hpp>
 
 #include <unistd.h>
@@ -35,7 +36,7 @@ namespace tool {
 
 using Json = nlohmann::ordered_json;
 
-inline constexpr int proven_all = 0;
+inline constexpr int all_well = 0;
 inline constexpr int found_fault = 1;
 inline constexpr int bad_input = 2;
 
@@ -119,10 +120,10 @@ inline int list(Catalogue catalogue, bool as_json) {
       for (const Collective c : collectives_of(row)) all.push_back(listed(row, c));
     }
     print(all.dump(2) + "\n");
-    return proven_all;
+    return all_well;
   }
   for (const CatalogueRow& row : catalogue) print(described(row) + "\n");
-  return proven_all;
+  return all_well;
 }
 
 // -- papcoll verify
@@ -233,14 +234,15 @@ inline int verify(Catalogue catalogue, const std::vector<std::string>& names, in
   } else {
     print(std::to_string(proven) + " proven, " + std::to_string(faults) + " at fault\n");
   }
-  return faults == 0 ? proven_all : found_fault;
+  return faults == 0 ? all_well : found_fault;
 }
 
 }  // namespace tool
 
 /// The main of the command papcoll, over the algorithms of a catalogue.
 inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
-  CLI::App app{"papcoll " + tool::version() + ": collectives, listed and proven", "papcoll"};
+  CLI::App app{"papcoll " + tool::version() + ": collectives, listed, proven and explained",
+               "papcoll"};
   app.set_version_flag("--version", tool::version());
   app.require_subcommand(0, 1);
   bool as_json = false;
@@ -258,10 +260,16 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
   verify->add_option("--algorithm", names, "Only this one, such as KNomial:5; repeatable")
       ->allow_extra_args(false);
   verify->add_flag("--json", as_json, "A JSON array, an object for each schedule and collective");
+  tool::ExplainCommand explain;
+  explain.add_to(app);
 
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) throw CLI::RequiredError("A subcommand");
+    if (explain.is_given()) {
+      explain.run();
+      return tool::all_well;
+    }
     return *list ? tool::list(catalogue, as_json)
                  : tool::verify(catalogue, names, max_ranks, as_json);
   } catch (const CLI::Success& e) {

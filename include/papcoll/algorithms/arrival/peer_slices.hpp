@@ -34,7 +34,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 //          there is. By copies of the kernel: n·(P−1)/P bytes of inputs and as many of results are
 //          copied once each. Reduce_scatter: a rank reads n bytes and writes n/P.
 // Prefer   Balanced arrivals, from a few KB in the arena. Elsewhere it is the algorithm named
-//          above: the kernel's copies were slower than staged chunks, 2 ranks, 16 KB to 64 MB.
+//          above: the kernel's copies were slower than staged chunks, 2 ranks, 16 KB to 64 MB
+//          (papcoll-bench allreduce --algorithm PeerSlices --peer-access copied; or best).
 // Limits   One node. Nothing is combined before the last has come: SplitTail, where ranks are late.
 // Contract Reproducible: every element is combined in rank order.
 //

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <papcoll/arrival/board.hpp>
+#include <papcoll/detail/mpi.hpp>
+#include <papcoll/division.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/options.hpp>
+#include <papcoll/transport/channels.hpp>
+#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/nodes.hpp>
+#include <papcoll/transport/mpi/probe_copies.hpp>
+#include <papcoll/transport/node.hpp>
+#include <papcoll/transport/peer_memory.hpp>
+#include <papcoll/transport/shm_segment.hpp>
+#include <papcoll/waiting/doorbells.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// The memory that this rank shares with those of its node for one communicator, as one segment:
+///
+///     bells, board         of the whole communicator, if it has no other nodes
+///     heads                bells and boards of the teams within it
+///     channels, arenas     of the whole communicator
+///     channels             of the teams within it
+///
+/// Bells and boards have pages at once; the rest gets them when it is used.
+class NodeMemory {
+ public:
+  NodeMemory() = default;
+  NodeMemory(const NodeMemory&) = delete;
+  NodeMemory& operator=(const NodeMemory&) = delete;
+  ~NodeMemory() = default;
+
+  /// Makes it. Returns why it could not, the same on all ranks, or nothing. Collective over `comm`.
+  /// `no_copies`: see probe_copies().
+  std::string make(MPI_Comm comm, const NodeRanks& here, const Options& options,
+                   const DivisionPlans& division, std::string& no_copies) {
+    const bool whole = here.nodes == 1;
+    const int ranks = static_cast<int>(here.ranks.size());
+    const std::size_t bells = whole ? page_aligned(Doorbells::bytes(ranks)) : 0;
+    const std::size_t board = whole ? page_aligned(Board::bytes(ranks, options.chunk_bytes)) : 0;
+    const std::size_t channels = whole ? page_aligned(Channels::bytes(ranks)) : 0;
+    const std::size_t heads = bells + board + division.heads_bytes();
+    ShmSegment::Request request;
+    request.ranks = here.ranks;
+    const std::size_t arenas = whole ? static_cast<std::size_t>(ranks) * options.arena_bytes : 0;
+    request.bytes = heads + channels + arenas + division.channels_bytes() + cache_line;
+    request.reserved = heads;
+    bool arena = arenas != 0;
+    try {
+      segment_ = std::make_shared<ShmSegment>(ShmSegment::create(comm, request));
+    } catch (const transport_unavailable&) {  // perhaps for want of address space
+      request.bytes -= arenas;
+      arena = false;
+      try {
+        segment_ = std::make_shared<ShmSegment>(ShmSegment::create(comm, request));
+      } catch (const transport_unavailable& why) {
+        return why.what();
+      }
+    }
+    int rank = 0;
+    check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", "sharing memory");
+    std::byte* const memory = segment_->data();
+    node_ = {rank,          ranks, memory, memory + bells, memory + heads, &NodeMemory::reserve,
+             segment_.get()};
+    node_.keep = segment_;
+    if (arena) node_.set_arena(node_.channels + channels, options.arena_bytes);
+    const bool maps = arena && options.peer_access != PeerAccess::staged;
+    if (whole) {
+      node_.peers = {memory, maps ? segment_->bytes() : 0,
+                     probe_copies(comm, here, options.peer_access, no_copies),
+                     options.peer_access == PeerAccess::copied};
+    }
+    division_ = {memory + bells + board, memory + heads + channels + (arena ? arenas : 0),
+                 &NodeMemory::reserve, segment_.get()};
+    if (whole && rank == 0) {
+      Board{node_.board, ranks, options.chunk_bytes}.initialise(options.first_epoch);
+    }
+    check(MPI_Barrier(comm), "MPI_Barrier", "sharing memory");
+    return {};
+  }
+
+  /// What the ranks of a communicator that has no other nodes share.
+  const Node& node() const noexcept { return node_; }
+
+  /// Where the teams within it have theirs.
+  const DivisionMemory& division() const noexcept { return division_; }
+
+  /// One of the node's other ranks that has died, by its place in NodeRanks::ranks; −1: none, or no
+  /// memory to tell by.
+  int find_dead() const { return segment_ == nullptr ? -1 : segment_->watch().find_dead(); }
+
+  /// Has that rank's process ended?
+  bool is_gone(int r) const noexcept { return segment_ != nullptr && segment_->watch().is_gone(r); }
+
+  void release() noexcept {
+    segment_ = nullptr;
+    node_.keep = nullptr;
+  }
+
+ private:
+  static void reserve(void* p, const std::byte* at, std::size_t bytes) {
+    static_cast<const ShmSegment*>(p)->reserve(at, bytes);
+  }
+
+  std::shared_ptr<ShmSegment> segment_;
+  Node node_{};
+  DivisionMemory division_;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

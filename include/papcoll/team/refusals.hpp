@@ -1,0 +1,112 @@
+#pragma once
+
+#include <papcoll/algorithms/static/recursive_doubling.hpp>
+#include <papcoll/arrival/board.hpp>
+#include <papcoll/catalogue/compare_calls.hpp>
+#include <papcoll/collective.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/op.hpp>
+#include <papcoll/options.hpp>
+#include <papcoll/plan/endpoint.hpp>
+#include <papcoll/plan/schedule.hpp>
+#include <papcoll/team/frames.hpp>
+#include <papcoll/team/refused_requests.hpp>
+#include <papcoll/transport/transport.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// What happens to calls that are invalid on this rank or on another, or that do not match: the
+/// ranks that made good ones must not be stranded.
+class TeamRefusals : public TeamFrames {
+ public:
+  /// This rank's call is invalid: tells the peers, who throw peer_error, and throws argument_error.
+  [[noreturn]] void refuse(Collective collective, bool non_blocking, const std::string& text) {
+    const std::string what = std::string(name_of(collective)) + " on rank " +
+                             std::to_string(rank()) + " of " + std::to_string(size()) + ": " + text;
+    tell_refusal(non_blocking, what);
+    throw argument_error("papcoll: " + what);
+  }
+
+  /// Tells the peers that this rank's call is invalid. If all ranks make such a call at once, the
+  /// team stays as it was.
+  void tell_refusal(bool non_blocking, const std::string& what) {
+    if (broken()) return;
+    if (non_blocking) {
+      refuse_request(what);
+    } else {
+      refuse_call(what);
+    }
+  }
+
+ protected:
+  TeamRefusals(Surroundings surroundings, std::vector<const TransportTable*> transports,
+               const Options& options)
+      : TeamFrames(std::move(surroundings), std::move(transports), options) {
+    if (site_) refused_requests_.emplace(site_->board(), rank());
+  }
+  ~TeamRefusals() = default;
+
+  /// Throws peer_error, on all ranks and with nothing in flight, if the ranks' calls differ.
+  void compare(const CallWords& words, std::string_view refusal) {
+    if (size() == 1) return;
+    if (site_) return compare_on_board();
+    Endpoint* const e = endpoint_or_native(default_transport());
+    if (e == nullptr) return;
+    ComparedCalls calls{words, rank(), refusal};
+    run_plan(AnySchedule::of<RecursiveDoubling>(), *e, default_transport().rings, calls.call());
+    ++blocking_calls_;  // the call itself has a number of its own
+    if (calls.differ) mismatch(calls.describe());
+  }
+
+  /// Has a peer refused a non-blocking call that this rank has started? Throws peer_error; the team
+  /// is broken then.
+  void look_for_refused_requests() {
+    if (!refused_requests_) return;
+    const int r = refused_requests_->find(requests_);
+    if (r < 0) return;
+    mismatch("rank " + std::to_string(r) +
+             " made an invalid non-blocking call; its exception says why");
+  }
+
+ private:
+  void refuse_call(const std::string& what) {
+    CallWords words;
+    words.what = CallWords::invalid;
+    ++blocking_calls_;
+    if (site_) {
+      const Reducer none;
+      site_->begin(words, none);
+      enter_frame(nullptr);
+      site_->fail_with("another rank's call is invalid: " + what);
+      announce_only();
+      site_->leave();
+    } else if constexpr (assertion_level >= 2) {
+      try {
+        compare(words, what);
+      } catch (const peer_error&) {  // NOLINT(bugprone-empty-catch): this rank knows
+      }
+    } else if (hooks.refused) {
+      hooks.refused(hooks.context, calls() - 1, Told::invalid_call, what);
+    }
+  }
+
+  void refuse_request(const std::string& what) {
+    ++requests_;
+    if (refused_requests_) {
+      refused_requests_->refuse(requests_);
+    } else if (hooks.refused) {
+      hooks.refused(hooks.context, calls() - 1, Told::invalid_call, what);
+    }
+  }
+
+  std::optional<RefusedRequests> refused_requests_;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

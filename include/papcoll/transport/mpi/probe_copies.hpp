@@ -1,0 +1,68 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/detail/mpi.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/options.hpp>
+#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/nodes.hpp>
+#include <papcoll/transport/mpi/vote.hpp>
+#include <papcoll/transport/peer_memory.hpp>
+#include <papcoll/transport/shm_file.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// May the ranks of a node copy from each other's private memory (cross-memory attach)? Each tries
+/// it on all others. Collective over `comm`, with the same answer on all ranks: the processes of
+/// this node's ranks, or none and, in `no_copies`, why not.
+inline std::vector<pid_t> probe_copies(MPI_Comm comm, const NodeRanks& here, PeerAccess wanted,
+                                       std::string& no_copies) {
+  if (wanted != PeerAccess::best && wanted != PeerAccess::copied) {
+    no_copies = "the Options forbid it";
+    return {};
+  }
+  constexpr const char* where = "trying cross-memory attach";
+  struct Probe {
+    std::uint64_t at;
+    std::uint64_t value;
+    std::int64_t pid;
+  };
+  int size = 0;
+  check(MPI_Comm_size(comm, &size), "MPI_Comm_size", where);
+  // Random, so that a process of the same number elsewhere is not taken for the rank.
+  const std::uint64_t secret = ShmTicket::draw().nonce[0];
+  const Probe mine{reinterpret_cast<std::uintptr_t>(&secret), secret, getpid()};
+  std::vector<Probe> all(static_cast<std::size_t>(size));
+  check(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm),
+        "MPI_Allgather", where);
+  std::vector<pid_t> pids;
+  for (const int r : here.ranks) {
+    pids.push_back(static_cast<pid_t>(all[static_cast<std::size_t>(r)].pid));
+  }
+  std::string problem;
+  try {
+    const PeerMemory peers{nullptr, 0, pids};
+    for (std::size_t i = 0; i < pids.size() && problem.empty(); ++i) {
+      const Probe& theirs = all[static_cast<std::size_t>(here.ranks[i])];
+      std::uint64_t seen = 0;
+      peers.pull(&seen, static_cast<int>(i), theirs.at, sizeof seen);
+      if (seen != theirs.value) problem = "found another process than was meant";
+    }
+  } catch (const system_error& e) {
+    problem = std::string("the kernel refuses it (") + std::strerror(e.number) + ")";
+  }
+  no_copies = first_problem(comm, problem, where);
+  if (!no_copies.empty()) pids.clear();
+  return pids;
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

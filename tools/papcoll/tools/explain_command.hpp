@@ -1,0 +1,195 @@
+#pragma once
+
+// `papcoll explain`: what a call without a named algorithm would run, and why, by the code that
+// answers papcoll::explain(comm, …) in a program. It needs no MPI.
+
+#include <papcoll/catalogue/capabilities.hpp>
+#include <papcoll/catalogue/explain_choice.hpp>
+#include <papcoll/catalogue/near_names.hpp>
+#include <papcoll/catalogue/tuning.hpp>
+#include <papcoll/core.hpp>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI::tool {
+
+/// The command's options, and what follows from them.
+class ExplainCommand {
+ public:
+  void add_to(CLI::App& app) {
+    command_ = app.add_subcommand("explain", "What a call would run, and why, without running it");
+    command_->add_option("COLLECTIVE", collective_, "allreduce, reduce, bcast, …")->required();
+    constexpr int most_ranks = (1 << 20) - 1;
+    command_->add_option("--ranks", ranks_, "Ranks of the communicator")
+        ->required()
+        ->check(CLI::Range(1, most_ranks));
+    command_->add_option("--nodes", nodes_, "Nodes that they are on")
+        ->check(CLI::Range(1, most_ranks))
+        ->capture_default_str();
+    bytes_option_ =
+        command_
+            ->add_option("--bytes", bytes_,
+                         "Of the call, as it counts: 8, 64k, 4M; of a rank's block for\n"
+                         "allgather, gather, scatter and reduce_scatter")
+            ->transform(CLI::AsSizeValue(false));
+    command_->add_option("--type", type_, "double, float, int32, int64 or uint8")
+        ->capture_default_str();
+    command_
+        ->add_option("--op", op_, "A built-in operator, or other: one that is not known to commute")
+        ->capture_default_str();
+    auto* const arena = command_->add_flag("--arena", arena_, "Buffers have been in the arena");
+    command_->add_flag("--private", private_, "They have not (the default)")->excludes(arena);
+    command_->add_flag("--oversubscribed", oversubscribed_,
+                       "There are more ranks than processors on a node");
+    command_
+        ->add_option("--imbalance", wait_ns_,
+                     "How long a rank waits for the last one, in the mean, as 20us; 0us: balanced\n"
+                     "(the default)")
+        ->transform(CLI::AsNumberWithUnit(
+            std::map<std::string, double>{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}},
+            CLI::AsNumberWithUnit::Options(CLI::AsNumberWithUnit::CASE_SENSITIVE |
+                                           CLI::AsNumberWithUnit::UNIT_REQUIRED),
+            "DURATION"))
+        ->check(CLI::Range(0.0, 1e15));
+    command_->add_option("--contract", contract_, "Fast, RankConsistent or Reproducible")
+        ->capture_default_str();
+    command_->add_flag("--non-blocking", non_blocking_, "iallreduce, …");
+    command_->add_option("--tuning", tuning_,
+                         "A tuning file (default: the one that PAPCOLL_TUNING names, if any)");
+    command_->add_flag("--json", as_json_, "A JSON object");
+  }
+
+  bool is_given() const { return command_->parsed(); }
+
+  /// Throws argument_error and system_error.
+  void run() const {
+    const auto collective =
+        static_cast<Collective>(place_of(collective_, collective_names, "collective"));
+    CallTraits traits;
+    traits.element_size = type_sizes[place_of(type_, type_names, "--type")];
+    traits.commutative = place_of(op_, op_names, "--op") + 1 < op_names.size();
+    traits.non_blocking = non_blocking_;
+    traits.contract =
+        static_cast<NumericalContract>(place_of(contract_, contract_names, "--contract"));
+    require_sense(collective, traits.element_size);
+    const Thresholds thresholds = detail::tuned_thresholds(tuning_);
+    const Call call = detail::described_call(collective, bytes_, traits);
+    print(collective, call, detail::explain_choice(facts(thresholds), call, traits));
+  }
+
+ private:
+  static constexpr auto collective_names = [] {
+    std::array<std::string_view, collective_count> names{};
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = name_of(static_cast<Collective>(i));
+    return names;
+  }();
+  static constexpr std::array<std::string_view, 5> type_names{"double", "float", "int32", "int64",
+                                                              "uint8"};
+  static constexpr std::array<std::size_t, 5> type_sizes{8, 4, 4, 8, 1};
+  /// All but the last commute.
+  static constexpr std::array<std::string_view, 13> op_names{
+      "sum",         "prod",       "min",         "max",    "bit_and", "bit_or", "bit_xor",
+      "logical_and", "logical_or", "logical_xor", "minloc", "maxloc",  "other"};
+
+  template <std::size_t N>
+  static std::size_t place_of(const std::string& written,
+                              const std::array<std::string_view, N>& names, const char* what) {
+    const auto at = std::find(names.begin(), names.end(), written);
+    if (at != names.end()) return static_cast<std::size_t>(at - names.begin());
+    throw argument_error("papcoll: " + std::string(what) + ": there is no " + written + ": " +
+                         detail::near_names(written, {names.begin(), names.end()}));
+  }
+
+  void require_sense(Collective collective, std::size_t element_size) const {
+    const auto refuse = [](const std::string& why) { throw argument_error("papcoll: " + why); };
+    const bool has_data = collective != Collective::barrier;
+    if (has_data && bytes_option_->count() == 0) refuse("--bytes is required: of the call");
+    if (!has_data && bytes_ != 0) refuse("--bytes: a barrier moves no data");
+    if (bytes_ % element_size != 0) {
+      refuse("--bytes: " + std::to_string(bytes_) + " bytes are no whole number of " + type_);
+    }
+    if (nodes_ > ranks_) {
+      refuse("--nodes " + std::to_string(nodes_) + ": there are " + std::to_string(ranks_) +
+             " ranks");
+    }
+  }
+
+  /// A transport as choices see it: none is connected here.
+  static const TransportTable& transport(bool one_node) {
+    static constexpr TransportTable messages{transport_names[0].name, transport_names[0].offers,
+                                             false, nullptr, nullptr};
+    static constexpr TransportTable memory{transport_names[1].name, transport_names[1].offers, true,
+                                           nullptr, nullptr};
+    static_assert(messages.name == "MpiTransport" && memory.name == "ShmTransport");
+    return one_node ? memory : messages;
+  }
+
+  TeamFacts facts(const Thresholds& thresholds) const {
+    const bool one_node = nodes_ == 1;
+    TeamFacts f;
+    f.transport = &transport(one_node);
+    f.on_one_node = one_node;
+    if (!one_node) f.no_node = "its ranks are on " + std::to_string(nodes_) + " nodes";
+    f.memory = one_node ? std::string("shared by all ranks; buffers are ") +
+                              (arena_ ? "in the arena" : "private")
+                        : "messages: " + f.no_node;
+    Situation& s = f.situation;
+    s.size = ranks_;
+    s.oversubscribed = oversubscribed_;
+    s.grouped = nodes_ > 1 && nodes_ < ranks_;
+    s.by_messages = non_blocking_;
+    s.chunk_bytes = Options{}.chunk_bytes;
+    s.imbalance.waiting = static_cast<std::uint64_t>(wait_ns_);
+    s.imbalance.in_arena = arena_;
+    s.thresholds = &thresholds;
+    return f;
+  }
+
+  void print(Collective collective, const Call& call, const Explanation& e) const {
+    if (!as_json_) {
+      std::fputs(e.text().c_str(), stdout);
+      return;
+    }
+    const nlohmann::ordered_json all{
+        {"collective", name_of(collective)},
+        {"ranks", ranks_},
+        {"nodes", nodes_},
+        {"bytes", call.bytes()},
+        {"algorithm", e.algorithm},
+        {"reason", e.reason},
+        {"mean_wait_us", static_cast<double>(e.imbalance.waiting) / 1000},
+        {"imbalanced_above_us", static_cast<double>(e.imbalanced_from) / 1000},
+        {"memory", e.memory},
+        {"refused", e.refused}};
+    std::fputs((all.dump(2) + "\n").c_str(), stdout);
+  }
+
+  CLI::App* command_ = nullptr;
+  CLI::Option* bytes_option_ = nullptr;
+  std::string collective_;
+  int ranks_ = 1;
+  int nodes_ = 1;
+  std::size_t bytes_ = 0;
+  std::string type_ = "double";
+  std::string op_ = "sum";
+  bool arena_ = false;
+  bool private_ = false;  ///< said in so many words
+  bool oversubscribed_ = false;
+  double wait_ns_ = 0;
+  std::string contract_ = "RankConsistent";
+  bool non_blocking_ = false;
+  std::string tuning_;
+  bool as_json_ = false;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI::tool
