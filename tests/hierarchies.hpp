@@ -76,6 +76,8 @@ inline std::vector<matrix::Candidate> candidates(const std::string& node, const 
       candidate(two("StaticLeader", "Ring"), true),
       candidate(two("CombiningTree", "Rabenseifner")),
       candidate(two("SplitTail", "Rabenseifner"), true),
+      candidate(two("SplitTail", "StragglAR"), true),
+      candidate(two("PredictedOrder+Binomial", "PredictedOrder:LastValue+Ring"), true),
       candidate("Hierarchical:PipelinedChain:40+" + node + ",PipelinedBinaryTree:40+" + far),
       candidate("Hierarchical:Binomial+" + far + ",KNomial:3+" + far),
       candidate("Hierarchical:DynamicLeader+" + node + ",Binomial+" + far + ",Rabenseifner+" + far),

@@ -4,8 +4,9 @@ thesis.
 
 Hierarchical reduce-scatter-allgather (reduce-scatter-gather within each node, Rabenseifner among
 the leaders, a broadcast within each node) against flat Rabenseifner, called RSA, balanced and with
-one node late, each node in turn, or with every rank at random as in the thesis (--arrival
-uniform). The imbalance factors are those of Horovod's large messages with ResNet50 on Beluga and
+one node late: each node in turn, or always the same (--arrival same-node-late), which StragglAR
+among the leaders learns; or with every rank at random as in the thesis (--arrival uniform). The
+imbalance factors are those of Horovod's large messages with ResNet50 on Beluga and
 Cedar (Tables 3.1 and 3.2).
 
 Without a cluster this machine pretends to be one: tests/cluster/virtual_cluster.sh, with the
@@ -26,7 +27,7 @@ STUDY = Study(
     candidates={"allreduce": Candidates(
         references=("Rabenseifner",),
         thesis="Hierarchical:ReduceScatterGather,Rabenseifner",
-        others=("Hierarchical:DynamicLeader,Rabenseifner", "Hierarchical:SplitTail,Rabenseifner",
+        others=("Hierarchical:SplitTail,Rabenseifner", "Hierarchical:SplitTail,StragglAR",
                 "Hierarchical", "auto", "mpi"))},
     sizes="64k:16M",
     quick_sizes="64k,256k",
@@ -37,13 +38,13 @@ VIRTUAL_CLUSTER = reproduction.ROOT / "tests" / "cluster" / "virtual_cluster.sh"
 DAY = 86400
 
 
-def one_node_late(directory, nodes, ranks_per_node):
-    """A trace for papcoll-bench, which stretches it to the spread: in call i all ranks of node i
-    modulo `nodes` are late. Ranks must fill the nodes one after the other."""
+def one_node_late(directory, nodes, ranks_per_node, which):
+    """A trace for papcoll-bench, which stretches it to the spread: in call i all ranks of node
+    which[i] are late, i modulo their number. Ranks must fill the nodes one after the other."""
     directory.mkdir(parents=True, exist_ok=True)
     trace = directory / "one-node-late.trace"
     lines = [" ".join("01"[node == late] for node in range(nodes) for _ in range(ranks_per_node))
-             for late in range(nodes)]
+             for late in which]
     trace.write_text("\n".join(lines) + "\n", encoding="ascii")
     return f"trace:{trace.name}"
 
@@ -68,8 +69,9 @@ def place_of(arguments, study):
                       ranks=ranks, oversubscribed=ranks > cores,
                       text=f"{nodes} virtual nodes with {each} ranks each, joined at "
                            f"{arguments.rate}, on {cores} processors of one machine")
-    if arguments.arrival == "one-node-late":
-        trace = one_node_late(pathlib.Path(arguments.output), nodes, each)
+    if arguments.arrival != "uniform":
+        which = range(nodes) if arguments.arrival == "one-node-late" else [nodes - 1]
+        trace = one_node_late(pathlib.Path(arguments.output), nodes, each, which)
         place = dataclasses.replace(place, arrival=trace)
     return place
 
@@ -83,7 +85,8 @@ def main():
                              "machine, neighbours in rank order are taken for nodes")
     parser.add_argument("--rate", default="1gbit", metavar="RATE",
                         help="of a virtual node's network (default: %(default)s)")
-    parser.add_argument("--arrival", choices=("one-node-late", "uniform"), default="one-node-late")
+    parser.add_argument("--arrival", default="one-node-late",
+                        choices=("one-node-late", "same-node-late", "uniform"))
     return reproduction.reproduce(STUDY, parser.parse_args(), place_of)
 
 

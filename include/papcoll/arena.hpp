@@ -96,7 +96,10 @@ namespace detail {
 
 inline std::shared_ptr<Arena> arena_of(TeamCore& core) {
   std::shared_ptr<void>& kept = core.arena();
-  if (kept == nullptr) kept = std::make_shared<Arena>(core.surroundings().node);
+  if (kept == nullptr) {
+    const Surroundings& s = core.surroundings();
+    kept = std::make_shared<Arena>(s.node != nullptr ? s.node : s.near);
+  }
   return std::static_pointer_cast<Arena>(kept);
 }
 

@@ -57,6 +57,8 @@ class CommState final : public Attached {
         division = plan_division(comm, here, options, false);
       } else if (here.nodes == 1) {
         s.node = &memory_.node();
+      } else {
+        s.near = &memory_.node();
       }
       ranks_here_ = here.ranks;
     }

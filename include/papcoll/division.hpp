@@ -173,6 +173,10 @@ struct DivisionMemory {
   std::byte* channels = nullptr;
   void (*reserve)(void* context, const std::byte* at, std::size_t bytes) = nullptr;
   void* context = nullptr;
+  PeerMemory peers{};           ///< how processes of the node reach each other's buffers
+  std::vector<int> ranks_here;  ///< of the node, as ranks of the outermost team, ascending
+  std::byte* pool = nullptr;    ///< this rank's, see Node; for the inmost group
+  std::size_t pool_bytes = 0;
 };
 
 /// This rank's part of a team within `parent`; ranks of it are `members` of the parent.
@@ -197,8 +201,14 @@ inline std::unique_ptr<TeamCore> make_inner(TeamCore& parent, const InnerTeam& t
     node.channels = memory.channels + team.channels;
     node.reserve = memory.reserve;
     node.context = memory.context;
-    // Buffers of processes are staged; threads have theirs in common.
-    if (s.processes) node.peers = PeerMemory{memory.heads, 0, {}};
+    if (s.processes) {
+      std::vector<std::size_t> numbers;  // on the node
+      for (const int r : team.ranks) {
+        const auto at = std::lower_bound(memory.ranks_here.begin(), memory.ranks_here.end(), r);
+        numbers.push_back(static_cast<std::size_t>(at - memory.ranks_here.begin()));
+      }
+      node.peers = memory.peers.among(numbers);
+    }
     if (!s.processes && parent.surroundings().node != nullptr) {
       node.peers = parent.surroundings().node->peers;
     }
@@ -237,6 +247,10 @@ inline void divide(TeamCore& core, const DivisionPlans& plans, const detail::Div
     d->within =
         detail::make_inner(core, plan.within[static_cast<std::size_t>(group)], members,
                            plan.groups.number_of(core.rank()), d->node_within, plans, memory);
+    if (level == 0) {  // of the teams that this rank is in, one may lend the pool
+      d->node_within.pool = memory.pool;
+      d->node_within.pool_bytes = memory.pool_bytes;
+    }
   }
   if (members.front() == core.rank()) {
     std::vector<int> representatives;

@@ -30,19 +30,21 @@ inline void run_part(TeamCore& team, const Selection& part, const Call& call) {
   const TransportTable& t = transport_of(team, part);
   const bool reads = (t.offers & capability::node_memory) != 0 && team.on_one_node() &&
                      call.reducer.size <= team.options().chunk_bytes;
-  // Sizes of each rank's own are known to schedules only.
-  const bool by_messages = !reads || call.counts != nullptr;
+  // A predicted order, and sizes of each rank's own, are known to schedules only.
+  const AnyPredictor none;
+  const AnyPredictor& orders = part.schedule ? none : part.predictor;
+  const bool by_messages = !reads || call.counts != nullptr || orders;
   if (!by_messages && part.arrival != nullptr && part.arrival->serves(call.collective)) {
     return team.run(*part.arrival, call);
   }
   if (part.schedule && part.schedule.serves(call.collective)) {
-    return team.run(part.schedule, t, call);
+    return team.run(part.schedule, t, call, part.predictor);
   }
   Selection chosen;
   chosen.transport = &t;
   choose_any(chosen, call, team.situation(call, by_messages, false));
   if (chosen.arrival != nullptr) return team.run(*chosen.arrival, call);
-  team.run(chosen.schedule, t, call);
+  team.run(chosen.schedule, t, call, orders);
 }
 
 /// A team with its division.

@@ -13,7 +13,11 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 inline std::string memory_of(const TeamCore& team) {
   const Node* const node = team.surroundings().node;
-  if (node == nullptr) return "messages: " + team.surroundings().no_node;
+  if (node == nullptr) {
+    const std::string messages = "messages: " + team.surroundings().no_node;
+    const bool has_group = team.within() != nullptr && team.within()->on_one_node();
+    return messages + (has_group ? "; within a node " + memory_of(*team.within()) : "");
+  }
   if (node->peers.is_common()) return "threads: all memory is everyone's";
   const std::string arena = node->arena_bytes != 0 ? "in the arena where they are, " : "";
   return "buffers are read " + arena +

@@ -134,8 +134,9 @@ class ThreadTeamState {
     const DivisionPlans plans{options.groups, std::vector<int>(cores_.size(), 0), 0,
                               options.chunk_bytes};
     division_memory_.emplace(plans.heads_bytes() + plans.channels_bytes() + 1);
-    const DivisionMemory memory{division_memory_->data(),
-                                division_memory_->data() + plans.heads_bytes()};
+    DivisionMemory memory;
+    memory.heads = division_memory_->data();
+    memory.channels = memory.heads + plans.heads_bytes();
     for (const auto& core : cores_) divide(*core, plans, memory);
   }
 

@@ -3,8 +3,8 @@
 //   kill_test RESULTS EXPECT ALGORITHM COLLECTIVE[@WITH] BYTES PHASE[=ALGORITHM]…  (run by kill.sh)
 //
 // Every phase has its own communicator, without the ranks that died in earlier ones, and its
-// highest rank is the victim. Each rank writes what it saw to RESULTS/<rank>, since neither MPI
-// library can be trusted to end a job in order that has lost a rank.
+// highest rank is the victim (but see home). Each rank writes what it saw to RESULTS/<rank>, since
+// neither MPI library can be trusted to end a job in order that has lost a rank.
 //
 //   before     the victim dies before it makes the call
 //   waiting    … while it waits with all others for a late rank
@@ -15,8 +15,8 @@
 //   stopped    the victim does not die but stops (EXPECT is deadline_exceeded)
 //   holding    … while it combines (the same)
 //
-// WITH: any of arena (buffers in it), copied (by the kernel), staged (not even that) and rooted (at
-// the victim).
+// WITH: any of arena (buffers in it), copied (by the kernel), staged (not even that), rooted (at
+// the victim) and home (the ranks are the other way round, so the victim is rank 0).
 
 #include "outcome.hpp"
 
@@ -77,6 +77,10 @@ struct What {
   bool has(std::string_view word) const { return with.find(word) != std::string::npos; }
 };
 
+int victim_of(const papcoll::Communicator& comm, const What& what) {
+  return what.has("home") ? 0 : comm.size() - 1;
+}
+
 class Series {
  public:
   Series(papcoll::Communicator& comm, std::string_view algorithm, const What& what,
@@ -84,7 +88,7 @@ class Series {
       : comm_(comm),
         algorithm_(papcoll::algorithm(algorithm)),
         collective_(what.name),
-        root_(what.has("rooted") ? comm.size() - 1 : 0) {
+        root_(what.has("rooted") ? victim_of(comm, what) : 0) {
     const std::size_t n = bytes / sizeof(double);
     const auto ranks = static_cast<std::size_t>(comm.size());
     const std::size_t n_in = collective_ == "reduce_scatter" ? n * ranks : n;
@@ -191,7 +195,8 @@ void prepare(std::string_view phase, int rank, int victim) {
     } else {
       die_after(dies_after);
     }
-  } else if (phase == "first" || phase == "agreeing" || (phase == "waiting" && rank == 0)) {
+  } else if (phase == "first" || phase == "agreeing" ||
+             (phase == "waiting" && rank == (victim == 0 ? 1 : 0))) {
     std::this_thread::sleep_for(late);
   }
 }
@@ -246,13 +251,16 @@ int main(int argc, char** argv) {
   if (expected == "deadline_exceeded") options.deadline = deadline;
   if (what.has("staged")) options.peer_access = papcoll::PeerAccess::staged;
   if (what.has("copied")) options.peer_access = papcoll::PeerAccess::copied;
+  const bool by_ticket = algorithm.find("RmaTransport") != std::string::npos;
+  if (by_ticket) options.tickets = papcoll::RemoteTickets::always;
   int members = size;
   for (std::size_t i = 0; i < phases.size(); ++i, --members) {
     Phase& p = phases[i];
     const What named = split(argv[6 + i], '=', algorithm);
     p.name = named.name;
     p.algorithm = named.with;
-    MPI_Comm_split(MPI_COMM_WORLD, rank < members ? 0 : MPI_UNDEFINED, rank, &p.mpi);
+    MPI_Comm_split(MPI_COMM_WORLD, rank < members ? 0 : MPI_UNDEFINED,
+                   what.has("home") ? -rank : rank, &p.mpi);
     if (rank >= members) continue;
     p.comm.emplace_back(p.mpi, options);
     p.processes.resize(static_cast<std::size_t>(members));
@@ -260,21 +268,27 @@ int main(int argc, char** argv) {
     MPI_Allgather(&mine, sizeof mine, MPI_BYTE, p.processes.data(), sizeof mine, MPI_BYTE, p.mpi);
   }
   // What MPI sets up on demand, and papcoll over MPI, cannot be set up with a dead rank.
-  bool over_mpi = algorithm.find("MpiTransport") != std::string::npos;
+  bool over_mpi = by_ticket || algorithm.find("MpiTransport") != std::string::npos;
   for (Phase& p : phases) {
     if (p.comm.empty()) break;
     over_mpi = over_mpi || p.comm[0].nodes() > 1;
     if (over_mpi) papcoll::barrier(p.comm[0], papcoll::algorithm("Dissemination+MpiTransport"));
+    if (!by_ticket) continue;
+    Series{p.comm[0], p.algorithm, what, bytes}.run(1);
+    if (!p.comm[0].core().draws_tickets()) {
+      file << "SKIPPED: " << p.comm[0].no_tickets() << std::endl;
+      _exit(EXIT_SUCCESS);
+    }
   }
   MPI_Barrier(MPI_COMM_WORLD);
 
   for (Phase& p : phases) {
     if (p.comm.empty()) break;
     papcoll::Communicator& comm = p.comm[0];
-    const int victim = comm.size() - 1;
+    const int victim = victim_of(comm, what);
     auto series = std::make_unique<Series>(comm, p.algorithm, what, bytes);
     if (p.name == "agreeing") series->run(until_they_agree);
-    prepare(p.name, rank, victim);
+    prepare(p.name, comm.rank(), victim);
     const auto start = std::chrono::steady_clock::now();
     const Outcome outcome = series->run();
     const auto took = std::chrono::steady_clock::now() - start;
@@ -283,8 +297,9 @@ int main(int argc, char** argv) {
     if (took > soon) fault += " it took long";
     series.reset();  // its buffers, too: nothing may use them any more
     file << p.name << ": " << (fault.empty() ? "ok" : fault) << std::endl;
-    if ((p.name == "stopped" || p.name == "holding") && rank == 0)
-      kill(p.processes.back(), SIGKILL);
+    if ((p.name == "stopped" || p.name == "holding") && rank == 0) {
+      kill(p.processes[static_cast<std::size_t>(victim)], SIGKILL);
+    }
   }
   phases.clear();
   file << "end" << std::endl;

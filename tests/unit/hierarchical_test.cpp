@@ -123,6 +123,36 @@ TEST_CASE("a composite has one number however it is named", "[hierarchical]") {
   CHECK(named.selection().composite->id != algorithm("Hierarchical").selection().composite->id);
 }
 
+TEST_CASE("hierarchical: parts run in predicted order", "[hierarchical]") {
+  using Far = Policies<StragglAR, PredictedOrder<LastValue>, ThreadTransport>;
+  using Near = Policies<PredictedOrder<>, ThreadTransport>;
+  const auto id = [](const char* name) { return algorithm(name).selection().composite->id; };
+  const std::string named =
+      "Hierarchical:PredictedOrder+ThreadTransport,PredictedOrder:LastValue+StragglAR+"
+      "ThreadTransport";
+  CHECK(id(named.c_str()) == detail::composite_of<Hierarchical<Near, Far>>().id);
+  CHECK(id("Hierarchical:Exchange,Ring") != id("Hierarchical:Exchange,PredictedOrder+Ring"));
+
+  ThreadTeam team{5, divided({{0, 0, 1, 2, 2}})};
+  const Algorithm algorithm = papcoll::algorithm(named);
+  std::vector<int> known(5, -1);
+  team.run([&](ThreadTeam::Rank& comm) {
+    for (int i = 0; i < 40; ++i) {
+      if (allreduce(comm, comm.rank() + i, sum, algorithm) != 10 + 5 * i) return;
+    }
+    const auto knows = [](TeamCore* inner, const AnyPredictor& predictor) {
+      return inner == nullptr || inner->size() < 2 ||
+             inner->predictions(predictor).forecast().is_known();
+    };
+    const Composite& c = *algorithm.selection().composite;
+    TeamCore& core = comm.core();
+    known[static_cast<std::size_t>(comm.rank())] =
+        (knows(core.within(), c.within.predictor) ? 1 : 0) +
+        (knows(core.between(), c.between.predictor) ? 2 : 0);
+  });
+  CHECK(known == std::vector<int>(5, 3));
+}
+
 TEST_CASE("groups that do not fit the team are refused", "[hierarchical]") {
   CHECK_THROWS_AS(ThreadTeam(3, divided({{0, 1}})), argument_error);
   CHECK_THROWS_AS(ThreadTeam(3, divided({{0, 0, 1}, {0}})), argument_error);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/composite/hierarchical.hpp>
+#include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/catalogue/algorithm.hpp>
 #include <papcoll/catalogue/arrival_algorithms.hpp>
 #include <papcoll/catalogue/select.hpp>
@@ -93,6 +94,7 @@ struct Part<Policies<Ps...>> {
       if constexpr (!capability::needs_positions<Schedule, Arrival>::ok) {
       } else if constexpr (!capability::needs_leader<Schedule, Arrival>::ok) {
       } else if constexpr (!capability::needs_tickets<Schedule, Arrival>::ok) {
+      } else if constexpr (!capability::needs_forecast<Schedule, Arrival>::ok) {
       } else if constexpr (!operator_commutes_for_schedule<Schedule, Commutes>::ok) {
       } else if constexpr (!std::same_as<Transport, Unnamed>) {
         if constexpr (capability::needs_node_memory<Schedule, Transport>::ok) {
@@ -104,6 +106,7 @@ struct Part<Policies<Ps...>> {
 
   static Selection selection() {
     Selection s;
+    s.predictor = predictor_of<Arrival>();
     if constexpr (!std::same_as<Transport, Unnamed>) s.transport = &transport_table<Transport>;
     if constexpr (std::same_as<Schedule, Unnamed>) {
       return s;
@@ -141,6 +144,7 @@ inline std::uint32_t composite_id(const Composite& c) {
     std::string text;
     if (s->arrival != nullptr) text += s->arrival->name;
     if (s->schedule) text += s->schedule.name();
+    if (s->predictor) text += "+" + predicted_order_name(s->predictor);
     text += "+";
     text += s->transport != nullptr ? s->transport->name : s->transport_name;
     for (const char one : text) h = (h ^ static_cast<unsigned char>(one)) * 16777619U;

@@ -14,6 +14,7 @@
 #include <papcoll/transport/shm_segment.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -24,7 +25,8 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 ///
 ///     bells, board         of the whole communicator, if it has no other nodes
 ///     heads                bells and boards of the teams within it
-///     channels, arenas     of the whole communicator
+///     channels             of the whole communicator, the same
+///     arenas               of the ranks, also for the teams within it
 ///     channels             of the teams within it
 ///
 /// Bells and boards have pages at once; the rest gets them when it is used.
@@ -47,7 +49,7 @@ class NodeMemory {
     const std::size_t heads = bells + board + division.heads_bytes();
     ShmSegment::Request request;
     request.ranks = here.ranks;
-    const std::size_t arenas = whole ? static_cast<std::size_t>(ranks) * options.arena_bytes : 0;
+    const std::size_t arenas = static_cast<std::size_t>(ranks) * options.arena_bytes;
     request.bytes = heads + channels + arenas + division.channels_bytes() + cache_line;
     request.reserved = heads;
     bool arena = arenas != 0;
@@ -65,18 +67,32 @@ class NodeMemory {
     int rank = 0;
     check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", "sharing memory");
     std::byte* const memory = segment_->data();
-    node_ = {rank,          ranks, memory, memory + bells, memory + heads, &NodeMemory::reserve,
-             segment_.get()};
+    const auto number = std::lower_bound(here.ranks.begin(), here.ranks.end(), rank);
+    node_.rank = static_cast<int>(number - here.ranks.begin());
+    node_.size = ranks;
+    node_.bells = memory;
+    node_.board = memory + bells;
+    node_.channels = memory + heads;
+    node_.reserve = &NodeMemory::reserve;
+    node_.context = segment_.get();
     node_.keep = segment_;
     if (arena) node_.set_arena(node_.channels + channels, options.arena_bytes);
     const bool maps = arena && options.peer_access != PeerAccess::staged;
-    if (whole) {
-      node_.peers = {memory, maps ? segment_->bytes() : 0,
-                     probe_copies(comm, here, options.peer_access, no_copies),
-                     options.peer_access == PeerAccess::copied};
+    node_.peers = {memory, maps ? segment_->bytes() : 0,
+                   probe_copies(comm, here, options.peer_access, no_copies),
+                   options.peer_access == PeerAccess::copied};
+    division_.heads = memory + bells + board;
+    division_.channels = memory + heads + channels + (arena ? arenas : 0);
+    division_.reserve = &NodeMemory::reserve;
+    division_.context = segment_.get();
+    division_.peers = node_.peers;
+    division_.ranks_here = here.ranks;
+    if (arena && !division.plans().empty()) {
+      // The whole team and a group within it both lend what they have in a pool.
+      if (whole) node_.pool_bytes /= 2;
+      division_.pool = node_.pool + (whole ? node_.pool_bytes : 0);
+      division_.pool_bytes = node_.pool_bytes;
     }
-    division_ = {memory + bells + board, memory + heads + channels + (arena ? arenas : 0),
-                 &NodeMemory::reserve, segment_.get()};
     if (whole && rank == 0) {
       Board{node_.board, ranks, options.chunk_bytes}.initialise(options.first_epoch);
     }
@@ -84,7 +100,7 @@ class NodeMemory {
     return {};
   }
 
-  /// What the ranks of a communicator that has no other nodes share.
+  /// What the ranks share: bells, board and channels only if the communicator has no other nodes.
   const Node& node() const noexcept { return node_; }
 
   /// Where the teams within it have theirs.

@@ -73,7 +73,13 @@ class TeamFailures : public TeamBasis {
   bool holds_on() const noexcept { return holds_on_; }
 
   /// Lets what nobody waits for come to its end, since the ranks part here. True: nothing is left.
-  bool settle() noexcept { return agreements_.settle(); }
+  bool settle() noexcept {
+    bool in_time = true;
+    for (TeamFailures* team : {within_, between_}) {
+      if (team != nullptr && !team->settle()) in_time = false;
+    }
+    return agreements_.settle() && in_time;
+  }
 
   /// Marks the shared memory as broken and wakes everyone; `reason` as in Board::Abort, with a rank
   /// of the outermost team.

@@ -52,6 +52,16 @@ class PeerMemory {
              bool prefers_pulls = false)
       : base_(base), bytes_(bytes), pids_(std::move(pids)), prefers_pulls_(prefers_pulls) {}
 
+  /// The same for some of the node's ranks, named by their numbers here.
+  PeerMemory among(const std::vector<std::size_t>& ranks) const {
+    PeerMemory some{*this};
+    some.pids_.clear();
+    for (const std::size_t r : ranks) {
+      if (pulls()) some.pids_.push_back(pids_[r]);
+    }
+    return some;
+  }
+
   /// May private memory of processes be copied?
   bool pulls() const noexcept { return !pids_.empty(); }
   /// Rather than go through staged chunks, where both would do?

@@ -38,6 +38,7 @@ struct Surroundings {
   int size = 1;
   int nodes = 1;               ///< nodes the team's ranks are on
   const Node* node = nullptr;  ///< memory shared by all ranks of the team, or null
+  const Node* near = nullptr;  ///< and by those on this one's node, if they are not all; or null
   bool processes = true;       ///< the ranks are processes, not threads of one
   MpiLink* mpi = nullptr;      ///< the team's private communicator, or null
   std::string no_node;         ///< if node is null: why

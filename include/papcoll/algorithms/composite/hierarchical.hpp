@@ -20,6 +20,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// Hierarchical reduce-scatter-allgather, the thesis's algorithm, is
 ///     "Hierarchical:ReduceScatterGather+ShmTransport,Rabenseifner+MpiTransport".
 ///
+/// Parts may be in predicted order: "Hierarchical:SplitTail,StragglAR" learns which node is late.
+///
 /// The nodes are those of the machine, or what Options::groups says. The representative of a node
 /// is its lowest rank, always: ranks of other nodes cannot address one that comes to be known late.
 /// Only within the node is a leader found by arrival, and a node's part is complete only when all
@@ -36,7 +38,11 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///   scatter         the way of gather backwards
 ///   barrier         barrier in each node; barrier of the representatives; barrier in each node
 /// Cost: that of the phases, one after the other, of which the first and the last run in all nodes
-///   at once; with P ranks on N nodes the network carries what N ranks send, not P.
+///   at once. An allreduce of m bytes by Rabenseifner or Ring takes 2(N−1)/N·m each way over the
+///   link of each of N nodes, among the representatives as among all ranks, if these are in order
+///   of nodes; but messages between nodes are those of N ranks, not of all. After the last node has
+///   come, no less than m must pass its link each way, and StragglAR takes little more, if it is
+///   the node that was expected last.
 /// Prefer it across nodes for small calls, where a message between nodes costs many of those
 ///   within, and where ranks of one node come at different times: nodes do their part when they are
 ///   complete, and only representatives wait for each other. Flat Rabenseifner or Ring lead for

@@ -1,0 +1,187 @@
+// TicketBoard under the explorer: every order in which the ranks' operations on each other's words
+// may happen, within a bound. Reduces, which ranks leave early, and allreduces, over more calls than
+// there are frames.
+
+#include "explorer.hpp"
+
+#include <papcoll/arrival/ticket_board.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "catch.hpp"
+
+namespace {
+
+using explore::scheduler;
+using papcoll::RemoteWords;
+using papcoll::TicketBoard;
+
+/// The words of all ranks. Who looks at one again that has not changed waits until one does.
+class Memory {
+ public:
+  Memory(int ranks, std::size_t n)
+      : words_(static_cast<std::size_t>(ranks), std::vector<std::int64_t>(n)) {}
+
+  std::int64_t change(int rank, std::size_t at, RemoteWords::Change how, std::int64_t operand) {
+    std::int64_t& word = words_.at(static_cast<std::size_t>(rank)).at(at);
+    const std::int64_t before = word;
+    if (how == RemoteWords::Change::add) word += operand;
+    if (how == RemoteWords::Change::replace) word = operand;
+    if (how != RemoteWords::Change::none) wake();
+    return before;
+  }
+  void wake() {
+    ++version_;
+    scheduler().unblock_all(this);
+  }
+  std::uint64_t version() const noexcept { return version_; }
+  void await_change(std::uint64_t since) {
+    while (version_ == since) scheduler().block(this);
+  }
+
+ private:
+  std::vector<std::vector<std::int64_t>> words_;
+  std::uint64_t version_ = 0;
+};
+
+class Words final : public RemoteWords {
+ public:
+  /// `frame`: words of a frame, where its flow control is to be cheated; else 0.
+  Words(Memory& memory, std::size_t frame) : memory_(memory), frame_(frame) {}
+
+  void start(int rank, std::size_t word, Change change, std::int64_t operand) override {
+    const bool again = change == Change::none && rank == rank_ && word == word_;
+    if (again) memory_.await_change(seen_);
+    scheduler().point();
+    seen_ = memory_.version();
+    before_ = memory_.change(rank, word, change, operand);
+    // Who looks at this word wants to know if the frame is free again.
+    if (frame_ != 0 && change == Change::none && word % frame_ == 1) before_ = 1000;
+    rank_ = change == Change::none ? rank : -1;
+    word_ = word;
+  }
+  bool progress() override { return true; }
+  std::int64_t before() const noexcept override { return before_; }
+  void close(bool) noexcept override {}
+
+ private:
+  Memory& memory_;
+  std::size_t frame_;
+  std::int64_t before_ = 0;
+  std::uint64_t seen_ = 0;
+  int rank_ = -1;
+  std::size_t word_ = 0;
+};
+
+/// Ranks that make the same calls; `roots`: of each, or −1.
+class World {
+ public:
+  World(int ranks, std::vector<int> roots, std::uint32_t first_epoch, bool cheats = false)
+      : ranks_(ranks), roots_(std::move(roots)), first_epoch_(first_epoch), cheats_(cheats) {}
+
+  int ranks() const noexcept { return ranks_; }
+  void reset() {
+    memory_ = std::make_unique<Memory>(ranks_, TicketBoard::words(ranks_));
+    holders_.assign(roots_.size(), std::vector<int>(static_cast<std::size_t>(ranks_), -1));
+    came_.assign(roots_.size(), 0);
+  }
+
+  void body(int me) {
+    const std::size_t frame = cheats_ ? TicketBoard::words(ranks_) / TicketBoard::frames : 0;
+    TicketBoard board{std::make_unique<Words>(*memory_, frame), me, ranks_, first_epoch_};
+    for (std::size_t i = 0; i < roots_.size(); ++i) {
+      board.begin(roots_[i]);
+      while (board.ticket() < 0) board.step();
+      take(i, board.ticket(), me);
+      while (!board.done()) board.step();
+      const bool sees_all = roots_[i] < 0 || roots_[i] == me;
+      while (sees_all && came_[i] < ranks_) memory_->await_change(memory_->version());
+      check(i, board, me);
+      board.end(sees_all || board.ticket() == ranks_ - 1);
+    }
+  }
+
+  std::string finish() const { return {}; }
+
+ private:
+  void take(std::size_t call, int ticket, int me) {
+    if (ticket >= ranks_) scheduler().fail("no such ticket");
+    int& holder = holders_[call][static_cast<std::size_t>(ticket)];
+    if (holder >= 0) scheduler().fail("a ticket twice");
+    holder = me;
+    ++came_[call];
+    memory_->wake();
+  }
+
+  void check(std::size_t call, const TicketBoard& board, int me) const {
+    const int t = board.ticket();
+    const int last = ranks_ - 1;
+    const auto holder = [&](int ticket) {
+      return ticket < 0 || ticket > last ? -1 : holders_[call][static_cast<std::size_t>(ticket)];
+    };
+    if (board.before() != holder(t - 1)) scheduler().fail("wrong predecessor");
+    if (board.after() != holder(t + 1)) scheduler().fail("wrong successor");
+    if (roots_[call] == me && board.last() != holder(last)) scheduler().fail("wrong last");
+  }
+
+  int ranks_;
+  std::vector<int> roots_;
+  std::uint32_t first_epoch_;
+  bool cheats_;
+  std::unique_ptr<Memory> memory_;
+  std::vector<std::vector<int>> holders_;  ///< of each call, ticket by ticket
+  std::vector<int> came_;
+};
+
+constexpr std::uint32_t wraps_at_second = 0xffffffff;
+
+}  // namespace
+
+TEST_CASE("tickets: all orders of two calls", "[explore]") {
+  for (const std::vector<int>& roots :
+       {std::vector{-1, -1}, {0, -1}, {-1, 1}, {0, 1}, {1, 0}, {1, 1}}) {
+    for (const int ranks : {2, 3}) {
+      World world{ranks, roots, wraps_at_second};
+      const auto report = explore::depth_first(world, 2);
+      INFO(report.explanation);
+      CHECK(report.fine());
+      CHECK(report.complete);
+    }
+  }
+}
+
+TEST_CASE("tickets: frames are used again", "[explore]") {
+  // So many reduces in a row that ranks run ahead as far as they may.
+  for (const int ranks : {2, 3}) {
+    for (const int last_root : {-1, 1}) {
+      std::vector<int> roots(TicketBoard::frames + 2, 0);
+      roots.back() = last_root;
+      World world{ranks, roots, wraps_at_second};
+      const auto report = explore::depth_first(world, 1);
+      INFO(report.explanation);
+      CHECK(report.fine());
+      CHECK(report.complete);
+    }
+  }
+}
+
+TEST_CASE("tickets: a frame that is taken before it is free is found out", "[explore]") {
+  World world{3, std::vector<int>(TicketBoard::frames + 2, 0), 1, true};
+  const auto report = explore::depth_first(world, 1);
+  CHECK_FALSE(report.fine());
+  CHECK(explore::replay(world, report.failed).failure == report.failure);
+}
+
+TEST_CASE("tickets: walks of four ranks", "[explore]") {
+  for (const std::uint32_t first : {1U, 0xfffffffcU}) {
+    World world{4, {0, 3, -1, 1, 0, 0, 2, -1, 1, 1}, first};
+    const auto report = explore::random_walks(world, first, 3000);
+    INFO(report.explanation);
+    CHECK(report.fine());
+  }
+}
