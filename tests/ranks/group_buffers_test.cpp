@@ -64,8 +64,8 @@ std::string problem(papcoll::Communicator& comm, In in, Out out, const std::stri
 }  // namespace
 
 TEST_CASE("a group reaches its ranks' buffers where they are", "[hierarchical]") {
-  for (const PeerAccess access : {PeerAccess::best, PeerAccess::copied, PeerAccess::without_cma,
-                                  PeerAccess::staged}) {
+  for (const PeerAccess access :
+       {PeerAccess::best, PeerAccess::copied, PeerAccess::without_cma, PeerAccess::staged}) {
     CAPTURE(static_cast<int>(access));
     const papcoll::Options options = grouped(access);
     const OwnComm own;

@@ -39,7 +39,8 @@ class ThreadWords final : public papcoll::RemoteWords {
   }
   bool progress() override { return true; }
   std::int64_t before() const noexcept override { return before_; }
-  void close(bool) noexcept override {}
+  bool part(std::chrono::nanoseconds) noexcept override { return false; }
+  void free() noexcept override {}
 
  private:
   std::shared_ptr<Memory> memory_;

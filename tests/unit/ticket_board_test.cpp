@@ -4,6 +4,7 @@
 #include <papcoll/arrival/ticket_board.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -54,7 +55,8 @@ class Words final : public RemoteWords {
   }
   bool progress() override { return !mine().is_due; }
   std::int64_t before() const noexcept override { return memory_.under_way[rank_].before; }
-  void close(bool) noexcept override {}
+  bool part(std::chrono::nanoseconds) noexcept override { return false; }
+  void free() noexcept override {}
 
  private:
   Memory::Operation& mine() { return memory_.under_way.at(rank_); }
@@ -204,7 +206,7 @@ TEST_CASE("ranks that part do so together or not at all", "[tickets]") {
     std::vector<Parting> partings;
     for (std::size_t r = 0; r < static_cast<std::size_t>(ranks); ++r) {
       words.push_back(std::make_unique<Words>(memory, r));
-      partings.emplace_back(*words.back(), 0, ranks);
+      partings.emplace_back(*words.back(), 0, static_cast<int>(r), ranks);
     }
     std::vector<Parting::Outcome> outcomes(partings.size());
     const std::size_t coming = partings.size() - (one_stays_away ? 1 : 0);
@@ -221,6 +223,44 @@ TEST_CASE("ranks that part do so together or not at all", "[tickets]") {
       if (one_stays_away) CHECK(outcomes[r] == Parting::Outcome::not_at_all);
     }
     if (coming != 0 && outcomes[0] == Parting::Outcome::together) ++together;
+  }
+  CHECK(together > 500);
+  CHECK(together < 2500);
+}
+
+TEST_CASE("nobody is left behind where rank 0 answers only while it parts", "[tickets]") {
+  int together = 0;
+  for (std::uint32_t seed = 1; seed <= 3000; ++seed) {
+    std::minstd_rand random{seed};
+    random.discard(3);
+    const int ranks = 2 + static_cast<int>(random() % 4);
+    const unsigned hurry = 1 + static_cast<unsigned>(random() % 1000);
+    const int home_comes = static_cast<int>(random() % 2000);
+    Memory memory{ranks, 1};
+    std::vector<std::unique_ptr<Words>> words;
+    std::vector<Parting> partings;
+    for (std::size_t r = 0; r < static_cast<std::size_t>(ranks); ++r) {
+      words.push_back(std::make_unique<Words>(memory, r));
+      partings.emplace_back(*words.back(), 0, static_cast<int>(r), ranks);
+    }
+    std::vector<Parting::Outcome> outcomes(partings.size());
+    std::vector<bool> impatient(partings.size());
+    for (int step = 0; step < 40'000; ++step) {
+      const std::size_t r = random() % partings.size();
+      const bool home_is_there = step >= home_comes && outcomes[0] != Parting::Outcome::not_at_all;
+      if (home_is_there) memory.perform(r);  // also for those who have gone
+      if (r == 0 && step < home_comes) continue;
+      impatient[r] = impatient[r] || random() % hurry == 0;
+      outcomes[r] = partings[r].step(impatient[r]);
+    }
+    INFO("seed " << seed << ", " << ranks << " ranks, rank 0 comes at " << home_comes);
+    CHECK(outcomes[0] != Parting::Outcome::open);
+    for (const Parting::Outcome outcome : outcomes) {
+      // Who waits for an answer that does not come any more has patience, too.
+      const bool waits = outcome == Parting::Outcome::open;
+      CHECK((outcome == outcomes[0] || (waits && outcomes[0] == Parting::Outcome::not_at_all)));
+    }
+    if (outcomes[0] == Parting::Outcome::together) ++together;
   }
   CHECK(together > 500);
   CHECK(together < 2500);

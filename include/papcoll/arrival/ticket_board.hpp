@@ -2,6 +2,7 @@
 
 #include <papcoll/transport/remote_words.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -123,7 +124,12 @@ class TicketBoard {
     if (all_came) all_left_before_ = call_;
   }
 
-  void close(bool broken) noexcept { words_->close(broken || state_ != State::done); }
+  /// The team ends. Where ranks are missing, or it is broken, its words stay.
+  void close(bool broken) noexcept {
+    constexpr std::chrono::seconds patience{1};
+    if (broken || state_ != State::done || !words_->part(patience)) return;
+    words_->free();
+  }
 
  private:
   enum class State : unsigned char {

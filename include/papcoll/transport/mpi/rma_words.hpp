@@ -45,7 +45,7 @@ class RmaWords final : public RemoteWords {
     if (tickets == RemoteTickets::never) {
       throw transport_unavailable("the Options forbid tickets by RMA");
     }
-    MPI_Comm comm = comm_ = link.comm();
+    MPI_Comm comm = link.comm();
     detail::check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank", where);
     detail::check(MPI_Comm_size(comm, &size_), "MPI_Comm_size", where);
     allocate(comm, n + own_words);
@@ -71,38 +71,43 @@ class RmaWords final : public RemoteWords {
 
   std::int64_t before() const noexcept override { return operand_->before; }
 
-  /// Frees the window, which all ranks must do or none: if any is missing for long, or its team is
-  /// broken, MPI keeps it.
-  void close(bool broken) noexcept override {
-    constexpr std::chrono::seconds patience{1};
-    if (window_ == MPI_WIN_NULL || broken || !detail::mpi_is_usable()) return leak();
+  bool part(std::chrono::nanoseconds patience) noexcept override {
+    if (window_ == MPI_WIN_NULL || !detail::mpi_is_usable()) return false;
     try {
       Own parting{*this, parting_word};
-      Parting agreement{parting, 0, size_};
+      Parting agreement{parting, 0, rank_, size_};
       Clock::duration waited{0};
-      auto last = Clock::now();
-      auto outcome = Parting::Outcome::open;
-      while (outcome == Parting::Outcome::open) {
+      auto before = Clock::now();
+      bool begins = false;  // once what the team was in the midst of is over
+      for (;;) {
         // While this process was stopped the others may have agreed without it.
         const auto now = Clock::now();
-        waited += std::min<Clock::duration>(now - last, std::chrono::milliseconds{10});
-        last = now;
-        if (waited > 3 * patience) return leak();  // not even home's memory answers
-        outcome = agreement.step(waited > patience);
-        // An operation of home's on itself need not move what others want of it.
-        int there = 0;
-        detail::check(MPI_Iprobe(rank_, MpiLink::refusal_tag, comm_, &there, MPI_STATUS_IGNORE),
-                      "MPI_Iprobe", where);
+        waited += std::min<Clock::duration>(now - before, std::chrono::milliseconds{10});
+        before = now;
+        begins = begins || progress();
+        if (!begins && waited > patience) return false;
+        if (begins) {
+          const auto outcome = agreement.step(waited > patience);
+          if (outcome != Parting::Outcome::open) return outcome == Parting::Outcome::together;
+        }
+        if (waited > most_patiences * patience) return false;  // home died in the midst of it
+        poke();
         sched_yield();
       }
-      if (outcome == Parting::Outcome::together) return free();
-    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): MPI keeps it
+    } catch (const std::exception&) {
+      return false;
     }
-    leak();
+  }
+
+  void free() noexcept override {
+    if (MPI_Win_unlock_all(window_) != MPI_SUCCESS) return leak();
+    MPI_Win_free(&window_);
+    window_ = MPI_WIN_NULL;
   }
 
  private:
   static constexpr const char* where = "papcoll's tickets over RmaTransport";
+  static constexpr int most_patiences = 30;
   enum OwnWords : std::size_t { trial_word, parting_word, own_words };
 
   /// What an operation under way reads and writes.
@@ -120,7 +125,8 @@ class RmaWords final : public RemoteWords {
     }
     bool progress() override { return words_.progress(); }
     std::int64_t before() const noexcept override { return words_.before(); }
-    void close(bool) noexcept override {}
+    bool part(std::chrono::nanoseconds) noexcept override { return false; }
+    void free() noexcept override {}
 
    private:
     RmaWords& words_;
@@ -206,11 +212,14 @@ class RmaWords final : public RemoteWords {
     }
   }
 
-  /// Collective.
-  void free() noexcept {
-    if (MPI_Win_unlock_all(window_) != MPI_SUCCESS) return leak();
-    MPI_Win_free(&window_);
-    window_ = MPI_WIN_NULL;
+  /// Moves what others want of this rank's memory, which its own operations there need not do. The
+  /// team's communicator may have been freed; nobody receives what this looks for.
+  void poke() const {
+    int self = 0;
+    int there = 0;
+    detail::check(MPI_Comm_rank(MPI_COMM_WORLD, &self), "MPI_Comm_rank", where);
+    detail::check(MPI_Iprobe(self, least_tag_bound, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE),
+                  "MPI_Iprobe", where);
   }
 
   /// MPI may still use what an operation under way points to.
@@ -220,9 +229,9 @@ class RmaWords final : public RemoteWords {
     request_ = MPI_REQUEST_NULL;
   }
 
+  static constexpr int least_tag_bound = 32767;  ///< that the standard grants
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
-  MPI_Comm comm_ = MPI_COMM_NULL;  ///< the link's
   int rank_;
   int size_ = 1;
   MPI_Win window_ = MPI_WIN_NULL;
