@@ -19,7 +19,7 @@ inline std::string memory_of(const TeamCore& team) {
     return messages + (has_group ? "; within a node " + memory_of(*team.within()) : "");
   }
   if (node->peers.is_common()) return "threads: all memory is everyone's";
-  const std::string arena = node->arena_bytes != 0 ? "in the arena where they are, " : "";
+  const std::string arena = node->peers.maps() ? "in the arena where they are, " : "";
   return "buffers are read " + arena +
          (node->peers.pulls() ? "elsewhere by copies of the kernel" : "elsewhere chunk by chunk");
 }

@@ -62,6 +62,8 @@ class PeerMemory {
     return some;
   }
 
+  /// Is there memory that processes read and write where it is?
+  bool maps() const noexcept { return bytes_ != 0; }
   /// May private memory of processes be copied?
   bool pulls() const noexcept { return !pids_.empty(); }
   /// Rather than go through staged chunks, where both would do?
