@@ -53,7 +53,9 @@ TEST_CASE("Auto follows a change of the arrivals within 50 calls", "[automatic]"
 TEST_CASE("two ranks that come apart do what two that come together do, but for long messages",
           "[automatic]") {
   const Thresholds t;
-  Situation s{.size = 2, .thresholds = &t};
+  Situation s;
+  s.size = 2;
+  s.thresholds = &t;
   Call call;
   call.collective = Collective::allreduce;
   call.reducer.size = 8;
@@ -67,7 +69,7 @@ TEST_CASE("two ranks that come apart do what two that come together do, but for 
       const auto* const together = detail::choose_on_node(call, s).algorithm;
       s.imbalance.waiting = 1'000'000'000;
       const auto* const apart = detail::choose_on_node(call, s).algorithm;
-      const auto* const long_messages = ordered ? &combining_tree : &split_tail;
+      const auto* const long_messages = ordered ? &detail::combining_tree : &detail::split_tail;
       CHECK(apart == (bytes > t.late_leader ? long_messages : together));
       s.size = 3;
       if (bytes > 4096) CHECK(detail::choose_on_node(call, s).algorithm != together);
