@@ -11,6 +11,7 @@
 #include <mutex>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include <boost/interprocess/mem_algo/rbtree_best_fit.hpp>
 #include <boost/interprocess/sync/mutex_family.hpp>
@@ -22,11 +23,12 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// once the communicator is broken.
 class Arena {
  public:
-  /// The arena of a node's rank; ordinary memory if `node` is null or has none.
-  explicit Arena(const Node* node) {
+  /// The arena of a node's rank; ordinary memory if `node` is null or has none. `boards`, in the
+  /// node's memory, are those of the teams whose calls reach it.
+  Arena(const Node* node, std::vector<Board> boards) {
     if (node == nullptr || node->reserve == nullptr || node->arena_bytes < step) return;
     memory_ = node->arena;
-    board_ = Board{node->board, node->size, 0};
+    boards_ = std::move(boards);
     most_ = node->arena_bytes;
     keep_ = node->keep;
     reserve_ = node->reserve;
@@ -53,7 +55,9 @@ class Arena {
     if (memory_ == nullptr) return ::operator delete (p, std::align_val_t{cache_line});
     // A peer that was stopped while it wrote there may go on, also where the heap would keep its
     // own notes: the memory stays as it is until all of the arena goes.
-    if (board_.abort().reason.load(std::memory_order_acquire) != 0) return;
+    for (const Board& board : boards_) {
+      if (board.abort().reason.load(std::memory_order_acquire) != 0) return;
+    }
     const std::lock_guard lock{mutex_};
     heap_->deallocate(p);
   }
@@ -84,7 +88,7 @@ class Arena {
   std::mutex mutex_;
   std::shared_ptr<const void> keep_;  ///< keeps the memory mapped
   std::byte* memory_ = nullptr;
-  Board board_;  ///< knows whether the communicator is broken
+  std::vector<Board> boards_;  ///< know whether the communicator is broken
   std::size_t most_ = 0;
   std::size_t size_ = 0;  ///< bytes that have pages
   Heap* heap_ = nullptr;
@@ -94,11 +98,21 @@ class Arena {
 
 namespace detail {
 
+inline void add_boards(std::vector<Board>& boards, const TeamCore* team) {
+  if (team == nullptr) return;
+  const Node* const node = team->surroundings().node;
+  if (node != nullptr && node->board != nullptr) boards.push_back({node->board, node->size, 0});
+  add_boards(boards, team->within());
+  add_boards(boards, team->between());
+}
+
 inline std::shared_ptr<Arena> arena_of(TeamCore& core) {
   std::shared_ptr<void>& kept = core.arena();
   if (kept == nullptr) {
     const Surroundings& s = core.surroundings();
-    kept = std::make_shared<Arena>(s.node != nullptr ? s.node : s.near);
+    std::vector<Board> boards;
+    add_boards(boards, &core);
+    kept = std::make_shared<Arena>(s.node != nullptr ? s.node : s.near, std::move(boards));
   }
   return std::static_pointer_cast<Arena>(kept);
 }

@@ -121,12 +121,13 @@ class TeamCore final : public TeamRequests {
         explain(problem);
         throw;
       }
-    } catch (
-        const peer_error&) {  // seen by all who are in this epoch: the next one is not affected
+    } catch (const peer_error&) {  // all of this epoch see it: the next one is not affected
+      stop_readers();
       take_buffers_back();
       throw;
     } catch (const std::exception& problem) {
       fail_everywhere(problem);
+      stop_readers();
       take_buffers_back();
       throw;
     }

@@ -5,6 +5,7 @@
 #include <papcoll/transport/peer_memory.hpp>
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -37,12 +38,13 @@ class Pool {
     if (node_ == nullptr) return false;
     if (n <= backed()) return true;
     const std::size_t kilobytes = (n + 1023) / 1024;
-    if (kilobytes * 1024 > node_->pool_bytes) return false;
+    if (kilobytes * 1024 > node_->pool_bytes || kilobytes >= refused_) return false;
     try {
       if (node_->reserve != nullptr) {
-        node_->reserve(node_->context, node_->pool, kilobytes * 1024);
+        node_->reserve(node_->context, node_->pool + backed(), kilobytes * 1024 - backed());
       }
     } catch (const system_error&) {
+      refused_ = kilobytes;  // whoever has filled the memory has other use for it
       return false;
     }
     backed_ = kilobytes;
@@ -74,6 +76,7 @@ class Pool {
   std::byte* at_ = nullptr;  ///< in this call, once it has asked
   std::size_t at_bytes_ = 0;
   std::size_t backed_ = 0;  ///< kilobytes of the node's memory that have pages
+  std::size_t refused_ = std::numeric_limits<std::size_t>::max();  ///< for so many there is no room
   std::unique_ptr<std::byte[]> own_;
   std::size_t own_bytes_ = 0;
   std::vector<std::unique_ptr<std::byte[]>> former_;  ///< smaller ones, which peers may still read

@@ -70,8 +70,10 @@ class NodeMemory {
     const auto number = std::lower_bound(here.ranks.begin(), here.ranks.end(), rank);
     node_.rank = static_cast<int>(number - here.ranks.begin());
     node_.size = ranks;
-    node_.bells = memory;
-    node_.board = memory + bells;
+    if (whole) {
+      node_.bells = memory;
+      node_.board = memory + bells;
+    }
     node_.channels = memory + heads;
     node_.reserve = &NodeMemory::reserve;
     node_.context = segment_.get();

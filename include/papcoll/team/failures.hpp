@@ -215,9 +215,10 @@ class TeamFailures : public TeamBasis {
 
   // --- why a team is lost
 
-  /// As in Board::Abort; 0 where no memory is shared.
+  /// As in Board::Abort; 0 where no memory is shared. In one order with what readers show of
+  /// themselves: see LentBuffers::reader().
   std::uint32_t abort_reason() const noexcept {
-    return site_ ? site_->board().abort().reason.load(std::memory_order_acquire) : 0;
+    return site_ ? site_->board().abort().reason.load(std::memory_order_seq_cst) : 0;
   }
 
   [[noreturn]] void lose(std::uint32_t reason) {

@@ -106,10 +106,17 @@ class TeamFrames : public TeamMessages {
     }
   }
 
-  /// The user has his buffers back with the exception that passes here, to free or to write them:
-  /// returns when no peer is at work on them any more. All who are know by then that the call has
-  /// failed, so this takes as long as one of their steps. A dead peer is not waited for, and one
-  /// that is stopped until the deadline; from then on the communicator is broken.
+  /// From now on no peer begins to work on buffers of the call under way. What failed may be known
+  /// to a team that this one is a part of, and not to the ranks of this one.
+  void stop_readers() noexcept {
+    if (site_->failed()) return;
+    abort_node(Board::Abort::gave_up + static_cast<std::uint32_t>(shown(rank())));
+  }
+
+  /// After stop_readers(). The user has his buffers back with the exception that passes here, to
+  /// free or to write them: returns when no peer is at work on them any more, after one of their
+  /// steps. A dead peer is not waited for, and one that is stopped until the deadline; from then on
+  /// the communicator is broken.
   void take_buffers_back() noexcept {
     site_->end_reading();  // an exception may have come in between
     struct Patience {

@@ -128,8 +128,10 @@ class ShmFile {
     return boost::interprocess::ipcdetail::mapping_handle_from_file_handle(fd_);
   }
 
-  /// Gives pages to a range of the file, which may have some already. Throws system_error.
+  /// Gives pages to a range of the file. Throws system_error; then the range has none, and what was
+  /// in it is lost.
   void reserve(std::size_t offset, std::size_t bytes) const {
+    const std::size_t begin = offset;
     // In pieces, because a signal undoes what an interrupted call has done.
     constexpr std::size_t piece = 4u << 20;
     for (const std::size_t end = offset + bytes; offset < end;) {
@@ -137,10 +139,16 @@ class ShmFile {
       if (fallocate(fd_, 0, static_cast<off_t>(offset), static_cast<off_t>(n)) == 0) {
         offset += n;
       } else if (errno != EINTR) {
+        const int why = errno;
+        if (offset != begin) {
+          static_cast<void>(fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                      static_cast<off_t>(begin),
+                                      static_cast<off_t>(offset - begin)));
+        }
         detail::throw_system_error("no room for " + std::to_string(bytes) +
                                        " bytes of shared memory (is /dev/shm or the memory limit "
                                        "too small?)",
-                                   errno);
+                                   why);
       }
     }
   }
