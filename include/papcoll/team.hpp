@@ -121,13 +121,13 @@ class TeamCore final : public TeamRequests {
         explain(problem);
         throw;
       }
-    } catch (const peer_error&) {  // all of this epoch see it: the next one is not affected
-      stop_readers();
+    } catch (const peer_error& problem) {  // all of this epoch see it: the next one is not affected
+      stop_readers(problem);
       take_buffers_back();
       throw;
     } catch (const std::exception& problem) {
       fail_everywhere(problem);
-      stop_readers();
+      stop_readers(problem);
       take_buffers_back();
       throw;
     }

@@ -112,6 +112,19 @@ class TeamFailures : public TeamBasis {
   }
   ~TeamFailures() = default;
 
+  /// What has failed, as in Board::Abort: what any team around this one was told, or what the
+  /// exception says.
+  std::uint32_t reason_of(const std::exception& problem) const noexcept {
+    for (const TeamFailures* team = this; team != nullptr; team = team->parent_) {
+      if (const std::uint32_t reason = team->abort_reason(); reason != 0) return reason;
+    }
+    if (const auto* const lost = dynamic_cast<const detail::lost_rank*>(&problem)) {
+      return static_cast<std::uint32_t>(lost->rank) + 1;
+    }
+    if (dynamic_cast<const deadline_exceeded*>(&problem) != nullptr) return Board::Abort::deadline;
+    return Board::Abort::gave_up + static_cast<std::uint32_t>(shown(rank()));
+  }
+
   template <class F>
   void or_fail_everywhere(F&& f) {
     try {

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
@@ -108,9 +109,8 @@ class TeamFrames : public TeamMessages {
 
   /// From now on no peer begins to work on buffers of the call under way. What failed may be known
   /// to a team that this one is a part of, and not to the ranks of this one.
-  void stop_readers() noexcept {
-    if (site_->failed()) return;
-    abort_node(Board::Abort::gave_up + static_cast<std::uint32_t>(shown(rank())));
+  void stop_readers(const std::exception& problem) noexcept {
+    if (!site_->failed()) abort_node(reason_of(problem));
   }
 
   /// After stop_readers(). The user has his buffers back with the exception that passes here, to
