@@ -51,7 +51,7 @@ struct Thresholds {
   /// arrival Exchange combines all contributions, at 0.05 ns a byte, and DynamicLeader hands one
   /// result over, at 0.2 µs.
   std::size_t late_exchange = 4096;
-  /// DynamicLeader, then SplitTail, whose chunks have 32 KB: with less there is nothing to share.
+  /// DynamicLeader, then SplitTail, whose chunks have 16 KB: with few there is little to share.
   std::size_t late_leader = 65535;
   /// The same with CombiningTree, for operators that do not commute.
   std::size_t late_leader_ordered = 65535;

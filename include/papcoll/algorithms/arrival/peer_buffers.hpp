@@ -142,7 +142,8 @@ class PeerBuffers {
   }
 
  private:
-  /// A claim costs a few cache lines' moves, 1 µs at most; this, combined, 1 to 2 µs.
+  /// So that a claim, which moves a few cache lines, costs less than what it is for. Not measured
+  /// by itself.
   static constexpr std::size_t least_chunk = 16384;
 
   Chunks chunks_;
