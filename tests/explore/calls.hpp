@@ -61,8 +61,8 @@ bool make_call(SiteType& site, const CallSpec& spec, const papcoll::Call& call, 
     wait([&] { return site.failed(); });  // another may say so first
     site.failure_text();
   } else if (spec.invalid) {
-    site.announce(nullptr, 0, 0);
     site.fail_with("a call of rank " + std::to_string(site.rank()) + " is invalid");
+    site.announce(nullptr, 0, 0);
   } else if (spec.algorithm == Algorithm::dynamic_leader) {
     complete = detail::run_to_end<papcoll::LeaderFan::Run<true>>(site, call, compares, wait);
   } else if (spec.algorithm == Algorithm::static_leader) {

@@ -232,6 +232,35 @@ TEST_CASE("A mismatch is described with both calls") {
   CHECK(!zero.failed());
 }
 
+TEST_CASE("A rank whose call ends before a fault has its text hears of it later") {
+  Memory bells{Doorbells::bytes(2)};
+  Doorbells::initialise(bells.data(), 2);
+  Memory memory{Board::bytes(2, explore::chunk_bytes)};
+  const Board board{memory.data(), 2, explore::chunk_bytes};
+  const papcoll::Reducer reducer;
+  BoardSite zero{board, Doorbells{bells.data(), 2}, 0};
+  BoardSite one{board, Doorbells{bells.data(), 2}, 1};
+  zero.begin({5, 0}, reducer);
+  one.begin({6, 0}, reducer);
+  zero.announce(nullptr, 0, 0);
+  one.announce(nullptr, 0, 0);
+  board.failure(one.epoch()).stamp = papcoll::make_stamp(one.epoch(), 1);  // one is stopped here
+  zero.compare_calls();
+  CHECK(!zero.failed());
+  zero.leave();
+  one.leave();
+  for (int call = 1; call < Board::frames; ++call) {
+    for (BoardSite* site : {&zero, &one}) {
+      site->begin({}, reducer);
+      REQUIRE(site->enter());
+      site->leave();
+    }
+  }
+  zero.begin({}, reducer);
+  REQUIRE(zero.enter());
+  CHECK(!zero.last_in_frame_matched());
+}
+
 TEST_CASE("Ranks that wait for nobody leave at once") {
   using explore::Algorithm;
   using papcoll::Collective;

@@ -4,9 +4,13 @@
 
 #include <papcoll/thread_team.hpp>
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace papcoll;
@@ -30,6 +34,8 @@ std::vector<Outcome> outcomes(ThreadTeam& team, Body&& body) {
   });
   return all;
 }
+
+thread_local bool is_rank_1 = false;
 
 const std::vector<std::string> names{
     "Hierarchical",
@@ -166,4 +172,42 @@ TEST_CASE("hierarchical: parts that cannot serve the call are refused", "[hierar
     barrier(comm, algorithm("Hierarchical:Exchange,Ring+MpiTransport"));
   });
   for (const Outcome& mine : result) CHECK(mine.kind == "transport_unavailable");
+}
+
+// Rank 0 came first, and waits while rank 1 combines what both have, chunk by chunk. Rank 0 hears
+// that rank 4's call is invalid from the whole team; rank 1, busy as it is, only from the group.
+TEST_CASE("hierarchical: whoever hears of a failure has its buffers back", "[hierarchical]") {
+  using std::chrono::microseconds;
+  const Algorithm algorithm =
+      papcoll::algorithm("Hierarchical:ArrivalOrder+Chain,Rabenseifner+ThreadTransport");
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    ThreadTeam team{ranks, divided()};
+    std::atomic<bool> has_them_back{false};
+    std::atomic<int> used_since{0};
+    const auto slow_on_1 = commutative([&](double a, double b) noexcept {
+      thread_local int calls = 0;
+      if (!is_rank_1) return a + b;
+      if (++calls % 1024 == 0) std::this_thread::sleep_for(microseconds{20});
+      if (has_them_back) ++used_since;
+      return a + b;
+    });
+    const auto result = outcomes(team, [&](Rank& comm) {
+      std::vector<double> mine(1'000'000, 1.0);
+      is_rank_1 = comm.rank() == 1;
+      if (is_rank_1) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+      } else if (comm.rank() == 4) {
+        std::this_thread::sleep_for(microseconds{12'000 + 37 * repeat});
+        mine.resize(1);
+      }
+      try {
+        allreduce(comm, std::span{mine}, slow_on_1, algorithm);
+      } catch (const papcoll::error&) {
+        if (comm.rank() == 0) has_them_back = true;
+        throw;
+      }
+    });
+    for (const Outcome& o : result) CHECK(!o.is_fine());
+    CHECK(used_since == 0);
+  }
 }

@@ -66,8 +66,9 @@ class BoardEpoch {
   // --- failures
 
   /// Makes every rank that is still in this epoch throw peer_error with the text; the first wins.
+  /// Whoever sees that calls differ may still come to the end of its own, if the first is stopped
+  /// before its text is there: then it hears of it when the frame is used again.
   void fail_with(const std::string& text) {
-    heard_of_all_ = true;
     typename Board::Failure& f = board_.failure(epoch_);
     Stamp before = f.stamp.load(std::memory_order_acquire);
     if (reached(before, epoch_, 1)) return;
@@ -147,7 +148,7 @@ class BoardEpoch {
     // The next call begins with a write to a line that all others have read.
     detail::prefetch_to_write(&board_.header(epoch_ + 1, rank_));
     Unheard& u = unheard_[epoch_ % Board::frames];
-    u.any = !heard_of_all_;
+    u.any = !heard_of_all_ && words_.what != CallWords::invalid;
     if (u.any) u.words = words_;
   }
 
@@ -176,7 +177,7 @@ class BoardEpoch {
   std::string shown(int r) const { return std::to_string(name(r)); }
 
   std::uint32_t all_left_;     ///< this rank knows that all ranks have left this epoch
-  bool heard_of_all_ = false;  ///< of this call: all matched it, or it failed
+  bool heard_of_all_ = false;  ///< of this call: all matched it, or this rank knows why not
   struct Unheard {
     bool any = false;
     CallWords words;
