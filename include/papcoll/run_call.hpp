@@ -154,7 +154,14 @@ void execute(const Caller& caller, const Selection& selection, Call& call, Choos
     state_contract(call, selection);
     return selection.composite->run(caller.core, *selection.composite, call);
   }
+  const bool is_free = selection.is_free() && !caller.non_blocking;
+  if (is_free) {
+    state_contract(call, selection);
+    const ArrivalAlgorithm* const before = caller.core.chosen_before(call);
+    if (before != nullptr) return caller.core.run(*before, call);
+  }
   const Resolved r{caller, selection, call, choose};
+  if (is_free && r.arrival != nullptr) caller.core.remember_choice(call, *r.arrival);
   const auto run = [&] {
     if (r.chosen.composite != nullptr) {
       r.chosen.composite->run(caller.core, *r.chosen.composite, call);

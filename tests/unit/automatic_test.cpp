@@ -44,6 +44,7 @@ TEST_CASE("Auto follows a change of the arrivals within 50 calls", "[automatic]"
   ThreadTeam team{3, {.deadline = patience}};
   CHECK(problems(team, [](Rank& comm) {
           comm.core().set_thresholds(automatic::calm());
+          comm.core().set_oversubscribed(false);  // else arrivals decide less
           return automatic::follows_changes(comm, 8, "Exchange+", "Exchange+") +
                  automatic::follows_changes(comm, 1024, "Exchange+", "DynamicLeader+") +
                  automatic::follows_changes(comm, 1 << 17, "PeerSlices+", "SplitTail+");

@@ -35,6 +35,10 @@ struct Selection {
   bool is_automatic() const noexcept {
     return arrival == nullptr && !schedule && composite == nullptr;
   }
+  /// Is everything but the contract left out?
+  bool is_free() const noexcept {
+    return is_automatic() && !predictor && transport == nullptr && transport_name.empty();
+  }
 };
 
 /// An algorithm made of two: of the groups of a team, and of their representatives.

@@ -32,6 +32,11 @@ inline bool is_in_arena(const Call& call, const Situation& s) noexcept {
   return !call.reproducible && s.imbalance.in_arena;
 }
 
+/// May the order of combination be that of the arrivals?
+inline bool follows_arrivals(const Call& call, const Situation& s) noexcept {
+  return !call.rank_order && s.size <= split_tail.most_ranks;
+}
+
 inline NodeChoice choose_allreduce_balanced(const Call& call, const Situation& s) noexcept {
   const Thresholds& t = *s.thresholds;
   const std::size_t bytes = call.bytes();
@@ -39,8 +44,12 @@ inline NodeChoice choose_allreduce_balanced(const Call& call, const Situation& s
     if (bytes <= t.exchange_oversubscribed) {
       return {&exchange, "balanced, oversubscribed, at most exchange_oversubscribed bytes"};
     }
+    // Ranks that share a processor come one after the other, however balanced they are.
+    if (follows_arrivals(call, s)) {
+      return {&split_tail, "oversubscribed, the operator commutes, above exchange_oversubscribed"};
+    }
     if (bytes <= t.leader_oversubscribed) {
-      return {&dynamic_leader, "balanced, oversubscribed, at most leader_oversubscribed bytes"};
+      return {&dynamic_leader, "oversubscribed, in rank order, at most leader_oversubscribed"};
     }
   } else if (s.size <= 2) {
     if (bytes <= t.exchange_two_ranks) {
@@ -59,49 +68,72 @@ inline NodeChoice choose_allreduce_balanced(const Call& call, const Situation& s
   return {&peer_slices, "balanced, above multi_leader bytes"};
 }
 
-inline NodeChoice choose_imbalanced(const Call& call, const Situation& s) noexcept {
+inline NodeChoice choose_allreduce_imbalanced(const Call& call, const Situation& s) noexcept {
   const Thresholds& t = *s.thresholds;
-  const std::size_t leader = call.rank_order ? t.late_leader_ordered : t.late_leader;
-  if (call.collective == Collective::allreduce && s.size <= 2 && call.bytes() <= leader) {
+  const std::size_t bytes = call.bytes();
+  if (s.size <= 2 && bytes <= (call.rank_order ? t.late_leader_ordered : t.late_leader)) {
     NodeChoice together = choose_allreduce_balanced(call, s);
     together.why = "imbalanced, but of two ranks one has nothing to combine until the other comes";
     return together;
   }
-  if (call.collective == Collective::allreduce &&
-      call.bytes() * static_cast<std::size_t>(s.size) <= t.late_exchange) {
+  if (bytes * static_cast<std::size_t>(s.size) <= t.late_exchange) {
     return {&exchange, "imbalanced, and all ranks together have at most late_exchange bytes"};
   }
   if (call.rank_order) {
-    if (call.bytes() > t.late_leader_ordered && s.size <= combining_tree.most_ranks) {
+    if (bytes > t.late_leader_ordered && s.size <= combining_tree.most_ranks) {
       return {&combining_tree, "imbalanced, in rank order, above late_leader_ordered bytes"};
     }
     return {&dynamic_leader, "imbalanced, in rank order, at most late_leader_ordered bytes"};
   }
-  if (call.bytes() > t.late_leader && s.size <= split_tail.most_ranks) {
-    return {&split_tail, "imbalanced, the operator commutes, above late_leader bytes"};
+  if (follows_arrivals(call, s)) {
+    if (bytes > t.late_leader) {
+      return {&split_tail, "imbalanced, the operator commutes, above late_leader bytes"};
+    }
+    if (s.oversubscribed) {
+      return {&split_tail, "imbalanced, oversubscribed, the operator commutes"};
+    }
   }
   return {&dynamic_leader, "imbalanced, at most late_leader bytes"};
+}
+
+inline NodeChoice choose_reduce(const Call& call, const Situation& s, std::size_t slices) noexcept {
+  const bool commutes = !call.rank_order;
+  if (is_imbalanced(call, s)) {
+    if (call.bytes() <= s.thresholds->late_reduce) {
+      return {&exchange, "imbalanced, at most late_reduce bytes"};
+    }
+    if (commutes) return {&arrival_chain, "imbalanced, the operator commutes, above late_reduce"};
+    if (s.size <= combining_tree.most_ranks) {
+      return {&combining_tree, "imbalanced, in rank order, above late_reduce bytes"};
+    }
+    return {&dynamic_leader, "imbalanced, in rank order, too many ranks for CombiningTree"};
+  }
+  if (call.bytes() <= slices) {
+    return {&dynamic_leader, "balanced, at most slices bytes, or slices_arena in the arena"};
+  }
+  if (s.oversubscribed && commutes) {
+    return {&arrival_chain, "balanced, oversubscribed, the operator commutes, above slices bytes"};
+  }
+  return {&peer_slices, "balanced, above slices bytes, or slices_arena in the arena"};
 }
 
 /// The choice among the algorithms that read their peers' memory; none for a call that they cannot
 /// serve.
 inline NodeChoice choose_on_node(const Call& call, const Situation& s) noexcept {
   const Thresholds& t = *s.thresholds;
-  const auto large = [&] {
-    return call.bytes() > (is_in_arena(call, s) ? t.slices_arena : t.slices);
-  };
+  const std::size_t slices = is_in_arena(call, s) ? t.slices_arena : t.slices;
+  const bool large = call.bytes() > slices;
   switch (call.collective) {
     case Collective::allreduce:
-      return is_imbalanced(call, s) ? choose_imbalanced(call, s)
+      return is_imbalanced(call, s) ? choose_allreduce_imbalanced(call, s)
                                     : choose_allreduce_balanced(call, s);
     case Collective::reduce:
-      if (is_imbalanced(call, s)) return choose_imbalanced(call, s);
-      [[fallthrough]];
+      return choose_reduce(call, s, slices);
     case Collective::bcast:
-      if (large()) return {&peer_slices, "balanced, above slices bytes, or slices_arena there"};
+      if (large) return {&peer_slices, "above slices bytes, or slices_arena in the arena"};
       return {&dynamic_leader, "at most slices bytes, or slices_arena in the arena"};
     case Collective::allgather:
-      if (large()) return {&peer_slices, "above slices bytes, or slices_arena in the arena"};
+      if (large) return {&peer_slices, "above slices bytes, or slices_arena in the arena"};
       return {&exchange, "at most slices bytes, or slices_arena in the arena"};
     case Collective::barrier:
       return {&exchange, "a barrier"};

@@ -17,11 +17,13 @@ struct Thresholds {
   // Balanced, on one node. Allreduce, µs per call (doubles, Zen 4, Open MPI):
   //   2 pinned ranks            512 B: Exchange 0.26, MultiLeader 0.26; 1 KB: 0.39, 0.28
   //   8 ranks on 2 processors   8 KB: Exchange 21, DynamicLeader 23, MultiLeader 29
-  //                             64 KB: DynamicLeader 44, MultiLeader 49; 128 KB: 122, 117
+  //                             16 KB: SplitTail 24, DynamicLeader 24, MultiLeader 27
+  //                             64 KB: SplitTail 51, MultiLeader 59, PeerSlices 62,
+  //                             DynamicLeader 66
   std::size_t exchange_two_ranks = 512;
   std::size_t exchange_more_ranks = 1024;
-  std::size_t exchange_oversubscribed = 8192;
-  std::size_t leader_oversubscribed = 65536;
+  std::size_t exchange_oversubscribed = 8192;  ///< then SplitTail, or, in rank order,
+  std::size_t leader_oversubscribed = 65536;   ///< DynamicLeader, then MultiLeader, PeerSlices
   /// MultiLeader, then PeerSlices. 2 pinned ranks, 64 KB: 7.1 µs (MultiLeader's way), and 2.5 in
   /// the arena.
   std::size_t multi_leader = 8192;
@@ -29,7 +31,8 @@ struct Thresholds {
   /// through slots, 0.6 in place.
   std::size_t multi_leader_arena = 4096;
   /// Reduce, bcast: DynamicLeader, then PeerSlices; allgather: Exchange, then PeerSlices. Outside
-  /// the arena they are as quick as each other (2 ranks, 16 KB to 16 MB).
+  /// the arena they are as quick as each other (2 ranks, 16 KB to 16 MB). Reduce with more ranks
+  /// than processors: DynamicLeader, then Chain (4 ranks on 2, 2 MB: 402 µs, PeerSlices 530).
   std::size_t slices = (std::size_t{1} << 20U) - 1;
   /// The same where all buffers have been in the arena, as multi_leader_arena.
   std::size_t slices_arena = 4096;
@@ -55,6 +58,10 @@ struct Thresholds {
   std::size_t late_leader = 65535;
   /// The same with CombiningTree, for operators that do not commute.
   std::size_t late_leader_ordered = 65535;
+  /// Reduce: Exchange, then Chain, or CombiningTree; in both, ranks get away that have given what
+  /// they have. Mean µs in a call, uniform arrivals, 4 ranks on 2 processors, 64 KB: Exchange 95,
+  /// Chain 96, SplitTail 130, DynamicLeader 178; 2 MB: Chain 818, SplitTail 836, Exchange 2291.
+  std::size_t late_reduce = 65536;
 
   // By messages (2 and 4 ranks over MPI's shared memory).
   std::size_t recursive_doubling = 8192;
@@ -100,6 +107,7 @@ inline constexpr std::array threshold_fields{
     PAPCOLL_THRESHOLD(late_exchange),
     PAPCOLL_THRESHOLD(late_leader),
     PAPCOLL_THRESHOLD(late_leader_ordered),
+    PAPCOLL_THRESHOLD(late_reduce),
     PAPCOLL_THRESHOLD(recursive_doubling),
     PAPCOLL_THRESHOLD(tree),
     PAPCOLL_THRESHOLD(bruck),

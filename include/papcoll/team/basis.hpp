@@ -5,6 +5,7 @@
 #include <papcoll/call.hpp>
 #include <papcoll/catalogue/thresholds.hpp>
 #include <papcoll/options.hpp>
+#include <papcoll/team/remembered_choices.hpp>
 #include <papcoll/transport/node.hpp>
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/doorbells.hpp>
@@ -52,10 +53,16 @@ class TeamBasis {
   std::shared_ptr<void>& arena() noexcept { return arena_; }
 
   Hooks hooks{};
-  void set_thresholds(const Thresholds& thresholds) noexcept { thresholds_ = thresholds; }
+  void set_thresholds(const Thresholds& thresholds) noexcept {
+    thresholds_ = thresholds;
+    choices_.forget();
+  }
   const Thresholds& thresholds() const noexcept { return thresholds_; }
 
-  void set_oversubscribed(bool yes) noexcept { waiter_.oversubscribed = yes; }
+  void set_oversubscribed(bool yes) noexcept {
+    waiter_.oversubscribed = yes;
+    choices_.forget();
+  }
   Waiter& waiter() noexcept { return waiter_; }
 
   /// The number of the next call, whichever it is.
@@ -93,6 +100,7 @@ class TeamBasis {
   std::optional<BoardSite> site_;
   Waiter waiter_;
   Thresholds thresholds_;
+  RememberedChoices choices_;
   std::shared_ptr<void> arena_;
   std::vector<int> names_;  ///< the ranks', in the outermost team, if this is not it
   // A message is known by the number of its call: twice that of a blocking call, or one more than

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/arrival/board.hpp>
 #include <papcoll/arrival/imbalance.hpp>
 #include <papcoll/call.hpp>
@@ -22,6 +23,15 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// How blocking calls enter and leave the frames of a node's board, and watch who arrives when.
 /// Every one does, whatever it runs: this is where calls are compared.
 class TeamFrames : public TeamMessages {
+ public:
+  /// What a call of this kind that names no algorithm ran last, if the choice stands.
+  const ArrivalAlgorithm* chosen_before(const Call& call) const noexcept {
+    return imbalance_ ? choices_.find(call, imbalance_->looks()) : nullptr;
+  }
+  void remember_choice(const Call& call, const ArrivalAlgorithm& algorithm) noexcept {
+    if (imbalance_) choices_.keep(call, imbalance_->looks(), algorithm);
+  }
+
  protected:
   TeamFrames(Surroundings surroundings, std::vector<const TransportTable*> transports,
              const Options& options)
