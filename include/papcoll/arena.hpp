@@ -26,7 +26,7 @@ class Arena {
   /// The arena of a node's rank; ordinary memory if `node` is null or has none. `boards`, in the
   /// node's memory, are those of the teams whose calls reach it.
   Arena(const Node* node, std::vector<Board> boards) {
-    if (node == nullptr || node->reserve == nullptr || node->arena_bytes < step) return;
+    if (node == nullptr || node->reserve == nullptr || node->arena_bytes == 0) return;
     memory_ = node->arena;
     boards_ = std::move(boards);
     most_ = node->arena_bytes;

@@ -56,8 +56,9 @@ class Communicator {
   const Options& options() const noexcept { return facts().options; }
   /// Why ShmTransport cannot serve this communicator, or nothing.
   const std::string& no_shared_memory() const noexcept { return facts().no_node; }
-  /// Why ranks of one node cannot copy from each other's private memory (cross-memory attach), so
-  /// that large buffers outside the arena go chunk by chunk through shared memory; or nothing.
+  /// Why ranks of one node cannot copy from each other's private memory (cross-memory attach), as
+  /// they would under PeerAccess::copied, or where messages are too long for the library's part of
+  /// the arena; or nothing.
   const std::string& no_cross_memory() const noexcept { return facts().no_copies; }
   /// Why calls over MpiTransport run by the MPI library's own collectives (it has no communicator
   /// left for papcoll), or nothing if they do not.
@@ -65,7 +66,8 @@ class Communicator {
   /// Why calls under ArrivalOrder over RmaTransport run in predicted order (a ticket would take too
   /// long), or nothing if they do not, or if there were none.
   const std::string& no_tickets() const noexcept { return facts().no_tickets; }
-  /// A peer was lost or the deadline passed: every further call throws broken_communicator.
+  /// Every further call throws broken_communicator: a peer was lost, the deadline passed, or calls
+  /// did not match where messages were under way.
   bool broken() const noexcept { return facts().broken; }
 
   TeamCore& core() noexcept { return *core_; }

@@ -40,7 +40,8 @@ struct deadline_exceeded : error {
   using error::error;
 };
 
-/// The communicator was broken by an earlier peer_lost or deadline_exceeded.
+/// The communicator was broken by an earlier error (peer_lost, deadline_exceeded, or a peer_error
+/// where messages were under way), or MPI is finalized, or its MPI communicator freed.
 struct broken_communicator : error {
   using error::error;
 };

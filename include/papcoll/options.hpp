@@ -37,8 +37,9 @@ struct Options {
   std::size_t chunk_bytes = 65536;
   /// Blocks of a pipelined plan in flight at once: 1, 2, 4, 8 or 16.
   std::size_t window = 4;
-  /// Address space of each rank's part of the arena (shared_vector); a quarter of it is the
-  /// library's own, and all that threads need. Memory is taken only when it is used.
+  /// Address space of each rank's part of the arena (shared_vector), a multiple of 65536; a quarter
+  /// of it is the library's own, and all that threads need. Memory is taken only when it is used.
+  /// 0: none, and shared_vector is ordinary memory.
   std::size_t arena_bytes = std::size_t{1} << 30U;
   PeerAccess peer_access = PeerAccess::best;
   RemoteTickets tickets = RemoteTickets::probed;  ///< of ArrivalOrder over RmaTransport

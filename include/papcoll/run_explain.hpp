@@ -20,8 +20,11 @@ inline std::string memory_of(const TeamCore& team) {
   }
   if (node->peers.is_common()) return "threads: all memory is everyone's";
   const std::string arena = node->peers.maps() ? "in the arena where they are, " : "";
-  return "buffers are read " + arena +
-         (node->peers.pulls() ? "elsewhere by copies of the kernel" : "elsewhere chunk by chunk");
+  if (node->peers.prefers_pulls()) {
+    return "buffers are read " + arena + "elsewhere by copies of the kernel";
+  }
+  return "buffers are read " + arena + "elsewhere chunk by chunk through shared memory" +
+         (node->peers.pulls() ? ", or, if too long for that, by copies of the kernel" : "");
 }
 
 template <class>

@@ -282,6 +282,23 @@ TEST_CASE("the arena has an end, and its memory outlives the communicator") {
   CHECK(kept == shared_vector<char>(1000, 'k', kept.get_allocator()));
 }
 
+TEST_CASE("a small arena is no less an arena") {
+  const OwnComm own;
+  Options options;
+  options.arena_bytes = 65536;
+  Communicator comm{own.get(), options};
+  const papcoll::Node* const node = comm.core().surroundings().node;
+  if (node == nullptr) {
+    WARN("SKIPPED: the ranks share no memory: " << comm.no_shared_memory());
+    return;
+  }
+  shared_allocator<std::byte> arena{comm};
+  CHECK_THROWS_AS(arena.allocate(65536), std::bad_alloc);
+  std::byte* const few = arena.allocate(10'000);
+  CHECK(node->peers.place(few, 10'000).mapped != 0);
+  arena.deallocate(few, 10'000);
+}
+
 TEST_CASE("an arena of no bytes is ordinary memory") {
   const OwnComm own;
   Options options;

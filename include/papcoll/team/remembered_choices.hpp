@@ -13,7 +13,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// What calls that name no algorithm ran last, one of each collective. On a node the choice is a
 /// function of the call and of what its ranks know of arrivals, so that it stands until one of them
-/// is another. Choosing anew takes 15 ns, which is 7 % of a call of 8 bytes (2 pinned ranks, Zen 4).
+/// is another. Choosing anew takes 15 ns, 7 % of a call of 8 bytes (2 pinned ranks, Zen 4).
 class RememberedChoices {
  public:
   /// For a call whose contract is stated; `looks`: how often arrivals were looked at. Null if it is
@@ -27,8 +27,8 @@ class RememberedChoices {
   }
 
   void keep(const Call& call, std::uint32_t looks, const ArrivalAlgorithm& algorithm) noexcept {
-    of_[static_cast<std::size_t>(call.collective)] = {&algorithm, call.count,      call.reducer.size,
-                                                      looks,      call.rank_order, call.reproducible};
+    of_[static_cast<std::size_t>(call.collective)] = {
+        &algorithm, call.count, call.reducer.size, looks, call.rank_order, call.reproducible};
   }
 
   void forget() noexcept { of_ = {}; }
