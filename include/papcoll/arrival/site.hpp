@@ -32,7 +32,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///   reduce(out, low, high, n)       the call's operator; operands may be shared or private
 ///   reduce_for_peers(out, …)        the same, written to `out` in one piece at the end (see
 ///                                   copy_for_others()): of at most scratch_bytes(), by scratch(2)
-///   slot(r, k), result(k)           chunk buffers in shared memory
+///   slot(r, k), result(k)           chunk buffers in shared memory; the one of an even k and the
+///                                   next lie one after the other
 ///   small(r), small_result()        the payloads that came with a header
 ///   pending()                       size() ints of private memory, kept from step to step
 ///

@@ -51,10 +51,7 @@ struct MultiLeader {
    public:
     template <Site S>
     bool step(S& s, const Call& c) {
-      if (!begun_) {
-        begun_ = true;
-        chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
-      }
+      if (!begun_) begin(s, c);
       for (;;) {
         const bool wrote = write_next(s, c);
         const bool combined = combine_next(s, c);
@@ -65,6 +62,21 @@ struct MultiLeader {
     }
 
    private:
+    template <Site S>
+    void begin(S& s, const Call& c) {
+      begun_ = true;
+      chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
+      if (chunks_.count < s.buffers() || s.buffers() % 2 != 0) return;
+      joined_ = 2;
+      chunks_ = Chunks{c.count, c.reducer.size, 2 * s.chunk_bytes()};
+    }
+
+    /// Chunks in flight.
+    template <Site S>
+    std::uint32_t window(const S& s) const {
+      return s.buffers() / joined_;
+    }
+
     /// Rank r's slice of a chunk, in elements of the chunk; whole cache lines, so that no two ranks
     /// write to one.
     template <Site S>
@@ -77,13 +89,13 @@ struct MultiLeader {
 
     template <Site S>
     bool write_next(S& s, const Call& c) {
-      // Chunk w overwrites chunk w − buffers of this rank's slot, which all have combined once this
+      // Chunk w overwrites chunk w − window of this rank's slot, which all have combined once this
       // rank has taken that chunk's result.
-      if (written_ == chunks_.count || written_ >= taken_ + s.buffers()) return false;
+      if (written_ == chunks_.count || written_ >= taken_ + window(s)) return false;
       const Range own = slice(s, written_, s.rank());
       copy_around(own, written_, [&](std::size_t offset, std::size_t bytes) {
-        s.write(s.slot(s.rank(), written_) + offset, c.in + chunks_.offset(written_) + offset,
-                bytes);
+        s.write(s.slot(s.rank(), joined_ * written_) + offset,
+                c.in + chunks_.offset(written_) + offset, bytes);
       });
       ++written_;
       if (written_ == 1) {
@@ -114,7 +126,7 @@ struct MultiLeader {
         combine_block(s, c, i * chunks_.size, std::min(block, own.hi - i));
       }
       const std::size_t at = own.lo * chunks_.size;
-      s.write(s.result(combined_) + at, c.out + chunks_.offset(combined_) + at,
+      s.write(s.result(joined_ * combined_) + at, c.out + chunks_.offset(combined_) + at,
               own.size() * chunks_.size);
       s.finish_stage(++combined_);
       return true;
@@ -126,7 +138,7 @@ struct MultiLeader {
     void combine_block(S& s, const Call& c, std::size_t at, std::size_t n) {
       const std::size_t offset = chunks_.offset(combined_) + at;
       const auto contribution = [&](int r) {
-        return r == s.rank() ? c.in + offset : s.slot(r, combined_) + at;
+        return r == s.rank() ? c.in + offset : s.slot(r, joined_ * combined_) + at;
       };
       if (s.size() == 1 && c.in != c.out) s.read(c.out + offset, c.in + offset, n * chunks_.size);
       const std::byte* low = contribution(0);
@@ -146,7 +158,7 @@ struct MultiLeader {
       next_to_take_ = 0;
       const Range own = slice(s, taken_, s.rank());
       copy_around(own, taken_, [&](std::size_t offset, std::size_t bytes) {
-        s.read(c.out + chunks_.offset(taken_) + offset, s.result(taken_) + offset, bytes);
+        s.read(c.out + chunks_.offset(taken_) + offset, s.result(joined_ * taken_) + offset, bytes);
       });
       ++taken_;
       return true;
@@ -164,6 +176,10 @@ struct MultiLeader {
     }
 
     Chunks chunks_;
+    /// Buffers of a slot, one after the other, that a chunk fills: where there are many chunks,
+    /// half as many flags count for more than having more of them in flight. 2 pinned ranks that
+    /// share caches, in place, 1 MB: 104 µs, joined 95.
+    std::uint32_t joined_ = 1;
     std::uint32_t written_ = 0;   ///< chunks in this rank's slot so far
     std::uint32_t combined_ = 0;  ///< chunks this rank has combined its slice of
     std::uint32_t taken_ = 0;     ///< chunks this rank has the whole result of
