@@ -179,7 +179,7 @@ int run(int argc, char** argv) {
     return early->status;
   }
   const auto say = [rank](const std::exception& error) {
-    if (rank == 0) fmt::print(stderr, "papcoll-bench: {}\n", error.what());
+    if (rank == 0) fmt::print(stderr, "papcoll-bench: {}\n", papcoll::detail::bare(error.what()));
   };
   try {
     const Placement placement(MPI_COMM_WORLD);
@@ -198,7 +198,7 @@ int run(int argc, char** argv) {
     return 1;
   } catch (const std::exception& error) {
     // Of this rank alone: the others may be waiting for it.
-    fmt::print(stderr, "papcoll-bench: rank {}: {}\n", rank, error.what());
+    fmt::print(stderr, "papcoll-bench: rank {}: {}\n", rank, papcoll::detail::bare(error.what()));
     MPI_Abort(MPI_COMM_WORLD, 1);
     return 1;
   }

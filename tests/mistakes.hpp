@@ -137,7 +137,7 @@ std::vector<Mistake<Comm>> all() {
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          papcoll::scatter(c, b.in, b.output(3), root{wrong ? 99 : 0}, a);
        }},
-      {Collective::barrier, "does not serve it",
+      {Collective::barrier, "Ring does not serve barrier, only ",
        [](Comm& c, B&, bool wrong, const Algorithm& a) {
          papcoll::barrier(c, wrong ? papcoll::algorithm("Ring") : a);
        }},
@@ -160,7 +160,7 @@ std::vector<Mistake<Comm>> mismatches() {
          const std::size_t n = odd ? 0 : 3;
          papcoll::allreduce(c, b.input(n), b.output(n), papcoll::sum, a);
        }},
-      {Collective::allreduce, "types",
+      {Collective::allreduce, "their operators differ: all ranks must pass the same one",
        [](Comm& c, B& b, bool odd, const Algorithm& a) {
          if (odd) {
            papcoll::allreduce(c, b.input(3), b.output(3), papcoll::max, a);
@@ -168,7 +168,7 @@ std::vector<Mistake<Comm>> mismatches() {
            papcoll::allreduce(c, b.input(3), b.output(3), papcoll::sum, a);
          }
        }},
-      {Collective::allreduce, "types",
+      {Collective::allreduce, "their element types differ",
        [](Comm& c, B& b, bool odd, const Algorithm& a) {
          if (odd) {
            std::array<float, 3> other{};

@@ -34,7 +34,10 @@ struct Call {
   bool input_in_output = false;  ///< in place, although `in` does not begin where `out` does
   bool rank_order = false;    ///< combine in rank order: the operator or the contract asks for it
   bool reproducible = false;  ///< nothing may depend on arrivals, the choice of the algorithm least
-  std::uint32_t types = 0;  ///< a hash of element type and operator, to tell mismatched calls apart
+  // To tell mismatched calls apart. `types`, from the lowest bit: 1 of whether the operator
+  // commutes, 11 of a hash of its type, 12 of one of the element type.
+  std::uint32_t types = 0;
+  std::uint32_t split = 0;  ///< a hash of `counts`
 
   bool in_place() const noexcept { return input_in_output || in == out; }
   std::size_t bytes() const noexcept { return count * reducer.size; }

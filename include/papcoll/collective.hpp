@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -39,6 +40,15 @@ constexpr bool is_rooted(Collective c) noexcept {
 /// Does it combine elements with an operator?
 constexpr bool is_reduction(Collective c) noexcept {
   return c == Collective::allreduce || c == Collective::reduce || c == Collective::reduce_scatter;
+}
+
+/// A call as messages name it: "reduce of 3 elements with root 1".
+[[gnu::cold]] inline std::string describe(Collective c, std::size_t count, int root) {
+  std::string text{name_of(c)};
+  if (c == Collective::barrier) return text;
+  text += " of " + std::to_string(count) + (count == 1 ? " element" : " elements");
+  if (is_rooted(c)) text += " with root " + std::to_string(root);
+  return text;
 }
 
 template <Collective C>

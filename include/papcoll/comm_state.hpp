@@ -105,20 +105,31 @@ class CommState final : public Attached {
 
  private:
   static void require_usable(MPI_Comm comm) {
-    if (!mpi_is_usable()) {
-      throw argument_error("papcoll: a collective outside MPI_Init and MPI_Finalize");
-    }
-    if (comm == MPI_COMM_NULL) {
-      throw argument_error(
-          "papcoll: MPI_COMM_NULL is not a communicator: ranks outside a group must not call its "
-          "collectives");
-    }
+    if (!mpi_is_usable()) refuse_outside_mpi();
+    if (comm == MPI_COMM_NULL) refuse_null();
     int inter = 0;
     check(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter", "a papcoll call");
     if (inter != 0) {
       throw argument_error(
           "papcoll: inter-communicators are not served: merge it with MPI_Intercomm_merge first");
     }
+  }
+
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_outside_mpi() {
+    int begun = 0;
+    MPI_Initialized(&begun);
+    throw argument_error(begun == 0
+                             ? "papcoll: a collective or a Communicator before MPI_Init: call "
+                               "MPI_Init first"
+                             : "papcoll: a collective or a Communicator after MPI_Finalize");
+  }
+
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_null() {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    throw argument_error("papcoll: a collective or a Communicator on MPI_COMM_NULL, on rank " +
+                         std::to_string(rank) +
+                         " of MPI_COMM_WORLD: ranks outside a group must not call its collectives");
   }
 
   /// The ranks of this node; this rank alone, and the reason in `s`, if MPI could not tell.
@@ -215,8 +226,9 @@ inline std::shared_ptr<CommState> CommState::of(MPI_Comm comm, const Options* op
     process->add(found);
   } else if (options != nullptr && found->core().options() != *options) {
     throw argument_error(
-        "papcoll: this MPI communicator already has a papcoll::Communicator with other options: "
-        "pass the same ones, or none");
+        "papcoll: this MPI communicator already has a papcoll::Communicator with other options (or "
+        "a call with the bare MPI_Comm made one with the defaults): make the one with options "
+        "before the first call, pass the same options or none, or take a copy by MPI_Comm_dup");
   }
   return found;
 }

@@ -47,7 +47,7 @@ constexpr std::uint32_t text_hash(std::string_view text) noexcept {
 }
 
 /// The same number on all ranks that use the same type. Closures, whose names tell apart what is
-/// the same code in two places, all have one number.
+/// the same code in two places, all have one number: two different lambdas look alike.
 template <class T>
 consteval std::uint32_t type_hash() noexcept {
   constexpr std::string_view name = __PRETTY_FUNCTION__;
@@ -107,6 +107,14 @@ struct operator_is_no_algorithm {
   static_assert(ok,
                 "papcoll: an algorithm goes after the operator: write papcoll::sum, "
                 "papcoll::algorithm(\"Ring\")");
+};
+
+template <class Op>
+struct operator_is_no_range {
+  static constexpr bool ok = !ContiguousRange<Op>;
+  static_assert(ok,
+                "papcoll: a range is no operator: sizes of a reduce_scatter go in "
+                "papcoll::counts{sizes}");
 };
 
 template <class Op, class T>
@@ -207,7 +215,7 @@ Call call_of(Collective collective, const T* in, T* out, std::size_t n) {
   c.out = reinterpret_cast<std::byte*>(out);
   c.count = n;
   if constexpr (elements_can_be_copied<T>::ok) c.reducer.size = sizeof(T);
-  c.types = type_hash<T>();
+  c.types = type_hash<T>() >> 20 << 12;
   return c;
 }
 
@@ -219,9 +227,12 @@ Call reduction_of(Collective collective, const T* in, T* out, std::size_t n, con
     return c;
   } else if constexpr (!operator_is_no_algorithm<Op>::ok) {
     return c;
+  } else if constexpr (!operator_is_no_range<Op>::ok) {
+    return c;
   } else if constexpr (operator_fits_elements<Op, T>::ok) {
     c.reducer = reducer<T>(op);
-    c.types = c.types * 31 + (std::is_empty_v<Op> ? type_hash<Op>() : 1U);
+    const std::uint32_t operation = std::is_empty_v<Op> ? type_hash<Op>() >> 21 : 0U;
+    c.types |= operation << 1 | std::uint32_t{c.reducer.commutative};
   }
   return c;
 }

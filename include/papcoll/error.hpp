@@ -56,6 +56,15 @@ struct unknown_algorithm : error {
   using error::error;
 };
 
+namespace detail {
+/// What another message may quote of one: without "papcoll: ".
+inline std::string bare(std::string text) {
+  constexpr const char* prefix = "papcoll: ";
+  if (text.rfind(prefix, 0) == 0) text.erase(0, std::char_traits<char>::length(prefix));
+  return text;
+}
+}  // namespace detail
+
 /// An MPI function returned an error code.
 struct mpi_error : error {
   mpi_error(const std::string& text, int code_) : error(text), code(code_) {}

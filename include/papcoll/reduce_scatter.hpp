@@ -32,12 +32,13 @@ Call reduce_scatter_call(const Caller& caller, const T* in, T* out, std::size_t 
     std::size_t total = 0;
     for (const std::size_t n : of_rank) {
       total += n;
-      call.types = call.types * 31 + static_cast<std::uint32_t>(n);
+      call.split = (call.split ^ static_cast<std::uint32_t>(n)) * 0x9e3779b1U;
     }
     caller.require(total == in_count,
                    "the input must have as many elements as papcoll::counts adds up to");
     own = of_rank[static_cast<std::size_t>(caller.rank())];
     call.counts = of_rank.data();
+    call.split >>= 12;
     call.count = total;
   }
   caller.require(call.in_place() ? out_count >= own : out_count == own,

@@ -16,6 +16,10 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///
 /// A request that is destroyed before it is complete waits for itself. If an exception destroys it,
 /// its buffers may be next, so the communicator is broken, on all ranks, and it does not wait.
+///
+/// At the communication assertion level (PAPCOLL_ASSERTIONS=2) it begins with a small allreduce
+/// that compares the ranks' calls. Where they differ, test() and wait() throw peer_error on all
+/// ranks, and nothing was written; if nobody asks, its destructor breaks the communicator.
 class Request {
  public:
   Request() = default;
@@ -50,7 +54,7 @@ class Request {
   template <class = void>
   void end() noexcept;
   template <class = void>
-  void release() noexcept;
+  void release();
 
   void swap(Request& o) noexcept {
     std::swap(core_, o.core_);

@@ -2,6 +2,7 @@
 
 #include <papcoll/call.hpp>
 #include <papcoll/catalogue/automatic.hpp>
+#include <papcoll/catalogue/not_served.hpp>
 #include <papcoll/entry.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/run_composite.hpp>
@@ -103,7 +104,7 @@ struct Resolved {
       caller.refuse(name + " cannot be non-blocking: take a static schedule or the blocking call");
     }
     if (!arrival->serves(call.collective)) {
-      caller.refuse(name + " does not serve it: see `papcoll list`");
+      caller.refuse(not_served(name, call.collective, arrival->serves));
     }
     if (!core.on_one_node()) {
       const std::string why =
@@ -123,7 +124,7 @@ struct Resolved {
 
   static void check_ticket_chain(const Caller& caller, const Call& call) {
     if (!TicketChain::serves(call.collective)) {
-      caller.refuse("ArrivalOrder+Chain does not serve it: see `papcoll list`");
+      caller.refuse(not_served("ArrivalOrder+Chain", call.collective, &TicketChain::serves));
     }
     if (call.rank_order) {
       caller.refuse(
@@ -138,7 +139,8 @@ struct Resolved {
 
   void check_schedule(const Caller& caller, const Call& call) const {
     if (!schedule->serves(call.collective)) {
-      caller.refuse(schedule->name() + " does not serve it: see `papcoll list`");
+      caller.refuse(not_served(schedule->name(), call.collective,
+                               [this](Collective c) { return schedule->serves(c); }));
     }
     if (!call.reducer.commutative && schedule->commutative_only()) {
       caller.refuse(schedule->name() +

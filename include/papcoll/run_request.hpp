@@ -36,10 +36,10 @@ PAPCOLL_COMPILE_ONCE(Request start<>(const Caller&, const Selection&, Call&, Cho
 }  // namespace detail
 
 template <class>
-void Request::release() noexcept {
-  core_->finish(*execution_);
-  core_ = nullptr;
+void Request::release() {
+  TeamCore& core = *std::exchange(core_, nullptr);
   owned_.reset();
+  core.finish(*execution_);
 }
 
 template <class>
@@ -61,11 +61,13 @@ void Request::end() noexcept {
     core_->fail_everywhere("papcoll: an exception on rank " + std::to_string(core_->rank()) +
                            " destroyed a request before it was complete");
   }
+  TeamCore& core = *core_;
   try {
     await<>();
-  } catch (const error&) {
+  } catch (const error& problem) {
     // The communicator remembers it. What a transport may still read is leaked on purpose.
-    if (core_->holds_on()) {
+    if (core_ == nullptr) core.fail_everywhere(problem);
+    if (core.holds_on()) {
       static_cast<void>(new (std::nothrow) std::shared_ptr<const void>(std::move(owned_)));
     }
   }

@@ -34,6 +34,7 @@ struct Division;
 //     team/failures.hpp   how a team breaks, and what a waiting rank looks out for
 //         connections.hpp     transports and endpoints
 //         executions.hpp      runs of plans
+//         comparisons.hpp     what non-blocking calls begin with where they are compared
 //         agreements.hpp      what is agreed on by messages that nobody waits for
 //     team/messages.hpp   passing messages by plans
 //         gate.hpp            meeting before what blocks in MPI
@@ -139,8 +140,7 @@ class TeamCore final : public TeamRequests {
            const AnyPredictor& predictor = {}, bool by_ticket = false) {
     Predictions* const expected = predictor ? &agreements_.predictions_by(predictor) : nullptr;
     const auto arrival = predictor ? Waiter::Clock::now() : Waiter::Clock::time_point{};
-    const CallWords words = words_of_long(
-        call, plan_ids_.of(schedule, transport) + order_id(expected) + (by_ticket ? 1 : 0));
+    const CallWords words = words_of_plan(call, schedule, transport, expected, by_ticket);
     const Epoch epoch{*this, words, call};
     if (site_) announce_only();
     if constexpr (assertion_level >= 2) compare(words, {});
@@ -219,11 +219,6 @@ class TeamCore final : public TeamRequests {
     pass_gate(t, [] {});
   }
 
-  /// Tells orders that were agreed on apart, from each other and from those that need no agreement.
-  static std::uint32_t order_id(const Predictions* p) noexcept {
-    return p == nullptr ? 0 : 0x9e3779b9U * (p->generation() + 1);
-  }
-
   /// Are there tickets? Asked by all ranks in the same call, of which the first makes them.
   bool has_tickets(const TransportTable& t, Endpoint& e) {
     if (size() > 1 && tickets_.are_open()) open_tickets(t, e);
@@ -249,7 +244,6 @@ class TeamCore final : public TeamRequests {
     });
   }
 
-  PlanIds plan_ids_;
   Tickets tickets_;
   std::shared_ptr<Division> division_;
   bool has_groups_ = false;

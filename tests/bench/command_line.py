@@ -68,10 +68,10 @@ def test_bad_arguments(directory):
     refuses("'cma' is none of best, copied, without-cma, staged", "allreduce", "--peer-access",
             "cma")
     refuses("--seed: -1: seeds start at 0", "bcast", "--seed", "-1")
-    refuses("'Rinng' is no policy", "allreduce", "--algorithm", "Rinng")
-    refuses("DynamicLeader does not serve it", "gather", "--algorithm", "DynamicLeader",
+    refuses("papcoll-bench: 'Rinng' is no policy", "allreduce", "--algorithm", "Rinng")
+    refuses("DynamicLeader does not serve gather, only", "gather", "--algorithm", "DynamicLeader",
             "--sizes", "8")
-    refuses("ReduceThenBcast:Binomial,Chain does not serve it", "reduce", "--sizes", "8",
+    refuses("ReduceThenBcast:Binomial,Chain does not serve reduce, only allreduce: take", "reduce", "--sizes", "8",
             "--algorithm", "ReduceThenBcast:Binomial,Chain+MpiTransport")
     refuses("cannot write /nonexistent/out", "allreduce", "--output", "/nonexistent/out")
     refuses("cannot read /nonexistent", "allreduce", "--arrival", "trace:/nonexistent")

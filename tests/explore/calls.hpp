@@ -22,11 +22,10 @@ namespace explore {
 
 inline papcoll::CallWords words_of(const CallSpec& s) {
   if (s.invalid) return {0, papcoll::CallWords::invalid};
-  return {s.count, static_cast<std::uint64_t>(s.collective) |
-                       static_cast<std::uint64_t>(s.algorithm) << 4 |
-                       static_cast<std::uint64_t>(s.root) << 12 |
-                       static_cast<std::uint64_t>(s.rank_order) << 32 |
-                       static_cast<std::uint64_t>(s.uneven) << 33};
+  return papcoll::CallWords::of(
+      s.count, s.collective, static_cast<std::uint32_t>(s.algorithm),
+      static_cast<std::uint32_t>(s.root),
+      static_cast<std::uint32_t>(s.rank_order) | static_cast<std::uint32_t>(s.uneven) << 1);
 }
 
 namespace detail {

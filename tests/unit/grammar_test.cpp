@@ -109,7 +109,7 @@ TEST_CASE("levels") {
   CHECK(contains(complaint("Hierarchical:"), "an algorithm for each level"));
   CHECK(contains(complaint("Hierarchical+ShmTransport"), "only a contract stands beside"));
   CHECK(contains(complaint("StaticOrder+" + two), "only a contract stands beside"));
-  CHECK(contains(complaint("Hierarchical:Rinf,Ring"), "algorithm 'Rinf': 'Rinf' is no policy"));
+  CHECK(contains(complaint("Hierarchical:Rinf,Ring"), "papcoll: 'Rinf' is no policy"));
   CHECK(contains(complaint("Hierarchical:(Ring,Ring"), "parentheses"));
   CHECK(contains(complaint("Hierarchical:Ring,(Ring+Fast)"), "that of the whole call"));
   CHECK(contains(complaint("Hierarchical:Ring,(" + two + ")"), "levels within a level"));
@@ -175,9 +175,20 @@ TEST_CASE("a program's own transports are left to its teams") {
   CHECK(contains(complaint("Ring+Transport"), "is no policy"));
 }
 
+TEST_CASE("blanks around policies do not count") {
+  const auto parsed = parse_name(" Ring + MpiTransport ", catalogue());
+  CHECK(parsed.schedule == "Ring");
+  CHECK(parsed.transport == "MpiTransport");
+  CHECK(parse_name("Hierarchical:Exchange,Ring + Reproducible", catalogue()).contract ==
+        papcoll::NumericalContract::reproducible);
+}
+
 TEST_CASE("what is wrong is said") {
   CHECK(contains(complaint("Rabenseifer"), "did you mean Rabenseifner?"));
   CHECK(contains(complaint("ring"), "did you mean Ring?"));
+  CHECK(complaint("Rabenseifer") ==
+        "papcoll: 'Rabenseifer' is no policy: did you mean Rabenseifner?");
+  CHECK(contains(complaint("mpi"), "'mpi' is no policy: only papcoll-bench knows it"));
   CHECK(contains(complaint("Recursive"), "did you mean RecursiveDoubling or RecursiveHalving?"));
   CHECK(contains(complaint("Dynamicleader+ShmTransport"), "did you mean DynamicLeader?"));
   CHECK(contains(complaint("Quicksort"), "there are ArrivalOrder"));

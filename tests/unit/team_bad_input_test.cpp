@@ -1,12 +1,16 @@
 #include "catch.hpp"
 #include "mistakes.hpp"
 
+#include <papcoll/catalogue/not_served.hpp>
 #include <papcoll/config.hpp>
+#include <papcoll/entry.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -201,6 +205,175 @@ TEST_CASE("calls that do not match, plan floor", "[team]") {
   }
 }
 
+TEST_CASE("what messages say of calls that do not match", "[team]") {
+  using papcoll::root;
+  const auto rank_1_gets = [](const std::string& text, auto&& body) {
+    papcoll::ThreadTeam team{2, patient};
+    const auto all = heard(team, outcomes(team, body));
+    CAPTURE(text, all[0], all[1]);
+    CHECK(all[1].kind == "peer_error");
+    CHECK(all[1].says(text));
+  };
+  const auto plus = [](int x, int y) { return x + y; };
+  rank_1_gets("only some of their operators commute", [&](Rank& c) {
+    int x = 1;
+    if (c.rank() == 0) x = papcoll::allreduce(c, x, papcoll::commutative(plus));
+    if (c.rank() == 1) x = papcoll::allreduce(c, x, plus);
+  });
+  rank_1_gets("rank 0 called allreduce of 1 element,", [](Rank& c) {
+    std::vector<int> data(c.rank() == 0 ? 1 : 2);
+    papcoll::allreduce(c, data);
+  });
+  rank_1_gets("of 1 element; their element types and operators differ", [](Rank& c) {
+    if (c.rank() == 0) static_cast<void>(papcoll::allreduce(c, 1));
+    if (c.rank() == 1) static_cast<void>(papcoll::allreduce(c, 1.0F, papcoll::max));
+  });
+  rank_1_gets("; their algorithms differ: all ranks must name the same policies", [](Rank& c) {
+    const char* const name = c.rank() == 0 ? "Exchange" : "DynamicLeader";
+    static_cast<void>(papcoll::allreduce(c, 1, papcoll::sum, papcoll::algorithm(name)));
+  });
+  rank_1_gets("; their papcoll::counts differ", [](Rank& c) {
+    const std::vector<int> in(3, 1);
+    std::vector<std::size_t> sizes{1, 2};
+    if (c.rank() == 1) sizes = {2, 1};
+    std::vector<int> out(sizes[static_cast<std::size_t>(c.rank())]);
+    papcoll::reduce_scatter(c, in, out, papcoll::counts{sizes}, papcoll::sum,
+                            papcoll::algorithm("Exchange"));
+  });
+  // Both are roots, and leave at once.
+  rank_1_gets(
+      "4 calls ago: rank 0 called bcast of 1 element with root 0, rank 1 called bcast of 1 "
+      "element with root 1: all ranks must name the same root",
+      [](Rank& c) { static_cast<void>(papcoll::bcast(c, 1, root{c.rank()})); });
+  rank_1_gets(
+      "4 calls ago: rank 0 called something else than rank 1, which called bcast of 1 element",
+      [](Rank& c) {
+        if (c.rank() == 0) static_cast<void>(papcoll::bcast(c, 1.0F, root{0}));
+        if (c.rank() == 1) static_cast<void>(papcoll::bcast(c, 1, root{1}));
+      });
+  rank_1_gets(
+      "rank 0 sent 8 bytes where a message of bcast of 1 element with root 0 on this rank "
+      "has 4 bytes: all ranks must pass the same count",
+      [](Rank& c) {
+        std::vector<int> data(c.rank() == 0 ? 2 : 1);
+        papcoll::ibcast(c, data, root{0}).wait();
+      });
+}
+
+TEST_CASE("two different lambdas look alike", "[team]") {
+  papcoll::ThreadTeam team{2, patient};
+  const auto all = outcomes(team, [](Rank& c) {
+    const auto plus = [](int x, int y) { return x + y; };
+    const auto times = [](int x, int y) { return x * y; };
+    int x = 3;
+    if (c.rank() == 0) x = papcoll::allreduce(c, x, plus);
+    if (c.rank() == 1) x = papcoll::allreduce(c, x, times);
+  });
+  for (const Outcome& o : all) CHECK(o.is_fine());
+}
+
+namespace {
+
+template <class T, class... Ops>
+void add_types_of(std::vector<std::uint32_t>& all, const Ops&... ops) {
+  T x{};
+  const auto add = [&](const auto& op) {
+    all.push_back(
+        papcoll::detail::reduction_of(Collective::allreduce, &x, &x, std::size_t{1}, op).types);
+  };
+  (add(ops), ...);
+}
+
+template <class... Ts>
+std::vector<std::uint32_t> types_of_built_ins() {
+  std::vector<std::uint32_t> all;
+  (add_types_of<Ts>(all, papcoll::sum, papcoll::prod, papcoll::min, papcoll::max,
+                    papcoll::logical_and, papcoll::logical_or, papcoll::logical_xor),
+   ...);
+  add_types_of<int>(all, papcoll::bit_and, papcoll::bit_or, papcoll::bit_xor);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("no two built-in operators or types look alike", "[team]") {
+  auto all = types_of_built_ins<char, signed char, unsigned char, short, unsigned short, int,
+                                unsigned, long, unsigned long, long long, unsigned long long, float,
+                                double, long double, bool>();
+  std::sort(all.begin(), all.end());
+  CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
+}
+
+TEST_CASE("a deadline says who is missing", "[team]") {
+  const papcoll::Options brief{.deadline = std::chrono::milliseconds{100}};
+  const auto passes = [&](int ranks, auto&& body) {
+    papcoll::ThreadTeam team{ranks, brief};
+    return outcomes(team, body);
+  };
+  for (const char* name : {"", "DynamicLeader", "Exchange", "Ring"}) {
+    INFO(name);
+    const auto algorithm = named(name);
+    for (const auto& [ranks, text] :
+         {std::pair{2,
+                    "rank 1 has not come to allreduce of 10 elements (blocking call 3 of the "
+                    "communicator)"},
+          std::pair{3, "ranks 1 and 2 have not come to allreduce of 10 elements (blocking call 3"},
+          std::pair{12, "ranks 1, 2, 3, 4, 5, 6, 7, 8 and 3 more have not come to allreduce"}}) {
+      const auto all = passes(ranks, [&](Rank& c) {
+        std::vector<int> data(10, 1);
+        papcoll::barrier(c);
+        papcoll::barrier(c);
+        if (c.rank() == 0) papcoll::allreduce(c, data, papcoll::sum, algorithm);
+      });
+      CAPTURE(all[0]);
+      CHECK(all[0].kind == "deadline_exceeded");
+      CHECK(all[0].says(text));
+    }
+  }
+  // One waits for the other two, of whom one waits, too.
+  const auto some = passes(3, [](Rank& c) {
+    if (c.rank() != 2) papcoll::barrier(c);
+  });
+  for (int r = 0; r < 2; ++r) {
+    CAPTURE(some[static_cast<std::size_t>(r)]);
+    CHECK(
+        some[static_cast<std::size_t>(r)].says("rank 2 has not come to barrier (blocking call 1"));
+  }
+  const auto early = passes(2, [](Rank& c) {
+    int x = 1;
+    for (int i = 0; i < 5 && c.rank() == 0; ++i) x = papcoll::bcast(c, x, papcoll::root{0});
+  });
+  CAPTURE(early[0]);
+  CHECK(
+      early[0].says("rank 1 has not left the call 4 before bcast of 1 element with root 0 "
+                    "(blocking call 5 of the communicator)"));
+  const auto request = passes(2, [](Rank& c) {
+    int x = 1;
+    if (c.rank() == 0) papcoll::iallreduce(c, &x, 1).wait();
+  });
+  CAPTURE(request[0]);
+  CHECK(request[0].says("in a non-blocking allreduce of 1 element: a peer is stopped"));
+}
+
+TEST_CASE("one prefix a message", "[team]") {
+  papcoll::ThreadTeam team{2, {.deadline = std::chrono::milliseconds{100}}};
+  const auto all = outcomes(team, [](Rank& c) {
+    if (c.rank() == 0) papcoll::barrier(c);
+  });
+  for (const Outcome& o : outcomes(team, [](Rank& c) { papcoll::barrier(c); })) {
+    CAPTURE(o);
+    CHECK(o.what.rfind("papcoll: ") == 0);
+  }
+}
+
+TEST_CASE("what serves instead does serve", "[team]") {
+  for (std::size_t i = 0; i < papcoll::collective_count; ++i) {
+    for (const auto name : papcoll::schedules_for(static_cast<Collective>(i))) {
+      CHECK(papcoll::algorithm(name).selection().schedule.serves(static_cast<Collective>(i)));
+    }
+  }
+}
+
 TEST_CASE("other algorithms on other ranks", "[team]") {
   for (const auto& [one, other] : std::vector<std::pair<std::string, std::string>>{
            {"Exchange", "DynamicLeader"},
@@ -253,11 +426,13 @@ TEST_CASE("a call that is invalid on all ranks leaves the team as it was", "[tea
             [&](Rank& c) { papcoll::allreduce(c, mine(c), minus, algorithm("Ring")); });
     all_get("argument_error", "not known to commute",
             [&](Rank& c) { papcoll::iallreduce(c, mine(c), minus, algorithm("Ring")).wait(); });
-    all_get("argument_error", "does not serve it",
+    all_get("argument_error",
+            "Ring does not serve bcast, only allreduce, allgather, reduce_scatter: take Binomial",
             [&](Rank& c) { papcoll::bcast(c, mine(c), papcoll::root{0}, algorithm("Ring")); });
-    all_get("argument_error", "does not serve it", [&](Rank& c) {
-      papcoll::reduce(c, mine(c), papcoll::root{0}, papcoll::sum, algorithm("MultiLeader"));
-    });
+    all_get("argument_error", "MultiLeader does not serve reduce, only allreduce: take Binomial or",
+            [&](Rank& c) {
+              papcoll::reduce(c, mine(c), papcoll::root{0}, papcoll::sum, algorithm("MultiLeader"));
+            });
     all_get("argument_error", "cannot be non-blocking", [&](Rank& c) {
       papcoll::iallreduce(c, mine(c), papcoll::sum, algorithm("Exchange")).wait();
     });

@@ -170,7 +170,7 @@ TEST_CASE("what calls by tickets refuse", "[tickets]") {
             if (o.kind != "argument_error" || !o.says(what)) text += o.kind + ": " + o.what + "\n";
           };
           std::vector<int> data(3);
-          expect("does not serve it",
+          expect("ArrivalOrder+Chain does not serve bcast, only allreduce, reduce: take Binomial",
                  [&] { papcoll::bcast(comm, data, papcoll::root{0}, chain()); });
           expect("in the order of arrival", [&] {
             papcoll::allreduce(

@@ -47,9 +47,7 @@ class BoardEpoch {
     for (int r = 0; r < size(); ++r) {
       if (board_.left(r).called[(epoch_ - Board::frames) % Board::records].load(
               std::memory_order_relaxed) != u.words.hash()) {
-        fail_with("the ranks' calls did not match " + std::to_string(Board::frames) +
-                  " calls ago: rank " + shown(r) + " did not call what rank " + shown(rank_) +
-                  " called, " + u.words.describe());
+        tell_of_earlier_call(r, u.words);
         return false;
       }
     }
@@ -90,6 +88,42 @@ class BoardEpoch {
     std::array<char, sizeof(f.text)> text{};
     Access::read(text.data(), f.text, text.size());
     return text.data();
+  }
+
+  /// Is this rank between begin and leave?
+  bool under_way() const noexcept {
+    return board_.left(rank_).epoch.load(std::memory_order_relaxed) != epoch_;
+  }
+
+  /// The call under way, for messages. `first`: the first epoch.
+  [[gnu::cold, gnu::noinline]] std::string describe_call(std::uint32_t first) const {
+    if (words_.what == CallWords::invalid) return "a call that is invalid on this rank";
+    // Groups count for themselves, and their numbers say nothing to the caller.
+    return words_.describe() +
+           (names_.empty()
+                ? " (blocking call " + std::to_string(epoch_ - first + 1) + " of the communicator)"
+                : " (among the ranks of a group)");
+  }
+
+  /// Who has not come to the call under way, a sentence; empty if all have.
+  [[gnu::cold, gnu::noinline]] std::string missing(std::uint32_t first) const {
+    const auto unless = [this](auto&& fine) {
+      std::vector<int> ranks;
+      for (int r = 0; r < board_.ranks(); ++r) {
+        if (r != rank_ && !fine(r)) ranks.push_back(name(r));
+      }
+      return ranks;
+    };
+    const std::uint32_t before = epoch_ - Board::frames;
+    const auto behind = unless([&](int r) {
+      return epoch_reached(board_.left(r).epoch.load(std::memory_order_acquire), before);
+    });
+    if (!behind.empty()) {
+      return listed(behind) + " not left the call " + std::to_string(Board::frames) + " before " +
+             describe_call(first);
+    }
+    const auto away = unless([&](int r) { return arrived(r, 0); });
+    return away.empty() ? "" : listed(away) + " not come to " + describe_call(first);
   }
 
   /// Compares the calls of all who are there with this rank's own; for ranks that wait long.
@@ -169,6 +203,27 @@ class BoardEpoch {
     CallWords words;
     Access::read(&words, &board_.header(epoch_, r).words, sizeof words);
     return words;
+  }
+
+  [[gnu::cold, gnu::noinline]] void tell_of_earlier_call(int r, const CallWords& mine) {
+    const std::uint32_t theirs =
+        board_.left(r).called[(epoch_ - Board::frames) % Board::records].load(
+            std::memory_order_relaxed);
+    fail_with("the ranks' calls did not match " + std::to_string(Board::frames) +
+              " calls ago: " + mine.difference(name(rank_), theirs, name(r), size()));
+  }
+
+  /// "ranks 1 and 2 have", of which no more than eight are named.
+  static std::string listed(const std::vector<int>& ranks) {
+    constexpr std::size_t most = 8;
+    const std::size_t shown = ranks.size() <= most ? ranks.size() : most;
+    std::string text = ranks.size() == 1 ? "rank" : "ranks";
+    for (std::size_t i = 0; i < shown; ++i) {
+      const bool last = i + 1 == ranks.size();
+      text += (i == 0 ? " " : last ? " and " : ", ") + std::to_string(ranks[i]);
+    }
+    if (shown < ranks.size()) text += " and " + std::to_string(ranks.size() - shown) + " more";
+    return text + (ranks.size() == 1 ? " has" : " have");
   }
 
   int name(int r) const noexcept {

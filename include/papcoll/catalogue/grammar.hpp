@@ -52,7 +52,8 @@ namespace detail {
 /// Reads one name. An object for the sake of the messages, which all quote it.
 class NameParser {
  public:
-  NameParser(std::string_view text, Catalogue catalogue) : text_(text), catalogue_(catalogue) {}
+  NameParser(std::string_view text, Catalogue catalogue)
+      : text_(without_blanks(text)), catalogue_(catalogue) {}
 
   ParsedName parse() {
     if (take_levels()) return std::move(parsed_);
@@ -72,10 +73,15 @@ class NameParser {
     throw unknown_algorithm("papcoll: algorithm '" + std::string(text_) + "': " + what);
   }
 
-  [[noreturn]] void fail_with(const error& e) const {
-    const std::string_view what = e.what();
-    constexpr std::string_view prefix = "papcoll: ";
-    fail(std::string(what.starts_with(prefix) ? what.substr(prefix.size()) : what));
+  [[noreturn]] void fail_with(const error& e) const { fail(bare(e.what())); }
+
+  [[noreturn]] void fail_unknown(std::string_view name) const {
+    // A stand-in of papcoll-bench's, and all too near to a transport's name.
+    const std::string hint =
+        name == "mpi" ? "only papcoll-bench knows it, for the MPI library's own collectives"
+                      : near_names(name, all_names());
+    if (name != text_) fail("'" + std::string(name) + "' is no policy: " + hint);
+    throw unknown_algorithm("papcoll: '" + std::string(name) + "' is no policy: " + hint);
   }
 
   bool is_arrival(std::string_view name) const {
@@ -95,7 +101,7 @@ class NameParser {
     if (row == catalogue_.end()) return false;
     const auto levels = split_levels(text_, row->name);
     if (!levels) return false;
-    for (const std::string_view policy : levels->beside) take_beside(policy, *row);
+    for (const std::string_view policy : levels->beside) take_beside(without_blanks(policy), *row);
     parsed_.row = &*row;
     parsed_.schedule = row->name;
     if (levels->is_open) {
@@ -149,7 +155,14 @@ class NameParser {
   // Says in so many words that the schedule is left open.
   static constexpr std::string_view open = "auto";
 
+  static std::string_view without_blanks(std::string_view text) noexcept {
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    return text;
+  }
+
   void take(std::string_view policy) {
+    policy = without_blanks(policy);
     const std::string_view name = policy.substr(0, policy.find(':'));
     const bool has_arguments = name.size() < policy.size();
     if (name.empty()) {
@@ -176,7 +189,7 @@ class NameParser {
       set(contract_, name, "numerical contracts");
       parsed_.contract = *contract;
     } else {
-      fail("'" + std::string(name) + "' is no policy: " + near_names(name, all_names()));
+      fail_unknown(name);
     }
     if (has_arguments) fail(std::string(name) + " takes no parameters");
   }

@@ -58,8 +58,10 @@ template <class Schedule, class Tag>
 struct schedule_serves_collective {
   static constexpr bool ok = serves_collective<Schedule, Tag>();
   static_assert(ok,
-                "papcoll: this schedule does not serve this collective: `papcoll list` shows which "
-                "collectives each schedule serves");
+                "papcoll: this schedule does not serve this collective: take Rabenseifner for "
+                "allreduce, Binomial for reduce, bcast, gather and scatter, Bruck for allgather, "
+                "RecursiveHalving for reduce_scatter, Dissemination for barrier; the README's "
+                "table shows all");
 };
 
 template <class Schedule, bool Commutes>

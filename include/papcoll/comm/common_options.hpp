@@ -27,7 +27,7 @@ inline Thresholds require_common(MPI_Comm comm, const Options& options) {
   try {
     thresholds = tuned_thresholds(options.tuning);
   } catch (const error& e) {
-    if (problem.empty()) problem = e.what();
+    if (problem.empty()) problem = bare(e.what());
   }
   const std::array<std::int64_t, 10> mine{options.deadline.count(),
                                           static_cast<std::int64_t>(options.chunk_bytes),

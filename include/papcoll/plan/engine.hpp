@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <string>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -24,11 +25,22 @@ class Execution {
   Execution& operator=(const Execution&) = delete;
 
   /// Starts the call. The call's buffers and operator must stay until done(); `window` blocks at
-  /// most are in flight at once.
+  /// most are in flight at once. `held`: nothing moves, nor is it done, before go().
   void start(Endpoint& endpoint, std::shared_ptr<const BlockedPlan> plan, const Order& order,
-             const Call& call, std::uint32_t sequence, std::size_t window) {
+             const Call& call, std::uint32_t sequence, std::size_t window, bool held = false) {
     known_.clear();
     launch(endpoint, std::move(plan), order, call, sequence, window);
+    if (held) {
+      ++blocks_left_;
+    } else {
+      run();
+    }
+  }
+
+  /// Once, after a start that was held.
+  void go() {
+    --blocks_left_;
+    run();
   }
 
   /// The same where it will be known only later which rank plays which position: know() tells.
@@ -37,6 +49,7 @@ class Execution {
     known_.assign(static_cast<std::size_t>(size), -1);
     parked_.clear();
     launch(endpoint, std::move(plan), Order::identity(size), call, sequence, window);
+    run();
   }
 
   /// Position `position` is this rank. Starts what waited for it; may be told again.
@@ -66,6 +79,16 @@ class Execution {
   void complete(std::uint32_t slot, std::uint32_t step) {
     finish_step(slot, step);
     run();
+  }
+
+  /// The call as messages name it.
+  std::string describe_call() const { return describe(call_.collective, call_.count, call_.root); }
+
+  /// What is wrong with a message that is not as long as the step that receives it.
+  [[gnu::cold, gnu::noinline]] std::string refuse(const Work& w, const std::string& sent) const {
+    return "papcoll: rank " + std::to_string(w.peer) + " sent " + sent + " where a message of " +
+           describe_call() + " on this rank has " + std::to_string(w.bytes()) +
+           " bytes: all ranks must pass the same count, type, root and algorithm";
   }
 
   /// After the communicator broke. Memory that a transport may still touch is leaked on purpose.
@@ -111,7 +134,6 @@ class Execution {
     scratch_stride_ = round_up(plan_->full.scratch() * call.reducer.size);
     reserve_scratch(in_flight_ * scratch_stride_);
     for (std::size_t s = 0; s < in_flight_; ++s) begin_block(static_cast<std::uint32_t>(s), s);
-    run();
   }
 
   static std::size_t round_up(std::size_t bytes) noexcept {

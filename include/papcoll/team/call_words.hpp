@@ -10,19 +10,15 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What a rank says of a call, so that calls can be compared. `details` tell apart what has one
-/// `algorithm`.
-inline CallWords words_of(const Call& call, std::uint8_t algorithm,
-                          std::uint32_t details = 0) noexcept {
-  return {call.count, static_cast<std::uint64_t>(call.collective) |
-                          static_cast<std::uint64_t>(algorithm) << 4 |
-                          static_cast<std::uint64_t>(call.root) << 12 |
-                          static_cast<std::uint64_t>(call.types ^ details) << 32};
+/// What a rank says of a call, so that calls can be compared. Of `algorithm` 16 bits count.
+inline CallWords words_of(const Call& call, std::uint32_t algorithm) noexcept {
+  return CallWords::of(call.count, call.collective, algorithm,
+                       static_cast<std::uint32_t>(call.root) ^ call.split, call.types);
 }
 
 /// The same of a call whose algorithm has a number that takes 32 bits.
 inline CallWords words_of_long(const Call& call, std::uint32_t id) noexcept {
-  return words_of(call, static_cast<std::uint8_t>(id % 251), id);
+  return words_of(call, id * 0x9e3779b1U >> 16);
 }
 
 /// Numbers of schedules, with their parameters, on transports. Remembers the one asked for last.

@@ -34,9 +34,9 @@ class Executions {
     return *executions_.back();
   }
 
-  /// Begins a call, in the order that is predicted, if it is.
+  /// Begins a call, in the order that is predicted, if it is. `held`: see Execution::start().
   void begin(Execution& execution, Endpoint& e, const AnySchedule& schedule, Call call,
-             std::uint32_t sequence, const Predictions* predictions) {
+             std::uint32_t sequence, const Predictions* predictions, bool held = false) {
     // To a schedule, a barrier is an allreduce of one element, the token `out` points to.
     if (call.collective == Collective::barrier) call.count = 1;
     const Shape shape{call.collective,
@@ -52,7 +52,7 @@ class Executions {
     const bool predicted =
         predictions != nullptr && !(call.rank_order && is_reduction(call.collective));
     const Order order = predicted ? predictions->forecast().order(shape) : static_order(shape);
-    execution.start(e, plans_.get(schedule, shape, order), order, call, sequence, window_);
+    execution.start(e, plans_.get(schedule, shape, order), order, call, sequence, window_, held);
   }
 
   /// Begins a call whose positions are not ranks: of the others it is not known yet which they are.

@@ -1,10 +1,14 @@
 #pragma once
 
 #include <papcoll/arrival/board.hpp>
+#include <papcoll/arrival/call_words.hpp>
+#include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/options.hpp>
+#include <papcoll/plan/engine.hpp>
 #include <papcoll/team/agreements.hpp>
 #include <papcoll/team/basis.hpp>
+#include <papcoll/team/comparisons.hpp>
 #include <papcoll/team/connections.hpp>
 #include <papcoll/team/executions.hpp>
 #include <papcoll/transport/transport.hpp>
@@ -30,7 +34,10 @@ class TeamFailures : public TeamBasis {
 
   /// Moves all outstanding requests of the team once.
   void progress() {
-    or_fail_everywhere([&] { connections_.progress(); });
+    or_fail_everywhere([&] {
+      connections_.progress();
+      if constexpr (assertion_level >= 2) comparisons_.progress();
+    });
   }
 
   /// This rank cannot go on, and its peers cannot go on without it. `what`: gave_up, or a rank that
@@ -42,7 +49,7 @@ class TeamFailures : public TeamBasis {
                    : Board::Abort::gave_up + static_cast<std::uint32_t>(shown(rank())));
     if (!site_ && hooks.refused) {
       try {
-        hooks.refused(hooks.context, calls(), what, why);
+        hooks.refused(hooks.context, calls(), what, detail::bare(why));
       } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): peers have their deadline
       }
     }
@@ -63,6 +70,7 @@ class TeamFailures : public TeamBasis {
       if (team != nullptr) team->give_up(why);
     }
     holds_on_ |= connections_.abandon();
+    comparisons_.abandon(holds_on_);
     executions_.abandon(holds_on_);
     agreements_.abandon(holds_on_);
     if (outstanding_ != 0 && hooks.outstanding) hooks.outstanding(hooks.context, false);
@@ -151,7 +159,7 @@ class TeamFailures : public TeamBasis {
   void require_usable() const {
     if (broken_.empty()) return;
     throw broken_communicator("papcoll: this communicator is of no use any more on rank " +
-                              std::to_string(shown(rank())) + ": " + broken_);
+                              std::to_string(shown(rank())) + ": " + detail::bare(broken_));
   }
 
   /// Requests are moved by all waits of the thread that started them, so by no other thread.
@@ -171,12 +179,15 @@ class TeamFailures : public TeamBasis {
 
   Connections connections_;
   Executions executions_;
+  Comparisons comparisons_;
   Agreements agreements_;
   std::size_t outstanding_ = 0;     ///< requests
   pthread_t thread_{};              ///< of the outstanding requests
   TeamFailures* parent_ = nullptr;  ///< the team that this one is a part of
   TeamFailures* within_ = nullptr;  ///< the division's
   TeamFailures* between_ = nullptr;
+  CallWords called_{0, CallWords::invalid};  ///< the blocking call under way, if there is no board
+  const Execution* awaited_ = nullptr;       ///< of the request that is waited for
   bool in_epoch_ = false;
   bool in_phases_ = false;
 
@@ -214,14 +225,27 @@ class TeamFailures : public TeamBasis {
     if (team.parent_ != nullptr) watch_hook(team.parent_);
   }
 
+  /// What this rank waits for, as far as it knows: a sentence part after a colon.
+  [[gnu::cold, gnu::noinline]] std::string waits_for() const {
+    constexpr const char* somebody = ": a peer is stopped, lost or never made the call";
+    if (site_ && site_->under_way()) {
+      const std::string who = site_->missing(options_.first_epoch);
+      if (!who.empty()) return ": " + who;
+      return ": all ranks have come to " + site_->describe_call(options_.first_epoch) +
+             ", and one is stopped or held up in it";
+    }
+    if (awaited_ != nullptr) return ", in a non-blocking " + awaited_->describe_call() + somebody;
+    if (called_.what != CallWords::invalid) return ", in " + called_.describe() + somebody;
+    return somebody;
+  }
+
   static void expired_hook(void* p) {
     TeamFailures& team = self(p);
-    team.abort_node(Board::Abort::deadline);
     const std::string why = "papcoll: rank " + std::to_string(team.shown(team.rank())) +
                             " waited longer than " +
                             std::to_string(team.options_.deadline.count() / 1000000) +
-                            " ms, the deadline of its communicator: a peer is stopped, lost or " +
-                            "never made the call";
+                            " ms, the deadline of its communicator" + team.waits_for();
+    team.abort_node(Board::Abort::deadline);
     team.give_up(why);
     throw deadline_exceeded(why);
   }
@@ -248,7 +272,10 @@ class TeamFailures : public TeamBasis {
     const std::string here = std::to_string(shown(rank()));
     const std::string seen = ", seen on rank " + here;
     if (reason == Board::Abort::deadline) {
-      return "papcoll: a peer of rank " + here + " gave up at the deadline of the communicator";
+      const std::string who =
+          site_ && site_->under_way() ? site_->missing(options_.first_epoch) : "";
+      return "papcoll: a peer of rank " + here + " gave up at the deadline of the communicator" +
+             (who.empty() ? "" : ": " + who);
     }
     if (somebody_gave_up(reason)) {
       return "papcoll: rank " + std::to_string(reason - Board::Abort::gave_up) +

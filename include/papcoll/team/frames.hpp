@@ -50,7 +50,10 @@ class TeamFrames : public TeamMessages {
         team.progress();
       }
       ++team.blocking_calls_;
-      if (!team.site_) return;
+      if (!team.site_) {
+        team.called_ = words;
+        return;
+      }
       team.site_->begin(words, call.reducer);
       team.enter_frame(&call);
       team.in_epoch_ = true;
@@ -65,7 +68,11 @@ class TeamFrames : public TeamMessages {
     Epoch(const Epoch&) = delete;
     Epoch& operator=(const Epoch&) = delete;
     ~Epoch() {
-      if (team_.site_) end();
+      if (team_.site_) {
+        end();
+      } else {
+        team_.called_.what = CallWords::invalid;
+      }
     }
 
    private:

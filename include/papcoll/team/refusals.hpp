@@ -14,6 +14,7 @@
 #include <papcoll/team/refused_requests.hpp>
 #include <papcoll/transport/transport.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,9 +40,9 @@ class TeamRefusals : public TeamFrames {
   void tell_refusal(bool non_blocking, const std::string& what) {
     if (broken()) return;
     if (non_blocking) {
-      refuse_request(what);
+      refuse_request(detail::bare(what));
     } else {
-      refuse_call(what);
+      refuse_call(detail::bare(what));
     }
   }
 
@@ -63,6 +64,11 @@ class TeamRefusals : public TeamFrames {
     run_plan(AnySchedule::of<RecursiveDoubling>(), *e, default_transport().rings, calls.call());
     ++blocking_calls_;  // the call itself has a number of its own
     if (calls.differ) mismatch(calls.describe());
+  }
+
+  /// How many numbers a non-blocking call takes: if it is compared, that has one of its own.
+  std::uint32_t numbers_of_request() const noexcept {
+    return assertion_level >= 2 && size() > 1 ? 2 : 1;
   }
 
   /// Has a peer refused a non-blocking call that this rank has started? Throws peer_error; the team
@@ -98,7 +104,7 @@ class TeamRefusals : public TeamFrames {
   }
 
   void refuse_request(const std::string& what) {
-    ++requests_;
+    requests_ += numbers_of_request();
     if (refused_requests_) {
       refused_requests_->refuse(requests_);
     } else if (hooks.refused) {

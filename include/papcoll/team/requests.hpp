@@ -1,15 +1,23 @@
 #pragma once
 
+#include <papcoll/algorithms/static/recursive_doubling.hpp>
+#include <papcoll/arrival/call_words.hpp>
+#include <papcoll/arrival/predictions.hpp>
 #include <papcoll/call.hpp>
 #include <papcoll/collective.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/engine.hpp>
 #include <papcoll/plan/schedule.hpp>
+#include <papcoll/team/call_words.hpp>
+#include <papcoll/team/comparisons.hpp>
 #include <papcoll/team/refusals.hpp>
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
 #include <cstdint>
+#include <string>
 
 #include <pthread.h>
 
@@ -24,28 +32,30 @@ class TeamRequests : public TeamRefusals {
                    const AnyPredictor& predictor = {}) {
     require_usable();
     require_own_thread();
+    const Predictions* const expected =
+        predictor ? &agreements_.predictions_by(predictor) : nullptr;
+    if constexpr (assertion_level >= 2) {
+      if (size() > 1) return start_compared(schedule, transport, call, expected);
+    }
     ++requests_;
     if (is_empty(call)) return nullptr;
     Endpoint& e = endpoint_for_request(transport);
-    const std::uint32_t sequence = 2 * requests_ + 1;
-    or_fail_everywhere([&] { waiter_.until([&] { return has_room(e, sequence); }, Naps::none); });
-    Execution& execution = executions_.idle();
-    execution.claimed = true;
-    if (outstanding_++ == 0) {
-      thread_ = pthread_self();
-      if (hooks.outstanding) hooks.outstanding(hooks.context, true);
-    }
-    const Predictions* const expected =
-        predictor ? &agreements_.predictions_by(predictor) : nullptr;
-    or_fail_everywhere(
-        [&] { executions_.begin(execution, e, schedule, call, sequence, expected); });
-    return &execution;
+    wait_for_room(e);
+    count_request();
+    return &begin(e, schedule, call, expected, false);
   }
 
   /// Waits for a request.
   void wait(const Execution& execution) {
     require_usable();
     require_own_thread();
+    struct Awaited {
+      const Execution*& now;
+      Awaited(const Execution*& a, const Execution& e) : now(a) { now = &e; }
+      Awaited(const Awaited&) = delete;
+      Awaited& operator=(const Awaited&) = delete;
+      ~Awaited() { now = nullptr; }
+    } const awaited{awaited_, execution};
     or_fail_everywhere([&] {
       waiter_.until(
           [&] {
@@ -75,11 +85,15 @@ class TeamRequests : public TeamRefusals {
     return execution.done();
   }
 
-  /// The request is done with.
-  void finish(Execution& execution) noexcept {
+  /// The request is done with. Throws peer_error if the ranks' calls were compared and differ.
+  void finish(Execution& execution) {
     execution.claimed = false;
     if (outstanding_ == 0) return;
     if (--outstanding_ == 0 && hooks.outstanding) hooks.outstanding(hooks.context, false);
+    if constexpr (assertion_level >= 2) {
+      const std::string difference = comparisons_.end(execution);
+      if (!difference.empty()) mismatch(difference);
+    }
   }
 
  protected:
@@ -90,7 +104,94 @@ class TeamRequests : public TeamRefusals {
     return c.count == 0 && c.counts == nullptr && c.collective != Collective::barrier;
   }
 
+  /// What a call by a schedule is compared by.
+  CallWords words_of_plan(const Call& call, const AnySchedule& schedule,
+                          const TransportTable& transport, const Predictions* expected,
+                          bool by_ticket = false) {
+    return words_of_long(
+        call, plan_ids_.of(schedule, transport) + order_id(expected) + (by_ticket ? 1 : 0));
+  }
+
  private:
+  /// Tells orders that were agreed on apart, from each other and from those that need no agreement.
+  static std::uint32_t order_id(const Predictions* p) noexcept {
+    return p == nullptr ? 0 : 0x9e3779b9U * (p->generation() + 1);
+  }
+
+  std::uint32_t sequence() const noexcept { return 2 * requests_ + 1; }
+
+  void wait_for_room(Endpoint& e) {
+    or_fail_everywhere([&] { waiter_.until([&] { return has_room(e, sequence()); }, Naps::none); });
+  }
+
+  void count_request() {
+    if (outstanding_++ != 0) return;
+    thread_ = pthread_self();
+    if (hooks.outstanding) hooks.outstanding(hooks.context, true);
+  }
+
+  Execution& begin(Endpoint& e, const AnySchedule& schedule, const Call& call,
+                   const Predictions* expected, bool held) {
+    Execution& execution = executions_.idle();
+    execution.claimed = true;
+    or_fail_everywhere(
+        [&] { executions_.begin(execution, e, schedule, call, sequence(), expected, held); });
+    return execution;
+  }
+
+  /// Starts what compares the ranks' calls, and the call itself behind it.
+  Execution* start_compared(const AnySchedule& schedule, const TransportTable& transport,
+                            const Call& call, const Predictions* expected) {
+    const CallWords words = words_of_plan(call, schedule, transport, expected);
+    Endpoint& nearest = endpoint_for_request(connections_.default_transport());
+    ++requests_;
+    wait_for_room(nearest);
+    count_request();
+    Execution& run = executions_.idle();
+    run.claimed = true;
+    Comparisons::Comparison& c = comparisons_.begin(words, rank(), run);
+    or_fail_everywhere([&] {
+      executions_.begin(run, nearest, AnySchedule::of<RecursiveDoubling>(), c.calls.call(),
+                        sequence(), nullptr);
+    });
+    ++requests_;
+    if (is_empty(call)) {
+      c.held = &run;
+      return &run;
+    }
+    // Where connecting blocks in MPI, nobody is to be left alone.
+    if (connections_.connecting_blocks(transport)) await(c);
+    Endpoint* e = nullptr;
+    try {
+      e = &endpoint_for_request(transport);
+    } catch (const transport_unavailable&) {
+      if (!broken()) await(c);
+      finish_comparison(c);
+      throw;
+    }
+    wait_for_room(*e);
+    c.held = &begin(*e, schedule, call, expected, true);
+    return c.held;
+  }
+
+  /// Throws peer_error if the calls differ.
+  void await(Comparisons::Comparison& c) {
+    or_fail_everywhere([&] {
+      waiter_.until(
+          [&] {
+            progress();
+            if (!c.run->done()) look_for_refused_requests();
+            return c.run->done();
+          },
+          Naps::none);
+    });
+    if (c.calls.differ) finish_comparison(c);
+  }
+
+  void finish_comparison(Comparisons::Comparison& c) {
+    c.held = c.run;
+    finish(*c.run);
+  }
   Endpoint& endpoint_for_request(const TransportTable& t) {
     if (connections_.connecting_blocks(t)) {
       pass_gate(t, [this] { look_for_refused_requests(); });  // who refused does not come
@@ -98,6 +199,7 @@ class TeamRequests : public TeamRefusals {
     return connections_.endpoint(t);
   }
 
+  PlanIds plan_ids_;
   Waiter::Clock::time_point next_watch_{};
 };
 

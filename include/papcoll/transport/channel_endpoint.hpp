@@ -214,9 +214,7 @@ class ChannelEndpoint final : public Endpoint {
 
   static void require_size(const Work& w, std::size_t total) {
     if (w.bytes() == total) return;
-    throw peer_error("papcoll: rank " + std::to_string(w.peer) + " sent " + std::to_string(total) +
-                     " bytes where this rank's call expects " + std::to_string(w.bytes()) +
-                     ": all ranks must pass the same count, type, root and algorithm");
+    throw peer_error(w.owner->refuse(w, std::to_string(total) + " bytes"));
   }
 
   Node node_;

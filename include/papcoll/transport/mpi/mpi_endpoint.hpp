@@ -116,9 +116,7 @@ class MpiEndpoint final : public Endpoint {
 
   [[noreturn]] void mismatch(int i, const std::string& what) const {
     const Work& w = works_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
-    throw peer_error("papcoll: rank " + std::to_string(w.peer) + " sent " + what +
-                     " where this rank's call expects " + std::to_string(w.bytes()) +
-                     " bytes: all ranks must pass the same count, type, root and algorithm");
+    throw peer_error(w.owner->refuse(w, what));
   }
 
   void check_status(int i) const {
