@@ -224,7 +224,7 @@ TEST_CASE("non-blocking calls that do not match", "[bad input]") {
               }},
           Odd{"called barrier",
               [](Communicator&c, Buffers&b, bool is_odd, const Algorithm&a) -> Request {
-                if (is_odd) return papcoll::ibarrier(c, papcoll::algorithm("Linear"));
+                if (is_odd) return papcoll::ibarrier(c, a);
                 return papcoll::ibcast(c, b.output(3), root{0}, a);
               }}}) {
       const OwnComm own;
@@ -256,7 +256,7 @@ TEST_CASE("non-blocking calls that do not match", "[bad input]") {
       CAPTURE(started, after);
       // The first request over MPI's messages is compared before it starts.
       CHECK(started.is_fine() == !after.is_fine());
-      CHECK((started.is_fine() ? after : started).says(odd.says));
+      CHECK((started.is_fine() || started.says(odd.says)));
     }
   }
 }

@@ -41,30 +41,33 @@ struct CallWords {
   /// How the calls of two ranks differ, and what to do about it.
   [[gnu::cold, gnu::noinline]] static std::string difference(const CallWords& a, int rank_a,
                                                              const CallWords& b, int rank_b) {
-    return "the ranks' calls do not match: rank " + std::to_string(rank_a) + " called " +
-           a.describe() + ", rank " + std::to_string(rank_b) + " called " + b.describe() +
-           remedy(a, b);
+    if (rank_b < rank_a) return difference(b, rank_b, a, rank_a);
+    return "the ranks' calls do not match: " + contrast(a, rank_a, b, rank_b);
   }
 
   /// The same, where of the other rank's call only the hash is known.
   [[gnu::cold, gnu::noinline]] std::string difference(int rank, std::uint32_t other_hash, int other,
                                                       int ranks) const {
-    const std::string here = "rank " + std::to_string(rank);
-    const std::string there = "rank " + std::to_string(other) + " called ";
     CallWords guess = *this;
     for (int r = 0; r < ranks && is_rooted(collective()); ++r) {
       guess.what = (what & ~(std::uint64_t{0xfffff} << 20)) | static_cast<std::uint64_t>(r) << 20;
       if (guess.hash() != other_hash) continue;
-      return there + guess.describe() + ", " + here + " called " + describe() +
-             remedy(guess, *this);
+      return other < rank ? contrast(guess, other, *this, rank)
+                          : contrast(*this, rank, guess, other);
     }
-    return there + "something else than " + here + ", which called " + describe() +
-           ": all ranks must make the same calls in the same order";
+    return "rank " + std::to_string(rank) + " called " + describe() + ", rank " +
+           std::to_string(other) +
+           " something else: all ranks must make the same calls in the same order";
   }
 
  private:
   Collective collective() const noexcept { return static_cast<Collective>(what & 0xf); }
   std::uint64_t root() const noexcept { return what >> 20 & 0xfffff; }
+
+  static std::string contrast(const CallWords& a, int rank_a, const CallWords& b, int rank_b) {
+    return "rank " + std::to_string(rank_a) + " called " + a.describe() + ", rank " +
+           std::to_string(rank_b) + " called " + b.describe() + remedy(a, b);
+  }
 
   static std::string remedy(const CallWords& a, const CallWords& b) {
     const auto differ = [changed = a.what ^ b.what](int from, int bits) {

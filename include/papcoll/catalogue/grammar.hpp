@@ -101,7 +101,7 @@ class NameParser {
     if (row == catalogue_.end()) return false;
     const auto levels = split_levels(text_, row->name);
     if (!levels) return false;
-    for (const std::string_view policy : levels->beside) take_beside(without_blanks(policy), *row);
+    for (const std::string_view policy : levels->beside) take_beside(policy, *row);
     parsed_.row = &*row;
     parsed_.schedule = row->name;
     if (levels->is_open) {
@@ -154,12 +154,6 @@ class NameParser {
 
   // Says in so many words that the schedule is left open.
   static constexpr std::string_view open = "auto";
-
-  static std::string_view without_blanks(std::string_view text) noexcept {
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    while (text.ends_with(' ')) text.remove_suffix(1);
-    return text;
-  }
 
   void take(std::string_view policy) {
     policy = without_blanks(policy);

@@ -13,8 +13,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What a rank's non-blocking calls begin with where calls are compared: a small allreduce each, and
-/// only when that is done, and all ranks have called the same, is the call itself let go.
+/// What a rank's non-blocking calls begin with where calls are compared: a small allreduce each.
+/// Only when that is done, and all ranks have called the same, is the call itself let go.
 class Comparisons {
  public:
   struct Comparison {
