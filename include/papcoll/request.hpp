@@ -19,7 +19,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///
 /// At the communication assertion level (PAPCOLL_ASSERTIONS=2) it begins with a small allreduce
 /// that compares the ranks' calls. Where they differ, test() and wait() throw peer_error on all
-/// ranks, and nothing was written; if nobody asks, its destructor breaks the communicator.
+/// ranks, and nothing was written; if nobody asks, its destructor breaks the communicator. Of the
+/// first request over MPI messages on a node, the start itself compares and throws.
 class Request {
  public:
   Request() = default;
