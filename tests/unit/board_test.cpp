@@ -214,7 +214,7 @@ TEST_CASE("A mismatch is described with both calls") {
   const papcoll::Reducer reducer;
   BoardSite zero{board, Doorbells{bells.data(), 2}, 0};
   BoardSite one{board, Doorbells{bells.data(), 2}, 1};
-  zero.begin({5, static_cast<std::uint64_t>(papcoll::Collective::reduce) | 1U << 12}, reducer);
+  zero.begin(papcoll::CallWords::of(5, papcoll::Collective::reduce, 0, 1, 0), reducer);
   one.begin({6, static_cast<std::uint64_t>(papcoll::Collective::allreduce)}, reducer);
   zero.announce(nullptr, 0, 0);
   one.compare_calls();
