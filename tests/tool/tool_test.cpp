@@ -102,6 +102,63 @@ TEST_CASE("list: every algorithm by name") {
     CHECK(contains(o.out, "\n  " + std::string(row.sentence)));
 }
 
+TEST_CASE("list NAME: some of them") {
+  const Outcome ring = run({"list", "Ring"});
+  CHECK(ring.status == 0);
+  CHECK(ring.out.starts_with("Ring\n  Pa"));
+  CHECK(!contains(ring.out, "\n\n"));  // one
+  const Outcome gathers = run({"list", "gather", "--json"});
+  REQUIRE(gathers.status == 0);
+  std::set<std::string> names;
+  for (const json& one : json::parse(gathers.out)) {
+    CHECK(one.at("collective") == "gather");
+    names.insert(one.at("name").get<std::string>());
+  }
+  CHECK(names == std::set<std::string>{"Binomial", "Hierarchical", "Linear"});
+  // A policy stands for all algorithms that have it.
+  const Outcome chains = run({"list", "Chain"});
+  CHECK(contains(chains.out, "ArrivalOrder+Chain\n"));
+  CHECK(contains(chains.out, "serves        reduce, bcast\n"));
+  CHECK(json::parse(run({"list", "Chain", "allreduce", "--json"}).out).size() == 1);
+}
+
+TEST_CASE("list: parameters, with the values that they have if left out") {
+  CHECK(
+      contains(run({"list", "KNomial"}).out, "  parameter     radix: at least 2 (left out: 4)\n"));
+  CHECK(contains(run({"list", "StragglAR"}).out,
+                 "bytes of a block: at least 1 (left out: chosen for each call)"));
+  CHECK(contains(run({"list", "Hierarchical"}).out, "among nodes: an algorithm"));
+  CHECK(!contains(run({"list", "Ring"}).out, "parameter"));
+  const json radix = json::parse(run({"list", "KNomial", "--json"}).out).at(0).at("parameters");
+  CHECK(radix == json::parse(R"([{"name": "radix", "least": 2, "default": "4"}])"));
+
+  for (const CatalogueRow& row : catalogue()) {
+    if (row.plan == nullptr) continue;
+    INFO(row.name);
+    CHECK((row.proven_with.empty() || !row.parameters.empty()));
+    std::vector<std::string> written;
+    std::string least;
+    for (const Parameter& p : row.parameters) {
+      if (!p.standard.empty()) written.emplace_back(p.standard);
+      if (p.values.empty() && p.least > 0) least = std::to_string(p.least);
+    }
+    if (!written.empty()) CHECK(plan_of(row, join_arguments(written), catalogue()) == row.plan());
+    if (least.empty() || row.parameters.size() != 1) continue;
+    CHECK_NOTHROW(plan_of(row, least, catalogue()));
+    CHECK_THROWS_AS(plan_of(row, std::to_string(row.parameters[0].least - 1), catalogue()),
+                    argument_error);
+  }
+}
+
+TEST_CASE("list: what runs across nodes by tickets does not require one node") {
+  const Outcome o = run({"list", "ArrivalOrder+Chain"});
+  CHECK(contains(o.out, "read each other's memory; but over RmaTransport: any nodes"));
+  const json all = json::parse(run({"list", "--json"}).out);
+  for (const json& one : all) {
+    CHECK(one.at("without_node_memory").empty() == (one.at("name") != "ArrivalOrder+Chain"));
+  }
+}
+
 TEST_CASE("list --json: an object for each algorithm and collective") {
   const Outcome o = run({"list", "--json"});
   REQUIRE(o.status == 0);
@@ -180,7 +237,7 @@ TEST_CASE("explain: what would run, and why") {
   says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms", "--op", "other"},
        "CombiningTree+ShmTransport", "SplitTail, Ring, ");
   says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms", "--contract", "Reproducible"},
-       "PeerSlices+ShmTransport+Reproducible", "its bits depend on arrivals");
+       "PeerSlices+ShmTransport+Reproducible", "bits must not depend on arrivals");
   says({"8k", "allreduce", "--ranks", "4", "--private"}, "MultiLeader+ShmTransport",
        "buffers are private");
   says({"8k", "allreduce", "--ranks", "4", "--arena"}, "PeerSlices+ShmTransport",
@@ -188,10 +245,22 @@ TEST_CASE("explain: what would run, and why") {
   says({"1k", "allreduce", "--ranks", "8", "--oversubscribed"}, "Exchange+ShmTransport",
        "at most exchange_oversubscribed (");
   says({"8", "allreduce", "--ranks", "8", "--nodes", "4"}, "Hierarchical", "of several ranks");
+  says({"8", "allreduce", "--ranks", "8", "--nodes", "4"}, "Hierarchical",
+       "ArrivalOrder+Chain: the communicator has no memory that all ranks share: the ranks are on "
+       "4");
+  says({"4k", "bcast", "--ranks", "8"}, "DynamicLeader+ShmTransport",
+       "because    at most slices (");
+  says({"4k", "bcast", "--ranks", "8", "--arena"}, "DynamicLeader+ShmTransport",
+       "because    in the arena, at most slices_arena (");
+  says({"64k", "reduce", "--ranks", "4", "--arena"}, "PeerSlices+ShmTransport",
+       "because    balanced, in the arena, above slices_arena (");
+  says({"8", "gather", "--ranks", "4"}, "Binomial+ShmTransport", "what a gather always runs");
+  says({"8", "reduce_scatter", "--ranks", "4", "--op", "other", "--non-blocking"},
+       "Linear+ShmTransport", "ranks pass messages: for operators not known to commute");
   says({"8", "allreduce", "--ranks", "4", "--nodes", "4"}, "RecursiveDoubling+MpiTransport",
-       "by messages: at most recursive_doubling (8192) bytes");
+       "ranks pass messages: at most recursive_doubling (8192) bytes");
   says({"8", "allreduce", "--ranks", "2", "--non-blocking"}, "RecursiveDoubling+ShmTransport",
-       "it cannot be non-blocking");
+       "Hierarchical: the call is non-blocking");
   CHECK(run({"explain", "barrier", "--ranks", "3"}).status == 0);
 }
 
@@ -258,7 +327,12 @@ TEST_CASE("bad input: a message on stderr and status 2") {
   refused({}, "subcommand is required");
   refused({"prove"}, "prove");
   refused({"list", "--xml"}, "--xml");
+  refused({"list", "--xml"}, "see papcoll list --help");
+  refused({"list", "Rnig"}, "did you mean Ring");
+  refused({"list", "allredcue"}, "did you mean allreduce");
+  refused({"list", "Bruck", "allreduce"}, "none of these serves");
   refused({"verify", "--max-ranks", "0"}, "--max-ranks");
+  refused({"prove"}, "see papcoll --help");
   refused({"verify", "--max-ranks", "many"}, "--max-ranks");
   refused({"verify", "--algorithm"}, "--algorithm");
   refused({"verify", "--algorithm", "Rnig"}, "did you mean Ring");
@@ -267,6 +341,7 @@ TEST_CASE("bad input: a message on stderr and status 2") {
   refused({"verify", "--algorithm", "DynamicLeader"}, "no plan to verify");
   refused({"explain"}, "COLLECTIVE");
   refused({"explain", "allreduce", "--bytes", "8"}, "--ranks");
+  refused({"explain", "allreduce"}, "see papcoll explain --help");
   const auto explains = [&](std::vector<const char*> more, std::string_view message) {
     more.insert(more.begin(), {"explain", "allreduce", "--ranks", "2", "--bytes"});
     refused(std::move(more), message);

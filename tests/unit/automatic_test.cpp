@@ -134,11 +134,11 @@ TEST_CASE("an explanation names thresholds, arrivals, memory and what cannot run
                  "not        SplitTail, Ring, ");
           expect(explain(comm, Collective::allreduce, 1 << 20,
                          {.contract = NumericalContract::reproducible}),
-                 "SplitTail, ArrivalOrder+Chain: its bits depend on arrivals");
+                 "SplitTail, ArrivalOrder+Chain: bits must not depend on arrivals");
           expect(explain(comm, Collective::allreduce, 64, {.non_blocking = true}),
                  "DynamicLeader, StaticLeader, ");
           expect(explain(comm, Collective::allreduce, 64, {.non_blocking = true}),
-                 "by messages: at most recursive_doubling (8192) bytes");
+                 "ranks pass messages: at most recursive_doubling (8192) bytes");
           expect(explain(comm, Collective::allreduce, 8, {.algorithm = algorithm("Ring")}),
                  "Ring+ThreadTransport\n  because    the call names it");
           expect(explain(comm, Collective::bcast, 1 << 20, {.element_size = 1 << 20}),

@@ -32,6 +32,12 @@ inline bool is_in_arena(const Call& call, const Situation& s) noexcept {
   return !call.reproducible && s.imbalance.in_arena;
 }
 
+/// Is it long enough for PeerSlices?
+inline bool is_for_slices(const Call& call, const Situation& s) noexcept {
+  const Thresholds& t = *s.thresholds;
+  return call.bytes() > (is_in_arena(call, s) ? t.slices_arena : t.slices);
+}
+
 /// May the order of combination be that of the arrivals?
 inline bool follows_arrivals(const Call& call, const Situation& s) noexcept {
   return !call.rank_order && s.size <= split_tail.most_ranks;
@@ -96,7 +102,8 @@ inline NodeChoice choose_allreduce_imbalanced(const Call& call, const Situation&
   return {&dynamic_leader, "imbalanced, at most late_leader bytes"};
 }
 
-inline NodeChoice choose_reduce(const Call& call, const Situation& s, std::size_t slices) noexcept {
+inline NodeChoice choose_reduce(const Call& call, const Situation& s) noexcept {
+  const bool in_arena = is_in_arena(call, s);
   const bool commutes = !call.rank_order;
   if (is_imbalanced(call, s)) {
     if (call.bytes() <= s.thresholds->late_reduce) {
@@ -108,33 +115,41 @@ inline NodeChoice choose_reduce(const Call& call, const Situation& s, std::size_
     }
     return {&dynamic_leader, "imbalanced, in rank order, too many ranks for CombiningTree"};
   }
-  if (call.bytes() <= slices) {
-    return {&dynamic_leader, "balanced, at most slices bytes, or slices_arena in the arena"};
+  if (!is_for_slices(call, s)) {
+    return {&dynamic_leader, in_arena ? "balanced, in the arena, at most slices_arena bytes"
+                                      : "balanced, at most slices bytes"};
   }
   if (s.oversubscribed && commutes) {
-    return {&arrival_chain, "balanced, oversubscribed, the operator commutes, above slices bytes"};
+    return {&arrival_chain, in_arena ? "balanced, oversubscribed, the operator commutes, in the "
+                                       "arena, above slices_arena bytes"
+                                     : "balanced, oversubscribed, the operator commutes, above "
+                                       "slices bytes"};
   }
-  return {&peer_slices, "balanced, above slices bytes, or slices_arena in the arena"};
+  return {&peer_slices, in_arena ? "balanced, in the arena, above slices_arena bytes"
+                                 : "balanced, above slices bytes"};
 }
 
 /// The choice among the algorithms that read their peers' memory; none for a call that they cannot
 /// serve.
 inline NodeChoice choose_on_node(const Call& call, const Situation& s) noexcept {
-  const Thresholds& t = *s.thresholds;
-  const std::size_t slices = is_in_arena(call, s) ? t.slices_arena : t.slices;
-  const bool large = call.bytes() > slices;
+  const bool in_arena = is_in_arena(call, s);
+  const bool large = is_for_slices(call, s);
+  const char* const above =
+      in_arena ? "in the arena, above slices_arena bytes" : "above slices bytes";
+  const char* const at_most =
+      in_arena ? "in the arena, at most slices_arena bytes" : "at most slices bytes";
   switch (call.collective) {
     case Collective::allreduce:
       return is_imbalanced(call, s) ? choose_allreduce_imbalanced(call, s)
                                     : choose_allreduce_balanced(call, s);
     case Collective::reduce:
-      return choose_reduce(call, s, slices);
+      return choose_reduce(call, s);
     case Collective::bcast:
-      if (large) return {&peer_slices, "above slices bytes, or slices_arena in the arena"};
-      return {&dynamic_leader, "at most slices bytes, or slices_arena in the arena"};
+      if (large) return {&peer_slices, above};
+      return {&dynamic_leader, at_most};
     case Collective::allgather:
-      if (large) return {&peer_slices, "above slices bytes, or slices_arena in the arena"};
-      return {&exchange, "at most slices bytes, or slices_arena in the arena"};
+      if (large) return {&peer_slices, above};
+      return {&exchange, at_most};
     case Collective::barrier:
       return {&exchange, "a barrier"};
     default:

@@ -71,9 +71,10 @@ inline std::string why_by_messages(const Call& call, const Situation& s) {
       return side(call.bytes() * static_cast<std::size_t>(s.size), &Thresholds::bruck) +
              " of all ranks";
     case Collective::reduce_scatter:
-      return call.reducer.commutative ? "the operator commutes" : "the operator does not commute";
+      return call.reducer.commutative ? "for operators that commute"
+                                      : "for operators not known to commute";
     default:
-      return "there is one for this collective";
+      return "what a " + std::string(name_of(call.collective)) + " always runs";
   }
 }
 
@@ -81,13 +82,13 @@ inline std::string why_by_messages(const Call& call, const Situation& s) {
 inline std::string refusal(const CatalogueRow& row, const TeamFacts& team, const Call& call,
                            bool non_blocking) {
   const unsigned needs = needs_of_call(row, call.collective);
-  if (non_blocking && (needs & requirement::blocking_call) != 0) return "it cannot be non-blocking";
+  if (non_blocking && (needs & requirement::blocking_call) != 0) return "the call is non-blocking";
   if ((needs & requirement::node_memory) != 0) {
     if (!team.on_one_node) {
-      return "it needs memory that all ranks share: " + team.no_node;
+      return "the communicator has no memory that all ranks share: " + team.no_node;
     }
     if (row.algorithm != nullptr && team.situation.size > row.algorithm->most_ranks) {
-      return "it serves at most " + std::to_string(row.algorithm->most_ranks) + " ranks of a node";
+      return "the node has more than " + std::to_string(row.algorithm->most_ranks) + " ranks";
     }
     if (call.reducer.size > team.situation.chunk_bytes) {
       return "elements are larger than chunk_bytes, " + std::to_string(team.situation.chunk_bytes);
@@ -98,7 +99,7 @@ inline std::string refusal(const CatalogueRow& row, const TeamFacts& team, const
     return "the operator is not known to commute";
   }
   if (call.reproducible && row.strongest != NumericalContract::reproducible) {
-    return "its bits depend on arrivals";
+    return "bits must not depend on arrivals";
   }
   return {};
 }
@@ -135,7 +136,7 @@ inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call&
     e.reason = with_values(choose_on_node(call, s).why, *s.thresholds);
   } else {
     e.algorithm = chosen.schedule.name() + over;
-    e.reason = "by messages: " + with_values(why_by_messages(call, s), *s.thresholds);
+    e.reason = "ranks pass messages: " + with_values(why_by_messages(call, s), *s.thresholds);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <papcoll/collective.hpp>
 #include <papcoll/contract.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/plan/parameter.hpp>
 #include <papcoll/plan/schedule.hpp>
 
 #include <span>
@@ -40,6 +41,7 @@ struct CatalogueRow {
   /// If the schedule cannot read its parameters by itself: does it, with the schedules of a
   /// catalogue. Throws as AnySchedule::with_arguments().
   AnySchedule (*parse)(std::string_view arguments, Catalogue catalogue) = nullptr;
+  std::span<const Parameter> parameters{};  ///< of the schedule, in the order of their text
   /// Further parameters that `papcoll verify` proves it with, separated by blanks.
   std::string_view proven_with;
   bool is_composite = false;  ///< neither: an algorithm made of others
@@ -57,6 +59,9 @@ constexpr CatalogueRow static_row(std::string_view proven_with = {}) {
   }
   row.serves = [](Collective c) noexcept { return detail::schedule_table<S>().serves(c); };
   row.plan = [] { return AnySchedule{S{}}; };
+  if constexpr (requires { std::span<const Parameter>{S::parameters}; }) {
+    row.parameters = S::parameters;
+  }
   row.proven_with = proven_with;
   return row;
 }

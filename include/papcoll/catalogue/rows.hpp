@@ -61,6 +61,7 @@ constexpr CatalogueRow hierarchical_row() {
   row.contract = NumericalContract::rank_consistent;
   row.serves = [](Collective) noexcept { return true; };
   row.is_composite = true;
+  row.parameters = hierarchical_parameters;
   return row;
 }
 

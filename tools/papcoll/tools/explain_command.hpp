@@ -39,8 +39,9 @@ class ExplainCommand {
     bytes_option_ =
         command_
             ->add_option("--bytes", bytes_,
-                         "Of the call, as it counts: 8, 64k, 4M; of a rank's block for\n"
-                         "allgather, gather, scatter and reduce_scatter")
+                         "REQUIRED but for barrier. Of the call, as it counts: 8, 64k,\n"
+                         "4M; of a rank's block for allgather, gather, scatter and\n"
+                         "reduce_scatter")
             ->transform(CLI::AsSizeValue(false));
     command_->add_option("--type", type_, "double, float, int32, int64 or uint8")
         ->capture_default_str();
@@ -113,7 +114,8 @@ class ExplainCommand {
   void require_sense(Collective collective, std::size_t element_size) const {
     const auto refuse = [](const std::string& why) { throw argument_error("papcoll: " + why); };
     const bool has_data = collective != Collective::barrier;
-    if (has_data && bytes_option_->count() == 0) refuse("--bytes is required: of the call");
+    if (has_data && bytes_option_->count() == 0)
+      refuse("--bytes is required: write how large the call is, as --bytes 64k");
     if (!has_data && bytes_ != 0) refuse("--bytes: a barrier moves no data");
     if (bytes_ % element_size != 0) {
       refuse("--bytes: " + std::to_string(bytes_) + " bytes are no whole number of " + type_);
@@ -139,7 +141,7 @@ class ExplainCommand {
     TeamFacts f;
     f.transport = &transport(one_node);
     f.on_one_node = one_node;
-    if (!one_node) f.no_node = "its ranks are on " + std::to_string(nodes_) + " nodes";
+    if (!one_node) f.no_node = "the ranks are on " + std::to_string(nodes_) + " nodes";
     f.memory = one_node ? std::string("shared by all ranks; buffers are ") +
                               (arena_ ? "in the arena" : "private")
                         : "messages: " + f.no_node;

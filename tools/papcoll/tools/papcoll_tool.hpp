@@ -13,6 +13,7 @@
 
 #include <papcoll/analysis/verify_sweep.hpp>
 #include <papcoll/catalogue/grammar.hpp>
+#include <papcoll/catalogue/near_names.hpp>
 #include <papcoll/catalogue/row.hpp>
 #include <papcoll/tools/explain_command.hpp>
 #include <papcoll/version.hpp>
@@ -73,7 +74,35 @@ std::string joined(const Names& names) {
 
 // -- papcoll list
 
+inline std::vector<std::string_view> ticket_transports_of(const CatalogueRow& row) {
+  std::vector<std::string_view> names;
+  for (const TransportName& t : transport_names) {
+    if (runs_by_ticket(row, t)) names.push_back(t.name);
+  }
+  return names;
+}
+
+inline Json listed(const Parameter& p) {
+  Json one{{"name", p.name}};
+  if (p.values.empty()) {
+    one["least"] = p.least;
+  } else {
+    one["values"] = p.values;
+  }
+  one["default"] = p.standard.empty() ? Json{} : Json(p.standard);
+  return one;
+}
+
+inline std::string described(const Parameter& p) {
+  return std::string(p.name) + ": " +
+         (p.values.empty() ? "at least " + std::to_string(p.least) : std::string(p.values)) +
+         (p.standard.empty() ? " (left out: chosen for each call)"
+                             : " (left out: " + std::string(p.standard) + ")");
+}
+
 inline Json listed(const CatalogueRow& row, Collective c) {
+  Json parameters = Json::array();
+  for (const Parameter& p : row.parameters) parameters.push_back(listed(p));
   Json needs = Json::array();
   for (const Requirement& r : requirements) {
     if ((needs_of_call(row, c) & r.bit) != 0) needs.push_back(r.name);
@@ -83,7 +112,9 @@ inline Json listed(const CatalogueRow& row, Collective c) {
       {"name", row.name},
       {"policies",
        {{"arrival", row.arrival}, {"schedule", row.schedule}, {"transports", transports_of(row)}}},
+      {"parameters", std::move(parameters)},
       {"requirements", std::move(needs)},
+      {"without_node_memory", ticket_transports_of(row)},
       {"contract", name_of(contract_of(row, c))},
       {"strongest_contract",
        name_of(is_reduction(c) ? row.strongest : NumericalContract::reproducible)},
@@ -101,9 +132,16 @@ inline std::string described(const CatalogueRow& row) {
   if (!row.is_composite) {
     line("policies", std::string(row.arrival) + ", " + std::string(row.schedule));
   }
+  for (const Parameter& p : row.parameters) line("parameter", described(p));
   line("runs on", joined(transports_of(row)));
   for (const Requirement& r : requirements) {
-    if ((row.needs & r.bit) != 0) line("requires", r.sentence);
+    if ((row.needs & r.bit) == 0) continue;
+    std::string sentence{r.sentence};
+    if (r.bit == requirement::node_memory && row.by_ticket != nullptr) {
+      sentence += "; but over " + joined(ticket_transports_of(row)) +
+                  ": any nodes, by tickets that ranks draw";
+    }
+    line("requires", sentence);
   }
   std::string contract{name_of(row.contract)};
   if (row.strongest != row.contract) {
@@ -113,16 +151,69 @@ inline std::string described(const CatalogueRow& row) {
   return text;
 }
 
-inline int list(Catalogue catalogue, bool as_json) {
-  if (as_json) {
-    Json all = Json::array();
-    for (const CatalogueRow& row : catalogue) {
-      for (const Collective c : collectives_of(row)) all.push_back(listed(row, c));
+/// What `papcoll list NAME…` asks for: the algorithms that have one of the names as their own or as
+/// that of a policy, and serve one of the collectives; all where none is named.
+class Wanted {
+ public:
+  Wanted(const std::vector<std::string>& names, Catalogue catalogue) {
+    std::vector<std::string_view> known;
+    for (std::size_t i = 0; i < collective_count; ++i) {
+      known.push_back(name_of(static_cast<Collective>(i)));
     }
-    print(all.dump(2) + "\n");
-    return all_well;
+    for (const CatalogueRow& row : catalogue) {
+      for (const std::string_view name : {row.name, row.arrival, row.schedule}) {
+        if (!name.empty()) known.push_back(name);
+      }
+    }
+    for (const std::string& name : names) {
+      const auto at = std::find(known.begin(), known.end(), name);
+      if (at == known.end()) {
+        throw argument_error("papcoll: '" + name + "' is no algorithm, policy or collective: " +
+                             detail::near_names(name, std::move(known)));
+      }
+      const auto i = static_cast<std::size_t>(at - known.begin());
+      if (i < collective_count) {
+        collectives_.push_back(static_cast<Collective>(i));
+      } else {
+        names_.push_back(name);
+      }
+    }
   }
-  for (const CatalogueRow& row : catalogue) print(described(row) + "\n");
+
+  bool has(Collective c) const {
+    return collectives_.empty() ||
+           std::find(collectives_.begin(), collectives_.end(), c) != collectives_.end();
+  }
+
+  bool has(const CatalogueRow& row) const {
+    const auto named = [&row](std::string_view n) {
+      return n == row.name || n == row.arrival || n == row.schedule;
+    };
+    const std::vector<Collective> served = collectives_of(row);
+    return (names_.empty() || std::any_of(names_.begin(), names_.end(), named)) &&
+           std::any_of(served.begin(), served.end(), [this](Collective c) { return has(c); });
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<Collective> collectives_;
+};
+
+inline int list(Catalogue catalogue, const std::vector<std::string>& names, bool as_json) {
+  const Wanted wanted{names, catalogue};
+  Json all = Json::array();
+  std::string text;
+  for (const CatalogueRow& row : catalogue) {
+    if (!wanted.has(row)) continue;
+    text += (text.empty() ? "" : "\n") + described(row);
+    for (const Collective c : collectives_of(row)) {
+      if (wanted.has(c)) all.push_back(listed(row, c));
+    }
+  }
+  if (all.empty()) {
+    throw argument_error("papcoll: none of these serves what is named: " + joined(names));
+  }
+  print(as_json ? all.dump(2) + "\n" : text);
   return all_well;
 }
 
@@ -247,9 +338,11 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
   app.require_subcommand(0, 1);
   bool as_json = false;
   int max_ranks = 32;
+  std::vector<std::string> listed;
   std::vector<std::string> names;
 
   CLI::App* const list = app.add_subcommand("list", "Every algorithm: what it serves and requires");
+  list->add_option("NAME", listed, "Only these: algorithms, policies or collectives");
   list->add_flag("--json", as_json, "A JSON array, an object for each algorithm and collective");
   CLI::App* const verify = app.add_subcommand(
       "verify", "Prove static schedules right for all ranks, roots and kinds of call");
@@ -270,12 +363,14 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
       explain.run();
       return tool::all_well;
     }
-    return *list ? tool::list(catalogue, as_json)
+    return *list ? tool::list(catalogue, listed, as_json)
                  : tool::verify(catalogue, names, max_ranks, as_json);
   } catch (const CLI::Success& e) {
     return app.exit(e);  // help, version
   } catch (const CLI::Error& e) {
-    std::fprintf(stderr, "papcoll: %s; see papcoll --help\n", e.what());
+    std::string command = "papcoll";
+    for (const CLI::App* given : app.get_subcommands()) command += " " + given->get_name();
+    std::fprintf(stderr, "papcoll: %s; see %s --help\n", e.what(), command.c_str());
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());
   }

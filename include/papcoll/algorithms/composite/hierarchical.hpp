@@ -1,8 +1,10 @@
 #pragma once
 
 #include <papcoll/contract.hpp>
+#include <papcoll/plan/parameter.hpp>
 #include <papcoll/policy.hpp>
 
+#include <array>
 #include <string_view>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -71,5 +73,8 @@ struct Hierarchical {
 inline constexpr std::string_view hierarchical_name = "Hierarchical";
 inline constexpr std::string_view hierarchical_sentence =
     "One algorithm within each node, another among one representative of each.";
+inline constexpr std::array hierarchical_parameters{
+    Parameter{"within nodes", "auto", 0, "an algorithm"},
+    Parameter{"among nodes", "auto", 0, "an algorithm, or several, from the inside out"}};
 
 }  // namespace papcoll::inline PAPCOLL_ABI

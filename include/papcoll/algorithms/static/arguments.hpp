@@ -2,6 +2,7 @@
 
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/plan/parameter.hpp>
 
 #include <charconv>
 #include <cstddef>
@@ -55,18 +56,18 @@ inline std::vector<std::string_view> split_arguments(std::string_view text) {
   return parameters;
 }
 
-/// Reads a whole number of at least `least`; `schedule` and `parameter` name it in the message of
-/// the argument_error that a bad text throws.
+/// Reads a parameter that is a whole number; the argument_error that a bad text throws names it and
+/// its schedule.
 template <class Number>
-Number parse_number(std::string_view schedule, std::string_view parameter, std::string_view text,
-                    Number least) {
+Number parse_number(std::string_view schedule, const Parameter& parameter, std::string_view text) {
+  const auto least = static_cast<Number>(parameter.least);
   Number number{};
   const char* const end = text.data() + text.size();
   const auto [stop, failure] = std::from_chars(text.data(), end, number);
   if (failure != std::errc{} || stop != end || number < least) {
     throw argument_error("papcoll: " + std::string(schedule) +
                          " needs a whole number of at least " + std::to_string(least) + " as its " +
-                         std::string(parameter) + ", but was given '" + std::string(text) + "'");
+                         std::string(parameter.name) + ", but was given '" + std::string(text) + "'");
   }
   return number;
 }

@@ -6,6 +6,7 @@
 #include <papcoll/plan/schedule.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -43,6 +44,8 @@ struct ClairvoyantTree {
       "A tree in which the two that are expected to be ready first combine next.";
   static constexpr bool commutative_only = true;
   static constexpr unsigned needs = capability::positions | capability::forecast;
+
+  static constexpr std::array parameters = StepCost::parameters;
 
   StepCost cost{};
 

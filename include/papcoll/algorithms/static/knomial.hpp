@@ -3,8 +3,10 @@
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/tree_steps.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/plan/parameter.hpp>
 #include <papcoll/plan/schedule.hpp>
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -36,11 +38,13 @@ struct KNomial {
       "A k-nomial tree: those who have it become k times as many every round.";
   static constexpr bool commutative_only = false;
 
+  static constexpr std::array parameters{Parameter{"radix", "4", 2}};
+
   int radix = 4;  ///< k ≥ 2; emit() throws argument_error below that
 
   std::string arguments() const { return *this == KNomial{} ? "" : std::to_string(radix); }
   static KNomial parse(std::string_view arguments) {
-    return {.radix = parse_number(name, "radix", arguments, 2)};
+    return {.radix = parse_number<int>(name, parameters[0], arguments)};
   }
 
   void emit(Reduce, Builder& b) const { detail::knomial_reduce(b, checked_radix()); }

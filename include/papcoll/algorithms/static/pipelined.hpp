@@ -1,9 +1,11 @@
 #pragma once
 
 #include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/plan/parameter.hpp>
 #include <papcoll/plan/schedule.hpp>
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <string>
@@ -45,6 +47,8 @@ struct Pipelined {
   static constexpr std::string_view sentence = PipelinedTraits<S>::sentence;
   static constexpr bool commutative_only = S::commutative_only;
 
+  static constexpr std::array parameters{Parameter{"bytes of a segment", "65536", 1}};
+
   /// Of a message. The default is what the formula above gives for 2 MB among 8 in a chain, with
   /// α = 2 µs and β = 0.1 ns: √(2 µs · 2 MB / (6 · 0.1 ns)) = 82 KB.
   std::size_t segment_bytes = std::size_t{64} * 1024;
@@ -53,7 +57,7 @@ struct Pipelined {
     return *this == Pipelined{} ? "" : std::to_string(segment_bytes);
   }
   static Pipelined parse(std::string_view arguments) {
-    return {.segment_bytes = parse_number(name, "bytes of a segment", arguments, std::size_t{1})};
+    return {.segment_bytes = parse_number<std::size_t>(name, parameters[0], arguments)};
   }
 
   std::size_t segment(int size, std::size_t element_size) const noexcept {

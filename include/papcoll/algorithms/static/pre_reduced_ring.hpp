@@ -5,6 +5,7 @@
 #include <papcoll/plan/schedule.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -43,6 +44,8 @@ struct PreReducedRing {
       "A ring in which those expected early combine theirs before the late ones come.";
   static constexpr bool commutative_only = true;
   static constexpr unsigned needs = capability::positions | capability::forecast;
+
+  static constexpr std::array parameters = StepCost::parameters;
 
   StepCost cost{};
 

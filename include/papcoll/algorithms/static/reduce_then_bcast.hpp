@@ -2,9 +2,11 @@
 
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/plan/parameter.hpp>
 #include <papcoll/plan/schedule.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -79,6 +81,9 @@ struct AnyReduceThenBcast {
   static constexpr std::string_view name = "ReduceThenBcast";
   static constexpr std::string_view sentence =
       "Any reduce to one position, then any bcast from there.";
+  static constexpr std::array parameters{
+      Parameter{"reduce", "Binomial", 0, "a schedule that serves reduce"},
+      Parameter{"bcast", "Binomial", 0, "a schedule that serves bcast"}};
 
   AnySchedule reduce;
   AnySchedule bcast;

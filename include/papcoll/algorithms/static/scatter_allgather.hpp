@@ -2,9 +2,11 @@
 
 #include <papcoll/algorithms/static/tree_shapes.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/plan/parameter.hpp>
 #include <papcoll/plan/schedule.hpp>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -36,6 +38,8 @@ struct ScatterAllgather {
   static constexpr std::string_view sentence =
       "Scatters the vector's parts along a binomial tree and gathers them everywhere.";
   static constexpr bool commutative_only = false;
+
+  static constexpr std::array parameters{Parameter{"gathering", "Ring", 0, "Ring or Bruck"}};
 
   enum class Gathering : unsigned char { ring, bruck };
   Gathering gathering = Gathering::ring;

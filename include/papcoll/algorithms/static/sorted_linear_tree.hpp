@@ -3,9 +3,11 @@
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/chain.hpp>
 #include <papcoll/capability.hpp>
+#include <papcoll/plan/parameter.hpp>
 #include <papcoll/plan/schedule.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -45,13 +47,15 @@ struct SortedLinearTree {
   static constexpr bool commutative_only = false;
   static constexpr unsigned needs = capability::positions | capability::forecast;
 
+  static constexpr std::array parameters{Parameter{"bytes of a segment", "65536", 1}};
+
   std::size_t segment_bytes = std::size_t{64} * 1024;  ///< as of Pipelined
 
   std::string arguments() const {
     return *this == SortedLinearTree{} ? "" : std::to_string(segment_bytes);
   }
   static SortedLinearTree parse(std::string_view arguments) {
-    return {.segment_bytes = parse_number(name, "bytes of a segment", arguments, std::size_t{1})};
+    return {.segment_bytes = parse_number<std::size_t>(name, parameters[0], arguments)};
   }
 
   void emit(Reduce tag, Builder& b) const {

@@ -3,7 +3,9 @@
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/plan/parameter.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,6 +17,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// against how late ranks are. Whole numbers, so that all ranks weigh alike; half or twice the
 /// truth does little harm.
 struct StepCost {
+  static constexpr std::array parameters{Parameter{"nanoseconds a message", "500"},
+                                         Parameter{"nanoseconds a KB", "200"}};
+
   std::uint32_t alpha_ns = 500;   ///< 2 pinned ranks, Open MPI, exchange of 8 bytes: 440 ns
   std::uint32_t ns_per_kb = 200;  ///< the same, allreduce of 512 KB: 112 µs
 
@@ -35,8 +40,8 @@ struct StepCost {
                            "was given '" +
                            std::string(text) + "'");
     }
-    return {parse_number(schedule, "nanoseconds a message", numbers[0], std::uint32_t{0}),
-            parse_number(schedule, "nanoseconds a KB", numbers[1], std::uint32_t{0})};
+    return {parse_number<std::uint32_t>(schedule, parameters[0], numbers[0]),
+            parse_number<std::uint32_t>(schedule, parameters[1], numbers[1])};
   }
 
   friend bool operator==(const StepCost&, const StepCost&) = default;

@@ -5,9 +5,11 @@
 #include <papcoll/algorithms/static/powers.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/capability.hpp>
+#include <papcoll/plan/parameter.hpp>
 #include <papcoll/plan/schedule.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <string>
@@ -56,6 +58,8 @@ struct StragglAR {
   static constexpr bool commutative_only = true;
   static constexpr unsigned needs = capability::positions | capability::forecast;
 
+  static constexpr std::array parameters{Parameter{"bytes of a block", "", 1}};
+
   /// 0: as many blocks as let phases 2 and 3 end first, √(q·m/(α/β)), where a latency costs as much
   /// as 16 KB (10 Gbit/s with 13 µs), but none above 48 KB: MPI sends those at once, without asking
   /// the receiver first. 2 MB, 4 ranks, TCP at 500 Mbit/s, Open MPI: the tail is 101 ms with blocks
@@ -64,7 +68,7 @@ struct StragglAR {
 
   std::string arguments() const { return *this == StragglAR{} ? "" : std::to_string(block_bytes); }
   static StragglAR parse(std::string_view arguments) {
-    return {.block_bytes = parse_number(name, "bytes of a block", arguments, std::size_t{1})};
+    return {.block_bytes = parse_number<std::size_t>(name, parameters[0], arguments)};
   }
 
   void emit(Allreduce, Builder& b) const {
