@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-runs=9 sweeps=3
+runs=9 sweeps=6
 
 usage() {
   cat <<END
@@ -15,10 +15,11 @@ usage: scripts/demo.sh [--no-install]
   3. trains a small network on handwritten digits with 4 ranks, one of them late in every step: with
      the MPI library's allreduce and with papcoll's in turns, $runs times each; says whether they differ
      by more than the noise (1 min)
-  4. measures sizes with 2 ranks, together and with one late, $sweeps times; says at which sizes papcoll
-     has the shorter tail, and draws it (1 min)
+  4. measures sizes with 2 ranks, together and with one late, $sweeps times; says at which sizes papcoll's
+     tail is shorter or longer by more than the noise, and draws it (1 min)
 
-Results are left in build/demo. Safe to run again.
+It installs packages by apt-get, as root or by sudo; --no-install leaves that out. Results are left in
+build/demo. Safe to run again. What it says is worth most on a machine that does nothing else.
 END
 }
 
@@ -51,7 +52,7 @@ sweep() {
   printf '  run %s of %s   %s\n' "$run" "$sweeps" "$pattern"
   "${launch[@]}" "${two[@]}" -n 2 build/release/benchmarks/papcoll-bench allreduce --algorithm mpi \
     --algorithm auto --algorithm DynamicLeader --sizes 8,64,512,4k,32k,256k --arrival "$pattern" \
-    "$@" --seed "$run" --time-limit 500ms --format json --output "$file"
+    "$@" --seed "$run" --time-limit 250ms --format json --output "$file"
   swept+=("$file")
 }
 
@@ -127,9 +128,8 @@ done
 cat <<END
 
 Tail in µs, from the last arrival to the last exit: what the ranks wait for beyond what they must.
-Less is better. Each number is the middle one of $sweeps runs' medians. Look at the rows of one-late,
-and there compare mpi with auto: that is what a call without policies gets. The rows above them show
-the same with nobody late.
+Less is better. Each number is the middle one of $sweeps runs' medians. In the rows of one-late one
+rank comes 50 µs late; compare mpi with auto there, which is what a call without policies gets.
 
 END
 "$python" scripts/demo_tables.py sweep --output $results/sweep.json "${swept[@]}"

@@ -86,7 +86,8 @@ def training(rows):
 
 
 def sweep(rows, output):
-    """A line a pattern and size: the tail of each algorithm, the middle one of the runs."""
+    """A line a pattern and size: the tail of each algorithm, the middle one of the runs. Algorithms
+    take turns within a run, so that one run's are compared with each other."""
     names = list(dict.fromkeys(row["algorithm"] for row in rows))
     arrivals = list(dict.fromkeys(row["arrival"] for row in rows))
     sizes = sorted({row["bytes"] for row in rows})
@@ -98,23 +99,35 @@ def sweep(rows, output):
         for name in names:
             file.writelines(json.dumps(row) + "\n" for key, row in middle.items() if key[2] == name)
 
-    table(["arrival", "bytes"] + names,
-          [[arrival, f"{size}"] + [f"{middle[arrival, size, name]['tail_median_us']:.2f}"
-                                   for name in names]
-           for arrival in arrivals for size in sizes])
-    print("\nWhose tail is shorter, in every run of the one than in any of the other?\n")
-    lines = []
+    compared_with = names[0]
+    lines, said, noise = [], {}, 1.0
     for arrival in arrivals:
-        for name in names[1:]:
-            said = {name: [], names[0]: [], "neither": []}
-            for size in sizes:
-                a, b = ([row["tail_median_us"] for row in runs_of[arrival, size, which]]
-                        for which in (name, names[0]))
-                who = name if max(a) < min(b) else names[0] if max(b) < min(a) else "neither"
-                said[who].append(str(size))
-            lines.append(f"  {arrival}, {name} against {names[0]}: " + "; ".join(
-                f"{who} at {', '.join(at)} bytes" for who, at in said.items() if at))
-    print("\n".join(lines))
+        for size in sizes:
+            tails = {name: {row["seed"]: row["tail_median_us"]
+                            for row in runs_of[arrival, size, name]} for name in names}
+            line = [arrival, f"{size}"] + [
+                f"{middle[arrival, size, name]['tail_median_us']:.2f}" for name in names]
+            for name in names[1:]:
+                ratios = [tails[compared_with][run] / tails[name][run] for run in tails[name]]
+                low, high = interval_of_median(ratios)
+                line.append(f"{low:.1f} to {high:.1f}")
+                who = ("shorter" if low > 1 else "longer" if high < 1
+                       else "no difference beyond the noise")
+                said.setdefault((arrival, name), {}).setdefault(who, []).append(str(size))
+                if low <= 1 <= high:
+                    noise = max([noise] + [max(times.values()) / min(times.values())
+                                           for times in (tails[name], tails[compared_with])])
+            lines.append(line)
+    table(["arrival", "bytes"] + names + [f"{compared_with} / {name}*" for name in names[1:]], lines)
+    print(f"\n  * 95 % confidence interval of the median, run by run: above 1 {compared_with} waits "
+          "longer.\n")
+    for (arrival, name), at in said.items():
+        print(f"{arrival}, {name} against {compared_with}: " + "; ".join(
+            f"{who} at {', '.join(at[who])} bytes"
+            for who in ("shorter", "longer", "no difference beyond the noise") if who in at) + ".")
+    if noise > 1:
+        print(f"\nWhere no difference is seen, runs of one algorithm differ by up to {noise:.1f} "
+              "times.\nTo see smaller ones, run this while the machine does nothing else.")
 
 
 def main():
