@@ -8,9 +8,9 @@
 #include <cstdio>
 #include <vector>
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+namespace {
 
+bool run() {
   // A papcoll::Communicator stands for an MPI communicator. Making it is collective: every rank of
   // MPI_COMM_WORLD makes one. It sets up memory that the ranks of a node share.
   papcoll::Communicator comm{MPI_COMM_WORLD};
@@ -44,7 +44,20 @@ int main(int argc, char** argv) {
                      data[2] == 100 * sum_of_ranks && highest[0] == 20 + size - 1 &&
                      highest[1] == 30 && word == 42;
   if (!right) std::printf("rank %d: wrong result\n", rank);
+  return right;
+}
 
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  bool right = false;
+  try {
+    right = run();
+  } catch (const papcoll::error& problem) {  // the other ranks may wait for this one: end them, too
+    std::fprintf(stderr, "%s\n", problem.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
   MPI_Finalize();
   return right ? 0 : 1;
 }

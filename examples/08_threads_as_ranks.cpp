@@ -2,7 +2,7 @@
 // The same collectives without MPI: the ranks are threads of one process. Good for trying things
 // out, for unit tests, and to see what happens when something goes wrong.
 //
-//     g++ -std=c++20 -O2 -pthread -I papcoll/include 08_threads_as_ranks.cpp && ./a.out
+//     g++ -std=c++20 -O2 -pthread -I include examples/08_threads_as_ranks.cpp && ./a.out
 
 #include <papcoll/core.hpp>
 

@@ -82,7 +82,7 @@ void allgather(C&& comm, T* data, N count, const Algorithm& algorithm = {}) {
   detail::run_allgather<Ps...>(comm, algorithm, data, n * caller.ranks());
 }
 
-/// Non-blocking. Runs on the plan floor; see Request.
+/// Non-blocking. Runs a static schedule; see Request.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
 [[nodiscard]] Request iallgather(C&& comm, const In& in, Out&& out,
                                  const Algorithm& algorithm = {}) {

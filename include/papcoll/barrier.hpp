@@ -18,7 +18,7 @@ void barrier(C&& comm, const Algorithm& algorithm = {}) {
   detail::run<Barrier, true, Ps...>({detail::core_of(comm), Collective::barrier}, call, algorithm);
 }
 
-/// Non-blocking: complete when all ranks have started it. Runs on the plan floor; see Request.
+/// Non-blocking: complete when all ranks have started it. Runs a static schedule; see Request.
 template <class... Ps, Team C>
 [[nodiscard]] Request ibarrier(C&& comm, const Algorithm& algorithm = {}) {
   auto token = std::make_shared<std::byte>();

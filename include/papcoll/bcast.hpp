@@ -57,7 +57,7 @@ template <class... Ps, Team C, Element T>
   return value;
 }
 
-/// Non-blocking. Runs on the plan floor; see Request.
+/// Non-blocking. Runs a static schedule; see Request.
 template <class... Ps, Team C, ContiguousRange R>
 [[nodiscard]] Request ibcast(C&& comm, R&& data, root from, const Algorithm& algorithm = {}) {
   return detail::start_bcast<Ps...>(comm, detail::data_in_place<R>(data), std::ranges::size(data),

@@ -18,7 +18,7 @@ namespace papcoll::inline PAPCOLL_ABI {
     static_assert(ok, text);                                                   \
   }
 
-/// What a schedule needs of its arrival and transport policies; schedules of the plan floor do not
+/// What a schedule needs of its arrival and transport policies; static schedules do not
 /// say, since they all need the same.
 template <class S>
 inline constexpr unsigned needs_of = [] {

@@ -31,7 +31,8 @@ constexpr std::optional<NumericalContract> contract_named(std::string_view name)
   return {};
 }
 
-/// The weakest contract: whatever is quickest.
+/// The weakest contract: ranks may get results that differ in the last bits. A permission for
+/// algorithms to come; all that papcoll has give RankConsistent at least.
 struct Fast;
 /// The default contract: all ranks get the same bits, run by run they may differ.
 struct RankConsistent;

@@ -93,7 +93,7 @@ void gather(C&& comm, T* data, N count, root to, const Algorithm& algorithm = {}
                             caller.rank() == to.rank ? n * caller.ranks() : n);
 }
 
-/// Non-blocking. Runs on the plan floor; see Request.
+/// Non-blocking. Runs a static schedule; see Request.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
 [[nodiscard]] Request igather(C&& comm, const In& in, Out&& out, root to,
                               const Algorithm& algorithm = {}) {

@@ -31,26 +31,29 @@ struct Options {
   /// ever. A call that fails waits once more, as long at most, for a peer that is stopped while it
   /// works on this rank's buffers.
   std::chrono::nanoseconds deadline{0};
-  /// Bytes of a chunk buffer of the arrival floor, a multiple of 64. A rank has 16 of them.
+  /// Bytes of a chunk, in which arrival-driven algorithms move longer data through shared memory: a
+  /// multiple of 64. A rank has 16 buffers for them.
   /// Allreduce of 1 MB, 2 ranks, µs: 16 KB 158, 32 KB 127, 64 KB 94, 128 KB 80 (papcoll-bench
   /// allreduce --sizes 1M --chunk-bytes 16k).
   std::size_t chunk_bytes = 65536;
   /// Blocks of a pipelined plan in flight at once: 1, 2, 4, 8 or 16.
   std::size_t window = 4;
-  /// Address space of each rank's part of the arena (shared_vector), a multiple of 65536; a quarter
-  /// of it is the library's own, and all that threads need. Memory is taken only when it is used.
-  /// 0: none, and shared_vector is ordinary memory.
+  /// Address space of each rank's part of the arena, the memory that a node's ranks share: a
+  /// multiple of 65536. A quarter is for the library's copies of private buffers (a ThreadTeam needs
+  /// no more), the rest for shared_vectors. Memory is taken only when it is used. 0: none, and
+  /// shared_vector is ordinary memory.
   std::size_t arena_bytes = std::size_t{1} << 30U;
   PeerAccess peer_access = PeerAccess::best;
   RemoteTickets tickets = RemoteTickets::probed;  ///< of ArrivalOrder over RmaTransport
-  /// Blocking calls under PredictedOrder from one agreement on the order to the next, and from an
-  /// agreement's beginning to its effect; more where there are more than twice as many ranks.
+  /// After how many blocking calls under PredictedOrder the ranks exchange again what they predict;
+  /// it takes effect as many calls later. With P ranks it is P / 2 if that is more.
   std::uint32_t agreement_period = 16;
   /// Number of the first call; tests start just below 2^32.
   std::uint32_t first_epoch = 1;
   /// Which ranks Hierarchical takes for a node, instead of those that share memory: a colour for
   /// each rank, then, if nodes are to be grouped too, one for each group of ranks (in order of
-  /// their lowest ranks), and so on. For sockets or racks, and for tests on one machine.
+  /// their lowest ranks), and so on. For sockets or racks, and for tests on one machine. Eight
+  /// ranks, two to a node, two nodes to a rack: {{0, 0, 1, 1, 2, 2, 3, 3}, {0, 0, 1, 1}}.
   GroupColours groups{};
   /// File with thresholds of this machine, as `papcoll-bench --tune` writes it; empty: the one that
   /// the environment variable PAPCOLL_TUNING names, if any. What it says must be the same on all

@@ -90,7 +90,7 @@ template <class... Ps, Team C, Element T, class Op = Sum>
   return value;
 }
 
-/// Non-blocking, in place. Runs on the plan floor; see Request.
+/// Non-blocking, in place. Runs a static schedule; see Request.
 template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
 [[nodiscard]] Request ireduce(C&& comm, R&& data, root to, const Op& op = {},
                               const Algorithm& algorithm = {}) {

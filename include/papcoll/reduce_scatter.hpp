@@ -124,7 +124,7 @@ void reduce_scatter(C&& comm, T* data, N count, const Op& op = {},
   detail::run_reduce_scatter<Ps...>(comm, data, data, n, n, nullptr, op, algorithm);
 }
 
-/// Non-blocking, equal blocks. Runs on the plan floor; see Request.
+/// Non-blocking, equal blocks. Runs a static schedule; see Request.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
 [[nodiscard]] Request ireduce_scatter(C&& comm, const In& in, Out&& out, const Op& op = {},
                                       const Algorithm& algorithm = {}) {

@@ -75,7 +75,7 @@ template <class = void>
 Request start(const Caller& caller, const Selection& selection, Call& call, Choose* choose,
               std::shared_ptr<const void> owned);
 
-/// Starts a call on the plan floor. `owned` keeps alive what the call's reducer points to.
+/// Starts a call of a static schedule. `owned` keeps alive what the call's reducer points to.
 /// `Commutes`: its operator is known to commute (true without operator).
 template <class Tag, bool Commutes, class... Ps>
 Request start(const Caller& caller, Call& call, const Algorithm& algorithm,

@@ -92,7 +92,7 @@ void scatter(C&& comm, T* data, N count, root from, const Algorithm& algorithm =
                              caller.rank() == from.rank ? n * caller.ranks() : n);
 }
 
-/// Non-blocking. Runs on the plan floor; see Request.
+/// Non-blocking. Runs a static schedule; see Request.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
 [[nodiscard]] Request iscatter(C&& comm, const In& in, Out&& out, root from,
                                const Algorithm& algorithm = {}) {

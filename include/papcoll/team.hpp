@@ -111,7 +111,7 @@ class TeamCore final : public TeamRequests {
 
   // --- blocking calls
 
-  /// Runs an algorithm of the arrival floor; the team must be on one node.
+  /// Runs an arrival-driven algorithm; the team must be on one node.
   void run(const ArrivalAlgorithm& algorithm, const Call& call) {
     const Epoch epoch{*this, words_of(call, algorithm.id), call};
     if (call.count == 0 && call.collective != Collective::barrier) return announce_only();
@@ -134,7 +134,7 @@ class TeamCore final : public TeamRequests {
     }
   }
 
-  /// Runs a schedule of the plan floor; with a predictor, in the order that it predicts.
+  /// Runs a static schedule; with a predictor, in the order that it predicts.
   /// `by_ticket`: rather in the order of arrival, if the transport has tickets; it is a chain.
   void run(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
            const AnyPredictor& predictor = {}, bool by_ticket = false) {

@@ -12,7 +12,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// An algorithm of the arrival floor without its type: an arrival policy with its schedule.
+/// An arrival-driven algorithm without its type: an arrival policy with its schedule.
 struct ArrivalAlgorithm {
   std::string_view name;  ///< as in the catalogue: "DynamicLeader", "Exchange"
   std::uint8_t id;        ///< algorithm_id(name)
@@ -34,7 +34,7 @@ struct ArrivalAlgorithm {
 
 namespace detail {
 
-/// How many ranks a schedule of the arrival floor serves: as many as it says, or any number.
+/// How many ranks an arrival-driven schedule serves: as many as it says, or any number.
 template <class Schedule>
 constexpr int most_ranks_of() noexcept {
   if constexpr (requires { Schedule::most_ranks; }) {

@@ -23,8 +23,8 @@ struct Composite;
 /// What a call has been told about how to run; whatever is left out is chosen for it. Made from
 /// policies by select<...>() or from a name by papcoll::algorithm().
 struct Selection {
-  const ArrivalAlgorithm* arrival = nullptr;  ///< an algorithm of the arrival floor, or
-  AnySchedule schedule;                       ///< one of the plan floor, or
+  const ArrivalAlgorithm* arrival = nullptr;  ///< an arrival-driven algorithm, or
+  AnySchedule schedule;                       ///< a static schedule, or
   const Composite* composite = nullptr;       ///< several of them, or neither; borrowed
   AnyPredictor predictor;                     ///< for a schedule in predicted order
   bool by_ticket = false;  ///< rather in the order of arrival, if there are tickets

@@ -16,8 +16,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The algorithm of the arrival floor that a schedule becomes under an arrival policy; null if the
-/// schedule is one of the plan floor.
+/// The arrival-driven algorithm that a schedule becomes under an arrival policy; null if the
+/// schedule is a static schedule.
 template <class Arrival, class Schedule>
 inline constexpr const ArrivalAlgorithm* arrival_algorithm = nullptr;
 

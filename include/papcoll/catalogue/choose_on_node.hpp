@@ -8,7 +8,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// An algorithm of the arrival floor, null for none, and why it was chosen: part of a sentence, in
+/// An arrival-driven algorithm, null for none, and why it was chosen: part of a sentence, in
 /// which thresholds are called by their names.
 struct NodeChoice {
   const ArrivalAlgorithm* algorithm = nullptr;

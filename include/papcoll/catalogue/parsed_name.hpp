@@ -21,7 +21,7 @@ struct ParsedName {
   AnyPredictor predictor;  ///< of PredictedOrder
 
   const CatalogueRow* row = nullptr;
-  AnySchedule plan;               ///< if the row is one of the plan floor
+  AnySchedule plan;               ///< if the row is a static schedule
   bool by_ticket = false;         ///< the row's algorithm draws tickets of the transport
   std::vector<ParsedName> parts;  ///< if it is a composite, from the inside out
 

@@ -33,11 +33,11 @@ struct CatalogueRow {
   NumericalContract strongest = NumericalContract::reproducible;
   bool (*serves)(Collective) noexcept = nullptr;
 
-  const ArrivalAlgorithm* algorithm = nullptr;  ///< an algorithm of the arrival floor, or
+  const ArrivalAlgorithm* algorithm = nullptr;  ///< an arrival-driven algorithm, or
   /// The plan that such an algorithm runs over transports that have tickets for ranks without
   /// common memory, if it can do without that.
   AnySchedule (*by_ticket)() = nullptr;
-  AnySchedule (*plan)() = nullptr;  ///< one of the plan floor, with default parameters
+  AnySchedule (*plan)() = nullptr;  ///< a static schedule, with default parameters
   /// If the schedule cannot read its parameters by itself: does it, with the schedules of a
   /// catalogue. Throws as AnySchedule::with_arguments().
   AnySchedule (*parse)(std::string_view arguments, Catalogue catalogue) = nullptr;
@@ -76,7 +76,7 @@ constexpr CatalogueRow predicted_row(std::string_view proven_with = {}) {
   return row;
 }
 
-/// The row of an algorithm of the arrival floor, with the names of its policies and, where the
+/// The row of an arrival-driven algorithm, with the names of its policies and, where the
 /// schedule does other things under other arrival policies, a sentence of its own.
 constexpr CatalogueRow arrival_row(const ArrivalAlgorithm& algorithm, std::string_view arrival,
                                    std::string_view schedule, std::string_view sentence = {}) {

@@ -21,7 +21,7 @@ concept Emits = requires(const S& s, Builder& b) {
   s.emit(Tag{}, b);
 };
 
-/// A schedule of the plan floor: a regular value whose members are its parameters, that can emit
+/// A static schedule: a regular value whose members are its parameters, that can emit
 /// at least one collective for any number of positions.
 ///
 /// Required: `policy_kind = SchedulePolicyKind`, `name` (a string_view), `sentence` (one, for the
@@ -73,7 +73,7 @@ inline constexpr S default_schedule{};
 
 }  // namespace detail
 
-/// Any schedule of the plan floor, as a value.
+/// Any static schedule, as a value.
 class AnySchedule {
  public:
   AnySchedule() = default;

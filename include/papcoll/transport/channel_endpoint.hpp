@@ -15,7 +15,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The plan floor's endpoint over channels in memory that the ranks of a node share, processes and
+/// The endpoint of static schedules over channels in memory that the ranks of a node share, processes and
 /// threads alike. A message is copied in by its sender and out by its receiver, cell by cell.
 ///
 /// A message that nobody has asked for yet stays in its channel. Only when a later message of the

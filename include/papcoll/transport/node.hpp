@@ -15,8 +15,8 @@ struct Node {
   int rank = 0;
   int size = 1;
   std::byte* bells = nullptr;
-  std::byte* board = nullptr;     ///< the frames of the arrival floor
-  std::byte* channels = nullptr;  ///< the mailboxes of the plan floor
+  std::byte* board = nullptr;     ///< the frames of arrival-driven algorithms
+  std::byte* channels = nullptr;  ///< the mailboxes of static schedules
 
   /// Makes sure that there are pages behind [at, at + bytes) before the first touch, so that a full
   /// /dev/shm is an exception and not a SIGBUS. Throws system_error.

@@ -13,7 +13,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// How the arrival floor touches memory that ranks share. It is a template argument there, so that
+/// How arrival-driven algorithms touch memory that ranks share. It is a template argument there, so that
 /// a test can put a scheduler in its place which lets another rank in before any access, and which
 /// knows what is ordered before what.
 ///
