@@ -27,4 +27,16 @@ inline std::size_t fit_threshold(std::span<const std::size_t> points, std::span<
   return best;
 }
 
+/// Do times fall where they must rise, as they do when something else ran on the machine? Not if a
+/// time is only a third below one of a smaller size: algorithms change their ways, too.
+inline bool fall(std::span<const double> times) {
+  constexpr double slack = 1.5;
+  double most = 0;
+  for (const double t : times) {
+    if (t * slack < most) return true;
+    most = std::fmax(most, t);
+  }
+  return false;
+}
+
 }  // namespace bench

@@ -126,6 +126,7 @@ class Tuner {
     together(placement_.comm(), [&] {
       if (placement_.rank() == 0) write();
     });
+    if (placement_.rank() == 0 && !doubtful_.empty()) warn();
   }
 
  private:
@@ -214,6 +215,7 @@ class Tuner {
       measured += fmt::format(" {}: {:.4g} {:.4g}{}", format_bytes(options_.sizes[i]), first[i],
                               second[i], i + 1 < points.size() ? "," : "");
     }
+    if (fall(first) || fall(second)) doubtful_.emplace_back(papcoll::name_of(c.threshold));
     set(c.threshold, threshold, measured);
   }
 
@@ -240,6 +242,7 @@ class Tuner {
       imbalanced.push_back(times[1]);
       measured += fmt::format(" {}: {:.4g} {:.4g}", percent, times[0], times[1]);
     }
+    if (fall(balanced) || fall(imbalanced)) doubtful_.emplace_back("late_percent");
     set(&Thresholds::late_percent, std::max(least, fit_threshold(percents, balanced, imbalanced)),
         measured);
   }
@@ -265,6 +268,16 @@ class Tuner {
     }
   }
 
+  void warn() const {
+    std::string names;
+    for (const std::string& name : doubtful_) names += (names.empty() ? "" : ", ") + name;
+    fmt::print(stderr,
+               "papcoll-bench: longer calls took less time than shorter ones, so the machine was "
+               "not quiet, and these thresholds are doubtful: {}. Measure again while it does "
+               "nothing else, or delete them from {}.\n",
+               names, options_.tune);
+  }
+
   void write() const {
     const Json file{{"papcoll_tuning", 1},
                     {"machine", mpi_library() + ", " + described()},
@@ -287,6 +300,7 @@ class Tuner {
   std::size_t runs_ = 0;
   Thresholds thresholds_;
   Json fitted_ = Json::object();
+  std::vector<std::string> doubtful_;  ///< thresholds whose times fall where they must rise
 };
 
 }  // namespace

@@ -25,3 +25,10 @@ TEST_CASE("one point that is off does not move a threshold", "[bench]") {
   constexpr std::array<double, 5> second{2, 1, 2, 1, 1};
   CHECK(fit_threshold(points, first, second) == 3);
 }
+
+TEST_CASE("bench: times that fall where they must rise") {
+  CHECK_FALSE(bench::fall(std::vector{0.2, 0.2, 0.3, 4.0}));
+  CHECK_FALSE(bench::fall(std::vector{0.2, 3.0, 2.1, 4.0}));  // algorithms have steps, too
+  CHECK(bench::fall(std::vector{7.8, 0.22, 2.5}));
+  CHECK(bench::fall(std::vector{1.0, 3.0, 2.5, 1.9}));
+}
