@@ -18,8 +18,8 @@ namespace papcoll::inline PAPCOLL_ABI {
     static_assert(ok, text);                                                   \
   }
 
-/// What a schedule needs of its arrival and transport policies; static schedules do not
-/// say, since they all need the same.
+/// What a schedule needs of its arrival and transport policies; static schedules do not say,
+/// since they all need the same.
 template <class S>
 inline constexpr unsigned needs_of = [] {
   if constexpr (requires { S::needs; }) {

@@ -39,9 +39,9 @@ struct Options {
   /// Blocks of a pipelined plan in flight at once: 1, 2, 4, 8 or 16.
   std::size_t window = 4;
   /// Address space of each rank's part of the arena, the memory that a node's ranks share: a
-  /// multiple of 65536. A quarter is for the library's copies of private buffers (a ThreadTeam needs
-  /// no more), the rest for shared_vectors. Memory is taken only when it is used. 0: none, and
-  /// shared_vector is ordinary memory.
+  /// multiple of 65536. A quarter is for the library's copies of private buffers (a ThreadTeam
+  /// needs no more), the rest for shared_vectors. Memory is taken only when it is used. 0: none,
+  /// and shared_vector is ordinary memory.
   std::size_t arena_bytes = std::size_t{1} << 30U;
   PeerAccess peer_access = PeerAccess::best;
   RemoteTickets tickets = RemoteTickets::probed;  ///< of ArrivalOrder over RmaTransport

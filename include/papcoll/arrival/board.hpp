@@ -28,8 +28,8 @@ constexpr bool epoch_reached(std::uint32_t now, std::uint32_t wanted) noexcept {
   return static_cast<std::int32_t>(now - wanted) >= 0;
 }
 
-/// The memory of arrival-driven algorithms: `frames` frames of one layout for all collectives. Call number
-/// e uses frame e mod frames; nobody enters e before all have left e − frames.
+/// The memory of arrival-driven algorithms: `frames` frames of one layout for all collectives.
+/// Call number e uses frame e mod frames; nobody enters e before all have left e − frames.
 ///
 /// Each rank owns its slot (header, `buffers` chunk buffers, a progress word) and its left word.
 /// The result belongs to the leader of the epoch. Everything begins as zeros, which is the state of

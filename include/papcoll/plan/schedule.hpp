@@ -21,8 +21,8 @@ concept Emits = requires(const S& s, Builder& b) {
   s.emit(Tag{}, b);
 };
 
-/// A static schedule: a regular value whose members are its parameters, that can emit
-/// at least one collective for any number of positions.
+/// A static schedule: a regular value whose members are its parameters, that can emit at least
+/// one collective for any number of positions.
 ///
 /// Required: `policy_kind = SchedulePolicyKind`, `name` (a string_view), `sentence` (one, for the
 /// catalogue), `commutative_only` (true if it combines contributions out of rank order; a member

@@ -15,8 +15,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The endpoint of static schedules over channels in memory that the ranks of a node share, processes and
-/// threads alike. A message is copied in by its sender and out by its receiver, cell by cell.
+/// The endpoint of static schedules over channels in memory that the ranks of a node share,
+/// processes and threads alike. A message is copied in by its sender and out by its receiver,
+/// cell by cell.
 ///
 /// A message that nobody has asked for yet stays in its channel. Only when a later message of the
 /// same channel is asked for is it moved to private memory, so a wait for one collective can never

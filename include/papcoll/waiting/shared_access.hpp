@@ -13,9 +13,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// How arrival-driven algorithms touch memory that ranks share. It is a template argument there, so that
-/// a test can put a scheduler in its place which lets another rank in before any access, and which
-/// knows what is ordered before what.
+/// How arrival-driven algorithms touch memory that ranks share. It is a template argument there,
+/// so that a test can put a scheduler in its place which lets another rank in before any access,
+/// and which knows what is ordered before what.
 ///
 ///   Atomic<T>                          as std::atomic<T>, of the size of T
 ///   write(to, from, n)                 plain bytes, `to` is shared

@@ -67,7 +67,8 @@ Number parse_number(std::string_view schedule, const Parameter& parameter, std::
   if (failure != std::errc{} || stop != end || number < least) {
     throw argument_error("papcoll: " + std::string(schedule) +
                          " needs a whole number of at least " + std::to_string(least) + " as its " +
-                         std::string(parameter.name) + ", but was given '" + std::string(text) + "'");
+                         std::string(parameter.name) + ", but was given '" + std::string(text) +
+                         "'");
   }
   return number;
 }

@@ -18,7 +18,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The endpoint of static schedules over MPI point-to-point messages on the team's private communicator.
+/// The endpoint of static schedules over MPI point-to-point messages on the team's private
+/// communicator.
 class MpiEndpoint final : public Endpoint {
  public:
   explicit MpiEndpoint(MpiLink& link) : link_(link) { static_cast<void>(link.comm()); }
