@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The README keeps what it promises: its table of algorithms is what `papcoll list` says, and its first
-program compiles by the line below it and runs.
+program compiles by the line below it, runs, and prints what is said.
 
 readme.py table PAPCOLL [--write]
-readme.py program MPI-COMPILER LAUNCHER…
+readme.py program MPI-COMPILER LAUNCHER… RANKS
 """
 
 import json
@@ -61,7 +61,14 @@ def check_program(compiler, launcher):
         if subprocess.run([compiler, *line], cwd=here).returncode != 0:
             print("README.md: its first program does not compile")
             return 1
-        return subprocess.run([*launcher, here / "first"]).returncode
+        ran = subprocess.run([*launcher, here / "first"], stdout=subprocess.PIPE, text=True)
+        printed = re.search(r"^prints `counted (.*)` four times", text, re.MULTILINE).group(1)
+        wanted = "counted " + printed.replace("4", launcher[-1]) + "\n"
+        if ran.returncode != 0 or ran.stdout != wanted * int(launcher[-1]):
+            print(f"README.md: its first program ends with {ran.returncode} and prints, instead of "
+                  f"{launcher[-1]} times {wanted}{ran.stdout}")
+            return 1
+        return 0
 
 
 def main(arguments):
