@@ -27,6 +27,7 @@ fi
 
 object=$(mktemp)
 trap 'rm -f "$object"' EXIT
+# shellcheck disable=SC2086
 if printf '#include <%s>\n' $headers | "$compiler" @"$flags" -c -x c++ - -o "$object"; then
   if nm -C --defined-only "$object" | grep -E ' [TDBRC] '; then
     echo "FAILED: the symbols above are not inline"
@@ -36,6 +37,7 @@ else
   echo "FAILED: all headers together"
   failed=$((failed + 1))
 fi
+# shellcheck disable=SC2086
 printf '#include <%s>\n' $headers | tac | "$compiler" @"$flags" -fsyntax-only -x c++ - ||
   { echo "FAILED: all headers, the last one first"; failed=$((failed + 1)); }
 
