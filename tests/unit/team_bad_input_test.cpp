@@ -472,7 +472,8 @@ struct FirstOfMany {
 
 bool refuses(const papcoll::Explanation& e, const std::string& algorithm) {
   return std::any_of(e.refused.begin(), e.refused.end(), [&](const std::string& text) {
-    return text.find(algorithm) < text.find(':') && text.find("the node has more than") != std::string::npos;
+    return text.find(algorithm) < text.find(':') &&
+           text.find("the node has more than") != std::string::npos;
   });
 }
 
