@@ -35,8 +35,8 @@ struct Call {
   bool rank_order = false;    ///< combine in rank order: the operator or the contract asks for it
   bool reproducible = false;  ///< nothing may depend on arrivals, the choice of the algorithm least
   // To tell mismatched calls apart. `types`, from the lowest bit: 1 of whether the operator
-  // commutes, 11 of a hash of its type, 12 of one of the element type.
-  std::uint32_t types = 0;
+  // commutes, 17 of its number, 22 of the element type's.
+  std::uint64_t types = 0;
   std::uint32_t split = 0;  ///< a hash of `counts`
 
   bool in_place() const noexcept { return input_in_output || in == out; }

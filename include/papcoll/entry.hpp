@@ -215,7 +215,7 @@ Call call_of(Collective collective, const T* in, T* out, std::size_t n) {
   c.out = reinterpret_cast<std::byte*>(out);
   c.count = n;
   if constexpr (elements_can_be_copied<T>::ok) c.reducer.size = sizeof(T);
-  c.types = type_hash<T>() >> 20 << 12;
+  c.types = std::uint64_t{type_hash<T>() >> 10U} << 18U;
   return c;
 }
 
@@ -231,8 +231,8 @@ Call reduction_of(Collective collective, const T* in, T* out, std::size_t n, con
     return c;
   } else if constexpr (operator_fits_elements<Op, T>::ok) {
     c.reducer = reducer<T>(op);
-    const std::uint32_t operation = std::is_empty_v<Op> ? type_hash<Op>() >> 21 : 0U;
-    c.types |= operation << 1 | std::uint32_t{c.reducer.commutative};
+    const std::uint32_t operation = std::is_empty_v<Op> ? type_hash<Op>() >> 15U : 0U;
+    c.types |= operation << 1U | (c.reducer.commutative ? 1U : 0U);
   }
   return c;
 }

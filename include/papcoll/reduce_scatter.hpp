@@ -14,6 +14,13 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
+/// Call::split of counts: 20 bits, for CallWords.
+constexpr std::uint32_t hash_of_counts(std::span<const std::size_t> each) noexcept {
+  std::uint64_t h = 0;
+  for (const std::size_t n : each) h = (h ^ (h >> 29U) ^ n) * 0x9e3779b97f4a7c15U;
+  return static_cast<std::uint32_t>(h >> 44U);
+}
+
 /// The checked call. `each`: elements of every rank, or null for equal blocks of `in`.
 template <class T, class Op>
 Call reduce_scatter_call(const Caller& caller, const T* in, T* out, std::size_t in_count,
@@ -30,15 +37,12 @@ Call reduce_scatter_call(const Caller& caller, const T* in, T* out, std::size_t 
     caller.require(of_rank.size() == caller.ranks(),
                    "papcoll::counts needs one number for each rank");
     std::size_t total = 0;
-    for (const std::size_t n : of_rank) {
-      total += n;
-      call.split = (call.split ^ static_cast<std::uint32_t>(n)) * 0x9e3779b1U;
-    }
+    for (const std::size_t n : of_rank) total += n;
     caller.require(total == in_count,
                    "the input must have as many elements as papcoll::counts adds up to");
     own = of_rank[static_cast<std::size_t>(caller.rank())];
     call.counts = of_rank.data();
-    call.split >>= 12;
+    call.split = hash_of_counts(of_rank);
     call.count = total;
   }
   caller.require(call.in_place() ? out_count >= own : out_count == own,

@@ -1,8 +1,10 @@
 #include <papcoll/analysis/verify_sweep.hpp>
 #include <papcoll/catalogue/grammar.hpp>
 #include <papcoll/catalogue/rows.hpp>
+#include <papcoll/team/call_words.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
@@ -37,6 +39,22 @@ bool is_sentence(std::string_view text) {
 }
 
 }  // namespace
+
+TEST_CASE("no two algorithms look alike when calls are compared") {
+  std::set<std::uint64_t> seen;
+  const Call call;
+  for (const CatalogueRow& row : catalogue()) {
+    INFO(row.name);
+    if (row.algorithm != nullptr) CHECK(seen.insert(words_of(call, row.algorithm->id).what).second);
+    if (row.plan == nullptr) continue;
+    for (const char* transport : {"MpiTransport", "ShmTransport", "ThreadTransport"}) {
+      TransportTable table{};
+      table.name = transport;
+      const std::uint32_t id = PlanIds{}.of(row.plan(), table);
+      CHECK(seen.insert(words_of_long(call, id).what).second);
+    }
+  }
+}
 
 TEST_CASE("every row is complete") {
   std::set<std::string_view> names;

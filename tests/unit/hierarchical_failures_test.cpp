@@ -149,6 +149,21 @@ TEST_CASE("hierarchical: the deadline", "[hierarchical]") {
   }
 }
 
+TEST_CASE("hierarchical: the deadline names the root of the phase", "[hierarchical]") {
+  ThreadTeam team{ranks, divided(std::chrono::milliseconds{100})};
+  const std::vector<std::size_t> sizes{1, 2, 3, 4, 5};
+  const auto result = outcomes(team, [&](Rank& comm) {
+    if (comm.rank() == 1) return;
+    const std::vector<int> in(15, 1);
+    std::vector<int> out(sizes[static_cast<std::size_t>(comm.rank())]);
+    reduce_scatter(comm, in, out, counts{sizes}, sum, algorithm("Hierarchical"));
+  });
+  for (const Outcome& o : result) {
+    CAPTURE(o);
+    CHECK((!o.says(" with root ") || o.says(" with root 0")));
+  }
+}
+
 TEST_CASE("hierarchical: a non-blocking call is refused", "[hierarchical]") {
   ThreadTeam team{ranks, divided()};
   auto result =

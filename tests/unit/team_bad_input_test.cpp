@@ -258,6 +258,49 @@ TEST_CASE("what messages say of calls that do not match", "[team]") {
       });
 }
 
+TEST_CASE("a root that has left hears four calls later, whatever it does then", "[team]") {
+  using papcoll::root;
+  const auto bcast_of = [](Rank& c, std::size_t n, int from) {
+    return outcome_of([&] {
+      std::vector<int> data(n, 1);
+      papcoll::bcast(c, data, root{from}, papcoll::algorithm("DynamicLeader"));
+    });
+  };
+  for (const bool first_is_invalid : {true, false}) {
+    papcoll::ThreadTeam team{2, patient};
+    std::vector<Outcome> first(2);
+    std::vector<Outcome> last(2);
+    team.run([&](Rank& c) {
+      const auto r = static_cast<std::size_t>(c.rank());
+      const bool here = c.rank() == 1;
+      first[r] = bcast_of(c, here && !first_is_invalid ? 8 : 4, here && first_is_invalid ? 7 : 0);
+      for (int i = 0; i < 3; ++i) CHECK(bcast_of(c, 4, 0).is_fine());
+      last[r] = bcast_of(c, 4, !here && !first_is_invalid ? 7 : 0);
+    });
+    CAPTURE(first_is_invalid, first[1], last[0]);
+    CHECK(first[0].is_fine());
+    if (first_is_invalid) {
+      CHECK(first[1].kind == "argument_error");
+      CHECK(last[0].kind == "peer_error");
+      CHECK(last[0].says("4 calls ago: rank 1's call was invalid"));
+    } else {
+      CHECK(first[1].kind == "peer_error");
+      CHECK(last[0].kind == "argument_error");
+      CHECK(last[0].says("; and the ranks' calls did not match 4 calls ago: rank 0 called"));
+    }
+    CHECK(last[1].kind == "peer_error");
+  }
+}
+
+TEST_CASE("blocks beyond 2^32 elements count, too", "[team]") {
+  const auto split = [](std::size_t a, std::size_t b) {
+    return papcoll::detail::hash_of_counts(std::vector{a, b});
+  };
+  const std::size_t huge = std::size_t{1} << 32U;
+  CHECK(split(huge, 0) != split(0, huge));
+  CHECK(split(huge, 1) != split(0, huge + 1));
+}
+
 TEST_CASE("two different lambdas look alike", "[team]") {
   papcoll::ThreadTeam team{2, patient};
   const auto all = outcomes(team, [](Rank& c) {
@@ -273,7 +316,7 @@ TEST_CASE("two different lambdas look alike", "[team]") {
 namespace {
 
 template <class T, class... Ops>
-void add_types_of(std::vector<std::uint32_t>& all, const Ops&... ops) {
+void add_types_of(std::vector<std::uint64_t>& all, const Ops&... ops) {
   T x{};
   const auto add = [&](const auto& op) {
     all.push_back(
@@ -283,8 +326,8 @@ void add_types_of(std::vector<std::uint32_t>& all, const Ops&... ops) {
 }
 
 template <class... Ts>
-std::vector<std::uint32_t> types_of_built_ins() {
-  std::vector<std::uint32_t> all;
+std::vector<std::uint64_t> types_of_built_ins() {
+  std::vector<std::uint64_t> all;
   (add_types_of<Ts>(all, papcoll::sum, papcoll::prod, papcoll::min, papcoll::max,
                     papcoll::logical_and, papcoll::logical_or, papcoll::logical_xor),
    ...);

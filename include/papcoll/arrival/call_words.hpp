@@ -11,17 +11,19 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a rank says of its call when it arrives. Equal on all ranks if the calls match.
 struct CallWords {
+  /// 48 bits of the number of elements, which is as many as memory holds, and the upper 16 of
+  /// Call::types.
   std::uint64_t count = 0;
   /// From the lowest bit: 4 of the collective, 16 of the algorithm, 20 of the root (of
-  /// reduce_scatter: of its counts), 24 of Call::types.
+  /// reduce_scatter: of its counts), the lower 24 of Call::types.
   std::uint64_t what = 0;
 
   static constexpr CallWords of(std::size_t count, Collective collective, std::uint32_t algorithm,
-                                std::uint32_t root, std::uint32_t types) noexcept {
-    return {count, static_cast<std::uint64_t>(collective) |
-                       static_cast<std::uint64_t>(algorithm & 0xffffU) << 4 |
-                       static_cast<std::uint64_t>(root & 0xfffffU) << 20 |
-                       static_cast<std::uint64_t>(types) << 40};
+                                std::uint32_t root, std::uint64_t types) noexcept {
+    return {(count & all_elements) | types >> 24 << 48,
+            static_cast<std::uint64_t>(collective) |
+                static_cast<std::uint64_t>(algorithm & 0xffffU) << 4 |
+                static_cast<std::uint64_t>(root & 0xfffffU) << 20 | types << 40};
   }
 
   friend bool operator==(const CallWords&, const CallWords&) = default;
@@ -35,7 +37,7 @@ struct CallWords {
 
   /// A sentence part for messages: "reduce of 3 elements with root 1".
   [[gnu::cold]] std::string describe() const {
-    return papcoll::describe(collective(), count, static_cast<int>(root()));
+    return papcoll::describe(collective(), elements(), static_cast<int>(root()));
   }
 
   /// How the calls of two ranks differ, and what to do about it.
@@ -48,6 +50,9 @@ struct CallWords {
   /// The same, where of the other rank's call only the hash is known.
   [[gnu::cold, gnu::noinline]] std::string difference(int rank, std::uint32_t other_hash, int other,
                                                       int ranks) const {
+    if (other_hash == CallWords{0, invalid}.hash()) {
+      return "rank " + std::to_string(other) + "'s call was invalid; its exception said why";
+    }
     CallWords guess = *this;
     for (int r = 0; r < ranks && is_rooted(collective()); ++r) {
       guess.what = (what & ~(std::uint64_t{0xfffff} << 20)) | static_cast<std::uint64_t>(r) << 20;
@@ -61,6 +66,10 @@ struct CallWords {
   }
 
  private:
+  static constexpr std::uint64_t all_elements = (std::uint64_t{1} << 48) - 1;
+
+  std::uint64_t elements() const noexcept { return count & all_elements; }
+  std::uint64_t types() const noexcept { return what >> 40 | count >> 48 << 24; }
   Collective collective() const noexcept { return static_cast<Collective>(what & 0xf); }
   std::uint64_t root() const noexcept { return what >> 20 & 0xfffff; }
 
@@ -70,24 +79,24 @@ struct CallWords {
   }
 
   static std::string remedy(const CallWords& a, const CallWords& b) {
-    const auto differ = [changed = a.what ^ b.what](int from, int bits) {
-      return (changed >> from & ((std::uint64_t{1} << bits) - 1)) != 0;
-    };
-    if (differ(0, 4)) return ": all ranks must call the same collectives in the same order";
-    if (a.count != b.count) return ": all ranks must pass the same number of elements";
-    if (differ(20, 20)) {
+    if (a.collective() != b.collective()) {
+      return ": all ranks must call the same collectives in the same order";
+    }
+    if (a.elements() != b.elements()) return ": all ranks must pass the same number of elements";
+    if (a.root() != b.root()) {
       return is_rooted(a.collective())
                  ? ": all ranks must name the same root"
                  : "; their papcoll::counts differ: all ranks must pass the same ones";
     }
-    if (differ(52, 12) && differ(41, 11)) {
-      return "; their element types and operators differ: all ranks must pass the same";
+    const std::uint64_t types = a.types() ^ b.types();
+    const bool operators = (types >> 1 & 0x1ffff) != 0;
+    if (types >> 18 != 0) {
+      return operators ? "; their element types and operators differ: all ranks must pass the same"
+                       : "; their element types differ: all ranks must pass elements of the same "
+                         "type";
     }
-    if (differ(52, 12)) {
-      return "; their element types differ: all ranks must pass elements of the same type";
-    }
-    if (differ(41, 11)) return "; their operators differ: all ranks must pass the same one";
-    if (differ(40, 1)) {
+    if (operators) return "; their operators differ: all ranks must pass the same one";
+    if (types != 0) {
       return "; only some of their operators commute: all ranks must declare the same";
     }
     return "; their algorithms differ: all ranks must name the same policies";

@@ -113,7 +113,12 @@ class TeamMessages : public TeamFailures {
       });
     } catch (const std::exception& problem) {
       fail_everywhere(problem);
-      if (!gate_->close()) static_cast<void>(t.connect(surroundings_));
+      if (!gate_->close()) {
+        try {
+          static_cast<void>(t.connect(surroundings_));
+        } catch (const error&) {  // NOLINT(bugprone-empty-catch): why it came to this matters more
+        }
+      }
       throw;
     }
   }

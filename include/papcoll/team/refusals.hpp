@@ -31,19 +31,17 @@ class TeamRefusals : public TeamFrames {
   [[noreturn]] void refuse(Collective collective, bool non_blocking, const std::string& text) {
     const std::string what = std::string(name_of(collective)) + " on rank " +
                              std::to_string(rank()) + " of " + std::to_string(size()) + ": " + text;
-    tell_refusal(non_blocking, what);
-    throw argument_error("papcoll: " + what);
+    throw argument_error("papcoll: " + what + tell_refusal(non_blocking, what));
   }
 
   /// Tells the peers that this rank's call is invalid. If all ranks make such a call at once, the
-  /// team stays as it was.
-  void tell_refusal(bool non_blocking, const std::string& what) {
-    if (broken()) return;
-    if (non_blocking) {
-      refuse_request(detail::bare(what));
-    } else {
-      refuse_call(detail::bare(what));
-    }
+  /// team stays as it was. Returns what is to be added to the exception of this rank, which may
+  /// hear only here that an earlier call did not match; or nothing.
+  std::string tell_refusal(bool non_blocking, const std::string& what) {
+    if (broken()) return {};
+    if (!non_blocking) return refuse_call(detail::bare(what));
+    refuse_request(detail::bare(what));
+    return {};
   }
 
  protected:
@@ -82,7 +80,8 @@ class TeamRefusals : public TeamFrames {
   }
 
  private:
-  void refuse_call(const std::string& what) {
+  std::string refuse_call(const std::string& what) {
+    std::string earlier;
     CallWords words;
     words.what = CallWords::invalid;
     ++blocking_calls_;
@@ -90,6 +89,10 @@ class TeamRefusals : public TeamFrames {
       const Reducer none;
       site_->begin(words, none);
       enter_frame(nullptr);
+      if (!site_->last_in_frame_matched()) {
+        waiter_.until([&] { return site_->failed(); });  // another may say so first
+        earlier = "; and " + site_->failure_text();
+      }
       site_->fail_with("another rank's call is invalid: " + what);
       announce_only();
       site_->leave();
@@ -101,6 +104,7 @@ class TeamRefusals : public TeamFrames {
     } else if (hooks.refused) {
       hooks.refused(hooks.context, calls() - 1, Told::invalid_call, what);
     }
+    return earlier;
   }
 
   void refuse_request(const std::string& what) {

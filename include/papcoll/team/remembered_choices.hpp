@@ -21,14 +21,13 @@ class RememberedChoices {
   const ArrivalAlgorithm* find(const Call& call, std::uint32_t looks) const noexcept {
     const Choice& c = of_[static_cast<std::size_t>(call.collective)];
     const bool stands = c.looks == looks && c.count == call.count &&
-                        c.element == call.reducer.size && c.rank_order == call.rank_order &&
-                        c.reproducible == call.reproducible;
+                        c.element == call.reducer.size && c.asked == asked_of(call);
     return stands ? c.algorithm : nullptr;
   }
 
   void keep(const Call& call, std::uint32_t looks, const ArrivalAlgorithm& algorithm) noexcept {
-    of_[static_cast<std::size_t>(call.collective)] = {
-        &algorithm, call.count, call.reducer.size, looks, call.rank_order, call.reproducible};
+    of_[static_cast<std::size_t>(call.collective)] = {&algorithm, call.count, call.reducer.size,
+                                                      looks, asked_of(call)};
   }
 
   void forget() noexcept { of_ = {}; }
@@ -39,9 +38,14 @@ class RememberedChoices {
     std::size_t count = 0;
     std::size_t element = 0;
     std::uint32_t looks = 0;
-    bool rank_order = false;
-    bool reproducible = false;
+    std::uint32_t asked = 0;  ///< see asked_of()
   };
+
+  /// What is asked of the order of combination. Put together from bytes: two that have just been
+  /// written are slow to read as one word, as which a compiler likes to compare them.
+  static std::uint32_t asked_of(const Call& call) noexcept {
+    return (call.rank_order ? 1U : 0U) + (call.reproducible ? 2U : 0U);
+  }
   std::array<Choice, collective_count> of_{};
 };
 

@@ -40,7 +40,7 @@ class TeamRequests : public TeamRefusals {
     ++requests_;
     if (is_empty(call)) return nullptr;
     Endpoint& e = endpoint_for_request(transport);
-    wait_for_room(e);
+    wait_for_room(e, requests_);
     count_request();
     return &begin(e, schedule, call, expected, false);
   }
@@ -118,10 +118,11 @@ class TeamRequests : public TeamRefusals {
     return p == nullptr ? 0 : 0x9e3779b9U * (p->generation() + 1);
   }
 
-  std::uint32_t sequence() const noexcept { return 2 * requests_ + 1; }
+  static std::uint32_t sequence(std::uint32_t request) noexcept { return 2 * request + 1; }
 
-  void wait_for_room(Endpoint& e) {
-    or_fail_everywhere([&] { waiter_.until([&] { return has_room(e, sequence()); }, Naps::none); });
+  void wait_for_room(Endpoint& e, std::uint32_t request) {
+    or_fail_everywhere(
+        [&] { waiter_.until([&] { return has_room(e, sequence(request)); }, Naps::none); });
   }
 
   void count_request() {
@@ -134,8 +135,9 @@ class TeamRequests : public TeamRefusals {
                    const Predictions* expected, bool held) {
     Execution& execution = executions_.idle();
     execution.claimed = true;
-    or_fail_everywhere(
-        [&] { executions_.begin(execution, e, schedule, call, sequence(), expected, held); });
+    or_fail_everywhere([&] {
+      executions_.begin(execution, e, schedule, call, sequence(requests_), expected, held);
+    });
     return execution;
   }
 
@@ -143,18 +145,18 @@ class TeamRequests : public TeamRefusals {
   Execution* start_compared(const AnySchedule& schedule, const TransportTable& transport,
                             const Call& call, const Predictions* expected) {
     const CallWords words = words_of_plan(call, schedule, transport, expected);
+    const std::uint32_t number = requests_ + 1;
+    requests_ += 2;  // whatever becomes of it: peers count both
     Endpoint& nearest = endpoint_for_request(connections_.default_transport());
-    ++requests_;
-    wait_for_room(nearest);
+    wait_for_room(nearest, number);
     count_request();
     Execution& run = executions_.idle();
     run.claimed = true;
     Comparisons::Comparison& c = comparisons_.begin(words, rank(), run);
     or_fail_everywhere([&] {
       executions_.begin(run, nearest, AnySchedule::of<RecursiveDoubling>(), c.calls.call(),
-                        sequence(), nullptr);
+                        sequence(number), nullptr);
     });
-    ++requests_;
     if (is_empty(call)) {
       c.held = &run;
       return &run;
@@ -165,11 +167,15 @@ class TeamRequests : public TeamRefusals {
     try {
       e = &endpoint_for_request(transport);
     } catch (const transport_unavailable&) {
-      if (!broken()) await(c);
+      if (broken()) throw;
+      await(c);
       finish_comparison(c);
       throw;
+    } catch (const std::exception& problem) {
+      fail_everywhere(problem);
+      throw;
     }
-    wait_for_room(*e);
+    wait_for_room(*e, requests_);
     c.held = &begin(*e, schedule, call, expected, true);
     return c.held;
   }

@@ -87,6 +87,7 @@ class HierarchicalPhases {
     p.in = in;
     p.out = out;
     p.root = root;
+    p.split = 0;
     p.input_in_output = false;
     return p;
   }
