@@ -270,14 +270,16 @@ TEST_CASE("a root that has left hears four calls later, whatever it does then", 
     papcoll::ThreadTeam team{2, patient};
     std::vector<Outcome> first(2);
     std::vector<Outcome> last(2);
+    std::vector<int> between(2);
     team.run([&](Rank& c) {
       const auto r = static_cast<std::size_t>(c.rank());
       const bool here = c.rank() == 1;
       first[r] = bcast_of(c, here && !first_is_invalid ? 8 : 4, here && first_is_invalid ? 7 : 0);
-      for (int i = 0; i < 3; ++i) CHECK(bcast_of(c, 4, 0).is_fine());
+      for (int i = 0; i < 3; ++i) between[r] += bcast_of(c, 4, 0).is_fine() ? 1 : 0;
       last[r] = bcast_of(c, 4, !here && !first_is_invalid ? 7 : 0);
     });
     CAPTURE(first_is_invalid, first[1], last[0]);
+    CHECK(between == std::vector<int>{3, 3});
     CHECK(first[0].is_fine());
     if (first_is_invalid) {
       CHECK(first[1].kind == "argument_error");
