@@ -33,8 +33,8 @@ struct Options {
   std::chrono::nanoseconds deadline{0};
   /// Bytes of a chunk, in which arrival-driven algorithms move longer data through shared memory: a
   /// multiple of 64. A rank has 16 buffers for them.
-  /// Allreduce of 1 MB, 2 ranks, µs: 16 KB 158, 32 KB 127, 64 KB 94, 128 KB 80 (papcoll-bench
-  /// allreduce --sizes 1M --chunk-bytes 16k).
+  /// Allreduce of 1 MB, 2 ranks: 16 KB 122 to 157 µs, 64 KB 100 to 119, 128 KB 92 to 117
+  /// (papcoll-bench allreduce --sizes 1M --chunk-bytes 16k).
   std::size_t chunk_bytes = 65536;
   /// Blocks of a pipelined plan in flight at once: 1, 2, 4, 8 or 16.
   std::size_t window = 4;

@@ -146,3 +146,55 @@ TEST_CASE("an explanation names thresholds, arrivals, memory and what cannot run
           return text;
         }) == "");
 }
+
+TEST_CASE("what runs where ranks share processors, and in reduces", "[automatic]") {
+  const Thresholds t;
+  Situation s;
+  s.size = 8;
+  s.thresholds = &t;
+  Call call;
+  call.reducer.size = 8;
+  const auto chosen = [&](Collective c, std::size_t bytes, bool ordered, bool late) {
+    call.collective = c;
+    call.count = bytes / 8;
+    call.rank_order = ordered;
+    s.imbalance.waiting = late ? 1'000'000'000'000 : 0;
+    return detail::choose_on_node(call, s).algorithm;
+  };
+  for (const bool late : {false, true}) {
+    s.oversubscribed = true;
+    CHECK(chosen(Collective::allreduce, 65536, false, late) == &detail::split_tail);
+    CHECK(chosen(Collective::allreduce, 16384, true, late) == &detail::dynamic_leader);
+    CHECK(chosen(Collective::reduce, 1 << 21, false, late) == &detail::arrival_chain);
+  }
+  s.oversubscribed = false;
+  CHECK(chosen(Collective::allreduce, 65536, false, false) == &detail::peer_slices);
+  CHECK(chosen(Collective::reduce, 1 << 21, false, false) == &detail::peer_slices);
+  CHECK(chosen(Collective::reduce, 65536, false, true) == &detail::exchange);
+  CHECK(chosen(Collective::reduce, 1 << 21, false, true) == &detail::arrival_chain);
+  CHECK(chosen(Collective::reduce, 1 << 21, true, true) == &detail::combining_tree);
+}
+
+TEST_CASE("a choice is remembered until what decides is another", "[automatic]") {
+  RememberedChoices choices;
+  Call call;
+  call.collective = Collective::reduce;
+  call.count = 4;
+  call.reducer.size = 8;
+  CHECK(choices.find(call, 7) == nullptr);
+  choices.keep(call, 7, detail::exchange);
+  CHECK(choices.find(call, 7) == &detail::exchange);
+  CHECK(choices.find(call, 8) == nullptr);
+  const auto is_another = [&](auto&& change) {
+    Call other = call;
+    change(other);
+    return choices.find(other, 7) == nullptr;
+  };
+  CHECK(is_another([](Call& c) { c.collective = Collective::bcast; }));
+  CHECK(is_another([](Call& c) { c.count = 5; }));
+  CHECK(is_another([](Call& c) { c.reducer.size = 4; }));
+  CHECK(is_another([](Call& c) { c.rank_order = true; }));
+  CHECK(is_another([](Call& c) { c.reproducible = true; }));
+  choices.forget();
+  CHECK(choices.find(call, 7) == nullptr);
+}

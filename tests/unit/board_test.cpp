@@ -206,14 +206,27 @@ TEST_CASE("Nobody enters a frame before all have left the call that used it") {
   CHECK(sites[0].enter());
 }
 
-TEST_CASE("A mismatch is described with both calls") {
+namespace {
+
+struct TwoRanks {
   Memory bells{Doorbells::bytes(2)};
-  Doorbells::initialise(bells.data(), 2);
   Memory memory{Board::bytes(2, explore::chunk_bytes)};
-  const Board board{memory.data(), 2, explore::chunk_bytes};
-  const papcoll::Reducer reducer;
-  BoardSite zero{board, Doorbells{bells.data(), 2}, 0};
-  BoardSite one{board, Doorbells{bells.data(), 2}, 1};
+  Board board{memory.data(), 2, explore::chunk_bytes};
+  papcoll::Reducer reducer;
+  BoardSite zero{board, bells_of_two(), 0};
+  BoardSite one{board, bells_of_two(), 1};
+
+  Doorbells bells_of_two() {
+    Doorbells::initialise(bells.data(), 2);
+    return {bells.data(), 2};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("A mismatch is described with both calls") {
+  TwoRanks ranks;
+  auto& [bells, memory, board, reducer, zero, one] = ranks;
   zero.begin(papcoll::CallWords::of(5, papcoll::Collective::reduce, 0, 1, 0), reducer);
   one.begin({6, static_cast<std::uint64_t>(papcoll::Collective::allreduce)}, reducer);
   zero.announce(nullptr, 0, 0);
@@ -233,13 +246,8 @@ TEST_CASE("A mismatch is described with both calls") {
 }
 
 TEST_CASE("A rank whose call ends before a fault has its text hears of it later") {
-  Memory bells{Doorbells::bytes(2)};
-  Doorbells::initialise(bells.data(), 2);
-  Memory memory{Board::bytes(2, explore::chunk_bytes)};
-  const Board board{memory.data(), 2, explore::chunk_bytes};
-  const papcoll::Reducer reducer;
-  BoardSite zero{board, Doorbells{bells.data(), 2}, 0};
-  BoardSite one{board, Doorbells{bells.data(), 2}, 1};
+  TwoRanks ranks;
+  auto& [bells, memory, board, reducer, zero, one] = ranks;
   zero.begin({5, 0}, reducer);
   one.begin({6, 0}, reducer);
   zero.announce(nullptr, 0, 0);

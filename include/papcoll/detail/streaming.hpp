@@ -50,7 +50,7 @@ inline void copy_for_others(std::byte* to, const std::byte* from, std::size_t n)
 #if PAPCOLL_STREAMS
   if (n >= streamed_from) return stream(to, from, n);
 #endif
-  // Not memcpy: of what is known to be short, g++ 12 makes a `rep movs`, which takes 5 ns to begin.
+  // Not memcpy: of what is known to be short, g++ 12 makes a `rep movs`, which is slow to begin.
   if (n != 0) std::memmove(to, from, n);
 }
 

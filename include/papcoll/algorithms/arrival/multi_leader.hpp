@@ -177,8 +177,7 @@ struct MultiLeader {
 
     Chunks chunks_;
     /// Buffers of a slot, one after the other, that a chunk fills: where there are many chunks,
-    /// half as many flags count for more than having more of them in flight. 2 pinned ranks that
-    /// share caches, in place, 1 MB: 104 µs, joined 95.
+    /// half as many flags count for more than having more of them in flight.
     std::uint32_t joined_ = 1;
     std::uint32_t written_ = 0;   ///< chunks in this rank's slot so far
     std::uint32_t combined_ = 0;  ///< chunks this rank has combined its slice of
