@@ -1,0 +1,363 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/model/hockney.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+// What the schedules of algorithms/static cost, in seconds: the formulas of their headers as
+// functions. p: positions; m: bytes of the whole vector, also where each position contributes a
+// p-th of it (allgather, gather, scatter, reduce_scatter); s: bytes of a segment. All positions
+// arrive at once, nobody else uses the network, and every position sends one message at a time and
+// receives one at a time. No form is below what the data volume takes: see bandwidth_bound.
+//
+// Those of one message after the other take nothing but Hockney's parameters; where messages follow
+// each other through a port, the gap between them counts, which is alpha in Hockney's own model.
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+namespace closed_form {
+
+namespace detail {
+
+inline int floor_log2(int p) noexcept { return std::bit_width(static_cast<unsigned>(p)) - 1; }
+inline int ceil_log2(int p) noexcept { return std::bit_width(static_cast<unsigned>(p - 1)); }
+inline bool is_power_of_two(int p) noexcept {
+  return std::has_single_bit(static_cast<unsigned>(p));
+}
+/// (p−1)/p of m.
+inline double others_share(int p, double m) noexcept { return m * (p - 1) / p; }
+
+inline constexpr std::size_t no_window = std::numeric_limits<std::size_t>::max();
+
+/// n blocks of which so many are in flight at once: `alone` is what one takes from its start to its
+/// end, `busy` how long it keeps the busiest port or the processor.
+inline double blocks(double n, double alone, double busy, std::size_t window) noexcept {
+  const double rounds = std::ceil(n / static_cast<double>(window));
+  return std::max(alone + (n - 1) * busy, rounds * alone);
+}
+
+}  // namespace detail
+
+/// In how many segments of s bytes m bytes are cut.
+inline double segments(double m, double s) noexcept { return std::max(1.0, std::ceil(m / s)); }
+
+// ---- bcast -------------------------------------------------------------------------------------
+
+inline double linear_bcast(const HockneyWithGap& h, int p, double m) noexcept {
+  return p < 2 ? 0 : (p - 2) * h.port(m) + h.message(m);
+}
+
+inline double chain_bcast(const Hockney& h, int p, double m) noexcept {
+  return p < 2 ? 0 : (p - 1) * h.message(m);
+}
+
+inline double binomial_bcast(const Hockney& h, int p, double m) noexcept {
+  return p < 2 ? 0 : detail::ceil_log2(p) * h.message(m);
+}
+
+/// In every level the child that is served last passes on last.
+inline double knomial_bcast(const HockneyWithGap& h, int p, double m, int radix) noexcept {
+  double seconds = 0;
+  for (long long reached = 1; reached < p; reached *= radix) {
+    const auto children = std::min<long long>(radix, (p + reached - 1) / reached) - 1;
+    seconds += static_cast<double>(children - 1) * h.port(m) + h.message(m);
+  }
+  return seconds;
+}
+
+inline double binary_tree_bcast(const HockneyWithGap& h, int p, double m) noexcept {
+  if (p < 3) return p < 2 ? 0 : h.message(m);
+  return detail::floor_log2(p) * (h.port(m) + h.message(m));
+}
+
+/// n segments go through p−1 hands, one behind the other.
+inline double pipelined_chain_bcast(const HockneyWithGap& h, int p, double m, double s) noexcept {
+  if (p < 2) return 0;
+  const double n = segments(m, s);
+  const double each = std::min(s, m);
+  const double behind = n > 1 ? (n - 1) * h.gap + h.beta * (m - each) : 0;
+  return (p - 1) * h.message(each) + behind;
+}
+
+/// Each position sends every segment twice.
+inline double pipelined_binary_tree_bcast(const HockneyWithGap& h, int p, double m,
+                                          double s) noexcept {
+  if (p < 3) return pipelined_chain_bcast(h, p, m, s);
+  const double n = segments(m, s);
+  const double each = std::min(s, m);
+  const double behind = n > 1 ? 2 * ((n - 1) * h.gap + h.beta * (m - each)) : 0;
+  return binary_tree_bcast(h, p, each) + behind;
+}
+
+/// Binomial scatter, then an allgather around a ring.
+inline double scatter_allgather_bcast(const Hockney& h, int p, double m) noexcept {
+  if (p < 2) return 0;
+  return (detail::ceil_log2(p) + p - 1) * h.alpha + 2 * h.beta * detail::others_share(p, m);
+}
+
+/// The same with Bruck's allgather.
+inline double scatter_allgather_bruck_bcast(const Hockney& h, int p, double m) noexcept {
+  if (p < 2) return 0;
+  return 2 * detail::ceil_log2(p) * h.alpha + 2 * h.beta * detail::others_share(p, m);
+}
+
+/// Two binary trees, each for half of the chunks of s bytes, inner positions of one being leaves of
+/// the other: Sanders, Speck, Träff, "Two-tree algorithms for full bandwidth broadcast, reduction
+/// and scan", Parallel Computing 35(12), 2009: n + 2d steps for d levels.
+inline double two_tree_bcast(const HockneyWithGap& h, int p, double m, double s) noexcept {
+  if (p < 2) return 0;
+  const double n = segments(m, s);
+  const double each = std::min(s, m);
+  const double behind = n > 1 ? (n - 1) * h.gap + h.beta * (m - each) : 0;
+  return 2 * detail::floor_log2(p) * h.message(each) + behind;
+}
+
+// ---- reduce ------------------------------------------------------------------------------------
+
+/// While the root combines one contribution, it receives the next.
+inline double linear_reduce(const HockneyWithGap& h, int p, double m) noexcept {
+  if (p < 2) return 0;
+  return h.message(m) + (p - 2) * std::max(h.port(m), h.gamma * m) + h.gamma * m;
+}
+
+inline double chain_reduce(const Hockney& h, int p, double m) noexcept {
+  return p < 2 ? 0 : (p - 1) * (h.message(m) + h.gamma * m);
+}
+
+inline double binomial_reduce(const Hockney& h, int p, double m) noexcept {
+  return p < 2 ? 0 : detail::ceil_log2(p) * (h.message(m) + h.gamma * m);
+}
+
+inline double knomial_reduce(const HockneyWithGap& h, int p, double m, int radix) noexcept {
+  double seconds = 0;
+  for (long long reached = 1; reached < p; reached *= radix) {
+    const auto children = std::min<long long>(radix, (p + reached - 1) / reached) - 1;
+    seconds += h.message(m) + h.gamma * m +
+               static_cast<double>(children - 1) * std::max(h.port(m), h.gamma * m);
+  }
+  return seconds;
+}
+
+inline double binary_tree_reduce(const HockneyWithGap& h, int p, double m) noexcept {
+  if (p < 3) return chain_reduce(h, p, m);
+  return detail::floor_log2(p) * (h.message(m) + std::max(h.port(m), h.gamma * m) + h.gamma * m);
+}
+
+inline double pipelined_chain_reduce(const HockneyWithGap& h, int p, double m, double s) noexcept {
+  if (p < 2) return 0;
+  const double n = segments(m, s);
+  const double each = std::min(s, m);
+  const double rest = m - each;
+  const double behind = n > 1 ? std::max((n - 1) * h.gap + h.beta * rest, h.gamma * rest) : 0;
+  return chain_reduce(h, p, each) + behind;
+}
+
+inline double pipelined_binary_tree_reduce(const HockneyWithGap& h, int p, double m,
+                                           double s) noexcept {
+  if (p < 3) return pipelined_chain_reduce(h, p, m, s);
+  const double n = segments(m, s);
+  const double each = std::min(s, m);
+  const double rest = m - each;
+  const double behind = n > 1 ? 2 * std::max((n - 1) * h.gap + h.beta * rest, h.gamma * rest) : 0;
+  return binary_tree_reduce(h, p, each) + behind;
+}
+
+/// Recursive halving, then a binomial gather; neighbours are folded before if p is no power of two.
+inline double reduce_scatter_gather_reduce(const Hockney& h, int p, double m) noexcept {
+  if (p < 2) return 0;
+  const int d = detail::floor_log2(p);
+  const int core = 1 << d;
+  const double fold = core == p ? 0 : 2 * h.alpha + h.beta * m + h.gamma * m / 2;
+  return fold + 2 * d * h.alpha + (2 * h.beta + h.gamma) * detail::others_share(core, m);
+}
+
+// ---- allreduce ---------------------------------------------------------------------------------
+
+inline double linear_allreduce(const HockneyWithGap& h, int p, double m) noexcept {
+  return linear_reduce(h, p, m) + linear_bcast(h, p, m);
+}
+
+inline double binomial_allreduce(const Hockney& h, int p, double m) noexcept {
+  return binomial_reduce(h, p, m) + binomial_bcast(h, p, m);
+}
+
+inline double knomial_allreduce(const HockneyWithGap& h, int p, double m, int radix) noexcept {
+  return knomial_reduce(h, p, m, radix) + knomial_bcast(h, p, m, radix);
+}
+
+inline double binary_tree_allreduce(const HockneyWithGap& h, int p, double m) noexcept {
+  return binary_tree_reduce(h, p, m) + binary_tree_bcast(h, p, m);
+}
+
+/// Reduce, then bcast, each the quicker of a binomial tree and the scattered one: what
+/// ReduceThenBcast:(Binomial or ReduceScatterGather),(Binomial or ScatterAllgather) costs.
+inline double nonoverlapping_allreduce(const Hockney& h, int p, double m) noexcept {
+  return std::min(binomial_reduce(h, p, m), reduce_scatter_gather_reduce(h, p, m)) +
+         std::min(binomial_bcast(h, p, m), scatter_allgather_bcast(h, p, m));
+}
+
+/// Neighbours are folded, by whole vectors, if p is no power of two.
+inline double recursive_doubling_allreduce(const Hockney& h, int p, double m) noexcept {
+  if (p < 2) return 0;
+  const double each = h.message(m) + h.gamma * m;
+  const double fold = detail::is_power_of_two(p) ? 0 : each + h.message(m);
+  return detail::floor_log2(p) * each + fold;
+}
+
+inline double ring_allreduce(const Hockney& h, int p, double m) noexcept {
+  if (p < 2) return 0;
+  return 2 * (p - 1) * h.alpha + (2 * h.beta + h.gamma) * detail::others_share(p, m);
+}
+
+/// Neighbours are folded, by halves, if p is no power of two.
+inline double rabenseifner_allreduce(const Hockney& h, int p, double m) noexcept {
+  if (p < 2) return 0;
+  const int d = detail::floor_log2(p);
+  const int core = 1 << d;
+  const double fold = core == p ? 0 : 3 * h.alpha + 2 * h.beta * m + h.gamma * m / 2;
+  return fold + 2 * d * h.alpha + (2 * h.beta + h.gamma) * detail::others_share(core, m);
+}
+
+/// The literature's form, corrected so that it keeps the bandwidth bound: n blocks of p segments,
+/// combining overlapped with receiving in the reduce-scatter, and the allgather in one piece.
+inline double segmented_ring_allreduce_serial(const Hockney& h, int p, double m,
+                                              double s) noexcept {
+  if (p < 2) return 0;
+  const double n = std::max(1.0, std::ceil(m / (p * s)));
+  const double each = std::min(s, m / p);
+  const double message = h.message(each);
+  const double combine = h.gamma * each;
+  return (p - 1) * ((n - 1) * std::max(message, combine) + message + combine) +
+         (p - 1) * h.message(m / p);
+}
+
+/// What one block of a segmented ring takes, from its start to its end, and how long it keeps the
+/// ports and the processor.
+struct RingBlock {
+  double alone;
+  double busy;
+};
+
+inline RingBlock segmented_ring_block(const HockneyWithGap& h, int p, double segment) noexcept {
+  if (p < 2) return {0, 0};
+  const double port = 2 * (p - 1) * h.port(segment);
+  const double combine = (p - 1) * h.gamma * segment;
+  return {(p - 1) * (2 * h.message(segment) + h.gamma * segment), std::max(port, combine)};
+}
+
+/// As papcoll runs it: the allgather of one block overlaps with the reduce-scatter of others, of
+/// which as many as the window are in flight at once.
+inline double segmented_ring_allreduce(const HockneyWithGap& h, int p, double m, double s,
+                                       std::size_t window = detail::no_window) noexcept {
+  if (p < 2) return 0;
+  const double n = std::max(1.0, std::ceil(m / (p * s)));
+  const RingBlock block = segmented_ring_block(h, p, m / p / n);
+  return detail::blocks(n, block.alone, block.busy, window);
+}
+
+// ---- allgather, reduce_scatter, gather, scatter, barrier -----------------------------------------
+
+inline double ring_allgather(const Hockney& h, int p, double m) noexcept {
+  return p < 2 ? 0 : (p - 1) * h.alpha + h.beta * detail::others_share(p, m);
+}
+
+inline double ring_reduce_scatter(const Hockney& h, int p, double m) noexcept {
+  return p < 2 ? 0 : (p - 1) * h.alpha + (h.beta + h.gamma) * detail::others_share(p, m);
+}
+
+inline double bruck_allgather(const Hockney& h, int p, double m) noexcept {
+  return p < 2 ? 0 : detail::ceil_log2(p) * h.alpha + h.beta * detail::others_share(p, m);
+}
+
+/// The rounds of a ring if p is odd.
+inline double neighbour_exchange_allgather(const Hockney& h, int p, double m) noexcept {
+  if (p < 2) return 0;
+  const int rounds = p % 2 == 0 ? p / 2 : p - 1;
+  return rounds * h.alpha + h.beta * detail::others_share(p, m);
+}
+
+/// Folded, if p is no power of two: the folded one gives its own and gets all others'.
+inline double recursive_doubling_allgather(const Hockney& h, int p, double m) noexcept {
+  if (p < 2) return 0;
+  const double fold = detail::is_power_of_two(p) ? 0 : 2 * h.alpha + h.beta * m;
+  return detail::floor_log2(p) * h.alpha + h.beta * detail::others_share(p, m) + fold;
+}
+
+inline double linear_allgather(const HockneyWithGap& h, int p, double m) noexcept {
+  return p < 2 ? 0 : (p - 2) * h.port(m / p) + h.message(m / p);
+}
+
+/// All messages are on their way at once; each is combined while the next comes in.
+inline double pairwise_reduce_scatter(const HockneyWithGap& h, int p, double m) noexcept {
+  if (p < 2) return 0;
+  const double each = m / p;
+  return h.message(each) + (p - 2) * std::max(h.port(each), h.gamma * each) + h.gamma * each;
+}
+
+inline double linear_reduce_scatter(const HockneyWithGap& h, int p, double m) noexcept {
+  return pairwise_reduce_scatter(h, p, m);
+}
+
+/// For a power of two; every odd split adds a message of its round's size.
+inline double recursive_halving_reduce_scatter(const Hockney& h, int p, double m) noexcept {
+  double seconds = 0;
+  for (int n = p; n > 1; n -= n / 2) {
+    const double half = m / p * (n / 2);
+    seconds += (n % 2 == 0 ? 1 : 2) * (h.message(half) + h.gamma * half);
+  }
+  return seconds;
+}
+
+inline double linear_gather(const HockneyWithGap& h, int p, double m) noexcept {
+  return linear_allgather(h, p, m);
+}
+
+inline double binomial_gather(const Hockney& h, int p, double m) noexcept {
+  return p < 2 ? 0 : detail::ceil_log2(p) * h.alpha + h.beta * detail::others_share(p, m);
+}
+
+inline double linear_scatter(const HockneyWithGap& h, int p, double m) noexcept {
+  return linear_allgather(h, p, m);
+}
+
+inline double binomial_scatter(const Hockney& h, int p, double m) noexcept {
+  return binomial_gather(h, p, m);
+}
+
+inline double dissemination_barrier(const Hockney& h, int p) noexcept {
+  return p < 2 ? 0 : detail::ceil_log2(p) * h.alpha;
+}
+
+}  // namespace closed_form
+
+/// The least that any schedule takes which sends and receives one message at a time: what must pass
+/// one port, and what must be combined, as far as the two cannot overlap entirely.
+namespace bandwidth_bound {
+
+/// Every position must receive the result or what it is made of, and give its own.
+inline double allreduce(const Hockney& h, int p, double m) noexcept {
+  if (p < 2) return 0;
+  return std::max(2 * h.beta, h.gamma) * closed_form::detail::others_share(p, m);
+}
+inline double bcast(const Hockney& h, int p, double m) noexcept { return p < 2 ? 0 : h.beta * m; }
+/// The root has its own contribution, and must combine p−1 others somewhere.
+inline double reduce(const Hockney& h, int p, double m) noexcept {
+  if (p < 2) return 0;
+  return std::max(h.beta * m, h.gamma * closed_form::detail::others_share(p, m));
+}
+/// Also gather and scatter.
+inline double allgather(const Hockney& h, int p, double m) noexcept {
+  return p < 2 ? 0 : h.beta * closed_form::detail::others_share(p, m);
+}
+inline double reduce_scatter(const Hockney& h, int p, double m) noexcept {
+  return p < 2 ? 0 : std::max(h.beta, h.gamma) * closed_form::detail::others_share(p, m);
+}
+
+}  // namespace bandwidth_bound
+
+}  // namespace papcoll::inline PAPCOLL_ABI
