@@ -8,15 +8,14 @@
 #include <papcoll/catalogue/near_names.hpp>
 #include <papcoll/catalogue/tuning.hpp>
 #include <papcoll/core.hpp>
+#include <papcoll/tools/common.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,8 +71,8 @@ class ExplainCommand {
 
   bool is_given() const { return command_->parsed(); }
 
-  /// Throws argument_error and system_error.
-  void run() const {
+  /// The exit status; throws argument_error and system_error.
+  int run() const {
     const auto collective =
         static_cast<Collective>(place_of(collective_, collective_names, "collective"));
     CallTraits traits;
@@ -85,7 +84,8 @@ class ExplainCommand {
     require_sense(collective, traits.element_size);
     const Thresholds thresholds = detail::tuned_thresholds(tuning_);
     const Call call = detail::described_call(collective, bytes_, traits);
-    print(collective, call, detail::explain_choice(facts(thresholds), call, traits));
+    show(collective, call, detail::explain_choice(facts(thresholds), call, traits));
+    return all_well;
   }
 
  private:
@@ -157,23 +157,22 @@ class ExplainCommand {
     return f;
   }
 
-  void print(Collective collective, const Call& call, const Explanation& e) const {
+  void show(Collective collective, const Call& call, const Explanation& e) const {
     if (!as_json_) {
-      std::fputs(e.text().c_str(), stdout);
+      print(e.text());
       return;
     }
-    const nlohmann::ordered_json all{
-        {"collective", name_of(collective)},
-        {"ranks", ranks_},
-        {"nodes", nodes_},
-        {"bytes", call.bytes()},
-        {"algorithm", e.algorithm},
-        {"reason", e.reason},
-        {"mean_wait_us", static_cast<double>(e.imbalance.waiting) / 1000},
-        {"imbalanced_above_us", static_cast<double>(e.imbalanced_from) / 1000},
-        {"memory", e.memory},
-        {"refused", e.refused}};
-    std::fputs((all.dump(2) + "\n").c_str(), stdout);
+    const Json all{{"collective", name_of(collective)},
+                   {"ranks", ranks_},
+                   {"nodes", nodes_},
+                   {"bytes", call.bytes()},
+                   {"algorithm", e.algorithm},
+                   {"reason", e.reason},
+                   {"mean_wait_us", static_cast<double>(e.imbalance.waiting) / 1000},
+                   {"imbalanced_above_us", static_cast<double>(e.imbalanced_from) / 1000},
+                   {"memory", e.memory},
+                   {"refused", e.refused}};
+    print(all.dump(2) + "\n");
   }
 
   CLI::App* command_ = nullptr;

@@ -1,0 +1,138 @@
+#include <papcoll/core.hpp>
+#include <papcoll/team.hpp>
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "catch.hpp"
+#include "run_tool.hpp"
+
+using namespace papcoll;
+using nlohmann::json;
+
+TEST_CASE("explain: what would run, and why") {
+  const auto says = [](std::vector<const char*> arguments, std::string_view algorithm,
+                       std::string_view reason) {
+    arguments.insert(arguments.begin(), {"explain", "--bytes"});
+    const Outcome o = run(std::move(arguments));
+    CHECK(o.status == 0);
+    CHECK(o.err.empty());
+    INFO(o.out);
+    CHECK(o.out.starts_with(std::string(algorithm) + "\n  because "));
+    CHECK(contains(o.out, reason));
+  };
+  says({"64", "allreduce", "--ranks", "2"}, "Exchange+ShmTransport",
+       "balanced, two ranks, at most exchange_two_ranks (512) bytes");
+  says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms"}, "SplitTail+ShmTransport",
+       "mean wait for the last 10000.00 µs; imbalanced above");
+  says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms", "--op", "other"},
+       "CombiningTree+ShmTransport", "SplitTail, Ring, ");
+  says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms", "--contract", "Reproducible"},
+       "PeerSlices+ShmTransport+Reproducible", "bits must not depend on arrivals");
+  says({"8k", "allreduce", "--ranks", "4", "--private"}, "MultiLeader+ShmTransport",
+       "buffers are private");
+  says({"8k", "allreduce", "--ranks", "4", "--arena"}, "PeerSlices+ShmTransport",
+       "in the arena, above multi_leader_arena (");
+  says({"1k", "allreduce", "--ranks", "8", "--oversubscribed"}, "Exchange+ShmTransport",
+       "at most exchange_oversubscribed (");
+  says({"8", "allreduce", "--ranks", "8", "--nodes", "4"}, "Hierarchical", "of several ranks");
+  says({"8", "allreduce", "--ranks", "8", "--nodes", "4"}, "Hierarchical",
+       "ArrivalOrder+Chain: the communicator has no memory that all ranks share: the ranks are on "
+       "4");
+  says({"4k", "bcast", "--ranks", "8"}, "DynamicLeader+ShmTransport",
+       "because    at most slices (");
+  says({"4k", "bcast", "--ranks", "8", "--arena"}, "DynamicLeader+ShmTransport",
+       "because    in the arena, at most slices_arena (");
+  says({"64k", "reduce", "--ranks", "4", "--arena"}, "PeerSlices+ShmTransport",
+       "because    balanced, in the arena, above slices_arena (");
+  says({"8", "gather", "--ranks", "4"}, "Binomial+ShmTransport", "what a gather always runs");
+  says({"8", "reduce_scatter", "--ranks", "4", "--op", "other", "--non-blocking"},
+       "Linear+ShmTransport", "ranks pass messages: for operators not known to commute");
+  says({"8", "allreduce", "--ranks", "4", "--nodes", "4"}, "RecursiveDoubling+MpiTransport",
+       "ranks pass messages: at most recursive_doubling (8192) bytes");
+  says({"8", "allreduce", "--ranks", "2", "--non-blocking"}, "RecursiveDoubling+ShmTransport",
+       "Hierarchical: the call is non-blocking");
+  CHECK(run({"explain", "barrier", "--ranks", "3"}).status == 0);
+}
+
+TEST_CASE("explain: by the thresholds of a tuning file") {
+  const std::string file = "/tmp/papcoll_explain_test." + std::to_string(getpid());
+  std::FILE* const out = std::fopen(file.c_str(), "w");
+  REQUIRE(out != nullptr);
+  std::fputs(R"({"papcoll_tuning": 1, "thresholds": {"exchange_two_ranks": {"value": 8}}})", out);
+  std::fclose(out);
+  const Outcome o = run({"explain", "allreduce", "--ranks", "2", "--bytes", "64", "--tuning",
+                         file.c_str(), "--json"});
+  unlink(file.c_str());
+  REQUIRE(o.status == 0);
+  const json all = json::parse(o.out);
+  CHECK(all.at("algorithm") == "MultiLeader+ShmTransport");
+  CHECK(all.at("reason") == "balanced, at most multi_leader (8192) bytes");
+  CHECK(all.at("collective") == "allreduce");
+  CHECK(all.at("ranks") == 2);
+  CHECK(all.at("nodes") == 1);
+  CHECK(all.at("bytes") == 64);
+  CHECK(all.at("mean_wait_us") == 0);
+  CHECK(all.at("imbalanced_above_us") > 0);
+  CHECK(all.at("refused").is_array());
+}
+
+TEST_CASE("explain: as a program is answered") {
+  ThreadTeam team{3};
+  std::string differences;
+  team.run([&](ThreadTeam::Rank& comm) {
+    if (comm.rank() != 0) return;
+    for (std::size_t i = 0; i < collective_count; ++i) {
+      const auto c = static_cast<Collective>(i);
+      const std::string name{name_of(c)};
+      for (std::size_t bytes = 8; bytes <= std::size_t{8} << 20U; bytes *= 2) {
+        const Explanation e = explain(comm, c, bytes);
+        const std::string n = std::to_string(bytes);
+        std::vector<const char*> words{"explain", name.c_str(), "--ranks", "3", "--json"};
+        if (c != Collective::barrier) words.insert(words.end(), {"--bytes", n.c_str()});
+        if (comm.core().waiter().oversubscribed) words.push_back("--oversubscribed");
+        const json all = json::parse(run(words).out);
+        const auto algorithm = all.at("algorithm").get<std::string>();
+        const auto schedule = [](const std::string& text) {
+          return text.substr(0, text.find('+'));
+        };
+        if (schedule(algorithm) != schedule(e.algorithm) || all.at("reason") != e.reason) {
+          differences += name + " " + n + ": " + algorithm + ", " + e.algorithm + "\n";
+        }
+        if (c == Collective::barrier) break;
+      }
+    }
+  });
+  CHECK(differences == "");
+}
+
+TEST_CASE("explain: refusals") {
+  const auto explains = [&](std::vector<const char*> more, std::string_view message) {
+    more.insert(more.begin(), {"explain", "allreduce", "--ranks", "2", "--bytes"});
+    refused(std::move(more), message);
+  };
+  refused({"explain"}, "COLLECTIVE");
+  refused({"explain", "allreduce", "--bytes", "8"}, "--ranks");
+  refused({"explain", "allreduce"}, "see papcoll explain --help");
+  refused({"explain", "alreduce", "--ranks", "2", "--bytes", "8"}, "did you mean allreduce");
+  refused({"explain", "allreduce", "--ranks", "0", "--bytes", "8"}, "--ranks");
+  refused({"explain", "allreduce", "--ranks", "2"}, "--bytes is required");
+  refused({"explain", "barrier", "--ranks", "2", "--bytes", "8"}, "a barrier moves no data");
+  explains({"12"}, "no whole number of double");
+  explains({"8 parsecs"}, "--bytes");
+  explains({"8", "--nodes", "3"}, "--nodes 3: there are 2 ranks");
+  explains({"8", "--type", "long"}, "--type: there is no long");
+  explains({"8", "--op", "summ"}, "did you mean sum");
+  explains({"8", "--imbalance", "5"}, "--imbalance");
+  explains({"8", "--imbalance", "-5us"}, "--imbalance");
+  explains({"8", "--contract", "Exact"}, "there is no Exact");
+  explains({"8", "--arena", "--private"}, "--private");
+  explains({"8", "--tuning", "/nonexistent"}, "cannot read the tuning file /nonexistent");
+}

@@ -1,0 +1,192 @@
+#pragma once
+
+// `papcoll list`: every algorithm of a catalogue, what it serves and what it requires.
+
+#include <papcoll/catalogue/capabilities.hpp>
+#include <papcoll/catalogue/near_names.hpp>
+#include <papcoll/catalogue/row.hpp>
+#include <papcoll/tools/common.hpp>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI::tool {
+
+inline std::vector<std::string_view> transports_of(const CatalogueRow& row) {
+  std::vector<std::string_view> names;
+  for (const TransportName& t : transport_names) {
+    if (runs_on(row, t)) names.push_back(t.name);
+  }
+  return names;
+}
+
+inline std::vector<std::string_view> ticket_transports_of(const CatalogueRow& row) {
+  std::vector<std::string_view> names;
+  for (const TransportName& t : transport_names) {
+    if (runs_by_ticket(row, t)) names.push_back(t.name);
+  }
+  return names;
+}
+
+inline Json listed(const Parameter& p) {
+  Json one{{"name", p.name}};
+  if (p.values.empty()) {
+    one["least"] = p.least;
+  } else {
+    one["values"] = p.values;
+  }
+  one["default"] = p.standard.empty() ? Json{} : Json(p.standard);
+  return one;
+}
+
+inline std::string described(const Parameter& p) {
+  return std::string(p.name) + ": " +
+         (p.values.empty() ? "at least " + std::to_string(p.least) : std::string(p.values)) +
+         (p.standard.empty() ? " (left out: chosen for each call)"
+                             : " (left out: " + std::string(p.standard) + ")");
+}
+
+inline Json listed(const CatalogueRow& row, Collective c) {
+  Json parameters = Json::array();
+  for (const Parameter& p : row.parameters) parameters.push_back(listed(p));
+  Json needs = Json::array();
+  for (const Requirement& r : requirements) {
+    if ((needs_of_call(row, c) & r.bit) != 0) needs.push_back(r.name);
+  }
+  return {
+      {"collective", name_of(c)},
+      {"name", row.name},
+      {"policies",
+       {{"arrival", row.arrival}, {"schedule", row.schedule}, {"transports", transports_of(row)}}},
+      {"parameters", std::move(parameters)},
+      {"requirements", std::move(needs)},
+      {"without_node_memory", ticket_transports_of(row)},
+      {"contract", name_of(contract_of(row, c))},
+      {"strongest_contract",
+       name_of(is_reduction(c) ? row.strongest : NumericalContract::reproducible)},
+      {"sentence", row.sentence}};
+}
+
+inline std::string described(const CatalogueRow& row) {
+  std::vector<std::string_view> served;
+  for (const Collective c : collectives_of(row)) served.push_back(name_of(c));
+  std::string text = std::string(row.name) + "\n  " + std::string(row.sentence) + "\n";
+  auto line = [&text](std::string_view title, std::string_view value) {
+    text.append("  ").append(title).append(14 - title.size(), ' ').append(value).append("\n");
+  };
+  line("serves", joined(served));
+  if (!row.is_composite) {
+    line("policies", std::string(row.arrival) + ", " + std::string(row.schedule));
+  }
+  for (const Parameter& p : row.parameters) line("parameter", described(p));
+  line("runs on", joined(transports_of(row)));
+  for (const Requirement& r : requirements) {
+    if ((row.needs & r.bit) == 0) continue;
+    std::string sentence{r.sentence};
+    if (r.bit == requirement::node_memory && row.by_ticket != nullptr) {
+      sentence += "; but over " + joined(ticket_transports_of(row)) +
+                  ": any nodes, by tickets that ranks draw";
+    }
+    line("requires", sentence);
+  }
+  std::string contract{name_of(row.contract)};
+  if (row.strongest != row.contract) {
+    contract += ", on request " + std::string(name_of(row.strongest));
+  }
+  line("contract", contract);
+  return text;
+}
+
+/// What `papcoll list NAME…` asks for: the algorithms that have one of the names as their own or as
+/// that of a policy, and serve one of the collectives; all where none is named.
+class Wanted {
+ public:
+  Wanted(const std::vector<std::string>& names, Catalogue catalogue) {
+    std::vector<std::string_view> known;
+    for (std::size_t i = 0; i < collective_count; ++i) {
+      known.push_back(name_of(static_cast<Collective>(i)));
+    }
+    for (const CatalogueRow& row : catalogue) {
+      for (const std::string_view name : {row.name, row.arrival, row.schedule}) {
+        if (!name.empty()) known.push_back(name);
+      }
+    }
+    for (const std::string& name : names) {
+      const auto at = std::find(known.begin(), known.end(), name);
+      if (at == known.end()) {
+        throw argument_error("papcoll: '" + name + "' is no algorithm, policy or collective: " +
+                             detail::near_names(name, std::move(known)));
+      }
+      const auto i = static_cast<std::size_t>(at - known.begin());
+      if (i < collective_count) {
+        collectives_.push_back(static_cast<Collective>(i));
+      } else {
+        names_.push_back(name);
+      }
+    }
+  }
+
+  bool has(Collective c) const {
+    return collectives_.empty() ||
+           std::find(collectives_.begin(), collectives_.end(), c) != collectives_.end();
+  }
+
+  bool has(const CatalogueRow& row) const {
+    const auto named = [&row](std::string_view n) {
+      return n == row.name || n == row.arrival || n == row.schedule;
+    };
+    const std::vector<Collective> served = collectives_of(row);
+    return (names_.empty() || std::any_of(names_.begin(), names_.end(), named)) &&
+           std::any_of(served.begin(), served.end(), [this](Collective c) { return has(c); });
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<Collective> collectives_;
+};
+
+class ListCommand {
+ public:
+  explicit ListCommand(Catalogue catalogue) : catalogue_(catalogue) {}
+
+  void add_to(CLI::App& app) {
+    command_ = app.add_subcommand("list", "Every algorithm: what it serves and requires");
+    command_->add_option("NAME", names_, "Only these: algorithms, policies or collectives");
+    command_->add_flag("--json", as_json_,
+                       "A JSON array, an object for each algorithm and collective");
+  }
+
+  bool is_given() const { return command_->parsed(); }
+
+  /// The exit status; throws argument_error.
+  int run() const {
+    const Wanted wanted{names_, catalogue_};
+    Json all = Json::array();
+    std::string text;
+    for (const CatalogueRow& row : catalogue_) {
+      if (!wanted.has(row)) continue;
+      text += (text.empty() ? "" : "\n") + described(row);
+      for (const Collective c : collectives_of(row)) {
+        if (wanted.has(c)) all.push_back(listed(row, c));
+      }
+    }
+    if (all.empty()) {
+      throw argument_error("papcoll: none of these serves what is named: " + joined(names_));
+    }
+    print(as_json_ ? all.dump(2) + "\n" : text);
+    return all_well;
+  }
+
+ private:
+  Catalogue catalogue_;
+  CLI::App* command_ = nullptr;
+  std::vector<std::string> names_;
+  bool as_json_ = false;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI::tool

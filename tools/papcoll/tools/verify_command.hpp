@@ -1,0 +1,160 @@
+#pragma once
+
+// `papcoll verify`: proves the static schedules of a catalogue.
+
+#include <papcoll/analysis/verify_sweep.hpp>
+#include <papcoll/catalogue/grammar.hpp>
+#include <papcoll/catalogue/row.hpp>
+#include <papcoll/tools/common.hpp>
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI::tool {
+
+/// A schedule to prove, and what its row claims.
+struct Claim {
+  AnySchedule schedule;
+  const CatalogueRow* row;
+};
+
+/// All static schedules of the catalogue, with all parameters that their rows want proven.
+inline std::vector<Claim> all_claims(Catalogue catalogue) {
+  std::vector<Claim> claims;
+  for (const CatalogueRow& row : catalogue) {
+    if (row.plan == nullptr) continue;
+    claims.push_back({row.plan(), &row});
+    for (std::string_view rest = row.proven_with; !rest.empty();) {
+      const std::string_view arguments = rest.substr(0, rest.find(' '));
+      claims.push_back({plan_of(row, arguments, catalogue), &row});
+      rest.remove_prefix(std::min(rest.size(), arguments.size() + 1));
+    }
+  }
+  return claims;
+}
+
+inline Claim claim_named(const std::string& name, Catalogue catalogue) {
+  ParsedName parsed = parse_name(name, catalogue);
+  if (parsed.row == nullptr) {
+    throw argument_error("papcoll: '" + name +
+                         "' names no schedule: name one, such as Ring, or leave --algorithm out "
+                         "to verify all");
+  }
+  if (parsed.row->is_composite) {
+    throw argument_error("papcoll: " + std::string(parsed.row->name) +
+                         " is made of other algorithms: verify those of them that are schedules");
+  }
+  if (!parsed.plan) {
+    throw argument_error("papcoll: " + std::string(parsed.row->name) +
+                         " decides by who arrives when, so it has no plan to verify: only static "
+                         "schedules have");
+  }
+  return {std::move(parsed.plan), parsed.row};
+}
+
+/// One line that is written over, on a terminal.
+class ProgressLine {
+ public:
+  void show(const std::string& text) const {
+    if (terminal_) std::fprintf(stderr, "\r\033[K%s", text.c_str());
+  }
+  void clear() const { show(""); }
+
+ private:
+  bool terminal_ = isatty(STDERR_FILENO) == 1;
+};
+
+inline Json index_or_null(std::size_t i) { return i == Verdict::nowhere ? Json{} : Json(i); }
+
+inline Json reported(const std::string& name, Collective c, int max_ranks, const Proof& proof) {
+  Json fault;
+  if (!proof) {
+    const Verdict& v = proof.verdict;
+    fault = {{"kind", name_of(v.fault)},
+             {"call", describe(proof.shape)},
+             {"rank", v.rank},
+             {"step", index_or_null(v.step)},
+             {"element", index_or_null(v.element)},
+             {"sentence", v.sentence}};
+  }
+  return {{"collective", name_of(c)},         {"name", name},
+          {"max_ranks", max_ranks},           {"cases", proof.cases},
+          {"proven", proof.verdict.proven()}, {"fault", std::move(fault)}};
+}
+
+class VerifyCommand {
+ public:
+  explicit VerifyCommand(Catalogue catalogue) : catalogue_(catalogue) {}
+
+  void add_to(CLI::App& app) {
+    command_ = app.add_subcommand(
+        "verify", "Prove static schedules right for all ranks, roots and kinds of call");
+    constexpr int most_ranks = 1024;
+    command_->add_option("--max-ranks", max_ranks_, "Prove 1 to this many ranks")
+        ->check(CLI::Range(1, most_ranks))
+        ->capture_default_str();
+    command_->add_option("--algorithm", names_, "Only this one, such as KNomial:5; repeatable")
+        ->allow_extra_args(false);
+    command_->add_flag("--json", as_json_,
+                       "A JSON array, an object for each schedule and collective");
+  }
+
+  bool is_given() const { return command_->parsed(); }
+
+  /// The exit status; throws argument_error.
+  int run() const {
+    std::vector<Claim> claims;
+    for (const std::string& name : names_) claims.push_back(claim_named(name, catalogue_));
+    if (names_.empty()) claims = all_claims(catalogue_);
+
+    const ProgressLine progress;
+    const std::string ranks = "1 to " + std::to_string(max_ranks_) + " ranks";
+    Json report = Json::array();
+    std::size_t proven = 0;
+    std::size_t faults = 0;
+    for (const Claim& claim : claims) {
+      for (const Collective c : collectives_of(*claim.row)) {
+        const std::string what = claim.schedule.name() + " " + std::string(name_of(c));
+        const Proof proof = verify_up_to(
+            claim.schedule, c, max_ranks_,
+            [&](int size) { progress.show(what + ": " + std::to_string(size) + " of " + ranks); },
+            {.contract = claim.row->contract});
+        ++(proof ? proven : faults);
+        progress.clear();
+        if (as_json_) {
+          report.push_back(reported(claim.schedule.name(), c, max_ranks_, proof));
+        } else if (proof) {
+          print("proven  " + what + ", " + ranks + ", " + std::to_string(proof.cases) + " cases\n");
+        } else {
+          print("FAULT   " + what + ": " + std::string(name_of(proof.verdict.fault)) +
+                "\n        " + proof.verdict.sentence + "\n        in " + describe(proof.shape) +
+                "\n");
+        }
+        std::fflush(stdout);
+      }
+    }
+    if (as_json_) {
+      print(report.dump(2) + "\n");
+    } else {
+      print(std::to_string(proven) + " proven, " + std::to_string(faults) + " at fault\n");
+    }
+    return faults == 0 ? all_well : found_fault;
+  }
+
+ private:
+  Catalogue catalogue_;
+  CLI::App* command_ = nullptr;
+  int max_ranks_ = 32;
+  std::vector<std::string> names_;
+  bool as_json_ = false;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI::tool
