@@ -78,11 +78,25 @@ class Builder {
     if (!run.empty()) f(run);
   }
 
-  void send(int to, Range r) { sink_->send(global(to), r); }
-  void receive(int from, Range r) { sink_->receive(global(from), r); }
+  void send(int to, Range r) { sink_->send(global(to), r, flow_); }
+  void receive(int from, Range r) { sink_->receive(global(from), r, flow_); }
   /// Receives `from`'s partial result of r and combines it with the own one, the lower
   /// position first.
-  void reduce(int from, Range r) { sink_->reduce(global(from), r); }
+  void reduce(int from, Range r) { sink_->reduce(global(from), r, flow_); }
+
+  /// The same plan, for a pipeline: of the messages that the builder it gives (or one made of that)
+  /// is told of, at most `in_flight` of a pair and direction are on their way at once, the earlier
+  /// ones of the text first. Without it there are as many as the data allow, and where they share a
+  /// port fairly, all arrive at the end.
+  Builder flow(std::uint32_t in_flight) const {
+    Builder b{*this};
+    b.flow_ = sink_->add_flow(in_flight);
+    return b;
+  }
+
+  /// Ends a round of a flow: its next messages wait until this position's last ones, and the
+  /// combinations they are for, are complete. Nothing happens outside of a flow.
+  void end_round() { sink_->end_round(flow_); }
 
   /// The same plan, seen by the n positions first, first+stride, … of this builder; this position
   /// is one of them.
@@ -130,6 +144,7 @@ class Builder {
   Range vector_;
   std::vector<int> group_;  ///< my positions as positions of the whole plan
   int me_ = 0;
+  std::size_t flow_ = PlanSink::no_flow;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

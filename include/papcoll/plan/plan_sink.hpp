@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/error.hpp>
+#include <papcoll/plan/flow.hpp>
 #include <papcoll/plan/layout.hpp>
 #include <papcoll/plan/order.hpp>
 #include <papcoll/plan/plan.hpp>
@@ -39,20 +40,31 @@ class PlanSink {
   const Order& order() const noexcept { return order_; }
   int position() const noexcept { return position_; }  ///< of shape().rank
 
-  void send(int peer, Range r) {
+  /// A flow of messages, of which there are at most `in_flight` of a pair and direction at once;
+  /// gives the number by which the functions below know it. They are in none unless told.
+  std::size_t add_flow(std::uint32_t in_flight) {
+    flows_.emplace_back(std::max(in_flight, 1U));
+    return flows_.size() - 1;
+  }
+  static constexpr std::size_t no_flow = static_cast<std::size_t>(-1);
+
+  /// What is told of the flow from now on waits for what was told before.
+  void end_round(std::size_t flow) {
+    if (flow != no_flow) flows_[flow].end_round();
+  }
+
+  void send(int peer, Range r, std::size_t flow = no_flow) {
     if (r.empty()) return;
     require_inside(r);
     const Home home = gather(r);
-    Step s{Act::send, peer, number(peer, 0), r.size(), {}, operand(home, r.lo), {}};
-    append(s);
+    append({Act::send, peer, number(peer, 0), r.size(), {}, operand(home, r.lo), {}}, flow);
   }
 
-  void receive(int peer, Range r) {
+  void receive(int peer, Range r, std::size_t flow = no_flow) {
     if (r.empty()) return;
     require_inside(r);
     const Home home = writable_home(r);
-    Step s{Act::receive, peer, number(peer, 1), r.size(), operand(home, r.lo), {}, {}};
-    append(s);
+    append({Act::receive, peer, number(peer, 1), r.size(), operand(home, r.lo), {}, {}}, flow);
     place(r, home);
   }
 
@@ -60,13 +72,14 @@ class PlanSink {
   /// position). An operator that does not commute comes with rank order; for all others positions
   /// decide, not ranks, so that in any order all pairs between two groups of neighbouring positions
   /// decide alike, and ranks that should hold the same value hold the same bits.
-  void reduce(int peer, Range r) {
+  void reduce(int peer, Range r, std::size_t flow = no_flow) {
     if (r.empty()) return;
     require_inside(r);
-    const std::size_t temporary = next_temporary_++ % temporaries_.size();
+    const std::size_t in_turn = flow == no_flow ? 2 : flows_[flow].temporaries();
+    const std::size_t temporary = next_temporary_++ % in_turn;
     temporaries_[temporary] = std::max(temporaries_[temporary], r.size());
     const Space space = temporary_space(temporary);
-    append({Act::receive, peer, number(peer, 1), r.size(), {space, 0}, {}, {}});
+    append({Act::receive, peer, number(peer, 1), r.size(), {space, 0}, {}, {}}, flow);
     const bool received_low = peer < position_;
     for (const Piece& p : pieces_in(r)) {
       require_present(p);
@@ -74,7 +87,8 @@ class PlanSink {
       const Operand theirs{space, p.range.lo - r.lo};
       const Home home = p.home == Home::in ? writable_home(p.range) : p.home;
       append({Act::reduce, -1, 0, p.range.size(), operand(home, p.range.lo),
-              received_low ? theirs : mine, received_low ? mine : theirs});
+              received_low ? theirs : mine, received_low ? mine : theirs},
+             flow);
       place(p.range, home);
     }
   }
@@ -197,13 +211,21 @@ class PlanSink {
     return pairs_[pair].count++;
   }
 
-  void append(const Step& s) {
+  void append(const Step& s, std::size_t flow = no_flow) {
     const auto index = static_cast<std::uint32_t>(steps_.size());
     steps_.push_back(s);
     if (s.act != Act::receive) dependencies_.read(s.a, s.n, index);
     if (s.act == Act::reduce) dependencies_.read(s.b, s.n, index);
     if (s.act != Act::send) dependencies_.write(s.to, s.n, index);
     if (s.peer >= 0) throttle(s, index);
+    if (flow == no_flow) return;
+    if (s.peer >= 0) {
+      flows_[flow].message(
+          s.peer, s.act == Act::receive, index,
+          [&](std::uint32_t earlier) { dependencies_.depend(index, earlier); });
+    } else {
+      flows_[flow].combination(index);
+    }
   }
 
   void throttle(const Step& s, std::uint32_t index) {
@@ -232,15 +254,17 @@ class PlanSink {
       hi = std::max(hi, o.offset + n);
     });
     const std::size_t own = hi > lo ? hi - lo : 0;
+    std::array<std::size_t, Flow::most_temporaries + 1> first{own};
+    for (std::size_t i = 0; i < temporaries_.size(); ++i) first[i + 1] = first[i] + temporaries_[i];
     operands([&](Operand& o, std::size_t) {
       if (o.space == Space::scratch) {
         o.offset -= lo;
       } else if (o.space >= temporary_space(0)) {
-        o.offset += own + (o.space == temporary_space(0) ? 0 : temporaries_[0]);
+        o.offset += first[static_cast<std::size_t>(o.space) - 3];
         o.space = Space::scratch;
       }
     });
-    return own + temporaries_[0] + temporaries_[1];
+    return first.back();
   }
 
   struct Pair {
@@ -256,7 +280,8 @@ class PlanSink {
   std::vector<Piece> pieces_;  ///< sorted, covering the vector
   StepDependencies dependencies_;
   std::vector<Pair> pairs_;
-  std::array<std::size_t, 2> temporaries_{};  ///< elements of each
+  std::vector<Flow> flows_;
+  std::array<std::size_t, Flow::most_temporaries> temporaries_{};  ///< elements of each
   std::size_t next_temporary_ = 0;
 };
 

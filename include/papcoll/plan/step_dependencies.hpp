@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/plan/flow.hpp>
 #include <papcoll/plan/plan.hpp>
 
 #include <array>
@@ -66,7 +67,8 @@ class StepDependencies {
     list.push_back({lo, hi, step, write});
   }
 
-  static constexpr std::size_t space_count = 5;  ///< with those that PlanSink adds
+  /// With those that PlanSink adds.
+  static constexpr std::size_t space_count = 3 + Flow::most_temporaries;
 
   std::array<std::vector<Access>, space_count> accesses_;
   std::vector<Dependency> dependencies_;

@@ -19,9 +19,12 @@
 #include <papcoll/algorithms/static/recursive_halving.hpp>
 #include <papcoll/algorithms/static/reduce_scatter_gather.hpp>
 #include <papcoll/algorithms/static/reduce_then_bcast.hpp>
+#include <papcoll/algorithms/static/reordered_two_tree.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/algorithms/static/scatter_allgather.hpp>
 #include <papcoll/algorithms/static/segmented_ring.hpp>
 #include <papcoll/algorithms/static/sorted_linear_tree.hpp>
 #include <papcoll/algorithms/static/straggl_ar.hpp>
 #include <papcoll/algorithms/static/ticket_chain.hpp>
+#include <papcoll/algorithms/static/two_tree_complete.hpp>
+#include <papcoll/algorithms/static/two_tree_sanders.hpp>

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/algorithms/static/heap_tree.hpp>
+#include <papcoll/algorithms/static/two_tree_chunks.hpp>
+#include <papcoll/plan/parameter.hpp>
+#include <papcoll/plan/range.hpp>
+#include <papcoll/plan/schedule.hpp>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+namespace detail {
+
+/// The trees of odd and of even chunks.
+using HeapTrees = std::array<HeapTree, 2>;
+
+/// Calls step(tree, chunk) for each chunk, in a flow that holds as many in flight as it needs.
+template <class F>
+void for_chunks(const HeapTrees& trees, const TwoTreeChunks& chunks, const Builder& b, F&& step) {
+  const Range whole = b.whole();
+  const int n = chunks.count(whole.size(), b.element_size(), b.size());
+  if (n == 0) return;
+  Builder flow = b.flow(TwoTreeChunks::in_flight(part(whole, 0, n).size(), b.element_size()));
+  for (int i = 0; i < n; ++i) {
+    step(trees[static_cast<std::size_t>(i % 2)], part(whole, i, n), flow);
+  }
+}
+
+inline void reduce_along(const HeapTrees& trees, const TwoTreeChunks& chunks, Builder& b) {
+  const int me = b.position();
+  for_chunks(trees, chunks, b, [me](const HeapTree& tree, Range chunk, Builder& flow) {
+    tree.for_children_up(me, [&](int child) { flow.reduce(child, chunk); });
+    if (me != 0) flow.send(tree.parent(me), chunk);
+  });
+}
+
+inline void bcast_along(const HeapTrees& trees, const TwoTreeChunks& chunks, Builder& b) {
+  const int me = b.position();
+  for_chunks(trees, chunks, b, [me](const HeapTree& tree, Range chunk, Builder& flow) {
+    if (me != 0) flow.receive(tree.parent(me), chunk);
+    tree.for_children_down(me, [&](int child) { flow.send(child, chunk); });
+  });
+}
+
+}  // namespace detail
+
+/// Two complete binary trees, of which one has odd chunks and the other even ones. Positions that
+/// have children in one are leaves in the other, so that all use their links in both directions.
+///
+/// Phases: reduce up both trees, bcast down both; allreduce both, where a chunk goes down while
+///   later ones still come up. Nothing is synchronised: a chunk moves on as soon as it is there.
+/// Cost: with d = ⌈log₂ P⌉ and n chunks of s bytes, bcast (2d + n)(α + βs), where messages of a pair
+///   overlap 2dβs + nβs + dα; each position receives n chunks and sends n, one of each at a time.
+///   Reduce (2d + n)·max(β, γ)s + dα, allreduce (4d + n)·max(2β, γ)s + 2dα.
+/// Prefer it for long vectors among many positions, whatever their number: the full bandwidth in
+///   ways of 2 log₂ P chunks, where PipelinedChain needs P and PipelinedBinaryTree has half of it.
+/// Limits: commutative operators, since trees are numbered by level. Rabenseifner's allreduce moves
+///   2(P−1)/P of the vector in each direction, this 2, but combines while it moves.
+///
+///     P = 6, bcast         0 ── 1 ─┬─ 2 ─┬─ 4        0 ── 5 ─┬─ 4 ─┬─ 2
+///                                  │     └─ 5                │     └─ 1
+///                                  └─ 3                      └─ 3
+///     chunks               1, 3, 5 …                 2, 4, 6 …
+///     2 sends              odd ones to 4 and 5       nothing
+///     4 sends              nothing                   even ones to 2 and 1
+///
+/// Source: pipelined two-tree collectives without synchronisation, from P. Sanders, J. Speck, J. L.
+/// Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel Computing
+/// 35(12), 2009.
+struct TwoTreeComplete {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "TwoTreeComplete";
+  static constexpr std::string_view sentence =
+      "Odd chunks go along a complete binary tree, even ones along its mirror image.";
+  static constexpr bool commutative_only = true;
+
+  static constexpr std::array parameters{Parameter{"bytes of a chunk", ""}};
+
+  std::size_t chunk_bytes = 0;  ///< 0: chosen for each vector and number of positions
+
+  std::string arguments() const { return chunk_bytes == 0 ? "" : std::to_string(chunk_bytes); }
+  static TwoTreeComplete parse(std::string_view arguments) {
+    return {.chunk_bytes = parse_number<std::size_t>(name, parameters[0], arguments)};
+  }
+
+  std::size_t segment(int /*size*/, std::size_t element_size) const noexcept {
+    return TwoTreeChunks{chunk_bytes}.segment(element_size);
+  }
+
+  static constexpr detail::HeapTrees trees(int size) noexcept {
+    return {{{size, 1, 1}, {size, size - 1, -1}}};
+  }
+
+  void emit(Reduce, Builder& b) const { detail::reduce_along(trees(b.size()), {chunk_bytes}, b); }
+  void emit(Bcast, Builder& b) const { detail::bcast_along(trees(b.size()), {chunk_bytes}, b); }
+  void emit(Allreduce, Builder& b) const {
+    emit(Reduce{}, b);
+    emit(Bcast{}, b);
+  }
+
+  friend bool operator==(const TwoTreeComplete&, const TwoTreeComplete&) = default;
+};
+static_assert(StaticSchedule<TwoTreeComplete>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<TwoTreeComplete>() noexcept)
+
+}  // namespace papcoll::inline PAPCOLL_ABI

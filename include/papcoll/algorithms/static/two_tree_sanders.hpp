@@ -1,0 +1,160 @@
+#pragma once
+
+#include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/algorithms/static/in_order_trees.hpp>
+#include <papcoll/algorithms/static/two_tree_chunks.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/plan/parameter.hpp>
+#include <papcoll/plan/range.hpp>
+#include <papcoll/plan/schedule.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Two binary trees numbered in order, of which one has odd chunks and the other even ones. Inner
+/// positions of one are leaves of the other, and a colouring of the edges says who sends to whom in
+/// which round, so that each position sends one chunk and receives one in every round.
+///
+/// Phases: bcast down both trees, round by round; reduce is the bcast backwards; allreduce both,
+///   where a chunk goes down while later ones still come up.
+/// Cost: with d = ⌈log₂ P⌉ and n chunks of s bytes, bcast (2d + n)(α + βs), reduce (2d + n)(α + βs +
+///   γs), allreduce (4d + n)(α + 2βs + γs). Where rounds do not wait for each other, α and what is
+///   less of β and γ are hidden behind the rest, as in TwoTreeComplete.
+/// Prefer it to TwoTreeComplete where a position can drive one message at a time each way.
+/// Limits: commutative operators. With rounds, who is late holds up all others in each.
+///
+/// The second parameter says whether a position begins a round only when its messages of the round
+/// before are complete: TwoTreeSanders:4096,rounds. Without, a chunk moves on as soon as it is
+/// there, and rounds are but the order in which messages are begun.
+///
+///     P = 5                 0 ── 4 ─── 2 ─┬─ 1             0 ── 1 ─── 3 ─┬─ 4
+///                                         └─ 3                           └─ 2
+///     chunks                1, 3, 5 …                      2, 4, 6 …
+///     even rounds           0→4, 2→3                       1→3
+///     odd rounds            4→2                            0→1, 3→4 or 3→2 …
+///
+/// Source: P. Sanders, J. Speck, J. L. Träff, "Two-tree algorithms for full bandwidth broadcast,
+/// reduction and scan", Parallel Computing 35(12), 2009.
+struct TwoTreeSanders {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "TwoTreeSanders";
+  static constexpr std::string_view sentence =
+      "Odd and even chunks go along two trees whose edges are coloured: one message a round.";
+  static constexpr bool commutative_only = true;
+
+  static constexpr std::array parameters{
+      Parameter{"bytes of a chunk, 0: chosen", ""},
+      Parameter{"rounds", "free", 0, "free or rounds (one begins when the last is complete)"}};
+
+  std::size_t chunk_bytes = 0;  ///< 0: chosen for each vector and number of positions
+  bool synchronised = false;    ///< a round begins when the one before is complete
+
+  std::string arguments() const {
+    if (synchronised) return std::to_string(chunk_bytes) + ",rounds";
+    return chunk_bytes == 0 ? "" : std::to_string(chunk_bytes);
+  }
+  static TwoTreeSanders parse(std::string_view arguments) {
+    const auto given = split_arguments(arguments);
+    const bool two = given.size() == 2;
+    if (given.size() > 2 || (two && given[1] != "rounds" && given[1] != "free")) {
+      throw argument_error(
+          "papcoll: TwoTreeSanders needs a number of bytes and perhaps 'rounds' or 'free', but was "
+          "given '" +
+          std::string(arguments) + "': write TwoTreeSanders:4096,rounds");
+    }
+    return {.chunk_bytes = parse_number<std::size_t>(name, parameters[0], given[0]),
+            .synchronised = two && given[1] == "rounds"};
+  }
+
+  std::size_t segment(int /*size*/, std::size_t element_size) const noexcept {
+    return TwoTreeChunks{chunk_bytes}.segment(element_size);
+  }
+
+  void emit(Bcast, Builder& b) const {
+    Steps steps{*this, b};
+    for (int round = 0; round < steps.rounds; ++round) {
+      steps.for_edges(round, [&](const Edge& e, int chunk, Builder& flow) {
+        const Range r = part(b.whole(), chunk, steps.chunks);
+        e.down ? flow.send(e.peer, r) : flow.receive(e.peer, r);
+      });
+    }
+  }
+
+  // Backwards in time, but not in the order of the chunks: the first is to be complete first.
+  void emit(Reduce, Builder& b) const {
+    Steps steps{*this, b};
+    for (int round = steps.rounds - 1; round >= 0; --round) {
+      steps.for_edges(round, [&](const Edge& e, int chunk, Builder& flow) {
+        const int last = steps.chunks - 1 - (steps.chunks - 1 - e.tree) % 2;  // of the tree
+        const Range r = part(b.whole(), last + e.tree - chunk, steps.chunks);
+        e.down ? flow.reduce(e.peer, r) : flow.send(e.peer, r);
+      });
+    }
+  }
+
+  void emit(Allreduce, Builder& b) const {
+    emit(Reduce{}, b);
+    emit(Bcast{}, b);
+  }
+
+  friend bool operator==(const TwoTreeSanders&, const TwoTreeSanders&) = default;
+
+ private:
+  /// One of the position's edges, as in the bcast.
+  struct Edge {
+    int tree;
+    int peer;
+    bool down;  ///< to a child
+    int first;  ///< the round of the tree's first chunk
+  };
+
+  struct Steps {
+    Steps(const TwoTreeSanders& s, const Builder& b)
+        : chunks(TwoTreeChunks{s.chunk_bytes}.count(b.whole().size(), b.element_size(), b.size())),
+          flow(b),
+          synchronised(s.synchronised) {
+      if (chunks == 0) return;
+      flow = b.flow(
+          TwoTreeChunks::in_flight(part(b.whole(), 0, chunks).size(), b.element_size()));
+      const ColouredTrees trees{b.size()};
+      const int me = b.position();
+      for (int tree = 0; tree < 2; ++tree) {
+        trees.for_children(tree, me, [&](int child) {
+          edges.push_back({tree, child, true, trees.first_round(tree, child)});
+        });
+        if (me != 0) {
+          edges.push_back({tree, trees.parent(tree, me), false, trees.first_round(tree, me)});
+        }
+      }
+      // A tree's chunks are two apart, and so are the rounds of an edge.
+      for (const Edge& e : edges) rounds = std::max(rounds, e.first + chunks + 1);
+    }
+
+    /// Calls f(edge, chunk, flow) for what happens in a round.
+    template <class F>
+    void for_edges(int round, F&& f) {
+      for (const Edge& e : edges) {
+        const int chunk = round - e.first + e.tree;
+        if (round < e.first || (round - e.first) % 2 != 0 || chunk >= chunks) continue;
+        f(e, chunk, flow);
+      }
+      if (synchronised) flow.end_round();
+    }
+
+    int chunks;
+    Builder flow;
+    bool synchronised;
+    std::vector<Edge> edges;
+    int rounds = 0;
+  };
+};
+static_assert(StaticSchedule<TwoTreeSanders>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<TwoTreeSanders>() noexcept)
+
+}  // namespace papcoll::inline PAPCOLL_ABI
