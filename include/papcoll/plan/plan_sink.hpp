@@ -2,6 +2,7 @@
 
 #include <papcoll/error.hpp>
 #include <papcoll/plan/flow.hpp>
+#include <papcoll/plan/homes.hpp>
 #include <papcoll/plan/layout.hpp>
 #include <papcoll/plan/order.hpp>
 #include <papcoll/plan/plan.hpp>
@@ -29,10 +30,10 @@ class PlanSink {
       : shape_(shape),
         order_(std::move(order)),
         position_(order_.position(shape_.rank)),
-        layout_(layout_of(shape)) {
-    pieces_.push_back({{0, shape.vector_size()}, Home::absent});
+        layout_(layout_of(shape)),
+        homes_(shape.vector_size()) {
     if (!layout_.in.empty()) {
-      place(layout_.in, layout_.input_is_in_out ? Home::out : Home::in);
+      homes_.place(layout_.in, layout_.input_is_in_out ? Home::out : Home::in);
     }
   }
 
@@ -65,7 +66,7 @@ class PlanSink {
     require_inside(r);
     const Home home = writable_home(r);
     append({Act::receive, peer, number(peer, 1), r.size(), operand(home, r.lo), {}, {}}, flow);
-    place(r, home);
+    homes_.place(r, home);
   }
 
   /// Receives the peer's partial result of r and combines it with this position's: op(lower, higher
@@ -81,7 +82,7 @@ class PlanSink {
     const Space space = temporary_space(temporary);
     append({Act::receive, peer, number(peer, 1), r.size(), {space, 0}, {}, {}}, flow);
     const bool received_low = peer < position_;
-    for (const Piece& p : pieces_in(r)) {
+    for (const Piece& p : homes_.in(r)) {
       require_present(p);
       const Operand mine = operand(p.home, p.range.lo);
       const Operand theirs{space, p.range.lo - r.lo};
@@ -89,13 +90,13 @@ class PlanSink {
       append({Act::reduce, -1, 0, p.range.size(), operand(home, p.range.lo),
               received_low ? theirs : mine, received_low ? mine : theirs},
              flow);
-      place(p.range, home);
+      homes_.place(p.range, home);
     }
   }
 
   /// Adds the final copies into the output and gives the finished plan.
   Plan finish() && {
-    for (const Piece& p : pieces_in(layout_.required)) {
+    for (const Piece& p : homes_.in(layout_.required)) {
       require_present(p);
       const Operand to{Space::out, layout_.required_at + (p.range.lo - layout_.required.lo)};
       const Operand from = operand(p.home, p.range.lo);
@@ -106,12 +107,8 @@ class PlanSink {
   }
 
  private:
-  /// Where the current value of an element stands.
-  enum class Home : unsigned char { absent, in, out, scratch };
-  struct Piece {
-    Range range;
-    Home home;
-  };
+  using Piece = Homes::Piece;
+
   // While a plan is being made, the vector's own scratch and each temporary are spaces of their
   // own; fix_scratch() lays them out one after the other.
   static Space temporary_space(std::size_t i) noexcept { return static_cast<Space>(3 + i); }
@@ -119,40 +116,6 @@ class PlanSink {
   // A message number that comes round again in a transport's tag space must not meet its
   // predecessor in flight: no more than this many messages of one pair and direction are.
   static constexpr std::uint32_t messages_in_flight = 256;
-
-  std::vector<Piece> pieces_in(Range r) const {
-    std::vector<Piece> found;
-    if (r.empty()) return found;
-    for (const Piece& p : pieces_) {
-      if (!p.range.overlaps(r)) continue;
-      const Range cut{std::max(p.range.lo, r.lo), std::min(p.range.hi, r.hi)};
-      if (!found.empty() && found.back().home == p.home) {
-        found.back().range.hi = cut.hi;
-      } else {
-        found.push_back({cut, p.home});
-      }
-    }
-    return found;
-  }
-
-  void place(Range r, Home home) {
-    std::vector<Piece> next;
-    next.reserve(pieces_.size() + 2);
-    auto add = [&next](Range range, Home h) {
-      if (range.lo >= range.hi) return;
-      if (!next.empty() && next.back().home == h) {
-        next.back().range.hi = range.hi;
-      } else {
-        next.push_back({range, h});
-      }
-    };
-    for (const Piece& p : pieces_) {
-      add({p.range.lo, std::min(p.range.hi, r.lo)}, p.home);
-      if (p.range.lo <= r.lo && r.lo < p.range.hi) add(r, home);
-      add({std::max(p.range.lo, r.hi), p.range.hi}, p.home);
-    }
-    pieces_ = std::move(next);
-  }
 
   Home writable_home(Range r) const noexcept {
     return layout_.out.contains(r) ? Home::out : Home::scratch;
@@ -187,7 +150,7 @@ class PlanSink {
 
   /// Makes r stand in one piece of memory, and says where.
   Home gather(Range r) {
-    const std::vector<Piece> parts = pieces_in(r);
+    const std::vector<Piece> parts = homes_.in(r);
     for (const Piece& p : parts) require_present(p);
     if (parts.size() == 1) return parts.front().home;
     const Home home = writable_home(r);
@@ -201,7 +164,7 @@ class PlanSink {
               operand(p.home, p.range.lo),
               {}});
     }
-    place(r, home);
+    homes_.place(r, home);
     return home;
   }
 
@@ -220,9 +183,8 @@ class PlanSink {
     if (s.peer >= 0) throttle(s, index);
     if (flow == no_flow) return;
     if (s.peer >= 0) {
-      flows_[flow].message(
-          s.peer, s.act == Act::receive, index,
-          [&](std::uint32_t earlier) { dependencies_.depend(index, earlier); });
+      flows_[flow].message(s.peer, s.act == Act::receive, index,
+                           [&](std::uint32_t earlier) { dependencies_.depend(index, earlier); });
     } else {
       flows_[flow].combination(index);
     }
@@ -277,7 +239,7 @@ class PlanSink {
   int position_;
   Layout layout_;
   std::vector<Step> steps_;
-  std::vector<Piece> pieces_;  ///< sorted, covering the vector
+  Homes homes_;
   StepDependencies dependencies_;
   std::vector<Pair> pairs_;
   std::vector<Flow> flows_;
