@@ -1,7 +1,8 @@
 #pragma once
 
+#include <papcoll/model/student_t.hpp>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <span>
@@ -24,23 +25,6 @@ inline double quantile(std::span<const double> ascending, double part) {
   return std::lerp(ascending[below], ascending[above], at - static_cast<double>(below));
 }
 
-/// The t for which a Student-distributed variable lies in [-t, t] with a probability of 95 %.
-/// From a table for few degrees of freedom, else by the expansion of Cornish and Fisher about the
-/// normal quantile (error below 1e-4; Abramowitz & Stegun 26.7.5). degrees >= 1.
-inline double student_t_95(std::size_t degrees) {
-  constexpr std::array<double, 10> table{12.7062, 4.3027, 3.1824, 2.7764, 2.5706,
-                                         2.4469,  2.3646, 2.3060, 2.2622, 2.2281};
-  if (degrees <= table.size()) return table.at(degrees - 1);
-  constexpr double z = 1.959963985;
-  constexpr double z2 = z * z;
-  constexpr double g1 = z * (z2 + 1) / 4;
-  constexpr double g2 = z * ((5 * z2 + 16) * z2 + 3) / 96;
-  constexpr double g3 = z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384;
-  constexpr double g4 = z * ((((79 * z2 + 776) * z2 + 1482) * z2 - 1920) * z2 - 945) / 92160;
-  const auto n = static_cast<double>(degrees);
-  return z + (g1 + (g2 + (g3 + g4 / n) / n) / n) / n;
-}
-
 /// Half the width of the 95 % confidence interval of the mean, the samples taken as independent;
 /// infinite for fewer than two.
 inline double confidence_95(std::span<const double> samples) {
@@ -49,7 +33,7 @@ inline double confidence_95(std::span<const double> samples) {
   double squares = 0;
   for (const double s : samples) squares += (s - centre) * (s - centre);
   const auto n = static_cast<double>(samples.size());
-  return student_t_95(samples.size() - 1) * std::sqrt(squares / (n - 1) / n);
+  return papcoll::student_t_95(samples.size() - 1) * std::sqrt(squares / (n - 1) / n);
 }
 
 /// A series of measurements in few numbers, in the unit of its samples.
