@@ -1,15 +1,9 @@
 #include "tune.hpp"
 
-#include "arrivals.hpp"
-#include "candidates.hpp"
-#include "clock.hpp"
-#include "contents.hpp"
+#include "contest.hpp"
 #include "fit.hpp"
-#include "measurement.hpp"
 #include "native.hpp"
-#include "progress.hpp"
 #include "quantities.hpp"
-#include "statistics.hpp"
 #include "together.hpp"
 
 #include <fmt/format.h>
@@ -19,14 +13,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace bench {
@@ -114,7 +104,7 @@ bool applies(Where where, const Placement& p) {
 class Tuner {
  public:
   Tuner(const Options& options, const Placement& placement)
-      : options_(options), placement_(placement), clock_(placement), progress_(placement.rank()) {}
+      : options_(options), placement_(placement), contest_(options, placement) {}
 
   void run() {
     if (placement_.ranks() < 2) throw usage_error("--tune: there is 1 rank, and it takes two");
@@ -130,50 +120,13 @@ class Tuner {
   }
 
  private:
-  /// Mean times in a call, in µs, of algorithms measured by turns; the same on all ranks. One rank
-  /// is late by `spread` seconds, if that is not 0.
+  /// Mean times in a call, in µs.
   std::vector<double> time(Collective collective, const std::vector<std::string>& algorithms,
                            std::size_t bytes, double spread, bool arena) {
-    Options options = options_;
-    options.collective = collective;
-    options.algorithms = algorithms;
-    options.in_place = collective == Collective::bcast;
-    options.group_size = 0;
-    options.arrival = spread > 0 ? "one-late" : "balanced";
-    options.start = placement_.oversubscribed() ? Start::barrier : Start::clock;
-    Arrivals arrivals(options, placement_.comm());
-    arrivals.set_spread(spread);
-    std::unique_ptr<Candidates> candidates;
-    std::unique_ptr<Buffers> buffers;
-    std::vector<std::function<void()>> calls;
-    const Problem problem{.collective = collective,
-                          .type = options.type,
-                          .op = options.op,
-                          .count = bytes / size_of(options.type),
-                          .root = 0,
-                          .in_place = options.in_place,
-                          .rank = placement_.rank(),
-                          .ranks = placement_.ranks()};
-    together(placement_.comm(), [&] {
-      candidates = std::make_unique<Candidates>(options, placement_.comm());
-      buffers = std::make_unique<Buffers>(problem, [&](std::size_t n) {
-        return arena ? candidates->allocate_shared(n) : allocate_private(n);
-      });
-      fill_for_timing(problem, *buffers);
-    });
-    for (std::size_t c = 0; c < candidates->size(); ++c) {
-      together(placement_.comm(), [&] {
-        calls.push_back(candidates->call(c, problem, *buffers));
-        calls.back()();
-      });
-    }
-    Measurement measurement(options, placement_, clock_, arrivals, progress_);
-    const Measured measured = measurement.run(calls, bytes, runs_++);
     std::vector<double> times;
-    for (const Series& s : measured.series) times.push_back(mean(s.in_call));
-    times.resize(algorithms.size());
-    MPI_Bcast(times.data(), static_cast<int>(times.size()), MPI_DOUBLE, 0, placement_.comm());
-    progress_.clear();
+    for (const Times& t : contest_.run({collective, algorithms, bytes, spread, arena})) {
+      times.push_back(1e6 * t.in_call);
+    }
     return times;
   }
 
@@ -252,11 +205,7 @@ class Tuner {
                       thresholds_.own_time(bytes, placement_.ranks(), placement_.oversubscribed()));
   }
 
-  std::string described() const {
-    return fmt::format("{} ranks on {} processors{}{}", placement_.ranks(), placement_.processors(),
-                       placement_.pinned() ? ", pinned" : "",
-                       placement_.nodes() > 1 ? fmt::format(", {} nodes", placement_.nodes()) : "");
-  }
+  std::string described() const { return bench::described(placement_); }
 
   void set(std::size_t Thresholds::*threshold, std::size_t value, const std::string& measured) {
     const std::string_view name = papcoll::name_of(threshold);
@@ -285,19 +234,12 @@ class Tuner {
     const std::string text = file.dump(2) + "\n";
     // What cannot be read back must not be written.
     static_cast<void>(papcoll::detail::parse_tuning<>(text, options_.tune));
-    std::FILE* const out = std::fopen(options_.tune.c_str(), "w");
-    const bool written =
-        out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
-    if (const bool closed = out == nullptr || std::fclose(out) == 0; !written || !closed) {
-      throw std::system_error(errno, std::generic_category(), "cannot write " + options_.tune);
-    }
+    write_file(options_.tune, text);
   }
 
   const Options& options_;
   const Placement& placement_;
-  SharedClock clock_;
-  Progress progress_;
-  std::size_t runs_ = 0;
+  Contest contest_;
   Thresholds thresholds_;
   Json fitted_ = Json::object();
   std::vector<std::string> doubtful_;  ///< thresholds whose times fall where they must rise

@@ -19,7 +19,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 template <std::size_t N>
 struct Observation {
   std::array<double, N> terms{};
-  double time = 0;  ///< positive
+  double time = 0;   ///< positive
+  double known = 0;  ///< a part of it that the model knows beforehand
 };
 
 /// The unknowns of a model that is linear in them, fitted to observations.
@@ -73,7 +74,7 @@ class NormalEquations {
       for (const Observation<N>& o : observations) {
         const double x = unit_[i] * o.terms[i] / o.time;
         for (std::size_t j = 0; j < N; ++j) row(i)[j] += x * unit_[j] * o.terms[j] / o.time;
-        row(i)[N] += x;
+        row(i)[N] += x * (1 - o.known / o.time);
       }
     }
     solvable_ = eliminate();
@@ -158,7 +159,7 @@ Regression<N> regress(std::span<const Observation<N>> observations) {
     }
     double squares = 0;
     for (const Observation<N>& o : observations) {
-      result.errors.push_back(result.predict(o.terms) / o.time - 1);
+      result.errors.push_back((o.known + result.predict(o.terms)) / o.time - 1);
       squares += result.errors.back() * result.errors.back();
     }
     result.median_error = median_of_absolute(result.errors);

@@ -1,0 +1,87 @@
+#include "contest.hpp"
+
+#include "arrivals.hpp"
+#include "candidates.hpp"
+#include "contents.hpp"
+#include "measurement.hpp"
+#include "statistics.hpp"
+#include "together.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <system_error>
+
+namespace bench {
+
+std::vector<Times> Contest::run(const Problem& wanted) {
+  Options options = options_;
+  options.collective = wanted.collective;
+  options.algorithms = wanted.algorithms;
+  options.in_place = wanted.collective == Collective::bcast;
+  options.group_size = 0;
+  options.arrival = wanted.spread > 0 ? "one-late" : "balanced";
+  options.start = placement_.oversubscribed() ? Start::barrier : Start::clock;
+  Arrivals arrivals(options, placement_.comm());
+  arrivals.set_spread(wanted.spread);
+  std::unique_ptr<Candidates> candidates;
+  std::unique_ptr<Buffers> buffers;
+  std::vector<std::function<void()>> calls;
+  const bench::Problem problem{.collective = wanted.collective,
+                               .type = options.type,
+                               .op = options.op,
+                               .count = wanted.bytes / size_of(options.type),
+                               .root = 0,
+                               .in_place = options.in_place,
+                               .rank = placement_.rank(),
+                               .ranks = placement_.ranks()};
+  together(placement_.comm(), [&] {
+    candidates = std::make_unique<Candidates>(options, placement_.comm());
+    buffers = std::make_unique<Buffers>(problem, [&](std::size_t n) {
+      return wanted.arena ? candidates->allocate_shared(n) : allocate_private(n);
+    });
+    fill_for_timing(problem, *buffers);
+  });
+  for (std::size_t c = 0; c < candidates->size(); ++c) {
+    together(placement_.comm(), [&] {
+      calls.push_back(candidates->call(c, problem, *buffers));
+      calls.back()();
+    });
+  }
+  Measurement measurement(options, placement_, clock_, arrivals, progress_);
+  const Measured measured = measurement.run(calls, wanted.bytes, runs_++);
+  constexpr double microsecond = 1e-6;
+  std::vector<double> numbers;
+  for (const Series& s : measured.series) {
+    numbers.push_back(microsecond * mean(s.in_call));
+    numbers.push_back(microsecond * median(s.tail));
+  }
+  numbers.resize(2 * wanted.algorithms.size());
+  MPI_Bcast(numbers.data(), static_cast<int>(numbers.size()), MPI_DOUBLE, 0, placement_.comm());
+  progress_.clear();
+  std::vector<Times> times;
+  for (std::size_t i = 0; i < numbers.size(); i += 2) {
+    times.push_back({.in_call = numbers[i], .tail = numbers[i + 1]});
+  }
+  return times;
+}
+
+std::string described(const Placement& placement) {
+  return fmt::format("{} ranks on {} processors{}{}", placement.ranks(), placement.processors(),
+                     placement.pinned() ? ", pinned" : "",
+                     placement.nodes() > 1 ? fmt::format(", {} nodes", placement.nodes()) : "");
+}
+
+void write_file(const std::string& name, const std::string& text) {
+  std::FILE* const out = std::fopen(name.c_str(), "w");
+  const bool written =
+      out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
+  if (const bool closed = out == nullptr || std::fclose(out) == 0; !written || !closed) {
+    throw std::system_error(errno, std::generic_category(), "cannot write " + name);
+  }
+}
+
+}  // namespace bench

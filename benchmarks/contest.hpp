@@ -1,0 +1,51 @@
+#pragma once
+
+#include "clock.hpp"
+#include "options.hpp"
+#include "placement.hpp"
+#include "progress.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/// What one algorithm took, in seconds.
+struct Times {
+  double in_call = 0;  ///< the mean over ranks and iterations
+  double tail = 0;     ///< last arrival to last exit, the median over the iterations
+};
+
+/// Times algorithms that the program chooses, rather than the command line. Collective.
+class Contest {
+ public:
+  Contest(const Options& options, const Placement& placement)
+      : options_(options), placement_(placement), clock_(placement), progress_(placement.rank()) {}
+
+  struct Problem {
+    Collective collective = Collective::allreduce;
+    std::vector<std::string> algorithms;
+    std::size_t bytes = 0;
+    double spread = 0;   ///< if not 0, one rank is late by so many seconds
+    bool arena = false;  ///< buffers in node-shared memory
+  };
+
+  /// The algorithms' times, measured by turns; the same on all ranks. Throws usage_error.
+  std::vector<Times> run(const Problem& problem);
+
+ private:
+  const Options& options_;
+  const Placement& placement_;
+  SharedClock clock_;
+  Progress progress_;
+  std::size_t runs_ = 0;
+};
+
+/// "4 ranks on 2 processors, pinned, 2 nodes".
+std::string described(const Placement& placement);
+
+/// Throws std::system_error.
+void write_file(const std::string& name, const std::string& text);
+
+}  // namespace bench

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "placement.hpp"
+#include "problem.hpp"
+
+#include <papcoll/model/regression.hpp>
+
+#include <cstddef>
+#include <vector>
+
+// What the parameters of a cost model are measured by. All are collective over the placement's
+// communicator and give the same result on every rank; ranks without a part in one sleep meanwhile.
+namespace bench {
+
+struct OneWay {
+  std::size_t bytes = 0;
+  double seconds = 0;  ///< half a round trip between the first and the last rank, the median
+};
+
+/// What messages between the first and the last rank take, two of them alone at work.
+struct MessageCosts {
+  std::vector<OneWay> one_way;
+  papcoll::Regression<2> line;   ///< of one_way: seconds a message, seconds a byte
+  double overhead = 0;           ///< seconds in which the sender is busy with a short message
+  double overhead_per_byte = 0;  ///< and more for each byte of it
+  double gap = 0;                ///< seconds from one short message to the next, of many in a row
+  /// The shortest power of two that is not sent before its receive is posted, in bytes; 0 if there
+  /// is none up to 4 MB.
+  std::size_t rendezvous = 0;
+};
+
+MessageCosts probe_message_costs(const Placement& placement);
+
+/// What applying an operator takes, in buffers that stay in a cache.
+struct CombiningCost {
+  Type type = Type::float64;
+  Op op = Op::sum;
+  double seconds_per_byte = 0;  ///< of one operand
+  double confidence = 0;        ///< it is known to ± this with 95 % confidence
+};
+
+/// Of every type and operator.
+std::vector<CombiningCost> probe_combining(const Placement& placement);
+
+/// Seconds to copy a byte, in buffers that stay in a cache.
+double probe_copying(const Placement& placement);
+
+}  // namespace bench
