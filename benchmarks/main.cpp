@@ -2,6 +2,7 @@
 #include "candidates.hpp"
 #include "contents.hpp"
 #include "measurement.hpp"
+#include "model_fit.hpp"
 #include "native.hpp"
 #include "options.hpp"
 #include "probes.hpp"
@@ -184,10 +185,12 @@ int run(int argc, char** argv) {
   try {
     const Placement placement(MPI_COMM_WORLD);
     const auto& options = std::get<Options>(parsed);
-    if (options.tune.empty()) {
-      measure_all(options, placement);
-    } else {
+    if (!options.tune.empty()) {
       tune(options, placement);
+    } else if (!options.fit.empty()) {
+      fit_models(options, placement);
+    } else {
+      measure_all(options, placement);
     }
     return 0;
   } catch (const usage_error& error) {

@@ -8,12 +8,9 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <thread>
 
 namespace bench {
 namespace {
@@ -69,27 +66,6 @@ double burst(MPI_Comm comm, int partner, bool sends, std::size_t bytes, bool onl
   return median(times);
 }
 
-/// 1 if a message is sent away while its receiver is not in MPI.
-double leaves_early(MPI_Comm comm, int partner, bool sends, std::size_t bytes) {
-  constexpr std::chrono::milliseconds absence{4};
-  std::vector<std::byte> buffer(bytes);
-  const auto n = static_cast<int>(bytes);
-  MPI_Request request = MPI_REQUEST_NULL;
-  int done = 0;
-  if (sends) {
-    MPI_Recv(nullptr, 0, MPI_BYTE, partner, tag, comm, MPI_STATUS_IGNORE);
-    MPI_Isend(buffer.data(), n, MPI_BYTE, partner, tag, comm, &request);
-    const std::int64_t start = local_now();
-    while (done == 0 && seconds_since(start) < 1e-3) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    if (done == 0) MPI_Wait(&request, MPI_STATUS_IGNORE);
-    return done;
-  }
-  MPI_Send(nullptr, 0, MPI_BYTE, partner, tag, comm);
-  std::this_thread::sleep_for(absence);
-  MPI_Recv(buffer.data(), n, MPI_BYTE, partner, tag, comm, MPI_STATUS_IGNORE);
-  return 0;
-}
-
 /// Calls f(op) with papcoll's operator.
 template <class F>
 void with_op(Op op, F&& f) {
@@ -131,6 +107,22 @@ constexpr std::size_t cached = std::size_t{64} << 10;
 
 }  // namespace
 
+std::size_t where_times_jump(std::span<const OneWay> one_way) {
+  constexpr std::size_t most = std::size_t{1} << 20;  // beyond, it is caches that end
+  constexpr double least = 0.3;                       // of a short message's time
+  std::size_t found = 0;
+  double highest = one_way.empty() ? 0 : least * one_way.front().seconds;
+  for (std::size_t i = 1; i + 1 < one_way.size() && one_way[i].bytes <= most; ++i) {
+    // What the bytes add is half of what the next doubling adds.
+    const double bytes = std::max(0.0, one_way[i + 1].seconds - one_way[i].seconds) / 2;
+    const double jump = one_way[i].seconds - one_way[i - 1].seconds - bytes;
+    if (jump <= highest) continue;
+    highest = jump;
+    found = one_way[i].bytes;
+  }
+  return found;
+}
+
 MessageCosts probe_message_costs(const Placement& placement) {
   MessageCosts costs;
   std::vector<papcoll::Observation<2>> observations;
@@ -153,9 +145,7 @@ MessageCosts probe_message_costs(const Placement& placement) {
   const papcoll::Regression<2> sending = papcoll::regress<2>(observations);
   costs.overhead = sending.values[0];
   costs.overhead_per_byte = sending.values[1];
-  for (std::size_t bytes = 64; bytes <= largest && costs.rendezvous == 0; bytes *= 2) {
-    if (between(leaves_early, bytes) == 0) costs.rendezvous = bytes;
-  }
+  costs.rendezvous = where_times_jump(costs.one_way);
   return costs;
 }
 

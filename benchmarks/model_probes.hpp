@@ -6,6 +6,7 @@
 #include <papcoll/model/regression.hpp>
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 // What the parameters of a cost model are measured by. All are collective over the placement's
@@ -24,10 +25,13 @@ struct MessageCosts {
   double overhead = 0;           ///< seconds in which the sender is busy with a short message
   double overhead_per_byte = 0;  ///< and more for each byte of it
   double gap = 0;                ///< seconds from one short message to the next, of many in a row
-  /// The shortest power of two that is not sent before its receive is posted, in bytes; 0 if there
-  /// is none up to 4 MB.
-  std::size_t rendezvous = 0;
+  std::size_t rendezvous = 0;    ///< where_times_jump()
 };
+
+/// From how many bytes on the two sides agree before a message is sent: where the time of one grows
+/// most beyond what its bytes explain, by a third of a short message's time at least. 0 if that is
+/// nowhere. Each size is twice the one before.
+std::size_t where_times_jump(std::span<const OneWay> one_way);
 
 MessageCosts probe_message_costs(const Placement& placement);
 

@@ -189,15 +189,24 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
                               "machine, and write them to a file for Options::tuning or\n"
                               "PAPCOLL_TUNING (default sizes 64:4M, time limit 2s)")
                    ->type_name("FILE");
+  auto* fit =
+      app.add_option("--fit", options.fit,
+                     "Fit the parameters of cost models to what messages, combining and\n"
+                     "schedules take with these ranks on this machine, and write them to a\n"
+                     "file for `papcoll simulate --model` (default sizes 64k:4M, time limit\n"
+                     "2s)")
+          ->type_name("FILE")
+          ->excludes(tune);
 
   try {
     app.parse(argc, argv);
-    if (tune->count() > 0) {
+    if (tune->count() + fit->count() > 0) {
       if (collective->count() > 0) {
-        throw CLI::ValidationError("--tune times collectives of its own choice: leave " +
+        throw CLI::ValidationError(std::string(tune->count() > 0 ? "--tune" : "--fit") +
+                                   " times collectives of its own choice: leave " +
                                    std::string(name_of(options.collective)) + " out");
       }
-      if (sizes->count() == 0) options.sizes = parse_sizes("64:4M");
+      if (sizes->count() == 0) options.sizes = parse_sizes(tune->count() > 0 ? "64:4M" : "64k:4M");
       if (limit->count() == 0) options.time_limit = 2;
     } else if (collective->count() == 0) {
       throw CLI::RequiredError("COLLECTIVE");

@@ -48,6 +48,7 @@ struct Options {
   bool check = false;
   Format format = Format::table;
   std::string output;  ///< empty: standard output
+  std::string fit;     ///< a model file to write; then the collectives are chosen by what it needs
   std::string tune;    ///< a tuning file to write; then the collectives are chosen by what it needs
 
   bool is_trace() const { return arrival.starts_with("trace:"); }

@@ -1,0 +1,218 @@
+#include "model_fit.hpp"
+
+#include "contest.hpp"
+#include "cost_fit.hpp"
+#include "model_probes.hpp"
+#include "modelled.hpp"
+#include "native.hpp"
+#include "quantities.hpp"
+#include "together.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace bench {
+namespace {
+
+using papcoll::Hockney;
+using Json = nlohmann::ordered_json;
+
+/// Segments with which a schedule that cuts is measured, in bytes.
+constexpr std::array<std::size_t, 3> segments{16384, 65536, 262144};
+
+/// JSON has no infinity.
+Json finite(double x) { return std::isfinite(x) ? Json(x) : Json(); }
+
+class Fitter {
+ public:
+  Fitter(const Options& options, const Placement& placement)
+      : options_(options), placement_(placement), contest_(options, placement) {}
+
+  void run() {
+    if (placement_.ranks() < 2) throw usage_error("--fit: there is 1 rank, and it takes two");
+    if (options_.sizes.size() < 3) {
+      throw usage_error("--fit: a line through fewer than 3 sizes proves nothing: see --sizes");
+    }
+    fit_messages();
+    Json schedules = Json::array();
+    for (const Collective c : {Collective::allreduce, Collective::reduce, Collective::bcast})
+      fit_schedules(c, schedules);
+    const Json file{
+        {"papcoll_model", 1},          {"machine", mpi_library() + ", " + described(placement_)},
+        {"ranks", placement_.ranks()}, {"log_gops", log_gops_},
+        {"messages", messages_},       {"combining", combining_},
+        {"schedules", schedules}};
+    together(placement_.comm(), [&] {
+      if (placement_.rank() == 0) write_file(options_.fit, file.dump(2) + "\n");
+    });
+  }
+
+ private:
+  template <class... Args>
+  void say(fmt::format_string<Args...> text, Args&&... args) const {
+    if (placement_.rank() != 0) return;
+    fmt::print(text, std::forward<Args>(args)...);
+    std::fflush(stdout);
+  }
+
+  void fit_messages() {
+    const MessageCosts costs = probe_message_costs(placement_);
+    const std::vector<CombiningCost> combining = probe_combining(placement_);
+    for (const CombiningCost& c : combining) {
+      combining_.push_back({{"type", name_of(c.type)},
+                            {"op", name_of(c.op)},
+                            {"seconds_per_byte", c.seconds_per_byte},
+                            {"ci95", finite(c.confidence)}});
+      if (c.type == options_.type && c.op == options_.op) start_.gamma = c.seconds_per_byte;
+    }
+    const double copying = probe_copying(placement_);
+    start_.alpha = std::max(costs.line.values[0], 1e-9);
+    start_.beta = std::max(costs.line.values[1], 1e-12);
+
+    // Of a message's time the two processors' part is known: the rest is the network's. Where the
+    // processors copy, that leaves nothing.
+    const double latency = std::max(0.0, start_.alpha - 2 * costs.overhead);
+    const double overhead_per_byte = std::min(costs.overhead_per_byte, start_.beta / 2);
+    log_gops_ = {{"latency", latency},
+                 {"overhead", costs.overhead},
+                 {"gap", costs.gap},
+                 {"gap_per_byte", start_.beta - 2 * overhead_per_byte},
+                 {"overhead_per_byte", overhead_per_byte},
+                 {"rendezvous", costs.rendezvous},
+                 {"combine_per_byte", start_.gamma},
+                 {"copy_per_byte", copying}};
+    messages_ = {{"alpha", start_.alpha},
+                 {"alpha_ci95", finite(costs.line.confidence[0])},
+                 {"beta", start_.beta},
+                 {"beta_ci95", finite(costs.line.confidence[1])},
+                 {"median_error", costs.line.median_error},
+                 {"one_way", Json::array()}};
+    for (std::size_t i = 0; i < costs.one_way.size(); ++i) {
+      messages_["one_way"].push_back({{"bytes", costs.one_way[i].bytes},
+                                      {"seconds", costs.one_way[i].seconds},
+                                      {"error", costs.line.errors[i]}});
+    }
+    say("a message: {:.3g} µs + {:.3g} ns a byte, median error {:.0f} %; combining {} {}: {:.3g} "
+        "ns "
+        "a byte\n",
+        1e6 * start_.alpha, 1e9 * start_.beta, 100 * costs.line.median_error,
+        name_of(options_.type), name_of(options_.op), 1e9 * start_.gamma);
+  }
+
+  /// A candidate of a contest: a schedule, with its segment if it cuts.
+  struct Entrant {
+    std::size_t schedule;
+    std::size_t segment;
+  };
+
+  std::vector<Entrant> entrants(Collective collective) const {
+    std::vector<Entrant> all;
+    for (std::size_t i = 0; i < modelled.size(); ++i) {
+      if (modelled.at(i).collective != collective) continue;
+      if (!modelled.at(i).cuts()) all.push_back({i, 0});
+      for (const std::size_t s : segments) {
+        if (modelled.at(i).cuts()) all.push_back({i, s});
+      }
+    }
+    return all;
+  }
+
+  /// The runs of each schedule, all by turns, at each size.
+  std::vector<std::vector<Run>> runs(Collective collective, const std::vector<std::size_t>& sizes) {
+    const std::vector<Entrant> all = entrants(collective);
+    std::vector<std::string> names;
+    for (const Entrant& e : all) names.push_back(modelled.at(e.schedule).name(e.segment));
+    std::vector<std::vector<Run>> found(modelled.size());
+    for (const std::size_t bytes : sizes) {
+      const auto times =
+          contest_.run({.collective = collective, .algorithms = names, .bytes = bytes});
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        found[all[i].schedule].push_back(
+            {static_cast<double>(bytes), static_cast<double>(all[i].segment), times[i].tail});
+      }
+    }
+    return found;
+  }
+
+  void fit_schedules(Collective collective, Json& schedules) {
+    // Sizes that the fit has not seen say how well it predicts.
+    std::vector<std::size_t> between;
+    const std::size_t element = size_of(options_.type);
+    for (std::size_t i = 0; i + 1 < options_.sizes.size(); ++i) {
+      between.push_back((options_.sizes[i] + options_.sizes[i + 1]) / 2 / element * element);
+    }
+    const auto fitted = runs(collective, options_.sizes);
+    const auto others = runs(collective, between);
+    for (std::size_t i = 0; i < modelled.size(); ++i) {
+      if (modelled.at(i).collective != collective) continue;
+      schedules.push_back(fit_schedule(modelled.at(i), fitted[i], others[i]));
+    }
+  }
+
+  Json fit_schedule(const Modelled& schedule, const std::vector<Run>& runs,
+                    const std::vector<Run>& others) const {
+    const int p = placement_.ranks();
+    const Form seconds = [&](const Hockney& h, double m, double s) {
+      return schedule.seconds(h, p, m, s);
+    };
+    const CostFit fit = fit_cost(seconds, runs, start_);
+    std::vector<double> errors;
+    Json observed = Json::array();
+    const auto add = [&](const Run& run, const char* use) {
+      const double predicted = fit.predict(seconds, run.bytes, run.segment);
+      observed.push_back({{"bytes", run.bytes},
+                          {"segment_bytes", run.segment > 0 ? Json(run.segment) : Json()},
+                          {"seconds", run.seconds},
+                          {"predicted", predicted},
+                          {"use", use}});
+      return predicted / run.seconds - 1;
+    };
+    for (const Run& run : runs) add(run, "fit");
+    for (const Run& run : others) errors.push_back(add(run, "prediction"));
+    const double elsewhere = papcoll::median_of_absolute(errors);
+    say("{:9} {:20} α {:8.3g} µs, β {:8.3g} ns a byte, median error {:3.0f} %, at other sizes "
+        "{:3.0f} "
+        "%{}\n",
+        name_of(schedule.collective), schedule.algorithm, 1e6 * fit.parameters.alpha,
+        1e9 * fit.parameters.beta, 100 * fit.median_error, 100 * elsewhere,
+        fit.knee ? fmt::format(", from {} on + {:.2g} β",
+                               format_bytes(static_cast<std::size_t>(*fit.knee)), fit.beyond)
+                 : "");
+    return {{"collective", name_of(schedule.collective)},
+            {"algorithm", schedule.algorithm},
+            {"alpha", fit.parameters.alpha},
+            {"alpha_ci95", finite(fit.alpha_confidence)},
+            {"beta", fit.parameters.beta},
+            {"beta_ci95", finite(fit.beta_confidence)},
+            {"gamma", fit.parameters.gamma},
+            {"knee_bytes", fit.knee ? Json(*fit.knee) : Json()},
+            {"beyond_knee", fit.beyond},
+            {"median_error", fit.median_error},
+            {"median_error_elsewhere", elsewhere},
+            {"runs", std::move(observed)}};
+  }
+
+  const Options& options_;
+  const Placement& placement_;
+  Contest contest_;
+  Hockney start_;
+  Json log_gops_;
+  Json messages_;
+  Json combining_ = Json::array();
+};
+
+}  // namespace
+
+void fit_models(const Options& options, const Placement& placement) {
+  Fitter{options, placement}.run();
+}
+
+}  // namespace bench

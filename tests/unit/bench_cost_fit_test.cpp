@@ -1,0 +1,91 @@
+#include "catch.hpp"
+
+#include "../../benchmarks/cost_fit.hpp"
+
+#include <papcoll/model/closed_forms.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+using bench::CostFit;
+using bench::fit_cost;
+using bench::Form;
+using bench::Run;
+using papcoll::Hockney;
+
+namespace {
+
+bool near(double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(b); }
+
+constexpr Hockney truth{2e-6, 3e-10, 1e-10};
+constexpr Hockney guess{1e-5, 1e-9, 1e-10};
+
+const Form ring = [](const Hockney& h, double m, double /*segment*/) {
+  return papcoll::closed_form::ring_allreduce(h, 4, m);
+};
+const Form chain = [](const Hockney& h, double m, double s) {
+  return papcoll::closed_form::pipelined_chain_reduce(h, 4, m, s);
+};
+
+std::vector<Run> runs_of(const Form& form, double beyond_knee = 0) {
+  constexpr double knee = 1 << 20;
+  std::vector<Run> runs;
+  for (double m = 65536; m <= 1 << 23; m *= 2) {
+    for (const double segment : {16384.0, 65536.0}) {
+      Hockney h = truth;
+      if (m > knee) h.beta *= 1 + beyond_knee * (1 - knee / m);
+      runs.push_back({m, segment, form(h, m, segment)});
+    }
+  }
+  return runs;
+}
+
+}  // namespace
+
+TEST_CASE("a schedule's own costs are found from its runs", "[bench]") {
+  for (const Form& form : {ring, chain}) {
+    const CostFit fit = fit_cost(form, runs_of(form), guess);
+    CHECK(near(fit.parameters.alpha, truth.alpha));
+    CHECK(near(fit.parameters.beta, truth.beta));
+    CHECK(fit.parameters.gamma == truth.gamma);
+    CHECK_FALSE(fit.knee);
+    CHECK(fit.median_error < 1e-6);
+    CHECK(near(fit.predict(form, 100e3, 32768), form(truth, 100e3, 32768)));
+  }
+}
+
+TEST_CASE("and where caches end", "[bench]") {
+  for (const Form& form : {ring, chain}) {
+    const CostFit fit = fit_cost(form, runs_of(form, 0.8), guess);
+    REQUIRE(fit.knee);
+    CHECK(*fit.knee == 1 << 20);
+    CHECK(std::abs(fit.beyond - 0.8) < 1e-3);
+    CHECK(fit.median_error < 1e-4);
+  }
+}
+
+TEST_CASE("few runs have no knee", "[bench]") {
+  std::vector<Run> runs = runs_of(ring, 3);
+  runs.erase(runs.begin(), runs.end() - 5);
+  CHECK_FALSE(fit_cost(ring, runs, guess).knee);
+}
+
+TEST_CASE("how many chunks are best", "[bench]") {
+  const double l = 6;
+  const auto seconds = [&](std::size_t n) {
+    const auto chunks = static_cast<double>(n);
+    return (l + chunks - 1) * (2e-6 + 3e-10 * 1e6 / chunks);
+  };
+  // √((l−1)βm/α) = √(5 · 3e-4 / 2e-6).
+  CHECK(bench::best_count(100, seconds) == 27);
+  CHECK(bench::best_count(10, seconds) == 10);
+  CHECK(bench::best_count(100, [](std::size_t) { return 1.0; }) == 1);
+}
+
+TEST_CASE("the counts that are measured", "[bench]") {
+  using Counts = std::vector<std::size_t>;
+  CHECK(bench::counts_around(Counts{30}, 1000) == Counts{10, 20, 30, 40, 50});
+  CHECK(bench::counts_around(Counts{5, 12}, 27) == Counts{2, 5, 12, 15, 22, 25, 27});
+  CHECK(bench::counts_around({}, 10).empty());
+}
