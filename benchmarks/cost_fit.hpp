@@ -114,6 +114,7 @@ inline CostFit fit_cost(const Form& form, std::span<const Run> runs,
                         const papcoll::Hockney& start) {
   constexpr std::size_t fewest = 6;
   constexpr double good = 0.01;  // nothing is measured better
+  constexpr double most = 20;    // no memory is so much slower than a cache: β was lost
   CostFit best = detail::fit_cost_with_knee(form, runs, start, std::nullopt);
   const auto n = static_cast<double>(runs.size());
   if (runs.size() < fewest || best.squares <= good * good * n) return best;
@@ -125,6 +126,7 @@ inline CostFit fit_cost(const Form& form, std::span<const Run> runs,
   for (std::size_t i = 1; i + 1 < sizes.size(); ++i) {
     try {
       CostFit fit = detail::fit_cost_with_knee(form, runs, start, sizes[i]);
+      if (fit.beyond > most) continue;
       if (fit.squares <= wanted && fit.squares < best.squares) best = std::move(fit);
     } catch (const papcoll::argument_error&) {
       continue;  // with that knee the runs do not tell the parameters apart

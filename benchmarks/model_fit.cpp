@@ -10,6 +10,9 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <papcoll/analysis/simulate.hpp>
+#include <papcoll/catalogue/rows.hpp>
+#include <papcoll/model/log_gops.hpp>
 
 #include <algorithm>
 #include <array>
@@ -28,8 +31,23 @@ using Json = nlohmann::ordered_json;
 /// Segments with which a schedule that cuts is measured, in bytes.
 constexpr std::array<std::size_t, 3> segments{16384, 65536, 262144};
 
+/// As many chunks as a search looks at: more are shorter than any processor wants them.
+constexpr std::size_t most_chunks = 256;
+
 /// JSON has no infinity.
 Json finite(double x) { return std::isfinite(x) ? Json(x) : Json(); }
+
+/// With the keys that `papcoll simulate --model` reads.
+Json written(const papcoll::LogGops& m) {
+  return {{"latency", m.latency},
+          {"overhead", m.overhead},
+          {"gap", m.gap},
+          {"gap_per_byte", m.gap_per_byte},
+          {"overhead_per_byte", m.overhead_per_byte},
+          {"rendezvous", m.rendezvous},
+          {"combine_per_byte", m.combine_per_byte},
+          {"copy_per_byte", m.copy_per_byte}};
+}
 
 class Fitter {
  public:
@@ -43,13 +61,14 @@ class Fitter {
     }
     fit_messages();
     Json schedules = Json::array();
+    Json chunks = Json::array();
     for (const Collective c : {Collective::allreduce, Collective::reduce, Collective::bcast})
-      fit_schedules(c, schedules);
+      fit_schedules(c, schedules, chunks);
     const Json file{
         {"papcoll_model", 1},          {"machine", mpi_library() + ", " + described(placement_)},
-        {"ranks", placement_.ranks()}, {"log_gops", log_gops_},
+        {"ranks", placement_.ranks()}, {"log_gops", written(model_)},
         {"messages", messages_},       {"combining", combining_},
-        {"schedules", schedules}};
+        {"schedules", schedules},      {"chunks", chunks}};
     together(placement_.comm(), [&] {
       if (placement_.rank() == 0) write_file(options_.fit, file.dump(2) + "\n");
     });
@@ -81,14 +100,14 @@ class Fitter {
     // processors copy, that leaves nothing.
     const double latency = std::max(0.0, start_.alpha - 2 * costs.overhead);
     const double overhead_per_byte = std::min(costs.overhead_per_byte, start_.beta / 2);
-    log_gops_ = {{"latency", latency},
-                 {"overhead", costs.overhead},
-                 {"gap", costs.gap},
-                 {"gap_per_byte", start_.beta - 2 * overhead_per_byte},
-                 {"overhead_per_byte", overhead_per_byte},
-                 {"rendezvous", costs.rendezvous},
-                 {"combine_per_byte", start_.gamma},
-                 {"copy_per_byte", copying}};
+    model_ = {.latency = latency,
+              .overhead = costs.overhead,
+              .gap = costs.gap,
+              .gap_per_byte = start_.beta - 2 * overhead_per_byte,
+              .overhead_per_byte = overhead_per_byte,
+              .rendezvous = costs.rendezvous > 0 ? costs.rendezvous : papcoll::LogGops{}.rendezvous,
+              .combine_per_byte = start_.gamma,
+              .copy_per_byte = copying};
     messages_ = {{"alpha", start_.alpha},
                  {"alpha_ci95", finite(costs.line.confidence[0])},
                  {"beta", start_.beta},
@@ -142,7 +161,7 @@ class Fitter {
     return found;
   }
 
-  void fit_schedules(Collective collective, Json& schedules) {
+  void fit_schedules(Collective collective, Json& schedules, Json& chunks) {
     // Sizes that the fit has not seen say how well it predicts.
     std::vector<std::size_t> between;
     const std::size_t element = size_of(options_.type);
@@ -153,17 +172,90 @@ class Fitter {
     const auto others = runs(collective, between);
     for (std::size_t i = 0; i < modelled.size(); ++i) {
       if (modelled.at(i).collective != collective) continue;
-      schedules.push_back(fit_schedule(modelled.at(i), fitted[i], others[i]));
+      const Modelled& schedule = modelled.at(i);
+      const CostFit fit = fit_cost(form_of(schedule), fitted[i], start_);
+      schedules.push_back(described_fit(schedule, fit, fitted[i], others[i]));
+      if (!schedule.cuts()) continue;
+      for (const std::size_t bytes :
+           {options_.sizes[options_.sizes.size() / 2], options_.sizes.back()}) {
+        chunks.push_back(search_chunks(schedule, fit, bytes));
+      }
     }
   }
 
-  Json fit_schedule(const Modelled& schedule, const std::vector<Run>& runs,
-                    const std::vector<Run>& others) const {
-    const int p = placement_.ranks();
-    const Form seconds = [&](const Hockney& h, double m, double s) {
+  Form form_of(const Modelled& schedule) const {
+    return [&schedule, p = placement_.ranks()](const Hockney& h, double m, double s) {
       return schedule.seconds(h, p, m, s);
     };
-    const CostFit fit = fit_cost(seconds, runs, start_);
+  }
+
+  double simulated(const Modelled& schedule, std::size_t bytes, std::size_t segment) const {
+    const papcoll::Shape shape{.collective = schedule.collective,
+                               .size = placement_.ranks(),
+                               .count = bytes / size_of(options_.type),
+                               .counts = {},
+                               .element_size = size_of(options_.type),
+                               .in_place = schedule.collective == Collective::bcast};
+    return papcoll::simulate(
+               papcoll::schedule_named(schedule.schedule(segment), papcoll::catalogue()), shape,
+               papcoll::static_order(shape), model_)
+        .time();
+  }
+
+  /// The best number of chunks by the closed form, by the simulator, and of those around both by
+  /// measuring.
+  Json search_chunks(const Modelled& schedule, const CostFit& fit, std::size_t bytes) {
+    const auto segment = [&](std::size_t n) {
+      return schedule.segment(bytes, n, placement_.ranks(), size_of(options_.type));
+    };
+    const Form form = form_of(schedule);
+    const std::size_t by_form = best_count(most_chunks, [&](std::size_t n) {
+      return fit.predict(form, static_cast<double>(bytes), static_cast<double>(segment(n)));
+    });
+    const std::size_t by_simulation = best_count(
+        most_chunks, [&](std::size_t n) { return simulated(schedule, bytes, segment(n)); });
+    const std::vector<std::size_t> counts =
+        counts_around(std::array{by_form, by_simulation}, most_chunks);
+    std::vector<std::string> names;
+    for (const std::size_t n : counts) names.push_back(schedule.name(segment(n)));
+    const auto times =
+        contest_.run({.collective = schedule.collective, .algorithms = names, .bytes = bytes});
+    Json measured = Json::array();
+    std::size_t best = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      measured.push_back({{"chunks", counts[i]},
+                          {"segment_bytes", segment(counts[i])},
+                          {"seconds", times[i].tail}});
+      if (times[i].tail < times[best].tail) best = i;
+    }
+    const auto above_best = [&](std::size_t wanted) {
+      const auto at = std::find(counts.begin(), counts.end(), wanted) - counts.begin();
+      return times[static_cast<std::size_t>(at)].tail / times[best].tail - 1;
+    };
+    const std::string source = counts[best] == by_form         ? "closed form"
+                               : counts[best] == by_simulation ? "simulation"
+                                                               : "measured around both";
+    say("{:9} {:20} {:>4}: chunks by closed form {} (+{:.0f} %), by simulation {} (+{:.0f} %), "
+        "best "
+        "measured {} ({})\n",
+        name_of(schedule.collective), schedule.algorithm, format_bytes(bytes), by_form,
+        100 * above_best(by_form), by_simulation, 100 * above_best(by_simulation), counts[best],
+        source);
+    return {{"collective", name_of(schedule.collective)},
+            {"algorithm", schedule.algorithm},
+            {"bytes", bytes},
+            {"by_closed_form", by_form},
+            {"closed_form_above_best", above_best(by_form)},
+            {"by_simulation", by_simulation},
+            {"simulation_above_best", above_best(by_simulation)},
+            {"measured", std::move(measured)},
+            {"chunks", counts[best]},
+            {"source", source}};
+  }
+
+  Json described_fit(const Modelled& schedule, const CostFit& fit, const std::vector<Run>& runs,
+                     const std::vector<Run>& others) const {
+    const Form seconds = form_of(schedule);
     std::vector<double> errors;
     Json observed = Json::array();
     const auto add = [&](const Run& run, const char* use) {
@@ -204,7 +296,7 @@ class Fitter {
   const Placement& placement_;
   Contest contest_;
   Hockney start_;
-  Json log_gops_;
+  papcoll::LogGops model_;
   Json messages_;
   Json combining_ = Json::array();
 };

@@ -107,22 +107,6 @@ constexpr std::size_t cached = std::size_t{64} << 10;
 
 }  // namespace
 
-std::size_t where_times_jump(std::span<const OneWay> one_way) {
-  constexpr std::size_t most = std::size_t{1} << 20;  // beyond, it is caches that end
-  constexpr double least = 0.3;                       // of a short message's time
-  std::size_t found = 0;
-  double highest = one_way.empty() ? 0 : least * one_way.front().seconds;
-  for (std::size_t i = 1; i + 1 < one_way.size() && one_way[i].bytes <= most; ++i) {
-    // What the bytes add is half of what the next doubling adds.
-    const double bytes = std::max(0.0, one_way[i + 1].seconds - one_way[i].seconds) / 2;
-    const double jump = one_way[i].seconds - one_way[i - 1].seconds - bytes;
-    if (jump <= highest) continue;
-    highest = jump;
-    found = one_way[i].bytes;
-  }
-  return found;
-}
-
 MessageCosts probe_message_costs(const Placement& placement) {
   MessageCosts costs;
   std::vector<papcoll::Observation<2>> observations;

@@ -1,22 +1,17 @@
 #pragma once
 
+#include "one_way.hpp"
 #include "placement.hpp"
 #include "problem.hpp"
 
 #include <papcoll/model/regression.hpp>
 
 #include <cstddef>
-#include <span>
 #include <vector>
 
 // What the parameters of a cost model are measured by. All are collective over the placement's
 // communicator and give the same result on every rank; ranks without a part in one sleep meanwhile.
 namespace bench {
-
-struct OneWay {
-  std::size_t bytes = 0;
-  double seconds = 0;  ///< half a round trip between the first and the last rank, the median
-};
 
 /// What messages between the first and the last rank take, two of them alone at work.
 struct MessageCosts {
@@ -27,11 +22,6 @@ struct MessageCosts {
   double gap = 0;                ///< seconds from one short message to the next, of many in a row
   std::size_t rendezvous = 0;    ///< where_times_jump()
 };
-
-/// From how many bytes on the two sides agree before a message is sent: where the time of one grows
-/// most beyond what its bytes explain, by a third of a short message's time at least. 0 if that is
-/// nowhere. Each size is twice the one before.
-std::size_t where_times_jump(std::span<const OneWay> one_way);
 
 MessageCosts probe_message_costs(const Placement& placement);
 

@@ -23,16 +23,18 @@ struct Modelled {
 
   bool cuts() const { return segments_of_chunk != nullptr; }
 
-  /// With what parameter the vector is cut in so many chunks.
-  std::size_t segment(std::size_t bytes, std::size_t chunks, int p) const {
+  /// With what parameter the vector is cut in so many chunks, of whole elements.
+  std::size_t segment(std::size_t bytes, std::size_t chunks, int p, std::size_t element) const {
     const std::size_t pieces = chunks * static_cast<std::size_t>(segments_of_chunk(p));
-    return std::max<std::size_t>(1, (bytes + pieces - 1) / pieces);
+    const std::size_t elements = bytes / element;
+    return std::max<std::size_t>(1, (elements + pieces - 1) / pieces) * element;
   }
 
-  /// As papcoll::algorithm() reads it, over messages.
-  std::string name(std::size_t segment) const {
-    return algorithm + (cuts() ? ":" + std::to_string(segment) : "") + "+MpiTransport";
+  std::string schedule(std::size_t segment) const {
+    return algorithm + (cuts() ? ":" + std::to_string(segment) : "");
   }
+  /// As papcoll::algorithm() reads it.
+  std::string name(std::size_t segment) const { return schedule(segment) + "+MpiTransport"; }
 };
 
 namespace detail {

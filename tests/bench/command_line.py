@@ -48,6 +48,9 @@ def test_bad_arguments(directory):
     refuses("COLLECTIVE is required")
     refuses("--tune times collectives of its own choice: leave allreduce out", "allreduce",
             "--tune=t.json")
+    refuses("--fit times collectives of its own choice: leave bcast out", "bcast", "--fit=f.json")
+    refuses("fewer than 3 sizes", "--fit=f.json", "--sizes", "64k,128k")
+    refuses("--tune excludes --fit", "--fit=f.json", "--tune=t.json")
     refuses("cannot write /nonexistent/t.json", "--tune=/nonexistent/t.json", "--sizes", "64",
             *QUICK)
     refuses("'sum' is none of allreduce", "sum")
@@ -144,6 +147,23 @@ def test_table():
     expect(result.returncode == 0 and "COLLECTIVE" in result.stdout, "--help", result)
 
 
+def test_fit(directory):
+    file = directory / "model.json"
+    result = measures(f"--fit={file}", "--sizes", "8k:32k")
+    model = json.loads(file.read_text(encoding="utf-8"))
+    expect(model["papcoll_model"] == 1 and model["ranks"] == 2
+           and all(model["log_gops"][key] >= 0 for key in ("latency", "gap_per_byte", "rendezvous"))
+           and len(model["combining"]) == 20, "a model of messages and combining", result)
+    ring, = (s for s in model["schedules"]
+             if (s["collective"], s["algorithm"]) == ("allreduce", "Ring"))
+    expect(ring["alpha"] > 0 and ring["alpha_ci95"] >= 0
+           and [run["use"] for run in ring["runs"]] == ["fit"] * 3 + ["prediction"] * 2
+           and all(run["predicted"] > 0 for run in ring["runs"]), "the costs of a schedule", result)
+    expect(all(chunk["chunks"] in [m["chunks"] for m in chunk["measured"]]
+               for chunk in model["chunks"]) and len(model["chunks"]) >= 8,
+           "numbers of chunks", result)
+
+
 def test_tune(directory):
     file = directory / "tuning.json"
     result = measures(f"--tune={file}", "--sizes", "64,1k")
@@ -190,5 +210,6 @@ with tempfile.TemporaryDirectory() as name:
     test_library_options()
     test_table()
     test_tune(scratch)
+    test_fit(scratch)
     test_plot(scratch, test_json(scratch))
 sys.exit(1 if failures else 0)

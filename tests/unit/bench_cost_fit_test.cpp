@@ -1,6 +1,7 @@
 #include "catch.hpp"
 
 #include "../../benchmarks/cost_fit.hpp"
+#include "../../benchmarks/one_way.hpp"
 
 #include <papcoll/model/closed_forms.hpp>
 
@@ -88,4 +89,17 @@ TEST_CASE("the counts that are measured", "[bench]") {
   CHECK(bench::counts_around(Counts{30}, 1000) == Counts{10, 20, 30, 40, 50});
   CHECK(bench::counts_around(Counts{5, 12}, 27) == Counts{2, 5, 12, 15, 22, 25, 27});
   CHECK(bench::counts_around({}, 10).empty());
+}
+
+TEST_CASE("where the two sides begin to agree before a message is sent", "[bench]") {
+  std::vector<bench::OneWay> trips;
+  for (std::size_t bytes = 8; bytes <= std::size_t{4} << 20; bytes *= 2) {
+    trips.push_back({bytes, 1.6e-6 + 9e-11 * static_cast<double>(bytes)});
+  }
+  CHECK(bench::where_times_jump(trips) == 0);
+  for (bench::OneWay& trip : trips) trip.seconds += trip.bytes >= 4096 ? 2e-6 : 0;
+  CHECK(bench::where_times_jump(trips) == 4096);
+  trips.back().seconds *= 10;
+  CHECK(bench::where_times_jump(trips) == 4096);
+  CHECK(bench::where_times_jump({}) == 0);
 }
