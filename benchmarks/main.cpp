@@ -9,6 +9,7 @@
 #include "progress.hpp"
 #include "quantities.hpp"
 #include "report.hpp"
+#include "simulated.hpp"
 #include "together.hpp"
 #include "tune.hpp"
 
@@ -185,7 +186,9 @@ int run(int argc, char** argv) {
   try {
     const Placement placement(MPI_COMM_WORLD);
     const auto& options = std::get<Options>(parsed);
-    if (!options.tune.empty()) {
+    if constexpr (papcoll::detail::simulated) {
+      simulate(options, placement);
+    } else if (!options.tune.empty()) {
       tune(options, placement);
     } else if (!options.fit.empty()) {
       fit_models(options, placement);

@@ -40,6 +40,13 @@ std::vector<std::uint8_t> affinity() {
 Placement::Placement(MPI_Comm comm) : comm_(comm) {
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &ranks_);
+  if constexpr (papcoll::detail::simulated) {  // each rank is a node
+    node_comm_ = MPI_COMM_SELF;
+    node_ = rank_;
+    nodes_ = processors_ = ranks_;
+    node_ranks_ = most_node_ranks_ = 1;
+    return;
+  }
   MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node_comm_);
   MPI_Comm_rank(node_comm_, &node_rank_);
   MPI_Comm_size(node_comm_, &node_ranks_);
@@ -70,6 +77,8 @@ Placement::Placement(MPI_Comm comm) : comm_(comm) {
   pinned_ = bound != 0;
 }
 
-Placement::~Placement() { MPI_Comm_free(&node_comm_); }
+Placement::~Placement() {
+  if (node_comm_ != MPI_COMM_SELF) MPI_Comm_free(&node_comm_);
+}
 
 }  // namespace bench

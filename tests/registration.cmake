@@ -29,7 +29,11 @@ endif()
 # What ranks need where there are more of them than cores: leave to run as root, no binding, and a
 # yield in the library's own spin loops (a scheduler slice is milliseconds). papcoll_launcher tells
 # apart those whose flags we know.
-if(PAPCOLL_WITH_MPI)
+if(PAPCOLL_SMPI)
+  set(papcoll_launcher smpi)
+  set(papcoll_launch ${PROJECT_SOURCE_DIR}/benchmarks/reproduce/simulate.py)
+  set(MPIEXEC_NUMPROC_FLAG --ranks)
+elseif(PAPCOLL_WITH_MPI)
   execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE launcher_version
                   ERROR_VARIABLE launcher_version)
   set(papcoll_launch ${MPIEXEC_EXECUTABLE})

@@ -74,13 +74,10 @@ class CommState final : public Attached {
                   options);
     core_->set_oversubscribed(oversubscribed);
     core_->set_thresholds(thresholds);
-    core_->hooks = {&CommState::progress,
-                    &CommState::watch,
-                    &CommState::refused,
-                    &CommState::native,
-                    &CommState::outstanding,
-                    &CommState::is_gone,
-                    this};
+    core_->hooks = {&CommState::progress,    &CommState::watch,
+                    &CommState::refused,     &CommState::native,
+                    &CommState::outstanding, simulated ? &CommState::busy_elsewhere : nullptr,
+                    &CommState::is_gone,     this};
     divide(*core_, division, memory_.division());
     if (!division.plans().empty()) {
       check(MPI_Barrier(comm), "MPI_Barrier", "making a papcoll::Communicator");
@@ -203,6 +200,11 @@ class CommState final : public Attached {
   static void outstanding(void* p, bool any) {
     CommState& s = self(p);
     s.process_->set_outstanding(&*s.core_, any);
+  }
+
+  static bool busy_elsewhere(void* p) {
+    CommState& s = self(p);
+    return s.process_->is_busy(&*s.core_);
   }
 
   std::shared_ptr<MpiProcess> process_;

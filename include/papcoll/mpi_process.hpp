@@ -92,9 +92,9 @@ class MpiProcess final : public Attached {
   }
 
   MpiProcess() {
-    const auto query = [](void*, MPI_Status*) { return MPI_SUCCESS; };
-    const auto free = [](void*) { return MPI_SUCCESS; };
-    const auto cancel = [](void*, int) { return MPI_SUCCESS; };
+    const auto query = [](void*, MPI_Status*) -> int { return MPI_SUCCESS; };
+    const auto free = [](void*) -> int { return MPI_SUCCESS; };
+    const auto cancel = [](void*, int) -> int { return MPI_SUCCESS; };
     check(MPI_Grequest_start(query, free, cancel, nullptr, &never_), "MPI_Grequest_start",
           "papcoll's first use in this process");
   }
@@ -134,6 +134,13 @@ class MpiProcess final : public Attached {
     } else {
       std::erase_if(busy_, [core](const Busy& b) { return b.core == core; });
     }
+  }
+
+  /// Are requests under way on other teams than `core`?
+  bool is_busy(const TeamCore* core) {
+    const std::lock_guard lock{mutex_};
+    return std::any_of(busy_.begin(), busy_.end(),
+                       [core](const Busy& b) { return b.core != core; });
   }
 
   /// Moves this thread's requests on all teams but `waiting`.

@@ -41,6 +41,7 @@ class NodeMemory {
   /// `no_copies`: see probe_copies().
   std::string make(MPI_Comm comm, const NodeRanks& here, const Options& options,
                    const DivisionPlans& division, std::string& no_copies) {
+    if constexpr (simulated) return "simulated ranks share no memory";
     const bool whole = here.nodes == 1;
     const int ranks = static_cast<int>(here.ranks.size());
     const std::size_t bells = whole ? page_aligned(Doorbells::bytes(ranks)) : 0;

@@ -9,3 +9,54 @@
 #define MPICH_SKIP_MPICXX 1
 #endif
 #include <mpi.h>
+
+#include <papcoll/config.hpp>
+
+#include <cstddef>
+#include <cstdlib>
+
+#ifdef SMPI_H
+#undef SEED  // its mpi.h defines it, for nobody
+#endif
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// Are the ranks simulated, by SimGrid's SMPI? Then they take turns in one process, each until it
+/// waits inside MPI, so that none may wait for another outside it; and each counts as a node of its
+/// own, since what processes share, and tell by it, is not theirs.
+#ifdef SMPI_H
+inline constexpr bool simulated = true;
+#else
+inline constexpr bool simulated = false;
+#endif
+
+/// Simulated ranks compute in no time. Combining takes as long as $PAPCOLL_SIMULATED_GAMMA says,
+/// in seconds a byte.
+inline void charge_combining([[maybe_unused]] std::size_t bytes) {
+#ifdef SMPI_H
+  static const char* const text = std::getenv("PAPCOLL_SIMULATED_GAMMA");
+  static const double gamma = text == nullptr ? 0 : std::strtod(text, nullptr);
+  if (gamma > 0) smpi_execute(gamma * static_cast<double>(bytes));
+#endif
+}
+
+/// Lets this simulated rank's time pass; nothing where ranks are real.
+inline void pass_simulated_time([[maybe_unused]] double seconds) {
+#ifdef SMPI_H
+  if (seconds > 0) smpi_execute(seconds);
+#endif
+}
+
+/// MPI_Get_elements_x of bytes, which SMPI has not.
+inline int get_bytes(const MPI_Status& status, MPI_Count& bytes) {
+#ifdef SMPI_H
+  int n = 0;
+  const int code = MPI_Get_count(&status, MPI_BYTE, &n);
+  bytes = n;
+  return code;
+#else
+  return MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+#endif
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -56,6 +56,10 @@ class Endpoint {
   /// Moves what can be moved and reports what became complete; true if anything did. Never waits.
   virtual bool progress() = 0;
 
+  /// Waits until the run is done, if the transport has a better way than to ask progress() again
+  /// and again; false if it has not. Only where nothing but this endpoint needs moving meanwhile.
+  virtual bool run_to_end(const Execution&) { return false; }
+
   /// Forgets all that is in flight, after the communicator broke: nothing may touch the buffers of
   /// a call from here on.
   virtual void abandon() noexcept = 0;

@@ -36,6 +36,8 @@ class TeamBasis {
     void (*native)(void*, const Call&) = nullptr;
     /// The first request of this rank on this team begins, or the last one ends.
     void (*outstanding)(void*, bool any) = nullptr;
+    /// Has this rank requests under way on other teams? Null: never wait in an endpoint.
+    bool (*busy_elsewhere)(void*) = nullptr;
     /// Has the process of a rank ended?
     bool (*is_gone)(void*, int rank) = nullptr;
     void* context = nullptr;

@@ -97,6 +97,11 @@ class Connections {
            substitution_.empty() && std::none_of(connected_.begin(), connected_.end(), is_it);
   }
 
+  /// The endpoint, if there is just one.
+  Endpoint* only() noexcept {
+    return connected_.size() == 1 ? connected_.front().endpoint.get() : nullptr;
+  }
+
   /// Moves all that is under way.
   void progress() {
     for (auto& c : connected_) c.endpoint->progress();

@@ -40,6 +40,16 @@ class TeamFailures : public TeamBasis {
     });
   }
 
+  /// As Endpoint::run_to_end(), if nothing else of this rank's could need moving.
+  bool waited_in_endpoint(const Execution& execution) {
+    TeamFailures* outer = this;
+    while (outer->parent_ != nullptr) outer = outer->parent_;
+    if (outer->hooks.busy_elsewhere == nullptr) return false;
+    Endpoint* const e = outer->connections_.only();
+    return e != nullptr && !outer->hooks.busy_elsewhere(outer->hooks.context) &&
+           e->run_to_end(execution);
+  }
+
   /// This rank cannot go on, and its peers cannot go on without it. `what`: gave_up, or a rank that
   /// died.
   void fail_everywhere(const std::string& why, Told what = Told::gave_up) noexcept {

@@ -66,6 +66,7 @@ class TeamMessages : public TeamFailures {
     Execution& execution = executions_.idle();
     or_fail_everywhere([&] {
       executions_.begin(execution, e, schedule, call, 2 * blocking_calls_, predictions);
+      if (waited_in_endpoint(execution)) return;
       waiter_.until(
           [&] {
             e.progress();

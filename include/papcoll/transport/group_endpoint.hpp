@@ -27,6 +27,7 @@ class GroupEndpoint final : public Endpoint {
   }
 
   bool progress() override { return team_.progress(); }
+  bool run_to_end(const Execution& execution) override { return team_.run_to_end(execution); }
   void abandon() noexcept override { team_.abandon(); }
   std::uint32_t sequences_at_once() const noexcept override { return team_.sequences_at_once(); }
   bool holds_on() const noexcept override { return team_.holds_on(); }

@@ -58,7 +58,7 @@ class BasicDoorbells {
 
   /// Rank `me` sleeps until somebody rings or `limit` has passed, unless ready() is true.
   template <class Ready>
-  bool sleep(int me, std::chrono::nanoseconds limit, Ready&& ready) {
+  bool nap(int me, std::chrono::nanoseconds limit, Ready&& ready) {
     Bell& bell = bells_[me];
     const std::uint32_t heard = bell.word.load(std::memory_order_acquire);
     shared_->sleepers.fetch_add(1, std::memory_order_seq_cst);

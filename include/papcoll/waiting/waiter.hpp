@@ -123,7 +123,7 @@ class Waiter {
       }
       const bool brief = naps == Naps::brief || waited < times.short_until;
       const auto nap = brief ? times.short_sleep : times.long_sleep;
-      if (bells->sleep(rank, nap, step)) return;
+      if (bells->nap(rank, nap, step)) return;
     }
   }
 };

@@ -27,6 +27,7 @@ class MpiEndpoint final : public Endpoint {
   bool start(const Work& work) override {
     if (work.act == Act::reduce || work.act == Act::copy) {
       perform_locally(work);
+      if (work.act == Act::reduce) detail::charge_combining(work.bytes());
       return true;
     }
     const int tag = link_.tag(work.sequence, work.block, work.number);
@@ -47,17 +48,44 @@ class MpiEndpoint final : public Endpoint {
     return false;
   }
 
-  bool progress() override {
+  bool progress() override { return ask(&MPI_Testsome, "MPI_Testsome"); }
+
+  bool run_to_end(const Execution& execution) override {
+    if constexpr (!detail::simulated) return false;
+    while (!execution.done() && ask(&MPI_Waitsome, "MPI_Waitsome")) {
+    }
+    return execution.done();
+  }
+
+  /// Receives are cancelled, and messages under way get time to end. What does not end, a message
+  /// to or from a peer that is dead or stopped, is forgotten: MPI may still use its buffer.
+  void abandon() noexcept override {
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      if (works_[i].act == Act::receive && requests_[i] != MPI_REQUEST_NULL) {
+        MPI_Cancel(&requests_[i]);
+      }
+    }
+    holds_on_ |= !drained();
+    requests_.clear();
+    works_.clear();
+  }
+
+  std::uint32_t sequences_at_once() const noexcept override { return link_.sequences_at_once(); }
+  bool holds_on() const noexcept override { return holds_on_; }
+
+ private:
+  /// Asks MPI for what is complete, and reports it; true if anything is.
+  template <class Ask>
+  bool ask(Ask* some, const char* call) {
     if (requests_.empty()) return false;
     const int count = static_cast<int>(requests_.size());
     statuses_.resize(requests_.size());
     int complete = 0;
-    const int code =
-        MPI_Testsome(count, requests_.data(), &complete, indices_.data(), statuses_.data());
+    const int code = some(count, requests_.data(), &complete, indices_.data(), statuses_.data());
     if (code == MPI_ERR_IN_STATUS) {
       for (int i = 0; i < complete; ++i) check_status(i);
     }
-    detail::check(code, "MPI_Testsome", where);
+    detail::check(code, call, where);
     if (complete <= 0) return false;
     // complete() starts further steps: take the list away first.
     reporting_.clear();
@@ -79,23 +107,6 @@ class MpiEndpoint final : public Endpoint {
     return true;
   }
 
-  /// Receives are cancelled, and messages under way get time to end. What does not end, a message
-  /// to or from a peer that is dead or stopped, is forgotten: MPI may still use its buffer.
-  void abandon() noexcept override {
-    for (std::size_t i = 0; i < requests_.size(); ++i) {
-      if (works_[i].act == Act::receive && requests_[i] != MPI_REQUEST_NULL) {
-        MPI_Cancel(&requests_[i]);
-      }
-    }
-    holds_on_ |= !drained();
-    requests_.clear();
-    works_.clear();
-  }
-
-  std::uint32_t sequences_at_once() const noexcept override { return link_.sequences_at_once(); }
-  bool holds_on() const noexcept override { return holds_on_; }
-
- private:
   /// Lets what MPI is in the middle of come to its end, since it may read the caller's buffers
   /// until then. The peers that live do the same at this time. True if nothing is left.
   bool drained() noexcept {
@@ -131,9 +142,7 @@ class MpiEndpoint final : public Endpoint {
 
   void check_length(int i) const {
     const Work& w = works_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
-    MPI_Count bytes = 0;
-    detail::check(MPI_Get_elements_x(&statuses_[static_cast<std::size_t>(i)], MPI_BYTE, &bytes),
-                  "MPI_Get_elements_x", where);
+    const MPI_Count bytes = detail::received_bytes(statuses_[static_cast<std::size_t>(i)], where);
     if (static_cast<std::size_t>(bytes) != w.bytes()) {
       mismatch(i, std::to_string(bytes) + " bytes");
     }

@@ -22,6 +22,11 @@ inline NodeRanks node_ranks(MPI_Comm comm) {
   constexpr const char* where = "finding the ranks of a node";
   int rank = 0;
   detail::check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", where);
+  if constexpr (detail::simulated) {
+    NodeRanks alone{{rank}, 1};
+    detail::check(MPI_Comm_size(comm, &alone.nodes), "MPI_Comm_size", where);
+    return alone;
+  }
   MPI_Comm node = MPI_COMM_NULL;
   detail::check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node),
                 "MPI_Comm_split_type", where);

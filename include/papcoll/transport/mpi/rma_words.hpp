@@ -45,6 +45,9 @@ class RmaWords final : public RemoteWords {
     if (tickets == RemoteTickets::never) {
       throw transport_unavailable("the Options forbid tickets by RMA");
     }
+    if constexpr (detail::simulated) {
+      throw transport_unavailable("simulated ranks cannot lock windows and look at them");
+    }
     MPI_Comm comm = link.comm();
     detail::check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank", where);
     detail::check(MPI_Comm_size(comm, &size_), "MPI_Comm_size", where);

@@ -49,6 +49,13 @@ class WideCount {
   bool made_ = false;
 };
 
+/// The length of a message received as a WideCount.
+inline MPI_Count received_bytes(const MPI_Status& status, const char* where) {
+  MPI_Count bytes = 0;
+  check(get_bytes(status, bytes), "MPI_Get_elements_x", where);
+  return bytes;
+}
+
 }  // namespace detail
 
 }  // namespace papcoll::inline PAPCOLL_ABI

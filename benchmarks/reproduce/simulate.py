@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Runs a program of papcoll, built with -DPAPCOLL_SMPI=ON, on simulated ranks: smpirun with the
+settings under which simulated time is exact, on a platform of platforms.py."""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+
+import platforms
+
+SETTINGS = [
+    "smpi/simulate-computation:no",  # only messages and what is charged take time
+    "smpi/host-speed:" + platforms.SPEED,
+    "smpi/cpu-threshold:0",  # charges below 1 us count, too
+    "smpi/bw-factor:0:1.0",
+    "smpi/lat-factor:0:1.0",
+    "network/crosstraffic:no",
+    "smpi/test:1e-7",
+    "smpi/iprobe:1e-7",
+    "smpi/grow-injected-times:no",
+    "smpi/wtime:0",
+    "smpi/coll-selector:ompi",  # the default's allgather takes P^3 steps
+    "smpi/shared-malloc-blocksize:67108864",
+]
+QUIET = ["root.thres:warning", "smpi_kernel.thres:error"]
+
+
+def command(program, ranks, platform_file, host_file, settings=()):
+    """The command line of one run; `settings` are SimGrid's, and override those above."""
+    changed = {s.split(":", 1)[0] for s in settings}
+    kept = [s for s in SETTINGS if s.split(":", 1)[0] not in changed]
+    return (["smpirun", "-platform", platform_file, "-hostfile", host_file, "-np", str(ranks)]
+            + ["--cfg=" + s for s in [*kept, *settings]] + ["--log=" + q for q in QUIET]
+            + list(program))
+
+
+def run(program, ranks, platform="contention-free", settings=(), gamma=0.0, **options):
+    """subprocess.run() of the program on the platform. `gamma`: seconds a byte combined."""
+    with tempfile.TemporaryDirectory(prefix="papcoll-simulate.") as folder:
+        files = platforms.write(platform, ranks, folder)
+        environment = {**os.environ, "PAPCOLL_SIMULATED_GAMMA": repr(gamma), "TMPDIR": folder}
+        return subprocess.run(command(program, ranks, *files, settings), env=environment,
+                              check=False, **options)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--ranks", type=int, required=True)
+    parser.add_argument("--platform", default="contention-free", choices=platforms.NAMES)
+    parser.add_argument("--cfg", action="append", default=[], metavar="KEY:VALUE",
+                        help="a setting of SimGrid's; repeatable")
+    parser.add_argument("--gamma", type=float, default=0.0, metavar="SECONDS",
+                        help="that combining one byte takes")
+    parser.add_argument("program", nargs=argparse.REMAINDER)
+    arguments = parser.parse_args()
+    done = run(arguments.program, arguments.ranks, arguments.platform, arguments.cfg,
+               arguments.gamma)
+    return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

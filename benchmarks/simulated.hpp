@@ -1,0 +1,12 @@
+#pragma once
+
+#include "options.hpp"
+#include "placement.hpp"
+
+namespace bench {
+
+/// Times the candidates in simulated time, of which every call takes exactly as much as the one
+/// before: no clocks to compare, no noise, no machine to measure. Collective.
+void simulate(const Options& options, const Placement& placement);
+
+}  // namespace bench
