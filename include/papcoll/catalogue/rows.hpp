@@ -38,12 +38,53 @@ inline AnySchedule parse_reduce_then_bcast(std::string_view arguments, Catalogue
   return schedule;
 }
 
+/// Schedules, the extents of their grid and "folded", of which the latter two may be left out.
+inline AnySchedule parse_suara(std::string_view arguments, Catalogue catalogue) {
+  AnySuara schedule;
+  auto parts = split_arguments(arguments);
+  schedule.folded = parts.back() == "folded";
+  if (schedule.folded) parts.pop_back();
+  if (!parts.empty() && !parts.back().empty() && parts.back().front() <= '9') {
+    schedule.extents = parse_extents(AnySuara::name, AnySuara::parameters.back(), parts.back());
+    parts.pop_back();
+  }
+  for (const std::string_view part : parts) {
+    schedule.along.push_back(schedule_named(part, catalogue));
+    if (schedule.along.back().serves(Collective::allreduce)) continue;
+    throw argument_error("papcoll: " + schedule.along.back().name() +
+                         " does not serve allreduce, which Suara needs along each dimension");
+  }
+  const std::size_t given = schedule.extents.size();
+  if (parts.size() < 2 || given > parts.size() || (given != 0 && given + 1 < parts.size())) {
+    throw argument_error(
+        "papcoll: Suara needs a schedule for each of two or more dimensions and, if anything, "
+        "the lengths of all of them or of all but the last, but was given '" +
+        std::string(arguments) + "': write Suara:Ring,Rabenseifner,8 or Suara:Ring,Ring,Ring,4x8");
+  }
+  if (schedule.folded && given == 0) {
+    throw argument_error(
+        "papcoll: Suara chooses by itself whether to fold if it chooses the grid: leave 'folded' "
+        "out of '" +
+        std::string(arguments) + "', or write the length of a row before it");
+  }
+  return schedule;
+}
+
 constexpr CatalogueRow reduce_then_bcast_row() {
   CatalogueRow row = static_row<AnyReduceThenBcast>(
       "Binomial,Chain KNomial:3,Linear "
       "PipelinedChain:4096,PipelinedBinaryTree:4096");
   row.plan = &default_reduce_then_bcast;
   row.parse = &parse_reduce_then_bcast;
+  return row;
+}
+
+constexpr CatalogueRow suara_row() {
+  CatalogueRow row = static_row<AnySuara>(
+      "Ring,Ring,4 Ring,Rabenseifner,3 Rabenseifner,RecursiveDoubling,4,folded "
+      "SegmentedRing:16,SegmentedRing:16,4 Rabenseifner,Ring,Linear,2x3");
+  row.needs |= requirement::commutative_operator;  // of what it chooses by itself
+  row.parse = &parse_suara;
   return row;
 }
 
@@ -91,6 +132,7 @@ inline constexpr std::array catalogue_rows{
     static_row<ReduceScatterGather>(),
     static_row<ScatterAllgather>(),
     reduce_then_bcast_row(),
+    suara_row(),
     static_row<RecursiveHalving>(),
     static_row<Pairwise>(),
     static_row<Bruck>(),

@@ -24,8 +24,12 @@ namespace closed_form {
 
 namespace detail {
 
-inline int floor_log2(int p) noexcept { return std::bit_width(static_cast<unsigned>(p)) - 1; }
-inline int ceil_log2(int p) noexcept { return std::bit_width(static_cast<unsigned>(p - 1)); }
+inline int floor_log2(int p) noexcept {
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(p))) - 1;
+}
+inline int ceil_log2(int p) noexcept {
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(p - 1)));
+}
 inline bool is_power_of_two(int p) noexcept {
   return std::has_single_bit(static_cast<unsigned>(p));
 }
@@ -260,7 +264,7 @@ inline double segmented_ring_allreduce(const HockneyWithGap& h, int p, double m,
   return detail::blocks(n, block.alone, block.busy, window);
 }
 
-// ---- allgather, reduce_scatter, gather, scatter, barrier -----------------------------------------
+// ---- allgather, reduce_scatter, gather, scatter, barrier ---------------------------------------
 
 inline double ring_allgather(const Hockney& h, int p, double m) noexcept {
   return p < 2 ? 0 : (p - 1) * h.alpha + h.beta * detail::others_share(p, m);

@@ -7,7 +7,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// Hockney's model of a machine: a message of m bytes takes alpha + beta·m seconds, and combining m
 /// bytes with others takes gamma·m.
 ///
-/// The defaults are those published for a Cray XC40 with the Aries network: Nuriyev et al., "SUARA",
+/// The defaults are those published for a Cray XC40 and its Aries network: Nuriyev et al., "SUARA",
 /// JPDC 183, 2024. alpha and beta may be those of one algorithm, fitted to its runs.
 struct Hockney {
   double alpha = 1.5e-6;   ///< seconds a message

@@ -8,8 +8,8 @@
 
 // The models of the SUARA paper as they are printed, to reproduce its figures and nothing else. Do
 // not choose by them: the ring with segmentation divides m/m_s by p where every one of its p−1
-// rounds moves m/p bytes, so that it undercuts the bandwidth bound as soon as there is more than one
-// segment (52 MB on 64 positions: 3.9 ms, the least possible 10 ms), and whatever minimises over
+// rounds moves m/p bytes, so that it undercuts the bandwidth bound as soon as there are several
+// segments (52 MB on 64 positions: 3.9 ms, the least possible 10 ms), and whatever minimises over
 // these forms picks it. Likewise the condition for a grid of √p × √p puts m/(m_s p) where a row has
 // p_c positions, not p. closed_forms.hpp has the corrected forms, and suara_choice.hpp searches all
 // grids.

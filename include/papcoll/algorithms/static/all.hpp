@@ -25,6 +25,7 @@
 #include <papcoll/algorithms/static/segmented_ring.hpp>
 #include <papcoll/algorithms/static/sorted_linear_tree.hpp>
 #include <papcoll/algorithms/static/straggl_ar.hpp>
+#include <papcoll/algorithms/static/suara.hpp>
 #include <papcoll/algorithms/static/ticket_chain.hpp>
 #include <papcoll/algorithms/static/two_tree_complete.hpp>
 #include <papcoll/algorithms/static/two_tree_sanders.hpp>

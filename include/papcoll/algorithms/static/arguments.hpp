@@ -4,6 +4,7 @@
 #include <papcoll/error.hpp>
 #include <papcoll/plan/parameter.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <string>
@@ -71,6 +72,18 @@ Number parse_number(std::string_view schedule, const Parameter& parameter, std::
                          "'");
   }
   return number;
+}
+
+/// Reads lengths such as 4x8; the argument_error that a bad text throws names it and its schedule.
+inline std::vector<int> parse_extents(std::string_view schedule, const Parameter& parameter,
+                                      std::string_view text) {
+  std::vector<int> extents;
+  while (true) {
+    const std::size_t end = std::min(text.find('x'), text.size());
+    extents.push_back(parse_number<int>(schedule, parameter, text.substr(0, end)));
+    if (end == text.size()) return extents;
+    text.remove_prefix(end + 1);
+  }
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -7,8 +7,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// How P positions are folded to a power of two, the core, for schedules whose rounds need one: of
-/// the first P − core pairs of neighbours, the even one speaks for both.
+/// How P positions are folded to fewer, the core, for schedules whose rounds need a power of two or
+/// a grid: of the first P − core pairs of neighbours, the even one speaks for both.
 ///
 ///     P = 6    0 1   2 3   4   5      core 4, pairs 2
 ///              |/    |/    |   |
@@ -18,8 +18,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// operator that does not commute works.
 struct Fold {
   int size;
+  int kept = floor_power_of_two(size);  ///< at least half of them
 
-  constexpr int core() const noexcept { return floor_power_of_two(size); }
+  constexpr int core() const noexcept { return kept; }
   constexpr int pairs() const noexcept { return size - core(); }
 
   /// The position that plays core position v, the first of its run; first(core()) = size.

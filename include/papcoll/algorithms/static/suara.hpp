@@ -1,0 +1,253 @@
+#pragma once
+
+#include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/algorithms/static/grid.hpp>
+#include <papcoll/algorithms/static/suara_parts.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/model/suara_choice.hpp>
+#include <papcoll/plan/parameter.hpp>
+#include <papcoll/plan/schedule.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+namespace detail {
+
+template <class Dimension>
+constexpr void suara_dimension_serves_allreduce() {
+  static_assert(Emits<Dimension, Allreduce>,
+                "papcoll: Suara runs an allreduce along each dimension of its grid, and this "
+                "schedule serves none: take Ring, Rabenseifner, RecursiveDoubling or another that "
+                "the README's table shows for allreduce");
+}
+
+inline constexpr std::string_view suara_sentence =
+    "An allreduce along each dimension of a grid, one after the other.";
+
+/// "4x8", then ",folded".
+inline std::vector<std::string> suara_arguments(std::vector<std::string> names,
+                                                std::span<const int> extents, bool folded) {
+  std::string text;
+  for (const int e : extents) {
+    if (e != 0) text.append(text.empty() ? "" : "x").append(std::to_string(e));
+  }
+  if (!text.empty()) names.push_back(std::move(text));
+  if (folded) names.emplace_back("folded");
+  return names;
+}
+
+/// Where every dimension pipelines, the longest of the blocks they pipeline in; else each cuts for
+/// itself. segment(i, n): of the i-th dimension among n positions.
+template <class Segment>
+std::size_t suara_segment(int size, std::span<const int> extents, std::size_t dimensions,
+                          const Segment& segment) {
+  if (extents.empty() || extents.front() == 0) return 0;
+  std::size_t longest = 0;
+  int n = size;
+  for (std::size_t d = dimensions; d-- > 0;) {
+    const auto given = extents.first(std::min(d + 1, extents.size()));
+    const int rows = d == 0 ? n : rows_of_grid(n, given, d + 1);
+    const std::size_t one = segment(d, rows);
+    if (one == 0) return 0;
+    longest = std::max(longest, one);
+    n /= rows;
+  }
+  return longest;
+}
+
+/// The extents that were given; the last is left out as 0.
+inline std::span<const int> given_extents(std::span<const int> extents) noexcept {
+  return !extents.empty() && extents.back() == 0 ? extents.first(extents.size() - 1) : extents;
+}
+
+}  // namespace detail
+
+/// Allreduce in L ≥ 2 steps over an L-dimensional grid of the positions: in step i everybody takes
+/// part in an allreduce of the whole vector along dimension i, all lines in parallel.
+///
+/// Phases: those of each step; where all dimensions pipeline, different blocks' steps overlap.
+/// Cost: the sum of what each dimension's allreduce costs among its extent. On an R × C grid two
+///   rings take 2(R + C − 2)α rather than 2(RC − 1)α, for nearly twice the data: about 4βm and 2γm.
+/// Prefer it where P is large and m/P small, so that a flat ring waits for latencies, and
+///   Rabenseifner does not suit, because P is no power of two or its long distances are dear.
+///   choose_suara() in model/suara_choice.hpp says by the closed forms what is best, and by how
+///   much.
+/// Limits: L times the data of a flat Ring: long vectors on few positions want that. Works for
+///   operators that do not commute if all its dimensions do: rows are neighbours.
+///
+///     Suara<Ring, Ring>{{3}}, P = 6          0      1      2          3      4      5
+///                                            a      b      c          d      e      f
+///     along rows, {0 1 2} and {3 4 5}        abc    abc    abc        def    def    def
+///     along columns, {0 3} {1 4} {2 5}       a–f    a–f    a–f        a–f    a–f    a–f
+///
+/// `extents` are the lengths of the dimensions, the inmost first. The last may be left out (0): as
+/// many rows as there are. All left out: the best by the closed forms with the published
+/// parameters, from P and the bytes of the call alone; for other algorithms than SuaraPart names, a grid as
+/// square as can be.
+///
+/// Any number of positions: where P has no such factors, rows differ in length by one, and the
+/// position behind the last column of a longer row gets the result from its neighbours at the end;
+/// or, `folded`, such positions give their vectors to neighbours before, and get the result after.
+/// The latter is cheaper where rows of a power of two are.
+///
+/// The name has the dimensions' algorithms as parameters, then the extents:
+/// Suara:Ring,Rabenseifner,8 has rows of 8, Suara:Ring,Ring,Ring,4x8 blocks of 4 × 8, and
+/// Suara:Ring,Rabenseifner,16x64,folded 64 rows. Suara alone chooses the algorithms, too.
+///
+/// Source: Nuriyev, Manumachu, Aseeri, Verma, Lastovetsky, "SUARA: A scalable universal allreduce
+/// communication algorithm", JPDC 183, 2024, where P = R·C; the gaps are ours.
+template <StaticSchedule... Dims>
+requires(sizeof...(Dims) >= 2) struct Suara {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "Suara";
+  static constexpr std::string_view sentence = detail::suara_sentence;
+  static constexpr bool commutative_only = (detail::combines_in_any_order<Dims> || ...);
+  static constexpr std::size_t dimensions = sizeof...(Dims);
+
+  std::array<int, dimensions> extents{};
+  bool folded = false;
+  std::tuple<Dims...> along{};
+
+  std::string arguments() const {
+    std::vector<std::string> names;
+    each([&](const auto& dim) { names.push_back(AnySchedule(dim).name()); });
+    return join_arguments(detail::suara_arguments(std::move(names), extents, folded));
+  }
+
+  std::size_t segment(int size, std::size_t element_size) const {
+    std::vector<AnySchedule> dims;
+    each([&](const auto& dim) { dims.emplace_back(dim); });
+    return detail::suara_segment(
+        size, detail::given_extents(extents), dimensions,
+        [&](std::size_t d, int n) { return dims[d].segment(n, element_size); });
+  }
+
+  void emit(Allreduce, Builder& b) const {
+    (detail::suara_dimension_serves_allreduce<Dims>(), ...);
+    if constexpr ((Emits<Dims, Allreduce> && ...)) emit_along(b);
+  }
+
+  friend bool operator==(const Suara&, const Suara&) = default;
+
+ private:
+  void emit_along(Builder& b) const {
+    const detail::AlongDimension run{this,
+                                     [](const void* self, std::size_t dimension, Builder& line) {
+                                       std::size_t d = 0;
+                                       static_cast<const Suara*>(self)->each([&](const auto& dim) {
+                                         if (d++ == dimension) dim.emit(Allreduce{}, line);
+                                       });
+                                     }};
+    if (extents[0] != 0) {
+      return detail::emit_grid(b, detail::given_extents(extents), dimensions, folded, run);
+    }
+    std::vector<std::string_view> names;
+    each([&](const auto& dim) { names.push_back(dim.name); });
+    const detail::SuaraGrid grid = detail::grid_for(names, b.size(), detail::bytes_of(b));
+    detail::emit_grid(b, grid.extents, dimensions, grid.folded, run);
+  }
+
+  template <class F>
+  void each(F&& f) const {
+    std::apply([&](const auto&... dim) { (f(dim), ...); }, along);
+  }
+};
+
+/// The same of parts that are known at run time; without any, the best by the closed forms. emit()
+/// throws argument_error if one of them serves no allreduce.
+struct AnySuara {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "Suara";
+  static constexpr std::string_view sentence = detail::suara_sentence;
+  static constexpr std::array parameters{
+      Parameter{"along rows", "", 0, "a schedule that serves allreduce"},
+      Parameter{"along columns", "", 0, "another one, and so on"},
+      Parameter{"extents", "", 1, "the length of a row, or of more dimensions: 4x8; then folded"}};
+
+  std::vector<AnySchedule> along;
+  std::vector<int> extents;
+  bool folded = false;
+
+  bool commutative_only() const {
+    return along.empty() || std::any_of(along.begin(), along.end(), [](const AnySchedule& s) {
+             return s && s.commutative_only();
+           });
+  }
+
+  std::string arguments() const {
+    std::vector<std::string> names;
+    for (const AnySchedule& s : along) names.push_back(s ? s.name() : "");
+    return join_arguments(detail::suara_arguments(std::move(names), extents, folded));
+  }
+
+  std::size_t segment(int size, std::size_t element_size) const {
+    return detail::suara_segment(size, extents, along.size(), [&](std::size_t d, int n) {
+      return along[d] ? along[d].segment(n, element_size) : 0;
+    });
+  }
+
+  void emit(Allreduce, Builder& b) const {
+    if (along.empty()) return chosen(b).emit(Allreduce{}, b);
+    for (const AnySchedule& s : along) require(s);
+    const detail::AlongDimension run{
+        this, [](const void* self, std::size_t dimension, Builder& line) {
+          static_cast<const AnySuara*>(self)->along[dimension].emit(Collective::allreduce, line);
+        }};
+    if (!extents.empty()) return detail::emit_grid(b, extents, along.size(), folded, run);
+    std::vector<std::string_view> names;
+    for (const AnySchedule& s : along) names.push_back(s.base_name());
+    const detail::SuaraGrid grid = detail::grid_for(names, b.size(), detail::bytes_of(b));
+    detail::emit_grid(b, grid.extents, along.size(), grid.folded, run);
+  }
+
+  /// The schedule that a choice stands for among p positions; a flat one for one dimension.
+  static AnySuara of(const SuaraModel& model, const SuaraChoice& choice, int p, double m) {
+    AnySuara s;
+    s.folded = choice.folded;
+    const detail::SuaraLines lines = detail::lines_of(p, choice);
+    for (std::size_t d = 0; d < choice.dimensions; ++d) {
+      s.along.push_back(detail::schedule_of_part(model, choice.parts[d], lines.lengths[d], m));
+      s.extents.push_back(choice.extents[d]);
+    }
+    s.leave_out_last(p);
+    return s;
+  }
+
+  friend bool operator==(const AnySuara&, const AnySuara&) = default;
+
+ private:
+  static AnySuara chosen(const Builder& b) {
+    const SuaraModel model;
+    const double m = detail::bytes_of(b);
+    return of(model, choose_suara(model, b.size(), m), b.size(), m);
+  }
+
+  /// Leaves out the number of rows where it follows from the others.
+  void leave_out_last(int p) {
+    if (extents.size() < 2) return;
+    const std::span<const int> all{extents};
+    const auto fewer = all.first(all.size() - 1);
+    if (rows_of_grid(p, fewer, along.size()) == extents.back()) extents.pop_back();
+  }
+
+  static void require(const AnySchedule& part) {
+    if (part && part.serves(Collective::allreduce)) return;
+    throw argument_error(
+        "papcoll: Suara needs schedules that serve allreduce along its dimensions" +
+        (part ? ", and " + part.name() + " does not" : std::string{}));
+  }
+};
+static_assert(StaticSchedule<AnySuara>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnySuara>() noexcept)
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,16 @@
+// A dimension of SUARA's grid whose schedule serves no allreduce.
+#include <papcoll/core.hpp>
+
+#include <vector>
+
+// EXPECT: papcoll: Suara runs an allreduce along each dimension of its grid
+// EXPECT(clang++): suara_dimension_serves_allreduce
+// ERRORS: 1
+
+void call(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data) {
+#ifdef PAPCOLL_TEST_CONTROL
+  papcoll::allreduce<papcoll::Suara<papcoll::Ring, papcoll::Rabenseifner>>(comm, data);
+#else
+  papcoll::allreduce<papcoll::Suara<papcoll::Ring, papcoll::Chain>>(comm, data);
+#endif
+}
