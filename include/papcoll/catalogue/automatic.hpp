@@ -7,6 +7,7 @@
 #include <papcoll/catalogue/choice.hpp>
 #include <papcoll/catalogue/choose_on_node.hpp>
 #include <papcoll/catalogue/composite.hpp>
+#include <papcoll/catalogue/suara_between_nodes.hpp>
 #include <papcoll/catalogue/thresholds.hpp>
 
 #include <cstddef>
@@ -18,10 +19,12 @@ namespace detail {
 /// The choice among the algorithms that pass messages. A template, so that a program compiles only
 /// the schedules of the collectives it calls.
 template <Collective C>
-AnySchedule choose_by_messages(const Call& call, int size, const Thresholds& t) {
+AnySchedule choose_by_messages(const Call& call, const Situation& s) {
   const std::size_t bytes = call.bytes();
+  const Thresholds& t = *s.thresholds;
   if constexpr (C == Collective::allreduce) {
     if (bytes <= t.recursive_doubling) return AnySchedule::of<RecursiveDoubling>();
+    if (AnySchedule suara = suara_between_nodes(call, s)) return suara;
     return AnySchedule::of<Rabenseifner>();
   } else if constexpr (C == Collective::reduce) {
     if (bytes <= t.tree) return AnySchedule::of<Binomial>();
@@ -30,7 +33,7 @@ AnySchedule choose_by_messages(const Call& call, int size, const Thresholds& t) 
     if (bytes <= t.tree) return AnySchedule::of<Binomial>();
     return AnySchedule::of<ScatterAllgather>();
   } else if constexpr (C == Collective::allgather) {
-    if (bytes * static_cast<std::size_t>(size) <= t.bruck) return AnySchedule::of<Bruck>();
+    if (bytes * static_cast<std::size_t>(s.size) <= t.bruck) return AnySchedule::of<Bruck>();
     return AnySchedule::of<Ring>();
   } else if constexpr (C == Collective::reduce_scatter) {
     return call.reducer.commutative ? AnySchedule::of<Pairwise>() : AnySchedule::of<Linear>();
@@ -71,7 +74,7 @@ void choose(Selection& s, const Call& call, const Situation& situation) {
     s.arrival = detail::choose_on_node(call, situation).algorithm;
   }
   if (s.arrival == nullptr) {
-    s.schedule = detail::choose_by_messages<C>(call, situation.size, *situation.thresholds);
+    s.schedule = detail::choose_by_messages<C>(call, situation);
   }
 }
 

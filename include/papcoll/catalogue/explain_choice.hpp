@@ -37,6 +37,10 @@ inline std::string shown_time(std::uint64_t ns) {
   return std::to_string(hundredths / 100) + "." + (digits.size() < 2 ? "0" : "") + digits + " µs";
 }
 
+inline std::uint64_t nanoseconds(double seconds) noexcept {
+  return static_cast<std::uint64_t>(seconds * 1e9);
+}
+
 /// Puts each threshold's value behind its name.
 inline std::string with_values(std::string_view why, const Thresholds& t) {
   const auto in_name = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
@@ -57,6 +61,15 @@ inline std::string with_values(std::string_view why, const Thresholds& t) {
 /// Why a schedule was chosen, in words.
 inline std::string why_by_messages(const Call& call, const Situation& s) {
   const Thresholds& t = *s.thresholds;
+  if (call.collective == Collective::allreduce && may_be_suara(call, s)) {
+    const SuaraWeighed w = weigh_suara(t, call.bytes(), s.size, call.reducer.commutative);
+    if (w.wins(t)) {
+      return "between nodes, and by the model of link_alpha_ns, link_gap_ns, link_beta_as and "
+             "link_gamma_as Suara takes " +
+             shown_time(nanoseconds(w.choice.seconds)) + ", the best flat schedule " +
+             shown_time(nanoseconds(w.flat)) + ", at least suara_percent %";
+    }
+  }
   const auto side = [&](std::size_t bytes, std::size_t Thresholds::*threshold) {
     return (bytes <= t.*threshold ? "at most " : "above ") + std::string(name_of(threshold)) +
            " bytes";

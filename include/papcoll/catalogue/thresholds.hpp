@@ -72,6 +72,16 @@ struct Thresholds {
   /// balanced messages, Hierarchical by 20 to 29 % (64 KB to 64 MB) for imbalanced ones.
   std::size_t hierarchical = 65536;
 
+  // Allreduce between nodes: Suara where the closed forms of model/ find it clearly quicker than
+  // every flat schedule. The network as they see it, by default the published one of a Cray XC40
+  // (see Hockney), and a gap that is not measured yet: MPI libraries have some 0.3 µs.
+  std::size_t link_alpha_ns = 1500;       ///< of a message, in nanoseconds
+  std::size_t link_gap_ns = 300;          ///< how much of that keeps its port
+  std::size_t link_beta_as = 62500000;    ///< of a byte sent, in attoseconds
+  std::size_t link_gamma_as = 200000000;  ///< of a byte combined, in attoseconds
+  /// The best flat schedule's time in hundredths of Suara's, from which it is Suara.
+  std::size_t suara_percent = 115;
+
   friend bool operator==(const Thresholds&, const Thresholds&) = default;
 
   /// Estimate of the time that a balanced call of so many bytes takes, in nanoseconds.
@@ -112,6 +122,11 @@ inline constexpr std::array threshold_fields{
     PAPCOLL_THRESHOLD(tree),
     PAPCOLL_THRESHOLD(bruck),
     PAPCOLL_THRESHOLD(hierarchical),
+    PAPCOLL_THRESHOLD(link_alpha_ns),
+    PAPCOLL_THRESHOLD(link_gap_ns),
+    PAPCOLL_THRESHOLD(link_beta_as),
+    PAPCOLL_THRESHOLD(link_gamma_as),
+    PAPCOLL_THRESHOLD(suara_percent),
 };
 #undef PAPCOLL_THRESHOLD
 static_assert(sizeof(Thresholds) == threshold_fields.size() * sizeof(std::size_t));
@@ -138,15 +153,19 @@ constexpr std::uint64_t hash_of(const Thresholds& t) noexcept {
   return h;
 }
 
+class SuaraMemory;
+
 /// What else decides how a call runs: the same on all ranks of the team.
 struct Situation {
   int size = 1;
   bool oversubscribed = false;  ///< more ranks than processors on the node
   bool grouped = false;         ///< several nodes, or groups, at least one of several ranks
   bool by_messages = false;     ///< non-blocking, or in predicted order
+  bool between_nodes = false;   ///< not all ranks share memory
   std::size_t chunk_bytes = 0;
   Imbalance imbalance;  ///< of calls of this size
   const Thresholds* thresholds = nullptr;
+  SuaraMemory* suara = nullptr;  ///< what was found before; null: nothing
 
   /// The mean wait for the last rank above which a call of so many bytes is imbalanced, in
   /// nanoseconds.

@@ -3,6 +3,7 @@
 #include <papcoll/arrival/board.hpp>
 #include <papcoll/arrival/board_site.hpp>
 #include <papcoll/call.hpp>
+#include <papcoll/catalogue/suara_memory.hpp>
 #include <papcoll/catalogue/thresholds.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/team/remembered_choices.hpp>
@@ -58,6 +59,7 @@ class TeamBasis {
   void set_thresholds(const Thresholds& thresholds) noexcept {
     thresholds_ = thresholds;
     choices_.forget();
+    suara_.forget();
   }
   const Thresholds& thresholds() const noexcept { return thresholds_; }
 
@@ -102,6 +104,7 @@ class TeamBasis {
   std::optional<BoardSite> site_;
   Waiter waiter_;
   Thresholds thresholds_;
+  mutable SuaraMemory suara_;
   RememberedChoices choices_;
   std::shared_ptr<void> arena_;
   std::vector<int> names_;  ///< the ranks', in the outermost team, if this is not it

@@ -150,6 +150,7 @@ class ExplainCommand {
     s.oversubscribed = oversubscribed_;
     s.grouped = nodes_ > 1 && nodes_ < ranks_;
     s.by_messages = non_blocking_;
+    s.between_nodes = !one_node;
     s.chunk_bytes = Options{}.chunk_bytes;
     s.imbalance.waiting = static_cast<std::uint64_t>(wait_ns_);
     s.imbalance.in_arena = arena_;

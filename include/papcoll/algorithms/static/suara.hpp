@@ -92,8 +92,8 @@ inline std::span<const int> given_extents(std::span<const int> extents) noexcept
 ///
 /// `extents` are the lengths of the dimensions, the inmost first. The last may be left out (0): as
 /// many rows as there are. All left out: the best by the closed forms with the published
-/// parameters, from P and the bytes of the call alone; for other algorithms than SuaraPart names, a grid as
-/// square as can be.
+/// parameters, from P and the bytes of the call alone; for other algorithms than SuaraPart names, a
+/// grid as square as can be.
 ///
 /// Any number of positions: where P has no such factors, rows differ in length by one, and the
 /// position behind the last column of a longer row gets the result from its neighbours at the end;

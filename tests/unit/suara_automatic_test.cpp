@@ -1,0 +1,124 @@
+#include "catch.hpp"
+
+#include <papcoll/catalogue/automatic.hpp>
+#include <papcoll/catalogue/explain_choice.hpp>
+#include <papcoll/catalogue/tuning.hpp>
+#include <papcoll/thread_team.hpp>
+
+#include <cstddef>
+#include <string>
+
+// Suara as what is chosen between nodes.
+
+using namespace papcoll;
+
+namespace {
+
+struct Nodes {
+  Thresholds thresholds{};
+  SuaraMemory memory{};
+  Situation situation{};
+  TransportTable messages{transport_names[0].name, transport_names[0].offers, false, nullptr,
+                          nullptr};
+
+  explicit Nodes(int nodes) {
+    situation.size = nodes;
+    situation.between_nodes = true;
+    situation.suara = &memory;
+  }
+
+  static Call call(std::size_t bytes, bool commutative = true) {
+    Call c;
+    c.collective = Collective::allreduce;
+    c.reducer.size = 8;
+    c.reducer.commutative = commutative;
+    c.count = bytes / 8;
+    return c;
+  }
+
+  std::string chosen(const Call& c) {
+    situation.thresholds = &thresholds;
+    Selection s;
+    s.transport = &messages;
+    detail::choose_any(s, c, situation);
+    return s.schedule.name();
+  }
+  std::string chosen(std::size_t bytes, bool commutative = true) {
+    return chosen(call(bytes, commutative));
+  }
+
+  std::string reason(std::size_t bytes) {
+    situation.thresholds = &thresholds;
+    TeamFacts facts;
+    facts.transport = &messages;
+    facts.situation = situation;
+    Explanation e;
+    detail::explain_automatic(e, facts, call(bytes));
+    return e.algorithm + ": " + e.reason;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Suara is chosen between many nodes where the model says it wins clearly", "[suara]") {
+  Nodes many{1000};
+  many.thresholds.link_gap_ns = 0;
+  CHECK_THAT(many.chosen(4'000'000), Catch::Matchers::StartsWith("Suara:"));
+  // Nor for short vectors, for long ones on few nodes, where all share memory, or a power of two.
+  CHECK(many.chosen(4096) == "RecursiveDoubling");
+  many.situation.between_nodes = false;
+  CHECK(many.chosen(4'000'000) == "Rabenseifner");
+  for (const int nodes : {2, 8, 16, 64, 1024}) {
+    Nodes few{nodes};
+    CHECK(few.chosen(52'000'000) == "Rabenseifner");
+  }
+}
+
+TEST_CASE("what is chosen between nodes keeps the order where the operator wants it", "[suara]") {
+  for (const int nodes : {61, 509, 1000}) {
+    Nodes n{nodes};
+    n.thresholds.suara_percent = 100;
+    for (const std::size_t bytes : {16384UL, 1UL << 20U, 1UL << 22U}) {
+      const std::string name = n.chosen(bytes, false);
+      CHECK(name.find("Ring") == std::string::npos);
+      CHECK(n.chosen(bytes, false) == name);  // remembered
+    }
+  }
+}
+
+TEST_CASE("a choice between nodes goes by the thresholds of a tuning file", "[suara]") {
+  Nodes many{1000};
+  many.thresholds = detail::parse_tuning(
+      R"({"papcoll_tuning": 1, "thresholds": {"link_gap_ns": {"value": 0},
+          "suara_percent": {"value": 101}}})",
+      "test");
+  CHECK_THAT(many.chosen(1'000'000), Catch::Matchers::StartsWith("Suara:"));
+  many.memory.forget();
+  many.thresholds.suara_percent = 100000;
+  CHECK(many.chosen(1'000'000) == "Rabenseifner");
+}
+
+TEST_CASE("an explanation says by which model Suara was chosen", "[suara]") {
+  Nodes many{1000};
+  many.thresholds.link_gap_ns = 0;
+  const std::string text = many.reason(4'000'000);
+  CHECK_THAT(text, Catch::Matchers::StartsWith("Suara:"));
+  CHECK_THAT(text, Catch::Matchers::Contains("link_gap_ns (0)"));
+  CHECK_THAT(text, Catch::Matchers::Contains("the best flat schedule"));
+  CHECK_THAT(Nodes{16}.reason(4'000'000), Catch::Matchers::StartsWith("Rabenseifner+"));
+}
+
+TEST_CASE("choices between nodes are remembered by length and operator", "[suara]") {
+  SuaraMemory memory;
+  CHECK(memory.find(8, true) == nullptr);
+  memory.keep(8, true, Ring{});
+  REQUIRE(memory.find(8, true) != nullptr);
+  CHECK(*memory.find(8, true) == AnySchedule(Ring{}));
+  CHECK(memory.find(8, false) == nullptr);
+  CHECK(memory.find(16, true) == nullptr);
+  for (std::size_t i = 0; i < 8; ++i) memory.keep(100 + i, true, {});
+  CHECK(memory.find(8, true) == nullptr);
+  CHECK(memory.find(100, true) != nullptr);
+  memory.forget();
+  CHECK(memory.find(100, true) == nullptr);
+}
