@@ -23,7 +23,8 @@ needed=(
   python3 python3-matplotlib
 )
 # The sanitizers' run-time libraries of clang++ come in a package of their own on some systems.
-useful=(libclang-rt-dev ccache shellcheck)
+# libsimgrid-dev is for tests and benchmarks with simulated ranks.
+useful=(libclang-rt-dev ccache shellcheck libsimgrid-dev)
 
 dry_run=false
 case "${1:-}" in

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-all=(openmpi mpich asan-ubsan tsan)
+all=(openmpi mpich smpi asan-ubsan tsan)
 
 usage() {
   cat <<END
@@ -12,6 +12,7 @@ usage: scripts/test.sh [--quick] [--no-install] [--jobs N] [configuration…]
 Builds and tests each configuration (default: all) in build/NAME:
   openmpi      g++, Open MPI            every test and check
   mpich        g++, MPICH               the tests that run under mpirun, the faults, several nodes
+  smpi         g++, SimGrid's SMPI      schedules on up to 256 simulated ranks
   asan-ubsan   clang++, ASan and UBSan  the unit tests (threads as ranks)
   tsan         g++, TSan                the unit tests (threads as ranks)
 

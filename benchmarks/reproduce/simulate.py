@@ -37,12 +37,18 @@ def command(program, ranks, platform_file, host_file, settings=()):
 
 
 def run(program, ranks, platform="contention-free", settings=(), gamma=0.0, **options):
-    """subprocess.run() of the program on the platform. `gamma`: seconds a byte combined."""
+    """subprocess.run() of the program on the platform. `gamma`: seconds a byte combined. Of a
+    deadlock SMPI tells on stderr only."""
     with tempfile.TemporaryDirectory(prefix="papcoll-simulate.") as folder:
         files = platforms.write(platform, ranks, folder)
         environment = {**os.environ, "PAPCOLL_SIMULATED_GAMMA": repr(gamma), "TMPDIR": folder}
-        return subprocess.run(command(program, ranks, *files, settings), env=environment,
-                              check=False, **options)
+        done = subprocess.run(command(program, ranks, *files, settings), env=environment,
+                              stderr=subprocess.PIPE, check=False, **options)
+    text = done.stderr if isinstance(done.stderr, str) else done.stderr.decode()
+    sys.stderr.write(text)
+    if "Deadlock detected" in text:
+        done.returncode = 1
+    return done
 
 
 def main():

@@ -48,7 +48,7 @@ void run(int ranks, Body&& body) {
 
 template <class Ready>
 void await(Doorbells& bells, int me, Ready&& ready) {
-  while (!bells.sleep(me, for_ever, ready)) {
+  while (!bells.nap(me, for_ever, ready)) {
   }
 }
 
@@ -126,8 +126,8 @@ TEST_CASE("A rank that throws in its sleep still wakes those it owes it") {
 TEST_CASE("A sleep ends at its limit, and where the condition holds already") {
   Memory memory{1};
   Doorbells bells = memory.bells();
-  CHECK(!bells.sleep(0, std::chrono::microseconds{1}, [] { return false; }));
-  CHECK(bells.sleep(0, for_ever, [] { return true; }));
+  CHECK(!bells.nap(0, std::chrono::microseconds{1}, [] { return false; }));
+  CHECK(bells.nap(0, for_ever, [] { return true; }));
   bells.ring(0);
   bells.ring_all();
 }
