@@ -73,7 +73,8 @@ inline AnySchedule parse_suara(std::string_view arguments, Catalogue catalogue) 
 constexpr CatalogueRow reduce_then_bcast_row() {
   CatalogueRow row = static_row<AnyReduceThenBcast>(
       "Binomial,Chain KNomial:3,Linear "
-      "PipelinedChain:4096,PipelinedBinaryTree:4096");
+      "PipelinedChain:4096,PipelinedBinaryTree:4096 TwoTreeComplete:12,TwoTreeComplete:12 "
+      "TwoTreeComplete:12,ReorderedTwoTree:12 TwoTreeSanders:12,TwoTreeComplete:12");
   row.plan = &default_reduce_then_bcast;
   row.parse = &parse_reduce_then_bcast;
   return row;
@@ -125,6 +126,9 @@ inline constexpr std::array catalogue_rows{
     static_row<KNomial>("2 3 8"),
     static_row<BinaryTree>(),
     static_row<PipelinedBinaryTree>(),
+    static_row<TwoTreeComplete>("12"),
+    static_row<ReorderedTwoTree>("12"),
+    static_row<TwoTreeSanders>("12 12,rounds"),
     static_row<RecursiveDoubling>(),
     static_row<Ring>(),
     static_row<SegmentedRing>(),

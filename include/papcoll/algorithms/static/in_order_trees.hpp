@@ -52,7 +52,6 @@ struct InOrderNode {
 ///     size 7               0 ── 4 ─┬─ 2 ─┬─ 1          0 ── 3 ─┬─ 5 ─┬─ 6
 ///                                  │     └─ 3                  │     └─ 4
 ///                                  └─ 6 ─── 5                  └─ 1 ─── 2
-///     first rounds            1       2     4, 3          0       1     3, 2     of 2, 1 and 3 …
 ///
 /// Source: P. Sanders, J. Speck, J. L. Träff, "Two-tree algorithms for full bandwidth broadcast,
 /// reduction and scan", Parallel Computing 35(12), 2009; the colouring walks along all edges, O(P).

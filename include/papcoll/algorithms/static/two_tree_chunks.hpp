@@ -16,13 +16,14 @@ namespace papcoll::inline PAPCOLL_ABI {
 struct TwoTreeChunks {
   std::size_t bytes = 0;  ///< of a chunk; 0: chosen for the vector
 
-  // A pipeline of L = 2⌈log₂ P⌉ steps and m/c chunks of c bytes takes (L + m/c)(o + c/r), for an
-  // overhead of o a message and a rate of r: least with c = √(m·or/L).
+  // A pipeline of L steps and m/c chunks of c bytes takes (L + m/c)(o + c/r), for an overhead of o
+  // a message and a rate of r: least with c = √(m·or/L). L = 2⌈log₂ P⌉.
   static constexpr std::size_t overhead_bytes = 1500;  ///< o·r: 0.4 µs at 4 GB/s
   static constexpr std::size_t least = 1024;
   static constexpr std::size_t most = 65536;  ///< stays in a cache
   /// Of a plan. Fewer than a transport's numbers for the messages of a pair and a direction.
-  static constexpr std::size_t chunks_in_plan = 256;
+  static constexpr std::size_t chunks_in_plan = 240;
+  static constexpr int most_ramp = 8;
 
   /// Elements of a block among `size` positions.
   std::size_t segment(std::size_t element_size) const noexcept {
@@ -30,18 +31,54 @@ struct TwoTreeChunks {
     return std::max<std::size_t>(1, chunk * chunks_in_plan / element_size);
   }
 
-  /// Into how many chunks a vector of `elements` is cut.
-  int count(std::size_t elements, std::size_t element_size, int size) const noexcept {
-    const std::size_t chunk = std::max<std::size_t>(1, chosen(elements * element_size, size) / element_size);
-    return static_cast<int>((elements + chunk - 1) / chunk);
+  /// The chunks of a vector among `size` positions. The first and the last ones are shorter, so
+  /// that the pipeline fills and drains in little time, and so that messages that share a port do
+  /// not all end at once, after which it would be idle until the next ones begin: with 16 ranks in
+  /// SMPI a bcast of 7 MB takes 1.25 times the bandwidth bound with equal chunks, 1.09 with these.
+  struct Cut {
+    Range whole;
+    int count = 0;  ///< some of them may be empty
+    std::size_t longest = 0;
+    int ramp = 1;
+
+    Range operator[](int i) const noexcept { return {bound(i), bound(i + 1)}; }
+
+   private:
+    // In units of which the i-th chunk has min(i + 1, count − i, ramp).
+    std::size_t units(int chunks) const noexcept {
+      const auto r = static_cast<std::size_t>(ramp);
+      const auto n = static_cast<std::size_t>(chunks);
+      const std::size_t left = static_cast<std::size_t>(count) - n;
+      if (n <= r) return n * (n + 1) / 2;
+      if (left >= r) return r * (r + 1) / 2 + (n - r) * r;
+      return r * (static_cast<std::size_t>(count) - r + 1) - left * (left + 1) / 2;
+    }
+    std::size_t bound(int i) const noexcept {
+      const std::size_t all = units(count);
+      const std::size_t before = units(i);
+      return whole.lo + whole.size() / all * before + whole.size() % all * before / all;
+    }
+  };
+
+  Cut cut(Range whole, std::size_t element_size, int size) const noexcept {
+    Cut c{whole};
+    if (whole.empty()) return c;
+    c.longest = std::max<std::size_t>(1, chosen(whole.size() * element_size, size) / element_size);
+    const auto full = static_cast<int>((whole.size() + c.longest - 1) / c.longest);
+    c.ramp = std::min(full, most_ramp);
+    c.count = full + c.ramp - 1;
+    return c;
   }
 
-  /// Messages in flight of a pair and direction, for chunks of about so many elements: so many that
-  /// the next one is there when one has been sent.
-  static std::uint32_t in_flight(std::size_t elements, std::size_t element_size) noexcept {
+  /// Messages in flight of a pair and direction: enough that the next ones are there when one has
+  /// been sent, few enough that the first of them is not held up by the last. `least` of them in a
+  /// bcast, which has nothing else to do, and in a reduce, which waits for the processor.
+  static constexpr std::uint32_t least_in_bcast = 4;
+  static constexpr std::uint32_t least_in_reduce = 2;
+  static constexpr std::uint32_t in_flight(std::size_t chunk, std::uint32_t fewest) noexcept {
     constexpr std::size_t wanted = 32768;
     return static_cast<std::uint32_t>(
-        std::clamp<std::size_t>(wanted / std::max<std::size_t>(1, elements * element_size), 2, 8));
+        std::clamp<std::size_t>(wanted / std::max<std::size_t>(1, chunk), fewest, 8));
   }
 
   friend bool operator==(const TwoTreeChunks&, const TwoTreeChunks&) = default;
@@ -50,8 +87,8 @@ struct TwoTreeChunks {
   std::size_t chosen(std::size_t vector_bytes, int size) const noexcept {
     if (bytes != 0) return bytes;
     const auto steps = static_cast<std::size_t>(2 * std::max(1, doubling_rounds(size)));
-    const double square = static_cast<double>(vector_bytes) *
-                          static_cast<double>(overhead_bytes) / static_cast<double>(steps);
+    const double square = static_cast<double>(vector_bytes) * static_cast<double>(overhead_bytes) /
+                          static_cast<double>(steps);
     const auto best = static_cast<std::size_t>(std::sqrt(square));
     const std::size_t fits = (vector_bytes + chunks_in_plan - 1) / chunks_in_plan;
     return std::max(std::clamp(best, least, most), fits);

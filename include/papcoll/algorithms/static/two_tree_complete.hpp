@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -16,35 +17,35 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
-/// The trees of odd and of even chunks.
+/// The trees of odd chunks (the first, the third…) and of even ones.
 using HeapTrees = std::array<HeapTree, 2>;
 
-/// Calls step(tree, chunk) for each chunk, in a flow that holds as many in flight as it needs.
+/// Calls step(tree, chunk) for each chunk, in a flow.
 template <class F>
-void for_chunks(const HeapTrees& trees, const TwoTreeChunks& chunks, const Builder& b, F&& step) {
-  const Range whole = b.whole();
-  const int n = chunks.count(whole.size(), b.element_size(), b.size());
-  if (n == 0) return;
-  Builder flow = b.flow(TwoTreeChunks::in_flight(part(whole, 0, n).size(), b.element_size()));
-  for (int i = 0; i < n; ++i) {
-    step(trees[static_cast<std::size_t>(i % 2)], part(whole, i, n), flow);
-  }
+void for_chunks(const HeapTrees& trees, const TwoTreeChunks& chunks, std::uint32_t least_in_flight,
+                const Builder& b, F&& step) {
+  const auto cut = chunks.cut(b.whole(), b.element_size(), b.size());
+  const std::size_t bytes = cut.longest * b.element_size();
+  Builder flow = b.flow(TwoTreeChunks::in_flight(bytes, least_in_flight));
+  for (int i = 0; i < cut.count; ++i) step(trees[static_cast<std::size_t>(i % 2)], cut[i], flow);
 }
 
 inline void reduce_along(const HeapTrees& trees, const TwoTreeChunks& chunks, Builder& b) {
   const int me = b.position();
-  for_chunks(trees, chunks, b, [me](const HeapTree& tree, Range chunk, Builder& flow) {
-    tree.for_children_up(me, [&](int child) { flow.reduce(child, chunk); });
-    if (me != 0) flow.send(tree.parent(me), chunk);
-  });
+  for_chunks(trees, chunks, TwoTreeChunks::least_in_reduce, b,
+             [me](const HeapTree& tree, Range chunk, Builder& flow) {
+               tree.for_children_up(me, [&](int child) { flow.reduce(child, chunk); });
+               if (me != 0) flow.send(tree.parent(me), chunk);
+             });
 }
 
 inline void bcast_along(const HeapTrees& trees, const TwoTreeChunks& chunks, Builder& b) {
   const int me = b.position();
-  for_chunks(trees, chunks, b, [me](const HeapTree& tree, Range chunk, Builder& flow) {
-    if (me != 0) flow.receive(tree.parent(me), chunk);
-    tree.for_children_down(me, [&](int child) { flow.send(child, chunk); });
-  });
+  for_chunks(trees, chunks, TwoTreeChunks::least_in_bcast, b,
+             [me](const HeapTree& tree, Range chunk, Builder& flow) {
+               if (me != 0) flow.receive(tree.parent(me), chunk);
+               tree.for_children_down(me, [&](int child) { flow.send(child, chunk); });
+             });
 }
 
 }  // namespace detail
@@ -54,13 +55,14 @@ inline void bcast_along(const HeapTrees& trees, const TwoTreeChunks& chunks, Bui
 ///
 /// Phases: reduce up both trees, bcast down both; allreduce both, where a chunk goes down while
 ///   later ones still come up. Nothing is synchronised: a chunk moves on as soon as it is there.
-/// Cost: with d = ⌈log₂ P⌉ and n chunks of s bytes, bcast (2d + n)(α + βs), where messages of a pair
-///   overlap 2dβs + nβs + dα; each position receives n chunks and sends n, one of each at a time.
-///   Reduce (2d + n)·max(β, γ)s + dα, allreduce (4d + n)·max(2β, γ)s + 2dα.
+/// Cost: with d = ⌊log₂ P⌋ and n chunks of s bytes, bcast d(α + 2βs) + nβs, since a position gives
+///   each chunk to two, but half of the chunks only; reduce d(α + βs + 2γs) + n·max(β, γ)s;
+///   allreduce d(2α + 3βs + 2γs) + n·max(2β, γ)s. No α a chunk, since several are in flight.
 /// Prefer it for long vectors among many positions, whatever their number: the full bandwidth in
 ///   ways of 2 log₂ P chunks, where PipelinedChain needs P and PipelinedBinaryTree has half of it.
-/// Limits: commutative operators, since trees are numbered by level. Rabenseifner's allreduce moves
-///   2(P−1)/P of the vector in each direction, this 2, but combines while it moves.
+/// Limits: commutative operators, since trees are numbered by level. Rabenseifner's allreduce
+///   moves 2(P−1)/P of the vector each way where P is a power of two, this one 2 of it, but it
+///   combines while it moves.
 ///
 ///     P = 6, bcast         0 ── 1 ─┬─ 2 ─┬─ 4        0 ── 5 ─┬─ 4 ─┬─ 2
 ///                                  │     └─ 5                │     └─ 1
@@ -69,9 +71,9 @@ inline void bcast_along(const HeapTrees& trees, const TwoTreeChunks& chunks, Bui
 ///     2 sends              odd ones to 4 and 5       nothing
 ///     4 sends              nothing                   even ones to 2 and 1
 ///
-/// Source: pipelined two-tree collectives without synchronisation, from P. Sanders, J. Speck, J. L.
-/// Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel Computing
-/// 35(12), 2009.
+/// Source: a pipeline without synchronisation along two trees as in P. Sanders, J. Speck, J. L.
+/// Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel
+/// Computing 35(12), 2009.
 struct TwoTreeComplete {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = "TwoTreeComplete";

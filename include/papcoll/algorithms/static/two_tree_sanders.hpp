@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,9 +24,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///
 /// Phases: bcast down both trees, round by round; reduce is the bcast backwards; allreduce both,
 ///   where a chunk goes down while later ones still come up.
-/// Cost: with d = ⌈log₂ P⌉ and n chunks of s bytes, bcast (2d + n)(α + βs), reduce (2d + n)(α + βs +
-///   γs), allreduce (4d + n)(α + 2βs + γs). Where rounds do not wait for each other, α and what is
-///   less of β and γ are hidden behind the rest, as in TwoTreeComplete.
+/// Cost: with rounds, d = ⌈log₂ P⌉ and n chunks of s bytes, bcast (2d + n)(α + βs), reduce
+///   (2d + n)(α + βs + γs), allreduce (4d + n)(α + 2βs + γs). Where rounds do not wait for each
+///   other, α and the smaller of β and γ are hidden behind the rest, as in TwoTreeComplete.
 /// Prefer it to TwoTreeComplete where a position can drive one message at a time each way.
 /// Limits: commutative operators. With rounds, who is late holds up all others in each.
 ///
@@ -33,11 +34,11 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// before are complete: TwoTreeSanders:4096,rounds. Without, a chunk moves on as soon as it is
 /// there, and rounds are but the order in which messages are begun.
 ///
-///     P = 5                 0 ── 4 ─── 2 ─┬─ 1             0 ── 1 ─── 3 ─┬─ 4
-///                                         └─ 3                           └─ 2
-///     chunks                1, 3, 5 …                      2, 4, 6 …
-///     even rounds           0→4, 2→3                       1→3
-///     odd rounds            4→2                            0→1, 3→4 or 3→2 …
+///     P = 5            0 ── 4 ─── 2 ─┬─ 1          0 ── 1 ─── 3 ─┬─ 4
+///                                    └─ 3                        └─ 2
+///     chunks           1, 3, 5 …                   2, 4, 6 …
+///     even rounds      0→4, 2→1                    1→3, 3→2
+///     odd rounds       4→2, 2→3                    0→1, 3→4
 ///
 /// Source: P. Sanders, J. Speck, J. L. Träff, "Two-tree algorithms for full bandwidth broadcast,
 /// reduction and scan", Parallel Computing 35(12), 2009.
@@ -77,10 +78,10 @@ struct TwoTreeSanders {
   }
 
   void emit(Bcast, Builder& b) const {
-    Steps steps{*this, b};
+    Steps steps{*this, TwoTreeChunks::least_in_bcast, b};
     for (int round = 0; round < steps.rounds; ++round) {
       steps.for_edges(round, [&](const Edge& e, int chunk, Builder& flow) {
-        const Range r = part(b.whole(), chunk, steps.chunks);
+        const Range r = steps.cut[chunk];
         e.down ? flow.send(e.peer, r) : flow.receive(e.peer, r);
       });
     }
@@ -88,11 +89,11 @@ struct TwoTreeSanders {
 
   // Backwards in time, but not in the order of the chunks: the first is to be complete first.
   void emit(Reduce, Builder& b) const {
-    Steps steps{*this, b};
+    Steps steps{*this, TwoTreeChunks::least_in_reduce, b};
     for (int round = steps.rounds - 1; round >= 0; --round) {
       steps.for_edges(round, [&](const Edge& e, int chunk, Builder& flow) {
-        const int last = steps.chunks - 1 - (steps.chunks - 1 - e.tree) % 2;  // of the tree
-        const Range r = part(b.whole(), last + e.tree - chunk, steps.chunks);
+        const int last = steps.cut.count - 1 - (steps.cut.count - 1 - e.tree) % 2;  // of the tree
+        const Range r = steps.cut[last + e.tree - chunk];
         e.down ? flow.reduce(e.peer, r) : flow.send(e.peer, r);
       });
     }
@@ -115,13 +116,12 @@ struct TwoTreeSanders {
   };
 
   struct Steps {
-    Steps(const TwoTreeSanders& s, const Builder& b)
-        : chunks(TwoTreeChunks{s.chunk_bytes}.count(b.whole().size(), b.element_size(), b.size())),
+    Steps(const TwoTreeSanders& s, std::uint32_t least_in_flight, const Builder& b)
+        : cut(TwoTreeChunks{s.chunk_bytes}.cut(b.whole(), b.element_size(), b.size())),
           flow(b),
           synchronised(s.synchronised) {
-      if (chunks == 0) return;
-      flow = b.flow(
-          TwoTreeChunks::in_flight(part(b.whole(), 0, chunks).size(), b.element_size()));
+      if (cut.count == 0) return;
+      flow = b.flow(TwoTreeChunks::in_flight(cut.longest * b.element_size(), least_in_flight));
       const ColouredTrees trees{b.size()};
       const int me = b.position();
       for (int tree = 0; tree < 2; ++tree) {
@@ -133,7 +133,7 @@ struct TwoTreeSanders {
         }
       }
       // A tree's chunks are two apart, and so are the rounds of an edge.
-      for (const Edge& e : edges) rounds = std::max(rounds, e.first + chunks + 1);
+      for (const Edge& e : edges) rounds = std::max(rounds, e.first + cut.count + 1);
     }
 
     /// Calls f(edge, chunk, flow) for what happens in a round.
@@ -141,13 +141,13 @@ struct TwoTreeSanders {
     void for_edges(int round, F&& f) {
       for (const Edge& e : edges) {
         const int chunk = round - e.first + e.tree;
-        if (round < e.first || (round - e.first) % 2 != 0 || chunk >= chunks) continue;
+        if (round < e.first || (round - e.first) % 2 != 0 || chunk >= cut.count) continue;
         f(e, chunk, flow);
       }
       if (synchronised) flow.end_round();
     }
 
-    int chunks;
+    TwoTreeChunks::Cut cut;
     Builder flow;
     bool synchronised;
     std::vector<Edge> edges;
