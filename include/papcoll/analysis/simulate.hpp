@@ -12,38 +12,43 @@
 
 // The simulator: the plans of all ranks, run in virtual time.
 //
-// Each rank has one processor and one port. The processor runs the plan as plan/engine.hpp does;
-// a reduction keeps it busy for γ seconds a byte, a copy for copy_per_byte, and each message for
-// o + O·bytes at the sender, when it is sent, and at the receiver, when it is all there. It does one
-// of these at a time, and hears of messages only between them.
+// Each rank has one processor and one port. The processor runs the plan as plan/engine.hpp does: a
+// reduction takes it γ seconds a byte, a copy copy_per_byte, and a message o + O·bytes both when it
+// is sent and when it has been received. It does one thing at a time, in the order in which they
+// became possible, and looks for messages that have ended only when nothing else is left to do.
 //
-// Ports::exclusive (LogGOPS). A port is full duplex, and busy with a message for max(g, G·bytes) in
-// either direction; messages wait for it in the order in which they come to it. The first byte is
-// at the receiver's port L after it left the sender's, and the last one G·bytes after the port took
-// it up. A message of less than S bytes is sent whether its receive was started or not, and its
-// send is complete at once. A longer one comes to the sender's port when both have been started,
-// and its send is complete when its last byte has left.
+// Ports::exclusive (LogGOPS). A message keeps the sender's port busy for max(g, G·bytes), and the
+// receiver's as long, the two directions of a port apart; messages wait for a port in the order in
+// which they come to it. The first byte is at the receiver's port L after it left the sender's, and
+// the last one has come G·bytes after the port took it up. A message of less than S bytes is sent
+// whether its receive was started or not, and its send is complete at once. A longer one comes to
+// the sender's port when both are started, and its send is complete when the last byte has left.
 //
-//     two messages of w = G·bytes, 0→2 at time 0 and 1→2 at time w/2
-//       rank 0   o send │■■■■ port out ■■■■│
-//       rank 1           ····o send │■■■■ port out ■■■■│
-//       rank 2                     │■■■■■ port in ■■■■│■■■■■■■■■■■■■■■│
-//                          ←─ L ─→                   o receive      o receive
-//       complete at rank 2 at o + L + w + o, and, having waited at its port, at o + L + 2w + o
+//     o = 2, L = 4, G·bytes = 8: 0→2 at time 0, 1→2 at time 4
+//       time                     0         10        20
+//       rank 0, processor        oo
+//               port out           ■■■■■■■■
+//       rank 1, processor            oo
+//               port out               □□□□□□□□
+//       rank 2, port in                ■■■■■■■■□□□□□□□□      1→2 is here at 10 and waits till 14
+//               processor                      oo      oo    the first is received at 16
 //
-// Ports::shared (SimGrid's SMPI on a platform whose hosts each have a link of their own). A message
-// begins when both sides have been started, whatever its length. L passes, and then it is a flow of
-// bytes: all flows share the ports max-min fairly (analysis/fair_shares.hpp), each port being good
-// for one byte in G. Sends of less than S bytes are complete at once, others with their receive. g
-// has no meaning here. With SMPI's options of bw-factor 1, lat-factor 1, no cross-traffic, and
-// smpi/send-is-detached-thresh at S, this is what SMPI does.
+// Ports::shared (SimGrid's SMPI, where each host has a link of its own). A message begins when both
+// sides have started it, whatever its length. When L has passed it is a flow of bytes, and all flows
+// share the ports max-min fairly (analysis/fair_shares.hpp); a port is good for a byte in G seconds.
+// Sends of less than S bytes are complete at once, the others with their receives. g means nothing.
 //
-//     the same two messages: 1→2 comes when half of 0→2 is through, from then on each has half
-//       rank 2        │■■■■■■■■■■■■■■■■■■■■■■■■■│          0→2   w/2 + w/2·2
-//                               │■■■■■■■■■■■■■■■■■■■■■■■│  1→2   w/2·2 + w/2
+//     o = 0, L = 4, G·bytes = 8: 0→2 at time 0, 1→2 at time 4
+//       time                     0         10        20
+//       0→2                      LLLL■■■■▪▪▪▪▪▪▪▪            alone, then with half of the port
+//       1→2                          LLLL▪▪▪▪▪▪▪▪■■■■
 //
-// Where SimulateOptions::links says so, L and G are those of the pair. A shared port then is good for
-// one of its seconds a second, of which a byte takes the pair's G.
+// Where SimulateOptions::links gives costs, L and G are those of the pair; a port that is shared is
+// good for a second of bytes a second, however long each of them takes.
+//
+// What SMPI is told for the same times: bw-factor 1, lat-factor 1, no cross-traffic, cpu-threshold
+// 0, send-is-detached-thresh S, async-small-thresh 0, and network/optim Full (SimGrid 3.32's Lazy
+// forgets to slow flows down when others join them).
 //
 // Source: Hoefler, Schneider, Lumsdaine, "LogGOPSim: simulating large-scale applications in the
 // LogGOPS model", HPDC 2010; Casanova et al., "Versatile, scalable, and accurate simulation of

@@ -29,6 +29,7 @@ class SimulatedRun {
       : plans_(plans),
         model_(model),
         in_flight_(std::min(options.window, plans.blocks)),
+        resolution_(options.resolution),
         trace_(options.keep_steps ? &kept_ : nullptr),
         ranks_(plans.first.size() - 1),
         network_(ranks_.size(), model, options, events_, trace_) {
@@ -52,10 +53,13 @@ class SimulatedRun {
   /// Once.
   Simulated run() {
     while (!events_.empty()) {
-      now_ = events_.next_time();
-      // Sums of the same terms in another order are the same moment.
-      const double moment = now_ + same * std::abs(now_);
-      while (!events_.empty() && events_.next_time() <= moment) handle(events_.take());
+      const double first = events_.next_time();
+      // Sums of the same terms in another order are the same moment, too.
+      const double until = first + std::max(resolution_, same * std::abs(first));
+      moment_.clear();
+      while (!events_.empty() && events_.next_time() <= until) moment_.push_back(events_.take());
+      now_ = moment_.back().time;
+      for (const Event& e : moment_) handle(e);
       for (std::size_t i = 0; i < awake_.size(); ++i) work(awake_[i]);
       awake_.clear();
       network_.settle(now_);
@@ -382,6 +386,7 @@ class SimulatedRun {
   const JointPlans& plans_;
   const LogGops& model_;
   std::size_t in_flight_;
+  double resolution_;
   Trace kept_;
   Trace* trace_;
   Events events_;
@@ -390,6 +395,7 @@ class SimulatedRun {
   std::vector<Slot> slots_;
   /// Messages for blocks that their receiver has not come to: their number + 1.
   std::unordered_map<std::uint64_t, std::uint32_t> early_;
+  std::vector<Event> moment_;  ///< what happens now
   std::vector<std::uint32_t> awake_;
   std::vector<SimulatedNetwork::Completed> completed_;
   Simulated result_;

@@ -23,6 +23,9 @@ struct SimulateOptions {
   std::vector<double> arrivals{};         ///< seconds, by rank; empty: all at 0
   bool keep_steps = false;                ///< fill Simulated's steps and critical_path
   LinkCosts links{};  ///< instead of the model's latency and gap_per_byte, by ranks
+  /// Seconds: what happens so soon after something else happens with it, at the later time. Without
+  /// it, of chunks that differ by a byte the longest is always looked at last.
+  double resolution = 1e-9;
 };
 
 /// One step of one rank's plan in virtual time (seconds).
