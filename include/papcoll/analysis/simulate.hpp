@@ -34,9 +34,10 @@
 //               processor                      oo      oo    the first is received at 16
 //
 // Ports::shared (SimGrid's SMPI, where each host has a link of its own). A message begins when both
-// sides have started it, whatever its length. When L has passed it is a flow of bytes, and all flows
-// share the ports max-min fairly (analysis/fair_shares.hpp); a port is good for a byte in G seconds.
-// Sends of less than S bytes are complete at once, the others with their receives. g means nothing.
+// sides have started it, whatever its length. When L has passed it is a flow of bytes; all flows
+// share the ports max-min fairly (analysis/fair_shares.hpp), and a port is good for a byte in G
+// seconds. Sends of less than S bytes are complete at once, the others with their receives. g means
+// nothing.
 //
 //     o = 0, L = 4, G·bytes = 8: 0→2 at time 0, 1→2 at time 4
 //       time                     0         10        20
