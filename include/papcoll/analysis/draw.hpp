@@ -7,6 +7,7 @@
 #include <papcoll/analysis/draw_trees.hpp>
 #include <papcoll/analysis/quantity_text.hpp>
 #include <papcoll/analysis/simulate.hpp>
+#include <papcoll/analysis/simulated_text.hpp>
 #include <papcoll/analysis/svg.hpp>
 #include <papcoll/model/log_gops.hpp>
 #include <papcoll/plan/make_plan.hpp>
@@ -67,20 +68,6 @@ line, path { fill: none; stroke: #222 }
 .critical { stroke: #000; stroke-width: 1.8; stroke-linejoin: round }
 .critical-behind { stroke: #fff; stroke-width: 3.2; stroke-linejoin: round }
 )";
-
-/// "Ring allreduce of 1 MB, 8 ranks", with the root where there is one.
-inline std::string call_text(const AnySchedule& schedule, const Shape& shape) {
-  const Collective c = shape.collective;
-  std::string text = schedule.name() + " " + std::string(name_of(c));
-  if (c != Collective::barrier) {
-    text += " of " + bytes_text(shape.count * shape.element_size);
-    const bool in_parts =
-        c != Collective::allreduce && c != Collective::reduce && c != Collective::bcast;
-    if (in_parts) text += " a rank";
-  }
-  text += ", " + std::to_string(shape.size) + (shape.size == 1 ? " rank" : " ranks");
-  return is_rooted(c) ? text + ", root " + std::to_string(shape.root) : text;
-}
 
 /// All that is drawn of one call.
 class Page {

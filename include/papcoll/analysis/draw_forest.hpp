@@ -160,6 +160,34 @@ class TreeLayout {
     place(tree.root());
   }
 
+  /// By rank: the round in which something goes between it and its parent, if nothing else is under
+  /// way: each sends at most one message in a round and receives at most one, in the order in which
+  /// they do.
+  std::vector<std::size_t> rounds(const MessageTree& tree) const {
+    const auto at = [](int rank) { return static_cast<std::size_t>(rank); };
+    std::vector<std::size_t> round(tree.parents.size(), 0);
+    std::vector<std::size_t> ready(tree.parents.size(), 0);
+    const auto serve = [&](int rank) {
+      std::vector<int> below = children_[at(rank)];
+      std::sort(below.begin(), below.end(), [&](int a, int b) {
+        if (tree.inward && ready[at(a)] != ready[at(b)]) return ready[at(a)] < ready[at(b)];
+        return tree.edges[at(a)] < tree.edges[at(b)];
+      });
+      std::size_t t = tree.inward ? 0 : round[at(rank)];
+      for (const int child : below) {
+        t = std::max(t, ready[at(child)]) + 1;
+        round[at(child)] = t;
+      }
+      ready[at(rank)] = tree.inward ? t : 0;
+    };
+    if (tree.inward) {
+      std::for_each(down_.rbegin(), down_.rend(), serve);
+    } else {
+      std::for_each(down_.begin(), down_.end(), serve);
+    }
+    return round;
+  }
+
   double across(int rank) const { return across_[static_cast<std::size_t>(rank)]; }
   std::size_t depth(int rank) const { return depth_[static_cast<std::size_t>(rank)]; }
   std::size_t leaves() const noexcept { return leaves_; }
@@ -181,12 +209,12 @@ class TreeLayout {
  private:
   void place(int root) {
     // From the root down, then in the reverse order: no recursion, chains may be long.
-    std::vector<int> order{root};
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const auto rank = static_cast<std::size_t>(order[i]);
+    down_ = {root};
+    for (std::size_t i = 0; i < down_.size(); ++i) {
+      const auto rank = static_cast<std::size_t>(down_[i]);
       for (const int child : children_[rank]) {
         depth_[static_cast<std::size_t>(child)] = depth_[rank] + 1;
-        order.push_back(child);
+        down_.push_back(child);
       }
     }
     std::vector<int> stack{root};
@@ -196,7 +224,7 @@ class TreeLayout {
       if (children_[rank].empty()) across_[rank] = static_cast<double>(leaves_++);
       stack.insert(stack.end(), children_[rank].rbegin(), children_[rank].rend());
     }
-    for (auto rank = order.rbegin(); rank != order.rend(); ++rank) {
+    for (auto rank = down_.rbegin(); rank != down_.rend(); ++rank) {
       const auto& below = children_[static_cast<std::size_t>(*rank)];
       if (below.empty()) continue;
       across_[static_cast<std::size_t>(*rank)] = (across(below.front()) + across(below.back())) / 2;
@@ -204,6 +232,7 @@ class TreeLayout {
   }
 
   std::vector<std::vector<int>> children_;
+  std::vector<int> down_;  ///< ranks, parents before children
   std::vector<std::size_t> depth_;
   std::vector<double> across_;
   std::size_t leaves_ = 0;

@@ -2,6 +2,7 @@
 
 #include <papcoll/analysis/quantity_text.hpp>
 #include <papcoll/analysis/simulated.hpp>
+#include <papcoll/analysis/simulated_text.hpp>
 #include <papcoll/analysis/svg.hpp>
 #include <papcoll/model/log_gops.hpp>
 
@@ -243,15 +244,7 @@ class GanttPanel {
   }
 
   static std::string title(const SimulatedStep& s) {
-    std::string text = "rank " + std::to_string(s.rank);
-    const std::string bytes = bytes_text(s.bytes);
-    if (s.act == Act::send) text += " sends " + bytes + " to rank " + std::to_string(s.peer);
-    if (s.act == Act::receive) {
-      text += " receives " + bytes + " from rank " + std::to_string(s.peer);
-    }
-    if (s.act == Act::reduce) text += " combines " + bytes;
-    if (s.act == Act::copy) text += " copies " + bytes;
-    return text + ": from " + duration_text(s.start) + " to " + duration_text(s.end);
+    return step_text(s) + ": from " + duration_text(s.start) + " to " + duration_text(s.end);
   }
 
   /// The messages on their way.

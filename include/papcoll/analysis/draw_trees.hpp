@@ -59,8 +59,9 @@ class TreePanel {
       return "Circles are ranks. At an edge: which of the vector's pieces (0–" +
              std::to_string(graph.pieces.size() - 1) + ") go along it.";
     }
-    return "Circles are ranks. At an edge: the first round in which a message goes along it, if a "
-           "rank sends at most one and receives at most one in a round.";
+    return "Circles are ranks. At an edge: the round in which the first message goes along it, "
+           "counted for each tree alone; in a round a rank sends at most one message and receives "
+           "at most one.";
   }
 
  private:
@@ -112,8 +113,14 @@ class TreePanel {
 
   Panel draw(const MessageTree& tree, const std::string& title) const {
     const TreeLayout layout{tree, *order_};
+    const bool divided = is_divided(*graph_, tree);
+    double pitch = pitch_;
+    for (std::size_t r = 0; divided && r < tree.parents.size(); ++r) {
+      const DrawnMessage& first = graph_->messages[tree.edges[r]];
+      pitch = std::max(pitch, width_of(graph_->pieces.name(first.elements), small) + 14);
+    }
     const double tall = static_cast<double>(layout.levels()) * level;
-    const double broad = static_cast<double>(layout.leaves()) * pitch_;
+    const double broad = static_cast<double>(layout.leaves()) * pitch;
     // Long thin trees lie on their side.
     constexpr double few_levels = 7;
     const bool lies = static_cast<double>(layout.levels()) > few_levels && tall > broad;
@@ -124,21 +131,22 @@ class TreePanel {
                                   : down.back() + std::clamp(span * 15, level, 4 * level));
     }
     const auto at = [&](int rank) -> Point {
-      const double across = layout.across(rank) * pitch_ + radius + 2;
+      const double across = layout.across(rank) * pitch + radius + 2;
       const auto depth = static_cast<double>(layout.depth(rank));
       if (lies) return {depth * lying_pitch + radius + 2, heading + across};
       return {across, down[layout.depth(rank)]};
     };
-    const bool divided = is_divided(*graph_, tree);
+    const std::vector<std::size_t> rounds = layout.rounds(tree);
     Panel p;
     p.svg.text({0, 12}, title, "head");
     const int ranks = order_->size();
     for (int rank = 0; rank < ranks; ++rank) {
       const int parent = tree.parents[static_cast<std::size_t>(rank)];
       if (parent < 0) continue;
-      const DrawnMessage& first = graph_->messages[tree.edges[static_cast<std::size_t>(rank)]];
-      const std::string label =
-          divided ? graph_->pieces.name(first.elements) : std::to_string(first.round + 1);
+      const auto r = static_cast<std::size_t>(rank);
+      const std::string label = divided
+                                    ? graph_->pieces.name(graph_->messages[tree.edges[r]].elements)
+                                    : std::to_string(rounds[r]);
       edge(p.svg, tree, rank, label, at(rank), at(parent), lies);
     }
     for (int rank = 0; rank < ranks; ++rank) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// The command papcoll, for any catalogue: `list` shows its algorithms, `verify` proves its static
-// schedules; `explain` says what the library would run. It needs CLI11 and nlohmann-json, and no
-// MPI. A program with algorithms of its own passes its rows:
+// The command papcoll, for any catalogue: `list` shows its algorithms; `verify` proves its static
+// schedules, `simulate` times them in virtual time and `draw` makes pictures of them; `explain` says
+// what the library would run. It needs CLI11 and nlohmann-json, and no MPI. A program with algorithms of its own passes its rows:
 //
 //     #include <papcoll/catalogue/rows.hpp>
 //     #include <papcoll/tools/papcoll_tool.hpp>
@@ -13,8 +13,10 @@
 
 #include <papcoll/catalogue/row.hpp>
 #include <papcoll/tools/common.hpp>
+#include <papcoll/tools/draw_command.hpp>
 #include <papcoll/tools/explain_command.hpp>
 #include <papcoll/tools/list_command.hpp>
+#include <papcoll/tools/simulate_command.hpp>
 #include <papcoll/tools/verify_command.hpp>
 #include <papcoll/version.hpp>
 
@@ -36,7 +38,8 @@ inline std::string version() {
 
 /// The main of the command papcoll, over the algorithms of a catalogue.
 inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
-  CLI::App app{"papcoll " + tool::version() + ": collectives, listed, proven and explained",
+  CLI::App app{"papcoll " + tool::version() +
+                   ": collectives, listed, proven, simulated, drawn and explained",
                "papcoll"};
   app.set_version_flag("--version", tool::version());
   app.require_subcommand(0, 1);
@@ -44,6 +47,10 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
   list.add_to(app);
   tool::VerifyCommand verify{catalogue};
   verify.add_to(app);
+  tool::SimulateCommand simulate{catalogue};
+  simulate.add_to(app);
+  tool::DrawCommand draw{catalogue};
+  draw.add_to(app);
   tool::ExplainCommand explain;
   explain.add_to(app);
 
@@ -51,6 +58,8 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
     app.parse(argc, argv);
     if (list.is_given()) return list.run();
     if (verify.is_given()) return verify.run();
+    if (simulate.is_given()) return simulate.run();
+    if (draw.is_given()) return draw.run();
     if (explain.is_given()) return explain.run();
     throw CLI::RequiredError("A subcommand");
   } catch (const CLI::Success& e) {

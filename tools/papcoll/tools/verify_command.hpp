@@ -3,9 +3,9 @@
 // `papcoll verify`: proves the static schedules of a catalogue.
 
 #include <papcoll/analysis/verify_sweep.hpp>
-#include <papcoll/catalogue/grammar.hpp>
 #include <papcoll/catalogue/row.hpp>
 #include <papcoll/tools/common.hpp>
+#include <papcoll/tools/named_schedule.hpp>
 
 #include <unistd.h>
 
@@ -42,21 +42,8 @@ inline std::vector<Claim> all_claims(Catalogue catalogue) {
 }
 
 inline Claim claim_named(const std::string& name, Catalogue catalogue) {
-  ParsedName parsed = parse_name(name, catalogue);
-  if (parsed.row == nullptr) {
-    throw argument_error("papcoll: '" + name +
-                         "' names no schedule: name one, such as Ring, or leave --algorithm out "
-                         "to verify all");
-  }
-  if (parsed.row->is_composite) {
-    throw argument_error("papcoll: " + std::string(parsed.row->name) +
-                         " is made of other algorithms: verify those of them that are schedules");
-  }
-  if (!parsed.plan) {
-    throw argument_error("papcoll: " + std::string(parsed.row->name) +
-                         " decides by who arrives when, so it has no plan to verify: only static "
-                         "schedules have");
-  }
+  ParsedName parsed =
+      schedule_to("verify", name, catalogue, ", or leave --algorithm out to verify all");
   return {std::move(parsed.plan), parsed.row};
 }
 

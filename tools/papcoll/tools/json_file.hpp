@@ -1,0 +1,118 @@
+#pragma once
+
+// Files that a user writes, in JSON: whatever they have that is not expected is refused, with the
+// file, the field, the reason and what to write instead.
+
+#include <papcoll/catalogue/near_names.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/tools/common.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI::tool {
+
+/// `what` is what kind of file it is, as "model file". Throws system_error.
+inline std::string read_text(const std::string& file, const std::string& what) {
+  errno = 0;
+  std::ifstream in{file, std::ios::binary};
+  std::string text{std::istreambuf_iterator<char>{in}, {}};
+  if (in.bad() || !in.is_open()) {
+    const int why = errno;
+    throw system_error("papcoll: cannot read the " + what + " " + file + ": " + std::strerror(why),
+                       why);
+  }
+  return text;
+}
+
+/// An object of such a file, or of an object in it.
+class JsonObject {
+ public:
+  /// Throws argument_error and system_error.
+  static JsonObject read(const std::string& file, const std::string& what) {
+    const std::string text = read_text(file, what);
+    try {
+      return {Json::parse(text), "papcoll: " + what + " " + file, ""};
+    } catch (const Json::parse_error& e) {
+      const std::string why = e.what();  // "[json.exception.…] parse error at line 1, column 2: …"
+      throw argument_error("papcoll: " + what + " " + file +
+                           " is no JSON: " + why.substr(std::min(why.find("] ") + 2, why.size())));
+    }
+  }
+
+  const Json& json() const noexcept { return value_; }
+  bool has(const char* name) const { return value_.contains(name); }
+
+  /// Refuses fields that have other names.
+  void allow_only(const std::vector<std::string_view>& names) const {
+    for (const auto& [name, value] : value_.items()) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) {
+        fail(name, "there is no such field: " + detail::near_names(name, names));
+      }
+    }
+  }
+
+  /// A field that is an object.
+  JsonObject object(const char* name) const {
+    if (!has(name)) fail(name, "it is missing");
+    return {value_[name], source_, at(name)};
+  }
+
+  /// A time in seconds, or what was there before if there is no such field.
+  void read(const char* name, double& seconds) const {
+    if (!has(name)) return;
+    const Json& v = value_[name];
+    const char* const remedy = ": write a number of seconds from 0 up, as 1.5e-6";
+    if (!v.is_number()) fail(name, "it is " + std::string(v.type_name()) + remedy);
+    const auto read = v.get<double>();
+    if (!(read >= 0) || !std::isfinite(read)) fail(name, "it is " + v.dump() + remedy);
+    seconds = read;
+  }
+
+  /// A whole number of at least `least`, or what was there before.
+  template <class Integer>
+  void read(const char* name, Integer& number, Integer least) const {
+    if (!has(name)) return;
+    const Json& v = value_[name];
+    const std::string remedy = ": write a whole number from " + std::to_string(least) + " up";
+    if (!v.is_number_integer()) fail(name, "it is " + v.dump() + remedy);
+    constexpr long long most = 1LL << 40U;
+    const bool fits =
+        (v.is_number_unsigned() ? v.get<unsigned long long>() <= most : v.get<long long>() >= 0) &&
+        v.get<long long>() >= static_cast<long long>(least) &&
+        std::in_range<Integer>(v.get<long long>());
+    if (!fits) fail(name, "it is " + v.dump() + remedy);
+    number = v.get<Integer>();
+  }
+
+  [[noreturn]] void fail(const std::string& field, const std::string& why) const {
+    throw argument_error(source_ + (field.empty() && path_.empty() ? "" : ", field ") + at(field) +
+                         ": " + why);
+  }
+
+ private:
+  JsonObject(Json value, std::string source, std::string path)
+      : value_(std::move(value)), source_(std::move(source)), path_(std::move(path)) {
+    if (!value_.is_object()) {
+      fail("", "it is " + std::string(value_.type_name()) + ": write an object, {…}");
+    }
+  }
+
+  std::string at(const std::string& field) const {
+    return path_ + (path_.empty() || field.empty() ? "" : ".") + field;
+  }
+
+  Json value_;
+  std::string source_;
+  std::string path_;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI::tool

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <papcoll/catalogue/grammar.hpp>
+#include <papcoll/catalogue/row.hpp>
+#include <papcoll/error.hpp>
+
+#include <string>
+#include <utility>
+
+namespace papcoll::inline PAPCOLL_ABI::tool {
+
+/// The name of a static schedule, such as KNomial:5 or PredictedOrder+Ring. Throws unknown_algorithm
+/// for what is no algorithm, and argument_error for what has no plan to `verb`; `or_else` is
+/// something else to do than to name one.
+inline ParsedName schedule_to(const std::string& verb, const std::string& name, Catalogue catalogue,
+                              const std::string& or_else = {}) {
+  ParsedName parsed = parse_name(name, catalogue);
+  if (parsed.row == nullptr) {
+    throw argument_error("papcoll: '" + name + "' names no schedule to " + verb +
+                         ": name one, such as Ring" + or_else);
+  }
+  if (parsed.row->is_composite) {
+    throw argument_error("papcoll: " + std::string(parsed.row->name) +
+                         " is made of other algorithms: " + verb +
+                         " those of them that are schedules");
+  }
+  if (!parsed.plan) {
+    throw argument_error("papcoll: " + std::string(parsed.row->name) +
+                         " decides by who arrives when, so it has no plan to " + verb +
+                         ": name a static schedule, such as Ring");
+  }
+  return parsed;
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI::tool

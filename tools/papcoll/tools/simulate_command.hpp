@@ -1,0 +1,250 @@
+#pragma once
+
+// `papcoll simulate`: how long a call takes by a static schedule, and what its time consists of.
+
+#include <papcoll/analysis/path_costs.hpp>
+#include <papcoll/analysis/quantity_text.hpp>
+#include <papcoll/analysis/simulate.hpp>
+#include <papcoll/analysis/simulated_text.hpp>
+#include <papcoll/catalogue/row.hpp>
+#include <papcoll/tools/common.hpp>
+#include <papcoll/tools/named_schedule.hpp>
+#include <papcoll/tools/simulated_call.hpp>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI::tool {
+
+/// A column of a table: the text, and blanks before or after it.
+inline std::string padded(const std::string& text, std::size_t width, bool right) {
+  std::size_t letters = 0;
+  for (const char c : text) letters += (static_cast<unsigned char>(c) & 0xc0U) != 0x80U ? 1 : 0;
+  const std::string blanks(width > letters ? width - letters : 0, ' ');
+  return right ? blanks + text : text + blanks;
+}
+
+/// The parts of a path, with what they are called in text and in JSON.
+inline std::array<std::pair<std::array<std::string_view, 2>, double>, 7> parts_of(
+    const PathCosts& c) {
+  return {{{{"late arrival", "late_arrival"}, c.late_arrival},
+           {{"latency", "latency"}, c.latency},
+           {{"bytes on their way", "bytes"}, c.bytes},
+           {{"overhead of messages", "overhead"}, c.overhead},
+           {{"combining", "combining"}, c.combining},
+           {{"copying", "copying"}, c.copying},
+           {{"waiting for a busy port or processor", "waiting"}, c.waiting}}};
+}
+
+class SimulateCommand {
+ public:
+  explicit SimulateCommand(Catalogue catalogue) : catalogue_(catalogue) {}
+
+  void add_to(CLI::App& app) {
+    command_ = app.add_subcommand("simulate",
+                                  "How long a call takes by a static schedule, and why so long");
+    command_->add_option("ALGORITHM", name_, "As KNomial:5 or PredictedOrder+Ring")->required();
+    constexpr int most_ranks = 1 << 14;
+    call_.add_to(*command_, most_ranks, 0);
+    command_
+        ->add_option("--compare", others_,
+                     "A table of these algorithms, too, the fastest first; all: of those that\n"
+                     "serve the collective")
+        ->type_name("NAME");
+    command_->add_flag("--full-path", full_path_, "All steps of the critical path");
+    command_->add_flag("--json", as_json_, "A JSON object (--compare: an array); times in seconds");
+  }
+
+  bool is_given() const { return command_->parsed(); }
+
+  /// The exit status; throws argument_error and system_error.
+  int run() {
+    const ParsedName algorithm = schedule_to("simulate", name_, catalogue_);
+    call_.prepare(call_.collective(algorithm.plan));
+    if (!others_.empty()) return compare(algorithm);
+    const SimulatedCase c = call_.by(algorithm);
+    SimulateOptions options = call_.options();
+    options.keep_steps = true;
+    const Simulated run = simulate(c.schedule, c.shape, c.order, call_.model(), options);
+    const PathCosts costs = path_costs(run, call_.model(), options);
+    if (as_json_) {
+      Json all = reported(c, run);
+      all["critical_path"] = reported(run, costs);
+      print(all.dump(2) + "\n");
+    } else {
+      print(described(c, run, costs));
+    }
+    return all_well;
+  }
+
+ private:
+  int compare(const ParsedName& first) {
+    std::vector<std::pair<SimulatedCase, Simulated>> runs;
+    const auto add = [&](const ParsedName& algorithm) {
+      const SimulatedCase c = call_.by(algorithm);
+      const auto same = [&c](const auto& run) { return run.first.schedule == c.schedule; };
+      if (std::any_of(runs.begin(), runs.end(), same)) return;
+      runs.emplace_back(c, simulate(c.schedule, c.shape, c.order, call_.model(), call_.options()));
+    };
+    add(first);
+    for (const std::string& name : others_) {
+      if (name == "all") {
+        for (const CatalogueRow& row : catalogue_) {
+          if (row.plan == nullptr || !row.serves(call_.shape().collective)) continue;
+          add(schedule_to("simulate", std::string(row.name), catalogue_));
+        }
+        continue;
+      }
+      const ParsedName algorithm = schedule_to("simulate", name, catalogue_);
+      if (!algorithm.plan.serves(call_.shape().collective)) {
+        throw argument_error("papcoll: --compare: " + algorithm.plan.name() + " does not serve " +
+                             std::string(name_of(call_.shape().collective)) +
+                             ": leave it out, or see `papcoll list " +
+                             std::string(name_of(call_.shape().collective)) + "`");
+      }
+      add(algorithm);
+    }
+    std::stable_sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
+      return a.second.time() < b.second.time();
+    });
+    if (as_json_) {
+      Json all = Json::array();
+      for (const auto& [c, run] : runs) all.push_back(reported(c, run));
+      print(all.dump(2) + "\n");
+    } else {
+      print(table(runs));
+    }
+    return all_well;
+  }
+
+  static std::string table(const std::vector<std::pair<SimulatedCase, Simulated>>& runs) {
+    std::size_t names = 9;
+    for (const auto& [c, run] : runs) names = std::max(names, c.schedule.name().size());
+    const auto line = [names](const std::string& name, const std::string& time,
+                              const std::string& tail, const std::string& messages,
+                              const std::string& times) {
+      return "  " + padded(name, names, false) + padded(time, 12, true) + padded(tail, 12, true) +
+             padded(messages, 11, true) + padded(times, 14, true) + "\n";
+    };
+    const std::string call =
+        detail::call_text(runs.front().first.schedule, runs.front().first.shape);
+    std::string text = call.substr(call.find(' ') + 1) + "\n";
+    text += line("algorithm", "time", "tail", "messages", "of the best");
+    const double best = runs.front().second.time();
+    for (const auto& [c, run] : runs) {
+      const double times = best > 0 ? run.time() / best : 1;
+      std::array<char, 32> factor{};
+      static_cast<void>(std::snprintf(factor.data(), factor.size(), "%.2f", times));
+      text += line(c.schedule.name(), detail::duration_text(run.time()),
+                   detail::duration_text(run.tail()), std::to_string(run.messages), factor.data());
+    }
+    return text;
+  }
+
+  std::string described(const SimulatedCase& c, const Simulated& run,
+                        const PathCosts& costs) const {
+    std::string text = detail::call_text(c.schedule, c.shape) + "\n";
+    const auto line = [&text](const std::string& title, const std::string& value,
+                              const std::string& what) {
+      text += "  " + padded(title, 10, false) + padded(value, 10, true) +
+              (what.empty() ? "" : "  " + what) + "\n";
+    };
+    line("time", detail::duration_text(run.time()), "from the first arrival to the last exit");
+    line("tail", detail::duration_text(run.tail()), "from the last arrival to the last exit");
+    line("messages", std::to_string(run.messages), "");
+    if (c.order.size() > 1 && !c.order.is_identity()) {
+      line("order", "", "position 0 is rank " + std::to_string(c.order.rank(0)));
+    }
+    text += "what the time consists of, on the critical path\n";
+    for (const auto& [names, seconds] : parts_of(costs)) {
+      if (!takes_time(seconds, run)) continue;
+      const double percent = seconds / run.time() * 100;
+      text += "  " + padded(detail::duration_text(seconds), 10, true) +
+              padded(detail::decimal(percent, percent < 10 ? 1 : 0) + " %", 9, true) + "  " +
+              std::string(names[0]) + "\n";
+    }
+    return text + steps(run);
+  }
+
+  /// More than sums of other terms may differ by.
+  static bool takes_time(double seconds, const Simulated& run) {
+    constexpr double part = 1e-9;
+    return seconds > part * run.time();
+  }
+
+  /// The steps of the critical path that take time, their middle left out if they are many.
+  std::string steps(const Simulated& run) const {
+    std::vector<SimulatedStep> path;
+    for (const SimulatedStep& s : run.critical_path) {
+      if (takes_time(s.end - s.start, run)) path.push_back(s);
+    }
+    if (path.empty()) return "";
+    constexpr std::size_t in_full = 16;
+    constexpr std::size_t ends = 5;
+    const double first = *std::min_element(run.arrivals.begin(), run.arrivals.end());
+    const bool all = full_path_ || path.size() <= in_full;
+    std::string text = "its " + std::to_string(path.size()) +
+                       (path.size() == 1 ? " step, from" : " steps, from") +
+                       " the first arrival on\n";
+    for (std::size_t i = 0; i < path.size(); ++i) {
+      if (!all && i == ends) {
+        i = path.size() - ends;
+        text += "           … " + std::to_string(path.size() - 2 * ends) +
+                " more (--full-path shows them)\n";
+      }
+      const SimulatedStep& s = path[i];
+      text += "  " + padded(detail::duration_text(s.start - first), 10, true) + "  for " +
+              padded(detail::duration_text(s.end - s.start), 10, false) + "  " +
+              detail::step_text(s) + "\n";
+    }
+    return text;
+  }
+
+  static Json reported(const SimulatedCase& c, const Simulated& run) {
+    Json all{
+        {"algorithm", c.schedule.name()},
+        {"collective", name_of(c.shape.collective)},
+        {"ranks", c.shape.size},
+        {"bytes",
+         c.shape.collective == Collective::barrier ? 0 : c.shape.count * c.shape.element_size}};
+    if (is_rooted(c.shape.collective)) all["root"] = c.shape.root;
+    all["time"] = run.time();
+    all["tail"] = run.tail();
+    all["messages"] = run.messages;
+    all["arrivals"] = run.arrivals;
+    all["exits"] = run.exits;
+    return all;
+  }
+
+  static Json reported(const Simulated& run, const PathCosts& costs) {
+    static constexpr std::array<std::string_view, 4> acts{"send", "receive", "reduce", "copy"};
+    Json parts;
+    for (const auto& [names, seconds] : parts_of(costs)) parts[std::string(names[1])] = seconds;
+    Json steps = Json::array();
+    for (const SimulatedStep& s : run.critical_path) {
+      Json one{{"rank", s.rank},   {"act", acts[static_cast<std::size_t>(s.act)]},
+               {"block", s.block}, {"bytes", s.bytes},
+               {"start", s.start}, {"end", s.end}};
+      if (s.peer >= 0) one["peer"] = s.peer;
+      steps.push_back(std::move(one));
+    }
+    return {{"parts", std::move(parts)}, {"steps", std::move(steps)}};
+  }
+
+  Catalogue catalogue_;
+  CLI::App* command_ = nullptr;
+  SimulatedCall call_;
+  std::string name_;
+  std::vector<std::string> others_;
+  bool full_path_ = false;
+  bool as_json_ = false;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI::tool

@@ -1,0 +1,241 @@
+#pragma once
+
+// What `papcoll simulate` and `papcoll draw` are told of a call, and what follows from it.
+
+#include <papcoll/analysis/simulate.hpp>
+#include <papcoll/arrival/forecast.hpp>
+#include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/catalogue/near_names.hpp>
+#include <papcoll/catalogue/parsed_name.hpp>
+#include <papcoll/catalogue/row.hpp>
+#include <papcoll/collective.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/model/log_gops.hpp>
+#include <papcoll/pattern/generators.hpp>
+#include <papcoll/pattern/trace.hpp>
+#include <papcoll/tools/common.hpp>
+#include <papcoll/tools/model_file.hpp>
+#include <papcoll/tools/named_schedule.hpp>
+#include <papcoll/tools/topology_file.hpp>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI::tool {
+
+/// A schedule and all that simulate() wants.
+struct SimulatedCase {
+  AnySchedule schedule;
+  Shape shape;
+  Order order = Order::identity(1);
+};
+
+/// The options that describe a call and a machine.
+class SimulatedCall {
+ public:
+  /// `most_ranks` for the command. Without `default_bytes`, --bytes must be given.
+  void add_to(CLI::App& command, int most_ranks, std::size_t default_bytes) {
+    bytes_ = default_bytes;
+    command.add_option("--ranks", ranks_, "Ranks of the communicator")
+        ->required()
+        ->check(CLI::Range(1, most_ranks));
+    bytes_option_ =
+        command
+            .add_option("--bytes", bytes_,
+                        std::string(default_bytes == 0 ? "REQUIRED but for barrier. O" : "O") +
+                            "f the call, as it counts: 8, 64k, 4M;\n"
+                            "of a rank's block for allgather, gather, scatter and\n"
+                            "reduce_scatter" +
+                            (default_bytes == 0 ? "" : " (default 1M)"))
+            ->transform(CLI::AsSizeValue(false));
+    command.add_option("--collective", collective_,
+                       "allreduce, bcast, … (default: the first that the algorithm serves of\n"
+                       "allreduce, bcast, reduce, …)");
+    root_option_ = command.add_option("--root", root_, "Of bcast, reduce, gather and scatter")
+                       ->capture_default_str();
+    command
+        .add_option("--model", model_,
+                    "A JSON file with what messages and work cost: latency, overhead, gap,\n"
+                    "gap_per_byte, … in seconds, or one that papcoll-bench --fit wrote\n"
+                    "(default: 1.5 µs, 16 GB/s, 0.2 ns to combine a byte)")
+        ->type_name("FILE");
+    command
+        .add_option("--topology", topology_,
+                    "A JSON file that says which ranks are on a node and what messages\n"
+                    "within and between nodes cost")
+        ->type_name("FILE");
+    command
+        .add_option("--ports", ports_,
+                    "exclusive: messages of a rank go one after the other; shared: they share\n"
+                    "its bandwidth")
+        ->check(CLI::IsMember({"exclusive", "shared"}))
+        ->capture_default_str();
+    command.add_option("--window", window_, "Blocks of a pipeline in flight at once")
+        ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20U))
+        ->capture_default_str();
+    command
+        .add_option("--arrival", arrival_,
+                    "balanced, uniform, normal, one-late, one-early, ascending, descending,\n"
+                    "two-groups or trace:FILE, of which the first line counts")
+        ->type_name("PATTERN")
+        ->capture_default_str();
+    auto* const mif =
+        command
+            .add_option("--mif", mif_,
+                        "Spread of the arrivals in one-way times of a message of --bytes")
+            ->check(CLI::Range(0.0, 1e12));
+    command.add_option("--spread", spread_, "Spread of the arrivals: 100us, 2ms, …")
+        ->transform(CLI::AsNumberWithUnit(
+            std::map<std::string, double>{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}},
+            CLI::AsNumberWithUnit::Options(CLI::AsNumberWithUnit::CASE_SENSITIVE |
+                                           CLI::AsNumberWithUnit::UNIT_REQUIRED),
+            "DURATION"))
+        ->check(CLI::Range(0.0, 1e6))
+        ->excludes(mif);
+    command.add_option("--seed", seed_, "Of arrivals that are drawn by lot")->capture_default_str();
+  }
+
+  /// Reads the files and decides what can be decided without an algorithm. Throws argument_error
+  /// and system_error.
+  void prepare(Collective collective) {
+    shape_.collective = collective;
+    shape_.size = ranks_;
+    require_sense();
+    std::size_t element = 8;
+    while (bytes_ % element != 0) element /= 2;
+    shape_.root = root_;
+    shape_.element_size = collective == Collective::barrier ? 1 : element;
+    shape_.count = collective == Collective::barrier ? 1 : bytes_ / element;
+    if (!model_.empty()) costs_ = read_model(model_);
+    options_.ports = ports_ == "shared" ? Ports::shared : Ports::exclusive;
+    options_.window = window_;
+    if (!topology_.empty()) options_.links = read_topology(topology_, ranks_, costs_);
+    options_.arrivals = arrivals();
+  }
+
+  /// The collective that is meant with this algorithm. Throws argument_error if it does not serve
+  /// it.
+  Collective collective(const AnySchedule& schedule) const {
+    constexpr std::array first{Collective::allreduce, Collective::bcast};
+    std::vector<Collective> served;
+    for (const Collective c : first) {
+      if (schedule.serves(c)) served.push_back(c);
+    }
+    std::vector<std::string_view> names;
+    for (std::size_t i = 0; i < collective_count; ++i) {
+      const auto c = static_cast<Collective>(i);
+      names.push_back(name_of(c));
+      if (schedule.serves(c) && std::find(served.begin(), served.end(), c) == served.end()) {
+        served.push_back(c);
+      }
+    }
+    if (collective_.empty()) return served.front();
+    const auto named = std::find(names.begin(), names.end(), collective_);
+    if (named == names.end()) {
+      throw argument_error("papcoll: --collective: there is no " + collective_ + ": " +
+                           detail::near_names(collective_, names));
+    }
+    const auto c = static_cast<Collective>(named - names.begin());
+    if (schedule.serves(c)) return c;
+    std::vector<std::string_view> serves;
+    for (const Collective one : served) serves.push_back(name_of(one));
+    throw argument_error("papcoll: " + schedule.name() + " does not serve " + collective_ +
+                         ": it serves " + joined(serves));
+  }
+
+  /// After prepare(): the call by this algorithm. In predicted order, the ranks' arrivals are as
+  /// predicted.
+  SimulatedCase by(const ParsedName& algorithm) const {
+    SimulatedCase c{algorithm.plan, shape_, static_order(shape_)};
+    if (algorithm.arrival != PredictedOrder<>::name) return c;
+    std::vector<std::int64_t> ns;
+    for (const double a : options_.arrivals) ns.push_back(std::llround(a * 1e9));
+    c.order = ArrivalForecast{ns}.order(shape_);
+    return c;
+  }
+
+  int ranks() const noexcept { return ranks_; }
+  const Shape& shape() const noexcept { return shape_; }
+  const LogGops& model() const noexcept { return costs_; }
+  const SimulateOptions& options() const noexcept { return options_; }
+
+ private:
+  void require_sense() const {
+    const auto refuse = [](const std::string& why) { throw argument_error("papcoll: " + why); };
+    const bool has_data = shape_.collective != Collective::barrier;
+    if (has_data && bytes_ == 0 && bytes_option_->count() == 0) {
+      refuse("--bytes is required: write how large the call is, as --bytes 64k");
+    }
+    if (!has_data && bytes_option_->count() > 0) refuse("--bytes: a barrier moves no data");
+    if (root_option_->count() > 0 && !is_rooted(shape_.collective)) {
+      refuse("--root: " + std::string(name_of(shape_.collective)) +
+             " has none: leave it out, or name another --collective");
+    }
+    if (root_ < 0 || root_ >= ranks_) {
+      refuse("--root " + std::to_string(root_) + ": there are ranks 0 to " +
+             std::to_string(ranks_ - 1));
+    }
+  }
+
+  std::vector<double> arrivals() const {
+    std::vector<double> times(static_cast<std::size_t>(ranks_), 0);
+    constexpr std::string_view trace = "trace:";
+    const bool has_spread = mif_ >= 0 || spread_ >= 0;
+    if (arrival_.starts_with(trace)) {
+      const std::string file = arrival_.substr(trace.size());
+      pattern::Trace t = pattern::parse_trace(read_text(file, "arrival trace"));
+      if (t.ranks != times.size()) {
+        throw argument_error("papcoll: arrival trace " + file + ": it has " +
+                             std::to_string(t.ranks) + " columns, a column a rank, and there are " +
+                             std::to_string(ranks_) + " ranks: change --ranks or the trace");
+      }
+      if (has_spread) t = t.scaled_to(spread());
+      t(0, times);
+      return times;
+    }
+    const pattern::Shape shape = pattern::shape_named(arrival_);
+    if ((shape == pattern::Shape::balanced) == has_spread) {
+      throw argument_error("papcoll: --arrival " + arrival_ +
+                           (has_spread ? ": leave --mif and --spread out"
+                                       : ": it needs --mif or --spread, as --spread 100us"));
+    }
+    if (has_spread) pattern::Generator{shape, spread(), seed_}(0, times);
+    return times;
+  }
+
+  /// In seconds; as papcoll-bench has it, but that a message takes what the model says.
+  double spread() const {
+    if (spread_ >= 0) return spread_;
+    const auto bytes = static_cast<double>(bytes_);
+    return mif_ * (costs_.latency + 2 * costs_.overhead +
+                   bytes * (costs_.gap_per_byte + 2 * costs_.overhead_per_byte));
+  }
+
+  CLI::Option* bytes_option_ = nullptr;
+  CLI::Option* root_option_ = nullptr;
+  int ranks_ = 1;
+  std::size_t bytes_ = 0;
+  std::string collective_;
+  int root_ = 0;
+  std::string model_;
+  std::string topology_;
+  std::string ports_ = "exclusive";
+  std::size_t window_ = Options{}.window;
+  std::string arrival_ = "balanced";
+  double mif_ = -1;
+  double spread_ = -1;
+  std::uint64_t seed_ = 1;
+  Shape shape_;
+  LogGops costs_;
+  SimulateOptions options_;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI::tool
