@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-// Are a schedule's messages those of trees? They are if each rank gets every piece from one other, or
-// hands it to one other, and if all pieces go along the same tree, or two.
+// Are a schedule's messages those of trees? They are if each rank gets every piece from one other,
+// or hands it to one other, and if all pieces go along the same tree, or two.
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
@@ -80,8 +80,8 @@ class Parents {
   std::vector<std::size_t> message_;
 };
 
-/// The trees of the messages that are (or are not) combined, towards a root or away from it: none if
-/// these are no such trees.
+/// The trees of the messages that are (or are not) combined, towards a root or away from it: none
+/// if these are no such trees.
 inline std::vector<MessageTree> trees_of(const MessageGraph& graph, std::size_t ranks,
                                          bool combined, bool inward) {
   constexpr std::size_t most = 2;

@@ -9,9 +9,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI::tool {
 
-/// The name of a static schedule, such as KNomial:5 or PredictedOrder+Ring. Throws unknown_algorithm
-/// for what is no algorithm, and argument_error for what has no plan to `verb`; `or_else` is
-/// something else to do than to name one.
+/// The name of a static schedule, such as KNomial:5 or PredictedOrder+Ring. Throws
+/// unknown_algorithm for what is no algorithm, and argument_error for what has no plan to `verb`;
+/// `or_else` is something else to do than to name one.
 inline ParsedName schedule_to(const std::string& verb, const std::string& name, Catalogue catalogue,
                               const std::string& or_else = {}) {
   ParsedName parsed = parse_name(name, catalogue);

@@ -1,8 +1,9 @@
 #pragma once
 
 // The command papcoll, for any catalogue: `list` shows its algorithms; `verify` proves its static
-// schedules, `simulate` times them in virtual time and `draw` makes pictures of them; `explain` says
-// what the library would run. It needs CLI11 and nlohmann-json, and no MPI. A program with algorithms of its own passes its rows:
+// schedules, `simulate` times them in virtual time and `draw` makes pictures of them; `explain`
+// says what the library would run. It needs CLI11 and nlohmann-json, and no MPI. A program with
+// algorithms of its own passes its rows:
 //
 //     #include <papcoll/catalogue/rows.hpp>
 //     #include <papcoll/tools/papcoll_tool.hpp>

@@ -191,7 +191,7 @@ class SimulatedCall {
     const bool has_spread = mif_ >= 0 || spread_ >= 0;
     if (arrival_.starts_with(trace)) {
       const std::string file = arrival_.substr(trace.size());
-      pattern::Trace t = pattern::parse_trace(read_text(file, "arrival trace"));
+      pattern::Trace t = parsed_trace(file);
       if (t.ranks != times.size()) {
         throw argument_error("papcoll: arrival trace " + file + ": it has " +
                              std::to_string(t.ranks) + " columns, a column a rank, and there are " +
@@ -201,7 +201,7 @@ class SimulatedCall {
       t(0, times);
       return times;
     }
-    const pattern::Shape shape = pattern::shape_named(arrival_);
+    const pattern::Shape shape = shape_named(arrival_);
     if ((shape == pattern::Shape::balanced) == has_spread) {
       throw argument_error("papcoll: --arrival " + arrival_ +
                            (has_spread ? ": leave --mif and --spread out"
@@ -209,6 +209,23 @@ class SimulatedCall {
     }
     if (has_spread) pattern::Generator{shape, spread(), seed_}(0, times);
     return times;
+  }
+
+  static pattern::Trace parsed_trace(const std::string& file) {
+    const std::string text = read_text(file, "arrival trace");
+    try {
+      return pattern::parse_trace(text);
+    } catch (const pattern::trace_error& e) {
+      throw argument_error("papcoll: " + file + ": " + e.what());
+    }
+  }
+
+  static pattern::Shape shape_named(const std::string& name) {
+    try {
+      return pattern::shape_named(name);
+    } catch (const argument_error& e) {
+      throw argument_error("papcoll: --arrival: " + std::string(e.what()) + " or trace:FILE");
+    }
   }
 
   /// In seconds; as papcoll-bench has it, but that a message takes what the model says.

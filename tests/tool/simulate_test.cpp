@@ -1,0 +1,257 @@
+#include <papcoll/algorithms/static/ring.hpp>
+#include <papcoll/analysis/simulate.hpp>
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "catch.hpp"
+#include "run_tool.hpp"
+
+using namespace papcoll;
+using nlohmann::json;
+
+namespace {
+
+/// A file that lives as long as the object.
+class Written {
+ public:
+  explicit Written(const std::string& text) {
+    static int number = 0;
+    name_ =
+        "/tmp/papcoll_simulate_test." + std::to_string(getpid()) + "." + std::to_string(number++);
+    std::ofstream{name_} << text;
+  }
+  Written(const Written&) = delete;
+  Written& operator=(const Written&) = delete;
+  ~Written() { std::remove(name_.c_str()); }
+
+  const char* name() const { return name_.c_str(); }
+
+ private:
+  std::string name_;
+};
+
+json simulated(std::vector<const char*> words) {
+  words.insert(words.begin(), "simulate");
+  words.push_back("--json");
+  const Outcome o = run(std::move(words));
+  REQUIRE(o.err == "");
+  REQUIRE(o.status == 0);
+  return json::parse(o.out);
+}
+
+}  // namespace
+
+TEST_CASE("simulate: time, tail, messages and the critical path, for people") {
+  const Outcome o = run({"simulate", "Ring", "--ranks", "8", "--bytes", "1M", "--arrival",
+                         "one-late", "--spread", "100us"});
+  CHECK(o.status == 0);
+  CHECK(o.err.empty());
+  INFO(o.out);
+  CHECK(o.out.starts_with("Ring allreduce of 1 MB, 8 ranks\n  time "));
+  CHECK(contains(o.out, "from the last arrival to the last exit\n  messages         112\n"));
+  CHECK(contains(o.out, "100 µs"));
+  CHECK(contains(o.out, "%  late arrival\n"));
+  CHECK(contains(o.out, "%  latency\n"));
+  CHECK(contains(o.out, "%  bytes on their way\n"));
+  CHECK(contains(o.out, "%  combining\n"));
+  CHECK(contains(o.out, " combines 128 KB\n"));
+  CHECK(contains(o.out, "more (--full-path shows them)\n"));
+  const Outcome full = run({"simulate", "Ring", "--ranks", "8", "--bytes", "1M", "--full-path"});
+  CHECK(full.out.size() > o.out.size());
+  CHECK(!contains(full.out, "--full-path"));
+}
+
+TEST_CASE("simulate --json: what the simulator says") {
+  const json all = simulated(
+      {"Ring", "--ranks", "6", "--bytes", "96k", "--arrival", "ascending", "--spread", "50us"});
+  CHECK(all.at("algorithm") == "Ring");
+  CHECK(all.at("collective") == "allreduce");
+  CHECK(all.at("ranks") == 6);
+  CHECK(all.at("bytes") == 98304);
+  CHECK(!all.contains("root"));
+  CHECK(all.at("messages") == 60);
+  CHECK(all.at("arrivals").back() == Approx(50e-6));
+
+  Shape shape;
+  shape.collective = Collective::allreduce;
+  shape.size = 6;
+  shape.count = 98304 / 8;
+  shape.element_size = 8;
+  SimulateOptions options;
+  options.arrivals = all.at("arrivals").get<std::vector<double>>();
+  const Simulated s = simulate(Ring{}, shape, static_order(shape), LogGops{}, options);
+  CHECK(all.at("time") == Approx(s.time()));
+  CHECK(all.at("tail") == Approx(s.tail()));
+  CHECK(all.at("exits").get<std::vector<double>>() == s.exits);
+
+  double sum = 0;
+  for (const auto& [name, seconds] : all.at("critical_path").at("parts").items()) {
+    sum += seconds.get<double>();
+  }
+  CHECK(sum == Approx(s.time()));
+  const json& last = all.at("critical_path").at("steps").back();
+  CHECK(last.at("end") == Approx(50e-6 + s.tail()));
+  CHECK(last.at("rank").is_number());
+  CHECK(last.at("act").is_string());
+}
+
+TEST_CASE("simulate: the collective is the one that is named, or the first that is served") {
+  CHECK(simulated({"Chain", "--ranks", "3", "--bytes", "8"}).at("collective") == "bcast");
+  CHECK(simulated({"Bruck", "--ranks", "3", "--bytes", "8"}).at("collective") == "allgather");
+  const json reduce =
+      simulated({"Chain", "--ranks", "3", "--bytes", "7", "--collective", "reduce", "--root", "2"});
+  CHECK(reduce.at("root") == 2);
+  CHECK(reduce.at("bytes") == 7);
+  CHECK(reduce.at("messages") == 2);
+  CHECK(simulated({"Dissemination", "--ranks", "4"}).at("messages") == 8);
+}
+
+TEST_CASE("simulate: the model of a file") {
+  const Written model{R"({"latency": 1e-3, "gap_per_byte": 0, "combine_per_byte": 0})"};
+  const auto time = [](const char* file) {
+    return simulated({"Binomial", "--collective", "bcast", "--ranks", "8", "--bytes", "8",
+                      "--model", file})
+        .at("time")
+        .get<double>();
+  };
+  CHECK(time(model.name()) == Approx(3e-3));
+  // As papcoll-bench --fit writes it.
+  const Written fitted{
+      R"({"papcoll_model": 1, "machine": "mine", "log_gops": {"latency": 2e-3, "gap_per_byte": 0},
+          "schedules": []})"};
+  CHECK(time(fitted.name()) == Approx(6e-3));
+}
+
+TEST_CASE("simulate: MIF is in one-way times of a message") {
+  const Written model{R"({"latency": 1e-5, "overhead": 1e-6, "gap_per_byte": 1e-8})"};
+  const json all = simulated({"Chain", "--ranks", "3", "--bytes", "1000", "--model", model.name(),
+                              "--arrival", "ascending", "--mif", "10"});
+  CHECK(all.at("arrivals").back() == Approx(10 * (1e-5 + 2e-6 + 1e-5)));
+}
+
+TEST_CASE("simulate: arrivals of a trace") {
+  const Written trace{"# three ranks\n0.5, 0.501, 0.5\n0 0 1\n"};
+  const std::string name = std::string("trace:") + trace.name();
+  const json all = simulated({"Chain", "--ranks", "3", "--bytes", "8", "--arrival", name.c_str()});
+  CHECK(all.at("arrivals").at(1) == Approx(1e-3));
+  const Written broken{"0 soon 0\n"};
+  const std::string other = std::string("trace:") + broken.name();
+  refused({"simulate", "Chain", "--ranks", "3", "--bytes", "8", "--arrival", other.c_str()},
+          "line 1, column 3: 'soon' is not a time");
+  refused({"simulate", "Chain", "--ranks", "4", "--bytes", "8", "--arrival", name.c_str()},
+          "it has 3 columns, a column a rank, and there are 4 ranks");
+}
+
+TEST_CASE("simulate: a topology's links") {
+  const Written nodes{R"({"ranks_per_node": 2, "within": {"latency": 0, "gap_per_byte": 0},
+                          "between": {"latency": 1e-3, "gap_per_byte": 0}})"};
+  const auto time = [](const char* file) {
+    return simulated({"Chain", "--ranks", "4", "--bytes", "8", "--topology", file})
+        .at("time")
+        .get<double>();
+  };
+  CHECK(time(nodes.name()) == Approx(1e-3));
+  const Written listed{R"({"nodes": [[0, 2], [3, 1]], "between": {"latency": 1e-3}})"};
+  CHECK(time(listed.name()) == Approx(3e-3).epsilon(0.01));
+}
+
+TEST_CASE("simulate: in predicted order the latest are nearest to the root of a reduce") {
+  const auto path = [](const char* algorithm) {
+    return simulated({algorithm, "--collective", "reduce", "--ranks", "8", "--bytes", "8k",
+                      "--arrival", "ascending", "--spread", "1ms"});
+  };
+  CHECK(path("PredictedOrder+Chain").at("tail") < path("Chain").at("tail"));
+}
+
+TEST_CASE("simulate --compare: a table, the fastest first") {
+  const Outcome o = run({"simulate", "Linear", "--ranks", "16", "--bytes", "64k", "--compare",
+                         "RecursiveDoubling", "KNomial:4"});
+  CHECK(o.status == 0);
+  INFO(o.out);
+  CHECK(o.out.starts_with("allreduce of 64 KB, 16 ranks\n  algorithm "));
+  CHECK(o.out.find("RecursiveDoubling") < o.out.find("KNomial"));
+  CHECK(o.out.find("KNomial") < o.out.find("Linear"));
+  CHECK(contains(o.out, " 1.00\n"));
+
+  const json all = simulated({"Ring", "--ranks", "4", "--bytes", "8k", "--compare", "all", "Ring"});
+  REQUIRE(all.is_array());
+  CHECK(all.size() >= 10);
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    CHECK(all[i - 1].at("time") <= all[i].at("time"));
+    CHECK(all[i].at("algorithm") != all[i - 1].at("algorithm"));
+  }
+  refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", "--compare", "Bruck"},
+          "Bruck does not serve allreduce");
+}
+
+TEST_CASE("simulate: refusals") {
+  const auto call = [](std::vector<const char*> more, std::string_view message) {
+    more.insert(more.begin(), {"simulate", "Binomial", "--ranks", "4", "--bytes", "8"});
+    refused(std::move(more), message);
+  };
+  refused({"simulate", "Binomial", "--ranks", "4"}, "--bytes is required");
+  refused({"simulate", "Binomial", "--bytes", "8"}, "--ranks");
+  refused({"simulate", "Dissemination", "--ranks", "4", "--bytes", "8"}, "moves no data");
+  refused({"simulate", "SplitTail", "--ranks", "4", "--bytes", "8"}, "no plan to simulate");
+  refused({"simulate", "ArrivalOrder+Chain", "--ranks", "4", "--bytes", "8"},
+          "no plan to simulate");
+  refused({"simulate", "auto", "--ranks", "4", "--bytes", "8"}, "names no schedule to simulate");
+  call({"--collective", "allgather"}, "does not serve allgather: it serves allreduce, bcast");
+  call({"--collective", "bcats"}, "there is no bcats: did you mean bcast");
+  call({"--root", "1"}, "--root: allreduce has none");
+  call({"--collective", "bcast", "--root", "4"}, "there are ranks 0 to 3");
+  call({"--arrival", "uniform"}, "--arrival uniform: it needs --mif or --spread");
+  call({"--spread", "1ms"}, "--arrival balanced: leave --mif and --spread out");
+  call({"--arrival", "late"}, "papcoll: --arrival: no arrival pattern is called 'late'");
+  call({"--arrival", "uniform", "--spread", "5"}, "--spread");
+  call({"--arrival", "uniform", "--mif", "5", "--spread", "5us"}, "excludes");
+  call({"--arrival", "trace:/nonexistent"}, "cannot read the arrival trace /nonexistent");
+  call({"--ports", "open"}, "--ports");
+  call({"--model", "/nonexistent"}, "cannot read the model file /nonexistent");
+}
+
+TEST_CASE("simulate: files with faults are refused with file, field, reason and remedy") {
+  const auto check = [](const char* option, const char* text, std::string_view message) {
+    const Written file{text};
+    INFO(text);
+    refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", option, file.name()}, message);
+    refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", option, file.name()}, file.name());
+  };
+  const auto model = [&](const char* text, std::string_view message) {
+    check("--model", text, message);
+  };
+  model("latency: 1", "is no JSON");
+  model("[1]", "it is array: write an object");
+  model(R"({"latncy": 1})", "field latncy: there is no such field: did you mean latency?");
+  model(R"({"latency": "1"})", "field latency: it is string: write a number of seconds");
+  model(R"({"overhead": -1e-6})", "field overhead: it is -1e-06: write a number of seconds from 0");
+  model(R"({"rendezvous": 0.5})", "field rendezvous: it is 0.5: write a whole number from 0 up");
+  model(R"({"rendezvous": -8})", "field rendezvous: it is -8: write a whole number from 0 up");
+  model(R"({"papcoll_model": 2, "log_gops": {}})", "this is format 2, and 1 is known");
+  model(R"({"papcoll_model": 1})", "field log_gops: it is missing");
+  model(R"({"papcoll_model": 1, "log_gops": {"gap": -1}})", "field log_gops.gap: it is -1");
+  const auto topology = [&](const char* text, std::string_view message) {
+    check("--topology", text, message);
+  };
+  topology("{}", "it says nothing of nodes");
+  topology(R"({"ranks_per_node": 2, "nodes": []})", "it has both nodes and ranks_per_node");
+  topology(R"({"ranks_per_node": 0})",
+           "field ranks_per_node: it is 0: write a whole number from 1");
+  topology(R"({"nodes": [0, 1]})", "one of its nodes is number: write a list of ranks");
+  topology(R"({"nodes": [[0, 1, 2, 4]]})", "it has rank 4, and there are 0 to 3");
+  topology(R"({"nodes": [[0, 1, 2, 1]]})", "it has rank 1 twice");
+  topology(R"({"nodes": [[0, 1], [2]]})", "it does not have rank 3");
+  topology(R"({"ranks_per_node": 2, "within": {"latency": -1}})", "field within.latency: it is -1");
+  topology(R"({"ranks_per_node": 2, "between": {"bandwidth": 1}})",
+           "field between.bandwidth: there is no such field");
+  topology(R"({"ranks_per_node": 2, "between": 3})", "field between: it is number");
+}
