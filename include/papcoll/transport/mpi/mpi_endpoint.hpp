@@ -5,6 +5,7 @@
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/engine.hpp>
 #include <papcoll/transport/mpi/link.hpp>
+#include <papcoll/transport/mpi/posted_receives.hpp>
 #include <papcoll/transport/mpi/wide_count.hpp>
 
 #include <chrono>
@@ -30,21 +31,8 @@ class MpiEndpoint final : public Endpoint {
       if (work.act == Act::reduce) detail::charge_combining(work.bytes());
       return true;
     }
-    const int tag = link_.tag(work.sequence, work.block, work.number);
-    const detail::WideCount wide{work.bytes()};
-    MPI_Request request = MPI_REQUEST_NULL;
-    if (work.act == Act::send) {
-      detail::check(
-          MPI_Isend(work.a, wide.count(), wide.type(), work.peer, tag, link_.comm(), &request),
-          "MPI_Isend", where);
-    } else {
-      detail::check(
-          MPI_Irecv(work.to, wide.count(), wide.type(), work.peer, tag, link_.comm(), &request),
-          "MPI_Irecv", where);
-    }
-    requests_.push_back(request);
-    works_.push_back(work);
-    indices_.resize(requests_.size());
+    if (detail::simulated && work.act == Act::receive && !posted_.admit(work)) return false;
+    post(work);
     return false;
   }
 
@@ -68,12 +56,31 @@ class MpiEndpoint final : public Endpoint {
     holds_on_ |= !drained();
     requests_.clear();
     works_.clear();
+    posted_.forget();
   }
 
   std::uint32_t sequences_at_once() const noexcept override { return link_.sequences_at_once(); }
   bool holds_on() const noexcept override { return holds_on_; }
 
  private:
+  void post(const Work& work) {
+    const int tag = link_.tag(work.sequence, work.block, work.number);
+    const detail::WideCount wide{work.bytes()};
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (work.act == Act::send) {
+      detail::check(
+          MPI_Isend(work.a, wide.count(), wide.type(), work.peer, tag, link_.comm(), &request),
+          "MPI_Isend", where);
+    } else {
+      detail::check(
+          MPI_Irecv(work.to, wide.count(), wide.type(), work.peer, tag, link_.comm(), &request),
+          "MPI_Irecv", where);
+    }
+    requests_.push_back(request);
+    works_.push_back(work);
+    indices_.resize(requests_.size());
+  }
+
   /// Asks MPI for what is complete, and reports it; true if anything is.
   template <class Ask>
   bool ask(Ask* some, const char* call) {
@@ -103,6 +110,11 @@ class MpiEndpoint final : public Endpoint {
     }
     requests_.resize(kept);
     works_.resize(kept);
+    if constexpr (detail::simulated) {
+      for (const Work& w : reporting_) {
+        if (w.act == Act::receive) posted_.complete(w, [this](const Work& next) { post(next); });
+      }
+    }
     for (const Work& w : reporting_) w.owner->complete(w.slot, w.step);
     return true;
   }
@@ -154,6 +166,7 @@ class MpiEndpoint final : public Endpoint {
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
   std::vector<Work> reporting_;
+  detail::PostedReceives posted_;  ///< of simulated ranks
   bool holds_on_ = false;
 };
 

@@ -1,0 +1,209 @@
+"""What the studies in simulation have in common: papcoll-bench, built with -DPAPCOLL_SMPI=ON, times
+all candidates on simulated ranks; simulated time is exact, so one call of each is enough. Rows are
+kept as JSON lines, one file a study, and a run whose rows are there is not repeated."""
+
+import argparse
+import dataclasses
+import json
+import pathlib
+import subprocess
+import sys
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+import platforms  # noqa: E402
+import simulate  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+ALPHA = 1.5e-6  # of platforms.contention_free, seconds
+BETA = 1 / 16e9  # seconds a byte
+GAMMA = 2e-10  # SUARA's, seconds a combined byte
+SELECTORS = ["ompi", "mpich", "mvapich2", "impi"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One smpirun. `setting`: what SMPI's own collective is, under which `mpi` is shown."""
+    platform: str
+    ranks: int
+    collective: str
+    sizes: tuple
+    algorithms: tuple
+    setting: str = ""  # of SimGrid: smpi/coll-selector:mpich, smpi/allreduce:rab…
+    gamma: float = GAMMA
+    options: tuple = ()  # further ones of papcoll-bench
+
+    def name_of(self, algorithm):
+        return "SMPI " + self.setting.removeprefix("smpi/") if algorithm == "mpi" else algorithm
+
+    def keys(self):
+        return {(self.platform, self.ranks, self.collective, size, self.name_of(a), self.gamma,
+                 " ".join(self.options))
+                for size in self.sizes for a in self.algorithms}
+
+
+def key_of(row):
+    return tuple(row[k] for k in ("platform", "ranks", "collective", "bytes", "algorithm", "gamma",
+                                  "options"))
+
+
+def parser_of(about):
+    parser = argparse.ArgumentParser(description=about,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bench", default="papcoll-bench", metavar="FILE",
+                        help="papcoll-bench, from a build with -DPAPCOLL_SMPI=ON")
+    parser.add_argument("--output", required=True, metavar="DIR", help="made if it is not there")
+    parser.add_argument("--ranks", metavar="P,P…", type=numbers)
+    parser.add_argument("--sizes", metavar="BYTES,BYTES…", type=numbers)
+    parser.add_argument("--gamma", type=float, default=GAMMA, metavar="SECONDS",
+                        help="that combining a byte takes (default: %(default)g)")
+    parser.add_argument("--time-limit", type=float, default=600, metavar="SECONDS",
+                        help="real ones, for one run; what takes longer is left out and said "
+                             "(default: %(default)g)")
+    parser.add_argument("--resume", action="store_true", help="keep the rows that DIR has")
+    parser.add_argument("--quick", action="store_true", help="few points: only to see it work")
+    return parser
+
+
+def numbers(text):
+    try:
+        return tuple(int(item) for item in text.split(","))
+    except ValueError as problem:
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of numbers") from problem
+
+
+def known(bench, algorithms, collective="allreduce"):
+    """Those of the algorithms that this papcoll-bench has, and that serve the collective."""
+    there = []
+    for name in algorithms:
+        program = [bench, collective, "--algorithm", name, "--sizes", "64", "--in-place"]
+        done = simulate.run(program, 4, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if done.returncode == 0:
+            there.append(name)
+        else:
+            print(f"left out: {name} for {collective}", file=sys.stderr)
+    return there
+
+
+class Rows:
+    """The rows of a study, in memory and in a file."""
+
+    def __init__(self, file, resume):
+        self.file = file
+        self.rows = {}
+        self.left_out = []
+        if resume and file.exists():
+            for line in file.read_text(encoding="utf-8").splitlines():
+                row = json.loads(line)
+                self.rows[key_of(row)] = row
+        else:
+            file.write_text("", encoding="utf-8")
+
+    def add(self, run, bench, time_limit):
+        """Runs it, unless all its rows are there."""
+        if run.keys() <= self.rows.keys():
+            return
+        program = [bench, run.collective, "--in-place", "--format", "json", *run.options,
+                   "--sizes", ",".join(map(str, run.sizes)), "--algorithm", *run.algorithms]
+        settings = [run.setting] if run.setting else []
+        what = f"{run.platform}, {run.ranks} ranks, {run.collective} {run.setting}"
+        print(what, file=sys.stderr, flush=True)
+        try:
+            done = simulate.run(program, run.ranks, run.platform, settings, run.gamma,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                timeout=time_limit)
+        except subprocess.TimeoutExpired:
+            self.left_out.append(f"{what}: takes more than {time_limit:g} s")
+            return
+        if done.returncode != 0:
+            self.left_out.append(f"{what}: {last_line(done.stderr)}")
+        with self.file.open("a", encoding="utf-8") as out:
+            for line in done.stdout.splitlines():
+                bench_row = json.loads(line)
+                row = {"platform": run.platform, "ranks": run.ranks, "collective": run.collective,
+                       "bytes": bench_row["bytes"],
+                       "algorithm": run.name_of(bench_row["algorithm"]), "gamma": run.gamma,
+                       "options": " ".join(run.options),
+                       "seconds": bench_row["tail_median_us"] * 1e-6,
+                       "in_call": bench_row["mean_us"] * 1e-6}
+                self.rows[key_of(row)] = row
+                out.write(json.dumps(row) + "\n")
+
+    def points(self, **fixed):
+        """{(platform, ranks, collective, bytes, options): {algorithm: row}}"""
+        found = {}
+        for row in self.rows.values():
+            if all(row[k] == v for k, v in fixed.items()):
+                point = (row["platform"], row["ranks"], row["collective"], row["bytes"],
+                         row["options"])
+                found.setdefault(point, {})[row["algorithm"]] = row
+        return dict(sorted(found.items()))
+
+
+def last_line(text):
+    lines = [line for line in text.splitlines() if "CRITICAL" in line or "papcoll" in line]
+    return lines[0].strip() if lines else "failed"
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows]) + "\n"
+
+
+def in_words(size):
+    for unit, text in ((1 << 20, "MB"), (1 << 10, "KB")):
+        if size >= unit and size % unit == 0:
+            return f"{size // unit} {text}"
+    return f"{size} B"
+
+
+def microseconds(row, metric="seconds"):
+    return f"{row[metric] * 1e6:.1f}" if row else ""
+
+
+def draw(points, file, wanted, x="bytes"):
+    """A panel for each collective and number of ranks (or, over ranks, size), a line a candidate."""
+    panels = {}
+    for (platform, ranks, collective, size, _), times in points.items():
+        panel = (platform, collective, ranks if x == "bytes" else size)
+        at = size if x == "bytes" else ranks
+        for name in wanted:
+            if name in times:
+                panels.setdefault(panel, {}).setdefault(name, []).append(
+                    (at, times[name]["seconds"] * 1e6))
+    if not panels:
+        return
+    columns = min(4, len(panels))
+    lines = -(-len(panels) // columns)
+    figure, axes = plt.subplots(lines, columns, squeeze=False,
+                                figsize=(4.5 * columns, 3.4 * lines))
+    for axis, (panel, series) in zip(axes.flat, sorted(panels.items(), key=str)):
+        for name, values in series.items():
+            axis.plot(*zip(*sorted(values)), marker="o", markersize=3, label=name)
+        last = f"{panel[2]} ranks" if x == "bytes" else in_words(panel[2])
+        axis.set_title(f"{panel[1]}, {last}, {panel[0]}", fontsize=9)
+        axis.set_xscale("log", base=2)
+        axis.set_yscale("log")
+        axis.set_xlabel("bytes" if x == "bytes" else "ranks")
+        axis.set_ylabel("simulated µs")
+        axis.grid(alpha=0.3)
+    for axis in list(axes.flat)[len(panels):]:
+        axis.axis("off")
+    handles, labels = next(iter(axes.flat)).get_legend_handles_labels()
+    figure.legend(handles, labels, loc="lower center", ncols=4, fontsize=8)
+    figure.tight_layout(rect=(0, 0.02 + 0.06 / lines, 1, 1))
+    figure.savefig(file, dpi=110)
+    plt.close(figure)
+
+
+def notes_on(rows):
+    if not rows.left_out:
+        return ""
+    return "\nLeft out:\n\n" + "".join(f"- {line}\n" for line in rows.left_out)
+
+
+def platform_in_words(name):
+    return " ".join((platforms.NAMES[name].__doc__ or "").split())

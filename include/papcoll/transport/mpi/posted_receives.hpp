@@ -1,0 +1,57 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/plan/endpoint.hpp>
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// Of a block's receives from one rank, only the next few are posted: in a simulation a wait costs
+/// real time in proportion to what is posted, and a ring of P ranks could post 2P − 2 receives at
+/// once. Messages come in the order of their numbers, so what is held back is not what comes next.
+class PostedReceives {
+ public:
+  /// May it be posted now? If not it is kept.
+  bool admit(const Work& receive) {
+    Messages& m = messages_[key(receive)];
+    if (m.sequence != receive.sequence || m.block != receive.block) {
+      m = {receive.sequence, receive.block, 0, {}};
+    }
+    if (receive.number < m.complete + at_once) return true;
+    m.held.emplace(receive.number, receive);
+    return false;
+  }
+
+  /// A receive is complete: calls post(receive) with those that may be posted now.
+  template <class Post>
+  void complete(const Work& receive, Post&& post) {
+    Messages& m = messages_[key(receive)];
+    ++m.complete;
+    while (!m.held.empty() && m.held.begin()->first < m.complete + at_once) {
+      const Work next = m.held.begin()->second;
+      m.held.erase(m.held.begin());
+      post(next);
+    }
+  }
+
+  void forget() noexcept { messages_.clear(); }
+
+ private:
+  static constexpr std::uint32_t at_once = 4;
+  using Key = std::tuple<const Execution*, std::uint32_t, int>;  // the block's slot, and the peer
+  struct Messages {
+    std::uint32_t sequence = 0;
+    std::uint32_t block = 0;
+    std::uint32_t complete = 0;  ///< so that the next to come has this number, or a lower one
+    std::map<std::uint32_t, Work> held;
+  };
+
+  static Key key(const Work& w) { return {w.owner, w.slot, w.peer}; }
+
+  std::map<Key, Messages> messages_;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail
