@@ -4,6 +4,7 @@ settings under which simulated time is exact, on a platform of platforms.py."""
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -36,19 +37,25 @@ def command(program, ranks, platform_file, host_file, settings=()):
             + list(program))
 
 
-def run(program, ranks, platform="contention-free", settings=(), gamma=0.0, **options):
-    """subprocess.run() of the program on the platform. `gamma`: seconds a byte combined. Of a
-    deadlock SMPI tells on stderr only."""
+def run(program, ranks, platform="contention-free", settings=(), gamma=0.0, timeout=None,
+        stdout=None, quiet=False):
+    """As subprocess.run(), with text. `gamma`: seconds a byte combined; `quiet`: what the run wrote
+    to stderr is only in the result. Of a deadlock SMPI tells there only: it becomes a failure."""
     with tempfile.TemporaryDirectory(prefix="papcoll-simulate.") as folder:
         files = platforms.write(platform, ranks, folder)
         environment = {**os.environ, "PAPCOLL_SIMULATED_GAMMA": repr(gamma), "TMPDIR": folder}
-        done = subprocess.run(command(program, ranks, *files, settings), env=environment,
-                              stderr=subprocess.PIPE, check=False, **options)
-    text = done.stderr if isinstance(done.stderr, str) else done.stderr.decode()
-    sys.stderr.write(text)
-    if "Deadlock detected" in text:
-        done.returncode = 1
-    return done
+        words = command(program, ranks, *files, settings)
+        with subprocess.Popen(words, env=environment, stdout=stdout, stderr=subprocess.PIPE,
+                              text=True, start_new_session=True) as process:
+            try:
+                out, text = process.communicate(timeout=timeout)
+            finally:  # smpirun is a shell script: with it goes what it started
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+    if not quiet:
+        sys.stderr.write(text)
+    status = 1 if "Deadlock detected" in text else process.returncode
+    return subprocess.CompletedProcess(words, status, out, text)
 
 
 def main():
@@ -61,6 +68,7 @@ def main():
                         help="that combining one byte takes")
     parser.add_argument("program", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the run is ended, too
     done = run(arguments.program, arguments.ranks, arguments.platform, arguments.cfg,
                arguments.gamma)
     return done.returncode

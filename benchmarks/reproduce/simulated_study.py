@@ -9,13 +9,8 @@ import pathlib
 import subprocess
 import sys
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
-
-import platforms  # noqa: E402
-import simulate  # noqa: E402
+import platforms
+import simulate
 
 HERE = pathlib.Path(__file__).resolve().parent
 ALPHA = 1.5e-6  # of platforms.contention_free, seconds
@@ -80,7 +75,7 @@ def known(bench, algorithms, collective="allreduce"):
     there = []
     for name in algorithms:
         program = [bench, collective, "--algorithm", name, "--sizes", "64", "--in-place"]
-        done = simulate.run(program, 4, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        done = simulate.run(program, 4, stdout=subprocess.DEVNULL, quiet=True)
         if done.returncode == 0:
             there.append(name)
         else:
@@ -113,8 +108,7 @@ class Rows:
         print(what, file=sys.stderr, flush=True)
         try:
             done = simulate.run(program, run.ranks, run.platform, settings, run.gamma,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                timeout=time_limit)
+                                timeout=time_limit, stdout=subprocess.PIPE, quiet=True)
         except subprocess.TimeoutExpired:
             self.left_out.append(f"{what}: takes more than {time_limit:g} s")
             return
@@ -166,6 +160,14 @@ def microseconds(row, metric="seconds"):
 
 def draw(points, file, wanted, x="bytes"):
     """A panel for each collective and number of ranks (or, over ranks, size), a line a candidate."""
+    try:
+        import matplotlib
+        matplotlib.use("Agg")
+        from matplotlib import pyplot as plt
+    except ImportError as problem:
+        print(f"no plots ({problem}): install matplotlib 3.6 or newer (python3-matplotlib) and run "
+              "this again with --resume", file=sys.stderr)
+        return
     panels = {}
     for (platform, ranks, collective, size, _), times in points.items():
         panel = (platform, collective, ranks if x == "bytes" else size)

@@ -18,7 +18,7 @@ BYTES = 1 << 20
 def times(ranks, collective, *arguments, **options):
     """Microseconds from the last arrival to the last exit, by algorithm."""
     program = [sys.argv[1], collective, "--sizes", str(BYTES), "--format", "json", *arguments]
-    done = simulate.run(program, ranks, stdout=subprocess.PIPE, text=True, timeout=100, **options)
+    done = simulate.run(program, ranks, timeout=100, stdout=subprocess.PIPE, **options)
     assert done.returncode == 0, done.stdout
     return {row["algorithm"]: row["tail_median_us"]
             for row in map(json.loads, done.stdout.splitlines())}

@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""The studies in simulation, each with few points: they leave what they promise, and do not measure
+again what they have."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+SCRIPTS = pathlib.Path(__file__).parents[2] / "benchmarks" / "reproduce"
+STUDIES = {"two_trees.py": "| bcast | 9 |", "suara.py": "| contention-free | 12 | 64 KB |",
+           "flat_against_hierarchical_simulated.py": "| 8 | 10 | 64 KB |"}
+
+
+def run(script, folder, *more):
+    words = [sys.executable, str(SCRIPTS / script), "--bench", sys.argv[1], "--output", folder,
+             "--quick", *more]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{script}: {done.stderr}"
+    return done.stderr
+
+
+def main():
+    for script, line in STUDIES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            run(script, folder)
+            rows = (pathlib.Path(folder) / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+            assert all(json.loads(row)["seconds"] > 0 for row in rows), f"{script}: {rows}"
+            text = (pathlib.Path(folder) / "comparison.md").read_text(encoding="utf-8")
+            assert line in text, f"{script}: no {line} in {text}"
+            assert "Left out" not in text, text
+            again = run(script, folder, "--resume")
+            assert " ranks, " not in again, f"{script} measures again: {again}"
+
+
+if __name__ == "__main__":
+    main()
