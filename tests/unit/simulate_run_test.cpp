@@ -292,3 +292,22 @@ TEST_CASE("what cannot be simulated is refused with a sentence", "[simulate]") {
   CHECK_THROWS_WITH(simulate(Ring{}, shape, Order::identity(4), negative),
                     Catch::Contains("negative time"));
 }
+
+TEST_CASE("the parts of a scattered bcast go around one after the other", "[simulate]") {
+  constexpr int ranks = 33;
+  Shape shape;
+  shape.collective = Collective::bcast;
+  shape.size = ranks;
+  shape.count = std::size_t{1} << 20;
+  shape.in_place = true;
+  for (const Ports ports : {Ports::exclusive, Ports::shared}) {
+    SimulateOptions options;
+    options.ports = ports;
+    const LogGops model;
+    const double seconds =
+        simulate(AnySchedule{ScatterAllgather{}}, shape, static_order(shape), model, options)
+            .time();
+    const double least = 2 * model.gap_per_byte * static_cast<double>(shape.count);
+    CHECK(seconds < 2.5 * least);  // held back by nothing, it is 5.7 times with shared ports
+  }
+}

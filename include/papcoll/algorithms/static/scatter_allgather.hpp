@@ -67,16 +67,19 @@ struct ScatterAllgather {
   friend bool operator==(const ScatterAllgather&, const ScatterAllgather&) = default;
 
  private:
-  // As in Ring's allgather: in round k, part p−k goes from p to p+1.
+  // As in Ring's allgather: in round k, part p−k goes from p to p+1. The root has all parts from the
+  // start, and position 1 has what comes from it: unless they are held back, all are on their way at
+  // once, and none arrives before the last.
   static void gather_around(Builder& b, const KNomialTree& tree) {
     const int me = b.position();
     const int next = b.wrap(me + 1);
+    Builder flow = b.flow(2);
     auto has = [&](int p, int i) { return i >= p && i < p + tree.run(p); };
     for (int k = 0; k + 1 < b.size(); ++k) {
       const int out = b.wrap(me - k);
       const int in = b.wrap(me - k - 1);
-      if (!has(next, out)) b.send(next, b.block(out));
-      if (!has(me, in)) b.receive(b.wrap(me - 1), b.block(in));
+      if (!has(next, out)) flow.send(next, b.block(out));
+      if (!has(me, in)) flow.receive(b.wrap(me - 1), b.block(in));
     }
   }
 
