@@ -65,7 +65,11 @@ struct Candidate {
   }
   bool serves(papcoll::Collective c) const { return row == nullptr || row->serves(c); }
   bool keeps_order() const {
-    return row == nullptr || (row->needs & papcoll::requirement::commutative_operator) == 0;
+    if (row == nullptr) return true;
+    if ((row->needs & papcoll::requirement::commutative_operator) != 0) return false;
+    // It may depend on the parameters.
+    return row->plan == nullptr ||
+           !papcoll::parse_name(algorithm.name(), papcoll::catalogue()).plan.commutative_only();
   }
   bool may_be_non_blocking() const { return row == nullptr || row->algorithm == nullptr; }
 };
