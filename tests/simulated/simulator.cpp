@@ -1,9 +1,11 @@
 // Does papcoll's own simulator say what SMPI says? Every static schedule of the catalogue is called
 // on simulated ranks of the contention-free platform, and rank 0 asks the simulator for the same.
 //
-//     simulator COLLECTIVE…       papcoll is told by PAPCOLL_SIMULATED_GAMMA, too, what combining costs
+//     simulator COLLECTIVE…
 //
-// SMPI is to run with --cfg=network/optim:Full.
+// PAPCOLL_SIMULATED_GAMMA tells what combining costs. SMPI is to run with network/optim:Full, and
+// with the least smpi/test, 1e-9: so many seconds go by for each request that a waiting rank looks
+// at, which is why a nanosecond or two a message are allowed for.
 
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
@@ -32,6 +34,7 @@ namespace {
 using papcoll::Collective;
 
 constexpr double tolerance = 0.05;
+constexpr double nanosecond = 1e-9;
 
 papcoll::LogGops model() {
   papcoll::LogGops m;
@@ -145,7 +148,7 @@ int compare(papcoll::Communicator& comm, Collective c, std::size_t bytes) {
       const papcoll::Shape shape = calls.shape(c);
       const double ours =
           simulate(selection.schedule, shape, static_order(shape), model(), options).time();
-      const bool differs = std::abs(ours - smpi) > tolerance * smpi;
+      const bool differs = std::abs(ours - smpi) > tolerance * smpi + 2 * nanosecond * comm.size();
       wrong += differs;
       std::printf("%s %s %zu bytes: SMPI %.9g s, simulated %.9g s (%+.2f %%)%s\n",
                   std::string(name_of(c)).c_str(), name.c_str(), bytes, smpi, ours,
