@@ -19,8 +19,9 @@
 //
 // Ports::exclusive (LogGOPS). A message keeps the sender's port busy for max(g, G·bytes), and the
 // receiver's as long, the two directions of a port apart; messages wait for a port in the order in
-// which they come to it. The first byte is at the receiver's port L after it left the sender's, and
-// the last one has come G·bytes after the port took it up. A message of less than S bytes is sent
+// which they come to it, and a rank's that come at one moment in the order in which it sends them.
+// The first byte is at the receiver's port L after it left the sender's, and the last one has come
+// G·bytes after the port took it up. A message of less than S bytes is sent
 // whether its receive was started or not, and its send is complete at once. A longer one comes to
 // the sender's port when both are started, and its send is complete when the last byte has left.
 //

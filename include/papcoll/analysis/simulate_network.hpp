@@ -142,6 +142,14 @@ class SimulatedNetwork {
 
   /// After all events of a moment.
   void settle(double now) {
+    // What may leave at one moment leaves in the order in which its rank sends it.
+    std::sort(departing_.begin(), departing_.end(), [this](std::uint32_t a, std::uint32_t b) {
+      const SimulatedMessage& m = messages_[a];
+      const SimulatedMessage& n = messages_[b];
+      return m.from != n.from ? m.from < n.from : m.send_number < n.send_number;
+    });
+    for (const std::uint32_t id : departing_) leave(id, now);
+    departing_.clear();
     shares_.settle(now, [this](std::uint32_t id, std::uint32_t version, double end) {
       events_.add(end, Event::Kind::flow_end, id, version);
     });
@@ -172,17 +180,25 @@ class SimulatedNetwork {
     return start;
   }
 
+  /// It waits for nothing but the sender's port.
   void depart(std::uint32_t id, double now) {
+    if (options_.ports == Ports::exclusive) {
+      departing_.push_back(id);
+      return;
+    }
+    const SimulatedMessage& m = messages_[id];
+    events_.add(now + m.latency, Event::Kind::flow, id);
+    if (trace_ == nullptr) return;
+    Trace::MessageRecord& r = trace_->message(m.record);
+    r.depart = r.take = now;
+  }
+
+  void leave(std::uint32_t id, double now) {
     SimulatedMessage& m = messages_[id];
     std::uint32_t before = Trace::none;
-    double start = now;
-    if (options_.ports == Ports::exclusive) {
-      start = pass(out_[m.from], m, now, before);
-      events_.add(start + m.latency, Event::Kind::head, id);
-      if (!m.sender_is_through) events_.add(start + m.port_seconds, Event::Kind::sent, id);
-    } else {
-      events_.add(start + m.latency, Event::Kind::flow, id);
-    }
+    const double start = pass(out_[m.from], m, now, before);
+    events_.add(start + m.latency, Event::Kind::head, id);
+    if (!m.sender_is_through) events_.add(start + m.port_seconds, Event::Kind::sent, id);
     if (trace_ == nullptr) return;
     Trace::MessageRecord& r = trace_->message(m.record);
     r.depart = r.take = start;
@@ -216,6 +232,7 @@ class SimulatedNetwork {
   FairShares shares_;
   std::vector<SimulatedMessage> messages_;
   std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> departing_;  ///< at this moment
   std::vector<Completed> completed_;
 };
 
