@@ -28,7 +28,7 @@ struct PathCosts {
 namespace detail {
 
 /// Takes what it can, at most `most`, of a time.
-inline double taken(double& rest, double most) noexcept {
+inline double at_most(double& rest, double most) noexcept {
   const double part = std::clamp(most, 0.0, std::max(rest, 0.0));
   rest -= part;
   return part;
@@ -72,12 +72,12 @@ inline PathCosts path_costs(const Simulated& run, const LogGops& model,
                          path[i + 1].rank == s.peer && path[i + 1].peer == s.rank;
     const double on_port = std::max(bytes * link.gap_per_byte, model.gap);
     if (blocks) {
-      costs.waiting += detail::taken(rest, on_port);
+      costs.waiting += detail::at_most(rest, on_port);
     } else if (!goes_on) {
-      costs.bytes += detail::taken(rest, bytes * link.gap_per_byte);
+      costs.bytes += detail::at_most(rest, bytes * link.gap_per_byte);
     }
-    if (!sends) costs.latency += detail::taken(rest, link.latency);
-    costs.overhead += detail::taken(rest, model.overhead + bytes * model.overhead_per_byte);
+    if (!sends) costs.latency += detail::at_most(rest, link.latency);
+    costs.overhead += detail::at_most(rest, model.overhead + bytes * model.overhead_per_byte);
     costs.waiting += rest;
   }
   return costs;
