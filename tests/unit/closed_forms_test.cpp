@@ -122,7 +122,7 @@ TEST_CASE("closed forms are those of the headers", "[model]") {
   CHECK(c::recursive_doubling_allreduce(h, 8, 8) == Approx(3 * (3 + 4 + 2)));
   CHECK(c::recursive_doubling_allreduce(h, 6, 8) == Approx(3 * (3 + 4 + 2) + 3 + 4));
   CHECK(c::rabenseifner_allreduce(h, 4, 8) == Approx(4 * 3 + 2 * 0.75 * 4 + 0.75 * 2));
-  CHECK(c::rabenseifner_allreduce(h, 5, 8) ==
+  CHECK(c::rabenseifner_allreduce(h, 6, 8) ==
         Approx(c::rabenseifner_allreduce(h, 4, 8) + 3 * 3 + 2 * 4 + 1));
   CHECK(c::knomial_bcast(h, 9, 8, 3) == Approx(2 * 2 * (3 + 4)));
   CHECK(c::knomial_bcast(h, 9, 8, 100) == Approx(c::linear_bcast(h, 9, 8)));

@@ -61,7 +61,7 @@ struct Nodes {
 }  // namespace
 
 TEST_CASE("Suara is chosen between many nodes where the model says it wins clearly", "[suara]") {
-  Nodes many{1000};
+  Nodes many{1021};
   many.thresholds.link_gap_ns = 0;
   CHECK_THAT(many.chosen(4'000'000), Catch::Matchers::StartsWith("Suara:"));
   // Nor for short vectors, for long ones on few nodes, where all share memory, or a power of two.
@@ -87,7 +87,7 @@ TEST_CASE("what is chosen between nodes keeps the order where the operator wants
 }
 
 TEST_CASE("a choice between nodes goes by the thresholds of a tuning file", "[suara]") {
-  Nodes many{1000};
+  Nodes many{1021};
   many.thresholds = detail::parse_tuning(
       R"({"papcoll_tuning": 1, "thresholds": {"link_gap_ns": {"value": 0},
           "suara_percent": {"value": 101}}})",
@@ -99,7 +99,7 @@ TEST_CASE("a choice between nodes goes by the thresholds of a tuning file", "[su
 }
 
 TEST_CASE("an explanation says by which model Suara was chosen", "[suara]") {
-  Nodes many{1000};
+  Nodes many{1021};
   many.thresholds.link_gap_ns = 0;
   const std::string text = many.reason(4'000'000);
   CHECK_THAT(text, Catch::Matchers::StartsWith("Suara:"));

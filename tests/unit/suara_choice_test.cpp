@@ -2,9 +2,9 @@
 
 #include <papcoll/model/suara_choice.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
-#include <string>
 
 // SUARA's choice against brute force over all grids and all algorithms for each dimension.
 
@@ -12,7 +12,7 @@ using namespace papcoll;
 
 namespace {
 
-/// Tries everything.
+/// Tries everything. A grid has two rows at least, and two columns somewhere.
 SuaraChoice brute_force(const SuaraModel& model, int p, double m, std::size_t dimensions) {
   SuaraChoice best;
   bool found = false;
@@ -34,8 +34,9 @@ SuaraChoice brute_force(const SuaraModel& model, int p, double m, std::size_t di
   };
   for (std::size_t d = 1; d <= dimensions; ++d) {
     for (const bool folded : {false, true}) {
-      for (int last = 1; last <= p; ++last) {
-        for (int middle = 1; middle <= (d == 3 ? p / last + 1 : 1); ++middle) {
+      for (int last = d > 1 ? 2 : 1; last < std::max(p, 2); ++last) {
+        const int longest = (p + last - 1) / last;
+        for (int middle = d == 3 ? 2 : 1; middle < (d == 3 ? longest : 2); ++middle) {
           SuaraChoice c;
           c.dimensions = d;
           c.folded = folded;

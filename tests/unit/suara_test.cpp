@@ -40,7 +40,7 @@ std::vector<int> up_to(int most) {
 
 std::string name_of_choice(int p, double m, std::size_t dimensions) {
   const SuaraModel model{HockneyWithGap{Hockney{}, 0}};
-  return AnySchedule(AnySuara::of(model, choose_suara(model, p, m, dimensions), p, m)).name();
+  return schedule_of(model, choose_suara(model, p, m, dimensions), p, m).name();
 }
 
 }  // namespace
@@ -63,6 +63,7 @@ TEST_CASE("an uneven grid", "[suara]") {
   CHECK(rows_of_grid(64, std::array{4, 8}, 3) == 2);
   CHECK(rows_of_grid(64, std::array{1000000, 1000000}, 3) == 1);
   CHECK(rows_of_grid(17, std::array{4, 40}, 2) == 17);
+  CHECK(rows_of_grid(17, std::array{4, 0}, 3) == 4);
 }
 
 TEST_CASE("Suara", "[suara]") {
@@ -115,7 +116,7 @@ TEST_CASE("grids that Suara chooses are proven", "[suara]") {
   for (const int p : {12, 13, 29, 36, 61}) {
     for (const double m : {100.0, 30e3, 200e3, 4e6}) {
       const SuaraChoice best = choose_suara(model, p, m, 3);
-      CHECK(fault_of(AnySuara::of(model, best, p, m), std::array{p}) == "");
+      CHECK(fault_of(schedule_of(model, best, p, m), std::array{p}) == "");
     }
   }
 }
@@ -135,7 +136,9 @@ TEST_CASE("Suara's name says algorithms and extents", "[suara]") {
   }
   CHECK(algorithm("Suara:Ring,Rabenseifner,8").selection().schedule ==
         AnySchedule(AnySuara{{Ring{}, Rabenseifner{}}, {8}, false}));
-  CHECK(name_of_choice(2, 8, 2).find("Suara:") == 0);
+  CHECK(name_of_choice(2, 8, 2) == "RecursiveDoubling");
+  CHECK(parse_name(name_of_choice(509, 1e6, 2), catalogue()).text() == name_of_choice(509, 1e6, 2));
+  CHECK(name_of_choice(509, 1e6, 2).find("Suara:") == 0);
 }
 
 TEST_CASE("names of Suara that make no sense are refused", "[suara]") {

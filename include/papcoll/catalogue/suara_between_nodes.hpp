@@ -63,8 +63,8 @@ inline AnySchedule suara_between_nodes(const Call& call, const Situation& s) {
   const SuaraWeighed weighed = weigh_suara(*s.thresholds, bytes, s.size, commutative);
   AnySchedule schedule;
   if (weighed.wins(*s.thresholds)) {
-    schedule = AnySuara::of(suara_model(*s.thresholds, commutative), weighed.choice, s.size,
-                            static_cast<double>(bytes));
+    schedule = schedule_of(suara_model(*s.thresholds, commutative), weighed.choice, s.size,
+                           static_cast<double>(bytes));
   }
   if (s.suara != nullptr) s.suara->keep(bytes, commutative, schedule);
   return schedule;

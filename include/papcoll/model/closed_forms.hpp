@@ -38,11 +38,14 @@ inline double others_share(int p, double m) noexcept { return m * (p - 1) / p; }
 
 inline constexpr std::size_t no_window = std::numeric_limits<std::size_t>::max();
 
-/// n blocks of which so many are in flight at once: `alone` is what one takes from its start to its
-/// end, `busy` how long it keeps the busiest port or the processor.
-inline double blocks(double n, double alone, double busy, std::size_t window) noexcept {
-  const double rounds = std::ceil(n / static_cast<double>(window));
-  return std::max(alone + (n - 1) * busy, rounds * alone);
+/// Neighbours are folded by halves if p is no power of two. Where the number of pairs is odd, one
+/// of them exchanges with a position that has nothing to fold, and whose message is combined before
+/// the other half is passed on.
+inline double fold_halves(const Hockney& h, int p, double m) noexcept {
+  if (is_power_of_two(p)) return 0;
+  const double half = h.gamma * m / 2;
+  const double mixed = p % 2 == 0 ? 0 : std::max(0.0, half - h.alpha);
+  return 2 * h.alpha + h.beta * m + half + mixed;
 }
 
 }  // namespace detail
@@ -175,9 +178,8 @@ inline double pipelined_binary_tree_reduce(const HockneyWithGap& h, int p, doubl
 inline double reduce_scatter_gather_reduce(const Hockney& h, int p, double m) noexcept {
   if (p < 2) return 0;
   const int d = detail::floor_log2(p);
-  const int core = 1 << d;
-  const double fold = core == p ? 0 : 2 * h.alpha + h.beta * m + h.gamma * m / 2;
-  return fold + 2 * d * h.alpha + (2 * h.beta + h.gamma) * detail::others_share(core, m);
+  return detail::fold_halves(h, p, m) + 2 * d * h.alpha +
+         (2 * h.beta + h.gamma) * detail::others_share(1 << d, m);
 }
 
 // ---- allreduce ---------------------------------------------------------------------------------
@@ -222,9 +224,9 @@ inline double ring_allreduce(const Hockney& h, int p, double m) noexcept {
 inline double rabenseifner_allreduce(const Hockney& h, int p, double m) noexcept {
   if (p < 2) return 0;
   const int d = detail::floor_log2(p);
-  const int core = 1 << d;
-  const double fold = core == p ? 0 : 3 * h.alpha + 2 * h.beta * m + h.gamma * m / 2;
-  return fold + 2 * d * h.alpha + (2 * h.beta + h.gamma) * detail::others_share(core, m);
+  const double unfold = detail::is_power_of_two(p) ? 0 : h.message(m);
+  return detail::fold_halves(h, p, m) + 2 * d * h.alpha +
+         (2 * h.beta + h.gamma) * detail::others_share(1 << d, m) + unfold;
 }
 
 /// The literature's form, corrected so that it keeps the bandwidth bound: n blocks of p segments,
@@ -240,28 +242,40 @@ inline double segmented_ring_allreduce_serial(const Hockney& h, int p, double m,
          (p - 1) * h.message(m / p);
 }
 
-/// What one block of a segmented ring takes, from its start to its end, and how long it keeps the
-/// ports and the processor.
-struct RingBlock {
-  double alone;
-  double busy;
-};
-
-inline RingBlock segmented_ring_block(const HockneyWithGap& h, int p, double segment) noexcept {
-  if (p < 2) return {0, 0};
-  const double port = 2 * (p - 1) * h.port(segment);
-  const double combine = (p - 1) * h.gamma * segment;
-  return {(p - 1) * (2 * h.message(segment) + h.gamma * segment), std::max(port, combine)};
+/// So many segments, one of each block, at the same time through a reduce-scatter and an allgather
+/// around a ring: the blocks that start together stay together.
+inline double segments_around_ring(const HockneyWithGap& h, int p, double segment,
+                                   double together) noexcept {
+  if (p < 2) return 0;
+  const double port = together * h.port(segment);
+  const double combine = h.gamma * segment;
+  return (p - 1) * (std::max({together * combine, port, h.message(segment) + combine}) +
+                    std::max(port, h.message(segment)));
 }
 
-/// As papcoll runs it: the allgather of one block overlaps with the reduce-scatter of others, of
-/// which as many as the window are in flight at once.
+/// Adds up f(part, together) for the blocks of `block` bytes that a window lets start together, one
+/// window after the other; a last, shorter block counts by its bytes, or is that part of a block.
+template <class F>
+double window_by_window(double m, double block, std::size_t window, const F& f) noexcept {
+  const double most = window == detail::no_window ? m / block : static_cast<double>(window);
+  const double blocks = m / block;
+  const double full = std::max(0.0, std::ceil(blocks / std::max(1.0, most)) - 1);
+  const double rest = blocks - full * most;
+  const double last = rest < 1 ? f(rest, 1.0) : f(1.0, rest);
+  return (full > 0 ? full * f(1.0, most) : 0) + last;
+}
+
+/// As papcoll runs it: as many blocks of p segments as the window start together, and in each phase
+/// combine one segment while others are on their way. The allgather of one block overlaps with no
+/// reduce-scatter, since all are in the same phase.
 inline double segmented_ring_allreduce(const HockneyWithGap& h, int p, double m, double s,
                                        std::size_t window = detail::no_window) noexcept {
   if (p < 2) return 0;
-  const double n = std::max(1.0, std::ceil(m / (p * s)));
-  const RingBlock block = segmented_ring_block(h, p, m / p / n);
-  return detail::blocks(n, block.alone, block.busy, window);
+  // Until the first segment is there, nothing is combined.
+  const double fill = m > p * s && window > 1 ? h.message(s) : 0;
+  return fill + window_by_window(m, p * s, window, [&](double part, double together) {
+           return segments_around_ring(h, p, part * s, together);
+         });
 }
 
 // ---- allgather, reduce_scatter, gather, scatter, barrier ---------------------------------------

@@ -60,8 +60,9 @@ struct SuaraChoice {
   friend bool operator==(const SuaraChoice&, const SuaraChoice&) = default;
 };
 
-/// What one of the algorithms costs among p positions, alone.
-inline double seconds_of(const SuaraModel& model, SuaraPart part, int p, double m) noexcept {
+/// What one of the algorithms costs among p positions, alone. `window`: of segmented rings.
+inline double seconds_of(const SuaraModel& model, SuaraPart part, int p, double m,
+                         std::size_t window) noexcept {
   const HockneyWithGap& h = model.of(part);
   switch (part) {
     case SuaraPart::linear:
@@ -73,37 +74,56 @@ inline double seconds_of(const SuaraModel& model, SuaraPart part, int p, double 
     case SuaraPart::ring:
       return closed_form::ring_allreduce(h, p, m);
     case SuaraPart::segmented_ring:
-      return closed_form::segmented_ring_allreduce(h, p, m, model.segment, model.window);
+      return closed_form::segmented_ring_allreduce(h, p, m, model.segment, window);
     case SuaraPart::rabenseifner:
       return closed_form::rabenseifner_allreduce(h, p, m);
   }
   return 0;
 }
 
+/// The same along a dimension of a grid that is not all segmented rings: no block is cut there, and
+/// steps are held apart, so that a segmented ring runs block by block, but for two positions.
+inline double seconds_along(const SuaraModel& model, SuaraPart part, int p, double m) noexcept {
+  return seconds_of(model, part, p, m, p == 2 ? closed_form::detail::no_window : 1);
+}
+
 namespace detail {
 
-/// The lines of a grid: how many positions are in the longest one of each dimension, and what its
-/// gaps cost, in whole vectors that are folded or handed on.
+/// The lines of a grid: how many positions are in those of each dimension, and what its gaps cost,
+/// in whole vectors that are folded or handed on.
 struct SuaraLines {
-  std::array<int, SuaraChoice::most> lengths{};
+  std::array<int, SuaraChoice::most> lengths{};  ///< the longest
+  int shortest = 1;                              ///< of the rows, which may differ
   int folds = 0;
   int hand_overs = 0;
 };
 
 inline SuaraLines lines_of(int p, const SuaraChoice& c) noexcept {
   SuaraLines lines;
-  int n = p;
+  int least = p;
+  int most = p;
   for (std::size_t d = c.dimensions; d > 1; --d) {
-    const int rows = std::clamp(c.extents[d - 1], 1, n);
-    const int columns = n / rows;
-    const bool gaps = rows * columns != n;
+    const int rows = std::clamp(c.extents[d - 1], 1, least);
+    const bool gaps = least % rows != 0 || most % rows != 0;
     lines.lengths[d - 1] = rows;
     lines.folds += gaps && c.folded ? 1 : 0;
     lines.hand_overs += gaps && !c.folded ? 1 : 0;
-    n = columns + (gaps && !c.folded ? 1 : 0);
+    least /= rows;
+    most = c.folded ? most / rows : (most + rows - 1) / rows;
   }
-  lines.lengths[0] = n;
+  lines.lengths[0] = most;
+  lines.shortest = least;
   return lines;
+}
+
+/// What an algorithm costs along a dimension; of lines that differ in length, the slowest counts.
+inline double seconds_along(const SuaraModel& model, SuaraPart part, int shortest, int longest,
+                            double m) noexcept {
+  double seconds = 0;
+  for (int n = shortest; n <= longest; ++n) {
+    seconds = std::max(seconds, papcoll::seconds_along(model, part, n, m));
+  }
+  return seconds;
 }
 
 inline double seconds_of_gaps(const HockneyWithGap& h, const SuaraLines& lines, double m) noexcept {
@@ -111,26 +131,27 @@ inline double seconds_of_gaps(const HockneyWithGap& h, const SuaraLines& lines, 
          lines.hand_overs * h.message(m);
 }
 
-/// Segmented rings in all dimensions: blocks go through all of them, one behind the other.
+/// Segmented rings in all dimensions: blocks go through all of them, as many at once as the window.
 inline double seconds_of_rings(const SuaraModel& model, const SuaraLines& lines,
                                std::size_t dimensions, double m) noexcept {
   const HockneyWithGap& h = model.of(SuaraPart::segmented_ring);
   int longest = 1;
   for (std::size_t d = 0; d < dimensions; ++d) longest = std::max(longest, lines.lengths[d]);
-  const double n = std::max(1.0, std::ceil(m / (longest * model.segment)));
-  const double bytes = m / n;
-  double alone = seconds_of_gaps(model.link, lines, bytes);
-  double port = (2 * lines.folds + lines.hand_overs) * model.link.port(bytes);
-  double combine = lines.folds * model.link.gamma * bytes / 2;
-  for (std::size_t d = 0; d < dimensions; ++d) {
-    const int p = lines.lengths[d];
-    if (p < 2) continue;
-    alone += closed_form::segmented_ring_allreduce(h, p, bytes, model.segment);
-    const double messages = std::max(1.0, std::ceil(bytes / (p * model.segment)));
-    port += 2 * (p - 1) * (messages * h.gap + h.beta * bytes / p);
-    combine += (p - 1) * h.gamma * bytes / p;
-  }
-  return closed_form::detail::blocks(n, alone, std::max(port, combine), model.window);
+  const double block = longest * model.segment;
+  const auto group = [&](double part, double together) {
+    const double bytes = part * block;
+    const HockneyWithGap& link = model.link;
+    double seconds = lines.folds * together * (2 * link.port(bytes) + link.gamma * bytes / 2);
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      const int p = lines.lengths[d];
+      const double cuts = std::max(1.0, bytes / (p * model.segment));
+      seconds += closed_form::segments_around_ring(h, p, bytes / p / cuts, together * cuts);
+    }
+    return seconds;
+  };
+  // What is handed on is hidden by other blocks' steps, but for the last one's.
+  return lines.hand_overs * model.link.message(std::min(m, block)) +
+         closed_form::window_by_window(m, block, model.window, group);
 }
 
 }  // namespace detail
@@ -138,15 +159,16 @@ inline double seconds_of_rings(const SuaraModel& model, const SuaraLines& lines,
 /// What a choice costs among p positions.
 inline double seconds_of(const SuaraModel& model, const SuaraChoice& choice, int p,
                          double m) noexcept {
+  if (choice.dimensions == 1) return seconds_of(model, choice.parts[0], p, m, model.window);
   const detail::SuaraLines lines = detail::lines_of(p, choice);
-  bool all_segmented = choice.dimensions > 1;
-  double seconds = 0;
+  bool all_segmented = true;
+  double seconds = detail::seconds_of_gaps(model.link, lines, m);
   for (std::size_t d = 0; d < choice.dimensions; ++d) {
-    seconds += seconds_of(model, choice.parts[d], lines.lengths[d], m);
+    const int shortest = d == 0 ? lines.shortest : lines.lengths[d];
+    seconds += detail::seconds_along(model, choice.parts[d], shortest, lines.lengths[d], m);
     all_segmented = all_segmented && choice.parts[d] == SuaraPart::segmented_ring;
   }
-  if (all_segmented) return detail::seconds_of_rings(model, lines, choice.dimensions, m);
-  return seconds + detail::seconds_of_gaps(model.link, lines, m);
+  return all_segmented ? detail::seconds_of_rings(model, lines, choice.dimensions, m) : seconds;
 }
 
 namespace detail {
@@ -181,13 +203,17 @@ void each_grid(SuaraChoice c, int p, bool flat, const F& f) {
 class SuaraSearch {
  public:
   SuaraSearch(const SuaraModel& model, int p, double m)
-      : model_(model), p_(p), m_(m), known_(static_cast<std::size_t>(p) + 1) {}
+      : model_(model), p_(p), m_(m), known_(lengths * (static_cast<std::size_t>(p) + 1)) {}
 
   SuaraChoice best(std::size_t most_dimensions) {
     SuaraChoice flat;
     flat.extents[0] = p_;
-    flat.seconds = line(p_).seconds;
-    flat.parts[0] = line(p_).part;
+    flat.seconds = -1;
+    for (const SuaraPart part : suara_parts) {
+      if (!model_.commutative && !keeps_order(part)) continue;
+      const double seconds = seconds_of(model_, part, p_, m_, model_.window);
+      if (flat.seconds < 0 || seconds < flat.seconds) flat.seconds = seconds, flat.parts[0] = part;
+    }
     best_ = flat;
     for (std::size_t d = 2; d <= std::min(most_dimensions, SuaraChoice::most); ++d) {
       SuaraChoice c;
@@ -205,14 +231,20 @@ class SuaraSearch {
     double other_seconds = -1;
   };
 
-  /// The best algorithms for a line of n.
-  const Line& line(int n) {
-    Line& known = known_[static_cast<std::size_t>(n)];
+  /// How many lengths the rows of one grid may have: blocks differ by one, and their rows.
+  static constexpr std::size_t lengths = 3;
+
+  /// The best algorithms along dimension d.
+  const Line& line(const SuaraLines& lines, std::size_t d) {
+    const int longest = lines.lengths[d];
+    const int shortest = d == 0 ? lines.shortest : longest;
+    Line& known = known_[lengths * static_cast<std::size_t>(longest) +
+                         static_cast<std::size_t>(longest - shortest)];
     if (known.seconds >= 0) return known;
     const auto better = [](double a, double b) { return b < 0 || a < b; };
     for (const SuaraPart part : suara_parts) {
       if (!model_.commutative && !keeps_order(part)) continue;
-      const double seconds = seconds_of(model_, part, n, m_);
+      const double seconds = detail::seconds_along(model_, part, shortest, longest, m_);
       if (better(seconds, known.seconds)) known.part = part, known.seconds = seconds;
       if (part == SuaraPart::segmented_ring) continue;
       if (better(seconds, known.other_seconds)) known.other = part, known.other_seconds = seconds;
@@ -226,7 +258,7 @@ class SuaraSearch {
     double seconds = gaps;
     bool all_segmented = true;
     for (std::size_t d = 0; d < c.dimensions; ++d) {
-      const Line& l = line(lines.lengths[d]);
+      const Line& l = line(lines, d);
       c.parts[d] = l.part;
       seconds += l.seconds;
       all_segmented = all_segmented && l.part == SuaraPart::segmented_ring;
@@ -235,7 +267,7 @@ class SuaraSearch {
       take(c, seconds);
     } else {  // which is a case of its own: see below
       for (std::size_t d = 0; d < c.dimensions; ++d) {
-        const Line& l = line(lines.lengths[d]);
+        const Line& l = line(lines, d);
         c.parts[d] = l.other;
         take(c, seconds - l.seconds + l.other_seconds);
         c.parts[d] = l.part;

@@ -41,7 +41,7 @@ struct UnevenGrid {
 constexpr int rows_of_grid(int n, std::span<const int> extents, std::size_t dimensions) noexcept {
   if (extents.size() >= dimensions) return std::clamp(extents[dimensions - 1], 1, n);
   long long block = 1;
-  for (const int e : extents) block = std::min<long long>(block * e, n);
+  for (const int e : extents) block = std::min<long long>(block * std::max(e, 1), n);
   return static_cast<int>(n / block);
 }
 
@@ -84,6 +84,7 @@ inline void emit_rows(Builder& b, const UnevenGrid& grid, std::span<const int> e
   Builder mine = b.among(grid.begin(row), 1, grid.length(row));
   const std::size_t inner = dimensions - 1;
   emit_grid(mine, extents.first(std::min(inner, extents.size())), inner, folded, along);
+  b.end_round();
   if (column < grid.columns) {
     Builder line = b.among(grid.rows, [&](int i) { return grid.begin(i) + column; });
     along(inner, line);
@@ -106,6 +107,14 @@ inline void emit_grid(Builder& b, std::span<const int> extents, std::size_t dime
     emit_rows(core, {grid.rows, grid.columns, 0}, extents, dimensions, folded, along);
   }
   unfold(b, fold);
+}
+
+/// The same one dimension after the other: a position that began the next one with what it has
+/// already would hold up those who still wait for it in this one.
+inline void emit_suara(const Builder& b, std::span<const int> extents, std::size_t dimensions,
+                       bool folded, const AlongDimension& along) {
+  Builder steps = b.flow(2);
+  emit_grid(steps, extents, dimensions, folded, along);
 }
 
 }  // namespace detail

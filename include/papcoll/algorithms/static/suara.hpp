@@ -149,12 +149,12 @@ requires(sizeof...(Dims) >= 2) struct Suara {
                                        });
                                      }};
     if (extents[0] != 0) {
-      return detail::emit_grid(b, detail::given_extents(extents), dimensions, folded, run);
+      return detail::emit_suara(b, detail::given_extents(extents), dimensions, folded, run);
     }
     std::vector<std::string_view> names;
     each([&](const auto& dim) { names.push_back(dim.name); });
     const detail::SuaraGrid grid = detail::grid_for(names, b.size(), detail::bytes_of(b));
-    detail::emit_grid(b, grid.extents, dimensions, grid.folded, run);
+    detail::emit_suara(b, grid.extents, dimensions, grid.folded, run);
   }
 
   template <class F>
@@ -162,6 +162,10 @@ requires(sizeof...(Dims) >= 2) struct Suara {
     std::apply([&](const auto&... dim) { (f(dim), ...); }, along);
   }
 };
+
+namespace detail {
+AnySchedule chosen_suara(const Builder& b);
+}
 
 /// The same of parts that are known at run time; without any, the best by the closed forms. emit()
 /// throws argument_error if one of them serves no allreduce.
@@ -197,49 +201,22 @@ struct AnySuara {
   }
 
   void emit(Allreduce, Builder& b) const {
-    if (along.empty()) return chosen(b).emit(Allreduce{}, b);
+    if (along.empty()) return detail::chosen_suara(b).emit(Collective::allreduce, b);
     for (const AnySchedule& s : along) require(s);
     const detail::AlongDimension run{
         this, [](const void* self, std::size_t dimension, Builder& line) {
           static_cast<const AnySuara*>(self)->along[dimension].emit(Collective::allreduce, line);
         }};
-    if (!extents.empty()) return detail::emit_grid(b, extents, along.size(), folded, run);
+    if (!extents.empty()) return detail::emit_suara(b, extents, along.size(), folded, run);
     std::vector<std::string_view> names;
     for (const AnySchedule& s : along) names.push_back(s.base_name());
     const detail::SuaraGrid grid = detail::grid_for(names, b.size(), detail::bytes_of(b));
-    detail::emit_grid(b, grid.extents, along.size(), grid.folded, run);
-  }
-
-  /// The schedule that a choice stands for among p positions; a flat one for one dimension.
-  static AnySuara of(const SuaraModel& model, const SuaraChoice& choice, int p, double m) {
-    AnySuara s;
-    s.folded = choice.folded;
-    const detail::SuaraLines lines = detail::lines_of(p, choice);
-    for (std::size_t d = 0; d < choice.dimensions; ++d) {
-      s.along.push_back(detail::schedule_of_part(model, choice.parts[d], lines.lengths[d], m));
-      s.extents.push_back(choice.extents[d]);
-    }
-    s.leave_out_last(p);
-    return s;
+    detail::emit_suara(b, grid.extents, along.size(), grid.folded, run);
   }
 
   friend bool operator==(const AnySuara&, const AnySuara&) = default;
 
  private:
-  static AnySuara chosen(const Builder& b) {
-    const SuaraModel model;
-    const double m = detail::bytes_of(b);
-    return of(model, choose_suara(model, b.size(), m), b.size(), m);
-  }
-
-  /// Leaves out the number of rows where it follows from the others.
-  void leave_out_last(int p) {
-    if (extents.size() < 2) return;
-    const std::span<const int> all{extents};
-    const auto fewer = all.first(all.size() - 1);
-    if (rows_of_grid(p, fewer, along.size()) == extents.back()) extents.pop_back();
-  }
-
   static void require(const AnySchedule& part) {
     if (part && part.serves(Collective::allreduce)) return;
     throw argument_error(
@@ -248,6 +225,34 @@ struct AnySuara {
   }
 };
 static_assert(StaticSchedule<AnySuara>);
+
+/// The schedule that a choice among p positions for m bytes stands for; a flat one if it has one
+/// dimension.
+inline AnySchedule schedule_of(const SuaraModel& model, const SuaraChoice& choice, int p,
+                               double m) {
+  const detail::SuaraLines lines = detail::lines_of(p, choice);
+  AnySuara s;
+  s.folded = choice.folded;
+  for (std::size_t d = 0; d < choice.dimensions; ++d) {
+    s.along.push_back(detail::schedule_of_part(model, choice.parts[d], lines.lengths[d], m));
+    s.extents.push_back(d == 0 ? lines.lengths[0] : choice.extents[d]);
+  }
+  if (choice.dimensions == 1) return s.along.front();
+  const auto fewer = std::span<const int>{s.extents}.first(choice.dimensions - 1);
+  if (rows_of_grid(p, fewer, choice.dimensions) == s.extents.back()) s.extents.pop_back();
+  return s;
+}
+
+namespace detail {
+
+inline AnySchedule chosen_suara(const Builder& b) {
+  const SuaraModel model;
+  const double m = bytes_of(b);
+  return schedule_of(model, choose_suara(model, b.size(), m), b.size(), m);
+}
+
+}  // namespace detail
+
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnySuara>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI
