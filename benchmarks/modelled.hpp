@@ -17,8 +17,8 @@ struct Modelled {
   Collective collective;
   const char* algorithm;
   double (*seconds)(const papcoll::Hockney& h, int p, double m, double s);
-  /// Into how many segments p ranks cut a chunk of the vector; null: it does not cut. The bytes of a
-  /// segment are the schedule's parameter.
+  /// Into how many segments p ranks cut a chunk of the vector; null: it does not cut. The bytes of
+  /// a segment are the schedule's parameter.
   int (*segments_of_chunk)(int p) = nullptr;
 
   bool cuts() const { return segments_of_chunk != nullptr; }

@@ -18,14 +18,14 @@ OWN = {
                   "ReduceThenBcast:TwoTreeComplete,ReorderedTwoTree",
                   "ReduceThenBcast:TwoTreeSanders,TwoTreeComplete"],
 }
+# Pipelines with several segments: one size does not do for all.
+PIPELINES = [f"Pipelined{shape}:{segment}" for shape in ("Chain", "BinaryTree")
+             for segment in (8192, 16384, 65536)]
 OTHERS = {
-    "bcast": ["PipelinedChain", "PipelinedChain:65536", "PipelinedBinaryTree",
-              "PipelinedBinaryTree:65536", "ScatterAllgather", "Binomial"],
-    "reduce": ["PipelinedChain", "PipelinedChain:65536", "PipelinedBinaryTree",
-               "PipelinedBinaryTree:65536", "ReduceScatterGather", "Binomial"],
+    "bcast": [*PIPELINES, "ScatterAllgather", "Binomial"],
+    "reduce": [*PIPELINES, "ReduceScatterGather", "Binomial"],
     "allreduce": ["Rabenseifner", "RecursiveDoubling", "Ring",
-                  "ReduceThenBcast:PipelinedChain,PipelinedChain",
-                  "ReduceThenBcast:PipelinedBinaryTree,PipelinedBinaryTree"],
+                  *(f"ReduceThenBcast:{p},{p}" for p in PIPELINES if ":8192" not in p)],
 }
 LARGE = 1 << 20
 WITHIN = 1.005  # "at or ahead": as quick but for half a percent

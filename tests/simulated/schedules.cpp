@@ -234,6 +234,8 @@ int run_all(const std::vector<std::string>& wanted) {
   int rows = 0;
   for (const papcoll::CatalogueRow& row : papcoll::catalogue()) {
     if (row.plan == nullptr) continue;
+    // With predicted orders they are the rank order at first: what 64 ranks do is done by 256.
+    if (comm.size() > 64 && row.arrival != "StaticOrder") continue;
     for (std::size_t i = 0; i < papcoll::collective_count; ++i) {
       const auto c = static_cast<Collective>(i);
       const bool is_wanted = wanted.empty() || std::find(wanted.begin(), wanted.end(),

@@ -63,7 +63,7 @@ void check_exits(const Simulated& s, const Times& expected) {
 }  // namespace
 
 TEST_CASE("a linear bcast leaves the root's port message by message", "[simulate]") {
-  // Out of the processor at 1, 2, 3; out of the port from 1, 6, 11 on; there 15 later, taken at + 1.
+  // Out of the processor at 1, 2, 3; out of the port from 1, 6, 11 on; there 15 later, taken at +1.
   check_exits(run(Linear{}, Collective::bcast, 4, 5, eager()), {3, 17, 22, 27});
   // The root stays until the last byte has left.
   check_exits(run(Linear{}, Collective::bcast, 4, 5, rendezvous()), {16, 17, 22, 27});

@@ -67,9 +67,9 @@ struct ScatterAllgather {
   friend bool operator==(const ScatterAllgather&, const ScatterAllgather&) = default;
 
  private:
-  // As in Ring's allgather: in round k, part p−k goes from p to p+1. The root has all parts from the
-  // start, and position 1 has what comes from it: unless they are held back, all are on their way at
-  // once, and none arrives before the last.
+  // As in Ring's allgather: in round k, part p−k goes from p to p+1. The root has all parts from
+  // the start, and position 1 has what comes from it: unless they are held back, all are on their
+  // way at once, and none arrives before the last.
   static void gather_around(Builder& b, const KNomialTree& tree) {
     const int me = b.position();
     const int next = b.wrap(me + 1);
