@@ -325,7 +325,8 @@ inline double linear_reduce_scatter(const HockneyWithGap& h, int p, double m) no
 inline double recursive_halving_reduce_scatter(const Hockney& h, int p, double m) noexcept {
   double seconds = 0;
   for (int n = p; n > 1; n -= n / 2) {
-    const double half = m / p * (n / 2);
+    const int upper = n / 2;
+    const double half = m / p * upper;
     seconds += (n % 2 == 0 ? 1 : 2) * (h.message(half) + h.gamma * half);
   }
   return seconds;
