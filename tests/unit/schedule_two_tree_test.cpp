@@ -249,7 +249,7 @@ TEST_CASE("two trees are proven for an odd and an even number of chunks, in bloc
 }
 
 TEST_CASE("no more messages of a pair are in flight than a flow allows", "[schedule]") {
-  constexpr std::uint32_t limit = 8;
+  constexpr std::size_t limit = 8;
   const Plan inner = plan_of(TwoTreeComplete{1}, bcast, 8, 1, 100);
   const auto to_second = steps_of(inner, Act::send, 2);
   const auto from_root = steps_of(inner, Act::receive, 0);
