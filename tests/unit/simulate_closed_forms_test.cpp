@@ -157,6 +157,21 @@ TEST_CASE("flows into one port share it, and their latencies overlap", "[simulat
   CHECK(s.tail() == Approx(35 + 50));
 }
 
+TEST_CASE("receives may be posted a few ahead", "[simulate]") {
+  LogGops m = eager();
+  m.overhead = 0;
+  // Eight chunks of 5 bytes. Only one of them is on its way at a time, if one receive is posted.
+  const TwoTreeComplete chunks{.chunk_bytes = 5};
+  SimulateOptions o = shared();
+  const Simulated all = run(chunks, Collective::bcast, 2, 40, m, o);
+  o.receives_ahead = 1;
+  const Simulated single = run(chunks, Collective::bcast, 2, 40, m, o);
+  CHECK(single.time() == Approx(8 * (10 + 5)));
+  CHECK(all.time() < single.time());
+  o.receives_ahead = 1000;
+  CHECK(run(chunks, Collective::bcast, 2, 40, m, o).exits == all.exits);
+}
+
 TEST_CASE("pairs of ranks may have costs of their own", "[simulate]") {
   LogGops m = eager();
   m.overhead = 0;

@@ -20,6 +20,7 @@ class JointSteps {
     std::uint32_t partner = 0;  ///< of a message: the peer's step at its other end
     int peer = -1;              ///< a rank
     std::size_t bytes = 0;
+    std::uint32_t number = 0;  ///< of the messages of this block between the two ranks
     Act act = Act::copy;
   };
 
@@ -27,7 +28,8 @@ class JointSteps {
   void add(const Plan& plan, const Order& order, std::size_t element_size) {
     const std::size_t base = steps_.size();
     for (const Step& s : plan.steps()) {
-      steps_.push_back({s.number, s.peer < 0 ? -1 : order.rank(s.peer), s.n * element_size, s.act});
+      steps_.push_back(
+          {0, s.peer < 0 ? -1 : order.rank(s.peer), s.n * element_size, s.number, s.act});
     }
     for (std::size_t i = 0; i < plan.size(); ++i) {
       const auto later = plan.successors(i);
@@ -50,13 +52,13 @@ class JointSteps {
     for (std::size_t i = 0; i + 1 < at.size(); ++i) at[i + 1] += at[i];
     std::vector<std::uint32_t> receives(at.back());
     for_each(Act::receive, [&](std::size_t rank, std::size_t i, const Joint& s) {
-      receives[at[rank * ranks + static_cast<std::size_t>(s.peer)] + s.partner] =
+      receives[at[rank * ranks + static_cast<std::size_t>(s.peer)] + s.number] =
           static_cast<std::uint32_t>(i);
     });
     std::size_t sends = 0;
     for_each(Act::send, [&](std::size_t rank, std::size_t i, Joint& s) {
       const auto peer = static_cast<std::size_t>(s.peer);
-      const std::size_t k = at[peer * ranks + rank] + s.partner;
+      const std::size_t k = at[peer * ranks + rank] + s.number;
       if (k >= at[peer * ranks + rank + 1]) refuse(rank, i, "has no receive");
       Joint& other = steps_[first_[peer] + receives[k]];
       if (other.bytes != s.bytes) refuse(rank, i, "meets a receive of another size");
@@ -102,7 +104,7 @@ class JointSteps {
   }
 
   std::vector<std::size_t> first_{0};  ///< by rank
-  std::vector<Joint> steps_;           ///< before match(), partner is the number in the pair
+  std::vector<Joint> steps_;
   std::vector<std::size_t> first_successor_{0};
   std::vector<std::uint32_t> successors_;
   std::vector<std::uint32_t> predecessors_;

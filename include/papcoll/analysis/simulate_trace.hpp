@@ -138,7 +138,7 @@ class Trace {
   }
 
   Place posted(const MessageRecord& m) {
-    take(m.receive, m.posted);
+    take(m.receive, steps_[m.receive].step.start);  // posted then, or held back until posted
     return {Place::start, m.receive};
   }
 

@@ -26,6 +26,9 @@ struct SimulateOptions {
   /// Seconds: what happens so soon after something else happens with it, at the later time. Without
   /// it, of chunks that differ by a byte the longest is always looked at last.
   double resolution = 1e-9;
+  /// How many receives of a block from one rank are posted ahead, the next ones first; 0: all. (With
+  /// SMPI the library posts 4, since what waits costs real time there.)
+  std::uint32_t receives_ahead = 0;
 };
 
 /// One step of one rank's plan in virtual time (seconds).
