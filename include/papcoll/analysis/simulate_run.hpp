@@ -62,6 +62,8 @@ class SimulatedRun {
       moment_.clear();
       while (!events_.empty() && events_.next_time() <= until) moment_.push_back(events_.take());
       now_ = moment_.back().time;
+      std::sort(moment_.begin(), moment_.end(),
+                [](const Event& a, const Event& b) { return a.number < b.number; });
       for (const Event& e : moment_) handle(e);
       for (std::size_t i = 0; i < awake_.size(); ++i) work(awake_[i]);
       awake_.clear();
