@@ -33,7 +33,7 @@ TEST_CASE("explain: what would run, and why") {
   says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms"}, "SplitTail+ShmTransport",
        "mean wait for the last 10000.00 µs; imbalanced above");
   says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms", "--op", "other"},
-       "CombiningTree+ShmTransport", "SplitTail, Ring, ");
+       "CombiningTree+ShmTransport", ", Ring, SegmentedRing, ");
   says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms", "--contract", "Reproducible"},
        "PeerSlices+ShmTransport+Reproducible", "bits must not depend on arrivals");
   says({"8k", "allreduce", "--ranks", "4", "--private"}, "MultiLeader+ShmTransport",

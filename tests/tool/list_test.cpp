@@ -54,7 +54,10 @@ TEST_CASE("list: parameters, with the values that they have if left out") {
     std::vector<std::string> written;
     std::string least;
     for (const Parameter& p : row.parameters) {
-      if (!p.standard.empty()) written.emplace_back(p.standard);
+      const bool none_is_chosen = p.standard.empty() && p.values.empty() && p.least == 0;
+      if (!p.standard.empty() || none_is_chosen) {
+        written.emplace_back(none_is_chosen ? "0" : p.standard);
+      }
       if (p.values.empty() && p.least > 0) least = std::to_string(p.least);
     }
     if (!written.empty()) CHECK(plan_of(row, join_arguments(written), catalogue()) == row.plan());
