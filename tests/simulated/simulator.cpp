@@ -135,7 +135,6 @@ int compare(papcoll::Communicator& comm, Collective c, std::size_t bytes) {
   Calls calls{comm, bytes / sizeof(double)};
   papcoll::SimulateOptions options;
   options.ports = papcoll::Ports::shared;
-  options.receives_ahead = 4;
   int wrong = 0;
   for (const papcoll::CatalogueRow& row : papcoll::catalogue()) {
     if (row.plan == nullptr || !row.serves(c)) continue;

@@ -51,20 +51,6 @@ Simulated run(const AnySchedule& schedule, Collective c, int size, std::size_t c
   return simulate(schedule, shape, static_order(shape), model, options);
 }
 
-struct EightMessages {
-  using policy_kind = SchedulePolicyKind;
-  static constexpr std::string_view name = "EightMessages";
-  static constexpr std::string_view sentence = "Sends the vector in eight messages.";
-  static constexpr bool commutative_only = false;
-  void emit(Bcast, Builder& b) const {
-    for (int i = 0; i < 8; ++i) {
-      const Range r = part(b.whole(), i, 8);
-      b.position() == 0 ? b.send(1, r) : b.receive(0, r);
-    }
-  }
-  friend bool operator==(const EightMessages&, const EightMessages&) = default;
-};
-
 using Times = std::vector<double>;
 
 void check_exits(const Simulated& s, const Times& expected) {
@@ -170,18 +156,6 @@ TEST_CASE("flows into one port share it, and their latencies overlap", "[simulat
   const Simulated s = run(Linear{}, Collective::gather, 3, 50, m, late);
   CHECK(s.time() == Approx(35 + 50 + 25));
   CHECK(s.tail() == Approx(35 + 50));
-}
-
-TEST_CASE("receives may be posted a few ahead", "[simulate]") {
-  LogGops m = eager();
-  m.overhead = 0;
-  SimulateOptions o = shared();
-  CHECK(run(EightMessages{}, Collective::bcast, 2, 40, m, o).time() == Approx(10 + 40));
-  o.receives_ahead = 1;
-  CHECK(run(EightMessages{}, Collective::bcast, 2, 40, m, o).time() == Approx(8 * (10 + 5)));
-  o.receives_ahead = 4;
-  // What is complete together lets as many go on.
-  CHECK(run(EightMessages{}, Collective::bcast, 2, 40, m, o).time() == Approx(2 * (10 + 20)));
 }
 
 TEST_CASE("pairs of ranks may have costs of their own", "[simulate]") {

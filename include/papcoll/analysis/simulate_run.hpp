@@ -12,9 +12,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -32,7 +30,6 @@ class SimulatedRun {
         model_(model),
         in_flight_(std::min(options.window, plans.blocks)),
         resolution_(options.resolution),
-        receives_ahead_(options.receives_ahead),
         trace_(options.keep_steps ? &kept_ : nullptr),
         ranks_(plans.first.size() - 1),
         network_(ranks_.size(), model, options, events_, trace_) {
@@ -102,12 +99,6 @@ class SimulatedRun {
     Ready doing{};
     bool busy = false;
     bool awake = false;
-  };
-  /// Of a block's receives from one rank, if only some are posted ahead.
-  struct Receives {
-    std::size_t block = 0;
-    std::uint32_t complete = 0;
-    std::map<std::uint32_t, Ready> held;
   };
   /// All ranks' blocks of one slot.
   struct Slot {
@@ -218,7 +209,6 @@ class SimulatedRun {
         std::swap(me.noticed, me.ended);
         std::sort(me.noticed.begin(), me.noticed.end(),
                   [](const Ended& a, const Ended& b) { return a.number < b.number; });
-        if (receives_ahead_ != 0) post_held(rank);
       } else {
         break;
       }
@@ -241,7 +231,7 @@ class SimulatedRun {
         occupy(rank, r, model_.overhead + model_.overhead_per_byte * bytes);
         break;
       case Act::receive:
-        if (!hold(rank, r, step)) post(rank, r, step);
+        post(rank, r, step);
     }
   }
 
@@ -334,31 +324,6 @@ class SimulatedRun {
     report();
   }
 
-  /// Must the receive wait until others from that rank are complete?
-  bool hold(std::uint32_t rank, Ready r, const JointSteps::Joint& step) {
-    if (receives_ahead_ == 0) return false;
-    Receives& from = receives_[{rank, r.slot, step.peer}];
-    if (from.block != block_of(rank, r)) from = {block_of(rank, r), 0, {}};
-    if (step.number < from.complete + receives_ahead_) return false;
-    from.held.emplace(step.number, r);
-    return true;
-  }
-
-  /// Posts the receives that waited for those that are noticed now.
-  void post_held(std::uint32_t rank) {
-    for (const Ended& e : ranks_[rank].noticed) {
-      if (e.sender) continue;
-      const SimulatedMessage& m = network_[e.message];
-      Receives& from = receives_[{rank, m.slot, static_cast<int>(m.from)}];
-      ++from.complete;
-      while (!from.held.empty() && from.held.begin()->first < from.complete + receives_ahead_) {
-        const Ready next = from.held.begin()->second;
-        from.held.erase(from.held.begin());
-        post(rank, next, steps_of(rank, next.slot).step(rank, next.step));
-      }
-    }
-  }
-
   void finish(std::uint32_t rank, Ready r) {
     Rank& me = ranks_[rank];
     Slot& s = slots_[r.slot];
@@ -424,7 +389,6 @@ class SimulatedRun {
   const LogGops& model_;
   std::size_t in_flight_;
   double resolution_;
-  std::uint32_t receives_ahead_;
   Trace kept_;
   Trace* trace_;
   Events events_;
@@ -433,8 +397,6 @@ class SimulatedRun {
   std::vector<Slot> slots_;
   /// Messages for blocks that their receiver has not come to: their number + 1.
   std::unordered_map<std::uint64_t, std::uint32_t> early_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, int>, Receives>
-      receives_;               ///< rank, slot, peer
   std::vector<Event> moment_;  ///< what happens now
   std::vector<std::uint32_t> awake_;
   std::vector<SimulatedNetwork::Completed> completed_;

@@ -26,9 +26,6 @@ struct SimulateOptions {
   /// Seconds: what happens so soon after something else happens with it, at the later time. Without
   /// it, of chunks that differ by a byte the longest is always looked at last.
   double resolution = 1e-9;
-  /// How many receives of a block from one rank are posted ahead, the next ones first; 0: all. (The
-  /// library posts 4 on ranks that SMPI simulates: what waits costs real time there.)
-  std::uint32_t receives_ahead = 0;
 };
 
 /// One step of one rank's plan in virtual time (seconds).
