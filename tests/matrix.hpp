@@ -68,8 +68,8 @@ struct Candidate {
     if (row == nullptr) return true;
     if ((row->needs & papcoll::requirement::commutative_operator) != 0) return false;
     // It may depend on the parameters.
-    return row->plan == nullptr ||
-           !papcoll::parse_name(algorithm.name(), papcoll::catalogue()).plan.commutative_only();
+    const papcoll::AnySchedule& schedule = algorithm.selection().schedule;
+    return !schedule || !schedule.commutative_only();
   }
   bool may_be_non_blocking() const { return row == nullptr || row->algorithm == nullptr; }
 };

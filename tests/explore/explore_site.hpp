@@ -172,7 +172,7 @@ class RealBells : public papcoll::BasicDoorbells<Access, 1> {
 
   template <class Ready>
   void wait(int me, Ready&& ready) {
-    while (!ready() && !sleep(me, std::chrono::hours(1), ready)) {
+    while (!ready() && !nap(me, std::chrono::hours(1), ready)) {
     }
   }
 };
