@@ -218,7 +218,7 @@ class HastySleeper : public RealBells {
   using RealBells::RealBells;
   template <class Ready>
   void wait(int me, Ready&& ready) {
-    while (!ready()) sleep(me, std::chrono::hours(1), [] { return false; });
+    while (!ready()) nap(me, std::chrono::hours(1), [] { return false; });
   }
 };
 
