@@ -40,6 +40,7 @@ Explanation explain_call(TeamCore& team, Collective collective, std::size_t byte
   facts.no_node = team.surroundings().no_node;
   facts.memory = memory_of(team);
   facts.situation = team.situation(call, by_messages, any_transport);
+  facts.situation.suara = nullptr;  // another thread's call may be at it
   return explain_choice(facts, call, traits);
 }
 PAPCOLL_COMPILE_ONCE(Explanation explain_call<>(TeamCore&, Collective, std::size_t,

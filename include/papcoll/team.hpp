@@ -92,7 +92,7 @@ class TeamCore final : public TeamRequests {
     s.oversubscribed = waiter_.oversubscribed;
     s.grouped = any_transport && has_groups_;
     s.by_messages = by_messages;
-    s.between_nodes = !on_one_node();
+    s.between_nodes = !on_one_node() && !has_groups_;
     s.suara = &suara_;
     s.chunk_bytes = options_.chunk_bytes;
     const Imbalance* const exchanged = agreements_.watched();

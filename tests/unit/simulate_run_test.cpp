@@ -5,6 +5,7 @@
 #include <papcoll/analysis/simulate.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -297,6 +298,14 @@ TEST_CASE("what cannot be simulated is refused with a sentence", "[simulate]") {
   o = {};
   o.links = LinkCosts::nodes({0, 0, 1}, {}, {});
   check(Ring{}, shape, "link costs for 3 ranks", o);
+  o.links = LinkCosts::nodes({0, 0, 1, 1}, {1e-6, 0}, {std::nan(""), 0});
+  check(Ring{}, shape, "a link costs a negative time, or one that is no number", o);
+  o = {};
+  o.arrivals = {0, 0, std::nan(""), 0};
+  check(Ring{}, shape, "an arrival is no finite number", o);
+  o = {};
+  o.resolution = -1;
+  check(Ring{}, shape, "the resolution is negative", o);
   CHECK_THROWS_WITH(simulate(Ring{}, shape, Order::identity(3), m),
                     Catch::Contains("the order has 3 ranks"));
   LogGops negative;

@@ -181,3 +181,16 @@ TEST_CASE("Suara's parts say whether the operator must commute, and where it may
   CHECK_THROWS_AS(make_plan(AnySuara{{Ring{}, Chain{}}, {2}, false}, shape, Order::identity(4)),
                   argument_error);
 }
+
+TEST_CASE("rounds of many steps are joined, not each step with each", "[schedule]") {
+  Shape shape;
+  shape.collective = Collective::allreduce;
+  shape.size = 16;
+  shape.count = std::size_t{1} << 18;
+  const Suara<SegmentedRing, Ring> grid{{4}, false, {SegmentedRing{1024}, Ring{}}};
+  const Plan plan = make_plan(grid, shape, static_order(shape)).full;
+  std::size_t dependencies = 0;
+  for (std::size_t i = 0; i < plan.size(); ++i) dependencies += plan.successors(i).size();
+  CHECK(plan.size() > 500);
+  CHECK(dependencies < 4 * plan.size());
+}

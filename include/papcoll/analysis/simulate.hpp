@@ -7,6 +7,7 @@
 #include <papcoll/model/log_gops.hpp>
 #include <papcoll/plan/make_plan.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <string>
 
@@ -82,7 +83,15 @@ inline void require_simulable(const AnySchedule& schedule, const Shape& shape, c
   for (const double parameter :
        {model.latency, model.overhead, model.gap, model.gap_per_byte, model.overhead_per_byte,
         model.combine_per_byte, model.copy_per_byte}) {
-    require(parameter >= 0, "the model has a negative time");
+    require(parameter >= 0, "the model has a negative time, or one that is no number");
+  }
+  require(options.resolution >= 0, "the resolution is negative, or no number");
+  for (const double arrival : options.arrivals) {
+    require(std::isfinite(arrival), "an arrival is no finite number");
+  }
+  for (const LinkCost& cost : options.links.costs()) {
+    require(cost.latency >= 0 && cost.gap_per_byte >= 0,
+            "a link costs a negative time, or one that is no number");
   }
 }
 

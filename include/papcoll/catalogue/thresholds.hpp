@@ -161,7 +161,7 @@ struct Situation {
   bool oversubscribed = false;  ///< more ranks than processors on the node
   bool grouped = false;         ///< several nodes, or groups, at least one of several ranks
   bool by_messages = false;     ///< non-blocking, or in predicted order
-  bool between_nodes = false;   ///< not all ranks share memory
+  bool between_nodes = false;   ///< every rank is on a node of its own
   std::size_t chunk_bytes = 0;
   Imbalance imbalance;  ///< of calls of this size
   const Thresholds* thresholds = nullptr;

@@ -3,6 +3,7 @@
 #include <papcoll/error.hpp>
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,6 +68,9 @@ class LinkCosts {
 
   /// How many ranks it speaks of; 0: empty().
   std::size_t size() const noexcept { return size_; }
+
+  /// All that occur, in no order that says anything.
+  std::span<const LinkCost> costs() const noexcept { return costs_; }
 
   /// Not if empty().
   LinkCost between(int sender, int receiver) const noexcept {

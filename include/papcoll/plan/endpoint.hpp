@@ -34,7 +34,7 @@ struct Work {
 inline void perform_locally(const Work& w) noexcept {
   if (w.act == Act::reduce) {
     w.reducer->apply(w.to, w.a, w.b, w.n, w.reducer->context);
-  } else {
+  } else if (w.n != 0) {
     std::memmove(w.to, w.a, w.bytes());
   }
 }

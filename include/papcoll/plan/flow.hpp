@@ -35,10 +35,14 @@ class Flow {
   /// Tells of a combination.
   void combination(std::uint32_t index) { this_round_.push_back(index); }
 
-  /// Ends a round; one without steps is none.
-  void end_round() {
+  /// Ends a round; one without steps is none. join(steps) makes a step that waits for all of these:
+  /// where a round has many, the next one waits for that instead of each for each.
+  template <class F>
+  void end_round(F&& join) {
+    constexpr std::size_t few = 4;
     if (this_round_.empty()) return;
     last_round_ = std::move(this_round_);
+    if (last_round_.size() > few) last_round_ = {join(last_round_)};
     this_round_.clear();
   }
 

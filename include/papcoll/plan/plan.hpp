@@ -16,7 +16,7 @@ enum class Act : unsigned char {
   send,     ///< `a` goes to the peer
   receive,  ///< what the peer sent is stored at `to`
   reduce,   ///< to = op(a, b); `a` holds the lower ranks
-  copy,     ///< to = a; the two may overlap
+  copy,     ///< to = a; the two may overlap; of no elements, only others wait for it
 };
 
 /// Where an element lives on the rank that runs the plan.

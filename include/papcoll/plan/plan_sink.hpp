@@ -51,7 +51,13 @@ class PlanSink {
 
   /// What is told of the flow from now on waits for what was told before.
   void end_round(std::size_t flow) {
-    if (flow != no_flow) flows_[flow].end_round();
+    if (flow == no_flow) return;
+    flows_[flow].end_round([this](const std::vector<std::uint32_t>& round) {
+      const auto join = static_cast<std::uint32_t>(steps_.size());
+      steps_.push_back({Act::copy, -1, 0, 0, {Space::scratch, 0}, {Space::scratch, 0}, {}});
+      dependencies_.depend_on_all(join, round);
+      return join;
+    });
   }
 
   void send(int peer, Range r, std::size_t flow = no_flow) {
@@ -211,14 +217,15 @@ class PlanSink {
       }
     };
     operands([&](const Operand& o, std::size_t n) {
-      if (o.space != Space::scratch) return;
+      if (o.space != Space::scratch || n == 0) return;
       lo = std::min(lo, o.offset);
       hi = std::max(hi, o.offset + n);
     });
     const std::size_t own = hi > lo ? hi - lo : 0;
     std::array<std::size_t, Flow::most_temporaries + 1> first{own};
     for (std::size_t i = 0; i < temporaries_.size(); ++i) first[i + 1] = first[i] + temporaries_[i];
-    operands([&](Operand& o, std::size_t) {
+    operands([&](Operand& o, std::size_t n) {
+      if (n == 0) return;
       if (o.space == Space::scratch) {
         o.offset -= lo;
       } else if (o.space >= temporary_space(0)) {

@@ -28,6 +28,11 @@ class StepDependencies {
     dependencies_.push_back({earlier, later});
   }
 
+  /// The same for the newest step, which has no dependency yet, and steps that differ.
+  void depend_on_all(std::uint32_t later, const std::vector<std::uint32_t>& earlier) {
+    for (const std::uint32_t e : earlier) dependencies_.push_back({e, later});
+  }
+
   const std::vector<Dependency>& all() const noexcept { return dependencies_; }
 
  private:
