@@ -254,6 +254,7 @@ inline MessageGraph message_graph(const AnySchedule& schedule, Shape shape, cons
   g.block_elements = plans.front().block_elements;
   if (g.blocks > 1) shape.count = g.block_elements;
   std::vector<const Plan*> blocks;
+  blocks.reserve(plans.size());
   for (const BlockedPlan& p : plans) blocks.push_back(&p.full);
   const JointPlan joint{std::move(blocks), order};
   Matching matching;

@@ -26,7 +26,7 @@ inline std::string call_text(const AnySchedule& schedule, const Shape& shape) {
 
 /// "rank 3 receives 64 KB from rank 2".
 inline std::string step_text(const SimulatedStep& s) {
-  const std::string text = "rank " + std::to_string(s.rank);
+  std::string text = "rank " + std::to_string(s.rank);
   const std::string bytes = bytes_text(s.bytes);
   switch (s.act) {
     case Act::send:

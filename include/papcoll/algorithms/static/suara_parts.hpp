@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/binomial.hpp>
+#include <papcoll/algorithms/static/grid.hpp>
 #include <papcoll/algorithms/static/linear.hpp>
 #include <papcoll/algorithms/static/rabenseifner.hpp>
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
