@@ -123,7 +123,7 @@ MessageCosts probe_message_costs(const Placement& placement) {
   };
   costs.gap = between(burst, 8, false);
   observations.clear();
-  for (const std::size_t bytes : {8, 64, 512, 1024, 2048}) {
+  for (const std::size_t bytes : {8U, 64U, 512U, 1024U, 2048U}) {
     observations.push_back({{1, static_cast<double>(bytes)}, between(burst, bytes, true)});
   }
   const papcoll::Regression<2> sending = papcoll::regress<2>(observations);

@@ -29,7 +29,7 @@ TEST_CASE("a pipeline's closed form is what the simulator says", "[model]") {
   papcoll::LogGp m = model;
   m.gap = 0;  // the simulator's port takes the longer of g and G·bytes
   m.overhead = 0;
-  for (const std::size_t chunks : {1, 4, 32}) {
+  for (const std::size_t chunks : {1U, 4U, 32U}) {
     papcoll::Shape shape;
     shape.collective = papcoll::Collective::bcast;
     shape.size = ranks;
