@@ -8,7 +8,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What was found for the last few lengths: a search takes microseconds.
+/// What was found for the last few lengths: a search takes longer, the more ranks there are.
 class SuaraMemory {
  public:
   /// Null if nothing is known; the schedule is empty where a flat one is taken.

@@ -101,8 +101,9 @@ inline std::span<const int> given_extents(std::span<const int> extents) noexcept
 /// The latter is cheaper where rows of a power of two are.
 ///
 /// The name has the dimensions' algorithms as parameters, then the extents:
-/// Suara:Ring,Rabenseifner,8 has rows of 8, Suara:Ring,Ring,Ring,4x8 blocks of 4 × 8, and
-/// Suara:Ring,Rabenseifner,16x64,folded 64 rows. Suara alone chooses the algorithms, too.
+/// Suara:Ring,Rabenseifner,8 has rows of 8, or of a little more where 8 does not divide P,
+/// Suara:Ring,Ring,Ring,4x8 blocks of 4 × 8, and Suara:Ring,Rabenseifner,16x64,folded 64 rows.
+/// Suara alone chooses the algorithms, too.
 ///
 /// Source: Nuriyev, Manumachu, Aseeri, Verma, Lastovetsky, "SUARA: A scalable universal allreduce
 /// communication algorithm", JPDC 183, 2024, where P = R·C; the gaps are ours.

@@ -21,7 +21,7 @@ struct TwoTreeChunks {
   static constexpr std::size_t overhead_bytes = 1500;  ///< o·r: 0.4 µs at 4 GB/s
   static constexpr std::size_t least = 1024;
   static constexpr std::size_t most = 65536;  ///< stays in a cache
-  /// Of a plan. Fewer than a transport's numbers for the messages of a pair and a direction.
+  /// Of a plan, if they are as long as wanted; chunks of few elements may be half as many again.
   static constexpr std::size_t chunks_in_plan = 240;
   static constexpr int most_ramp = 8;
 
