@@ -53,7 +53,7 @@ namespace detail {
 /// How the form grows with α, β and γ. A form is linear where none of its maxima changes sides, so
 /// these times the parameters are the whole of it.
 inline std::array<double, 3> slopes(const Form& form, const papcoll::Hockney& h, const Run& run) {
-  constexpr double step = 1e-6;
+  constexpr double step = 1e-4;
   const double here = form(h, run.bytes, run.segment);
   const auto slope = [&](double papcoll::Hockney::*parameter) {
     papcoll::Hockney next = h;
@@ -68,7 +68,8 @@ inline std::array<double, 3> slopes(const Form& form, const papcoll::Hockney& h,
 inline CostFit fit_cost_with_knee(const Form& form, std::span<const Run> runs,
                                   papcoll::Hockney start, std::optional<double> knee) {
   constexpr int rounds = 8;  // forms have few maxima: two or three rounds settle them
-  constexpr double smallest = 1e-15;
+  // No machine is quicker, and slopes at less would be lost in rounding.
+  constexpr papcoll::Hockney least{1e-9, 1e-13, 0};
   CostFit fit;
   fit.knee = knee;
   for (int round = 0; round < rounds; ++round) {
@@ -82,8 +83,8 @@ inline CostFit fit_cost_with_knee(const Form& form, std::span<const Run> runs,
     }
     double beta_more = 0;
     const auto take = [&](const auto& r) {
-      start.alpha = std::max(r.values[0], smallest);
-      start.beta = std::max(r.values[1], smallest);
+      start.alpha = std::max(r.values[0], least.alpha);
+      start.beta = std::max(r.values[1], least.beta);
       fit.alpha_confidence = r.confidence[0];
       fit.beta_confidence = r.confidence[1];
       fit.errors = r.errors;
@@ -148,6 +149,41 @@ std::size_t best_count(std::size_t most, F&& seconds) {
     best = n;
   }
   return best;
+}
+
+/// About the same with fewer questions: of 1, 2, 3, 4, 6, 8, 12 … the best, and then of those
+/// between its neighbours, if there is one lowest point.
+template <class F>
+std::size_t best_count_coarsely(std::size_t most, F&& seconds) {
+  std::vector<std::size_t> grid;
+  for (std::size_t n = 1; n <= most; n *= 2) {
+    grid.push_back(n);
+    if (n > 1 && n + n / 2 <= most) grid.push_back(n + n / 2);
+  }
+  if (grid.back() != most) grid.push_back(most);
+  std::vector<double> times;
+  for (const std::size_t n : grid) times.push_back(seconds(n));
+  const auto best =
+      static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin());
+  std::size_t lo = grid[best == 0 ? 0 : best - 1];
+  std::size_t hi = grid[std::min(best + 1, grid.size() - 1)];
+  while (hi - lo > 2) {
+    const std::size_t third = (hi - lo) / 3;
+    if (seconds(lo + third) <= seconds(hi - third)) {
+      hi -= third;
+    } else {
+      lo += third;
+    }
+  }
+  std::size_t found = grid[best];
+  double least = times[best];
+  for (std::size_t n = lo; n <= hi; ++n) {
+    const double t = seconds(n);
+    if (t >= least) continue;
+    least = t;
+    found = n;
+  }
+  return found;
 }
 
 /// The counts to measure around those that models want: these, and 10 and 20 more and fewer, from 1

@@ -166,7 +166,10 @@ class Fitter {
     std::vector<std::size_t> between;
     const std::size_t element = size_of(options_.type);
     for (std::size_t i = 0; i + 1 < options_.sizes.size(); ++i) {
-      between.push_back((options_.sizes[i] + options_.sizes[i + 1]) / 2 / element * element);
+      const std::size_t a = options_.sizes[i];
+      const std::size_t b = options_.sizes[i + 1];
+      const std::size_t middle = (a + b) / 2 / element * element;
+      if (middle != a && middle != b && middle > 0) between.push_back(middle);
     }
     const auto fitted = runs(collective, options_.sizes);
     const auto others = runs(collective, between);
@@ -212,8 +215,13 @@ class Fitter {
     const std::size_t by_form = best_count(most_chunks, [&](std::size_t n) {
       return fit.predict(form, static_cast<double>(bytes), static_cast<double>(segment(n)));
     });
-    const std::size_t by_simulation = best_count(
-        most_chunks, [&](std::size_t n) { return simulated(schedule, bytes, segment(n)); });
+    std::size_t by_simulation = 0;
+    together(placement_.comm(), [&] {
+      if (placement_.rank() != 0) return;
+      by_simulation = best_count_coarsely(
+          most_chunks, [&](std::size_t n) { return simulated(schedule, bytes, segment(n)); });
+    });
+    MPI_Bcast(&by_simulation, 1, MPI_UNSIGNED_LONG, 0, placement_.comm());
     const std::vector<std::size_t> counts =
         counts_around(std::array{by_form, by_simulation}, most_chunks);
     std::vector<std::string> names;

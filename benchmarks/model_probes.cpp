@@ -99,7 +99,7 @@ Rate rate(std::size_t bytes, Work&& work) {
     for (int i = 0; i < calls; ++i) work();
     times.push_back(seconds_since(start) / calls / static_cast<double>(bytes));
   }
-  return {median(times), confidence_95(times)};
+  return {median(times), median_confidence_95(times)};
 }
 
 // The operands of a message of this length are in a cache when they are combined.

@@ -36,6 +36,18 @@ inline double confidence_95(std::span<const double> samples) {
   return papcoll::student_t_95(samples.size() - 1) * std::sqrt(squares / (n - 1) / n);
 }
 
+/// Half the width of the median's 95 % confidence interval, between order statistics; infinite for
+/// fewer than six samples, of which no two enclose the median so surely.
+inline double median_confidence_95(std::span<const double> samples) {
+  constexpr std::size_t fewest = 6;
+  if (samples.size() < fewest) return HUGE_VAL;
+  std::vector<double> ascending(samples.begin(), samples.end());
+  std::sort(ascending.begin(), ascending.end());
+  const auto n = static_cast<double>(samples.size());
+  const auto below = static_cast<std::size_t>(std::max(0.0, (n - 1.96 * std::sqrt(n)) / 2));
+  return (ascending[ascending.size() - 1 - below] - ascending[below]) / 2;
+}
+
 /// A series of measurements in few numbers, in the unit of its samples.
 struct Summary {
   double mean = 0;

@@ -3,6 +3,7 @@
 by itself, what four MPI libraries choose, and papcoll's flat schedules. Contention-free with the
 paper's costs, and on a dragonfly. Leaves rows.jsonl, plots and comparison.md."""
 
+import math
 import pathlib
 import statistics
 import sys
@@ -21,10 +22,17 @@ PUBLISHED = {"min": 1.6, "mean": 2.0, "max": 2.65}  # over Open MPI's best, 16 t
 
 
 def extents(ranks):
-    """The grid's shorter side: the nearest to a square, and half and double of it. Of a number that
-    has no such divisor the schedule folds what is too much."""
-    root = max(2, round(ranks ** 0.5))
-    return sorted({e for e in (root // 2, root, 2 * root) if 2 <= e <= ranks // 2})
+    """The lengths of a grid's rows to try, with what they need in the name: the divisors nearest to
+    a square, and its half and double; where that leaves gaps, with rows that differ in length and
+    with the ranks that are too many folded; and rows of a power of two, which several parts want."""
+    root = ranks ** 0.5
+    divisors = sorted((d for d in range(2, ranks // 2 + 1) if ranks % d == 0),
+                      key=lambda d: abs(math.log(d / root)))[:4]
+    lengths = {max(2, round(root * f)) for f in (0.5, 1, 2)}
+    lengths |= {2 ** round(math.log2(root * f)) for f in (0.5, 1, 2)}
+    with_gaps = sorted(e for e in lengths if 2 <= e <= ranks // 2 and ranks % e)
+    return ([str(d) for d in sorted(divisors)] + [str(e) for e in with_gaps]
+            + [f"{e},folded" for e in with_gaps])
 
 
 def grids(ranks, parts):

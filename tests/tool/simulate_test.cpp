@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <fstream>
@@ -172,6 +173,16 @@ TEST_CASE("simulate: in predicted order the latest are nearest to the root of a 
   CHECK(path("PredictedOrder+Chain").at("tail") < path("Chain").at("tail"));
 }
 
+TEST_CASE("simulate --compare: what is played in predicted order stands apart") {
+  const json all =
+      simulated({"Ring", "--ranks", "4", "--bytes", "8k", "--arrival", "one-late", "--spread",
+                 "1ms", "--compare", "PredictedOrder+Ring", "Ring", "SortedLinearTree"});
+  std::vector<std::string> names;
+  for (const json& one : all) names.push_back(one["algorithm"]);
+  std::sort(names.begin(), names.end());
+  CHECK(names == std::vector<std::string>{"PredictedOrder+Ring", "Ring", "SortedLinearTree"});
+}
+
 TEST_CASE("simulate --compare: a table, the fastest first") {
   const Outcome o = run({"simulate", "Linear", "--ranks", "16", "--bytes", "64k", "--compare",
                          "RecursiveDoubling", "KNomial:4"});
@@ -217,6 +228,7 @@ TEST_CASE("simulate: refusals") {
   call({"--arrival", "trace:/nonexistent"}, "cannot read the arrival trace /nonexistent");
   call({"--ports", "open"}, "--ports");
   call({"--model", "/nonexistent"}, "cannot read the model file /nonexistent");
+  call({"--model", "/tmp"}, "cannot read the model file /tmp: it is a directory");
 }
 
 TEST_CASE("simulate: files with faults are refused with file, field, reason and remedy") {
@@ -230,6 +242,7 @@ TEST_CASE("simulate: files with faults are refused with file, field, reason and 
     check("--model", text, message);
   };
   model("latency: 1", "is no JSON");
+  model("{\"latency\": 1e999}", "is no JSON");
   model("[1]", "it is array: write an object");
   model(R"({"latncy": 1})", "field latncy: there is no such field: did you mean latency?");
   model(R"({"latency": "1"})", "field latency: it is string: write a number of seconds");

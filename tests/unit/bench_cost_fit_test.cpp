@@ -82,6 +82,15 @@ TEST_CASE("how many chunks are best", "[bench]") {
   CHECK(bench::best_count(100, seconds) == 27);
   CHECK(bench::best_count(10, seconds) == 10);
   CHECK(bench::best_count(100, [](std::size_t) { return 1.0; }) == 1);
+  int questions = 0;
+  const auto counted = [&](std::size_t n) {
+    ++questions;
+    return seconds(n);
+  };
+  CHECK(bench::best_count_coarsely(256, counted) == 27);
+  CHECK(questions < 35);
+  CHECK(bench::best_count_coarsely(10, seconds) == 10);
+  CHECK(bench::best_count_coarsely(1, seconds) == 1);
 }
 
 TEST_CASE("the counts that are measured", "[bench]") {
@@ -102,4 +111,14 @@ TEST_CASE("where the two sides begin to agree before a message is sent", "[bench
   trips.back().seconds *= 10;
   CHECK(bench::where_times_jump(trips) == 4096);
   CHECK(bench::where_times_jump({}) == 0);
+}
+
+TEST_CASE("where messages cost nothing to begin with, α is no more than that", "[bench]") {
+  std::vector<Run> runs;
+  for (double m = 65536; m <= 1 << 23; m *= 2) {
+    runs.push_back({m, 0, ring(Hockney{0, 3e-10, 1e-10}, m, 0)});
+  }
+  const CostFit fit = fit_cost(ring, runs, guess);
+  CHECK(fit.parameters.alpha <= 1e-9);
+  CHECK(std::abs(fit.parameters.beta / 3e-10 - 1) < 1e-2);
 }

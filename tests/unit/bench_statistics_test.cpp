@@ -27,6 +27,14 @@ TEST_CASE("the confidence interval of a known sample", "[bench]") {
   CHECK(bench::confidence_95(std::vector<double>{7, 7, 7}) == 0);
 }
 
+TEST_CASE("the confidence interval of a median", "[bench]") {
+  std::vector<double> samples;
+  for (int i = 1; i <= 21; ++i) samples.push_back(i * i);
+  // Of 21 the 7th and the 15th, as tables have it to 95 % nearly.
+  CHECK(bench::median_confidence_95(samples) == (15 * 15 - 7 * 7) / 2.0);
+  CHECK(std::isinf(bench::median_confidence_95(std::vector<double>(5, 1.0))));
+}
+
 TEST_CASE("a summary sorts for itself", "[bench]") {
   const auto summary = bench::summarize(std::vector<double>{9, 1, 5, 3, 2});
   CHECK(summary.mean == 4);

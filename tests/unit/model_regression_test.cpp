@@ -89,6 +89,15 @@ TEST_CASE("a cost that would be negative is none", "[model]") {
   CHECK(r.values[1] > 1);
 }
 
+TEST_CASE("of what no observation depends on nothing is known", "[model]") {
+  const std::vector<Observation<2>> observations{{{1, 0}, 2}, {{2, 0}, 4}, {{3, 0}, 6.1}};
+  const auto r = papcoll::regress<2>(observations);
+  CHECK(near(r.values[0], 2, 0.1));
+  CHECK(std::isfinite(r.confidence[0]));
+  CHECK(r.values[1] == 0);
+  CHECK(std::isinf(r.confidence[1]));
+}
+
 TEST_CASE("three unknowns", "[model]") {
   std::vector<Observation<3>> observations;
   for (const double x : {1.0, 2.0, 3.0, 4.0}) {

@@ -28,7 +28,8 @@ template <std::size_t N>
 struct Regression {
   std::array<double, N> values{};
   /// Each value is known to ± this with 95 % confidence; infinite where there are no more
-  /// observations than unknowns, 0 for an unknown that was held at 0.
+  /// observations than unknowns and for an unknown that no observation depends on, 0 for one that
+  /// was held at 0.
   std::array<double, N> confidence{};
   std::vector<double> errors;  ///< of each observation: predicted / measured − 1
   double median_error = 0;     ///< of their absolute values
@@ -81,6 +82,8 @@ class NormalEquations {
   }
 
   bool solvable() const noexcept { return solvable_; }
+  /// Does any observation depend on it?
+  bool matters(std::size_t i) const noexcept { return unit_[i] != 0; }
   /// In its own unit, so that it can be compared with the others.
   double scaled(std::size_t i) const noexcept { return row(i)[N]; }
   double value(std::size_t i) const noexcept { return unit_[i] * row(i)[N]; }
@@ -169,7 +172,9 @@ Regression<N> regress(std::span<const Observation<N>> observations) {
                     std::sqrt(squares / static_cast<double>(observations.size() - unknowns))
               : std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < N; ++i) {
-      if (free[i]) result.confidence[i] = spread * std::sqrt(equations.variance(i));
+      if (!free[i]) continue;
+      result.confidence[i] = equations.matters(i) ? spread * std::sqrt(equations.variance(i))
+                                                  : std::numeric_limits<double>::infinity();
     }
     return result;
   }

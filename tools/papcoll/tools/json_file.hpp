@@ -11,10 +11,12 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,10 @@ namespace papcoll::inline PAPCOLL_ABI::tool {
 
 /// `what` is what kind of file it is, as "model file". Throws system_error.
 inline std::string read_text(const std::string& file, const std::string& what) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(file, unknown)) {
+    throw argument_error("papcoll: cannot read the " + what + " " + file + ": it is a directory");
+  }
   errno = 0;
   std::ifstream in{file, std::ios::binary};
   std::string text{std::istreambuf_iterator<char>{in}, {}};
@@ -41,7 +47,7 @@ class JsonObject {
     const std::string text = read_text(file, what);
     try {
       return {Json::parse(text), "papcoll: " + what + " " + file, ""};
-    } catch (const Json::parse_error& e) {
+    } catch (const Json::exception& e) {  // a parse error, or a number that no double holds
       const std::string why = e.what();  // "[json.exception.…] parse error at line 1, column 2: …"
       throw argument_error("papcoll: " + what + " " + file +
                            " is no JSON: " + why.substr(std::min(why.find("] ") + 2, why.size())));

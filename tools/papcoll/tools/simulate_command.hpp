@@ -89,7 +89,7 @@ class SimulateCommand {
     std::vector<std::pair<SimulatedCase, Simulated>> runs;
     const auto add = [&](const ParsedName& algorithm) {
       const SimulatedCase c = call_.by(algorithm);
-      const auto same = [&c](const auto& run) { return run.first.schedule == c.schedule; };
+      const auto same = [&c](const auto& run) { return run.first.name == c.name; };
       if (std::any_of(runs.begin(), runs.end(), same)) return;
       runs.emplace_back(c, simulate(c.schedule, c.shape, c.order, call_.model(), call_.options()));
     };
@@ -126,7 +126,7 @@ class SimulateCommand {
 
   static std::string table(const std::vector<std::pair<SimulatedCase, Simulated>>& runs) {
     std::size_t names = 9;
-    for (const auto& [c, run] : runs) names = std::max(names, c.schedule.name().size());
+    for (const auto& [c, run] : runs) names = std::max(names, c.name.size());
     const auto line = [names](const std::string& name, const std::string& time,
                               const std::string& tail, const std::string& messages,
                               const std::string& times) {
@@ -142,8 +142,8 @@ class SimulateCommand {
       const double times = best > 0 ? run.time() / best : 1;
       std::array<char, 32> factor{};
       static_cast<void>(std::snprintf(factor.data(), factor.size(), "%.2f", times));
-      text += line(c.schedule.name(), detail::duration_text(run.time()),
-                   detail::duration_text(run.tail()), std::to_string(run.messages), factor.data());
+      text += line(c.name, detail::duration_text(run.time()), detail::duration_text(run.tail()),
+                   std::to_string(run.messages), factor.data());
     }
     return text;
   }
@@ -209,7 +209,7 @@ class SimulateCommand {
 
   static Json reported(const SimulatedCase& c, const Simulated& run) {
     Json all{
-        {"algorithm", c.schedule.name()},
+        {"algorithm", c.name},
         {"collective", name_of(c.shape.collective)},
         {"ranks", c.shape.size},
         {"bytes",

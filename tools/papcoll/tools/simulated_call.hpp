@@ -33,6 +33,7 @@ namespace papcoll::inline PAPCOLL_ABI::tool {
 
 /// A schedule and all that simulate() wants.
 struct SimulatedCase {
+  std::string name;  ///< as it may be given
   AnySchedule schedule;
   Shape shape;
   Order order = Order::identity(1);
@@ -154,8 +155,10 @@ class SimulatedCall {
   /// After prepare(): the call by this algorithm. In predicted order, the ranks' arrivals are as
   /// predicted.
   SimulatedCase by(const ParsedName& algorithm) const {
-    SimulatedCase c{algorithm.plan, shape_, static_order(shape_)};
-    if (algorithm.arrival != PredictedOrder<>::name) return c;
+    SimulatedCase c{algorithm.plan.name(), algorithm.plan, shape_, static_order(shape_)};
+    constexpr std::string_view predicted = PredictedOrder<>::name;
+    if (algorithm.arrival != predicted) return c;
+    if (algorithm.row->arrival != predicted) c.name = std::string(predicted) + "+" + c.name;
     std::vector<std::int64_t> ns;
     for (const double a : options_.arrivals) ns.push_back(std::llround(a * 1e9));
     c.order = ArrivalForecast{ns}.order(shape_);
