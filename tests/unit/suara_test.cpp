@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -193,4 +194,43 @@ TEST_CASE("rounds of many steps are joined, not each step with each", "[schedule
   for (std::size_t i = 0; i < plan.size(); ++i) dependencies += plan.successors(i).size();
   CHECK(plan.size() > 500);
   CHECK(dependencies < 4 * plan.size());
+}
+
+TEST_CASE("a step begins when the one before it is over, also where a part holds messages back",
+          "[schedule]") {
+  // Rows of four: positions 0 to 3 reduce and broadcast along two trees, then talk to 4 to 15.
+  Shape shape;
+  shape.collective = Collective::allreduce;
+  shape.size = 16;
+  shape.count = 4096;
+  const Suara<TwoTreeComplete, Ring> grid{{4}, false, {TwoTreeComplete{512}, Ring{}}};
+  const Plan plan = make_plan(grid, shape, static_order(shape)).full;
+  const auto in_row = [&](std::size_t i) { return plan[i].peer >= 0 && plan[i].peer < 4; };
+  std::size_t rows = 0;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    if (!in_row(i)) continue;
+    ++rows;
+    std::vector<bool> after(plan.size());
+    after[i] = true;
+    for (std::size_t k = i; k < plan.size(); ++k) {
+      for (const std::uint32_t later : plan.successors(k)) {
+        if (after[k]) after[later] = true;
+      }
+    }
+    bool all = true;
+    for (std::size_t k = 0; k < plan.size(); ++k) {
+      all &= plan[k].peer < 4 || after[k];
+    }
+    CHECK(all);
+  }
+  CHECK(rows > 16);
+}
+
+TEST_CASE("few whole vectors are held before they are combined", "[schedule]") {
+  Shape shape;
+  shape.collective = Collective::allreduce;
+  shape.size = 16;
+  shape.count = std::size_t{1} << 20;
+  const Suara<RecursiveDoubling, RecursiveDoubling> grid{{4}};
+  CHECK(make_plan(grid, shape, static_order(shape)).full.scratch() <= 2 * shape.count);
 }

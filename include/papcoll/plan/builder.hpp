@@ -90,7 +90,7 @@ class Builder {
   /// port fairly, all arrive at the end.
   Builder flow(std::uint32_t in_flight) const {
     Builder b{*this};
-    b.flow_ = sink_->add_flow(in_flight);
+    b.flow_ = sink_->add_flow(in_flight, flow_);
     return b;
   }
 

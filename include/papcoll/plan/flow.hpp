@@ -14,7 +14,11 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// direction than it allows, nor any of a round before the round before it is complete.
 class Flow {
  public:
-  explicit Flow(std::uint32_t in_flight) : in_flight_(in_flight) {}
+  /// `outer`: the flow that it is a part of, whose rounds it keeps to; or `none`.
+  Flow(std::uint32_t in_flight, std::size_t outer) : in_flight_(in_flight), outer_(outer) {}
+
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+  std::size_t outer() const noexcept { return outer_; }
 
   /// How many messages for combination may be received before the first of them is combined: so
   /// many of two peers.
@@ -28,11 +32,17 @@ class Flow {
     std::vector<std::uint32_t>& steps = pair(peer, is_received).steps;
     if (steps.size() >= in_flight_) wait_for(steps[steps.size() - in_flight_]);
     steps.push_back(index);
+    message_of_part(index, wait_for);
+  }
+
+  /// The same of a message in a flow that is a part of this one.
+  template <class F>
+  void message_of_part(std::uint32_t index, F&& wait_for) {
     for (const std::uint32_t earlier : last_round_) wait_for(earlier);
     this_round_.push_back(index);
   }
 
-  /// Tells of a combination.
+  /// Tells of a combination, here or in a part.
   void combination(std::uint32_t index) { this_round_.push_back(index); }
 
   /// Ends a round; one without steps is none. join(steps) makes a step that waits for all of these:
@@ -63,6 +73,7 @@ class Flow {
   }
 
   std::uint32_t in_flight_;
+  std::size_t outer_;
   std::vector<Pair> pairs_;  ///< few: of those who hold messages back
   std::vector<std::uint32_t> last_round_;
   std::vector<std::uint32_t> this_round_;

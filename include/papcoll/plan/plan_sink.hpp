@@ -42,12 +42,12 @@ class PlanSink {
   int position() const noexcept { return position_; }  ///< of shape().rank
 
   /// A flow of messages, of which there are at most `in_flight` of a pair and direction at once;
-  /// gives the number by which the functions below know it. They are in none unless told.
-  std::size_t add_flow(std::uint32_t in_flight) {
-    flows_.emplace_back(std::max(in_flight, 1U));
+  /// within `outer`, if that is one. The number is for send(), receive(), reduce() and end_round().
+  std::size_t add_flow(std::uint32_t in_flight, std::size_t outer) {
+    flows_.emplace_back(std::max(in_flight, 1U), outer);
     return flows_.size() - 1;
   }
-  static constexpr std::size_t no_flow = static_cast<std::size_t>(-1);
+  static constexpr std::size_t no_flow = Flow::none;
 
   /// What is told of the flow from now on waits for what was told before.
   void end_round(std::size_t flow) {
@@ -82,7 +82,8 @@ class PlanSink {
   void reduce(int peer, Range r, std::size_t flow = no_flow) {
     if (r.empty()) return;
     require_inside(r);
-    const std::size_t in_turn = flow == no_flow ? 2 : flows_[flow].temporaries();
+    const bool is_short = r.size() * shape_.element_size <= most_held_often;
+    const std::size_t in_turn = flow != no_flow && is_short ? flows_[flow].temporaries() : 2;
     const std::size_t temporary = next_temporary_++ % in_turn;
     temporaries_[temporary] = std::max(temporaries_[temporary], r.size());
     const Space space = temporary_space(temporary);
@@ -180,6 +181,9 @@ class PlanSink {
     return pairs_[pair].count++;
   }
 
+  /// Bytes of a message of which a flow keeps more than two before they are combined.
+  static constexpr std::size_t most_held_often = std::size_t{256} << 10;
+
   void append(const Step& s, std::size_t flow = no_flow) {
     const auto index = static_cast<std::uint32_t>(steps_.size());
     steps_.push_back(s);
@@ -187,12 +191,15 @@ class PlanSink {
     if (s.act == Act::reduce) dependencies_.read(s.b, s.n, index);
     if (s.act != Act::send) dependencies_.write(s.to, s.n, index);
     if (s.peer >= 0) throttle(s, index);
-    if (flow == no_flow) return;
-    if (s.peer >= 0) {
-      flows_[flow].message(s.peer, s.act == Act::receive, index,
-                           [&](std::uint32_t earlier) { dependencies_.depend(index, earlier); });
-    } else {
-      flows_[flow].combination(index);
+    const auto wait_for = [&](std::uint32_t earlier) { dependencies_.depend(index, earlier); };
+    for (std::size_t f = flow; f != no_flow; f = flows_[f].outer()) {
+      if (s.peer < 0) {
+        flows_[f].combination(index);
+      } else if (f == flow) {
+        flows_[f].message(s.peer, s.act == Act::receive, index, wait_for);
+      } else {
+        flows_[f].message_of_part(index, wait_for);
+      }
     }
   }
 
