@@ -116,9 +116,12 @@ TEST_CASE("choices between nodes are remembered by length and operator", "[suara
   CHECK(*memory.find(8, true) == AnySchedule(Ring{}));
   CHECK(memory.find(8, false) == nullptr);
   CHECK(memory.find(16, true) == nullptr);
-  for (std::size_t i = 0; i < 8; ++i) memory.keep(100 + i, true, {});
-  CHECK(memory.find(8, true) == nullptr);
-  CHECK(memory.find(100, true) != nullptr);
-  memory.forget();
+  for (std::size_t i = 0; i < 31; ++i) memory.keep(100 + i, true, {});
+  REQUIRE(memory.find(8, true) != nullptr);
+  memory.keep(200, true, {});  // instead of what was not asked for longest
+  CHECK(memory.find(8, true) != nullptr);
   CHECK(memory.find(100, true) == nullptr);
+  CHECK(memory.find(101, true) != nullptr);
+  memory.forget();
+  CHECK(memory.find(101, true) == nullptr);
 }
