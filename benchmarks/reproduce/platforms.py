@@ -15,6 +15,7 @@ HEAD = """<?xml version="1.0"?>
 """
 TAIL = "</zone>\n</platform>\n"
 RANKS_A_NODE = 4
+HOSTS = 1024  # of the platforms that do not grow with the ranks
 
 
 def contention_free(_ranks):

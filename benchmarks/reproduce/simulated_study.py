@@ -6,6 +6,8 @@ import argparse
 import dataclasses
 import json
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 
@@ -17,6 +19,7 @@ ALPHA = 1.5e-6  # of platforms.contention_free, seconds
 BETA = 1 / 16e9  # seconds a byte
 GAMMA = 2e-10  # SUARA's, seconds a combined byte
 SELECTORS = ["ompi", "mpich", "mvapich2", "impi"]
+SIEVED = ("ranks", "collective", "bytes", "algorithm")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,42 +48,142 @@ def key_of(row):
                                   "options"))
 
 
-def parser_of(about):
+def parser_of(about, ranks, sizes):
     parser = argparse.ArgumentParser(description=about,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bench", default="papcoll-bench", metavar="FILE",
                         help="papcoll-bench, from a build with -DPAPCOLL_SMPI=ON")
     parser.add_argument("--output", required=True, metavar="DIR", help="made if it is not there")
-    parser.add_argument("--ranks", metavar="P,P…", type=numbers)
-    parser.add_argument("--sizes", metavar="BYTES,BYTES…", type=numbers)
-    parser.add_argument("--gamma", type=float, default=GAMMA, metavar="SECONDS",
+    parser.add_argument("--ranks", metavar="P,P…", type=rank_counts,
+                        help="(default: " + ",".join(map(str, ranks)) + ")")
+    parser.add_argument("--sizes", metavar="BYTES,BYTES…", type=byte_counts,
+                        help="as 65536,4M (default: " + ",".join(map(str, sizes)) + ")")
+    parser.add_argument("--gamma", type=seconds, default=GAMMA, metavar="SECONDS",
                         help="that combining a byte takes (default: %(default)g)")
     parser.add_argument("--time-limit", type=float, default=600, metavar="SECONDS",
                         help="real ones, for one run; what takes longer is left out and said "
                              "(default: %(default)g)")
+    parser.add_argument("--sieve", metavar="FILE",
+                        help="the program papcoll: where there are many ranks, only schedules that "
+                             "its simulator finds near the best go through SMPI")
     parser.add_argument("--resume", action="store_true", help="keep the rows that DIR has")
     parser.add_argument("--quick", action="store_true", help="few points: only to see it work")
     return parser
 
 
-def numbers(text):
+def rank_counts(text):
     try:
-        return tuple(int(item) for item in text.split(","))
+        counts = tuple(int(item) for item in text.split(","))
     except ValueError as problem:
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of numbers") from problem
+        raise argparse.ArgumentTypeError(f"{text!r}: write numbers, as 16,33") from problem
+    for count in counts:
+        if not 2 <= count <= platforms.HOSTS:
+            raise argparse.ArgumentTypeError(
+                f"{count} ranks: the platforms have 2 to {platforms.HOSTS}")
+    return counts
+
+
+def byte_counts(text):
+    units = {"": 1, "k": 1 << 10, "m": 1 << 20}
+    found = [re.fullmatch(r"([1-9][0-9]*)([km]?)", item.lower()) for item in text.split(",")]
+    if not all(found):
+        raise argparse.ArgumentTypeError(f"{text!r}: write bytes, as 256,64k,4M")
+    return tuple(int(match[1]) * units[match[2]] for match in found)
+
+
+def seconds(text):
+    try:
+        value = float(text)
+    except ValueError as problem:
+        raise argparse.ArgumentTypeError(f"{text!r}: write seconds, as 2e-10") from problem
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text}: write seconds, 0 or more")
+    return value
+
+
+def parse(parser):
+    """The arguments, and the folder --output, made; ends the program where they will not do."""
+    arguments = parser.parse_args()
+    if shutil.which("smpirun") is None:
+        parser.exit(2, "there is no smpirun: install SimGrid (Debian: libsimgrid-dev)\n")
+    cure = "build one with `cmake --preset smpi && cmake --build build/smpi --target papcoll-bench`"
+    bench = shutil.which(arguments.bench)
+    if bench is None:
+        parser.exit(2, f"--bench {arguments.bench}: there is no such program: {cure}\n")
+    arguments.bench = str(pathlib.Path(bench).resolve())
+    trial = trial_of(arguments.bench, "Binomial", "bcast")
+    if trial.returncode != 0:
+        parser.exit(2, f"--bench {arguments.bench} does not run on simulated ranks: {cure}\n"
+                       f"It said: {last_line(trial.stderr)}\n")
+    if arguments.sieve and shutil.which(arguments.sieve) is None:
+        parser.exit(2, f"--sieve {arguments.sieve}: there is no such program: build papcoll with "
+                       "`cmake --preset release && cmake --build build/release --target papcoll`\n")
+    pathlib.Path(arguments.output).mkdir(parents=True, exist_ok=True)
+    return arguments
+
+
+def trial_of(bench, name, collective):
+    program = [bench, collective, "--algorithm", name, "--sizes", "64", "--in-place"]
+    return simulate.run(program, 4, stdout=subprocess.PIPE, quiet=True)
 
 
 def known(bench, algorithms, collective="allreduce"):
     """Those of the algorithms that this papcoll-bench has, and that serve the collective."""
     there = []
     for name in algorithms:
-        program = [bench, collective, "--algorithm", name, "--sizes", "64", "--in-place"]
-        done = simulate.run(program, 4, stdout=subprocess.DEVNULL, quiet=True)
-        if done.returncode == 0:
+        trial = trial_of(bench, name, collective)
+        if trial.returncode == 0:
             there.append(name)
         else:
-            print(f"left out: {name} for {collective}", file=sys.stderr)
+            print(f"left out: {name} for {collective}: {last_line(trial.stderr)}", file=sys.stderr)
     return there
+
+
+class Sieve:
+    """papcoll's own simulator, which takes milliseconds where SMPI takes minutes: only schedules that
+    it finds near the best go through SMPI. Its times are kept as JSON lines, too."""
+
+    def __init__(self, tool, file, resume):
+        self.tool = tool
+        self.file = file
+        self.times = {}  # (ranks, collective, bytes, algorithm): seconds
+        if resume and file.exists():
+            for line in file.read_text(encoding="utf-8").splitlines():
+                row = json.loads(line)
+                self.times[tuple(row[k] for k in SIEVED)] = row["seconds"]
+        elif tool:
+            file.write_text("", encoding="utf-8")
+
+    def simulate(self, collective, ranks, size, algorithms, window=4, suffix=""):
+        """Fills in the times that are missing; of algorithm + suffix, with so many blocks of a
+        pipeline in flight."""
+        missing = [a for a in algorithms if (ranks, collective, size, a + suffix) not in self.times]
+        if not missing:
+            return
+        program = [self.tool, "simulate", missing[0], "--collective", collective, "--ranks",
+                   str(ranks), "--bytes", str(size), "--ports", "shared", "--window", str(window),
+                   "--json", "--compare", *missing]
+        done = subprocess.run(program, stdout=subprocess.PIPE, text=True, check=True)
+        with self.file.open("a", encoding="utf-8") as out:
+            for simulated in json.loads(done.stdout):
+                key = (ranks, collective, size, simulated["algorithm"] + suffix)
+                self.times[key] = simulated["time"]
+                out.write(json.dumps(dict(zip(SIEVED, key), seconds=simulated["time"])) + "\n")
+
+    def near_best(self, collective, ranks, size, algorithms, within):
+        self.simulate(collective, ranks, size, algorithms)
+        times = {a: self.times[ranks, collective, size, a] for a in algorithms}
+        return [a for a in algorithms if times[a] <= within * min(times.values())]
+
+    def agreement(self, rows):
+        """A sentence: how near both simulators are at the points that both have."""
+        apart = sorted(abs(self.times[key] / row["seconds"] - 1) for row in rows.rows.values()
+                       if (key := tuple(row[k] for k in SIEVED)) in self.times
+                       and row["platform"] == "contention-free")
+        if not apart:
+            return ""
+        return (f"Both simulators ran {len(apart)} of these calls: papcoll's is "
+                f"{apart[len(apart) // 2]:.2%} off SMPI in the median, {apart[-1]:.1%} at most.\n")
 
 
 class Rows:
@@ -101,10 +204,12 @@ class Rows:
         """Runs it, unless all its rows are there."""
         if run.keys() <= self.rows.keys():
             return
-        program = [bench, run.collective, "--in-place", "--format", "json", *run.options,
+        program = [bench, run.collective, "--in-place", "--warmup", "0", "--format", "json", *run.options,
                    "--sizes", ",".join(map(str, run.sizes)), "--algorithm", *run.algorithms]
         settings = [run.setting] if run.setting else []
-        what = f"{run.platform}, {run.ranks} ranks, {run.collective} {run.setting}"
+        what = ", ".join([run.platform, f"{run.ranks} ranks", run.collective,
+                          " ".join(map(in_words, run.sizes)),
+                          *map(run.name_of, run.algorithms)])
         print(what, file=sys.stderr, flush=True)
         try:
             done = simulate.run(program, run.ranks, run.platform, settings, run.gamma,
@@ -138,7 +243,8 @@ class Rows:
 
 
 def last_line(text):
-    lines = [line for line in text.splitlines() if "CRITICAL" in line or "papcoll" in line]
+    lines = [line for line in text.splitlines() if "CRITICAL" in line or line.startswith("papcoll")]
+    lines += text.splitlines()[-1:]
     return lines[0].strip() if lines else "failed"
 
 

@@ -3,7 +3,6 @@
 choose, on simulated ranks without contention: bcast, reduce and allreduce at the sizes of the TwoTreeC
 draft. Leaves rows.jsonl, two_trees.png and comparison.md."""
 
-import math
 import pathlib
 import sys
 
@@ -20,7 +19,7 @@ OWN = {
 }
 # Pipelines with several segments: one size does not do for all.
 PIPELINES = [f"Pipelined{shape}:{segment}" for shape in ("Chain", "BinaryTree")
-             for segment in (8192, 16384, 65536)]
+             for segment in (8192, 16384, 32768)]
 OTHERS = {
     "bcast": [*PIPELINES, "ScatterAllgather", "Binomial"],
     "reduce": [*PIPELINES, "ReduceScatterGather", "Binomial"],
@@ -28,45 +27,84 @@ OTHERS = {
                   *(f"ReduceThenBcast:{p},{p}" for p in PIPELINES if ":8192" not in p)],
 }
 LARGE = 1 << 20
+# Of a pipeline papcoll keeps at most 16 blocks in flight, too few for a reduce and a bcast through
+# many ranks: with as many as it takes, allreduce's are in papcoll's own simulator only.
+WINDOW = 256
+WIDE = f" ({WINDOW} blocks in flight, papcoll's simulator)"
 WITHIN = 1.005  # "at or ahead": as quick but for half a percent
+SIEVE_FROM = 64  # ranks
+NEAR = 1.1  # times the best by papcoll's simulator: through SMPI, too
+MANY = 200  # ranks from which on SMPI runs the best only
 
 
 def bound(collective, ranks, size, gamma):
-    """Seconds that no algorithm can beat: what one port must pass, what a rank must combine, and
-    the first byte's way."""
-    start = math.ceil(math.log2(ranks)) * study.ALPHA
-    if collective == "bcast":
-        return start + size * study.BETA
+    """Seconds that no algorithm can beat: a message's start, and what one port must pass or one
+    rank combine."""
     share = (ranks - 1) / ranks * size  # a reduction's, if all ranks combine equally much
+    if collective == "bcast":
+        return study.ALPHA + size * study.BETA
     if collective == "reduce":
-        return start + max(size * study.BETA, share * gamma)
-    return start + max(2 * share * study.BETA, share * gamma)
+        return study.ALPHA + max(size * study.BETA, share * gamma)
+    return study.ALPHA + max(2 * share * study.BETA, share * gamma)
+
+
+def sieved(sieve, ranks, collective, sizes, own, candidates):
+    """For SMPI: the one to be judged, at each size the best other one, and all that are near."""
+    others = [c for c in candidates if "TwoTree" not in c]
+    few = {own: True}
+    for size in sizes:
+        few.update(dict.fromkeys(sieve.near_best(collective, ranks, size, others, 1)))
+        near = NEAR if ranks < MANY else 1
+        few.update(dict.fromkeys(sieve.near_best(collective, ranks, size, candidates, near)))
+    return tuple(few)
 
 
 def measure(arguments):
-    ranks = arguments.ranks or ((8, 9) if arguments.quick else RANKS)
-    sizes = arguments.sizes or ((256, 65536) if arguments.quick else SIZES)
+    ranks = arguments.ranks or ((8, 17) if arguments.quick else RANKS)
+    sizes = arguments.sizes or ((256, LARGE) if arguments.quick else SIZES)
     selectors = study.SELECTORS[:1] if arguments.quick else study.SELECTORS
     rows = study.Rows(pathlib.Path(arguments.output) / "rows.jsonl", arguments.resume)
-    for collective, own in OWN.items():
-        wanted = arguments.candidates.split(";") if arguments.candidates else own
-        candidates = study.known(arguments.bench, [*wanted, *OTHERS[collective]], collective)
-        for p in ranks:
-            few = tuple(c for c in candidates if c != "Ring" or p <= 128)
-            rows.add(study.Run("contention-free", p, collective, sizes, few,
-                               gamma=arguments.gamma), arguments.bench, arguments.time_limit)
-            for selector in selectors:
-                rows.add(study.Run("contention-free", p, collective, sizes, ("mpi",),
-                                   f"smpi/coll-selector:{selector}", arguments.gamma),
-                         arguments.bench, arguments.time_limit)
-    return rows
+    sieve = study.Sieve(arguments.sieve, pathlib.Path(arguments.output) / "sieve.jsonl",
+                        arguments.resume)
+
+    def add(p, collective, some, algorithms, setting=""):
+        rows.add(study.Run("contention-free", p, collective, some, tuple(algorithms), setting,
+                           arguments.gamma), arguments.bench, arguments.time_limit)
+
+    collectives = arguments.collective or list(OWN)
+    owned = {c: arguments.candidates.split(";") if arguments.candidates else OWN[c]
+             for c in collectives}
+    known = {c: study.known(arguments.bench, [*owned[c], *OTHERS[c]], c) for c in collectives}
+    if arguments.candidates and any(set(owned[c]) - set(known[c]) for c in collectives):
+        sys.exit("--candidates: see what was left out, and why, above")
+    for p in ranks:
+        for collective in collectives:
+            own, candidates = owned[collective], known[collective]
+            # SMPI 3.32 looks through all that a process has ever sent: long calls have their own.
+            for some in filter(None, [tuple(s for s in sizes if s < LARGE),
+                                      *((s,) for s in sizes if s >= LARGE)]):
+                if arguments.sieve and collective == "allreduce":
+                    pipelines = [c for c in candidates if "Pipelined" in c]
+                    for size in some:
+                        sieve.simulate(collective, p, size, pipelines, WINDOW, WIDE)
+                few = candidates
+                if arguments.sieve and p >= SIEVE_FROM:
+                    few = sieved(sieve, p, collective, some, own[0], candidates)
+                elif arguments.sieve:
+                    for size in some:
+                        sieve.simulate(collective, p, size, candidates)
+                for names in [[name] for name in few] if some[0] >= LARGE else [few]:
+                    add(p, collective, some, names)
+                for selector in selectors:
+                    add(p, collective, some, ["mpi"], f"smpi/coll-selector:{selector}")
+    return rows, sieve
 
 
 def best_of(times, names):
     return min((times[n] for n in names if n in times), key=lambda r: r["seconds"], default=None)
 
 
-def compare(rows, arguments):
+def compare(rows, sieve, arguments):
     """The text of comparison.md."""
     head = ["collective", "ranks", "size", "TwoTreeComplete µs", "best two trees µs", "which",
             "best other µs", "which", "other / TwoTreeComplete", "over the bound"]
@@ -74,6 +112,9 @@ def compare(rows, arguments):
     verdicts = {}
     bounds = []
     for (_, ranks, collective, size, _), times in rows.points(gamma=arguments.gamma).items():
+        times.update({n: {"algorithm": n, "seconds": seconds}
+                      for (*at, n), seconds in sieve.times.items()
+                      if n.endswith(WIDE) and at == [ranks, collective, size]})
         trees = [n for n in times if "TwoTree" in n]
         ours = times.get("TwoTreeComplete") or best_of(times, trees)
         other = best_of(times, [n for n in times if n not in trees])
@@ -108,21 +149,26 @@ def compare(rows, arguments):
     if bounds:
         worst = max(bounds)
         text.append(f"\nAt 7 MB TwoTreeComplete is at most {worst[0]:.2f} times the bound "
-                    f"({worst[1]}, {worst[2]} ranks): the start-up of ⌈log2 P⌉ messages, and "
-                    "whichever is longer,\nsending through one port or combining.\n")
+                    f"({worst[1]}, {worst[2]} ranks): a message's start, and whichever is "
+                    "longer,\nsending through one port or combining.\n")
+    if sieve.times:
+        text.append(f"\nFrom {SIEVE_FROM} ranks on SMPI ran, of papcoll's own schedules, "
+                    "TwoTreeComplete, the best of the others\nand those within "
+                    f"{NEAR - 1:.0%} of the best by `papcoll simulate --ports shared` (all of "
+                    "whose times are in\nsieve.jsonl). " + sieve.agreement(rows))
     text += ["\n## Every point\n\n", study.table(head, lines), study.notes_on(rows)]
     return "\n".join(text)
 
 
 def main():
-    parser = study.parser_of(__doc__)
+    parser = study.parser_of(__doc__, RANKS, SIZES)
     parser.add_argument("--candidates", metavar="NAME;NAME…",
                         help="two-tree schedules, instead of those that papcoll-bench has")
-    arguments = parser.parse_args()
+    parser.add_argument("--collective", action="append", choices=OWN, help="repeatable")
+    arguments = study.parse(parser)
     output = pathlib.Path(arguments.output)
-    output.mkdir(parents=True, exist_ok=True)
-    rows = measure(arguments)
-    (output / "comparison.md").write_text(compare(rows, arguments), encoding="utf-8")
+    rows, sieve = measure(arguments)
+    (output / "comparison.md").write_text(compare(rows, sieve, arguments), encoding="utf-8")
     points = rows.points(gamma=arguments.gamma)
     names = sorted({name for times in points.values() for name in times})
     study.draw(points, output / "two_trees.png", names)
