@@ -27,17 +27,23 @@ using Form = std::function<double(const papcoll::Hockney&, double bytes, double 
 /// A schedule's own α and β, and how its costs a byte grow where its buffers are in no cache any
 /// more: by `beyond` for each byte above `knee`, relative to β.
 struct CostFit {
+  Form form;
   papcoll::Hockney parameters;
   double alpha_confidence = 0;  ///< ± with 95 %
   double beta_confidence = 0;
   std::optional<double> knee;  ///< bytes of the vector
   double beyond = 0;
-  std::vector<double> errors;  ///< of each run: predicted / measured − 1
+  std::vector<double> errors;  ///< of each run fitted: predicted / measured − 1
   double median_error = 0;     ///< of their absolute values
   double squares = 0;          ///< the sum of the errors' squares
 
-  double predict(const Form& form, double bytes, double segment) const {
-    return form(at(bytes), bytes, segment);
+  double predict(double bytes, double segment) const { return form(at(bytes), bytes, segment); }
+
+  /// Of each run: predicted / measured − 1.
+  std::vector<double> errors_of(std::span<const Run> runs) const {
+    std::vector<double> found;
+    for (const Run& run : runs) found.push_back(predict(run.bytes, run.segment) / run.seconds - 1);
+    return found;
   }
 
  private:
@@ -71,6 +77,7 @@ inline CostFit fit_cost_with_knee(const Form& form, std::span<const Run> runs,
   // No machine is quicker, and slopes at less would be lost in rounding.
   constexpr papcoll::Hockney least{1e-9, 1e-13, 0};
   CostFit fit;
+  fit.form = form;
   fit.knee = knee;
   for (int round = 0; round < rounds; ++round) {
     std::vector<papcoll::Observation<3>> observations;
@@ -108,9 +115,9 @@ inline CostFit fit_cost_with_knee(const Form& form, std::span<const Run> runs,
 
 }  // namespace detail
 
-/// Fits α and β to runs of at least two sizes; γ is start.gamma. A knee is taken, at one of the
-/// sizes, where it halves the sum of the squared errors and at least six runs speak for it. Throws
-/// papcoll::argument_error where the runs do not tell α and β apart.
+/// Fits α and β of a form to runs of at least two sizes or segments; γ is start.gamma. A knee is
+/// taken, at one of the sizes, where it halves the sum of the squared errors and at least six runs
+/// speak for it. Throws papcoll::argument_error where the runs do not tell α and β apart.
 inline CostFit fit_cost(const Form& form, std::span<const Run> runs,
                         const papcoll::Hockney& start) {
   constexpr std::size_t fewest = 6;
@@ -134,73 +141,6 @@ inline CostFit fit_cost(const Form& form, std::span<const Run> runs,
     }
   }
   return best;
-}
-
-/// In how many chunks a vector is best cut, of 1 to `most`: where `seconds(chunks)` is least; of
-/// equals the fewest.
-template <class F>
-std::size_t best_count(std::size_t most, F&& seconds) {
-  std::size_t best = 1;
-  double least = seconds(std::size_t{1});
-  for (std::size_t n = 2; n <= most; ++n) {
-    const double t = seconds(n);
-    if (t >= least) continue;
-    least = t;
-    best = n;
-  }
-  return best;
-}
-
-/// About the same with fewer questions: of 1, 2, 3, 4, 6, 8, 12 … the best, and then of those
-/// between its neighbours, if there is one lowest point.
-template <class F>
-std::size_t best_count_coarsely(std::size_t most, F&& seconds) {
-  std::vector<std::size_t> grid;
-  for (std::size_t n = 1; n <= most; n *= 2) {
-    grid.push_back(n);
-    if (n > 1 && n + n / 2 <= most) grid.push_back(n + n / 2);
-  }
-  if (grid.back() != most) grid.push_back(most);
-  std::vector<double> times;
-  for (const std::size_t n : grid) times.push_back(seconds(n));
-  const auto best =
-      static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin());
-  std::size_t lo = grid[best == 0 ? 0 : best - 1];
-  std::size_t hi = grid[std::min(best + 1, grid.size() - 1)];
-  while (hi - lo > 2) {
-    const std::size_t third = (hi - lo) / 3;
-    if (seconds(lo + third) <= seconds(hi - third)) {
-      hi -= third;
-    } else {
-      lo += third;
-    }
-  }
-  std::size_t found = grid[best];
-  double least = times[best];
-  for (std::size_t n = lo; n <= hi; ++n) {
-    const double t = seconds(n);
-    if (t >= least) continue;
-    least = t;
-    found = n;
-  }
-  return found;
-}
-
-/// The counts to measure around those that models want: these, and 10 and 20 more and fewer, from 1
-/// to `most`, ascending.
-inline std::vector<std::size_t> counts_around(std::span<const std::size_t> wanted,
-                                              std::size_t most) {
-  std::vector<std::size_t> counts;
-  for (const std::size_t n : wanted) {
-    for (const int more : {-20, -10, 0, 10, 20}) {
-      const auto count = static_cast<std::ptrdiff_t>(n) + more;
-      if (count < 1) continue;
-      counts.push_back(std::min(most, static_cast<std::size_t>(count)));
-    }
-  }
-  std::sort(counts.begin(), counts.end());
-  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
-  return counts;
 }
 
 }  // namespace bench

@@ -133,31 +133,35 @@ MessageCosts probe_message_costs(const Placement& placement) {
   return costs;
 }
 
+CombiningCost probe_combining(const Placement& placement, Type type, Op op) {
+  CombiningCost cost{type, op};
+  if (placement.rank() == 0) {
+    with_type(type, [&]<class T>(std::type_identity<T>) {
+      with_op(op, [&](const auto& operation) {
+        // Ones stay ones, or small numbers, under any operator.
+        std::vector<T> low(cached / sizeof(T), T{1});
+        const std::vector<T> high(cached / sizeof(T), T{1});
+        const papcoll::Reducer reducer = papcoll::reducer<T>(operation);
+        auto* const out = reinterpret_cast<std::byte*>(low.data());
+        const auto* const other = reinterpret_cast<const std::byte*>(high.data());
+        const Rate r =
+            rate(cached, [&] { reducer.apply(out, out, other, low.size(), reducer.context); });
+        cost.seconds_per_byte = r.seconds_per_byte;
+        cost.confidence = r.confidence;
+      });
+    });
+  }
+  quiet_barrier(placement.comm());
+  MPI_Bcast(&cost.seconds_per_byte, 1, MPI_DOUBLE, 0, placement.comm());
+  MPI_Bcast(&cost.confidence, 1, MPI_DOUBLE, 0, placement.comm());
+  return cost;
+}
+
 std::vector<CombiningCost> probe_combining(const Placement& placement) {
   std::vector<CombiningCost> costs;
   for (std::size_t t = 0; t < type_names.size(); ++t) {
     for (std::size_t o = 0; o < op_names.size(); ++o) {
-      CombiningCost cost{static_cast<Type>(t), static_cast<Op>(o)};
-      if (placement.rank() == 0) {
-        with_type(cost.type, [&]<class T>(std::type_identity<T>) {
-          with_op(cost.op, [&](const auto& op) {
-            // Ones stay ones, or small numbers, under any operator.
-            std::vector<T> low(cached / sizeof(T), T{1});
-            const std::vector<T> high(cached / sizeof(T), T{1});
-            const papcoll::Reducer reducer = papcoll::reducer<T>(op);
-            auto* const out = reinterpret_cast<std::byte*>(low.data());
-            const auto* const other = reinterpret_cast<const std::byte*>(high.data());
-            const Rate r =
-                rate(cached, [&] { reducer.apply(out, out, other, low.size(), reducer.context); });
-            cost.seconds_per_byte = r.seconds_per_byte;
-            cost.confidence = r.confidence;
-          });
-        });
-      }
-      quiet_barrier(placement.comm());
-      MPI_Bcast(&cost.seconds_per_byte, 1, MPI_DOUBLE, 0, placement.comm());
-      MPI_Bcast(&cost.confidence, 1, MPI_DOUBLE, 0, placement.comm());
-      costs.push_back(cost);
+      costs.push_back(probe_combining(placement, static_cast<Type>(t), static_cast<Op>(o)));
     }
   }
   return costs;

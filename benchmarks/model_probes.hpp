@@ -6,6 +6,7 @@
 
 #include <papcoll/model/regression.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -21,6 +22,10 @@ struct MessageCosts {
   double overhead_per_byte = 0;  ///< and more for each byte of it
   double gap = 0;                ///< seconds from one short message to the next, of many in a row
   std::size_t rendezvous = 0;    ///< where_times_jump()
+
+  /// No machine is quicker, and divisions by them stay finite.
+  double alpha() const { return std::max(line.values[0], 1e-9); }
+  double beta() const { return std::max(line.values[1], 1e-12); }
 };
 
 MessageCosts probe_message_costs(const Placement& placement);
@@ -32,6 +37,8 @@ struct CombiningCost {
   double seconds_per_byte = 0;  ///< of one operand
   double confidence = 0;        ///< it is known to ± this with 95 % confidence
 };
+
+CombiningCost probe_combining(const Placement& placement, Type type, Op op);
 
 /// Of every type and operator.
 std::vector<CombiningCost> probe_combining(const Placement& placement);

@@ -208,6 +208,8 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
       }
       if (sizes->count() == 0) options.sizes = parse_sizes(tune->count() > 0 ? "64:4M" : "64k:4M");
       if (limit->count() == 0) options.time_limit = 2;
+      // Lines and lowest points are no better than their worst time.
+      if (fit->count() > 0 && !options.iterations) options.iterations = 500;
     } else if (collective->count() == 0) {
       throw CLI::RequiredError("COLLECTIVE");
     }

@@ -52,7 +52,7 @@ TEST_CASE("a schedule's own costs are found from its runs", "[bench]") {
     CHECK(fit.parameters.gamma == truth.gamma);
     CHECK_FALSE(fit.knee);
     CHECK(fit.median_error < 1e-6);
-    CHECK(near(fit.predict(form, 100e3, 32768), form(truth, 100e3, 32768)));
+    CHECK(near(fit.predict(100e3, 32768), form(truth, 100e3, 32768)));
   }
 }
 
@@ -70,34 +70,6 @@ TEST_CASE("few runs have no knee", "[bench]") {
   std::vector<Run> runs = runs_of(ring, 3);
   runs.erase(runs.begin(), runs.end() - 5);
   CHECK_FALSE(fit_cost(ring, runs, guess).knee);
-}
-
-TEST_CASE("how many chunks are best", "[bench]") {
-  const double l = 6;
-  const auto seconds = [&](std::size_t n) {
-    const auto chunks = static_cast<double>(n);
-    return (l + chunks - 1) * (2e-6 + 3e-10 * 1e6 / chunks);
-  };
-  // √((l−1)βm/α) = √(5 · 3e-4 / 2e-6).
-  CHECK(bench::best_count(100, seconds) == 27);
-  CHECK(bench::best_count(10, seconds) == 10);
-  CHECK(bench::best_count(100, [](std::size_t) { return 1.0; }) == 1);
-  int questions = 0;
-  const auto counted = [&](std::size_t n) {
-    ++questions;
-    return seconds(n);
-  };
-  CHECK(bench::best_count_coarsely(256, counted) == 27);
-  CHECK(questions < 35);
-  CHECK(bench::best_count_coarsely(10, seconds) == 10);
-  CHECK(bench::best_count_coarsely(1, seconds) == 1);
-}
-
-TEST_CASE("the counts that are measured", "[bench]") {
-  using Counts = std::vector<std::size_t>;
-  CHECK(bench::counts_around(Counts{30}, 1000) == Counts{10, 20, 30, 40, 50});
-  CHECK(bench::counts_around(Counts{5, 12}, 27) == Counts{2, 5, 12, 15, 22, 25, 27});
-  CHECK(bench::counts_around({}, 10).empty());
 }
 
 TEST_CASE("where the two sides begin to agree before a message is sent", "[bench]") {
