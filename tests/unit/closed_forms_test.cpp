@@ -1,5 +1,6 @@
 #include "catch.hpp"
 
+#include <papcoll/model/bandwidth_bound.hpp>
 #include <papcoll/model/closed_forms.hpp>
 #include <papcoll/model/suara_printed_forms.hpp>
 
@@ -50,6 +51,7 @@ void check_all(Below& below, const HockneyWithGap& h, int p, double m) {
   check("binary tree reduce", c::binary_tree_reduce(h, p, m), reduce);
   check("pipelined chain reduce", c::pipelined_chain_reduce(h, p, m, segment), reduce);
   check("pipelined binary tree reduce", c::pipelined_binary_tree_reduce(h, p, m, segment), reduce);
+  check("two trees reduce", c::two_tree_reduce(h, p, m, segment), reduce);
   check("reduce-scatter-gather", c::reduce_scatter_gather_reduce(h, p, m), reduce);
   const double allreduce = bandwidth_bound::allreduce(h, p, m);
   check("linear", c::linear_allreduce(h, p, m), allreduce);
@@ -60,6 +62,7 @@ void check_all(Below& below, const HockneyWithGap& h, int p, double m) {
   check("recursive doubling", c::recursive_doubling_allreduce(h, p, m), allreduce);
   check("ring", c::ring_allreduce(h, p, m), allreduce);
   check("Rabenseifner", c::rabenseifner_allreduce(h, p, m), allreduce);
+  check("two trees", c::two_tree_allreduce(h, p, m, segment), allreduce);
   check("ring in segments", c::segmented_ring_allreduce_serial(h, p, m, segment), allreduce);
   for (const std::size_t window : {1U, 4U, 16U}) {
     check("ring in segments, in flight", c::segmented_ring_allreduce(h, p, m, segment, window),

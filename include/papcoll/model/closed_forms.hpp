@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/config.hpp>
+#include <papcoll/model/bandwidth_bound.hpp>
 #include <papcoll/model/hockney.hpp>
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 // functions. p: positions; m: bytes of the whole vector, also where each position contributes a
 // p-th of it (allgather, gather, scatter, reduce_scatter); s: bytes of a segment. All positions
 // arrive at once, nobody else uses the network, and every position sends one message at a time and
-// receives one at a time. No form is below what the data volume takes: see bandwidth_bound.
+// receives one at a time. No form is below what the data volume takes: see bandwidth_bound.hpp.
 //
 // Those of one message after the other take nothing but Hockney's parameters; where messages follow
 // each other through a port, the gap between them counts, which is alpha in Hockney's own model.
@@ -33,8 +34,7 @@ inline int ceil_log2(int p) noexcept {
 inline bool is_power_of_two(int p) noexcept {
   return std::has_single_bit(static_cast<unsigned>(p));
 }
-/// (p−1)/p of m.
-inline double others_share(int p, double m) noexcept { return m * (p - 1) / p; }
+using bandwidth_bound::others_share;
 
 inline constexpr std::size_t no_window = std::numeric_limits<std::size_t>::max();
 
@@ -115,13 +115,12 @@ inline double scatter_allgather_bruck_bcast(const Hockney& h, int p, double m) n
 
 /// Two binary trees, each for half of the chunks of s bytes, inner positions of one being leaves of
 /// the other: Sanders, Speck, Träff, "Two-tree algorithms for full bandwidth broadcast, reduction
-/// and scan", Parallel Computing 35(12), 2009: n + 2d steps for d levels.
+/// and scan", Parallel Computing 35(12), 2009: n + 2d steps for d levels, where the gap is α.
 inline double two_tree_bcast(const HockneyWithGap& h, int p, double m, double s) noexcept {
   if (p < 2) return 0;
   const double n = segments(m, s);
   const double each = std::min(s, m);
-  const double behind = n > 1 ? (n - 1) * h.gap + h.beta * (m - each) : 0;
-  return 2 * detail::floor_log2(p) * h.message(each) + behind;
+  return binary_tree_bcast(h, p, each) + (n - 1) * h.gap + h.beta * (m - each);
 }
 
 // ---- reduce ------------------------------------------------------------------------------------
@@ -174,6 +173,15 @@ inline double pipelined_binary_tree_reduce(const HockneyWithGap& h, int p, doubl
   return binary_tree_reduce(h, p, each) + behind;
 }
 
+/// As two_tree_bcast, up the trees.
+inline double two_tree_reduce(const HockneyWithGap& h, int p, double m, double s) noexcept {
+  if (p < 2) return 0;
+  const double n = segments(m, s);
+  const double each = std::min(s, m);
+  const double rest = m - each;
+  return binary_tree_reduce(h, p, each) + std::max((n - 1) * h.gap + h.beta * rest, h.gamma * rest);
+}
+
 /// Recursive halving, then a binomial gather; neighbours are folded before if p is no power of two.
 inline double reduce_scatter_gather_reduce(const Hockney& h, int p, double m) noexcept {
   if (p < 2) return 0;
@@ -218,6 +226,16 @@ inline double recursive_doubling_allreduce(const Hockney& h, int p, double m) no
 inline double ring_allreduce(const Hockney& h, int p, double m) noexcept {
   if (p < 2) return 0;
   return 2 * (p - 1) * h.alpha + (2 * h.beta + h.gamma) * detail::others_share(p, m);
+}
+
+/// Up two trees and down again, a chunk while later ones still come up: each passes a port twice.
+inline double two_tree_allreduce(const HockneyWithGap& h, int p, double m, double s) noexcept {
+  if (p < 2) return 0;
+  const double n = segments(m, s);
+  const double each = std::min(s, m);
+  const double rest = m - each;
+  return binary_tree_reduce(h, p, each) + binary_tree_bcast(h, p, each) +
+         std::max(2 * ((n - 1) * h.gap + h.beta * rest), h.gamma * rest);
 }
 
 /// Neighbours are folded, by halves, if p is no power of two.
@@ -353,30 +371,5 @@ inline double dissemination_barrier(const Hockney& h, int p) noexcept {
 }
 
 }  // namespace closed_form
-
-/// The least that any schedule takes which sends and receives one message at a time: what must pass
-/// one port, and what must be combined, as far as the two cannot overlap entirely.
-namespace bandwidth_bound {
-
-/// Every position must receive the result or what it is made of, and give its own.
-inline double allreduce(const Hockney& h, int p, double m) noexcept {
-  if (p < 2) return 0;
-  return std::max(2 * h.beta, h.gamma) * closed_form::detail::others_share(p, m);
-}
-inline double bcast(const Hockney& h, int p, double m) noexcept { return p < 2 ? 0 : h.beta * m; }
-/// The root has its own contribution, and must combine p−1 others somewhere.
-inline double reduce(const Hockney& h, int p, double m) noexcept {
-  if (p < 2) return 0;
-  return std::max(h.beta * m, h.gamma * closed_form::detail::others_share(p, m));
-}
-/// Also gather and scatter.
-inline double allgather(const Hockney& h, int p, double m) noexcept {
-  return p < 2 ? 0 : h.beta * closed_form::detail::others_share(p, m);
-}
-inline double reduce_scatter(const Hockney& h, int p, double m) noexcept {
-  return p < 2 ? 0 : std::max(h.beta, h.gamma) * closed_form::detail::others_share(p, m);
-}
-
-}  // namespace bandwidth_bound
 
 }  // namespace papcoll::inline PAPCOLL_ABI
