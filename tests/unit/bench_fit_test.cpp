@@ -2,6 +2,8 @@
 
 #include "../../benchmarks/fit.hpp"
 
+#include <papcoll/catalogue/suara_between_nodes.hpp>
+
 #include <array>
 #include <cstddef>
 #include <vector>
@@ -32,4 +34,18 @@ TEST_CASE("bench: times that fall where they must rise") {
   CHECK_FALSE(bench::fall(std::vector{0.2, 3.0, 2.1, 4.0}));  // algorithms have steps, too
   CHECK(bench::fall(std::vector{7.8, 0.22, 2.5}));
   CHECK(bench::fall(std::vector{1.0, 3.0, 2.5, 1.9}));
+}
+
+TEST_CASE("a measured network is what Suara is chosen by", "[bench]") {
+  papcoll::Thresholds t;
+  const auto set = [&](const papcoll::HockneyWithGap& h) {
+    for (const bench::ThresholdValue& v : bench::link_thresholds(h)) t.*(v.threshold) = v.value;
+    return papcoll::detail::suara_model(t, true).link;
+  };
+  const auto read = set({{2.5e-6, 8.3e-11, 1.7e-11}, 0.4e-6});
+  CHECK(read.alpha == Approx(2.5e-6));
+  CHECK(read.gap == Approx(0.4e-6));
+  CHECK(read.beta == Approx(8.3e-11));
+  CHECK(read.gamma == Approx(1.7e-11));
+  CHECK(set({{2e-6, 1e-10, 1e-11}, 3e-6}).gap == Approx(2e-6));
 }

@@ -73,8 +73,9 @@ struct Thresholds {
   std::size_t hierarchical = 65536;
 
   // Allreduce between nodes: Suara where the closed forms of model/ find it clearly quicker than
-  // every flat schedule. The network as they see it, by default the published one of a Cray XC40
-  // (see Hockney), and a gap that is not measured yet: MPI libraries have some 0.3 µs.
+  // every flat schedule. The network as they see it (papcoll-bench --tune measures it where every
+  // rank is on a node of its own), by default the published one of a Cray XC40 (see Hockney), and a
+  // gap that nothing was measured for: MPI libraries have some 0.3 µs.
   std::size_t link_alpha_ns = 1500;       ///< of a message, in nanoseconds
   std::size_t link_gap_ns = 300;          ///< how much of that keeps its port
   std::size_t link_beta_as = 62500000;    ///< of a byte sent, in attoseconds
