@@ -211,6 +211,7 @@ TEST_CASE("chunks make up the vector, short ones first and last", "[schedule]") 
 }
 
 TEST_CASE("TwoTreeComplete", "[schedule]") {
+  CHECK(failure_serving(TwoTreeComplete{~std::size_t{0}}, {allreduce, reduce, bcast}) == "");
   CHECK(failure_serving(TwoTreeComplete{8}, {allreduce, reduce, bcast}) == "");
 }
 

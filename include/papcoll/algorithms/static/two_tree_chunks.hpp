@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -18,7 +19,7 @@ struct TwoTreeChunks {
 
   // A pipeline of L steps and m/c chunks of c bytes takes (L + m/c)(o + c/r), for an overhead of o
   // a message and a rate of r: least with c = √(m·or/L). L = 2⌈log₂ P⌉.
-  static constexpr std::size_t overhead_bytes = 1500;  ///< o·r: 0.4 µs at 4 GB/s
+  static constexpr std::size_t overhead_bytes = 1500;  ///< o·r: 0.375 µs at 4 GB/s
   static constexpr std::size_t least = 1024;
   static constexpr std::size_t most = 65536;  ///< stays in a cache
   /// Of a plan, if they are as long as wanted; chunks of few elements may be half as many again.
@@ -27,7 +28,8 @@ struct TwoTreeChunks {
 
   /// Elements of a block among `size` positions.
   std::size_t segment(std::size_t element_size) const noexcept {
-    const std::size_t chunk = bytes == 0 ? most : bytes;
+    constexpr std::size_t longest = std::numeric_limits<std::size_t>::max() / chunks_in_plan;
+    const std::size_t chunk = bytes == 0 ? most : std::min(bytes, longest);
     return std::max<std::size_t>(1, chunk * chunks_in_plan / element_size);
   }
 
@@ -64,7 +66,8 @@ struct TwoTreeChunks {
     Cut c{whole};
     if (whole.empty()) return c;
     c.longest = std::max<std::size_t>(1, chosen(whole.size() * element_size, size) / element_size);
-    const auto full = static_cast<int>((whole.size() + c.longest - 1) / c.longest);
+    const std::size_t rest = whole.size() % c.longest == 0 ? 0 : 1;
+    const auto full = static_cast<int>(whole.size() / c.longest + rest);
     c.ramp = std::min(full, most_ramp);
     c.count = full + c.ramp - 1;
     return c;
