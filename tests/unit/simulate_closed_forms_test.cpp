@@ -1,3 +1,4 @@
+#include "call_shape.hpp"
 #include "catch.hpp"
 
 #include <papcoll/algorithms/static/all.hpp>
@@ -13,14 +14,6 @@
 using namespace papcoll;
 
 namespace {
-
-Shape shape_of(Collective c, int size, std::size_t count) {
-  Shape s;
-  s.collective = c;
-  s.size = size;
-  s.count = count;
-  return s;
-}
 
 /// L = 10, o = 1, everything else but G free; all messages eager.
 LogGops eager() {

@@ -1,3 +1,4 @@
+#include "call_shape.hpp"
 #include "catch.hpp"
 
 #include <papcoll/algorithms/static/all.hpp>
@@ -36,14 +37,6 @@ const std::vector<AnySchedule>& schedules() {
       AnySchedule{Pairwise{}},
   };
   return all;
-}
-
-Shape shape_of(Collective c, int size, std::size_t count) {
-  Shape s;
-  s.collective = c;
-  s.size = size;
-  s.count = count;
-  return s;
 }
 
 LogGops model() {
@@ -92,6 +85,23 @@ struct Waits : Wrong {  // receives first, everybody
   void emit(Barrier, Builder& b) const {
     b.receive(b.wrap(b.position() - 1), b.whole());
     b.send(b.wrap(b.position() + 1), b.whole());
+  }
+};
+
+struct WaitsAndSends : Wrong {  // 0 for 1 for 0; what 0 sends to 2 is not what it waits for
+  void emit(Bcast, Builder& b) const {
+    if (b.position() == 0) {
+      b.receive(1, {0, 1});
+      b.send(2, {1, 2});
+      b.send(1, {0, 2});
+    } else if (b.position() == 1) {
+      b.receive(0, {0, 2});
+      b.send(0, {0, 1});
+      b.send(2, {0, 2});
+    } else {
+      b.receive(1, {0, 2});
+      b.receive(0, {1, 2});
+    }
   }
 };
 
@@ -158,6 +168,19 @@ TEST_CASE("kept steps are those of the plans, and keeping them changes nothing",
     const Simulated kept = simulate(schedule, shape, order, model(), o);
     CHECK(plain.exits == again.exits);
     CHECK(plain.exits == kept.exits);
+    o.keep_steps = false;
+    o.keep_path = true;
+    const Simulated path = simulate(schedule, shape, order, model(), o);
+    CHECK(path.exits == plain.exits);
+    CHECK(path.steps.empty());
+    REQUIRE(path.critical_path.size() == kept.critical_path.size());
+    bool same = true;
+    for (std::size_t i = 0; i < path.critical_path.size(); ++i) {
+      const SimulatedStep& a = path.critical_path[i];
+      const SimulatedStep& b = kept.critical_path[i];
+      same &= a.rank == b.rank && a.step == b.step && a.start == b.start && a.end == b.end;
+    }
+    CHECK(same);
     CHECK(plain.steps.empty());
     CHECK(plain.critical_path.empty());
     std::size_t steps = 0;
@@ -171,6 +194,16 @@ TEST_CASE("kept steps are those of the plans, and keeping them changes nothing",
     }
     CHECK(kept.steps.size() == steps);
     CHECK(kept.messages == sends);
+    REQUIRE(kept.ends.size() == sends);
+    bool meet = true;
+    for (const SimulatedEnds& e : kept.ends) {
+      const SimulatedStep& send = kept.steps[e.send];
+      const SimulatedStep& receive = kept.steps[e.receive];
+      meet &= send.act == Act::send && receive.act == Act::receive && send.peer == receive.rank &&
+              send.rank == receive.peer && send.block == receive.block &&
+              send.bytes == receive.bytes && send.start < receive.end;
+    }
+    CHECK(meet);
     bool in_time = true;
     for (const SimulatedStep& s : kept.steps) {
       const auto rank = static_cast<std::size_t>(s.rank);
@@ -252,22 +285,17 @@ TEST_CASE("flows get max-min fair shares", "[simulate]") {
   CHECK(ends[0] == Approx(6));
   for (std::uint32_t id = 1; id < 4; ++id) shares.add(id, 1, id + 1, 6, 0);
   settle(0);
-  CHECK(shares.share(0) == Approx(2.0 / 3));
-  for (std::uint32_t id = 1; id < 4; ++id) CHECK(shares.share(id) == Approx(1.0 / 3));
   CHECK(ends[0] == Approx(9));
-  CHECK(ends[1] == Approx(18));
+  for (std::uint32_t id = 1; id < 4; ++id) CHECK(ends[id] == Approx(18));
   // When the other two are gone at 3, of 0→2 4 are left and of 1→2 5: ½ each.
   shares.remove(2);
   shares.remove(3);
   settle(3);
-  CHECK(shares.share(0) == Approx(0.5));
-  CHECK(shares.share(1) == Approx(0.5));
   CHECK(ends[0] == Approx(3 + 8));
   CHECK(ends[1] == Approx(3 + 10));
   // And when 0→2 has ended at 11, 1 is left of 1→2, alone.
   shares.remove(0);
   settle(11);
-  CHECK(shares.share(1) == Approx(1));
   CHECK(ends[1] == Approx(12));
 }
 
@@ -281,8 +309,10 @@ TEST_CASE("what cannot be simulated is refused with a sentence", "[simulate]") {
   };
   const Shape barrier = shape_of(Collective::barrier, 3, 1);
   check(Waits{}, barrier, "rank 0 waits for 1 bytes from rank 2, which never sends them");
+  check(WaitsAndSends{}, shape_of(Collective::bcast, 3, 2),
+        "rank 0 waits for 1 bytes from rank 1, which never sends them");
   check(Sends{}, barrier, "from rank 0 to rank 1 (step 0) has no receive");
-  check(Receives{}, barrier, "3 receives for its 0 sends");
+  check(Receives{}, barrier, "receive of 1 bytes by rank 2 from rank 0 (step 0) has no send");
   check(Disagrees{}, shape_of(Collective::bcast, 2, 4), "meets a receive of another size");
   const Shape shape = shape_of(Collective::allreduce, 4, 4);
   check(Pairwise{}, shape, "it does not serve allreduce");
@@ -299,19 +329,54 @@ TEST_CASE("what cannot be simulated is refused with a sentence", "[simulate]") {
   o.links = LinkCosts::nodes({0, 0, 1}, {}, {});
   check(Ring{}, shape, "link costs for 3 ranks", o);
   o.links = LinkCosts::nodes({0, 0, 1, 1}, {1e-6, 0}, {std::nan(""), 0});
-  check(Ring{}, shape, "a link costs a negative time, or one that is no number", o);
+  check(Ring{}, shape, "a link costs a negative time, or one that is no finite number", o);
   o = {};
   o.arrivals = {0, 0, std::nan(""), 0};
   check(Ring{}, shape, "an arrival is no finite number", o);
   o = {};
   o.resolution = -1;
   check(Ring{}, shape, "the resolution is negative", o);
+  o = {};
+  o.most_steps = 30;
+  check(Ring{}, shape, "takes 45 steps or more, and it may take 30 steps", o);
   CHECK_THROWS_WITH(simulate(Ring{}, shape, Order::identity(3), m),
                     Catch::Contains("the order has 3 ranks"));
   LogGops negative;
   negative.gap = -1;
   CHECK_THROWS_WITH(simulate(Ring{}, shape, Order::identity(4), negative),
                     Catch::Contains("negative time"));
+  LogGops endless;
+  endless.latency = 1e308;
+  CHECK_THROWS_WITH(simulate(Ring{}, shape, Order::identity(4), endless),
+                    Catch::Contains("add up to more than a double holds"));
+  endless.latency = HUGE_VAL;
+  CHECK_THROWS_WITH(simulate(Ring{}, shape, Order::identity(4), endless),
+                    Catch::Contains("no finite number"));
+}
+
+TEST_CASE("simulations of more steps or memory than is allowed are refused at once", "[simulate]") {
+  const auto check = [](const AnySchedule& schedule, const Shape& shape, const SimulateOptions& o,
+                        const char* sentence) {
+    CHECK_THROWS_WITH(simulate(schedule, shape, static_order(shape), LogGops{}, o),
+                      Catch::Contains(sentence));
+  };
+  const Shape ring = shape_of(Collective::allreduce, 16384, std::size_t{1} << 24);
+  SimulateOptions o;
+  check(Ring{}, ring, o, "Ring with 16384 ranks takes 1342.1 million steps or more");
+  check(Ring{}, ring, o, "simulate fewer ranks or bytes, or longer segments, or allow more");
+  o.most_steps = std::size_t{1} << 40;
+  check(Ring{}, ring, o, "GB of memory or more, and it may take 4 GB of memory: ");
+  const Shape pipeline = shape_of(Collective::bcast, 4, std::size_t{1} << 30);
+  check(PipelinedChain{.segment_bytes = 8}, pipeline, SimulateOptions{.most_steps = 100'000'000},
+        "takes 134.2 million steps or more");
+  // What is kept of each step counts.
+  const Shape small = shape_of(Collective::bcast, 4, 1 << 20);
+  SimulateOptions kept{.keep_steps = true};
+  kept.most_memory = 1 << 20;
+  check(PipelinedChain{.segment_bytes = 64}, small, kept, "of memory or more");
+  kept.keep_steps = false;
+  CHECK(simulate(PipelinedChain{.segment_bytes = 64}, small, static_order(small), LogGops{}, kept)
+            .messages == 3 << 14);
 }
 
 TEST_CASE("the parts of a scattered bcast go around one after the other", "[simulate]") {

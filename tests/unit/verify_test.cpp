@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "call_shape.hpp"
 #include "catch.hpp"
 
 using namespace papcoll;
@@ -81,14 +82,6 @@ struct Around : TestSchedule {
     }
   }
 };
-
-Shape shape_of(Collective collective, int size, std::size_t count) {
-  Shape s;
-  s.collective = collective;
-  s.size = size;
-  s.count = count;
-  return s;
-}
 
 /// The plans of all ranks, to be damaged.
 struct Plans {

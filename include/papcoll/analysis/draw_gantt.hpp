@@ -10,41 +10,13 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
-
-/// The two ends of a message among the steps.
-struct MessageEnds {
-  std::size_t send;
-  std::size_t receive;
-};
-
-/// Pairs the k-th send of a to b in a block with b's k-th receive from a.
-inline std::vector<MessageEnds> messages_of(const std::vector<SimulatedStep>& steps) {
-  using Key = std::tuple<int, int, std::uint32_t, std::uint32_t>;  // from, to, block, step
-  std::array<std::vector<std::pair<Key, std::size_t>>, 2> sides;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const SimulatedStep& s = steps[i];
-    if (s.peer < 0) continue;
-    const bool receives = s.act == Act::receive;
-    sides[receives ? 1 : 0].push_back(
-        {receives ? Key{s.peer, s.rank, s.block, s.step} : Key{s.rank, s.peer, s.block, s.step},
-         i});
-  }
-  for (auto& side : sides) std::sort(side.begin(), side.end());
-  std::vector<MessageEnds> pairs;
-  for (std::size_t i = 0; i < std::min(sides[0].size(), sides[1].size()); ++i) {
-    pairs.push_back({sides[0][i].second, sides[1][i].second});
-  }
-  return pairs;
-}
 
 /// Draws a simulation over time: a row for each rank, with a lane for what it sends, one for what
 /// it computes and one for what it receives.
@@ -61,7 +33,6 @@ class GanttPanel {
     bottom_ = top + static_cast<double>(ranks) * row();
     axis();
     for (std::size_t r = 0; r < ranks; ++r) presence(r);
-    messages_ = messages_of(run.steps);
     steps();
     panel_.svg.add(bars_, {0, 0});
     lines();
@@ -185,7 +156,7 @@ class GanttPanel {
   void steps() {
     active_.resize(run_->steps.size());
     for (std::size_t i = 0; i < active_.size(); ++i) active_[i] = run_->steps[i].start;
-    for (const MessageEnds& m : messages_) {
+    for (const SimulatedEnds& m : run_->ends) {
       const SimulatedStep& send = run_->steps[m.send];
       const SimulatedStep& receive = run_->steps[m.receive];
       active_[m.send] = active_from(send, receive);
@@ -250,11 +221,11 @@ class GanttPanel {
   /// The messages on their way.
   void lines() {
     int crossings = 0;
-    for (const MessageEnds& m : messages_) {
+    for (const SimulatedEnds& m : run_->ends) {
       crossings += std::abs(run_->steps[m.send].rank - run_->steps[m.receive].rank);
       if (crossings > most_crossings) return;
     }
-    for (const MessageEnds& m : messages_) {
+    for (const SimulatedEnds& m : run_->ends) {
       const SimulatedStep& send = run_->steps[m.send];
       const SimulatedStep& receive = run_->steps[m.receive];
       const bool down = receive.rank > send.rank;
@@ -292,7 +263,6 @@ class GanttPanel {
   double lane_ = 9;
   double plot_ = 0;
   double bottom_ = 0;
-  std::vector<MessageEnds> messages_;
   std::vector<double> active_;  ///< of each step: since when it does not wait any more
   Svg bars_;
   Panel panel_;

@@ -60,9 +60,6 @@ class FairShares {
     return flows_[id].version == version;
   }
 
-  /// The share of its ports that a flow has: of 1, after settle().
-  double share(std::uint32_t id) const noexcept { return flows_[id].share; }
-
   /// After all that began or ended at this moment: shares out anew, and calls
   /// ends(id, version, time) for each flow whose end is new.
   template <class Ends>

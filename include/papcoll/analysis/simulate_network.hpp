@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -90,7 +91,6 @@ class SimulatedNetwork {
       Trace::MessageRecord& r = trace_->message(m.record);
       r.launched = now;
       r.eager = eager;
-      r.shared = options_.ports == Ports::shared;
     }
     if (eager) {
       m.sender_is_through = true;
@@ -159,6 +159,20 @@ class SimulatedNetwork {
   void take_completed(std::vector<Completed>& into) {
     into.clear();
     std::swap(into, completed_);
+  }
+
+  /// What a rank has been waiting for in vain, in words.
+  std::string awaited_by(std::uint32_t rank) const {
+    for (const SimulatedMessage& m : messages_) {
+      const std::string bytes = std::to_string(m.bytes) + " bytes";
+      if (m.to == rank && m.posted && !m.launched) {
+        return bytes + " from rank " + std::to_string(m.from) + ", which never sends them";
+      }
+      if (m.from == rank && m.launched && !m.sender_is_through) {
+        return "rank " + std::to_string(m.to) + " to receive " + bytes + ", which it never does";
+      }
+    }
+    return "its own steps";
   }
 
   /// Both sides know that they are through with it.

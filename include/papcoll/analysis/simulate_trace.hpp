@@ -1,10 +1,12 @@
 #pragma once
 
+#include <papcoll/analysis/simulate_plans.hpp>
 #include <papcoll/analysis/simulated.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
@@ -15,30 +17,34 @@ class Trace {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
   struct StepRecord {
-    SimulatedStep step;
-    std::uint32_t cause = none;          ///< the step that it waited for before it started
-    bool after_processor = false;        ///< because that one had the processor, not for its end
+    double start = 0;
+    double end = 0;
     double noticed = 0;                  ///< of a message: when the processor looked at its end,
     std::uint32_t noticed_after = none;  ///< late, because it was at this step
     std::uint32_t message = none;
+    std::uint32_t rank = 0;
+    std::uint32_t block = 0;
+    std::uint32_t step = 0;
+    std::uint32_t cause = none;    ///< the step that it waited for before it started
+    bool after_processor = false;  ///< because that one had the processor, not for its end
   };
   struct MessageRecord {
-    std::uint32_t send = none;
-    std::uint32_t receive = none;
-    bool eager = false;
-    bool shared = false;
     double launched = 0;  ///< by the sender's processor
     double posted = 0;    ///< by the receiver's
     double depart = 0;    ///< its first byte leaves the sender's port
-    double head = 0;      ///< its first byte is at the receiver's port
-    double take = 0;      ///< and is taken
+    double take = 0;      ///< it is taken at the receiver's
     double delivered = 0;
+    std::uint32_t send = none;
+    std::uint32_t receive = none;
     std::uint32_t out_before = none;  ///< the message that kept the sender's port busy until depart
     std::uint32_t in_before = none;   ///< the one that kept the receiver's busy until take
+    bool eager = false;
   };
 
-  std::uint32_t add_step(const SimulatedStep& s, std::uint32_t cause, bool after_processor) {
-    steps_.push_back({s, cause, after_processor, 0, none, none});
+  Trace(const JointPlans& plans, Ports ports) : plans_(plans), shared_(ports == Ports::shared) {}
+
+  std::uint32_t add_step(const StepRecord& s) {
+    steps_.push_back(s);
     return static_cast<std::uint32_t>(steps_.size() - 1);
   }
   std::uint32_t add_message() {
@@ -48,21 +54,29 @@ class Trace {
   StepRecord& step(std::uint32_t i) { return steps_[i]; }
   MessageRecord& message(std::uint32_t i) { return messages_[i]; }
 
-  /// All steps, by rank and start.
-  std::vector<SimulatedStep> all() const {
-    std::vector<SimulatedStep> steps;
-    steps.reserve(steps_.size());
-    for (const StepRecord& r : steps_) steps.push_back(r.step);
-    std::stable_sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) {
-      return a.rank != b.rank ? a.rank < b.rank : a.start < b.start;
+  /// All steps and messages.
+  void all(std::vector<SimulatedStep>& steps, std::vector<SimulatedEnds>& messages) const {
+    std::vector<std::uint32_t> order(steps_.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+      const StepRecord& r = steps_[a];
+      const StepRecord& s = steps_[b];
+      return r.rank != s.rank ? r.rank < s.rank : r.start < s.start;
     });
-    return steps;
+    std::vector<std::uint32_t> place(order.size());
+    steps.reserve(order.size());
+    for (const std::uint32_t i : order) {
+      place[i] = static_cast<std::uint32_t>(steps.size());
+      steps.push_back(whole(steps_[i]));
+    }
+    messages.reserve(messages_.size());
+    for (const MessageRecord& m : messages_) messages.push_back({place[m.send], place[m.receive]});
   }
 
   /// The chain that ends with the end of `last`.
   std::vector<SimulatedStep> path_to(std::uint32_t last) {
     path_.clear();
-    until_ = steps_[last].step.end;
+    until_ = steps_[last].end;
     Place at{Place::end, last};
     while (at.index != none) at = before(at);
     std::reverse(path_.begin(), path_.end());
@@ -76,6 +90,14 @@ class Trace {
     What what;
     std::uint32_t index;
   };
+
+  const JointSteps::Joint& planned(const StepRecord& r) const {
+    return plans_.block(r.block).step(r.rank, r.step);
+  }
+  SimulatedStep whole(const StepRecord& r) const {
+    const JointSteps::Joint& p = planned(r);
+    return {static_cast<int>(r.rank), r.block, r.step, p.act, p.peer, p.bytes, r.start, r.end};
+  }
 
   /// What made the moment come when it did; the time between them goes to a step of the path.
   Place before(Place at) {
@@ -98,25 +120,25 @@ class Trace {
 
   Place before_end(Place at) {
     const StepRecord& r = steps_[at.index];
-    const Act act = r.step.act;
+    const Act act = planned(r).act;
     // A send has the processor when it begins, a receive when it ends.
     if (act == Act::reduce || act == Act::copy ||
         (act == Act::send && at.what == Place::processor)) {
-      take(at.index, r.step.start);
+      take(at.index, r.start);
       return {Place::start, at.index};
     }
     take(at.index, r.noticed);
     if (r.noticed_after != none) return {Place::processor, r.noticed_after};
     const MessageRecord& m = messages_[r.message];
     if (act == Act::receive) return {Place::delivered, r.message};
-    if (!m.eager) return {m.shared ? Place::delivered : Place::departed, r.message};
-    take(at.index, r.step.start);
+    if (!m.eager) return {shared_ ? Place::delivered : Place::departed, r.message};
+    take(at.index, r.start);
     return {Place::start, at.index};
   }
 
   Place before_delivered(std::uint32_t index) {
     const MessageRecord& m = messages_[index];
-    const bool was_there = m.eager && !m.shared && m.posted >= m.delivered;
+    const bool was_there = m.eager && !shared_ && m.posted >= m.delivered;
     return was_there ? posted(m) : Place{Place::taken, index};
   }
 
@@ -130,21 +152,21 @@ class Trace {
 
   Place before_departed(std::uint32_t index) {
     const MessageRecord& m = messages_[index];
-    if (m.out_before == none && (m.shared || !m.eager) && m.posted > m.launched) return posted(m);
+    if (m.out_before == none && (shared_ || !m.eager) && m.posted > m.launched) return posted(m);
     take(m.send, m.depart);
     if (m.out_before != none) return {Place::departed, m.out_before};
-    take(m.send, steps_[m.send].step.start);
+    take(m.send, steps_[m.send].start);
     return {Place::start, m.send};
   }
 
   Place posted(const MessageRecord& m) {
-    take(m.receive, steps_[m.receive].step.start);  // posted then, or held back until posted
+    take(m.receive, steps_[m.receive].start);  // posted then, or held back until posted
     return {Place::start, m.receive};
   }
 
   /// The time since `from` goes to the step.
   void take(std::uint32_t index, double from) {
-    SimulatedStep s = steps_[index].step;
+    SimulatedStep s = whole(steps_[index]);
     if (!path_.empty() && path_.back().rank == s.rank && path_.back().block == s.block &&
         path_.back().step == s.step) {
       path_.back().start = std::min(from, until_);
@@ -156,6 +178,8 @@ class Trace {
     until_ = path_.back().start;
   }
 
+  const JointPlans& plans_;
+  bool shared_;
   std::vector<StepRecord> steps_;
   std::vector<MessageRecord> messages_;
   std::vector<SimulatedStep> path_;  ///< while it is being found: the last step first

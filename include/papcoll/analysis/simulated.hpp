@@ -21,11 +21,14 @@ struct SimulateOptions {
   Ports ports = Ports::exclusive;
   std::size_t window = Options{}.window;  ///< blocks of a pipelined plan in flight at once
   std::vector<double> arrivals{};         ///< seconds, by rank; empty: all at 0
-  bool keep_steps = false;                ///< fill Simulated's steps and critical_path
+  bool keep_path = false;                 ///< fill Simulated's critical_path
+  bool keep_steps = false;                ///< fill its steps and their messages, too
   LinkCosts links{};  ///< instead of the model's latency and gap_per_byte, by ranks
   /// Seconds: what happens so soon after something else happens with it, at the later time. Without
   /// it, of chunks that differ by a byte the longest is always looked at last.
   double resolution = 1e-9;
+  std::size_t most_steps = 1'000'000'000;          ///< of all ranks: about half an hour
+  std::size_t most_memory = std::size_t{4} << 30;  ///< bytes; what takes more is refused
 };
 
 /// One step of one rank's plan in virtual time (seconds).
@@ -40,12 +43,19 @@ struct SimulatedStep {
   double end = 0;    ///< when the rank knew that it was complete
 };
 
+/// Both ends of a message, as places in Simulated's steps.
+struct SimulatedEnds {
+  std::size_t send = 0;
+  std::size_t receive = 0;
+};
+
 /// What became of a simulated call.
 struct Simulated {
   std::vector<double> arrivals;      ///< seconds, by rank
   std::vector<double> exits;         ///< seconds, by rank
   std::size_t messages = 0;          ///< sent by all ranks together
   std::vector<SimulatedStep> steps;  ///< if kept, by rank and start
+  std::vector<SimulatedEnds> ends;   ///< if steps are kept, of each message
   /// If kept: the chain of steps to the last exit, each of which was the last thing that the next
   /// waited for, from an arrival on. start and end are those of the step's part in the chain: it
   /// has no gaps, and is as long as from that arrival to the last exit.

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <papcoll/analysis/message_ends.hpp>
 #include <papcoll/analysis/verify_verdict.hpp>
 #include <papcoll/plan/order.hpp>
 #include <papcoll/plan/plan.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -50,41 +52,23 @@ struct StepId {
   std::uint32_t step = 0;
 };
 
-/// Which send meets which receive: the k-th of a to b meets b's k-th from a.
+/// Which send meets which receive.
 class Matching {
  public:
   /// Finds out, and proves that each meets one, of the same size.
   Verdict match(const JointPlan& joint) {
-    ranks_ = joint.ranks();
-    for (Side& side : sides_) side.first.assign(ranks_ * ranks_ + 1, 0);
-    for_each_message(
-        joint, [](std::size_t pair, Side& side, const Step&, StepId) { ++side.first[pair + 1]; });
-    for (std::size_t pair = 0; pair < ranks_ * ranks_; ++pair) {
-      if (sides_[0].first[pair + 1] != sides_[1].first[pair + 1]) {
-        return different_counts(joint, pair);
-      }
+    MessageEnds ends = ends_of(joint);
+    ends.sort(joint.ranks());
+    const std::size_t most = std::max(ends.sends.size(), ends.receives.size());
+    for (std::size_t k = 0; k < most; ++k) {
+      if (k >= ends.sends.size()) return different_counts(joint, ends, ends.receives[k]);
+      if (k >= ends.receives.size()) return different_counts(joint, ends, ends.sends[k]);
+      if (ends.sends[k].of_same_pair(ends.receives[k])) continue;
+      return different_counts(joint, ends, std::min(ends.sends[k], ends.receives[k]));
     }
-    for (Side& side : sides_) {
-      for (std::size_t pair = 0; pair < ranks_ * ranks_; ++pair) {
-        side.first[pair + 1] += side.first[pair];
-      }
-      side.at.assign(side.first.back(), unknown);
-    }
-    Verdict verdict;
-    for_each_message(joint, [&](std::size_t pair, Side& side, const Step& s, StepId id) {
-      if (!verdict) return;
-      const std::size_t slot = side.first[pair] + s.number;
-      if (slot < side.first[pair + 1] && side.at[slot].rank == unknown.rank) {
-        side.at[slot] = id;
-      } else {
-        verdict = {FaultKind::unmatched, static_cast<int>(id.rank), id.step, Verdict::nowhere,
-                   joint.describe(id.rank, id.step) + " has message number " +
-                       std::to_string(s.number) +
-                       ", but the messages of a pair are numbered 0, 1, 2… each once"};
-      }
-    });
-    if (verdict) verdict = pair_up(joint);
-    return verdict;
+    Verdict verdict = numbers_of(joint, ends.sends, true);
+    if (verdict) verdict = numbers_of(joint, ends.receives, false);
+    return verdict ? pair_up(joint, ends) : verdict;
   }
 
   /// The other end of a message step, by the step's number among all steps.
@@ -93,32 +77,44 @@ class Matching {
  private:
   static constexpr StepId unknown{static_cast<std::uint32_t>(-1), 0};
 
-  /// The sends, or the receives, sorted by pair and number.
-  struct Side {
-    std::vector<std::uint32_t> first;  ///< by pair (sender × ranks + receiver)
-    std::vector<StepId> at;
-  };
-
-  template <class F>
-  void for_each_message(const JointPlan& joint, F&& f) {
-    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+  static MessageEnds ends_of(const JointPlan& joint) {
+    MessageEnds ends;
+    for (std::uint32_t rank = 0; rank < joint.ranks(); ++rank) {
       const auto steps = joint.plan(rank).steps();
       for (std::uint32_t i = 0; i < steps.size(); ++i) {
         const Step& s = steps[i];
+        if (s.act != Act::send && s.act != Act::receive) continue;
+        const auto peer = static_cast<std::uint32_t>(joint.peer(s));
         if (s.act == Act::send) {
-          f(rank * ranks_ + joint.peer(s), sides_[0], s, StepId{rank, i});
-        } else if (s.act == Act::receive) {
-          f(joint.peer(s) * ranks_ + rank, sides_[1], s, StepId{rank, i});
+          ends.sends.push_back({rank, peer, s.number, i});
+        } else {
+          ends.receives.push_back({peer, rank, s.number, i});
         }
       }
     }
+    return ends;
   }
 
-  Verdict pair_up(const JointPlan& joint) {
-    partners_.assign(joint.steps(), unknown);
-    for (std::size_t k = 0; k < sides_[0].at.size(); ++k) {
-      const StepId from = sides_[0].at[k];
-      const StepId to = sides_[1].at[k];
+  static Verdict numbers_of(const JointPlan& joint, const std::vector<MessageEnd>& side,
+                            bool sent) {
+    std::uint32_t expected = 0;
+    for (std::size_t k = 0; k < side.size(); ++k) {
+      const MessageEnd& e = side[k];
+      expected = k > 0 && e.of_same_pair(side[k - 1]) ? expected + 1 : 0;
+      if (e.number == expected) continue;
+      const std::uint32_t rank = sent ? e.from : e.to;
+      return {FaultKind::unmatched, static_cast<int>(rank), e.step, Verdict::nowhere,
+              joint.describe(rank, e.step) + " has message number " + std::to_string(e.number) +
+                  ", but the messages of a pair are numbered 0, 1, 2… each once"};
+    }
+    return {};
+  }
+
+  Verdict pair_up(const JointPlan& joint, const MessageEnds& ends) {
+    partners_.assign(joint.steps(), StepId{});
+    for (std::size_t k = 0; k < ends.sends.size(); ++k) {
+      const StepId from{ends.sends[k].from, ends.sends[k].step};
+      const StepId to{ends.receives[k].to, ends.receives[k].step};
       const std::size_t sent = joint.plan(from.rank)[from.step].n;
       const std::size_t expected = joint.plan(to.rank)[to.step].n;
       if (sent != expected) {
@@ -132,24 +128,22 @@ class Matching {
     return {};
   }
 
-  Verdict different_counts(const JointPlan& joint, std::size_t pair) {
-    const std::size_t sent = sides_[0].first[pair + 1];
-    const std::size_t received = sides_[1].first[pair + 1];
-    const std::size_t sender = pair / ranks_;
-    const std::size_t receiver = pair % ranks_;
-    Side& longer = sides_[sent > received ? 0 : 1];
-    StepId extra = unknown;
-    for_each_message(joint, [&](std::size_t p, Side& side, const Step&, StepId id) {
-      if (p == pair && &side == &longer) extra = id;
-    });
-    return {FaultKind::unmatched, static_cast<int>(extra.rank), extra.step, Verdict::nowhere,
-            "rank " + std::to_string(sender) + " sends " + counted(sent, "message") + " to rank " +
-                std::to_string(receiver) + ", which receives " + std::to_string(received) +
-                " from it; no partner for " + joint.describe(extra.rank, extra.step)};
+  /// Of the messages from e.from to e.to.
+  static Verdict different_counts(const JointPlan& joint, const MessageEnds& ends,
+                                  const MessageEnd& e) {
+    const auto of_pair = [&e](const MessageEnd& other) { return other.of_same_pair(e); };
+    const auto sent = std::count_if(ends.sends.begin(), ends.sends.end(), of_pair);
+    const auto received = std::count_if(ends.receives.begin(), ends.receives.end(), of_pair);
+    const std::vector<MessageEnd>& longer = sent > received ? ends.sends : ends.receives;
+    const MessageEnd& extra = *std::find_if(longer.rbegin(), longer.rend(), of_pair);
+    const std::uint32_t rank = sent > received ? e.from : e.to;
+    return {FaultKind::unmatched, static_cast<int>(rank), extra.step, Verdict::nowhere,
+            "rank " + std::to_string(e.from) + " sends " +
+                counted(static_cast<std::size_t>(sent), "message") + " to rank " +
+                std::to_string(e.to) + ", which receives " + std::to_string(received) +
+                " from it; no partner for " + joint.describe(rank, extra.step)};
   }
 
-  std::size_t ranks_ = 0;
-  Side sides_[2];
   std::vector<StepId> partners_;
 };
 

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <papcoll/collective.hpp>
+#include <papcoll/plan/layout.hpp>
+
+#include <cstddef>
+
+inline papcoll::Shape shape_of(papcoll::Collective c, int size, std::size_t count) {
+  papcoll::Shape s;
+  s.collective = c;
+  s.size = size;
+  s.count = count;
+  return s;
+}
