@@ -96,6 +96,7 @@ TEST_CASE("draw: refusals") {
   refused({"draw", "Hierarchical", "--ranks", "4", "-o", "-"},
           "made of other algorithms: draw those of them that are schedules");
   refused({"draw", "MpiTransport", "--ranks", "4", "-o", "-"}, "names no schedule to draw");
+  refused({"draw", "Ring", "--ranks", "4", "-o", ""}, "--output: it is empty");
   refused({"draw", "Ring", "--ranks", "4", "-o", "/nonexistent/x.svg"},
           "cannot write the picture to /nonexistent/x.svg");
 }

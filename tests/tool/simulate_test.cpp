@@ -227,8 +227,35 @@ TEST_CASE("simulate: refusals") {
   call({"--arrival", "uniform", "--mif", "5", "--spread", "5us"}, "excludes");
   call({"--arrival", "trace:/nonexistent"}, "cannot read the arrival trace /nonexistent");
   call({"--ports", "open"}, "--ports");
+  call({"--mif", "nan"}, "--mif: nan is no number");
+  call({"--seed", "-1"}, "--seed: Value -1 not in range 0");
+  for (const char* option : {"--model", "--topology", "--collective", "--arrival"}) {
+    call({option, ""}, std::string(option) + ": it is empty");
+  }
   call({"--model", "/nonexistent"}, "cannot read the model file /nonexistent");
   call({"--model", "/tmp"}, "cannot read the model file /tmp: it is a directory");
+}
+
+TEST_CASE("simulate: bytes are a number") {
+  const auto bytes = [](const char* text, std::string_view message) {
+    refused({"simulate", "Ring", "--ranks", "4", "--bytes", text}, message);
+    refused({"explain", "allreduce", "--ranks", "4", "--bytes", text}, "--bytes: ");
+  };
+  bytes("-8", "--bytes: '-8': write a number of bytes, as 8, 64k or 4M");
+  bytes("", "--bytes: '': write a number of bytes");
+  bytes("k", "--bytes: 'k': write a number of bytes");
+  bytes("99999999999999999999999", "is too much: write a number of bytes");
+  bytes("16E", "--bytes: ");
+  bytes("8x", "--bytes: ");
+}
+
+TEST_CASE("simulate: what takes too much is refused at once, and told what to do") {
+  refused({"simulate", "Ring", "--ranks", "16384", "--bytes", "16M"},
+          "simulate fewer ranks or bytes, or longer segments, or allow more (most_steps; on the ");
+  refused({"simulate", "Linear", "--collective", "allgather", "--ranks", "16384", "--bytes", "8"},
+          "(most_memory; on the command line --any-size)");
+  refused({"draw", "PipelinedChain:8", "--ranks", "128", "--bytes", "64M", "-o", "-"},
+          "million steps or more");
 }
 
 TEST_CASE("simulate: files with faults are refused with file, field, reason and remedy") {
@@ -247,6 +274,7 @@ TEST_CASE("simulate: files with faults are refused with file, field, reason and 
   model(R"({"latncy": 1})", "field latncy: there is no such field: did you mean latency?");
   model(R"({"latency": "1"})", "field latency: it is string: write a number of seconds");
   model(R"({"overhead": -1e-6})", "field overhead: it is -1e-06: write a number of seconds from 0");
+  model(R"({"latency": 1e300})", "it is 1e+300: write a number of seconds from 0 to 1000000");
   model(R"({"rendezvous": 0.5})", "field rendezvous: it is 0.5: write a whole number from 0 up");
   model(R"({"rendezvous": -8})", "field rendezvous: it is -8: write a whole number from 0 up");
   model(R"({"papcoll_model": 2, "log_gops": {}})", "this is format 2, and 1 is known");

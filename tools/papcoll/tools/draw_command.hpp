@@ -30,6 +30,7 @@ class DrawCommand {
     call_.add_to(*command_, most_ranks, usual_bytes);
     command_->add_option("-o,--output", output_, "Where to write it; -: to standard output")
         ->required()
+        ->check(not_empty())
         ->type_name("FILE");
   }
 

@@ -41,7 +41,7 @@ class ExplainCommand {
                          "REQUIRED but for barrier. Of the call, as it counts: 8, 64k,\n"
                          "4M; of a rank's block for allgather, gather, scatter and\n"
                          "reduce_scatter")
-            ->transform(CLI::AsSizeValue(false));
+            ->transform(as_bytes());
     command_->add_option("--type", type_, "double, float, int32, int64 or uint8")
         ->capture_default_str();
     command_
@@ -64,8 +64,10 @@ class ExplainCommand {
     command_->add_option("--contract", contract_, "Fast, RankConsistent or Reproducible")
         ->capture_default_str();
     command_->add_flag("--non-blocking", non_blocking_, "iallreduce, …");
-    command_->add_option("--tuning", tuning_,
-                         "A tuning file (default: the one that PAPCOLL_TUNING names, if any)");
+    command_
+        ->add_option("--tuning", tuning_,
+                     "A tuning file (default: the one that PAPCOLL_TUNING names, if any)")
+        ->check(not_empty());
     command_->add_flag("--json", as_json_, "A JSON object");
   }
 

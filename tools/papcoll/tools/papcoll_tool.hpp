@@ -57,12 +57,16 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
 
   try {
     app.parse(argc, argv);
-    if (list.is_given()) return list.run();
-    if (verify.is_given()) return verify.run();
-    if (simulate.is_given()) return simulate.run();
-    if (draw.is_given()) return draw.run();
-    if (explain.is_given()) return explain.run();
-    throw CLI::RequiredError("A subcommand");
+    const auto status = [&] {
+      if (list.is_given()) return list.run();
+      if (verify.is_given()) return verify.run();
+      if (simulate.is_given()) return simulate.run();
+      if (draw.is_given()) return draw.run();
+      if (explain.is_given()) return explain.run();
+      throw CLI::RequiredError("A subcommand");
+    }();
+    tool::require_written();
+    return status;
   } catch (const CLI::Success& e) {
     return app.exit(e);  // help, version
   } catch (const CLI::Error& e) {

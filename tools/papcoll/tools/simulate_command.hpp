@@ -71,7 +71,7 @@ class SimulateCommand {
     if (!others_.empty()) return compare(algorithm);
     const SimulatedCase c = call_.by(algorithm);
     SimulateOptions options = call_.options();
-    options.keep_steps = true;
+    options.keep_path = true;
     const Simulated run = simulate(c.schedule, c.shape, c.order, call_.model(), options);
     const PathCosts costs = path_costs(run, call_.model(), options);
     if (as_json_) {

@@ -24,6 +24,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -56,10 +57,12 @@ class SimulatedCall {
                             "of a rank's block for allgather, gather, scatter and\n"
                             "reduce_scatter" +
                             (default_bytes == 0 ? "" : " (default 1M)"))
-            ->transform(CLI::AsSizeValue(false));
-    command.add_option("--collective", collective_,
-                       "allreduce, bcast, … (default: the first that the algorithm serves of\n"
-                       "allreduce, bcast, reduce, …)");
+            ->transform(as_bytes());
+    command
+        .add_option("--collective", collective_,
+                    "allreduce, bcast, … (default: the first that the algorithm serves of\n"
+                    "allreduce, bcast, reduce, …)")
+        ->check(not_empty());
     root_option_ = command.add_option("--root", root_, "Of bcast, reduce, gather and scatter")
                        ->capture_default_str();
     command
@@ -67,11 +70,13 @@ class SimulatedCall {
                     "A JSON file with what messages and work cost: latency, overhead, gap,\n"
                     "gap_per_byte, … in seconds, or one that papcoll-bench --fit wrote\n"
                     "(default: 1.5 µs, 16 GB/s, 0.2 ns to combine a byte)")
+        ->check(not_empty())
         ->type_name("FILE");
     command
         .add_option("--topology", topology_,
                     "A JSON file that says which ranks are on a node and what messages\n"
                     "within and between nodes cost")
+        ->check(not_empty())
         ->type_name("FILE");
     command
         .add_option("--ports", ports_,
@@ -92,7 +97,7 @@ class SimulatedCall {
         command
             .add_option("--mif", mif_,
                         "Spread of the arrivals in one-way times of a message of --bytes")
-            ->check(CLI::Range(0.0, 1e12));
+            ->check(between(0, 1e12));
     command.add_option("--spread", spread_, "Spread of the arrivals: 100us, 2ms, …")
         ->transform(CLI::AsNumberWithUnit(
             std::map<std::string, double>{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}},
@@ -101,7 +106,11 @@ class SimulatedCall {
             "DURATION"))
         ->check(CLI::Range(0.0, 1e6))
         ->excludes(mif);
-    command.add_option("--seed", seed_, "Of arrivals that are drawn by lot")->capture_default_str();
+    command.add_option("--seed", seed_, "Of arrivals that are drawn by lot")
+        ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+        ->capture_default_str();
+    command.add_flag("--any-size", any_size_,
+                     "Also what takes more than 4 GB of memory, or about half an hour");
   }
 
   /// Reads the files and decides what can be decided without an algorithm. Throws argument_error
@@ -118,6 +127,9 @@ class SimulatedCall {
     if (!model_.empty()) costs_ = read_model(model_);
     options_.ports = ports_ == "shared" ? Ports::shared : Ports::exclusive;
     options_.window = window_;
+    if (any_size_) {
+      options_.most_steps = options_.most_memory = std::numeric_limits<std::size_t>::max();
+    }
     if (!topology_.empty()) options_.links = read_topology(topology_, ranks_, costs_);
     options_.arrivals = arrivals();
   }
@@ -253,6 +265,7 @@ class SimulatedCall {
   double mif_ = -1;
   double spread_ = -1;
   std::uint64_t seed_ = 1;
+  bool any_size_ = false;
   Shape shape_;
   LogGops costs_;
   SimulateOptions options_;
