@@ -229,7 +229,7 @@ TEST_CASE("simulate: refusals") {
   call({"--ports", "open"}, "--ports");
   call({"--mif", "nan"}, "--mif: nan is no number");
   call({"--seed", "-1"}, "--seed: Value -1 not in range 0");
-  for (const char* option : {"--model", "--topology", "--collective", "--arrival"}) {
+  for (const char* option : {"--model", "--topology", "--collective"}) {
     call({option, ""}, std::string(option) + ": it is empty");
   }
   call({"--model", "/nonexistent"}, "cannot read the model file /nonexistent");
