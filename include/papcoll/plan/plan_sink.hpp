@@ -178,7 +178,7 @@ class PlanSink {
   std::uint32_t number(int peer, std::size_t direction) {
     if (pairs_.empty()) pairs_.resize(2 * static_cast<std::size_t>(shape_.size));
     const std::size_t pair = 2 * static_cast<std::size_t>(peer) + direction;
-    return pairs_[pair].count++;
+    return static_cast<std::uint32_t>(pairs_[pair].size());
   }
 
   /// Bytes of a message of which a flow keeps more than two before they are combined.
@@ -205,11 +205,11 @@ class PlanSink {
 
   void throttle(const Step& s, std::uint32_t index) {
     auto& pair = pairs_[2 * static_cast<std::size_t>(s.peer) + (s.act == Act::receive ? 1 : 0)];
-    if (pair.recent.empty()) pair.recent.reserve(8);
+    if (pair.empty()) pair.reserve(8);
     if (s.number >= messages_in_flight) {
-      dependencies_.depend(index, pair.recent[s.number - messages_in_flight]);
+      dependencies_.depend(index, pair[s.number - messages_in_flight]);
     }
-    pair.recent.push_back(index);
+    pair.push_back(index);
   }
 
   /// Lays out the scratch space and gives its size.
@@ -243,11 +243,6 @@ class PlanSink {
     return first.back();
   }
 
-  struct Pair {
-    std::uint32_t count = 0;
-    std::vector<std::uint32_t> recent;  ///< the steps of the pair's messages, by number
-  };
-
   Shape shape_;
   Order order_;
   int position_;
@@ -255,7 +250,8 @@ class PlanSink {
   std::vector<Step> steps_;
   Homes homes_;
   StepDependencies dependencies_;
-  std::vector<Pair> pairs_;
+  /// The steps of the messages of each peer and direction, by number.
+  std::vector<std::vector<std::uint32_t>> pairs_;
   std::vector<Flow> flows_;
   std::array<std::size_t, Flow::most_temporaries> temporaries_{};  ///< elements of each
   std::size_t next_temporary_ = 0;
