@@ -129,17 +129,23 @@ class FairShares {
   /// The fullest port gives its flows equal shares; so on with what that leaves of the others.
   void share_out() {
     auto fuller = [](const Offer& a, const Offer& b) { return a > b; };
-    std::make_heap(offers_.begin(), offers_.end(), fuller);
-    while (!offers_.empty()) {
-      std::pop_heap(offers_.begin(), offers_.end(), fuller);
-      const Offer offer = offers_.back();
-      offers_.pop_back();
+    std::sort(offers_.begin(), offers_.end());
+    raised_.clear();
+    for (std::size_t next = 0; next < offers_.size() || !raised_.empty();) {
+      Offer offer;
+      if (raised_.empty() || (next < offers_.size() && offers_[next] < raised_.front())) {
+        offer = offers_[next++];
+      } else {
+        std::pop_heap(raised_.begin(), raised_.end(), fuller);
+        offer = raised_.back();
+        raised_.pop_back();
+      }
       Port& p = ports_[offer.second];
       if (p.waiting == 0) continue;
       // Shares of a port only grow while others are given theirs.
       if (const double each = p.each(); each > offer.first * (1 + same)) {
-        offers_.push_back({each, offer.second});
-        std::push_heap(offers_.begin(), offers_.end(), fuller);
+        raised_.push_back({each, offer.second});
+        std::push_heap(raised_.begin(), raised_.end(), fuller);
         continue;
       }
       for (const std::uint32_t id : p.flows) {
@@ -161,6 +167,7 @@ class FairShares {
   std::vector<std::size_t> changed_;
   std::vector<std::uint32_t> touched_;
   std::vector<Offer> offers_;
+  std::vector<Offer> raised_;  ///< those that grew meanwhile, a heap
   std::uint64_t round_ = 0;
 };
 
