@@ -1,6 +1,7 @@
 #include "catch.hpp"
 
 #include <papcoll/model/suara_choice.hpp>
+#include <papcoll/options.hpp>
 
 #include <algorithm>
 #include <array>
@@ -76,6 +77,7 @@ TEST_CASE("SUARA chooses as brute force does", "[model][suara]") {
           CAPTURE(best.dimensions, best.extents[1], best.folded, static_cast<int>(best.parts[0]));
           CHECK(found.seconds == Approx(best.seconds));
           CHECK(found.seconds == Approx(seconds_of(model, found, p, m)));
+          CHECK(found.flat == Approx(brute_force(model, p, m, 1).seconds));
         }
       }
     }
@@ -87,6 +89,7 @@ TEST_CASE("SUARA chooses as brute force does", "[model][suara]") {
 }
 
 TEST_CASE("what SUARA chooses for the published machine", "[model][suara]") {
+  CHECK(SuaraModel{}.window == Options{}.window);
   // The longest messages on few positions want no grid, short ones on many do.
   CHECK(choose_suara(SuaraModel{}, 16, 52e6).dimensions == 1);
   const SuaraChoice prime = choose_suara(delays_only(), 1021, 4e6);

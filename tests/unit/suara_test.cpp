@@ -60,6 +60,7 @@ TEST_CASE("an uneven grid", "[suara]") {
     }
   }
   CHECK(rows_of_grid(17, std::array{4}, 2) == 4);
+  CHECK(rows_of_grid(20, std::array{8}, 2) == 2);
   CHECK(rows_of_grid(3, std::array{4}, 2) == 1);
   CHECK(rows_of_grid(64, std::array{4, 8}, 3) == 2);
   CHECK(rows_of_grid(64, std::array{1000000, 1000000}, 3) == 1);
@@ -181,6 +182,10 @@ TEST_CASE("Suara's parts say whether the operator must commute, and where it may
   shape.count = 1;
   CHECK_THROWS_AS(make_plan(AnySuara{{Ring{}, Chain{}}, {2}, false}, shape, Order::identity(4)),
                   argument_error);
+  using Catch::Matchers::Contains;
+  for (const AnySuara& grid : {AnySuara{{}, {2}, false}, AnySuara{{}, {}, true}}) {
+    CHECK_THROWS_WITH(make_plan(grid, shape, Order::identity(4)), Contains("and no schedules"));
+  }
 }
 
 TEST_CASE("rounds of many steps are joined, not each step with each", "[schedule]") {

@@ -62,11 +62,11 @@ inline std::string with_values(std::string_view why, const Thresholds& t) {
 inline std::string why_by_messages(const Call& call, const Situation& s) {
   const Thresholds& t = *s.thresholds;
   if (call.collective == Collective::allreduce && may_be_suara(call, s)) {
-    const SuaraWeighed w = weigh_suara(t, call.bytes(), s.size, call.reducer.commutative);
-    if (w.wins(t)) {
+    const SuaraChoice w = weigh_suara(t, call.bytes(), s.size, call.reducer.commutative);
+    if (wins(w, t)) {
       return "between nodes, and by the model of link_alpha_ns, link_gap_ns, link_beta_as and "
              "link_gamma_as Suara takes " +
-             shown_time(nanoseconds(w.choice.seconds)) + ", the best flat schedule " +
+             shown_time(nanoseconds(w.seconds)) + ", the best flat schedule " +
              shown_time(nanoseconds(w.flat)) + ", at least suara_percent %";
     }
   }

@@ -27,22 +27,14 @@ inline SuaraModel suara_model(const Thresholds& t, bool commutative) noexcept {
   return model;
 }
 
-/// Suara's choice beside the best of its algorithms without a grid.
-struct SuaraWeighed {
-  SuaraChoice choice;
-  double flat = 0;  ///< seconds
+inline SuaraChoice weigh_suara(const Thresholds& t, std::size_t bytes, int size, bool commutative) {
+  return choose_suara(suara_model(t, commutative), size, static_cast<double>(bytes));
+}
 
-  bool wins(const Thresholds& t) const noexcept {
-    return choice.dimensions > 1 &&
-           flat * 100 >= choice.seconds * static_cast<double>(t.suara_percent);
-  }
-};
-
-inline SuaraWeighed weigh_suara(const Thresholds& t, std::size_t bytes, int size,
-                                bool commutative) {
-  const SuaraModel model = suara_model(t, commutative);
-  const auto m = static_cast<double>(bytes);
-  return {choose_suara(model, size, m), choose_suara(model, size, m, 1).seconds};
+/// Is the choice a grid, and clearly better than without one?
+inline bool wins(const SuaraChoice& choice, const Thresholds& t) noexcept {
+  return choice.dimensions > 1 &&
+         choice.flat * 100 >= choice.seconds * static_cast<double>(t.suara_percent);
 }
 
 /// Is it worth a search?
@@ -60,10 +52,10 @@ inline AnySchedule suara_between_nodes(const Call& call, const Situation& s) {
   if (s.suara != nullptr) {
     if (const AnySchedule* const known = s.suara->find(bytes, commutative)) return *known;
   }
-  const SuaraWeighed weighed = weigh_suara(*s.thresholds, bytes, s.size, commutative);
+  const SuaraChoice choice = weigh_suara(*s.thresholds, bytes, s.size, commutative);
   AnySchedule schedule;
-  if (weighed.wins(*s.thresholds)) {
-    schedule = schedule_of(suara_model(*s.thresholds, commutative), weighed.choice, s.size,
+  if (wins(choice, *s.thresholds)) {
+    schedule = schedule_of(suara_model(*s.thresholds, commutative), choice, s.size,
                            static_cast<double>(bytes));
   }
   if (s.suara != nullptr) s.suara->keep(bytes, commutative, schedule);

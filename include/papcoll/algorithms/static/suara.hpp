@@ -91,9 +91,11 @@ inline std::span<const int> given_extents(std::span<const int> extents) noexcept
 ///     along columns, {0 3} {1 4} {2 5}       a–f    a–f    a–f        a–f    a–f    a–f
 ///
 /// `extents` are the lengths of the dimensions, the inmost first. The last may be left out (0): as
-/// many rows as there are. All left out: the best by the closed forms with the published
-/// parameters, from P and the bytes of the call alone; for other algorithms than SuaraPart names, a
-/// grid as square as can be.
+/// many rows as P has of at least that length, which are longer where it does not divide P (20
+/// positions in rows of 8 are two rows of 10). If the last is given it alone says how many rows
+/// there are, and the others follow from P. All left out: the best by the closed forms with the
+/// published parameters, messages under way sharing their ports, from P and the bytes of the call
+/// alone; for other algorithms than SuaraPart names, a grid as square as can be.
 ///
 /// Any number of positions: where P has no such factors, rows differ in length by one, and the
 /// position behind the last column of a longer row gets the result from its neighbours at the end;
@@ -101,8 +103,8 @@ inline std::span<const int> given_extents(std::span<const int> extents) noexcept
 /// The latter is cheaper where rows of a power of two are.
 ///
 /// The name has the dimensions' algorithms as parameters, then the extents:
-/// Suara:Ring,Rabenseifner,8 has rows of 8, or of a little more where 8 does not divide P,
-/// Suara:Ring,Ring,Ring,4x8 blocks of 4 × 8, and Suara:Ring,Rabenseifner,16x64,folded 64 rows.
+/// Suara:Ring,Rabenseifner,8 has rows of 8 or more, Suara:Ring,Ring,Ring,4x8 blocks of 4 × 8, and
+/// Suara:Ring,Rabenseifner,16x64,folded 64 rows.
 /// Suara alone chooses the algorithms, too.
 ///
 /// Source: Nuriyev, Manumachu, Aseeri, Verma, Lastovetsky, "SUARA: A scalable universal allreduce
@@ -177,7 +179,8 @@ struct AnySuara {
   static constexpr std::array parameters{
       Parameter{"along rows", "", 0, "a schedule that serves allreduce"},
       Parameter{"along columns", "", 0, "another one, and so on"},
-      Parameter{"extents", "", 1, "the length of a row, or of more dimensions: 4x8; then folded"}};
+      Parameter{"extents", "", 1,
+                "the least length of a row, or of more dimensions: 4x8; then folded"}};
 
   std::vector<AnySchedule> along;
   std::vector<int> extents;
@@ -202,7 +205,15 @@ struct AnySuara {
   }
 
   void emit(Allreduce, Builder& b) const {
-    if (along.empty()) return detail::chosen_suara(b).emit(Collective::allreduce, b);
+    if (along.empty()) {
+      if (!extents.empty() || folded) {
+        throw argument_error(
+            "papcoll: Suara has extents of a grid, or 'folded', and no schedules: give one for "
+            "each "
+            "dimension, or leave them out and it chooses the grid, too");
+      }
+      return detail::chosen_suara(b).emit(Collective::allreduce, b);
+    }
     for (const AnySchedule& s : along) require(s);
     const detail::AlongDimension run{
         this, [](const void* self, std::size_t dimension, Builder& line) {

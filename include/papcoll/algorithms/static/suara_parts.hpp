@@ -35,15 +35,13 @@ inline constexpr bool combines_in_any_order = [] {
 
 /// The schedule of one of SUARA's algorithms for p positions and m bytes.
 inline AnySchedule schedule_of_part(const SuaraModel& model, SuaraPart part, int p, double m) {
-  const Hockney& h = model.of(part);
   switch (part) {
     case SuaraPart::linear:
       return AnySchedule::of<Linear>();
     case SuaraPart::nonoverlapping: {
-      const bool tree = closed_form::binomial_reduce(h, p, m) <=
-                        closed_form::reduce_scatter_gather_reduce(h, p, m);
-      const bool tree_back =
-          closed_form::binomial_bcast(h, p, m) <= closed_form::scatter_allgather_bcast(h, p, m);
+      const ReduceAndBcast both = reduce_and_bcast(model, p, m);
+      const bool tree = both.tree <= both.scattered;
+      const bool tree_back = both.tree_back <= both.scattered_back;
       return AnyReduceThenBcast{
           tree ? AnySchedule::of<Binomial>() : AnySchedule::of<ReduceScatterGather>(),
           tree_back ? AnySchedule::of<Binomial>() : AnySchedule::of<ScatterAllgather>()};
