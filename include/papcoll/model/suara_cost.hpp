@@ -227,9 +227,9 @@ inline double seconds_of_rings(const SuaraModel& model, const SuaraLines& lines,
       const double cuts = std::max(1.0, bytes / (p * model.segment));
       seconds += segments_around_ring(model, p, bytes / p / cuts, together * cuts);
       // The pieces that a dimension cuts a block into follow one another, and of what the further
-      // ones wait, three quarters show.
+      // ones wait, some shows: measured in simulations.
       const double pieces = std::ceil(bytes / (shortest_of(d) * model.segment));
-      seconds += std::max(0.0, pieces - 1) * (p - 1) * 1.5 * h.alpha;
+      seconds += std::clamp(pieces - 1, 0.0, 2.0) * (p - 1) * 1.5 * h.alpha;
     }
     return seconds;
   };
