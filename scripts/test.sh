@@ -12,7 +12,7 @@ usage: scripts/test.sh [--quick] [--no-install] [--jobs N] [configuration…]
 Builds and tests each configuration (default: all) in build/NAME:
   openmpi      g++, Open MPI            every test and check
   mpich        g++, MPICH               the tests that run under mpirun, the faults, several nodes
-  smpi         g++, SimGrid's SMPI      schedules on up to 256 simulated ranks
+  smpi         g++, SimGrid's SMPI      schedules on up to 256 simulated ranks, the rank tests on 8
   asan-ubsan   clang++, ASan and UBSan  the unit tests (threads as ranks)
   tsan         g++, TSan                the unit tests (threads as ranks)
 

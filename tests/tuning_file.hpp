@@ -1,16 +1,18 @@
 #pragma once
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 
 #include <unistd.h>
 
-/// A tuning file of this process, gone at the end.
+/// A tuning file of its own, gone at the end. Simulated ranks are one process.
 class TuningFile {
  public:
-  explicit TuningFile(const std::string& text)
-      : name_("/tmp/papcoll-tuning-test-" + std::to_string(getpid()) + ".json") {
+  explicit TuningFile(const std::string& text) {
+    const int file = mkstemps(name_.data(), 5);
+    if (file >= 0) close(file);
     std::ofstream{name_} << text;
   }
   TuningFile(const TuningFile&) = delete;
@@ -19,5 +21,5 @@ class TuningFile {
   const std::string& name() const { return name_; }
 
  private:
-  std::string name_;
+  std::string name_ = "/tmp/papcoll-tuning-test-XXXXXX.json";
 };

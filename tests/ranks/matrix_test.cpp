@@ -40,7 +40,8 @@ TEST_CASE("all collectives, all algorithms, MPI messages", "[matrix]") {
 TEST_CASE("more elements than any buffer between ranks holds", "[matrix]") {
   const OwnComm own;
   papcoll::Communicator comm{own.get(), {.deadline = patience, .chunk_bytes = 4096}};
-  const std::vector<std::size_t> counts{static_cast<std::size_t>(12'000 / comm.size())};
+  const std::vector<std::size_t> counts{
+      static_cast<std::size_t>(12'000 / simulated_less / comm.size())};
   CHECK(whole_matrix(comm, "ShmTransport", counts) == "");
   CHECK(whole_matrix(comm, "MpiTransport", counts) == "");
 }
@@ -58,8 +59,11 @@ TEST_CASE("calls of all kinds in a row", "[matrix]") {
   papcoll::Communicator comm{own.get(), {.deadline = patience, .first_epoch = 0xffffff80U}};
   auto all = matrix::candidates("ShmTransport");
   for (auto& c : matrix::candidates("MpiTransport")) all.push_back(c);
-  std::erase_if(all, [&](const auto& c) { return !runs_on(comm, c.algorithm); });
-  CHECK(mixed::calls_of_all_kinds(comm, all, 1500, 5) == "");
+  std::erase_if(all, [&](const auto& c) {
+    const bool floods = papcoll::detail::simulated && c.name().find(":12+") != std::string::npos;
+    return floods || !runs_on(comm, c.algorithm);
+  });
+  CHECK(mixed::calls_of_all_kinds(comm, all, 1500 / simulated_less, 5) == "");
   for (const char* name : {"DynamicLeader", "Exchange", "Binomial+MpiTransport"}) {
     const auto algorithm = papcoll::algorithm(name);
     if (runs_on(comm, algorithm)) {
