@@ -47,37 +47,60 @@ struct Nodes {
     return chosen(call(bytes, commutative));
   }
 
-  std::string reason(std::size_t bytes) {
+  std::string reason(std::size_t bytes, bool commutative = true) {
+    return reason(call(bytes, commutative));
+  }
+  std::string reason(const Call& c) {
     situation.thresholds = &thresholds;
     TeamFacts facts;
     facts.transport = &messages;
     facts.situation = situation;
     Explanation e;
-    detail::explain_automatic(e, facts, call(bytes));
+    detail::explain_automatic(e, facts, c);
     return e.algorithm + ": " + e.reason;
   }
 };
 
 }  // namespace
 
-TEST_CASE("Suara is chosen between many nodes where the model says it wins clearly", "[suara]") {
+TEST_CASE("two trees or Suara are chosen between many nodes where they win clearly", "[suara]") {
   Nodes many{1021};
   many.thresholds.link_gap_ns = 0;
-  CHECK_THAT(many.chosen(4'000'000), Catch::Matchers::StartsWith("Suara:"));
-  // Nor for short vectors, for long ones on few nodes, where all share memory, or a power of two.
+  CHECK(many.chosen(4'000'000) == "TwoTreeComplete");
+  CHECK_THAT(many.chosen(4'000'000, false), Catch::Matchers::StartsWith("Suara:"));
+  // Nor for short vectors, for long ones on few nodes, or where all share memory.
   CHECK(many.chosen(4096) == "RecursiveDoubling");
   many.situation.between_nodes = false;
   CHECK(many.chosen(4'000'000) == "Rabenseifner");
-  for (const int nodes : {2, 8, 16, 64, 1024}) {
-    Nodes few{nodes};
-    CHECK(few.chosen(52'000'000) == "Rabenseifner");
+  CHECK(Nodes{8}.chosen(52'000'000) == "Rabenseifner");
+}
+
+TEST_CASE("a grid is chosen where each chunk of two trees costs much", "[suara]") {
+  Nodes many{509};
+  many.thresholds.link_gap_ns = 1500;
+  CHECK_THAT(many.chosen(524'288), Catch::Matchers::StartsWith("Suara:"));
+  CHECK_THAT(many.reason(524'288), Catch::Matchers::Contains("Suara takes"));
+}
+
+TEST_CASE("two trees bcast and reduce long vectors between many nodes", "[suara]") {
+  Nodes many{48};
+  for (const Collective c : {Collective::bcast, Collective::reduce}) {
+    Call call = Nodes::call(4'000'000);
+    call.collective = c;
+    CHECK(many.chosen(call) == "TwoTreeComplete");
+    CHECK_THAT(many.reason(call), Catch::Matchers::Contains("TwoTreeComplete takes"));
+    call.count = 100;
+    CHECK(many.chosen(call) == "Binomial");
   }
+  Call ordered = Nodes::call(4'000'000, false);
+  ordered.collective = Collective::reduce;
+  CHECK(many.chosen(ordered) != "TwoTreeComplete");
 }
 
 TEST_CASE("what is chosen between nodes keeps the order where the operator wants it", "[suara]") {
   for (const int nodes : {61, 509, 1000}) {
     Nodes n{nodes};
-    n.thresholds.suara_percent = 100;
+    n.thresholds.link_percent = 100;
     for (const std::size_t bytes : {16384UL, 1UL << 20U, 1UL << 22U}) {
       const std::string name = n.chosen(bytes, false);
       CHECK(name.find("Ring") == std::string::npos);
@@ -90,22 +113,22 @@ TEST_CASE("a choice between nodes goes by the thresholds of a tuning file", "[su
   Nodes many{1021};
   many.thresholds = detail::parse_tuning(
       R"({"papcoll_tuning": 1, "thresholds": {"link_gap_ns": {"value": 0},
-          "suara_percent": {"value": 101}}})",
+          "link_percent": {"value": 101}}})",
       "test");
-  CHECK_THAT(many.chosen(1'000'000), Catch::Matchers::StartsWith("Suara:"));
+  CHECK(many.chosen(1'000'000) == "TwoTreeComplete");
   many.memory.forget();
-  many.thresholds.suara_percent = 100000;
+  many.thresholds.link_percent = 100000;
   CHECK(many.chosen(1'000'000) == "Rabenseifner");
 }
 
-TEST_CASE("an explanation says by which model Suara was chosen", "[suara]") {
+TEST_CASE("an explanation says by which model a choice between nodes was made", "[suara]") {
   Nodes many{1021};
   many.thresholds.link_gap_ns = 0;
-  const std::string text = many.reason(4'000'000);
+  const std::string text = many.reason(4'000'000, false);
   CHECK_THAT(text, Catch::Matchers::StartsWith("Suara:"));
   CHECK_THAT(text, Catch::Matchers::Contains("link_gap_ns (0)"));
-  CHECK_THAT(text, Catch::Matchers::Contains("the best flat schedule"));
-  CHECK_THAT(Nodes{16}.reason(4'000'000), Catch::Matchers::StartsWith("Rabenseifner+"));
+  CHECK_THAT(text, Catch::Matchers::Contains("the best of the others"));
+  CHECK_THAT(Nodes{8}.reason(4'000'000), Catch::Matchers::StartsWith("Rabenseifner+"));
 }
 
 TEST_CASE("choices between nodes are remembered by length and operator", "[suara]") {

@@ -4,10 +4,10 @@
 #include <papcoll/call.hpp>
 #include <papcoll/capability.hpp>
 #include <papcoll/catalogue/algorithm.hpp>
+#include <papcoll/catalogue/between_nodes.hpp>
 #include <papcoll/catalogue/choice.hpp>
 #include <papcoll/catalogue/choose_on_node.hpp>
 #include <papcoll/catalogue/composite.hpp>
-#include <papcoll/catalogue/suara_between_nodes.hpp>
 #include <papcoll/catalogue/thresholds.hpp>
 
 #include <cstddef>
@@ -24,13 +24,15 @@ AnySchedule choose_by_messages(const Call& call, const Situation& s) {
   const Thresholds& t = *s.thresholds;
   if constexpr (C == Collective::allreduce) {
     if (bytes <= t.recursive_doubling) return AnySchedule::of<RecursiveDoubling>();
-    if (AnySchedule suara = suara_between_nodes(call, s)) return suara;
+    if (AnySchedule best = choose_between_nodes<C>(call, s)) return best;
     return AnySchedule::of<Rabenseifner>();
   } else if constexpr (C == Collective::reduce) {
     if (bytes <= t.tree) return AnySchedule::of<Binomial>();
+    if (AnySchedule best = choose_between_nodes<C>(call, s)) return best;
     return AnySchedule::of<ReduceScatterGather>();
   } else if constexpr (C == Collective::bcast) {
     if (bytes <= t.tree) return AnySchedule::of<Binomial>();
+    if (AnySchedule best = choose_between_nodes<C>(call, s)) return best;
     return AnySchedule::of<ScatterAllgather>();
   } else if constexpr (C == Collective::allgather) {
     if (bytes * static_cast<std::size_t>(s.size) <= t.bruck) return AnySchedule::of<Bruck>();

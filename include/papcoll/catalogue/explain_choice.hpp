@@ -58,16 +58,28 @@ inline std::string with_values(std::string_view why, const Thresholds& t) {
   return text;
 }
 
+inline WeighedBetweenNodes weigh_any_between_nodes(const Call& call, const Situation& s) {
+  switch (call.collective) {
+    case Collective::bcast:
+      return weigh_between_nodes<Collective::bcast>(call, s);
+    case Collective::reduce:
+      return weigh_between_nodes<Collective::reduce>(call, s);
+    default:
+      return weigh_between_nodes<Collective::allreduce>(call, s);
+  }
+}
+
 /// Why a schedule was chosen, in words.
 inline std::string why_by_messages(const Call& call, const Situation& s) {
   const Thresholds& t = *s.thresholds;
-  if (call.collective == Collective::allreduce && may_be_suara(call, s)) {
-    const SuaraChoice w = weigh_suara(t, call.bytes(), s.size, call.reducer.commutative);
-    if (wins(w, t)) {
+  if (is_long_between_nodes(call, s)) {
+    const WeighedBetweenNodes w = weigh_any_between_nodes(call, s);
+    if (w.wins(t)) {
       return "between nodes, and by the model of link_alpha_ns, link_gap_ns, link_beta_as and "
-             "link_gamma_as Suara takes " +
-             shown_time(nanoseconds(w.seconds)) + ", the best flat schedule " +
-             shown_time(nanoseconds(w.flat)) + ", at least suara_percent %";
+             "link_gamma_as " +
+             std::string(w.is_suara() ? "Suara" : "TwoTreeComplete") + " takes " +
+             shown_time(nanoseconds(w.best())) + ", the best of the others " +
+             shown_time(nanoseconds(w.others)) + ", at least link_percent %";
     }
   }
   const auto side = [&](std::size_t bytes, std::size_t Thresholds::*threshold) {

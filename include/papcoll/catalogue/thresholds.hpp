@@ -72,16 +72,16 @@ struct Thresholds {
   /// balanced messages, Hierarchical by 20 to 29 % (64 KB to 64 MB) for imbalanced ones.
   std::size_t hierarchical = 65536;
 
-  // Allreduce between nodes: Suara where the closed forms of model/ find it clearly quicker than
-  // every flat schedule. The network as they see it (papcoll-bench --tune measures it where every
-  // rank is on a node of its own), by default the published one of a Cray XC40 (see Hockney), and a
-  // gap that nothing was measured for: MPI libraries have some 0.3 µs.
+  // Long vectors between nodes: TwoTreeComplete or Suara where the closed forms of model/ find it
+  // clearly quicker than the others. The network as they see it (papcoll-bench --tune measures it
+  // where every rank is on a node of its own), by default the published one of a Cray XC40 (see
+  // Hockney), and a gap that nothing was measured for: MPI libraries have some 0.3 µs.
   std::size_t link_alpha_ns = 1500;       ///< of a message, in nanoseconds
   std::size_t link_gap_ns = 300;          ///< how much of that keeps its port
   std::size_t link_beta_as = 62500000;    ///< of a byte sent, in attoseconds
   std::size_t link_gamma_as = 200000000;  ///< of a byte combined, in attoseconds
-  /// The best flat schedule's time in hundredths of Suara's, from which it is Suara.
-  std::size_t suara_percent = 115;
+  /// The best other schedule's time in hundredths of theirs, from which it is one of them.
+  std::size_t link_percent = 115;
 
   friend bool operator==(const Thresholds&, const Thresholds&) = default;
 
@@ -127,7 +127,7 @@ inline constexpr std::array threshold_fields{
     PAPCOLL_THRESHOLD(link_gap_ns),
     PAPCOLL_THRESHOLD(link_beta_as),
     PAPCOLL_THRESHOLD(link_gamma_as),
-    PAPCOLL_THRESHOLD(suara_percent),
+    PAPCOLL_THRESHOLD(link_percent),
 };
 #undef PAPCOLL_THRESHOLD
 static_assert(sizeof(Thresholds) == threshold_fields.size() * sizeof(std::size_t));
