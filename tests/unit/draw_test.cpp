@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "catch.hpp"
@@ -210,9 +211,116 @@ TEST_CASE("draw: the simulation has a bar for what is done, and waits, arrivals 
   CHECK(count("receive") == 3 + legend);
   CHECK(count("combine") == 3 + legend);
   CHECK(count("receive-waits") > legend);
-  CHECK(count("flight") == 3);
+  CHECK(count("copy") == 0);
+  CHECK(count("flight") == 3 + legend);
   CHECK(count("critical") == 1 + legend);
   CHECK(svg::messages(reader.elements()) == 3);
   CHECK(picture.find("reduce of 256 KB, 4 ranks, root 1") != std::string::npos);
   CHECK(picture.find("tail (from the last arrival)") != std::string::npos);
+}
+
+TEST_CASE("draw: ports are busy as the simulator has them") {
+  LogGops model;
+  model.latency = 4;
+  model.overhead = 2;
+  model.gap_per_byte = 1;
+  model.combine_per_byte = 0;
+  SimulateOptions options;
+  options.keep_steps = true;
+  const auto times = [&](std::size_t count, std::vector<double> arrivals) {
+    const Shape shape = shape_of(Collective::gather, 3, count, 2);
+    options.arrivals = std::move(arrivals);
+    const Simulated run = simulate(Linear{}, shape, static_order(shape), model, options);
+    const detail::PortReplay replay{run, model, options};
+    std::vector<detail::PortTimes> by_sender(2);
+    for (std::size_t i = 0; i < run.ends.size(); ++i) {
+      by_sender[static_cast<std::size_t>(run.steps[run.ends[i].send].rank)] = replay.times()[i];
+    }
+    return by_sender;
+  };
+  // As the figure in analysis/simulate.hpp has them: 8 bytes each, to rank 2.
+  auto t = times(1, {0, 4, 0});
+  CHECK(t[0].depart == Approx(2));
+  CHECK(t[0].out_to == Approx(10));
+  CHECK(t[0].in_from == Approx(6));
+  CHECK(t[0].in_to == Approx(14));
+  CHECK(t[1].out_from == Approx(6));
+  CHECK(t[1].in_from == Approx(14));  // behind the other
+  CHECK(t[1].in_to == Approx(22));
+  // What is too long waits for its receive before it uses a port.
+  model.rendezvous = 8;
+  t = times(1, {0, 4, 30});
+  CHECK(t[0].sent == Approx(2));
+  CHECK(t[0].depart == Approx(30));
+  CHECK(t[0].in_from == Approx(34));
+  // Flows that share a port.
+  options.ports = Ports::shared;
+  model.overhead = 0;
+  t = times(1, {0, 4, 0});
+  CHECK(t[0].depart == Approx(0));
+  CHECK(t[0].out_from == Approx(4));
+  CHECK(t[0].out_to == Approx(16));
+  CHECK(t[1].in_from == Approx(8));
+  CHECK(t[1].in_to == Approx(20));
+}
+
+TEST_CASE("draw: a port that sends is drawn, also when its rank has left") {
+  const Shape shape = shape_of(Collective::bcast, 8, std::size_t{1} << 19U);
+  const std::string picture = draw(TwoTreeComplete{}, shape, static_order(shape));
+  const svg::Reader reader{picture};
+  double busy = 0;  // pixels of bars that send in the first row
+  double first = 0;
+  for (const svg::Element& e : reader.elements()) {
+    if (e.is("present") && first == 0) first = e.number("y");
+  }
+  for (const svg::Element& e : reader.elements()) {
+    if (e.is("send") && e.number("y") == first) busy += e.number("width");
+  }
+  CHECK(busy > 700);
+  CHECK(picture.find("A rank may leave while its port still sends.") != std::string::npos);
+  CHECK(picture.find("Messages take no time of processors") != std::string::npos);
+}
+
+TEST_CASE("draw: messages' lines are left out where they would hide the rest, with a word") {
+  const auto of = [](int size) {
+    const Shape shape = shape_of(Collective::allreduce, size);
+    return draw(Ring{}, shape, static_order(shape));
+  };
+  const auto lines = [](const std::string& picture) {
+    const svg::Reader reader{picture};
+    return std::count_if(reader.elements().begin(), reader.elements().end(),
+                         [](const svg::Element& e) { return e.is("flight"); });
+  };
+  CHECK(lines(of(7)) == 84 + 1);  // one in the legend
+  CHECK(of(7).find("left out") == std::string::npos);
+  CHECK(lines(of(8)) == 0);
+  CHECK(of(8).find("The 112 messages' own lines are left out") != std::string::npos);
+}
+
+TEST_CASE("draw: of many rounds that are alike a few are drawn") {
+  const auto runs = [](const AnySchedule& s, int size) {
+    const MessageGraph g = graph_of(s, shape_of(Collective::allreduce, size));
+    std::vector<std::vector<std::size_t>> hidden;
+    std::size_t next = 0;
+    for (const detail::RoundRun& r : detail::round_runs(detail::rounds_of(g))) {
+      CHECK(r.first == next);
+      next = r.first + r.rounds;
+      if (r.period > 0) hidden.push_back({r.first + 1, next, r.period});
+    }
+    CHECK(next == g.rounds);
+    return hidden;
+  };
+  using Hidden = std::vector<std::vector<std::size_t>>;
+  CHECK(runs(Ring{}, 7) == Hidden{});
+  CHECK(runs(Ring{}, 8) == Hidden{{3, 6, 1}, {10, 13, 1}});
+  CHECK(runs(Ring{}, 32) == Hidden{{3, 30, 1}, {34, 61, 1}});
+  CHECK(runs(RecursiveDoubling{}, 32) == Hidden{});
+
+  const Shape shape = shape_of(Collective::allreduce, 32);
+  const std::string picture = draw(Ring{}, shape, static_order(shape));
+  const svg::Reader reader{picture};
+  CHECK(svg::messages(reader.elements()) == 62 * 32);
+  CHECK(reader.elements().front().number("height") < 1800);
+  CHECK(picture.find("rounds 3–30 likewise, other pieces") != std::string::npos);
+  CHECK(picture.find("32 pieces, of 1 KB each.") != std::string::npos);
 }

@@ -62,6 +62,7 @@ line, path { fill: none; stroke: #222 }
 .receive-waits { fill: #bfe6da }
 .combine { fill: #d55e00 }
 .copy { fill: #cc79a7 }
+.overhead { fill: #777; stroke: #fff; stroke-width: 0.5 }
 .flight { stroke: #666; stroke-width: 0.6 }
 .arrival { fill: #222; stroke: none }
 .exit { stroke: #222; stroke-width: 2 }
@@ -82,8 +83,9 @@ class Page {
     SimulateOptions simulation = options.simulation;
     simulation.keep_steps = true;
     const Simulated run = simulate(schedule, shape, order, options.model, simulation);
-    const Panel gantt = GanttPanel{run, options.model, simulation, upper.width}.panel();
-    width_ = std::max(upper.width, gantt.width);
+    const GanttPanel gantt{run, options.model, simulation, upper.width};
+    const Panel legend = gantt.legend();
+    width_ = std::max({upper.width, gantt.panel().width, legend.width});
 
     add(title_, "title", 24);
     add(summary(run), "note", 22);
@@ -95,6 +97,7 @@ class Page {
     } else {
       add(trees.empty() ? RoundsPanel::caption(graph) : TreePanel::caption(graph, trees), "note",
           18);
+      if (graph.pieces.size() > 1) add(sizes(graph, shape.element_size), "note", 18);
       add(colours(graph), "note", 18);
       if (graph.blocks > 1) {
         add("This is one of " + std::to_string(graph.blocks) + " blocks, of " +
@@ -110,12 +113,11 @@ class Page {
     }
     y_ += 22;
     add("Simulation", "section", 20);
+    add(gantt.caption(), "note", 18);
     y_ += 6;
-    const Panel legend = GanttPanel::legend();
-    width_ = std::max(width_, legend.width);
     add(legend);
     y_ += 12;
-    add(gantt);
+    add(gantt.panel());
   }
 
   std::string document() const {
@@ -153,6 +155,14 @@ class Page {
     text += ", combining " + duration_text(m.combine_per_byte * 1024) + " a KB; ports are " +
             (o.ports == Ports::shared ? "shared" : "exclusive");
     return text + ".";
+  }
+
+  static std::string sizes(const MessageGraph& graph, std::size_t element_size) {
+    const auto [shortest, longest] = graph.pieces.sizes();
+    std::string text =
+        std::to_string(graph.pieces.size()) + " pieces, of " + bytes_text(shortest * element_size);
+    if (longest > shortest) text += " to " + bytes_text(longest * element_size);
+    return text + " each.";
   }
 
   static std::string colours(const MessageGraph& graph) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/analysis/draw_ports.hpp>
 #include <papcoll/analysis/quantity_text.hpp>
 #include <papcoll/analysis/simulated.hpp>
 #include <papcoll/analysis/simulated_text.hpp>
@@ -10,7 +11,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,13 +18,13 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Draws a simulation over time: a row for each rank, with a lane for what it sends, one for what
-/// it computes and one for what it receives.
+/// Draws a simulation over time: a row for each rank, with a lane for what its port sends, one for
+/// its processor and one for what its port receives.
 class GanttPanel {
  public:
   GanttPanel(const Simulated& run, const LogGops& model, const SimulateOptions& options,
              double width)
-      : run_(&run), model_(&model), options_(&options) {
+      : run_(&run), model_(&model), ports_(PortReplay{run, model, options}.times()) {
     first_ = *std::min_element(run.arrivals.begin(), run.arrivals.end());
     last_ = *std::max_element(run.exits.begin(), run.exits.end());
     const std::size_t ranks = run.exits.size();
@@ -33,8 +33,8 @@ class GanttPanel {
     bottom_ = top + static_cast<double>(ranks) * row();
     axis();
     for (std::size_t r = 0; r < ranks; ++r) presence(r);
-    steps();
-    panel_.svg.add(bars_, {0, 0});
+    messages();
+    processors();
     lines();
     path();
     for (std::size_t r = 0; r < ranks; ++r) ends(r);
@@ -44,32 +44,51 @@ class GanttPanel {
 
   const Panel& panel() const noexcept { return panel_; }
 
-  /// What the colours mean, in a line.
-  static Panel legend() {
-    constexpr std::array<std::array<std::string_view, 2>, 6> swatches{
-        {{"send", "sends"},
-         {"receive", "receives"},
-         {"combine", "combines"},
-         {"copy", "copies"},
-         {"send-waits", "send that waits"},
-         {"receive-waits", "receive that waits"}}};
+  /// What the colours mean, in a line, of those that are used.
+  Panel legend() const {
     Panel p;
     const auto say = [&p](double room, std::string_view words) {
       p.svg.text({p.width + room, 10}, words, "note");
-      p.width += room + width_of(words, 12) + 10;
+      p.width += room + width_of(words, 12) + 8;
     };
-    for (const auto& [kind, words] : swatches) {
-      p.svg.rect({p.width, 1}, 14, 9, kind);
-      say(19, words);
+    for (std::size_t b = 0; b < looks.size(); ++b) {
+      if (!used_[b]) continue;
+      p.svg.rect({p.width, 1}, 14, 9, looks[b].kind);
+      say(19, looks[b].legend);
     }
     p.svg.path(arrival_mark({p.width + 6, 6}), "arrival");
     say(13, "arrives");
     p.svg.line({p.width + 4, 0}, {p.width + 4, 11}, "exit");
     say(11, "leaves");
+    if (has_lines()) {
+      p.svg.line({p.width, 6}, {p.width + 20, 6}, "flight");
+      say(25, "message");
+    }
     p.svg.line({p.width, 6}, {p.width + 20, 6}, "critical");
     say(25, "critical path");
     p.height = 14;
     return p;
+  }
+
+  /// What is to be known of the bars, in sentences.
+  std::string caption() const {
+    std::string text =
+        "Of each rank: above, its port out; in the middle, its processor; below, its port in.";
+    if (run_->ends.empty()) return text;
+    if (!used_[overhead]) text += " Messages take no time of processors in this model.";
+    const auto outlasts = [this](std::size_t i) {
+      const auto rank = static_cast<std::size_t>(run_->steps[run_->ends[i].send].rank);
+      return ports_[i].out_to > run_->exits[rank];
+    };
+    bool any = false;
+    for (std::size_t i = 0; i < ports_.size() && !any; ++i) any = outlasts(i);
+    if (any) text += " A rank may leave while its port still sends.";
+    if (!has_lines()) {
+      text += " The " + std::to_string(run_->ends.size()) +
+              " messages' own lines are left out, as they are where there are more than " +
+              std::to_string(most_lines) + ".";
+    }
+    return text;
   }
 
  private:
@@ -78,8 +97,32 @@ class GanttPanel {
   static constexpr double top = 22;
   static constexpr double least_plot = 860;
   static constexpr double gap = 7;                  ///< between rows
-  static constexpr int most_crossings = 1000;       ///< of messages' lines and rows
+  static constexpr std::size_t most_lines = 100;    ///< of messages: more would hide the rest
   static constexpr std::size_t most_titles = 4000;  ///< steps that say what they are
+
+  /// What bars show; what comes first lies behind.
+  enum Look : std::size_t {
+    send_waits,
+    receive_waits,
+    sends,
+    receives,
+    overhead,
+    combines,
+    copies
+  };
+  struct LookText {
+    std::string_view kind;  ///< its class
+    std::string_view legend;
+    std::string_view title;  ///< what the step does then, where a viewer shows it
+  };
+  static constexpr std::array<LookText, 7> looks{
+      {{"send-waits", "send waits", ": waits"},
+       {"receive-waits", "receive waits", ": waits"},
+       {"send", "port sends", ": the port is busy"},
+       {"receive", "port receives", ": the port is busy"},
+       {"overhead", "starts or ends a message", ": the processor is busy"},
+       {"combine", "combines", ":"},
+       {"copy", "copies", ":"}}};
 
   double row() const noexcept { return 3 * lane_ + gap; }
   double x(double time) const noexcept {
@@ -136,101 +179,109 @@ class GanttPanel {
     panel_.svg.line({exit, y(rank) - 2}, {exit, y(rank) + 3 * lane_ + 2}, "exit");
   }
 
-  double gap_per_byte(int from, int to) const {
-    return options_->links.empty() ? model_->gap_per_byte
-                                   : options_->links.between(from, to).gap_per_byte;
-  }
+  struct Bar {
+    double from, to;  ///< seconds
+    std::size_t step;
+  };
 
-  /// When a message's end stops waiting. A port that is shared moves all of its messages at once;
-  /// else its last bytes take what they take.
-  double active_from(const SimulatedStep& s, const SimulatedStep& other) const {
-    const double both = std::max(s.start, other.start);
-    if (options_->ports == Ports::shared) return std::min(s.end, both);
-    const bool sends = s.act == Act::send;
-    const double rate = gap_per_byte(sends ? s.rank : s.peer, sends ? s.peer : s.rank);
-    const double bytes = static_cast<double>(s.bytes);
-    const double takes = bytes * (rate + model_->overhead_per_byte) + model_->overhead;
-    return std::max(s.start, s.end - takes);
-  }
-
-  void steps() {
-    active_.resize(run_->steps.size());
-    for (std::size_t i = 0; i < active_.size(); ++i) active_[i] = run_->steps[i].start;
-    for (const SimulatedEnds& m : run_->ends) {
-      const SimulatedStep& send = run_->steps[m.send];
-      const SimulatedStep& receive = run_->steps[m.receive];
-      active_[m.send] = active_from(send, receive);
-      active_[m.receive] = active_from(receive, send);
+  /// What the ports do, and what waits for them or for the other side.
+  void messages() {
+    std::array<std::vector<Bar>, 4> bars;
+    for (std::size_t i = 0; i < ports_.size(); ++i) {
+      const SimulatedEnds& ends = run_->ends[i];
+      const PortTimes& t = ports_[i];
+      bars[send_waits].push_back({t.sent, t.depart, ends.send});
+      bars[receive_waits].push_back({run_->steps[ends.receive].start, t.in_from, ends.receive});
+      bars[sends].push_back({t.out_from, std::min(t.out_to, last_), ends.send});
+      bars[receives].push_back({t.in_from, std::min(t.in_to, last_), ends.receive});
     }
-    // What waits lies behind what moves.
-    for (const bool waiting : {true, false}) {
-      for (const Act act : {Act::send, Act::receive, Act::reduce, Act::copy}) bars(act, waiting);
+    for (const Look look : {send_waits, receive_waits, sends, receives}) {
+      draw(look, std::move(bars[look]));
     }
   }
 
-  /// The bars of one kind; those that touch on the screen become one.
-  void bars(Act act, bool waiting) {
-    static constexpr std::array<std::string_view, 4> kinds{"send", "receive", "combine", "copy"};
-    const std::string kind =
-        std::string(kinds[static_cast<std::size_t>(act)]) + (waiting ? "-waits" : "");
-    struct Bar {
-      double from, to;
-      std::size_t step;
-      bool single;
-    };
-    std::vector<Bar> row;
-    int rank = 0;
-    const auto flush = [&] {
-      std::sort(row.begin(), row.end(), [](const Bar& a, const Bar& b) { return a.from < b.from; });
-      std::vector<Bar> joined;
-      for (const Bar& b : row) {
-        constexpr double seen = 0.4;  // pixels
-        if (!joined.empty() && b.from - joined.back().to < seen &&
-            (waiting || joined.back().to - joined.back().from < 2 || b.to - b.from < 2)) {
-          joined.back().to = std::max(joined.back().to, b.to);
-          joined.back().single = false;
-        } else {
-          joined.push_back(b);
-        }
-      }
-      for (const Bar& b : joined) {
-        const SimulatedStep& s = run_->steps[b.step];
-        const bool titled = b.single && run_->steps.size() <= most_titles;
-        bars_.rect({b.from, y(s)}, b.to - b.from, lane_, kind, titled ? title(s) : "");
-      }
-      row.clear();
-    };
+  void processors() {
+    std::array<std::vector<Bar>, 3> bars;
     for (std::size_t i = 0; i < run_->steps.size(); ++i) {
       const SimulatedStep& s = run_->steps[i];
-      if (s.act != act) continue;
-      if (s.rank != rank) flush();
-      rank = s.rank;
-      const double from = x(waiting ? s.start : active_[i]);
-      const double to = x(waiting ? active_[i] : s.end);
-      constexpr double least = 1.2;  // pixels: what takes no time is seen, too
-      if (waiting && to - from < least) continue;
-      row.push_back({from, std::max(to, from + least), i, true});
+      if (s.act == Act::reduce || s.act == Act::copy) {
+        bars[s.act == Act::reduce ? combines - overhead : copies - overhead].push_back(
+            {s.start, s.end, i});
+        continue;
+      }
+      const double takes =
+          model_->overhead + model_->overhead_per_byte * static_cast<double>(s.bytes);
+      if (!(takes > 0)) continue;
+      const double from = s.act == Act::send ? s.start : s.end - takes;
+      bars[0].push_back({from, from + takes, i});
     }
-    flush();
+    for (const Look look : {overhead, combines, copies}) {
+      draw(look, std::move(bars[look - overhead]));
+    }
   }
 
-  static std::string title(const SimulatedStep& s) {
-    return step_text(s) + ": from " + duration_text(s.start) + " to " + duration_text(s.end);
+  /// The bars of one kind. Those that touch on the screen become one if they are short; those that
+  /// wait and those of ports that are shared, which overlap, always do.
+  void draw(Look look, std::vector<Bar> bars) {
+    struct Drawn {
+      int rank;
+      double from, to;  ///< pixels
+      Bar bar;
+      bool single;
+    };
+    const bool waits = look == send_waits || look == receive_waits;
+    std::vector<Drawn> all;
+    for (const Bar& b : bars) {
+      constexpr double least = 1.2;  // what takes no time is seen, too
+      const double from = x(b.from);
+      const double to = x(b.to);
+      if (waits && to - from < least) continue;
+      all.push_back({run_->steps[b.step].rank, from, std::max(to, from + least), b, true});
+    }
+    std::sort(all.begin(), all.end(), [](const Drawn& a, const Drawn& b) {
+      return a.rank != b.rank ? a.rank < b.rank : a.from < b.from;
+    });
+    std::vector<Drawn> joined;
+    for (const Drawn& b : all) {
+      constexpr double seen = 0.4;
+      constexpr double brief = 2;
+      Drawn* const last = joined.empty() || joined.back().rank != b.rank ? nullptr : &joined.back();
+      const double between = last == nullptr ? seen : b.from - last->to;
+      const bool is_brief =
+          last != nullptr && (last->to - last->from < brief || b.to - b.from < brief);
+      if (between < -seen || (between < seen && (waits || is_brief))) {
+        last->to = std::max(last->to, b.to);
+        last->single = false;
+      } else {
+        joined.push_back(b);
+      }
+    }
+    used_[look] = !joined.empty();
+    for (const Drawn& b : joined) {
+      const SimulatedStep& s = run_->steps[b.bar.step];
+      const bool titled = b.single && run_->steps.size() <= most_titles;
+      const double lane = look == overhead ? y(s.rank) + lane_ : y(s);
+      panel_.svg.rect({b.from, lane}, b.to - b.from, lane_, looks[look].kind,
+                      titled ? title(look, b.bar) : "");
+    }
   }
 
-  /// The messages on their way.
+  std::string title(Look look, const Bar& b) const {
+    return step_text(run_->steps[b.step]) + std::string(looks[look].title) + " from " +
+           duration_text(b.from - first_) + " to " + duration_text(b.to - first_);
+  }
+
+  bool has_lines() const noexcept { return !ports_.empty() && ports_.size() <= most_lines; }
+
+  /// The messages on their way: from their first byte's leaving to their last one's coming.
   void lines() {
-    int crossings = 0;
-    for (const SimulatedEnds& m : run_->ends) {
-      crossings += std::abs(run_->steps[m.send].rank - run_->steps[m.receive].rank);
-      if (crossings > most_crossings) return;
-    }
-    for (const SimulatedEnds& m : run_->ends) {
-      const SimulatedStep& send = run_->steps[m.send];
-      const SimulatedStep& receive = run_->steps[m.receive];
+    if (!has_lines()) return;
+    for (std::size_t i = 0; i < ports_.size(); ++i) {
+      const SimulatedStep& send = run_->steps[run_->ends[i].send];
+      const SimulatedStep& receive = run_->steps[run_->ends[i].receive];
       const bool down = receive.rank > send.rank;
-      panel_.svg.line({x(active_[m.send]), y(send) + (down ? lane_ : 0)},
-                      {x(receive.end), y(receive) + (down ? 0 : lane_)}, "flight");
+      panel_.svg.line({x(ports_[i].out_from), y(send) + (down ? lane_ : 0)},
+                      {x(ports_[i].in_to), y(receive) + (down ? 0 : lane_)}, "flight");
     }
   }
 
@@ -257,14 +308,13 @@ class GanttPanel {
 
   const Simulated* run_;
   const LogGops* model_;
-  const SimulateOptions* options_;
+  std::vector<PortTimes> ports_;  ///< of each message
+  std::array<bool, looks.size()> used_{};
   double first_ = 0;
   double last_ = 0;
   double lane_ = 9;
   double plot_ = 0;
   double bottom_ = 0;
-  std::vector<double> active_;  ///< of each step: since when it does not wait any more
-  Svg bars_;
   Panel panel_;
 };
 

@@ -44,6 +44,16 @@ class Pieces {
 
   std::size_t size() const noexcept { return cuts_.empty() ? 0 : cuts_.size() - 1; }
 
+  /// Elements of the shortest piece and of the longest.
+  std::pair<std::size_t, std::size_t> sizes() const {
+    std::pair<std::size_t, std::size_t> found{0, 0};
+    for (std::size_t i = 0; i < size(); ++i) {
+      const std::size_t n = cuts_[i + 1] - cuts_[i];
+      found = {i == 0 ? n : std::min(found.first, n), std::max(found.second, n)};
+    }
+    return found;
+  }
+
   /// The numbers of the pieces that make up a message's elements.
   Range of(Range elements) const {
     return {number(elements.lo), std::max(number(elements.hi), number(elements.lo) + 1)};

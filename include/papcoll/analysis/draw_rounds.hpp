@@ -7,9 +7,72 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
+
+using DrawnRound = std::vector<DrawnMessage>;
+
+inline std::vector<DrawnRound> rounds_of(const MessageGraph& graph) {
+  std::vector<DrawnRound> rounds(graph.rounds);
+  for (const DrawnMessage& m : graph.messages) rounds[m.round].push_back(m);
+  return rounds;
+}
+
+/// Do messages go from and to the same ranks, to be combined or not; and carry the same, if asked?
+inline bool are_alike(const DrawnRound& a, const DrawnRound& b, bool with_pieces = false) {
+  using Key = std::tuple<int, int, bool, std::size_t, std::size_t>;
+  const auto keys = [with_pieces](const DrawnRound& round) {
+    std::vector<Key> all;
+    for (const DrawnMessage& m : round) {
+      const Range r = with_pieces ? m.elements : Range{};
+      all.emplace_back(m.from, m.to, m.combined, r.lo, r.hi);
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  return a.size() == b.size() && keys(a) == keys(b);
+}
+
+/// Rounds that are drawn as one thing.
+struct RoundRun {
+  std::size_t first = 0;
+  std::size_t rounds = 1;
+  std::size_t period = 0;  ///< each is like the one so many before it; 0: it is drawn itself
+};
+
+/// How rounds are drawn: one by one where they are few. Else, of rounds that are alike, or that
+/// repeat two or three others in turn, the first ones and the last one are, and those between are
+/// not.
+inline std::vector<RoundRun> round_runs(const std::vector<DrawnRound>& rounds) {
+  constexpr std::size_t few = 12;
+  constexpr std::size_t longest_period = 3;
+  constexpr std::size_t least_hidden = 2;
+  std::vector<RoundRun> runs;
+  const auto likewise = [&](std::size_t first) -> RoundRun {
+    for (std::size_t period = 1; period <= longest_period; ++period) {
+      std::size_t end = first + period;
+      while (end < rounds.size() && are_alike(rounds[end], rounds[end - period])) ++end;
+      const std::size_t begin = first + std::max<std::size_t>(2, period);
+      if (end >= begin + least_hidden + 1) return {begin, end - 1 - begin, period};
+    }
+    return {};
+  };
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    RoundRun hidden;
+    if (rounds.size() > few) hidden = likewise(i);
+    if (hidden.period == 0) {
+      runs.push_back({i});
+      continue;
+    }
+    for (; i < hidden.first; ++i) runs.push_back({i});
+    runs.push_back(hidden);
+    i = hidden.first + hidden.rounds;
+    runs.push_back({i});
+  }
+  return runs;
+}
 
 /// Draws a schedule round by round, time running down: a column for each rank, in the order of
 /// positions; an arrow for each message, with what it carries where it begins.
@@ -22,20 +85,25 @@ class RoundsPanel {
     pitch_ = std::max(pitch_, std::min(widest_pitch, usual_width / order.size()));
     left_ = numbers + 10 + pitch_ / 2;
     const double right = column(order.size() - 1) + pitch_ / 2;
+    const std::vector<DrawnRound> rounds = rounds_of(graph);
     double y = heading;
     std::size_t shown = 0;
+    std::size_t next = 0;  // of all rounds
     Svg arrows;
-    for (auto m = graph.messages.begin(); m != graph.messages.end() && shown < most;) {
-      const auto end = std::find_if(m, graph.messages.end(),
-                                    [&](const DrawnMessage& o) { return o.round != m->round; });
-      const std::vector<DrawnMessage> round{m, end};
+    for (const RoundRun& run : round_runs(rounds)) {
+      if (shown == most) break;
+      next = run.first + run.rounds;
+      if (run.period > 0) {
+        y += fold(arrows, rounds, run, y);
+        continue;
+      }
+      const DrawnRound& round = rounds[run.first];
       const double height = height_of(round);
       if (shown % 2 == 0) panel_.svg.rect({0, y}, right, height, "stripe");
-      panel_.svg.text({numbers, y + chip - 4}, std::to_string(shown + 1), "number");
+      panel_.svg.text({numbers, y + chip - 4}, std::to_string(next), "number");
       for (const DrawnMessage& one : round) draw(arrows, one, y, height);
       y += height;
       ++shown;
-      m = end;
     }
     panel_.svg.text({numbers, heading - 9}, "round", "number");
     for (int p = 0; p < order.size(); ++p) {
@@ -43,12 +111,12 @@ class RoundsPanel {
       panel_.svg.line({column(p), heading - 4}, {column(p), y + 4}, "life");
     }
     panel_.svg.add(arrows, {0, 0});
-    if (shown < graph.rounds) {
+    if (next < rounds.size()) {
       y += 22;
       panel_.svg.text({left_, y - 4},
-                      "… and " + std::to_string(graph.rounds - shown) + " more rounds", "note");
+                      "… and " + std::to_string(rounds.size() - next) + " more rounds", "note");
     }
-    panel_.width = right;
+    panel_.width = std::max(panel_.width, right);
     panel_.height = y + 4;
   }
 
@@ -85,6 +153,27 @@ class RoundsPanel {
     constexpr double each = 4;
     const int densest = *std::max_element(crossing.begin(), crossing.end());
     return least + each * std::max(0, densest - 2);
+  }
+
+  /// A line that stands for rounds like those before them; how high it is.
+  double fold(Svg& svg, const std::vector<DrawnRound>& rounds, const RoundRun& run, double y) {
+    constexpr double height = 30;
+    std::size_t messages = 0;
+    bool same_pieces = true;
+    for (std::size_t i = run.first; i < run.first + run.rounds; ++i) {
+      messages += rounds[i].size();
+      same_pieces = same_pieces && are_alike(rounds[i], rounds[i - run.period], true);
+    }
+    const std::string words =
+        "rounds " + std::to_string(run.first + 1) + "–" + std::to_string(run.first + run.rounds) +
+        " likewise" + (run.period > 1 ? ", in turn" : "") + (same_pieces ? "" : ", other pieces");
+    const double from = left_ + 8;
+    svg.begin("message", {{"data-messages", std::to_string(messages)}});
+    svg.rect({from, y + 5}, width_of(words, 12) + 8, height - 10, "page");
+    svg.text({from + 4, y + height / 2 + 4}, words, "note");
+    svg.end();
+    panel_.width = std::max(panel_.width, from + width_of(words, 12) + 8);
+    return height;
   }
 
   void draw(Svg& svg, const DrawnMessage& m, double y, double height) const {

@@ -10,10 +10,13 @@
 #include <papcoll/tools/simulated_call.hpp>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 namespace papcoll::inline PAPCOLL_ABI::tool {
 
@@ -28,10 +31,12 @@ class DrawCommand {
     constexpr int most_ranks = 128;
     constexpr std::size_t usual_bytes = std::size_t{1} << 20U;
     call_.add_to(*command_, most_ranks, usual_bytes);
-    command_->add_option("-o,--output", output_, "Where to write it; -: to standard output")
+    command_
+        ->add_option("-o,--output", output_, "Where to write it, as x.svg; -: to standard output")
         ->required()
         ->check(not_empty())
-        ->type_name("FILE");
+        ->check(svg_name())
+        ->type_name("FILE.svg");
   }
 
   bool is_given() const { return command_->parsed(); }
@@ -60,6 +65,26 @@ class DrawCommand {
   }
 
  private:
+  /// Refuses names of other kinds of pictures, which viewers would go by.
+  static CLI::Validator svg_name() {
+    const auto look = [](std::string& file) -> std::string {
+      constexpr std::array<std::string_view, 12> others{
+          "png", "jpg", "jpeg", "gif", "pdf", "ps", "eps", "bmp", "webp", "tif", "tiff", "html"};
+      const std::size_t dot = file.rfind('.');
+      if (dot == std::string::npos) return {};
+      std::string kind = file.substr(dot + 1);
+      for (char& c : kind) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+      if (std::find(others.begin(), others.end(), kind) == others.end()) return {};
+      const std::string svg = file.substr(0, dot) + ".svg";
+      const bool converts = kind == "png" || kind == "pdf" || kind == "ps" || kind == "eps";
+      return file + ": the picture is SVG: name it " + svg +
+             (converts ? ", and make the other of it: rsvg-convert " + svg + " -f " + kind +
+                             " -o " + file
+                       : "");
+    };
+    return {look, ""};
+  }
+
   Catalogue catalogue_;
   CLI::App* command_ = nullptr;
   SimulatedCall call_;
