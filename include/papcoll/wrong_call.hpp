@@ -22,15 +22,41 @@ struct NoResult {
 template <class...>
 inline constexpr bool is_a_call = false;
 
+template <template <class...> class>
+inline constexpr bool is_policy = false;
+
+template <template <class...> class Policy>
+struct policy_has_its_parts {
+  static constexpr bool ok = is_policy<Policy>;
+  static_assert(ok,
+                "papcoll: this policy is made of others, and they are missing: write "
+                "Suara<Ring, Rabenseifner> (or AnySuara, which chooses them for each call), "
+                "ReduceThenBcast<Binomial, Chain> or Hierarchical<Exchange, Rabenseifner>");
+};
+
 }  // namespace papcoll::inline PAPCOLL_ABI::detail
 
-/// Declares the form of `collective` for all other arguments. `rest` is what follows the team in a
+#define PAPCOLL_ANYTHING                                                                      \
+  detail::Anything = {}, detail::Anything = {}, detail::Anything = {}, detail::Anything = {}, \
+  detail::Anything = {}, detail::Anything = {}, detail::Anything = {}, detail::Anything = {}
+
+/// Declares the form of `collective` for a template as one of its policies, after types.
+#define PAPCOLL_POLICY_WITHOUT_PARTS(result, collective, ...)       \
+  template <__VA_ARGS__ template <class...> class Policy, class...> \
+  result collective(PAPCOLL_ANYTHING) {                             \
+    static_cast<void>(detail::policy_has_its_parts<Policy>::ok);    \
+    return {};                                                      \
+  }
+
+/// Declares the forms of `collective` for all other arguments. `rest` is what follows the team in a
 /// right call.
 #define PAPCOLL_WRONG_CALL(result, collective, rest)                                            \
+  PAPCOLL_POLICY_WITHOUT_PARTS(result, collective)                                              \
+  PAPCOLL_POLICY_WITHOUT_PARTS(result, collective, class, )                                     \
+  PAPCOLL_POLICY_WITHOUT_PARTS(result, collective, class, class, )                              \
+  PAPCOLL_POLICY_WITHOUT_PARTS(result, collective, class, class, class, )                       \
   template <class... Ps>                                                                        \
-  result collective(detail::Anything = {}, detail::Anything = {}, detail::Anything = {},        \
-                    detail::Anything = {}, detail::Anything = {}, detail::Anything = {},        \
-                    detail::Anything = {}, detail::Anything = {}) {                             \
+  result collective(PAPCOLL_ANYTHING) {                                                         \
     static_assert(                                                                              \
         detail::is_a_call<Ps...>,                                                               \
         "papcoll: no " #collective " takes these arguments: write " #collective "(comm" rest    \

@@ -22,12 +22,11 @@ inline constexpr bool is_composite = false;
 template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
 struct CompositeSelection;
 
+/// What depends on a schedule's parameters is asked by the call.
 template <class S>
 constexpr bool combines_out_of_order() {
   if constexpr (requires { std::bool_constant<S::commutative_only>{}; }) {
     return S::commutative_only;
-  } else if constexpr (requires { S{}.commutative_only(); }) {
-    return S{}.commutative_only();
   } else {
     return false;
   }

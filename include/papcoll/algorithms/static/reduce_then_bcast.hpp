@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/algorithms/static/binomial.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/plan/parameter.hpp>
 #include <papcoll/plan/schedule.hpp>
@@ -10,6 +11,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -19,6 +21,13 @@ namespace detail {
 inline std::size_t common_segment(std::size_t reduce, std::size_t bcast) noexcept {
   return reduce == 0 || bcast == 0 ? 0 : std::max(reduce, bcast);
 }
+
+template <class S, class Tag>
+inline constexpr bool part_serves = StaticSchedule<S>&& Emits<S, Tag>;
+
+/// The schedule, or where it is wrong another, so that no more is said of it.
+template <class S, class Tag>
+using PartServing = std::conditional_t<part_serves<S, Tag>, S, Binomial>;
 
 }  // namespace detail
 
@@ -45,17 +54,16 @@ inline std::size_t common_segment(std::size_t reduce, std::size_t bcast) noexcep
 /// arguments.hpp).
 ///
 /// Source: textbook; Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005.
-template <StaticSchedule R, StaticSchedule B>
-requires Emits<R, Reduce> && Emits<B, Bcast>
+template <class R, class B>
 struct ReduceThenBcast {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = "ReduceThenBcast";
   static constexpr std::string_view sentence =
       "Any reduce to one position, then any bcast from there.";
-  static constexpr bool commutative_only = R::commutative_only;
+  static constexpr bool commutative_only = detail::PartServing<R, Reduce>::commutative_only;
 
-  R reduce{};
-  B bcast{};
+  detail::PartServing<R, Reduce> reduce{};
+  detail::PartServing<B, Bcast> bcast{};
 
   std::string arguments() const {
     return join_arguments({AnySchedule(reduce).name(), AnySchedule(bcast).name()});
@@ -67,6 +75,16 @@ struct ReduceThenBcast {
   }
 
   void emit(Allreduce, Builder& b) const {
+    static_assert(
+        detail::part_serves<R, Reduce>,
+        "papcoll: ReduceThenBcast begins with a reduce, and its first schedule is no "
+        "static one that serves it: take Binomial, Chain, TwoTreeComplete or another that "
+        "the README's table shows for reduce");
+    static_assert(
+        detail::part_serves<B, Bcast>,
+        "papcoll: ReduceThenBcast ends with a bcast, and its second schedule is no static "
+        "one that serves it: take Binomial, Chain, TwoTreeComplete or another that the "
+        "README's table shows for bcast");
     reduce.emit(Reduce{}, b);
     bcast.emit(Bcast{}, b);
   }

@@ -2,6 +2,7 @@
 
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/grid.hpp>
+#include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/algorithms/static/suara_parts.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
@@ -16,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -24,12 +26,13 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 template <class Dimension>
-constexpr void suara_dimension_serves_allreduce() {
-  static_assert(Emits<Dimension, Allreduce>,
-                "papcoll: Suara runs an allreduce along each dimension of its grid, and this "
-                "schedule serves none: take Ring, Rabenseifner, RecursiveDoubling or another that "
-                "the README's table shows for allreduce");
-}
+inline constexpr bool suara_dimension_serves_allreduce =
+    StaticSchedule<Dimension>&& Emits<Dimension, Allreduce>;
+
+/// The schedule along a dimension, or where that is wrong another, so that no more is said of it.
+template <class Dimension>
+using SuaraDimension =
+    std::conditional_t<suara_dimension_serves_allreduce<Dimension>, Dimension, Ring>;
 
 inline constexpr std::string_view suara_sentence =
     "An allreduce along each dimension of a grid, one after the other.";
@@ -109,17 +112,22 @@ inline std::span<const int> given_extents(std::span<const int> extents) noexcept
 ///
 /// Source: Nuriyev, Manumachu, Aseeri, Verma, Lastovetsky, "SUARA: A scalable universal allreduce
 /// communication algorithm", JPDC 183, 2024, where P = R·C; the gaps are ours.
-template <StaticSchedule... Dims>
-requires(sizeof...(Dims) >= 2) struct Suara {
+///
+/// Suara<Ring, Rabenseifner> is a policy, Suara<Ring, Rabenseifner>{{8}} has rows of 8,
+/// Suara<Ring, Rabenseifner>{{16, 64}, true} is folded, and both are for papcoll::algorithm().
+/// AnySuara is the one that chooses the algorithms, too.
+template <class... Dims>
+struct Suara {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = "Suara";
   static constexpr std::string_view sentence = detail::suara_sentence;
-  static constexpr bool commutative_only = (detail::combines_in_any_order<Dims> || ...);
+  static constexpr bool commutative_only =
+      (detail::combines_in_any_order<detail::SuaraDimension<Dims>> || ...);
   static constexpr std::size_t dimensions = sizeof...(Dims);
 
   std::array<int, dimensions> extents{};
   bool folded = false;
-  std::tuple<Dims...> along{};
+  std::tuple<detail::SuaraDimension<Dims>...> along{};
 
   std::string arguments() const {
     std::vector<std::string> names;
@@ -136,14 +144,15 @@ requires(sizeof...(Dims) >= 2) struct Suara {
   }
 
   void emit(Allreduce, Builder& b) const {
-    (detail::suara_dimension_serves_allreduce<Dims>(), ...);
-    if constexpr ((Emits<Dims, Allreduce> && ...)) emit_along(b);
-  }
-
-  friend bool operator==(const Suara&, const Suara&) = default;
-
- private:
-  void emit_along(Builder& b) const {
+    static_assert(
+        sizeof...(Dims) >= 2,
+        "papcoll: Suara needs a schedule for each of two or more dimensions: write "
+        "Suara<Ring, Rabenseifner>, or papcoll::algorithm(Suara<Ring, Rabenseifner>{{8}}) "
+        "for rows of 8, or AnySuara, which chooses the schedules, too");
+    static_assert((detail::suara_dimension_serves_allreduce<Dims> && ...),
+                  "papcoll: Suara runs an allreduce along each dimension of its grid, and one of "
+                  "these is no static schedule that serves it: take Ring, Rabenseifner, "
+                  "RecursiveDoubling or another that the README's table shows for allreduce");
     const detail::AlongDimension run{this,
                                      [](const void* self, std::size_t dimension, Builder& line) {
                                        std::size_t d = 0;
@@ -160,6 +169,9 @@ requires(sizeof...(Dims) >= 2) struct Suara {
     detail::emit_suara(b, grid.extents, dimensions, grid.folded, run);
   }
 
+  friend bool operator==(const Suara&, const Suara&) = default;
+
+ private:
   template <class F>
   void each(F&& f) const {
     std::apply([&](const auto&... dim) { (f(dim), ...); }, along);
