@@ -211,10 +211,27 @@ TEST_CASE("what is wrong is said") {
                  "is for whole communicators"));
 }
 
+TEST_CASE("parameters in bytes take units") {
+  CHECK(parse_name("SegmentedRing:64k", catalogue()).text() == "SegmentedRing");
+  CHECK(parse_name("PipelinedChain:1M", catalogue()).text() == "PipelinedChain:1048576");
+  CHECK(parse_name("TwoTreeSanders:4K,rounds", catalogue()).text() == "TwoTreeSanders:4096,rounds");
+  CHECK(parse_name("TwoTreeComplete:1G", catalogue()).text() == "TwoTreeComplete:1073741824");
+  CHECK(parse_name("StragglAR:2k", catalogue()).text() == "StragglAR:2048");
+  CHECK(parse_name("SortedLinearTree:8k", catalogue()).text() == "SortedLinearTree:8192");
+  CHECK(parse_name("ReorderedTwoTree:0", catalogue()).text() == "ReorderedTwoTree");
+  for (const char* bad :
+       {"64q", "k", "64kB", "0k", "-1k", "99999999999999999999", "17179869184G"}) {
+    CHECK(contains(complaint("SegmentedRing:" + std::string(bad)),
+                   "a number of bytes of at least 1 as its bytes of a segment, but was given '" +
+                       std::string(bad) + "': write SegmentedRing:65536 or SegmentedRing:64k"));
+  }
+}
+
 TEST_CASE("bad parameters are said to be so") {
   CHECK(contains(complaint("KNomial:"), "leave the colon out"));
   CHECK(contains(complaint("KNomial:one"), "'one'"));
   CHECK(contains(complaint("KNomial:1"), "at least 2"));
+  CHECK(contains(complaint("KNomial:1"), "write 4, for example"));
   CHECK(contains(complaint("Ring:3"), "takes no arguments"));
   CHECK(contains(complaint("Exchange:3"), "takes no parameters"));
   CHECK(contains(complaint("DynamicLeader:3"), "takes no parameters"));
@@ -222,6 +239,9 @@ TEST_CASE("bad parameters are said to be so") {
   CHECK(contains(complaint("ReduceThenBcast:Chain"), "two schedules"));
   CHECK(contains(complaint("ReduceThenBcast:Chain,Brukc"), "did you mean Bruck?"));
   CHECK(contains(complaint("ReduceThenBcast:Ring,Chain"), "Ring does not serve reduce"));
+  CHECK(contains(complaint("ReduceThenBcast:Ring,Chain"), "write ReduceThenBcast:Binomial,Chain"));
+  CHECK(contains(complaint("TwoTreeSanders:free"), "write TwoTreeSanders:0,free"));
+  CHECK(contains(complaint("PreReducedRing:5"), "write PreReducedRing:500,200"));
   CHECK(contains(complaint("ReduceThenBcast:Chain,KNomial:0"), "at least 2"));
   CHECK(contains(complaint("ReduceThenBcast:(Chain,Chain"), "parentheses"));
 }

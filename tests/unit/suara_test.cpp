@@ -160,8 +160,22 @@ TEST_CASE("names of Suara that make no sense are refused", "[suara]") {
   CHECK_THAT(complaint("Suara:Ring,Ring,Ring,4"), Contains("all of them or of all but the last"));
   CHECK_THAT(complaint("Suara:Ring,Chain,8"), Contains("Chain does not serve allreduce"));
   CHECK_THAT(complaint("Suara:Ring,Rign,8"), Contains("did you mean Ring?"));
-  CHECK_THAT(complaint("Suara:Ring,Ring,0"), Contains("a whole number of at least 1"));
-  CHECK_THAT(complaint("Suara:Ring,Ring,4x"), Contains("a whole number of at least 1"));
+  for (const char* lengths : {"0", "4x", "4*8", "-4", "x4"}) {
+    CHECK_THAT(complaint((std::string("Suara:Ring,Ring,") + lengths).c_str()),
+               Contains("lengths of a grid of at least 1, joined by x, but was given '" +
+                        std::string(lengths) + "': write 8 for rows of 8, or 4x8") ||
+                   Contains("'x4'"));
+  }
+  CHECK_THAT(complaint("Suara:0"), Contains("two or more dimensions"));
+  CHECK_THAT(complaint("Suara:7"), Contains("but was given '7': write Suara:Ring,Rabenseifner,8"));
+  for (const char* misplaced : {"Suara:4x8,Ring", "Suara:Ring,Rabenseifner,4,4,2"}) {
+    CHECK_THAT(complaint(misplaced), Contains("the lengths of its grid last, joined by x") &&
+                                         Contains("write Suara:Ring,Rabenseifner,8 or"));
+  }
+  CHECK_THAT(complaint("Suara:Ring,Rabenseifner:8"),
+             Contains("it comes last, after a comma: write Suara:Ring,Rabenseifner,8"));
+  CHECK_THAT(complaint("Suara:Bruck,Ring"), Contains("take Ring, Rabenseifner, Recursive"));
+  CHECK_THAT(complaint("Suara:Ring,SegmentedRing:64q"), Contains("write SegmentedRing:65536"));
   CHECK_THAT(complaint("Suara:Ring,Ring,folded"), Contains("leave 'folded' out"));
 }
 

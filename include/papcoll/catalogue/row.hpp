@@ -42,6 +42,7 @@ struct CatalogueRow {
   /// catalogue. Throws as AnySchedule::with_arguments().
   AnySchedule (*parse)(std::string_view arguments, Catalogue catalogue) = nullptr;
   std::span<const Parameter> parameters{};  ///< of the schedule, in the order of their text
+  std::string_view in_source{};  ///< how it is written in a program, if not as Name{parameters}
   /// Further parameters that `papcoll verify` proves it with, separated by blanks.
   std::string_view proven_with;
   bool is_composite = false;  ///< neither: an algorithm made of others

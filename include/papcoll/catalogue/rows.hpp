@@ -5,7 +5,9 @@
 #include <papcoll/catalogue/arrival_algorithms.hpp>
 #include <papcoll/catalogue/row.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -31,11 +33,42 @@ inline AnySchedule parse_reduce_then_bcast(std::string_view arguments, Catalogue
     if (part.serves(c)) return;
     throw argument_error("papcoll: " + part.name() + " does not serve " + std::string(name_of(c)) +
                          ", which ReduceThenBcast needs of its " +
-                         (c == Collective::reduce ? "first" : "second") + " schedule");
+                         (c == Collective::reduce ? "first" : "second") +
+                         " schedule: write ReduceThenBcast:Binomial,Chain or others of `papcoll "
+                         "list " +
+                         std::string(name_of(c)) + "`");
   };
   require(schedule.reduce, Collective::reduce);
   require(schedule.bcast, Collective::bcast);
   return schedule;
+}
+
+inline constexpr std::string_view how_to_write_suara =
+    "write Suara:Ring,Rabenseifner,8 or Suara:Ring,Ring,Ring,4x8, or Suara alone, which chooses";
+
+inline bool is_no_name(std::string_view text) noexcept {
+  return !text.empty() && text.front() < 'A';
+}
+
+/// A schedule along one dimension of Suara's grid.
+inline AnySchedule suara_dimension(std::string_view text, Catalogue catalogue) {
+  const auto colon = std::min(text.find(':'), text.size());
+  const std::string_view after = text.substr(std::min(colon + 1, text.size()));
+  const AnySchedule plain = schedule_named(text.substr(0, colon), catalogue);
+  if (!plain.serves(Collective::allreduce)) {
+    throw argument_error("papcoll: " + plain.name() +
+                         " does not serve allreduce, which Suara needs along each dimension: take "
+                         "Ring, Rabenseifner, RecursiveDoubling or another of `papcoll list "
+                         "allreduce`");
+  }
+  try {
+    return schedule_named(text, catalogue);
+  } catch (const argument_error& e) {
+    if (!is_no_name(after)) throw;
+    throw argument_error(std::string(e.what()) +
+                         "; where it is a length of the grid, it comes last, after a comma: " +
+                         std::string(how_to_write_suara));
+  }
 }
 
 /// Schedules, the extents of their grid and "folded", of which the latter two may be left out.
@@ -44,24 +77,32 @@ inline AnySchedule parse_suara(std::string_view arguments, Catalogue catalogue) 
   auto parts = split_arguments(arguments);
   schedule.folded = parts.back() == "folded";
   if (schedule.folded) parts.pop_back();
-  if (!parts.empty() && !parts.back().empty() && parts.back().front() <= '9') {
-    schedule.extents = parse_extents(AnySuara::name, AnySuara::parameters.back(), parts.back());
+  std::string_view extents;
+  if (!parts.empty() && is_no_name(parts.back())) {
+    extents = parts.back();
     parts.pop_back();
   }
-  for (const std::string_view part : parts) {
-    schedule.along.push_back(schedule_named(part, catalogue));
-    if (schedule.along.back().serves(Collective::allreduce)) continue;
-    throw argument_error("papcoll: " + schedule.along.back().name() +
-                         " does not serve allreduce, which Suara needs along each dimension");
+  const auto given = [&] { return "but was given '" + std::string(arguments) + "': "; };
+  if (std::any_of(parts.begin(), parts.end(), is_no_name)) {
+    throw argument_error("papcoll: Suara needs the lengths of its grid last, joined by x, " +
+                         given() + std::string(how_to_write_suara));
   }
-  const std::size_t given = schedule.extents.size();
-  if (parts.size() < 2 || given > parts.size() || (given != 0 && given + 1 < parts.size())) {
+  if (parts.size() >= 2) {
+    for (const std::string_view part : parts) {
+      schedule.along.push_back(suara_dimension(part, catalogue));
+    }
+    if (!extents.empty()) {
+      schedule.extents = parse_extents(AnySuara::name, AnySuara::parameters.back(), extents);
+    }
+  }
+  const std::size_t lengths = schedule.extents.size();
+  if (parts.size() < 2 || lengths > parts.size() || (lengths != 0 && lengths + 1 < parts.size())) {
     throw argument_error(
         "papcoll: Suara needs a schedule for each of two or more dimensions and, if anything, "
-        "the lengths of all of them or of all but the last, but was given '" +
-        std::string(arguments) + "': write Suara:Ring,Rabenseifner,8 or Suara:Ring,Ring,Ring,4x8");
+        "the lengths of all of them or of all but the last, " +
+        given() + std::string(how_to_write_suara));
   }
-  if (schedule.folded && given == 0) {
+  if (schedule.folded && lengths == 0) {
     throw argument_error(
         "papcoll: Suara chooses by itself whether to fold if it chooses the grid: leave 'folded' "
         "out of '" +
@@ -77,6 +118,7 @@ constexpr CatalogueRow reduce_then_bcast_row() {
       "TwoTreeComplete:12,ReorderedTwoTree:12 TwoTreeSanders:12,TwoTreeComplete:12");
   row.plan = &default_reduce_then_bcast;
   row.parse = &parse_reduce_then_bcast;
+  row.in_source = "ReduceThenBcast<Binomial, Chain>; ReduceThenBcast<KNomial, Chain>{{8}, {}}";
   return row;
 }
 
@@ -86,6 +128,8 @@ constexpr CatalogueRow suara_row() {
       "SegmentedRing:16,SegmentedRing:16,4 Rabenseifner,Ring,Linear,2x3");
   row.needs |= requirement::commutative_operator;  // of what it chooses by itself
   row.parse = &parse_suara;
+  row.in_source =
+      "Suara<Ring, Rabenseifner>; Suara<Ring, Rabenseifner>{{8}}: rows of 8; AnySuara: all chosen";
   return row;
 }
 
@@ -104,6 +148,7 @@ constexpr CatalogueRow hierarchical_row() {
   row.serves = [](Collective) noexcept { return true; };
   row.is_composite = true;
   row.parameters = hierarchical_parameters;
+  row.in_source = "Hierarchical<Policies<DynamicLeader, ShmTransport>, Rabenseifner>";
   return row;
 }
 

@@ -57,32 +57,69 @@ inline std::vector<std::string_view> split_arguments(std::string_view text) {
   return parameters;
 }
 
+namespace detail {
+
+template <class Number>
+bool read_number(std::string_view text, std::size_t least, Number& number) noexcept {
+  const char* const end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, number);
+  return failure == std::errc{} && stop == end && number >= static_cast<Number>(least);
+}
+
+[[noreturn]] inline void refuse_argument(std::string_view schedule, const Parameter& parameter,
+                                         std::string_view kind, std::string_view text,
+                                         std::string_view example) {
+  throw argument_error("papcoll: " + std::string(schedule) + " needs " + std::string(kind) +
+                       " of at least " + std::to_string(parameter.least) + " as its " +
+                       std::string(parameter.name) + ", but was given '" + std::string(text) + "'" +
+                       (example.empty() ? "" : ": write " + std::string(example)));
+}
+
+}  // namespace detail
+
 /// Reads a parameter that is a whole number; the argument_error that a bad text throws names it and
 /// its schedule.
 template <class Number>
 Number parse_number(std::string_view schedule, const Parameter& parameter, std::string_view text) {
-  const auto least = static_cast<Number>(parameter.least);
   Number number{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, number);
-  if (failure != std::errc{} || stop != end || number < least) {
-    throw argument_error("papcoll: " + std::string(schedule) +
-                         " needs a whole number of at least " + std::to_string(least) + " as its " +
-                         std::string(parameter.name) + ", but was given '" + std::string(text) +
-                         "'");
+  if (!detail::read_number(text, parameter.least, number)) {
+    const std::string usual{parameter.standard};
+    detail::refuse_argument(schedule, parameter, "a whole number", text,
+                            usual.empty() ? usual : usual + ", for example");
   }
   return number;
+}
+
+/// Reads a parameter in bytes: 65536, or 64k, 4M or 1G.
+inline std::size_t parse_bytes(std::string_view schedule, const Parameter& parameter,
+                               std::string_view text) {
+  constexpr std::string_view units = "kKmMgG";
+  const std::size_t unit = text.empty() ? units.npos : units.find(text.back());
+  const unsigned shift = unit == units.npos ? 0 : 10 * (static_cast<unsigned>(unit) / 2 + 1);
+  const std::string_view digits = shift == 0 ? text : text.substr(0, text.size() - 1);
+  std::size_t number = 0;
+  if (!detail::read_number(digits, parameter.least, number) || number << shift >> shift != number) {
+    const std::string name(schedule);
+    detail::refuse_argument(schedule, parameter, "a number of bytes", text,
+                            name + ":65536 or " + name + ":64k");
+  }
+  return number << shift;
 }
 
 /// Reads lengths such as 4x8; the argument_error that a bad text throws names it and its schedule.
 inline std::vector<int> parse_extents(std::string_view schedule, const Parameter& parameter,
                                       std::string_view text) {
   std::vector<int> extents;
-  while (true) {
-    const std::size_t end = std::min(text.find('x'), text.size());
-    extents.push_back(parse_number<int>(schedule, parameter, text.substr(0, end)));
-    if (end == text.size()) return extents;
-    text.remove_prefix(end + 1);
+  for (std::string_view rest = text;;) {
+    const std::size_t end = std::min(rest.find('x'), rest.size());
+    if (!detail::read_number(rest.substr(0, end), parameter.least, extents.emplace_back())) {
+      throw argument_error("papcoll: " + std::string(schedule) +
+                           " needs lengths of a grid of at least " +
+                           std::to_string(parameter.least) + ", joined by x, but was given '" +
+                           std::string(text) + "': write 8 for rows of 8, or 4x8");
+    }
+    if (end == rest.size()) return extents;
+    rest.remove_prefix(end + 1);
   }
 }
 

@@ -57,7 +57,7 @@ struct Pipelined {
     return *this == Pipelined{} ? "" : std::to_string(segment_bytes);
   }
   static Pipelined parse(std::string_view arguments) {
-    return {.segment_bytes = parse_number<std::size_t>(name, parameters[0], arguments)};
+    return {.segment_bytes = parse_bytes(name, parameters[0], arguments)};
   }
 
   std::size_t segment(int size, std::size_t element_size) const noexcept {

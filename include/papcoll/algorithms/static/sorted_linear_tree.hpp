@@ -55,7 +55,7 @@ struct SortedLinearTree {
     return *this == SortedLinearTree{} ? "" : std::to_string(segment_bytes);
   }
   static SortedLinearTree parse(std::string_view arguments) {
-    return {.segment_bytes = parse_number<std::size_t>(name, parameters[0], arguments)};
+    return {.segment_bytes = parse_bytes(name, parameters[0], arguments)};
   }
 
   void emit(Reduce tag, Builder& b) const {

@@ -38,7 +38,7 @@ struct StepCost {
       throw argument_error("papcoll: " + std::string(schedule) +
                            " needs two numbers, nanoseconds a message and nanoseconds a KB, but "
                            "was given '" +
-                           std::string(text) + "'");
+                           std::string(text) + "': write " + std::string(schedule) + ":500,200");
     }
     return {parse_number<std::uint32_t>(schedule, parameters[0], numbers[0]),
             parse_number<std::uint32_t>(schedule, parameters[1], numbers[1])};

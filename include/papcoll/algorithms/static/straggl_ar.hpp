@@ -68,7 +68,7 @@ struct StragglAR {
 
   std::string arguments() const { return *this == StragglAR{} ? "" : std::to_string(block_bytes); }
   static StragglAR parse(std::string_view arguments) {
-    return {.block_bytes = parse_number<std::size_t>(name, parameters[0], arguments)};
+    return {.block_bytes = parse_bytes(name, parameters[0], arguments)};
   }
 
   void emit(Allreduce, Builder& b) const {

@@ -81,13 +81,13 @@ struct TwoTreeComplete {
       "Odd chunks go along a complete binary tree, even ones along its mirror image.";
   static constexpr bool commutative_only = true;
 
-  static constexpr std::array parameters{Parameter{"bytes of a chunk", ""}};
+  static constexpr std::array parameters{Parameter{"bytes of a chunk, 0: chosen", ""}};
 
   std::size_t chunk_bytes = 0;  ///< 0: chosen for each vector and number of positions
 
   std::string arguments() const { return chunk_bytes == 0 ? "" : std::to_string(chunk_bytes); }
   static TwoTreeComplete parse(std::string_view arguments) {
-    return {.chunk_bytes = parse_number<std::size_t>(name, parameters[0], arguments)};
+    return {.chunk_bytes = parse_bytes(name, parameters[0], arguments)};
   }
 
   std::size_t segment(int /*size*/, std::size_t element_size) const noexcept {

@@ -63,13 +63,19 @@ struct TwoTreeSanders {
   static TwoTreeSanders parse(std::string_view arguments) {
     const auto given = split_arguments(arguments);
     const bool two = given.size() == 2;
-    if (given.size() > 2 || (two && given[1] != "rounds" && given[1] != "free")) {
+    const auto is_word = [](std::string_view s) { return s == "rounds" || s == "free"; };
+    if (is_word(given[0])) {
+      throw argument_error("papcoll: TwoTreeSanders needs the bytes of a chunk before '" +
+                           std::string(given[0]) + "': write TwoTreeSanders:0," +
+                           std::string(given[0]) + ", where 0 has them chosen");
+    }
+    if (given.size() > 2 || (two && !is_word(given[1]))) {
       throw argument_error(
           "papcoll: TwoTreeSanders needs a number of bytes and perhaps 'rounds' or 'free', but was "
           "given '" +
           std::string(arguments) + "': write TwoTreeSanders:4096,rounds");
     }
-    return {.chunk_bytes = parse_number<std::size_t>(name, parameters[0], given[0]),
+    return {.chunk_bytes = parse_bytes(name, parameters[0], given[0]),
             .synchronised = two && given[1] == "rounds"};
   }
 
