@@ -77,6 +77,21 @@ TEST_CASE("list: what runs across nodes by tickets does not require one node") {
   }
 }
 
+TEST_CASE("list: only what combines requires an operator that commutes") {
+  CHECK(contains(run({"list", "TwoTreeComplete"}).out,
+                 "papcoll::commutative(op) if it does (allreduce, reduce)\n"));
+  CHECK(contains(run({"list", "PreReducedRing"}).out, "papcoll::commutative(op) if it does\n"));
+}
+
+TEST_CASE("list: how templates are written in a program") {
+  const std::string suara = run({"list", "Suara"}).out;
+  CHECK(
+      contains(suara, "  in C++        Suara<Ring, Rabenseifner>; Suara<Ring, Rabenseifner>{{8}}"));
+  CHECK(contains(suara, "AnySuara: all chosen"));
+  CHECK(contains(run({"list", "ReduceThenBcast"}).out, "ReduceThenBcast<KNomial, Chain>{{8}, {}}"));
+  CHECK(!contains(run({"list", "Ring"}).out, "in C++"));
+}
+
 TEST_CASE("list --json: an object for each algorithm and collective") {
   const Outcome o = run({"list", "--json"});
   REQUIRE(o.status == 0);

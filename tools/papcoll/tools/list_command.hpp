@@ -72,6 +72,15 @@ inline Json listed(const CatalogueRow& row, Collective c) {
       {"sentence", row.sentence}};
 }
 
+/// Where only some of what is served combines anything: which.
+inline std::string for_reductions_among(const std::vector<Collective>& served) {
+  std::vector<std::string_view> reductions;
+  for (const Collective c : served) {
+    if (is_reduction(c)) reductions.push_back(name_of(c));
+  }
+  return reductions.size() == served.size() ? "" : " (" + joined(reductions) + ")";
+}
+
 inline std::string described(const CatalogueRow& row) {
   std::vector<std::string_view> served;
   for (const Collective c : collectives_of(row)) served.push_back(name_of(c));
@@ -84,6 +93,7 @@ inline std::string described(const CatalogueRow& row) {
     line("policies", std::string(row.arrival) + ", " + std::string(row.schedule));
   }
   for (const Parameter& p : row.parameters) line("parameter", described(p));
+  if (!row.in_source.empty()) line("in C++", row.in_source);
   line("runs on", joined(transports_of(row)));
   for (const Requirement& r : requirements) {
     if ((row.needs & r.bit) == 0) continue;
@@ -91,6 +101,9 @@ inline std::string described(const CatalogueRow& row) {
     if (r.bit == requirement::node_memory && row.by_ticket != nullptr) {
       sentence += "; but over " + joined(ticket_transports_of(row)) +
                   ": any nodes, by tickets that ranks draw";
+    }
+    if (r.bit == requirement::commutative_operator) {
+      sentence += for_reductions_among(collectives_of(row));
     }
     line("requires", sentence);
   }
