@@ -97,7 +97,7 @@ TEST_CASE("draw: refusals") {
           "made of other algorithms: draw those of them that are schedules");
   refused({"draw", "MpiTransport", "--ranks", "4", "-o", "-"}, "names no schedule to draw");
   refused({"draw", "Ring", "--ranks", "4", "-o", "a.b/x.PNG"},
-          "--output: a.b/x.PNG: the picture is SVG: name it a.b/x.svg, and make the other of it: "
+          "--output: a.b/x.PNG: the picture is SVG: name it a.b/x.svg, and then convert it: "
           "rsvg-convert a.b/x.svg -f png -o a.b/x.PNG");
   refused({"draw", "Ring", "--ranks", "4", "-o", "x.jpg"}, "the picture is SVG: name it x.svg");
   refused({"draw", "Ring", "--ranks", "4", "-o", ""}, "--output: it is empty");

@@ -78,9 +78,9 @@ class DrawCommand {
       const std::string svg = file.substr(0, dot) + ".svg";
       const bool converts = kind == "png" || kind == "pdf" || kind == "ps" || kind == "eps";
       return file + ": the picture is SVG: name it " + svg +
-             (converts ? ", and make the other of it: rsvg-convert " + svg + " -f " + kind +
-                             " -o " + file
-                       : "");
+             (converts
+                  ? ", and then convert it: rsvg-convert " + svg + " -f " + kind + " -o " + file
+                  : "");
     };
     return {look, ""};
   }
