@@ -94,11 +94,11 @@ TEST_CASE("simulate --json: what the simulator says") {
   CHECK(all.at("tail") == Approx(s.tail()));
   CHECK(all.at("exits").get<std::vector<double>>() == s.exits);
 
-  double sum = 0;
+  double in_parts = 0;
   for (const auto& [name, seconds] : all.at("critical_path").at("parts").items()) {
-    sum += seconds.get<double>();
+    in_parts += seconds.get<double>();
   }
-  CHECK(sum == Approx(s.time()));
+  CHECK(in_parts == Approx(s.time()));
   const json& last = all.at("critical_path").at("steps").back();
   CHECK(last.at("end") == Approx(50e-6 + s.tail()));
   CHECK(last.at("rank").is_number());
