@@ -204,7 +204,8 @@ class Rows:
         """Runs it, unless all its rows are there."""
         if run.keys() <= self.rows.keys():
             return
-        program = [bench, run.collective, "--in-place", "--warmup", "0", "--format", "json", *run.options,
+        program = [bench, run.collective, "--in-place", "--warmup", "0", "--format", "json",
+                   *run.options,
                    "--sizes", ",".join(map(str, run.sizes)), "--algorithm", *run.algorithms]
         settings = [run.setting] if run.setting else []
         what = ", ".join([run.platform, f"{run.ranks} ranks", run.collective,
@@ -240,6 +241,19 @@ class Rows:
                          row["options"])
                 found.setdefault(point, {})[row["algorithm"]] = row
         return dict(sorted(found.items()))
+
+
+def write_points(points, file):
+    """All times of a point in one JSON object, a line each."""
+    lines = []
+    for (platform, ranks, collective, size, options), times in points.items():
+        point = {"platform": platform, "ranks": ranks, "collective": collective, "bytes": size}
+        if options:
+            point["options"] = options
+        point["microseconds"] = {name: round(row["seconds"] * 1e6, 3)
+                                 for name, row in sorted(times.items())}
+        lines.append(json.dumps(point))
+    file.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
 
 
 def last_line(text):

@@ -153,6 +153,7 @@ def main():
     rows, sieve = measure(arguments)
     (output / "comparison.md").write_text(compare(rows, sieve, arguments), encoding="utf-8")
     points = rows.points(gamma=arguments.gamma)
+    study.write_points(points, output / "points.json")
     for times in points.values():  # one line for all grids, at its best
         best = quickest(times, lambda n: n.startswith("Suara:"))
         if best:

@@ -170,6 +170,7 @@ def main():
     rows, sieve = measure(arguments)
     (output / "comparison.md").write_text(compare(rows, sieve, arguments), encoding="utf-8")
     points = rows.points(gamma=arguments.gamma)
+    study.write_points(points, output / "points.json")
     names = sorted({name for times in points.values() for name in times})
     study.draw(points, output / "two_trees.png", names)
     print(output / "comparison.md")

@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
@@ -196,7 +195,7 @@ class GanttPanel {
       bars[receives].push_back({t.in_from, std::min(t.in_to, last_), ends.receive});
     }
     for (const Look look : {send_waits, receive_waits, sends, receives}) {
-      draw(look, std::move(bars[look]));
+      draw(look, bars[look]);
     }
   }
 
@@ -216,13 +215,13 @@ class GanttPanel {
       bars[0].push_back({from, from + takes, i});
     }
     for (const Look look : {overhead, combines, copies}) {
-      draw(look, std::move(bars[look - overhead]));
+      draw(look, bars[look - overhead]);
     }
   }
 
   /// The bars of one kind. Those that touch on the screen become one if they are short; those that
   /// wait and those of ports that are shared, which overlap, always do.
-  void draw(Look look, std::vector<Bar> bars) {
+  void draw(Look look, const std::vector<Bar>& bars) {
     struct Drawn {
       int rank;
       double from, to;  ///< pixels
