@@ -302,7 +302,7 @@ def draw(points, file, wanted, x="bytes"):
     lines = -(-len(panels) // columns)
     figure, axes = plt.subplots(lines, columns, squeeze=False,
                                 figsize=(4.5 * columns, 3.4 * lines))
-    for axis, (panel, series) in zip(axes.flat, sorted(panels.items(), key=str)):
+    for axis, (panel, series) in zip(axes.flat, sorted(panels.items(), key=lambda panel: panel[0])):
         for name, values in series.items():
             axis.plot(*zip(*sorted(values)), marker="o", markersize=3, label=name)
         last = f"{panel[2]} ranks" if x == "bytes" else in_words(panel[2])

@@ -173,6 +173,18 @@ TEST_CASE("simulate: in predicted order the latest are nearest to the root of a 
   CHECK(path("PredictedOrder+Chain").at("tail") < path("Chain").at("tail"));
 }
 
+TEST_CASE("simulate: what Suara alone takes is said") {
+  const json suara = simulated({"Suara", "--ranks", "509", "--bytes", "64k"});
+  CHECK(suara.at("algorithm") == "Suara");
+  const std::string chosen = suara.at("schedule");
+  CHECK(contains(chosen, "Suara:"));
+  const std::string text = run({"simulate", "Suara", "--ranks", "509", "--bytes", "64k"}).out;
+  CHECK(text.rfind(chosen + " allreduce of 64 KB, 509 ranks\n  chosen by", 0) == 0);
+  const Outcome table =
+      run({"simulate", "Ring", "--ranks", "509", "--bytes", "64k", "--compare", "Suara"});
+  CHECK(contains(table.out, "Suara = " + chosen));
+}
+
 TEST_CASE("simulate --compare: what is played in predicted order stands apart") {
   const json all =
       simulated({"Ring", "--ranks", "4", "--bytes", "8k", "--arrival", "one-late", "--spread",

@@ -32,11 +32,14 @@ inline constexpr bool simulated = false;
 
 /// Simulated ranks compute in no time. Combining takes as long as $PAPCOLL_SIMULATED_GAMMA says,
 /// in seconds a byte.
-inline void charge_combining([[maybe_unused]] std::size_t bytes) {
-#ifdef SMPI_H
+inline double simulated_gamma() {
   static const char* const text = std::getenv("PAPCOLL_SIMULATED_GAMMA");
   static const double gamma = text == nullptr ? 0 : std::strtod(text, nullptr);
-  if (gamma > 0) smpi_execute(gamma * static_cast<double>(bytes));
+  return gamma;
+}
+inline void charge_combining([[maybe_unused]] std::size_t bytes) {
+#ifdef SMPI_H
+  if (simulated_gamma() > 0) smpi_execute(simulated_gamma() * static_cast<double>(bytes));
 #endif
 }
 

@@ -124,9 +124,13 @@ class SimulateCommand {
     return all_well;
   }
 
+  static std::string label(const SimulatedCase& c) {
+    return c.name == "Suara" ? c.name + " = " + c.schedule.name() : c.name;
+  }
+
   static std::string table(const std::vector<std::pair<SimulatedCase, Simulated>>& runs) {
     std::size_t names = 9;
-    for (const auto& [c, run] : runs) names = std::max(names, c.name.size());
+    for (const auto& [c, run] : runs) names = std::max(names, label(c).size());
     const auto line = [names](const std::string& name, const std::string& time,
                               const std::string& tail, const std::string& messages,
                               const std::string& times) {
@@ -142,7 +146,7 @@ class SimulateCommand {
       const double times = best > 0 ? run.time() / best : 1;
       std::array<char, 32> factor{};
       static_cast<void>(std::snprintf(factor.data(), factor.size(), "%.2f", times));
-      text += line(c.name, detail::duration_text(run.time()), detail::duration_text(run.tail()),
+      text += line(label(c), detail::duration_text(run.time()), detail::duration_text(run.tail()),
                    std::to_string(run.messages), factor.data());
     }
     return text;
@@ -156,6 +160,7 @@ class SimulateCommand {
       text += "  " + padded(title, 10, false) + padded(value, 10, true) +
               (what.empty() ? "" : "  " + what) + "\n";
     };
+    if (c.name == "Suara") line("chosen by", "Suara", "for the published network");
     line("time", detail::duration_text(run.time()), "from the first arrival to the last exit");
     line("tail", detail::duration_text(run.tail()), "from the last arrival to the last exit");
     line("messages", std::to_string(run.messages), "");
@@ -210,6 +215,7 @@ class SimulateCommand {
   static Json reported(const SimulatedCase& c, const Simulated& run) {
     Json all{
         {"algorithm", c.name},
+        {"schedule", c.schedule.name()},
         {"collective", name_of(c.shape.collective)},
         {"ranks", c.shape.size},
         {"bytes",

@@ -2,6 +2,7 @@
 
 // What `papcoll simulate` and `papcoll draw` are told of a call, and what follows from it.
 
+#include <papcoll/algorithms/static/suara.hpp>
 #include <papcoll/analysis/simulate.hpp>
 #include <papcoll/arrival/forecast.hpp>
 #include <papcoll/arrival/predicted_order.hpp>
@@ -34,8 +35,8 @@ namespace papcoll::inline PAPCOLL_ABI::tool {
 
 /// A schedule and all that simulate() wants.
 struct SimulatedCase {
-  std::string name;  ///< as it may be given
-  AnySchedule schedule;
+  std::string name;      ///< as it may be given
+  AnySchedule schedule;  ///< of Suara alone: what it takes
   Shape shape;
   Order order = Order::identity(1);
 };
@@ -168,6 +169,8 @@ class SimulatedCall {
   /// predicted.
   SimulatedCase by(const ParsedName& algorithm) const {
     SimulatedCase c{algorithm.plan.name(), algorithm.plan, shape_, static_order(shape_)};
+    const bool chooses = c.schedule == AnySchedule(AnySuara{});
+    if (chooses) c.schedule = detail::chosen_suara(shape_.size, static_cast<double>(bytes_));
     constexpr std::string_view predicted = PredictedOrder<>::name;
     if (algorithm.arrival != predicted) return c;
     if (algorithm.row->arrival != predicted) c.name = std::string(predicted) + "+" + c.name;

@@ -269,11 +269,12 @@ inline AnySchedule schedule_of(const SuaraModel& model, const SuaraChoice& choic
 
 namespace detail {
 
-inline AnySchedule chosen_suara(const Builder& b) {
+/// What Suara alone takes for m bytes among p positions, by the published network.
+inline AnySchedule chosen_suara(int p, double m) {
   const SuaraModel model;
-  const double m = bytes_of(b);
-  return schedule_of(model, choose_suara(model, b.size(), m), b.size(), m);
+  return schedule_of(model, choose_suara(model, p, m), p, m);
 }
+inline AnySchedule chosen_suara(const Builder& b) { return chosen_suara(b.size(), bytes_of(b)); }
 
 }  // namespace detail
 
