@@ -125,7 +125,7 @@ class SimulateCommand {
   }
 
   static std::string label(const SimulatedCase& c) {
-    return c.name == "Suara" ? c.name + " = " + c.schedule.name() : c.name;
+    return c.chosen.empty() ? c.name : c.name + " = " + c.chosen;
   }
 
   static std::string table(const std::vector<std::pair<SimulatedCase, Simulated>>& runs) {
@@ -160,7 +160,7 @@ class SimulateCommand {
       text += "  " + padded(title, 10, false) + padded(value, 10, true) +
               (what.empty() ? "" : "  " + what) + "\n";
     };
-    if (c.name == "Suara") line("chosen by", "Suara", "for the published network");
+    if (!c.chosen.empty()) line("it takes", "", c.chosen + " (for the published network)");
     line("time", detail::duration_text(run.time()), "from the first arrival to the last exit");
     line("tail", detail::duration_text(run.tail()), "from the last arrival to the last exit");
     line("messages", std::to_string(run.messages), "");
@@ -215,11 +215,11 @@ class SimulateCommand {
   static Json reported(const SimulatedCase& c, const Simulated& run) {
     Json all{
         {"algorithm", c.name},
-        {"schedule", c.schedule.name()},
         {"collective", name_of(c.shape.collective)},
         {"ranks", c.shape.size},
         {"bytes",
          c.shape.collective == Collective::barrier ? 0 : c.shape.count * c.shape.element_size}};
+    if (!c.chosen.empty()) all["chosen"] = c.chosen;
     if (is_rooted(c.shape.collective)) all["root"] = c.shape.root;
     all["time"] = run.time();
     all["tail"] = run.tail();

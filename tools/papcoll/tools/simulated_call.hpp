@@ -35,10 +35,11 @@ namespace papcoll::inline PAPCOLL_ABI::tool {
 
 /// A schedule and all that simulate() wants.
 struct SimulatedCase {
-  std::string name;      ///< as it may be given
-  AnySchedule schedule;  ///< of Suara alone: what it takes
+  std::string name;  ///< as it may be given
+  AnySchedule schedule;
   Shape shape;
   Order order = Order::identity(1);
+  std::string chosen{};  ///< what Suara alone takes
 };
 
 /// The options that describe a call and a machine.
@@ -169,8 +170,9 @@ class SimulatedCall {
   /// predicted.
   SimulatedCase by(const ParsedName& algorithm) const {
     SimulatedCase c{algorithm.plan.name(), algorithm.plan, shape_, static_order(shape_)};
-    const bool chooses = c.schedule == AnySchedule(AnySuara{});
-    if (chooses) c.schedule = detail::chosen_suara(shape_.size, static_cast<double>(bytes_));
+    if (c.schedule == AnySchedule(AnySuara{})) {
+      c.chosen = detail::chosen_suara(shape_.size, static_cast<double>(bytes_)).name();
+    }
     constexpr std::string_view predicted = PredictedOrder<>::name;
     if (algorithm.arrival != predicted) return c;
     if (algorithm.row->arrival != predicted) c.name = std::string(predicted) + "+" + c.name;
