@@ -2,6 +2,7 @@
 
 #include "problem.hpp"
 
+#include <fmt/format.h>
 #include <papcoll/model/closed_forms.hpp>
 #include <papcoll/model/hockney.hpp>
 #include <papcoll/model/log_gp.hpp>
@@ -50,7 +51,7 @@ struct Modelled {
   }
 
   std::string schedule(std::size_t segment) const {
-    return algorithm + (cuts() ? ":" + std::to_string(segment) : "");
+    return cuts() ? fmt::format("{}:{}", algorithm, segment) : algorithm;
   }
   /// As papcoll::algorithm() reads it.
   std::string name(std::size_t segment) const { return schedule(segment) + "+MpiTransport"; }

@@ -222,6 +222,8 @@ class Rows:
             self.left_out.append(f"{what}: {last_line(done.stderr)}")
         with self.file.open("a", encoding="utf-8") as out:
             for line in done.stdout.splitlines():
+                if not line.startswith("{"):
+                    continue  # SMPI's own last words
                 bench_row = json.loads(line)
                 row = {"platform": run.platform, "ranks": run.ranks, "collective": run.collective,
                        "bytes": bench_row["bytes"],

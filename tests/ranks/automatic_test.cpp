@@ -2,6 +2,7 @@
 
 #include <papcoll/communicator.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -95,6 +96,53 @@ TEST_CASE("across nodes Auto goes by nodes, and follows what ranks tell each oth
   INFO(papcoll::explain(comm, papcoll::Collective::allreduce, 65536).text());
   CHECK(next(1032) == "Hierarchical");
   CHECK(automatic::chooses_in_time(comm, 65536, milliseconds{0}, "Rabenseifner"));
+}
+
+TEST_CASE("between 16 nodes or more of a rank each Auto takes two trees or a grid",
+          "[automatic][many_nodes]") {
+  const OwnComm own;
+  papcoll::Communicator comm{own.get(), {.deadline = patience}};
+  if (comm.nodes() < 16 || comm.nodes() != comm.size()) return;
+  papcoll::Thresholds t;
+  t.link_percent = 100;
+  comm.core().set_thresholds(t);
+  constexpr std::size_t n = std::size_t{1} << 17U;
+  const auto chosen = [&](papcoll::Collective c) {
+    return papcoll::explain(comm, c, n * sizeof(double)).algorithm;
+  };
+  const double sum = comm.size() * (comm.size() + 1) / 2.0;
+  const auto is_sum = [&](const std::vector<double>& v) {
+    return std::all_of(v.begin(), v.end(), [&](double x) { return x == sum; });
+  };
+  const std::vector<double> mine(n, comm.rank() + 1);
+  std::vector<double> result(n);
+  const int root = comm.size() / 3;
+
+  CHECK(chosen(papcoll::Collective::allreduce).starts_with("TwoTreeComplete"));
+  papcoll::allreduce(comm, mine, result);
+  CHECK(is_sum(result));
+
+  CHECK(chosen(papcoll::Collective::reduce).starts_with("TwoTreeComplete"));
+  std::fill(result.begin(), result.end(), 0.0);
+  papcoll::reduce(comm, mine, result, papcoll::root{root});
+  CHECK((comm.rank() != root || is_sum(result)));
+
+  CHECK(chosen(papcoll::Collective::bcast).starts_with("TwoTreeComplete"));
+  if (comm.rank() == root) std::fill(result.begin(), result.end(), sum);
+  papcoll::bcast(comm, result, papcoll::root{root});
+  CHECK(is_sum(result));
+
+  // Where each message keeps the port busy for long, the chunks of two trees are too many; and 17
+  // ranks are one too many for Rabenseifner.
+  t.link_alpha_ns = t.link_gap_ns = 20'000;
+  comm.core().set_thresholds(t);
+  INFO(papcoll::explain(comm, papcoll::Collective::allreduce, n * sizeof(double)).text());
+  if (comm.size() <= 17) {
+    const char* const wanted = comm.size() == 17 ? "Suara" : "Rabenseifner";
+    CHECK(chosen(papcoll::Collective::allreduce).starts_with(wanted));
+  }
+  papcoll::allreduce(comm, mine, result);
+  CHECK(is_sum(result));
 }
 
 TEST_CASE("what ranks are told of thresholds is the same or refused", "[automatic][tuning]") {
