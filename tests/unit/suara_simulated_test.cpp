@@ -179,3 +179,23 @@ TEST_CASE("on a prime number of positions Suara beats every flat schedule", "[mo
     }
   }
 }
+
+TEST_CASE("what Suara chooses is played as if it had been named, blocks included", "[suara]") {
+  for (const int p : {8, 16, 36, 509}) {
+    for (const double m : {65536.0, 1048576.0, 4194304.0}) {
+      if (p > 36 && m > 65536.0) continue;  // takes long
+      const SuaraModel model = shared();
+      const AnySchedule named = schedule_of(model, choose_suara(model, p, m), p, m);
+      INFO(p << " positions, " << m << " bytes: " << named.name());
+      CHECK(AnySchedule(AnySuara{}).resolved(p, static_cast<std::size_t>(m)) == named);
+      CHECK(simulated(AnySuara{}, p, m, model) == simulated(named, p, m, model));
+    }
+  }
+  // The grid goes by the bytes of the vector, not of a block.
+  const AnySchedule rings{Suara<SegmentedRing, SegmentedRing>{}};
+  const AnySchedule grid = rings.resolved(64, 1048576);
+  CHECK(grid.name() != rings.name());
+  CHECK(simulated(rings, 64, 1048576, shared()) == simulated(grid, 64, 1048576, shared()));
+  const AnySchedule at_run_time{AnySuara{{SegmentedRing{}, SegmentedRing{}}, {}, false}};
+  CHECK(at_run_time.resolved(64, 1048576).name() == grid.name());
+}

@@ -21,8 +21,9 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// The engine of plan/engine.hpp on every rank, in virtual time. What it does in the same order:
 /// slots and the blocks they run, the queue of ready steps, and that the ends of messages are
-/// noticed only when that queue is empty: all that came since then at once, those started first
-/// before the others, and what each makes ready is done before the next is looked at.
+/// noticed only when that queue is empty: all that came since then at once, sends before receives
+/// and those started first before the others, and what each makes ready is done before the next is
+/// looked at.
 class SimulatedRun {
  public:
   SimulatedRun(const JointPlans& plans, const LogGops& model, const SimulateOptions& options)
@@ -157,8 +158,9 @@ class SimulatedRun {
         me.noticed.clear();
         me.next_noticed = 0;
         std::swap(me.noticed, me.ended);
-        std::sort(me.noticed.begin(), me.noticed.end(),
-                  [](const Ended& a, const Ended& b) { return a.number < b.number; });
+        std::sort(me.noticed.begin(), me.noticed.end(), [](const Ended& a, const Ended& b) {
+          return a.sender != b.sender ? a.sender : a.number < b.number;
+        });
       } else {
         break;
       }

@@ -52,7 +52,8 @@ inline Order static_order(const Shape& shape) {
 
 /// Makes the plan of one rank (shape.rank). The schedule must serve the collective, and the order
 /// must be rank order if the operator does not commute.
-inline BlockedPlan make_plan(const AnySchedule& schedule, const Shape& shape, const Order& order) {
+inline BlockedPlan make_plan(const AnySchedule& named, const Shape& shape, const Order& order) {
+  const AnySchedule schedule = named.resolved(shape.size, shape.vector_size() * shape.element_size);
   BlockedPlan plan;
   const bool cuttable = shape.collective == Collective::allreduce ||
                         shape.collective == Collective::reduce ||

@@ -32,7 +32,9 @@ concept Emits = requires(const S& s, Builder& b) {
 /// `parameters`, an array of Parameter (plan/parameter.hpp) for `papcoll list`;
 /// `needs`, capability bits of its arrival policy, if positions are not all it needs;
 /// `segment(size, element_size)`, elements of the blocks in which it pipelines allreduce, reduce
-/// and bcast among `size` positions, 0 for one block.
+/// and bcast among `size` positions, 0 for one block;
+/// `resolved(size, bytes)`, the schedule (an AnySchedule) that is played for a whole vector of so
+/// many bytes among `size` positions, where it stands for another one by what these are.
 template <class S>
 concept StaticSchedule = PolicyOfKind<S, SchedulePolicyKind> && std::regular<S> &&
     requires(const S& s) {
@@ -57,6 +59,7 @@ struct ScheduleTable {
   std::string (*arguments)(const void*);
   AnySchedule (*parse)(std::string_view arguments);  ///< null: has no parameters to read
   std::size_t (*segment)(const void*, int size, std::size_t element_size);  ///< 0: one block
+  AnySchedule (*resolved)(const void*, int size, std::size_t bytes);        ///< null: it is itself
   bool (*equal)(const void*, const void*);
   std::array<void (*)(const void*, Builder&), collective_count> emit;  ///< null: does not serve it
 
@@ -101,6 +104,11 @@ class AnySchedule {
   bool serves(Collective c) const noexcept { return table_->serves(c); }
   std::size_t segment(int size, std::size_t element_size) const {
     return table_->segment(self_, size, element_size);
+  }
+
+  /// What is played for a whole vector of so many bytes: this schedule, or the one that it chooses.
+  AnySchedule resolved(int size, std::size_t bytes) const {
+    return table_->resolved == nullptr ? *this : table_->resolved(self_, size, bytes);
   }
 
   /// The name with its parameters, as papcoll::algorithm() reads it: "KNomial:8".
@@ -186,6 +194,17 @@ std::size_t segment_of(const void* self, int size, std::size_t element_size) {
 }
 
 template <class S>
+constexpr auto resolved_entry() -> AnySchedule (*)(const void*, int, std::size_t) {
+  if constexpr (requires(const S& s, int size, std::size_t bytes) { s.resolved(size, bytes); }) {
+    return [](const void* self, int size, std::size_t bytes) {
+      return AnySchedule{schedule_of<S>(self).resolved(size, bytes)};
+    };
+  } else {
+    return nullptr;
+  }
+}
+
+template <class S>
 const ScheduleTable& schedule_table() noexcept {
   static constexpr ScheduleTable table{
       S::name,
@@ -195,6 +214,7 @@ const ScheduleTable& schedule_table() noexcept {
       &arguments_of<S>,
       parse_entry<S>(),
       &segment_of<S>,
+      resolved_entry<S>(),
       [](const void* a, const void* b) { return schedule_of<S>(a) == schedule_of<S>(b); },
       {emit_entry<S, Allreduce>(), emit_entry<S, Reduce>(), emit_entry<S, Bcast>(),
        emit_entry<S, Allgather>(), emit_entry<S, ReduceScatter>(), emit_entry<S, Gather>(),

@@ -160,13 +160,21 @@ struct Suara {
                                          if (d++ == dimension) dim.emit(Allreduce{}, line);
                                        });
                                      }};
-    if (extents[0] != 0) {
-      return detail::emit_suara(b, detail::given_extents(extents), dimensions, folded, run);
-    }
+    const Suara grid = resolved(b.size(), detail::bytes_of(b));
+    const auto lengths = detail::given_extents(grid.extents);
+    detail::emit_suara(b, lengths, dimensions, grid.folded, run);
+  }
+
+  /// With the extents of the grid that it chooses, if it was given none.
+  Suara resolved(int size, std::size_t bytes) const {
+    if (extents[0] != 0) return *this;
     std::vector<std::string_view> names;
     each([&](const auto& dim) { names.push_back(dim.name); });
-    const detail::SuaraGrid grid = detail::grid_for(names, b.size(), detail::bytes_of(b));
-    detail::emit_suara(b, grid.extents, dimensions, grid.folded, run);
+    const detail::SuaraGrid grid = detail::grid_for(names, size, bytes);
+    Suara s = *this;
+    std::copy(grid.extents.begin(), grid.extents.end(), s.extents.begin());
+    s.folded = grid.folded;
+    return s;
   }
 
   friend bool operator==(const Suara&, const Suara&) = default;
@@ -179,7 +187,7 @@ struct Suara {
 };
 
 namespace detail {
-AnySchedule chosen_suara(const Builder& b);
+AnySchedule chosen_suara(int p, double m);
 }
 
 /// The same of parts that are known at run time; without any, the best by the closed forms. emit()
@@ -217,30 +225,42 @@ struct AnySuara {
   }
 
   void emit(Allreduce, Builder& b) const {
-    if (along.empty()) {
-      if (!extents.empty() || folded) {
-        throw argument_error(
-            "papcoll: Suara has extents of a grid, or 'folded', and no schedules: give one for "
-            "each "
-            "dimension, or leave them out and it chooses the grid, too");
-      }
-      return detail::chosen_suara(b).emit(Collective::allreduce, b);
-    }
+    if (along.empty())
+      return resolved(b.size(), detail::bytes_of(b)).emit(Collective::allreduce, b);
     for (const AnySchedule& s : along) require(s);
     const detail::AlongDimension run{
         this, [](const void* self, std::size_t dimension, Builder& line) {
           static_cast<const AnySuara*>(self)->along[dimension].emit(Collective::allreduce, line);
         }};
-    if (!extents.empty()) return detail::emit_suara(b, extents, along.size(), folded, run);
-    std::vector<std::string_view> names;
-    for (const AnySchedule& s : along) names.push_back(s.base_name());
-    const detail::SuaraGrid grid = detail::grid_for(names, b.size(), detail::bytes_of(b));
+    const AnySuara grid = on_grid(b.size(), detail::bytes_of(b));
     detail::emit_suara(b, grid.extents, along.size(), grid.folded, run);
+  }
+
+  /// The choice, or the same schedules on the grid that was chosen for them.
+  AnySchedule resolved(int size, std::size_t bytes) const {
+    if (!along.empty()) return on_grid(size, bytes);
+    if (!extents.empty() || folded) {
+      throw argument_error(
+          "papcoll: Suara has extents of a grid, or 'folded', and no schedules: give one for each "
+          "dimension, or leave them out and it chooses the grid, too");
+    }
+    return detail::chosen_suara(size, static_cast<double>(bytes));
   }
 
   friend bool operator==(const AnySuara&, const AnySuara&) = default;
 
  private:
+  AnySuara on_grid(int size, std::size_t bytes) const {
+    if (!extents.empty()) return *this;
+    std::vector<std::string_view> names;
+    for (const AnySchedule& s : along) names.push_back(s ? s.base_name() : std::string_view{});
+    const detail::SuaraGrid grid = detail::grid_for(names, size, bytes);
+    AnySuara s = *this;
+    s.extents = grid.extents;
+    s.folded = grid.folded;
+    return s;
+  }
+
   static void require(const AnySchedule& part) {
     if (part && part.serves(Collective::allreduce)) return;
     throw argument_error(
@@ -274,7 +294,6 @@ inline AnySchedule chosen_suara(int p, double m) {
   const SuaraModel model;
   return schedule_of(model, choose_suara(model, p, m), p, m);
 }
-inline AnySchedule chosen_suara(const Builder& b) { return chosen_suara(b.size(), bytes_of(b)); }
 
 }  // namespace detail
 

@@ -79,7 +79,7 @@ struct SuaraGrid {
 };
 
 /// The best grid by the closed forms, or one as square as can be, for given algorithms.
-inline SuaraGrid grid_for(const std::vector<std::string_view>& names, int p, double m) {
+inline SuaraGrid grid_for(const std::vector<std::string_view>& names, int p, std::size_t bytes) {
   SuaraChoice c;
   bool known = names.size() <= SuaraChoice::most;
   for (std::size_t d = 0; known && d < names.size(); ++d) {
@@ -89,14 +89,14 @@ inline SuaraGrid grid_for(const std::vector<std::string_view>& names, int p, dou
   }
   if (!known) return {square_extents(p, names.size()), false};
   c.dimensions = names.size();
-  c = choose_suara_grid(SuaraModel{}, c, p, m);
+  c = choose_suara_grid(SuaraModel{}, c, p, static_cast<double>(bytes));
   return {{c.extents.begin(), c.extents.begin() + static_cast<std::ptrdiff_t>(c.dimensions)},
           c.folded};
 }
 
 /// The bytes of the vector that a builder speaks of.
-inline double bytes_of(const Builder& b) noexcept {
-  return static_cast<double>(b.whole().size()) * static_cast<double>(b.element_size());
+inline std::size_t bytes_of(const Builder& b) noexcept {
+  return b.whole().size() * b.element_size();
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

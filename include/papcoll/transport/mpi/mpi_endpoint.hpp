@@ -97,12 +97,19 @@ class MpiEndpoint final : public Endpoint {
     }
     detail::check(code, call, where);
     if (complete <= 0) return false;
-    // complete() starts further steps: take the list away first.
-    reporting_.clear();
     for (int i = 0; i < complete; ++i) {
       const auto at = static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)]);
       if (works_[at].act == Act::receive) check_length(i);
-      reporting_.push_back(works_[at]);
+    }
+    // complete() starts further steps: take the list away first. Sends come first, so that what
+    // waits for one does not also wait until this rank has combined what it received.
+    reporting_.clear();
+    for (const Act act : {Act::send, Act::receive}) {
+      for (std::size_t i = 0; i < requests_.size(); ++i) {
+        if (requests_[i] == MPI_REQUEST_NULL && works_[i].act == act) {
+          reporting_.push_back(works_[i]);
+        }
+      }
     }
     std::size_t kept = 0;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
