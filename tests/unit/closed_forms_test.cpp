@@ -41,7 +41,6 @@ void check_all(Below& below, const HockneyWithGap& h, int p, double m) {
   check("pipelined chain bcast", c::pipelined_chain_bcast(h, p, m, segment), bcast);
   check("pipelined binary tree bcast", c::pipelined_binary_tree_bcast(h, p, m, segment), bcast);
   check("scatter-allgather", c::scatter_allgather_bcast(h, p, m), bcast);
-  check("scatter-allgather, Bruck", c::scatter_allgather_bruck_bcast(h, p, m), bcast);
   check("two trees bcast", c::two_tree_bcast(h, p, m, segment), bcast);
   const double reduce = bandwidth_bound::reduce(h, p, m);
   check("linear reduce", c::linear_reduce(h, p, m), reduce);

@@ -107,12 +107,6 @@ inline double scatter_allgather_bcast(const Hockney& h, int p, double m) noexcep
   return (detail::ceil_log2(p) + p - 1) * h.alpha + 2 * h.beta * detail::others_share(p, m);
 }
 
-/// The same with Bruck's allgather.
-inline double scatter_allgather_bruck_bcast(const Hockney& h, int p, double m) noexcept {
-  if (p < 2) return 0;
-  return 2 * detail::ceil_log2(p) * h.alpha + 2 * h.beta * detail::others_share(p, m);
-}
-
 /// Two binary trees, each for half of the chunks of s bytes, inner positions of one being leaves of
 /// the other: Sanders, Speck, Träff, "Two-tree algorithms for full bandwidth broadcast, reduction
 /// and scan", Parallel Computing 35(12), 2009: n + 2d steps for d levels, where the gap is α.
