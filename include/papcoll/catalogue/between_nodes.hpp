@@ -6,7 +6,9 @@
 #include <papcoll/catalogue/suara_memory.hpp>
 #include <papcoll/catalogue/thresholds.hpp>
 #include <papcoll/config.hpp>
-#include <papcoll/model/closed_forms.hpp>
+#include <papcoll/model/closed_forms/allreduce.hpp>
+#include <papcoll/model/closed_forms/bcast.hpp>
+#include <papcoll/model/closed_forms/reduce.hpp>
 #include <papcoll/model/suara_choice.hpp>
 #include <papcoll/plan/schedule.hpp>
 

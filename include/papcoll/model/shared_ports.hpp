@@ -1,7 +1,11 @@
 #pragma once
 
 #include <papcoll/config.hpp>
-#include <papcoll/model/closed_forms.hpp>
+#include <papcoll/model/closed_forms/allreduce.hpp>
+#include <papcoll/model/closed_forms/bcast.hpp>
+#include <papcoll/model/closed_forms/reduce.hpp>
+#include <papcoll/model/closed_forms/segmented_ring.hpp>
+#include <papcoll/model/closed_forms/terms.hpp>
 #include <papcoll/model/hockney.hpp>
 
 #include <algorithm>

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/model/closed_forms/terms.hpp>
+#include <papcoll/model/hockney.hpp>
+
+// What a barrier costs: p is as in closed_forms.hpp.
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+namespace closed_form {
+
+inline double dissemination_barrier(const Hockney& h, int p) noexcept {
+  return p < 2 ? 0 : detail::ceil_log2(p) * h.alpha;
+}
+
+}  // namespace closed_form
+
+}  // namespace papcoll::inline PAPCOLL_ABI
