@@ -83,7 +83,7 @@ class Page {
     SimulateOptions simulation = options.simulation;
     simulation.keep_steps = true;
     const Simulated run = simulate(schedule, shape, order, options.model, simulation);
-    const GanttPanel gantt{run, options.model, simulation, upper.width};
+    const GanttPanel gantt{run, options.model, upper.width};
     const Panel legend = gantt.legend();
     width_ = std::max({upper.width, gantt.panel().width, legend.width});
 

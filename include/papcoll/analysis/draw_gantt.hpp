@@ -1,6 +1,5 @@
 #pragma once
 
-#include <papcoll/analysis/draw_ports.hpp>
 #include <papcoll/analysis/quantity_text.hpp>
 #include <papcoll/analysis/simulated.hpp>
 #include <papcoll/analysis/simulated_text.hpp>
@@ -21,9 +20,9 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// its processor and one for what its port receives.
 class GanttPanel {
  public:
-  GanttPanel(const Simulated& run, const LogGops& model, const SimulateOptions& options,
-             double width)
-      : run_(&run), model_(&model), ports_(PortReplay{run, model, options}.times()) {
+  /// Of a simulation with keep_steps; `model`: the one that it was made with.
+  GanttPanel(const Simulated& run, const LogGops& model, double width)
+      : run_(&run), model_(&model) {
     first_ = *std::min_element(run.arrivals.begin(), run.arrivals.end());
     last_ = *std::max_element(run.exits.begin(), run.exits.end());
     const std::size_t ranks = run.exits.size();
@@ -75,13 +74,13 @@ class GanttPanel {
         "Of each rank: above, its port out; in the middle, its processor; below, its port in.";
     if (run_->ends.empty()) return text;
     if (!used_[overhead]) text += " Messages take no time of processors in this model.";
-    const auto outlasts = [this](std::size_t i) {
-      const auto rank = static_cast<std::size_t>(run_->steps[run_->ends[i].send].rank);
-      return ports_[i].out_to > run_->exits[rank];
+    const auto outlasts = [this](const SimulatedEnds& ends) {
+      const auto rank = static_cast<std::size_t>(run_->steps[ends.send].rank);
+      return ends.out_to > run_->exits[rank];
     };
-    bool any = false;
-    for (std::size_t i = 0; i < ports_.size() && !any; ++i) any = outlasts(i);
-    if (any) text += " A rank may leave while its port still sends.";
+    if (std::any_of(run_->ends.begin(), run_->ends.end(), outlasts)) {
+      text += " A rank may leave while its port still sends.";
+    }
     if (!has_lines()) {
       text += " The " + std::to_string(run_->ends.size()) +
               " messages' own lines are left out, as they are where there are more than " +
@@ -186,13 +185,11 @@ class GanttPanel {
   /// What the ports do, and what waits for them or for the other side.
   void messages() {
     std::array<std::vector<Bar>, 4> bars;
-    for (std::size_t i = 0; i < ports_.size(); ++i) {
-      const SimulatedEnds& ends = run_->ends[i];
-      const PortTimes& t = ports_[i];
-      bars[send_waits].push_back({t.sent, t.depart, ends.send});
-      bars[receive_waits].push_back({run_->steps[ends.receive].start, t.in_from, ends.receive});
-      bars[sends].push_back({t.out_from, std::min(t.out_to, last_), ends.send});
-      bars[receives].push_back({t.in_from, std::min(t.in_to, last_), ends.receive});
+    for (const SimulatedEnds& e : run_->ends) {
+      bars[send_waits].push_back({e.sent, e.depart, e.send});
+      bars[receive_waits].push_back({run_->steps[e.receive].start, e.in_from, e.receive});
+      bars[sends].push_back({e.out_from, std::min(e.out_to, last_), e.send});
+      bars[receives].push_back({e.in_from, std::min(e.in_to, last_), e.receive});
     }
     for (const Look look : {send_waits, receive_waits, sends, receives}) {
       draw(look, bars[look]);
@@ -270,17 +267,17 @@ class GanttPanel {
            duration_text(b.from - first_) + " to " + duration_text(b.to - first_);
   }
 
-  bool has_lines() const noexcept { return !ports_.empty() && ports_.size() <= most_lines; }
+  bool has_lines() const noexcept { return !run_->ends.empty() && run_->ends.size() <= most_lines; }
 
   /// The messages on their way: from their first byte's leaving to their last one's coming.
   void lines() {
     if (!has_lines()) return;
-    for (std::size_t i = 0; i < ports_.size(); ++i) {
-      const SimulatedStep& send = run_->steps[run_->ends[i].send];
-      const SimulatedStep& receive = run_->steps[run_->ends[i].receive];
+    for (const SimulatedEnds& e : run_->ends) {
+      const SimulatedStep& send = run_->steps[e.send];
+      const SimulatedStep& receive = run_->steps[e.receive];
       const bool down = receive.rank > send.rank;
-      panel_.svg.line({x(ports_[i].out_from), y(send) + (down ? lane_ : 0)},
-                      {x(ports_[i].in_to), y(receive) + (down ? 0 : lane_)}, "flight");
+      panel_.svg.line({x(e.out_from), y(send) + (down ? lane_ : 0)},
+                      {x(e.in_to), y(receive) + (down ? 0 : lane_)}, "flight");
     }
   }
 
@@ -307,7 +304,6 @@ class GanttPanel {
 
   const Simulated* run_;
   const LogGops* model_;
-  std::vector<PortTimes> ports_;  ///< of each message
   std::array<bool, looks.size()> used_{};
   double first_ = 0;
   double last_ = 0;

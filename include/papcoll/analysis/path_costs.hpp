@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/analysis/simulated.hpp>
+#include <papcoll/model/link_costs.hpp>
 #include <papcoll/model/log_gops.hpp>
 
 #include <algorithm>
@@ -59,10 +60,7 @@ inline PathCosts path_costs(const Simulated& run, const LogGops& model,
       continue;
     }
     const bool sends = s.act == Act::send;
-    LinkCost link{model.latency, model.gap_per_byte};
-    if (!options.links.empty()) {
-      link = options.links.between(sends ? s.rank : s.peer, sends ? s.peer : s.rank);
-    }
+    const LinkCost link = options.link(model, sends ? s.rank : s.peer, sends ? s.peer : s.rank);
     const auto bytes = static_cast<double>(s.bytes);
     // Where another message of the same rank and direction follows, it waited for this one's bytes
     // to leave the port. Where the message's own end follows, they are part of that.

@@ -105,7 +105,7 @@ inline void require_simulable(const AnySchedule& schedule, const Shape& shape, c
 /// what cannot be simulated, and error where steps wait for each other for ever.
 ///
 /// Cost: about 1 µs a step and 80 bytes of memory (of one block, if there are many), 90 more with
-/// keep_path, 210 with keep_steps (of all blocks). More than `options` allows is refused before.
+/// keep_path, 235 with keep_steps (of all blocks). More than `options` allows is refused before.
 inline Simulated simulate(const AnySchedule& schedule, const Shape& shape, const Order& order,
                           const LogGops& model, const SimulateOptions& options = {}) {
   detail::require_simulable(schedule, shape, order, model, options);

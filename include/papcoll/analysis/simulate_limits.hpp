@@ -71,7 +71,7 @@ class SimulationLimits {
   static constexpr double planned_bytes = 64;
   static constexpr double in_flight_bytes = 16;
   static constexpr double path_bytes = 90;
-  static constexpr double step_bytes = 210;
+  static constexpr double step_bytes = 235;
 
   static std::string steps(double n) {
     constexpr double million = 1e6;

@@ -4,6 +4,7 @@
 #include <papcoll/analysis/simulate_events.hpp>
 #include <papcoll/analysis/simulate_trace.hpp>
 #include <papcoll/analysis/simulated.hpp>
+#include <papcoll/model/link_costs.hpp>
 #include <papcoll/model/log_gops.hpp>
 
 #include <algorithm>
@@ -67,14 +68,9 @@ class SimulatedNetwork {
     m.from = from;
     m.to = to;
     m.bytes = bytes;
-    m.latency = model_.latency;
-    double per_byte = model_.gap_per_byte;
-    if (!options_.links.empty()) {
-      const LinkCost cost = options_.links.between(static_cast<int>(from), static_cast<int>(to));
-      m.latency = cost.latency;
-      per_byte = cost.gap_per_byte;
-    }
-    m.port_seconds = per_byte * static_cast<double>(bytes);
+    const LinkCost link = options_.link(model_, static_cast<int>(from), static_cast<int>(to));
+    m.latency = link.latency;
+    m.port_seconds = link.gap_per_byte * static_cast<double>(bytes);
     if (trace_ != nullptr) m.record = trace_->add_message();
     return id;
   }

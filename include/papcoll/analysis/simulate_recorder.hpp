@@ -4,6 +4,7 @@
 #include <papcoll/analysis/simulate_plans.hpp>
 #include <papcoll/analysis/simulate_trace.hpp>
 #include <papcoll/analysis/simulated.hpp>
+#include <papcoll/model/log_gops.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -16,11 +17,12 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// nothing.
 class Recorder {
  public:
-  Recorder(const JointPlans& plans, const SimulateOptions& options, std::size_t slots)
+  Recorder(const JointPlans& plans, const LogGops& model, const SimulateOptions& options,
+           std::size_t slots)
       : plans_(plans),
         steps_too_(options.keep_steps),
         is_on_(options.keep_steps || options.keep_path),
-        kept_(plans, options.ports) {
+        kept_(plans, model, options) {
     if (!is_on_) return;
     ranks_.resize(plans.first.size() - 1);
     records_.assign(slots, std::vector<std::uint32_t>(plans.first.back()));

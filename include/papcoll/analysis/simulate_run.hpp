@@ -31,7 +31,7 @@ class SimulatedRun {
         resolution_(options.resolution),
         blocks_of_call_(plans.blocks),
         blocks_(plans, std::min(options.window, plans.blocks)),
-        recorder_(plans, options, blocks_.slots()),
+        recorder_(plans, model, options, blocks_.slots()),
         ranks_(plans.first.size() - 1),
         network_(ranks_.size(), model, options, events_, recorder_.trace()) {
     result_.exits.assign(ranks_.size(), 0);

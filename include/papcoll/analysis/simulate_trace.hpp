@@ -2,6 +2,8 @@
 
 #include <papcoll/analysis/simulate_plans.hpp>
 #include <papcoll/analysis/simulated.hpp>
+#include <papcoll/model/link_costs.hpp>
+#include <papcoll/model/log_gops.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -41,7 +43,8 @@ class Trace {
     bool eager = false;
   };
 
-  Trace(const JointPlans& plans, Ports ports) : plans_(plans), shared_(ports == Ports::shared) {}
+  Trace(const JointPlans& plans, const LogGops& model, const SimulateOptions& options)
+      : plans_(plans), model_(model), options_(options), shared_(options.ports == Ports::shared) {}
 
   std::uint32_t add_step(const StepRecord& s) {
     steps_.push_back(s);
@@ -70,7 +73,11 @@ class Trace {
       steps.push_back(whole(steps_[i]));
     }
     messages.reserve(messages_.size());
-    for (const MessageRecord& m : messages_) messages.push_back({place[m.send], place[m.receive]});
+    for (const MessageRecord& m : messages_) {
+      messages.push_back(on_ports(m));
+      messages.back().send = place[m.send];
+      messages.back().receive = place[m.receive];
+    }
   }
 
   /// The chain that ends with the end of `last`.
@@ -97,6 +104,26 @@ class Trace {
   SimulatedStep whole(const StepRecord& r) const {
     const JointSteps::Joint& p = planned(r);
     return {static_cast<int>(r.rank), r.block, r.step, p.act, p.peer, p.bytes, r.start, r.end};
+  }
+
+  /// When it kept ports busy.
+  SimulatedEnds on_ports(const MessageRecord& m) const {
+    const JointSteps::Joint& send = planned(steps_[m.send]);
+    const LinkCost link = options_.link(model_, static_cast<int>(steps_[m.send].rank), send.peer);
+    SimulatedEnds e;
+    e.sent = m.launched;
+    e.depart = m.depart;
+    if (shared_) {
+      e.out_from = e.in_from = m.depart + link.latency;
+      e.out_to = e.in_to = m.delivered;
+    } else {
+      const double busy = std::max(model_.gap, link.gap_per_byte * static_cast<double>(send.bytes));
+      e.out_from = m.depart;
+      e.out_to = m.depart + busy;
+      e.in_from = m.take;
+      e.in_to = m.take + busy;
+    }
+    return e;
   }
 
   /// What made the moment come when it did; the time between them goes to a step of the path.
@@ -179,6 +206,8 @@ class Trace {
   }
 
   const JointPlans& plans_;
+  const LogGops& model_;
+  const SimulateOptions& options_;
   bool shared_;
   std::vector<StepRecord> steps_;
   std::vector<MessageRecord> messages_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/model/link_costs.hpp>
+#include <papcoll/model/log_gops.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/plan/plan.hpp>
 
@@ -29,6 +30,12 @@ struct SimulateOptions {
   double resolution = 1e-9;
   std::size_t most_steps = 1'000'000'000;          ///< of all ranks: about half an hour
   std::size_t most_memory = std::size_t{4} << 30;  ///< bytes; what takes more is refused
+
+  /// What messages between two ranks cost.
+  LinkCost link(const LogGops& model, int sender, int receiver) const noexcept {
+    if (links.empty()) return {model.latency, model.gap_per_byte};
+    return links.between(sender, receiver);
+  }
 };
 
 /// One step of one rank's plan in virtual time (seconds).
@@ -43,10 +50,14 @@ struct SimulatedStep {
   double end = 0;    ///< when the rank knew that it was complete
 };
 
-/// Both ends of a message, as places in Simulated's steps.
+/// Both ends of a message: the steps, as places in Simulated's, and the ports (seconds).
 struct SimulatedEnds {
   std::size_t send = 0;
   std::size_t receive = 0;
+  double sent = 0;    ///< by the sender's processor
+  double depart = 0;  ///< it waits no more; a port that is shared is used only a latency later
+  double out_from = 0, out_to = 0;  ///< the sender's port is busy with it
+  double in_from = 0, in_to = 0;    ///< the receiver's
 };
 
 /// What became of a simulated call.
