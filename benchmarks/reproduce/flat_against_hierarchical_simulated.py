@@ -9,6 +9,7 @@ import pathlib
 import statistics
 import sys
 
+import simulated_report as report
 import simulated_study as study
 
 RANKS = (8, 16, 32, 64, 128)
@@ -57,15 +58,15 @@ def compare(rows, arguments):
     gains = {}
     for (_, ranks, _, size, options), times in rows.points(gamma=arguments.gamma).items():
         flat = times.get(FLAT)
-        ours = min((r for n, r in times.items() if n != FLAT), key=lambda r: r["in_call"],
-                   default=None)
+        ours = report.quickest(times, lambda n: n != FLAT, "in_call")
         if not flat or not ours:
             continue
         mif = mif_of(options)
         gain = 1 - ours["in_call"] / flat["in_call"]
         gains.setdefault((ranks, mif), []).append(gain)
-        lines.append([ranks, f"{mif:g}", study.in_words(size), study.microseconds(flat, "in_call"),
-                      study.microseconds(ours, "in_call"), ours["algorithm"], f"{gain:.1%}",
+        lines.append([ranks, f"{mif:g}", report.in_words(size),
+                      report.microseconds(flat, "in_call"), report.microseconds(ours, "in_call"),
+                      ours["algorithm"], f"{gain:.1%}",
                       f"{1 - ours['seconds'] / flat['seconds']:.1%}"])
     summary = []
     for ranks in sorted({r for r, _ in gains}):
@@ -84,9 +85,9 @@ def compare(rows, arguments):
     return "\n".join([
         "# Hierarchical against flat Rabenseifner in simulation\n",
         "Gain 1 − T/T_flat, T the time in the call averaged over ranks and iterations, as in the "
-        "thesis. Platform:\n" + study.platform_in_words("nodes-of-4") +
+        "thesis. Platform:\n" + report.platform_in_words("nodes-of-4") +
         f" Combining a byte takes {arguments.gamma * 1e9:g} ns.\n",
-        study.table(["ranks", "published average", "published max", "average, arrivals at random",
+        report.table(["ranks", "published average", "published max", "average, arrivals at random",
                      "max", "average, balanced"], summary),
         "**They do not agree**: the thesis's hierarchy is ahead, the simulated one behind. Of a node "
         "with one\nrepresentative each byte of all its ranks goes through that rank's port, up and "
@@ -100,21 +101,17 @@ def compare(rows, arguments):
         "the nearer both\nare to it. The last column of the points leaves the wait out (last arrival to "
         "last exit).\n",
         "## Every point\n",
-        study.table(["ranks", "MIF", "size", "flat µs", "hierarchical µs", "which", "gain",
-                     "gain of the tail"], lines), study.notes_on(rows)])
+        report.table(["ranks", "MIF", "size", "flat µs", "hierarchical µs", "which", "gain",
+                      "gain of the tail"], lines), report.notes_on(rows)])
 
 
 def main():
     arguments = study.parse(study.parser_of(__doc__, RANKS, SIZES))
-    output = pathlib.Path(arguments.output)
     rows = measure(arguments)
-    (output / "comparison.md").write_text(compare(rows, arguments), encoding="utf-8")
-    study.write_points(rows.points(gamma=arguments.gamma), output / "points.json")
+    points = report.write(compare(rows, arguments), rows, arguments)
     for mif in MIFS:
-        points = {k: v for k, v in rows.points(gamma=arguments.gamma).items()
-                  if mif_of(k[4]) == mif}
-        study.draw(points, output / f"mif-{mif}.png", [FLAT, *HIERARCHICAL])
-    print(output / "comparison.md")
+        some = {point: times for point, times in points.items() if mif_of(point[4]) == mif}
+        report.draw(some, pathlib.Path(arguments.output) / f"mif-{mif}.png", [FLAT, *HIERARCHICAL])
     return 0
 
 

@@ -13,6 +13,7 @@ import sys
 
 import platforms
 import simulate
+import simulated_report as report
 
 HERE = pathlib.Path(__file__).resolve().parent
 ALPHA = 1.5e-6  # of platforms.contention_free, seconds
@@ -209,7 +210,7 @@ class Rows:
                    "--sizes", ",".join(map(str, run.sizes)), "--algorithm", *run.algorithms]
         settings = [run.setting] if run.setting else []
         what = ", ".join([run.platform, f"{run.ranks} ranks", run.collective,
-                          " ".join(map(in_words, run.sizes)),
+                          " ".join(map(report.in_words, run.sizes)),
                           *map(run.name_of, run.algorithms)])
         print(what, file=sys.stderr, flush=True)
         try:
@@ -245,89 +246,7 @@ class Rows:
         return dict(sorted(found.items()))
 
 
-def write_points(points, file):
-    """All times of a point in one JSON object, a line each."""
-    lines = []
-    for (platform, ranks, collective, size, options), times in points.items():
-        point = {"platform": platform, "ranks": ranks, "collective": collective, "bytes": size}
-        if options:
-            point["options"] = options
-        point["microseconds"] = {name: round(row["seconds"] * 1e6, 3)
-                                 for name, row in sorted(times.items())}
-        lines.append(json.dumps(point))
-    file.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
-
-
 def last_line(text):
     lines = [line for line in text.splitlines() if "CRITICAL" in line or line.startswith("papcoll")]
     lines += text.splitlines()[-1:]
     return lines[0].strip() if lines else "failed"
-
-
-def table(head, rows):
-    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows]) + "\n"
-
-
-def in_words(size):
-    for unit, text in ((1 << 20, "MB"), (1 << 10, "KB")):
-        if size >= unit and size % unit == 0:
-            return f"{size // unit} {text}"
-    return f"{size} B"
-
-
-def microseconds(row, metric="seconds"):
-    return f"{row[metric] * 1e6:.1f}" if row else ""
-
-
-def draw(points, file, wanted, x="bytes"):
-    """A panel for each collective and number of ranks (or, over ranks, size), a line a candidate."""
-    try:
-        import matplotlib
-        matplotlib.use("Agg")
-        from matplotlib import pyplot as plt
-    except ImportError as problem:
-        print(f"no plots ({problem}): install matplotlib 3.6 or newer (python3-matplotlib) and run "
-              "this again with --resume", file=sys.stderr)
-        return
-    panels = {}
-    for (platform, ranks, collective, size, _), times in points.items():
-        panel = (platform, collective, ranks if x == "bytes" else size)
-        at = size if x == "bytes" else ranks
-        for name in wanted:
-            if name in times:
-                panels.setdefault(panel, {}).setdefault(name, []).append(
-                    (at, times[name]["seconds"] * 1e6))
-    if not panels:
-        return
-    columns = min(4, len(panels))
-    lines = -(-len(panels) // columns)
-    figure, axes = plt.subplots(lines, columns, squeeze=False,
-                                figsize=(4.5 * columns, 3.4 * lines))
-    for axis, (panel, series) in zip(axes.flat, sorted(panels.items(), key=lambda panel: panel[0])):
-        for name, values in series.items():
-            axis.plot(*zip(*sorted(values)), marker="o", markersize=3, label=name)
-        last = f"{panel[2]} ranks" if x == "bytes" else in_words(panel[2])
-        axis.set_title(f"{panel[1]}, {last}, {panel[0]}", fontsize=9)
-        axis.set_xscale("log", base=2)
-        axis.set_yscale("log")
-        axis.set_xlabel("bytes" if x == "bytes" else "ranks")
-        axis.set_ylabel("simulated µs")
-        axis.grid(alpha=0.3)
-    for axis in list(axes.flat)[len(panels):]:
-        axis.axis("off")
-    handles, labels = next(iter(axes.flat)).get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", ncols=4, fontsize=8)
-    figure.tight_layout(rect=(0, 0.02 + 0.06 / lines, 1, 1))
-    figure.savefig(file, dpi=110)
-    plt.close(figure)
-
-
-def notes_on(rows):
-    if not rows.left_out:
-        return ""
-    return "\nLeft out:\n\n" + "".join(f"- {line}\n" for line in rows.left_out)
-
-
-def platform_in_words(name):
-    return " ".join((platforms.NAMES[name].__doc__ or "").split())

@@ -8,6 +8,7 @@ import pathlib
 import statistics
 import sys
 
+import simulated_report as report
 import simulated_study as study
 
 RANKS = (16, 36, 64, 128, 256, 509, 512, 1024)
@@ -20,6 +21,12 @@ FLAT = ["Ring", f"SegmentedRing:{SEGMENT}", "Rabenseifner", "RecursiveDoubling"]
 PARTS = ["Ring", f"SegmentedRing:{SEGMENT}", "Rabenseifner", "RecursiveDoubling"]
 SIEVE_FROM = 16  # ranks
 NEAR = 1.02  # times the best grid by papcoll's simulator: through SMPI, too
+LINES = {  # of the plot
+    **{name: lambda n, flat=name: n == flat for name in FLAT},
+    "SMPI, best of all": lambda n: n.startswith("SMPI"),
+    "Suara": lambda n: n == "Suara",
+    "SUARA, best grid tried": lambda n: n.startswith("Suara:"),
+}
 PUBLISHED = {"min": 1.6, "mean": 2.0, "max": 2.65}  # over Open MPI's best, 16 to 1024 ranks
 
 
@@ -76,24 +83,19 @@ def measure(arguments):
     return rows, sieve
 
 
-def quickest(times, wanted):
-    return min((row for name, row in times.items() if wanted(name)),
-               key=lambda row: row["seconds"], default=None)
-
-
 def compare(rows, sieve, arguments):
     lines = []
     gains = {}
     misses = []
     for (platform, ranks, _, size, _), times in rows.points(gamma=arguments.gamma).items():
-        suara = quickest(times, lambda n: n.startswith("Suara"))
-        flat = quickest(times, lambda n: not n.startswith("Suara"))
+        suara = report.quickest(times, lambda n: n.startswith("Suara"))
+        flat = report.quickest(times, lambda n: not n.startswith("Suara"))
         ring = times.get(f"SegmentedRing:{SEGMENT}")
         chosen = times.get("Suara")
         if not flat:
             continue
-        line = [platform, ranks, study.in_words(size), f"{size / ranks / 1024:.1f}",
-                flat["algorithm"], study.microseconds(flat), study.microseconds(ring)]
+        line = [platform, ranks, report.in_words(size), f"{size / ranks / 1024:.1f}",
+                flat["algorithm"], report.microseconds(flat), report.microseconds(ring)]
         if suara:
             gain = flat["seconds"] / suara["seconds"]
             gains.setdefault(platform, []).append((gain, ranks, size))
@@ -101,7 +103,7 @@ def compare(rows, sieve, arguments):
             miss = chosen["seconds"] / suara["seconds"] if chosen else None
             if miss:
                 misses.append(miss)
-            line += [suara["algorithm"], study.microseconds(suara), f"{gain:.2f}",
+            line += [suara["algorithm"], report.microseconds(suara), f"{gain:.2f}",
                      f"{over_ring:.2f}" if over_ring else "", f"{miss:.2f}" if miss else ""]
         else:
             line += [""] * 5
@@ -110,7 +112,7 @@ def compare(rows, sieve, arguments):
             "Published (Cray Aries, 1024 nodes, over Open MPI's best, more than 1 MB): speed-up "
             f"{PUBLISHED['min']} at least, {PUBLISHED['mean']} in the mean,\n{PUBLISHED['max']} at "
             "most, for 16 to 1024 ranks; segments of 8 KB. Here simulated by SMPI:\n",
-            "".join(f"- {p}: {study.platform_in_words(p)}\n"
+            "".join(f"- {p}: {report.platform_in_words(p)}\n"
                     for p in sorted({line[0] for line in lines})),
             f"- combining a byte takes {arguments.gamma * 1e9:g} ns\n"]
     for platform, values in sorted(gains.items()):
@@ -137,10 +139,10 @@ def compare(rows, sieve, arguments):
     text.append("The published references were those that Open MPI chose or offered; here every "
                 "allreduce that SMPI\nhas stands beside, so that gains over the best flat one are "
                 "smaller than over the segmented ring.\n")
-    text.append(study.table(["platform", "ranks", "size", "KB a rank", "best flat", "µs",
-                             "segmented ring µs", "best SUARA tried", "µs", "gain",
-                             "gain over segmented ring", "chosen / best"], lines))
-    text.append(study.notes_on(rows))
+    text.append(report.table(["platform", "ranks", "size", "KB a rank", "best flat", "µs",
+                              "segmented ring µs", "best SUARA tried", "µs", "gain",
+                              "gain over segmented ring", "chosen / best"], lines))
+    text.append(report.notes_on(rows))
     return "\n".join(text)
 
 
@@ -149,21 +151,9 @@ def main():
     parser.add_argument("--platform", action="append", choices=("contention-free", "dragonfly"),
                         help="repeatable (default: both)")
     arguments = study.parse(parser)
-    output = pathlib.Path(arguments.output)
     rows, sieve = measure(arguments)
-    (output / "comparison.md").write_text(compare(rows, sieve, arguments), encoding="utf-8")
-    points = rows.points(gamma=arguments.gamma)
-    study.write_points(points, output / "points.json")
-    for times in points.values():  # one line for all grids, at its best
-        best = quickest(times, lambda n: n.startswith("Suara:"))
-        if best:
-            times["SUARA, best grid tried"] = best
-        native = quickest(times, lambda n: n.startswith("SMPI"))
-        if native:
-            times["SMPI, best of all"] = native
-    study.draw(points, output / "suara.png",
-               [*FLAT, "SMPI, best of all", "Suara", "SUARA, best grid tried"], x="ranks")
-    print(output / "comparison.md")
+    points = report.write(compare(rows, sieve, arguments), rows, arguments)
+    report.draw_quickest(points, LINES, pathlib.Path(arguments.output) / "suara.png")
     return 0
 
 

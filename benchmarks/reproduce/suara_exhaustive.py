@@ -11,6 +11,7 @@ import statistics
 import subprocess
 import sys
 
+import simulated_report as report
 import simulated_study as study
 
 RANKS = (16, 36, 64, 128, 256, 509, 1024)
@@ -92,7 +93,7 @@ class Point:
         def cell(timed):
             return timed[0].replace("ReduceThenBcast", "RTB"), f"{timed[1] * 1e6:.1f}"
         row = self.row
-        return [row["ranks"], study.in_words(row["bytes"]), f"{self.a_rank:.3g}", *cell(self.flat),
+        return [row["ranks"], report.in_words(row["bytes"]), f"{self.a_rank:.3g}", *cell(self.flat),
                 *cell(self.best), *cell(self.chosen), f"{self.miss:.3f}", f"{self.over_flat:.2f}",
                 f"{self.over_ring:.2f}", f"{self.rings:.2f}", row["grids"], row["simulated"]]
 
@@ -116,7 +117,7 @@ def region(points):
     best = max(points, key=lambda p: p.over_flat)
     lines.append(f". Over the best flat schedule SUARA reaches that at {len(over_flat)} points: "
                  f"its largest gain is {best.over_flat:.2f}, {best.row['ranks']} ranks, "
-                 f"{study.in_words(best.row['bytes'])}")
+                 f"{report.in_words(best.row['bytes'])}")
     return "".join(lines) + ".\n"
 
 
@@ -142,10 +143,10 @@ def compare(rows):
         text += [f"## Up to {dimensions} dimensions\n",
                  f"The choice is within 5 % of the best at {near} of {len(points)} points; at worst "
                  f"{100 * (worst.miss - 1):.1f} % slower ({worst.row['ranks']} ranks, "
-                 f"{study.in_words(worst.row['bytes'])}). Over the best flat schedule it gains "
+                 f"{report.in_words(worst.row['bytes'])}). Over the best flat schedule it gains "
                  f"{min(gains):.2f} to {max(gains):.2f}, {statistics.geometric_mean(gains):.2f} in "
                  "the geometric mean.\n", region(points),
-                 study.table(HEAD, [p.line() for p in points])]
+                 report.table(HEAD, [p.line() for p in points])]
     text.append(WHY + "\n")
     text.append("RTB: ReduceThenBcast, the nonoverlapping one. `8x64`: rows of 8 in 64 rows; where "
                 "P is not their product, rows differ in length. Ring × ring, with or without\nsegments, "

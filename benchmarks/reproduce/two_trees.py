@@ -6,6 +6,7 @@ draft. Leaves rows.jsonl, two_trees.png and comparison.md."""
 import pathlib
 import sys
 
+import simulated_report as report
 import simulated_study as study
 
 SIZES = (256, 512, 1 << 20, 3 << 20, 5 << 20, 7 << 20)
@@ -108,10 +109,6 @@ def measure(arguments):
     return rows, sieve
 
 
-def best_of(times, names):
-    return min((times[n] for n in names if n in times), key=lambda r: r["seconds"], default=None)
-
-
 def selectors_in(times):
     return sum(name.startswith("SMPI") for name in times)
 
@@ -127,23 +124,22 @@ def compare(rows, sieve, arguments):
     selectors = max((selectors_in(times) for times in points.values()), default=0)
     for (_, ranks, collective, size, _), times in points.items():
         if selectors_in(times) < selectors:  # what is missing might be the best
-            rows.left_out.append(f"{collective}, {ranks} ranks, {study.in_words(size)}: not all "
+            rows.left_out.append(f"{collective}, {ranks} ranks, {report.in_words(size)}: not all "
                                  "selectors have been run")
             continue
         times.update({n: {"algorithm": n, "seconds": seconds}
                       for (*at, n), seconds in sieve.times.items()
                       if n.endswith(WIDE) and at == [ranks, collective, size]})
-        trees = [n for n in times if "TwoTree" in n]
-        ours = times.get("TwoTreeComplete") or best_of(times, trees)
-        other = best_of(times, [n for n in times if n not in trees])
-        best = best_of(times, trees)
+        best = report.quickest(times, lambda n: "TwoTree" in n)
+        ours = times.get("TwoTreeComplete") or best
+        other = report.quickest(times, lambda n: "TwoTree" not in n)
         if not ours or not other:
             continue
         ratio = other["seconds"] / ours["seconds"]
         over = ours["seconds"] / bound(collective, ranks, size, arguments.gamma)
         mark = "" if ratio * WITHIN >= 1 else " **loses**"
-        lines.append([collective, ranks, study.in_words(size), study.microseconds(ours),
-                      study.microseconds(best), best["algorithm"], study.microseconds(other),
+        lines.append([collective, ranks, report.in_words(size), report.microseconds(ours),
+                      report.microseconds(best), best["algorithm"], report.microseconds(other),
                       other["algorithm"], f"{ratio:.2f}{mark}", f"{over:.2f}"])
         if size >= LARGE:
             is_power = ranks & (ranks - 1) == 0
@@ -157,13 +153,13 @@ def compare(rows, sieve, arguments):
             "The TwoTreeC draft states no numbers that could stand here; what it claims is that the "
             "two complete\ntrees are ahead of linear pipeline, binary tree and scatter-allgather "
             "for large messages. Simulated\nby SMPI: " +
-            study.platform_in_words("contention-free") +
+            report.platform_in_words("contention-free") +
             f" Combining a byte takes {arguments.gamma * 1e9:g} ns. A port's\nmessages in flight "
             "share its bandwidth. Time is that from the common start to the last exit.\n",
             "\n## At or ahead of every other candidate, from 1 MB up\n",
-            study.table(["", "points", "at or ahead", "part"],
-                        [[k, len(v), sum(v), f"{sum(v) / len(v):.0%}"]
-                         for k, v in sorted(verdicts.items())])]
+            report.table(["", "points", "at or ahead", "part"],
+                         [[k, len(v), sum(v), f"{sum(v) / len(v):.0%}"]
+                          for k, v in sorted(verdicts.items())])]
     if bounds:
         worst = max(bounds)
         text.append(f"\nAt 7 MB TwoTreeComplete is at most {worst[0]:.2f} times the bound "
@@ -175,7 +171,7 @@ def compare(rows, sieve, arguments):
                     f"{MANY} ranks, those within {NEAR - 1:.0%} of the best by `papcoll simulate "
                     "--ports shared`, whose\ntimes the run leaves in sieve.jsonl. " +
                     sieve.agreement(rows))
-    text += ["\n## Every point\n\n", study.table(head, lines), study.notes_on(rows)]
+    text += ["\n## Every point\n\n", report.table(head, lines), report.notes_on(rows)]
     return "\n".join(text)
 
 
@@ -185,18 +181,9 @@ def main():
                         help="two-tree schedules, instead of those that papcoll-bench has")
     parser.add_argument("--collective", action="append", choices=OWN, help="repeatable")
     arguments = study.parse(parser)
-    output = pathlib.Path(arguments.output)
     rows, sieve = measure(arguments)
-    (output / "comparison.md").write_text(compare(rows, sieve, arguments), encoding="utf-8")
-    points = rows.points(gamma=arguments.gamma)
-    study.write_points(points, output / "points.json")
-    for times in points.values():
-        for line, wanted in LINES.items():
-            best = best_of(times, [n for n in times if wanted(n)])
-            if best:
-                times[line] = best
-    study.draw(points, output / "two_trees.png", LINES, x="ranks")
-    print(output / "comparison.md")
+    points = report.write(compare(rows, sieve, arguments), rows, arguments)
+    report.draw_quickest(points, LINES, pathlib.Path(arguments.output) / "two_trees.png")
     return 0
 
 
