@@ -7,6 +7,7 @@ a process a size. Leaves results.json and comparison.md."""
 import argparse
 import json
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -159,12 +160,16 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default="suara_exhaustive_bench", metavar="FILE")
     parser.add_argument("--output", required=True, metavar="DIR", help="made if it is not there")
-    parser.add_argument("--ranks", metavar="P,P…", type=study.numbers, default=RANKS)
-    parser.add_argument("--sizes", metavar="BYTES,BYTES…", type=study.numbers, default=SIZES)
+    parser.add_argument("--ranks", metavar="P,P…", type=study.rank_counts, default=RANKS)
+    parser.add_argument("--sizes", metavar="BYTES,BYTES…", type=study.byte_counts, default=SIZES)
     parser.add_argument("--dimensions", type=int, choices=(2, 3), default=2,
                         help="at most; 3 takes long for many ranks")
     parser.add_argument("--resume", action="store_true", help="keep the rows that DIR has")
     arguments = parser.parse_args()
+    if shutil.which(arguments.program) is None:
+        parser.exit(2, f"--program {arguments.program}: there is no such program: build one with "
+                       "`cmake --preset release && cmake --build build/release --target "
+                       "suara_exhaustive_bench`\n")
     output = pathlib.Path(arguments.output)
     output.mkdir(parents=True, exist_ok=True)
     rows = measure(arguments)
