@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <papcoll/model/median.hpp>
 #include <papcoll/op.hpp>
 #include <string_view>
 #include <vector>
@@ -84,10 +85,7 @@ void bench(const char* type, const Op& op, Buffers& buffers, std::string_view ty
         }
       }
       std::printf("%-8s %-8s %8zu %4s", type, Op::name, bytes, offset == 0 ? "" : "+16");
-      for (auto& t : times) {
-        std::nth_element(t.begin(), t.begin() + repetitions / 2, t.end());
-        std::printf(" %10.1f", t[repetitions / 2]);
-      }
+      for (const auto& t : times) std::printf(" %10.1f", papcoll::median(t));
       std::printf("\n");
     }
   }

@@ -3,8 +3,8 @@
 // one on processor 1 reads; each figure is the median of 400 rounds.
 
 #include <papcoll/detail/streaming.hpp>
+#include <papcoll/model/median.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -40,11 +40,6 @@ double microseconds_of(Copy& copy, std::byte* to, const std::byte* from, std::si
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
 }
 
-double median(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
-
 void measure(const char* name, Copy& copy, std::size_t n) {
   constexpr int rounds = 400;
   std::vector<std::byte> source(n, std::byte{1});
@@ -69,8 +64,8 @@ void measure(const char* name, Copy& copy, std::size_t n) {
   }
   reader.join();
   const auto rate = [n](double us) { return static_cast<double>(n) / us / 1000; };
-  const double w = median(writing);
-  const double r = median(reading);
+  const double w = papcoll::median(writing);
+  const double r = papcoll::median(reading);
   std::printf("%8zu bytes  %-8s  written in %8.2f us (%5.1f GB/s), read in %8.2f us (%5.1f GB/s)\n",
               n, name, w, rate(w), r, rate(r));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/model/median.hpp>
 #include <papcoll/model/student_t.hpp>
 
 #include <algorithm>
@@ -67,6 +68,6 @@ inline Summary summarize(std::span<const double> samples) {
           .ci95 = confidence_95(samples)};
 }
 
-inline double median(std::span<const double> samples) { return summarize(samples).median; }
+using papcoll::median;
 
 }  // namespace bench

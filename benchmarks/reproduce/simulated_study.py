@@ -8,6 +8,7 @@ import json
 import pathlib
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 
@@ -178,13 +179,14 @@ class Sieve:
 
     def agreement(self, rows):
         """A sentence: how near both simulators are at the points that both have."""
-        apart = sorted(abs(self.times[key] / row["seconds"] - 1) for row in rows.rows.values()
+        apart = [abs(self.times[key] / row["seconds"] - 1) for row in rows.rows.values()
                        if (key := tuple(row[k] for k in SIEVED)) in self.times
-                       and row["platform"] == "contention-free")
+                       and row["platform"] == "contention-free"]
         if not apart:
             return ""
         return (f"Both simulators ran {len(apart)} of these calls: papcoll's is "
-                f"{apart[len(apart) // 2]:.2%} off SMPI in the median, {apart[-1]:.1%} at most.\n")
+                f"{statistics.median(apart):.2%} off SMPI in the median, "
+                f"{max(apart):.1%} at most.\n")
 
 
 class Rows:

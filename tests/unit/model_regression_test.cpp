@@ -1,5 +1,6 @@
 #include "catch.hpp"
 
+#include <papcoll/model/median.hpp>
 #include <papcoll/model/regression.hpp>
 #include <papcoll/model/student_t.hpp>
 
@@ -128,6 +129,14 @@ TEST_CASE("what a regression refuses", "[model]") {
   CHECK(refusal([] {
           line_through({{8, 1}, {16, 0}});
         }).find("times are positive") != std::string::npos);
+}
+
+TEST_CASE("the median", "[model]") {
+  CHECK(papcoll::median({}) == 0);
+  CHECK(papcoll::median({7}) == 7);
+  CHECK(papcoll::median({9, 1, 5, 3, 2}) == 3);
+  CHECK(papcoll::median({4, 1}) == 2.5);
+  CHECK(papcoll::median({8, 1, 6, 2, 9, 3}) == 4.5);
 }
 
 TEST_CASE("the median of absolute values", "[model]") {

@@ -1,15 +1,16 @@
 #pragma once
 
 #include <papcoll/error.hpp>
+#include <papcoll/model/median.hpp>
 #include <papcoll/model/student_t.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -45,10 +46,7 @@ struct Regression {
 inline double median_of_absolute(std::span<const double> errors) {
   std::vector<double> sizes;
   for (const double e : errors) sizes.push_back(std::fabs(e));
-  if (sizes.empty()) return 0;
-  std::sort(sizes.begin(), sizes.end());
-  const std::size_t half = sizes.size() / 2;
-  return sizes.size() % 2 == 1 ? sizes[half] : (sizes[half - 1] + sizes[half]) / 2;
+  return median(std::move(sizes));
 }
 
 namespace detail {
