@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/analysis/draw_bars.hpp>
 #include <papcoll/analysis/quantity_text.hpp>
 #include <papcoll/analysis/simulated.hpp>
 #include <papcoll/analysis/simulated_text.hpp>
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
@@ -21,8 +23,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 class GanttPanel {
  public:
   /// Of a simulation with keep_steps; `model`: the one that it was made with.
-  GanttPanel(const Simulated& run, const LogGops& model, double width)
-      : run_(&run), model_(&model) {
+  GanttPanel(const Simulated& run, const LogGops& model, double width) : run_(&run) {
     first_ = *std::min_element(run.arrivals.begin(), run.arrivals.end());
     last_ = *std::max_element(run.exits.begin(), run.exits.end());
     const std::size_t ranks = run.exits.size();
@@ -31,8 +32,11 @@ class GanttPanel {
     bottom_ = top + static_cast<double>(ranks) * row();
     axis();
     for (std::size_t r = 0; r < ranks; ++r) presence(r);
-    messages();
-    processors();
+    const Bars bars{run, model};
+    for (std::size_t i = 0; i < Bars::looks.size(); ++i) {
+      const auto look = static_cast<Bars::Look>(i);
+      draw(look, bars.of(look));
+    }
     lines();
     path();
     for (std::size_t r = 0; r < ranks; ++r) ends(r);
@@ -49,10 +53,10 @@ class GanttPanel {
       p.svg.text({p.width + room, 10}, words, "note");
       p.width += room + width_of(words, 12) + 8;
     };
-    for (std::size_t b = 0; b < looks.size(); ++b) {
+    for (std::size_t b = 0; b < Bars::looks.size(); ++b) {
       if (!used_[b]) continue;
-      p.svg.rect({p.width, 1}, 14, 9, looks[b].kind);
-      say(19, looks[b].legend);
+      p.svg.rect({p.width, 1}, 14, 9, Bars::looks[b].kind);
+      say(19, Bars::looks[b].legend);
     }
     p.svg.path(arrival_mark({p.width + 6, 6}), "arrival");
     say(13, "arrives");
@@ -73,7 +77,7 @@ class GanttPanel {
     std::string text =
         "Of each rank: above, its port out; in the middle, its processor; below, its port in.";
     if (run_->ends.empty()) return text;
-    if (!used_[overhead]) text += " Messages take no time of processors in this model.";
+    if (!used_[Bars::overhead]) text += " Messages take no time of processors in this model.";
     const auto outlasts = [this](const SimulatedEnds& ends) {
       const auto rank = static_cast<std::size_t>(run_->steps[ends.send].rank);
       return ends.out_to > run_->exits[rank];
@@ -97,30 +101,6 @@ class GanttPanel {
   static constexpr double gap = 7;                  ///< between rows
   static constexpr std::size_t most_lines = 100;    ///< of messages: more would hide the rest
   static constexpr std::size_t most_titles = 4000;  ///< steps that say what they are
-
-  /// What bars show; what comes first lies behind.
-  enum Look : std::size_t {
-    send_waits,
-    receive_waits,
-    sends,
-    receives,
-    overhead,
-    combines,
-    copies
-  };
-  struct LookText {
-    std::string_view kind;  ///< its class
-    std::string_view legend;
-    std::string_view title;  ///< what the step does then, where a viewer shows it
-  };
-  static constexpr std::array<LookText, 7> looks{
-      {{"send-waits", "send waits", ": waits"},
-       {"receive-waits", "receive waits", ": waits"},
-       {"send", "port sends", ": the port is busy"},
-       {"receive", "port receives", ": the port is busy"},
-       {"overhead", "starts or ends a message", ": the processor is busy"},
-       {"combine", "combines", ":"},
-       {"copy", "copies", ":"}}};
 
   double row() const noexcept { return 3 * lane_ + gap; }
   double x(double time) const noexcept {
@@ -177,93 +157,28 @@ class GanttPanel {
     panel_.svg.line({exit, y(rank) - 2}, {exit, y(rank) + 3 * lane_ + 2}, "exit");
   }
 
-  struct Bar {
-    double from, to;  ///< seconds
-    std::size_t step;
-  };
-
-  /// What the ports do, and what waits for them or for the other side.
-  void messages() {
-    std::array<std::vector<Bar>, 4> bars;
-    for (const SimulatedEnds& e : run_->ends) {
-      bars[send_waits].push_back({e.sent, e.depart, e.send});
-      bars[receive_waits].push_back({run_->steps[e.receive].start, e.in_from, e.receive});
-      bars[sends].push_back({e.out_from, std::min(e.out_to, last_), e.send});
-      bars[receives].push_back({e.in_from, std::min(e.in_to, last_), e.receive});
-    }
-    for (const Look look : {send_waits, receive_waits, sends, receives}) {
-      draw(look, bars[look]);
-    }
-  }
-
-  void processors() {
-    std::array<std::vector<Bar>, 3> bars;
-    for (std::size_t i = 0; i < run_->steps.size(); ++i) {
-      const SimulatedStep& s = run_->steps[i];
-      if (s.act == Act::reduce || s.act == Act::copy) {
-        bars[s.act == Act::reduce ? combines - overhead : copies - overhead].push_back(
-            {s.start, s.end, i});
-        continue;
-      }
-      const double takes =
-          model_->overhead + model_->overhead_per_byte * static_cast<double>(s.bytes);
-      if (!(takes > 0)) continue;
-      const double from = s.act == Act::send ? s.start : s.end - takes;
-      bars[0].push_back({from, from + takes, i});
-    }
-    for (const Look look : {overhead, combines, copies}) {
-      draw(look, bars[look - overhead]);
-    }
-  }
-
-  /// The bars of one kind. Those that touch on the screen become one if they are short; those that
-  /// wait and those of ports that are shared, which overlap, always do.
-  void draw(Look look, const std::vector<Bar>& bars) {
-    struct Drawn {
-      int rank;
-      double from, to;  ///< pixels
-      Bar bar;
-      bool single;
-    };
-    const bool waits = look == send_waits || look == receive_waits;
-    std::vector<Drawn> all;
-    for (const Bar& b : bars) {
+  void draw(Bars::Look look, const std::vector<Bars::Bar>& bars) {
+    std::vector<DrawnBar> all;
+    for (const Bars::Bar& b : bars) {
       constexpr double least = 1.2;  // what takes no time is seen, too
       const double from = x(b.from);
       const double to = x(b.to);
-      if (waits && to - from < least) continue;
+      if (Bars::waits(look) && to - from < least) continue;
       all.push_back({run_->steps[b.step].rank, from, std::max(to, from + least), b, true});
     }
-    std::sort(all.begin(), all.end(), [](const Drawn& a, const Drawn& b) {
-      return a.rank != b.rank ? a.rank < b.rank : a.from < b.from;
-    });
-    std::vector<Drawn> joined;
-    for (const Drawn& b : all) {
-      constexpr double seen = 0.4;
-      constexpr double brief = 2;
-      Drawn* const last = joined.empty() || joined.back().rank != b.rank ? nullptr : &joined.back();
-      const double between = last == nullptr ? seen : b.from - last->to;
-      const bool is_brief =
-          last != nullptr && (last->to - last->from < brief || b.to - b.from < brief);
-      if (between < -seen || (between < seen && (waits || is_brief))) {
-        last->to = std::max(last->to, b.to);
-        last->single = false;
-      } else {
-        joined.push_back(b);
-      }
-    }
-    used_[look] = !joined.empty();
-    for (const Drawn& b : joined) {
+    const std::vector<DrawnBar> drawn = join_touching(std::move(all), Bars::waits(look));
+    used_[look] = !drawn.empty();
+    for (const DrawnBar& b : drawn) {
       const SimulatedStep& s = run_->steps[b.bar.step];
       const bool titled = b.single && run_->steps.size() <= most_titles;
-      const double lane = look == overhead ? y(s.rank) + lane_ : y(s);
-      panel_.svg.rect({b.from, lane}, b.to - b.from, lane_, looks[look].kind,
+      const double lane = look == Bars::overhead ? y(s.rank) + lane_ : y(s);
+      panel_.svg.rect({b.from, lane}, b.to - b.from, lane_, Bars::looks[look].kind,
                       titled ? title(look, b.bar) : "");
     }
   }
 
-  std::string title(Look look, const Bar& b) const {
-    return step_text(run_->steps[b.step]) + std::string(looks[look].title) + " from " +
+  std::string title(Bars::Look look, const Bars::Bar& b) const {
+    return step_text(run_->steps[b.step]) + std::string(Bars::looks[look].title) + " from " +
            duration_text(b.from - first_) + " to " + duration_text(b.to - first_);
   }
 
@@ -303,8 +218,7 @@ class GanttPanel {
   static std::string point(Point p) { return coordinate(p.x) + " " + coordinate(p.y); }
 
   const Simulated* run_;
-  const LogGops* model_;
-  std::array<bool, looks.size()> used_{};
+  std::array<bool, Bars::looks.size()> used_{};  ///< by Look
   double first_ = 0;
   double last_ = 0;
   double lane_ = 9;
