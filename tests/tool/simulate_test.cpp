@@ -1,12 +1,8 @@
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/analysis/simulate.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstddef>
-#include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -15,41 +11,10 @@
 
 #include "catch.hpp"
 #include "run_tool.hpp"
+#include "simulated.hpp"
 
 using namespace papcoll;
 using nlohmann::json;
-
-namespace {
-
-/// A file that lives as long as the object.
-class Written {
- public:
-  explicit Written(const std::string& text) {
-    static int number = 0;
-    name_ =
-        "/tmp/papcoll_simulate_test." + std::to_string(getpid()) + "." + std::to_string(number++);
-    std::ofstream{name_} << text;
-  }
-  Written(const Written&) = delete;
-  Written& operator=(const Written&) = delete;
-  ~Written() { std::remove(name_.c_str()); }
-
-  const char* name() const { return name_.c_str(); }
-
- private:
-  std::string name_;
-};
-
-json simulated(std::vector<const char*> words) {
-  words.insert(words.begin(), "simulate");
-  words.push_back("--json");
-  const Outcome o = run(std::move(words));
-  REQUIRE(o.err == "");
-  REQUIRE(o.status == 0);
-  return json::parse(o.out);
-}
-
-}  // namespace
 
 TEST_CASE("simulate: time, tail, messages and the critical path, for people") {
   const Outcome o = run({"simulate", "Ring", "--ranks", "8", "--bytes", "1M", "--arrival",
@@ -173,18 +138,6 @@ TEST_CASE("simulate: in predicted order the latest are nearest to the root of a 
   CHECK(path("PredictedOrder+Chain").at("tail") < path("Chain").at("tail"));
 }
 
-TEST_CASE("simulate: what Suara alone takes is said") {
-  const json suara = simulated({"Suara", "--ranks", "509", "--bytes", "64k"});
-  CHECK(suara.at("algorithm") == "Suara");
-  const std::string chosen = suara.at("chosen");
-  CHECK(contains(chosen, "Suara:"));
-  const std::string text = run({"simulate", "Suara", "--ranks", "509", "--bytes", "64k"}).out;
-  CHECK(contains(text, chosen + " (for the published network)"));
-  const Outcome table =
-      run({"simulate", "Ring", "--ranks", "509", "--bytes", "64k", "--compare", "Suara"});
-  CHECK(contains(table.out, "Suara = " + chosen));
-}
-
 TEST_CASE("simulate --compare: what is played in predicted order stands apart") {
   const json all =
       simulated({"Ring", "--ranks", "4", "--bytes", "8k", "--arrival", "one-late", "--spread",
@@ -268,43 +221,4 @@ TEST_CASE("simulate: what takes too much is refused at once, and told what to do
           "(most_memory; on the command line --any-size)");
   refused({"draw", "PipelinedChain:8", "--ranks", "128", "--bytes", "64M", "-o", "-"},
           "million steps or more");
-}
-
-TEST_CASE("simulate: files with faults are refused with file, field, reason and remedy") {
-  const auto check = [](const char* option, const char* text, std::string_view message) {
-    const Written file{text};
-    INFO(text);
-    refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", option, file.name()}, message);
-    refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", option, file.name()}, file.name());
-  };
-  const auto model = [&](const char* text, std::string_view message) {
-    check("--model", text, message);
-  };
-  model("latency: 1", "is no JSON");
-  model("{\"latency\": 1e999}", "is no JSON");
-  model("[1]", "it is array: write an object");
-  model(R"({"latncy": 1})", "field latncy: there is no such field: did you mean latency?");
-  model(R"({"latency": "1"})", "field latency: it is string: write a number of seconds");
-  model(R"({"overhead": -1e-6})", "field overhead: it is -1e-06: write a number of seconds from 0");
-  model(R"({"latency": 1e300})", "it is 1e+300: write a number of seconds from 0 to 1000000");
-  model(R"({"rendezvous": 0.5})", "field rendezvous: it is 0.5: write a whole number from 0 up");
-  model(R"({"rendezvous": -8})", "field rendezvous: it is -8: write a whole number from 0 up");
-  model(R"({"papcoll_model": 2, "log_gops": {}})", "this is format 2, and 1 is known");
-  model(R"({"papcoll_model": 1})", "field log_gops: it is missing");
-  model(R"({"papcoll_model": 1, "log_gops": {"gap": -1}})", "field log_gops.gap: it is -1");
-  const auto topology = [&](const char* text, std::string_view message) {
-    check("--topology", text, message);
-  };
-  topology("{}", "it says nothing of nodes");
-  topology(R"({"ranks_per_node": 2, "nodes": []})", "it has both nodes and ranks_per_node");
-  topology(R"({"ranks_per_node": 0})",
-           "field ranks_per_node: it is 0: write a whole number from 1");
-  topology(R"({"nodes": [0, 1]})", "one of its nodes is number: write a list of ranks");
-  topology(R"({"nodes": [[0, 1, 2, 4]]})", "it has rank 4, and there are 0 to 3");
-  topology(R"({"nodes": [[0, 1, 2, 1]]})", "it has rank 1 twice");
-  topology(R"({"nodes": [[0, 1], [2]]})", "it does not have rank 3");
-  topology(R"({"ranks_per_node": 2, "within": {"latency": -1}})", "field within.latency: it is -1");
-  topology(R"({"ranks_per_node": 2, "between": {"bandwidth": 1}})",
-           "field between.bandwidth: there is no such field");
-  topology(R"({"ranks_per_node": 2, "between": 3})", "field between: it is number");
 }

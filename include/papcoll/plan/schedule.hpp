@@ -128,6 +128,12 @@ class AnySchedule {
     return table_->parse(arguments);
   }
 
+  /// The schedule itself if it is an S, else null.
+  template <StaticSchedule S>
+  const S* target() const noexcept {
+    return table_ == &detail::schedule_table<S>() ? static_cast<const S*>(self_) : nullptr;
+  }
+
   /// Writes the steps of b's position; the schedule must serve c.
   void emit(Collective c, Builder& b) const { table_->emit[static_cast<std::size_t>(c)](self_, b); }
 

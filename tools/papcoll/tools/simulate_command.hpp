@@ -149,6 +149,9 @@ class SimulateCommand {
       text += line(label(c), detail::duration_text(run.time()), detail::duration_text(run.tail()),
                    std::to_string(run.messages), factor.data());
     }
+    for (const auto& [c, run] : runs) {
+      if (!c.grid.empty()) text += "grid of " + c.name + ": " + c.grid + "\n";
+    }
     return text;
   }
 
@@ -161,6 +164,7 @@ class SimulateCommand {
               (what.empty() ? "" : "  " + what) + "\n";
     };
     if (!c.chosen.empty()) line("it takes", "", c.chosen + " (for the published network)");
+    if (!c.grid.empty()) line("grid", "", c.grid);
     line("time", detail::duration_text(run.time()), "from the first arrival to the last exit");
     line("tail", detail::duration_text(run.tail()), "from the last arrival to the last exit");
     line("messages", std::to_string(run.messages), "");
@@ -220,6 +224,7 @@ class SimulateCommand {
         {"bytes",
          c.shape.collective == Collective::barrier ? 0 : c.shape.count * c.shape.element_size}};
     if (!c.chosen.empty()) all["chosen"] = c.chosen;
+    if (!c.grid.empty()) all["grid"] = c.grid;
     if (is_rooted(c.shape.collective)) all["root"] = c.shape.root;
     all["time"] = run.time();
     all["tail"] = run.tail();

@@ -17,6 +17,7 @@
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/model_file.hpp>
 #include <papcoll/tools/named_schedule.hpp>
+#include <papcoll/tools/suara_grid.hpp>
 #include <papcoll/tools/topology_file.hpp>
 
 #include <CLI/CLI.hpp>
@@ -40,6 +41,7 @@ struct SimulatedCase {
   Shape shape;
   Order order = Order::identity(1);
   std::string chosen{};  ///< what Suara alone takes
+  std::string grid{};    ///< that Suara's ranks make
 };
 
 /// The options that describe a call and a machine.
@@ -170,9 +172,13 @@ class SimulatedCall {
   /// predicted.
   SimulatedCase by(const ParsedName& algorithm) const {
     SimulatedCase c{algorithm.plan.name(), algorithm.plan, shape_, static_order(shape_)};
-    if (c.schedule == AnySchedule(AnySuara{})) {
-      c.chosen = detail::chosen_suara(shape_.size, static_cast<double>(bytes_)).name();
+    const auto bytes = static_cast<double>(bytes_);
+    AnySchedule taken = c.schedule;
+    if (taken == AnySchedule(AnySuara{})) {
+      taken = detail::chosen_suara(shape_.size, bytes);
+      c.chosen = taken.name();
     }
+    c.grid = suara_grid_text(taken, shape_.size, bytes);
     constexpr std::string_view predicted = PredictedOrder<>::name;
     if (algorithm.arrival != predicted) return c;
     if (algorithm.row->arrival != predicted) c.name = std::string(predicted) + "+" + c.name;

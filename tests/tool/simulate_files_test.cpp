@@ -1,0 +1,44 @@
+#include <string_view>
+
+#include "catch.hpp"
+#include "run_tool.hpp"
+#include "simulated.hpp"
+
+TEST_CASE("simulate: files with faults are refused with file, field, reason and remedy") {
+  const auto check = [](const char* option, const char* text, std::string_view message) {
+    const Written file{text};
+    INFO(text);
+    refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", option, file.name()}, message);
+    refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", option, file.name()}, file.name());
+  };
+  const auto model = [&](const char* text, std::string_view message) {
+    check("--model", text, message);
+  };
+  model("latency: 1", "is no JSON");
+  model("{\"latency\": 1e999}", "is no JSON");
+  model("[1]", "it is array: write an object");
+  model(R"({"latncy": 1})", "field latncy: there is no such field: did you mean latency?");
+  model(R"({"latency": "1"})", "field latency: it is string: write a number of seconds");
+  model(R"({"overhead": -1e-6})", "field overhead: it is -1e-06: write a number of seconds from 0");
+  model(R"({"latency": 1e300})", "it is 1e+300: write a number of seconds from 0 to 1000000");
+  model(R"({"rendezvous": 0.5})", "field rendezvous: it is 0.5: write a whole number from 0 up");
+  model(R"({"rendezvous": -8})", "field rendezvous: it is -8: write a whole number from 0 up");
+  model(R"({"papcoll_model": 2, "log_gops": {}})", "this is format 2, and 1 is known");
+  model(R"({"papcoll_model": 1})", "field log_gops: it is missing");
+  model(R"({"papcoll_model": 1, "log_gops": {"gap": -1}})", "field log_gops.gap: it is -1");
+  const auto topology = [&](const char* text, std::string_view message) {
+    check("--topology", text, message);
+  };
+  topology("{}", "it says nothing of nodes");
+  topology(R"({"ranks_per_node": 2, "nodes": []})", "it has both nodes and ranks_per_node");
+  topology(R"({"ranks_per_node": 0})",
+           "field ranks_per_node: it is 0: write a whole number from 1");
+  topology(R"({"nodes": [0, 1]})", "one of its nodes is number: write a list of ranks");
+  topology(R"({"nodes": [[0, 1, 2, 4]]})", "it has rank 4, and there are 0 to 3");
+  topology(R"({"nodes": [[0, 1, 2, 1]]})", "it has rank 1 twice");
+  topology(R"({"nodes": [[0, 1], [2]]})", "it does not have rank 3");
+  topology(R"({"ranks_per_node": 2, "within": {"latency": -1}})", "field within.latency: it is -1");
+  topology(R"({"ranks_per_node": 2, "between": {"bandwidth": 1}})",
+           "field between.bandwidth: there is no such field");
+  topology(R"({"ranks_per_node": 2, "between": 3})", "field between: it is number");
+}
