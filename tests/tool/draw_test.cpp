@@ -95,6 +95,7 @@ TEST_CASE("draw: refusals") {
           "decides by who arrives when, so it has no plan to draw: name a static schedule");
   refused({"draw", "Hierarchical", "--ranks", "4", "-o", "-"},
           "made of other algorithms: draw those of them that are schedules");
+  refused({"draw", "Ring+ShmTransport", "--ranks", "4", "-o", "-"}, "write Ring+MpiTransport");
   refused({"draw", "MpiTransport", "--ranks", "4", "-o", "-"}, "names no schedule to draw");
   refused({"draw", "Ring", "--ranks", "4", "-o", "a.b/x.PNG"},
           "--output: a.b/x.PNG: the picture is SVG: name it a.b/x.svg, and then convert it: "

@@ -180,6 +180,11 @@ TEST_CASE("simulate: refusals") {
   refused({"simulate", "SplitTail", "--ranks", "4", "--bytes", "8"}, "no plan to simulate");
   refused({"simulate", "ArrivalOrder+Chain", "--ranks", "4", "--bytes", "8"},
           "no plan to simulate");
+  refused({"simulate", "Ring+ShmTransport", "--ranks", "4", "--bytes", "8"},
+          "papcoll: Ring+ShmTransport: the simulator times messages, as MpiTransport passes them, "
+          "and not ShmTransport: write Ring+MpiTransport");
+  call({"--compare", "PredictedOrder+Ring+RmaTransport"}, "write PredictedOrder+Ring+MpiTransport");
+  CHECK(run({"simulate", "Ring+MpiTransport", "--ranks", "4", "--bytes", "8"}).status == 0);
   refused({"simulate", "auto", "--ranks", "4", "--bytes", "8"}, "names no schedule to simulate");
   call({"--collective", "allgather"}, "does not serve allgather: it serves allreduce, bcast");
   call({"--collective", "bcats"}, "there is no bcats: did you mean bcast");

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <papcoll/catalogue/grammar.hpp>
+#include <papcoll/catalogue/parsed_name.hpp>
 #include <papcoll/catalogue/row.hpp>
 #include <papcoll/error.hpp>
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI::tool {
@@ -30,6 +32,18 @@ inline ParsedName schedule_to(const std::string& verb, const std::string& name, 
                          ": name a static schedule, such as Ring");
   }
   return parsed;
+}
+
+/// Refuses names with a transport that the simulator's model does not describe. Throws
+/// argument_error.
+inline void require_messages(const ParsedName& algorithm) {
+  constexpr std::string_view messages = "MpiTransport";
+  if (algorithm.transport.empty() || algorithm.transport == messages) return;
+  ParsedName other = algorithm;
+  other.transport = messages;
+  throw argument_error("papcoll: " + algorithm.text() + ": the simulator times messages, as " +
+                       std::string(messages) + " passes them, and not " + algorithm.transport +
+                       ": write " + other.text());
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI::tool

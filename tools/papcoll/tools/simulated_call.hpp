@@ -169,8 +169,9 @@ class SimulatedCall {
   }
 
   /// After prepare(): the call by this algorithm. In predicted order, the ranks' arrivals are as
-  /// predicted.
+  /// predicted. Throws argument_error for a transport that passes no messages.
   SimulatedCase by(const ParsedName& algorithm) const {
+    require_messages(algorithm);
     SimulatedCase c{algorithm.plan.name(), algorithm.plan, shape_, static_order(shape_)};
     const auto bytes = static_cast<double>(bytes_);
     AnySchedule taken = c.schedule;
