@@ -1,3 +1,4 @@
+#include <string>
 #include <string_view>
 
 #include "catch.hpp"
@@ -20,7 +21,20 @@ TEST_CASE("simulate: files with faults are refused with file, field, reason and 
   model(R"({"latncy": 1})", "field latncy: there is no such field: did you mean latency?");
   model(R"({"latency": "1"})", "field latency: it is string: write a number of seconds");
   model(R"({"overhead": -1e-6})", "field overhead: it is -1e-06: write a number of seconds from 0");
-  model(R"({"latency": 1e300})", "it is 1e+300: write a number of seconds from 0 to 1000000");
+  model(R"({"latency": 1e300})", "it is 1e+300: write a number of seconds from 0 to 0.25");
+  // Microseconds, nanoseconds a byte, bytes a second.
+  model(R"({"latency": 1.5})",
+        "field latency: it is 1.5: write a number of seconds from 0 to 0.25, as 1.5e-6 for 1.5 µs");
+  model(R"({"overhead": 0.3})", "field overhead: it is 0.3: write a number of seconds");
+  model(R"({"gap": 0.5})", "field gap: it is 0.5: write a number of seconds");
+  model(R"({"gap_per_byte": 16000000000})",
+        "field gap_per_byte: it is 16000000000: write a number of seconds a byte from 0 to 1e-5, "
+        "as 6.25e-11 for 16 GB/s");
+  for (const char* name :
+       {"gap_per_byte", "overhead_per_byte", "combine_per_byte", "copy_per_byte"}) {
+    const std::string text = std::string("{\"") + name + "\": 0.0625}";
+    model(text.c_str(), "it is 0.0625: write a number of seconds a byte");
+  }
   model(R"({"rendezvous": 0.5})", "field rendezvous: it is 0.5: write a whole number from 0 up");
   model(R"({"rendezvous": -8})", "field rendezvous: it is -8: write a whole number from 0 up");
   model(R"({"papcoll_model": 2, "log_gops": {}})", "this is format 2, and 1 is known");
@@ -38,6 +52,8 @@ TEST_CASE("simulate: files with faults are refused with file, field, reason and 
   topology(R"({"nodes": [[0, 1, 2, 1]]})", "it has rank 1 twice");
   topology(R"({"nodes": [[0, 1], [2]]})", "it does not have rank 3");
   topology(R"({"ranks_per_node": 2, "within": {"latency": -1}})", "field within.latency: it is -1");
+  topology(R"({"ranks_per_node": 2, "between": {"gap_per_byte": 12.5e9}})",
+           "field between.gap_per_byte: it is 12500000000.0: write a number of seconds a byte");
   topology(R"({"ranks_per_node": 2, "between": {"bandwidth": 1}})",
            "field between.bandwidth: there is no such field");
   topology(R"({"ranks_per_node": 2, "between": 3})", "field between: it is number");

@@ -38,6 +38,20 @@ inline std::string read_text(const std::string& file, const std::string& what) {
   return text;
 }
 
+/// What a time is counted in, and the most that it may be. No machine takes as long: what is more
+/// is in another unit.
+struct TimeUnit {
+  double most;
+  const char* words;
+};
+
+/// A message by satellite takes so long.
+inline constexpr TimeUnit in_seconds{0.25, "seconds from 0 to 0.25, as 1.5e-6 for 1.5 µs"};
+
+/// 100 KB/s.
+inline constexpr TimeUnit in_seconds_a_byte{
+    1e-5, "seconds a byte from 0 to 1e-5, as 6.25e-11 for 16 GB/s"};
+
 /// An object of such a file, or of an object in it.
 class JsonObject {
  public:
@@ -71,14 +85,14 @@ class JsonObject {
     return {value_[name], source_, at(name)};
   }
 
-  /// A time in seconds, or what was there before if there is no such field.
-  void read(const char* name, double& seconds) const {
+  /// A time, or what was there before if there is no such field.
+  void read(const char* name, double& seconds, const TimeUnit& unit) const {
     if (!has(name)) return;
     const Json& v = value_[name];
-    const char* const remedy = ": write a number of seconds from 0 to 1000000, as 1.5e-6";
+    const std::string remedy = std::string(": write a number of ") + unit.words;
     if (!v.is_number()) fail(name, "it is " + std::string(v.type_name()) + remedy);
     const auto read = v.get<double>();
-    if (!(read >= 0 && read <= 1e6)) fail(name, "it is " + v.dump() + remedy);
+    if (!(read >= 0 && read <= unit.most)) fail(name, "it is " + v.dump() + remedy);
     seconds = read;
   }
 

@@ -30,14 +30,14 @@ inline LogGops read_model(const std::string& file) {
   in.allow_only({"latency", "overhead", "gap", "gap_per_byte", "overhead_per_byte", "rendezvous",
                  "combine_per_byte", "copy_per_byte"});
   LogGops m;
-  in.read("latency", m.latency);
-  in.read("overhead", m.overhead);
-  in.read("gap", m.gap);
-  in.read("gap_per_byte", m.gap_per_byte);
-  in.read("overhead_per_byte", m.overhead_per_byte);
+  in.read("latency", m.latency, in_seconds);
+  in.read("overhead", m.overhead, in_seconds);
+  in.read("gap", m.gap, in_seconds);
+  in.read("gap_per_byte", m.gap_per_byte, in_seconds_a_byte);
+  in.read("overhead_per_byte", m.overhead_per_byte, in_seconds_a_byte);
   in.read("rendezvous", m.rendezvous, std::size_t{0});
-  in.read("combine_per_byte", m.combine_per_byte);
-  in.read("copy_per_byte", m.copy_per_byte);
+  in.read("combine_per_byte", m.combine_per_byte, in_seconds_a_byte);
+  in.read("copy_per_byte", m.copy_per_byte, in_seconds_a_byte);
   return m;
 }
 

@@ -69,8 +69,8 @@ inline LinkCosts read_topology(const std::string& file, int ranks, const LogGops
     if (!in.has(name)) return c;
     const JsonObject link = in.object(name);
     link.allow_only({"latency", "gap_per_byte"});
-    link.read("latency", c.latency);
-    link.read("gap_per_byte", c.gap_per_byte);
+    link.read("latency", c.latency, in_seconds);
+    link.read("gap_per_byte", c.gap_per_byte, in_seconds_a_byte);
     return c;
   };
   return LinkCosts::nodes(std::move(node_of), cost("within"), cost("between"));
