@@ -17,6 +17,7 @@
 #include <papcoll/tools/draw_command.hpp>
 #include <papcoll/tools/explain_command.hpp>
 #include <papcoll/tools/list_command.hpp>
+#include <papcoll/tools/misspelt.hpp>
 #include <papcoll/tools/simulate_command.hpp>
 #include <papcoll/tools/verify_command.hpp>
 #include <papcoll/version.hpp>
@@ -70,6 +71,14 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
   } catch (const CLI::Success& e) {
     return app.exit(e);  // help, version
   } catch (const CLI::Error& e) {
+    // What is required may be missing because its name is misspelt.
+    const bool has_unknown = dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr ||
+                             dynamic_cast<const CLI::RequiredError*>(&e) != nullptr;
+    const std::string unknown = has_unknown ? tool::misspelt(app, "papcoll") : "";
+    if (!unknown.empty()) {
+      std::fprintf(stderr, "papcoll: %s\n", unknown.c_str());
+      return tool::bad_input;
+    }
     std::string command = "papcoll";
     for (const CLI::App* given : app.get_subcommands()) command += " " + given->get_name();
     std::fprintf(stderr, "papcoll: %s; see %s --help\n", e.what(), command.c_str());

@@ -1,0 +1,61 @@
+#pragma once
+
+// For programs that read their command line with CLI11, whose own words for what it does not know
+// name all that follows, too, and no remedy.
+
+#include <papcoll/catalogue/near_names.hpp>
+#include <papcoll/config.hpp>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI::tool {
+
+/// The long option that is meant, if it begins so or at most one letter in three is wrong.
+inline std::string nearest_option(const CLI::App& app, const std::string& written) {
+  constexpr std::size_t dashes = 2;
+  std::string nearest;
+  std::size_t least = (std::max(written.size(), dashes) - dashes) / 3 + 1;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& letters : option->get_lnames()) {
+      const std::string name = "--" + letters;
+      const bool begins = written.size() > dashes && name.starts_with(written);
+      const std::size_t distance = begins ? 0 : detail::edit_distance(written, name);
+      if (distance >= least) continue;
+      least = distance;
+      nearest = name;
+    }
+  }
+  return nearest;
+}
+
+/// After parse() threw: the first option or subcommand that there is not, in a sentence with the
+/// name that is nearest to it; empty if there is none. `command` is what the program is called.
+inline std::string misspelt(const CLI::App& app, std::string command) {
+  const auto given = app.get_subcommands();
+  const bool within = !given.empty() && app.remaining().empty();
+  const CLI::App& at = within ? *given.front() : app;
+  if (within) command += " " + at.get_name();
+  const std::vector<std::string> unknown = at.remaining();
+  const auto is_option = [](const std::string& word) {
+    return word.size() > 1 && word != "--" && word[0] == '-' && (word[1] < '0' || word[1] > '9');
+  };
+  const auto commands = at.get_subcommands(nullptr);
+  if (!unknown.empty() && !commands.empty() && given.empty() && !is_option(unknown.front())) {
+    std::vector<std::string> names;
+    for (const CLI::App* one : commands) names.push_back(one->get_name());
+    return "there is no subcommand " + unknown.front() + ": " +
+           detail::near_names(unknown.front(), {names.begin(), names.end()});
+  }
+  const auto option = std::find_if(unknown.begin(), unknown.end(), is_option);
+  if (option == unknown.end()) return {};
+  const std::string name = option->substr(0, option->find('='));
+  const std::string nearest = nearest_option(at, name);
+  return "there is no " + name + ": " +
+         (nearest.empty() ? "see " + command + " --help" : "did you mean " + nearest + "?");
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI::tool
