@@ -175,8 +175,7 @@ int run(int argc, char** argv) {
     if (early->status == 0) {
       fmt::print("{}", early->text);
     } else {
-      fmt::print(stderr, "papcoll-bench: {}\nRun papcoll-bench --help for the options.\n",
-                 early->text);
+      fmt::print(stderr, "papcoll-bench: {}\n", early->text);
     }
     return early->status;
   }

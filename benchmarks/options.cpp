@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <papcoll/pattern/generators.hpp>
+#include <papcoll/tools/misspelt.hpp>
 
 #include <algorithm>
 #include <array>
@@ -217,7 +218,11 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
   } catch (const CLI::CallForHelp&) {
     return EarlyExit{0, app.help()};
   } catch (const CLI::ParseError& error) {
-    return EarlyExit{2, error.what()};
+    const std::string unknown = papcoll::tool::misspelt(app, app.get_name());
+    return EarlyExit{
+        2, unknown.empty()
+               ? fmt::format("{}\nRun papcoll-bench --help for the options.", error.what())
+               : unknown};
   }
   return options;
 }

@@ -54,7 +54,10 @@ def test_bad_arguments(directory):
     refuses("cannot write /nonexistent/t.json", "--tune=/nonexistent/t.json", "--sizes", "64",
             *QUICK)
     refuses("'sum' is none of allreduce", "sum")
-    refuses("not expected: --fast", "allreduce", "--fast")
+    refuses("there is no --fast: see papcoll-bench --help", "allreduce", "--fast")
+    refuses("there is no --size: did you mean --sizes?", "allreduce", "--size", "8")
+    refuses("there is no --tun: did you mean --tune?", "--tun=t.json")
+    refuses("not expected: reduce\nRun papcoll-bench --help", "allreduce", "reduce")
     refuses("'8:4' is not a range", "allreduce", "--sizes", "8:4")
     refuses("12 bytes are no whole number of double", "allreduce", "--sizes", "12")
     refuses("a barrier moves no data", "barrier", "--sizes", "8")

@@ -71,11 +71,7 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
   } catch (const CLI::Success& e) {
     return app.exit(e);  // help, version
   } catch (const CLI::Error& e) {
-    // What is required may be missing because its name is misspelt.
-    const bool has_unknown = dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr ||
-                             dynamic_cast<const CLI::RequiredError*>(&e) != nullptr;
-    const std::string unknown = has_unknown ? tool::misspelt(app, "papcoll") : "";
-    if (!unknown.empty()) {
+    if (const std::string unknown = tool::misspelt(app, "papcoll"); !unknown.empty()) {
       std::fprintf(stderr, "papcoll: %s\n", unknown.c_str());
       return tool::bad_input;
     }
