@@ -57,6 +57,9 @@ std::size_t best_count_coarsely(std::size_t most, F&& seconds) {
   return found;
 }
 
+/// How many counts_around() has at most for each that is wanted.
+constexpr std::size_t counts_around_one = 7;
+
 /// The counts to measure around those that models want: these, 10 and 20 more and fewer, half and
 /// twice as many, from 1 to `most`, ascending.
 inline std::vector<std::size_t> counts_around(std::span<const std::size_t> wanted,

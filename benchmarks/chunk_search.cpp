@@ -17,9 +17,6 @@ namespace {
 /// As many chunks as a search looks at: more are shorter than any processor wants them.
 constexpr std::size_t most_chunks = 256;
 
-/// So many of those searched are measured anew: the quickest of a dozen is also the luckiest.
-constexpr std::size_t finalists = 4;
-
 class Search {
  public:
   Search(const Modelled& schedule, std::size_t bytes, const Options& options,

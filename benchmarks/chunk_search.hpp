@@ -1,5 +1,6 @@
 #pragma once
 
+#include "chunk_counts.hpp"
 #include "contest.hpp"
 #include "cost_fit.hpp"
 #include "modelled.hpp"
@@ -23,6 +24,14 @@ constexpr std::size_t sweeps = 5;
 inline double of_sweeps(const std::vector<double>& medians) {
   return *std::min_element(medians.begin(), medians.end());
 }
+
+/// So many of those searched are measured anew: the quickest of a dozen is also the luckiest.
+constexpr std::size_t finalists = 4;
+
+/// So many time limits search_chunks() takes at most: a sweep of all around both models' counts,
+/// and all sweeps of these two and the finalists.
+constexpr double most_limits_of_search =
+    static_cast<double>(2 * counts_around_one) / sweeps + 2 + finalists;
 
 /// In how many chunks a schedule's vector is best cut.
 struct ChunkChoice {

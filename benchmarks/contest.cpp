@@ -10,10 +10,13 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <system_error>
+#include <utility>
 
 namespace bench {
 
@@ -73,6 +76,31 @@ std::string described(const Placement& placement) {
   return fmt::format("{} ranks on {} processors{}{}", placement.ranks(), placement.processors(),
                      placement.pinned() ? ", pinned" : "",
                      placement.nodes() > 1 ? fmt::format(", {} nodes", placement.nodes()) : "");
+}
+
+std::string announced(std::string_view option, double limits, const Options& options) {
+  constexpr double minute = 60;
+  constexpr double hour = 60 * minute;
+  const double seconds = limits * options.time_limit;
+  const auto [unit, name] = seconds < 2 * minute ? std::pair{1.0, "second"}
+                            : seconds < 2 * hour ? std::pair{minute, "minute"}
+                                                 : std::pair{hour, "hour"};
+  const double units = std::fmax(1, std::ceil(seconds / unit));
+  return fmt::format(
+      "{} takes up to about {:.0f} {}{}, {:g} s a size and candidate beside the warm-up: --sizes "
+      "and --time-limit make it less",
+      option, units, name, units > 1 ? "s" : "", options.time_limit);
+}
+
+void require_writable(const std::string& name) {
+  std::error_code unknown;
+  const bool existed = std::filesystem::exists(name, unknown);
+  std::FILE* const out = std::fopen(name.c_str(), "a");
+  if (out == nullptr) {
+    throw std::system_error(errno, std::generic_category(), "cannot write " + name);
+  }
+  static_cast<void>(std::fclose(out));
+  if (!existed) std::filesystem::remove(name, unknown);
 }
 
 void write_file(const std::string& name, const std::string& text) {

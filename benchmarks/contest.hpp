@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace bench {
@@ -42,8 +43,16 @@ class Contest {
   std::size_t runs_ = 0;
 };
 
+/// How long what an option asks for takes, in a sentence. `limits`: how many algorithms are timed,
+/// each at one size, and each for the time limit at most.
+std::string announced(std::string_view option, double limits, const Options& options);
+
 /// "4 ranks on 2 processors, pinned, 2 nodes".
 std::string described(const Placement& placement);
+
+/// Can write_file() write it? Asked before what takes minutes; leaves a file as it is, and none
+/// where there was none. Throws std::system_error.
+void require_writable(const std::string& name);
 
 /// Throws std::system_error.
 void write_file(const std::string& name, const std::string& text);

@@ -29,6 +29,8 @@ namespace {
 using papcoll::Hockney;
 using Json = nlohmann::ordered_json;
 
+constexpr std::array collectives{Collective::allreduce, Collective::reduce, Collective::bcast};
+
 /// In how many chunks a schedule that cuts is measured.
 constexpr std::array<std::size_t, 4> fitted_chunks{1, 4, 16, 64};
 
@@ -48,14 +50,17 @@ class Fitter {
     if (options_.sizes.size() < 3) {
       throw usage_error("--fit: a line through fewer than 3 sizes proves nothing: see --sizes");
     }
+    together(placement_.comm(), [&] {
+      if (placement_.rank() == 0) require_writable(options_.fit);
+    });
+    announce();
     Json file{{"papcoll_model", 1},
               {"machine", mpi_library() + ", " + described(placement_)},
               {"ranks", placement_.ranks()}};
     fit_messages(file);
     Json schedules = Json::array();
     Json chunks = Json::array();
-    for (const Collective c : {Collective::allreduce, Collective::reduce, Collective::bcast})
-      fit_schedules(c, schedules, chunks);
+    for (const Collective c : collectives) fit_schedules(c, schedules, chunks);
     const double error = papcoll::median_of_absolute(errors_elsewhere_);
     say("all schedules at other sizes: median error {:.1f} %\n", 100 * error);
     file["median_error_elsewhere"] = error;
@@ -72,6 +77,19 @@ class Fitter {
     if (placement_.rank() != 0) return;
     fmt::print(text, std::forward<Args>(args)...);
     std::fflush(stdout);
+  }
+
+  void announce() const {
+    std::size_t timed = 0;
+    for (const Collective c : collectives) {
+      for (const std::size_t bytes : all_sizes()) timed += entrants(c, bytes).size();
+    }
+    auto limits = static_cast<double>(timed);
+    for (const Modelled& schedule : modelled) {
+      if (!schedule.cuts()) continue;
+      limits += most_limits_of_search * static_cast<double>(searched_sizes().size());
+    }
+    say("{}\n", announced("--fit", limits, options_));
   }
 
   void fit_messages(Json& file) {
@@ -130,6 +148,32 @@ class Fitter {
     return all;
   }
 
+  /// Sizes that the fit does not see, which say how well it predicts.
+  std::vector<std::size_t> sizes_between() const {
+    std::vector<std::size_t> between;
+    const std::size_t element = size_of(options_.type);
+    for (std::size_t i = 0; i + 1 < options_.sizes.size(); ++i) {
+      const std::size_t a = options_.sizes[i];
+      const std::size_t b = options_.sizes[i + 1];
+      const std::size_t middle = (a + b) / 2 / element * element;
+      if (middle != a && middle != b && middle > 0) between.push_back(middle);
+    }
+    return between;
+  }
+
+  std::vector<std::size_t> all_sizes() const {
+    std::vector<std::size_t> sizes = options_.sizes;
+    const std::vector<std::size_t> between = sizes_between();
+    sizes.insert(sizes.end(), between.begin(), between.end());
+    std::sort(sizes.begin(), sizes.end());
+    return sizes;
+  }
+
+  /// Those at which the best number of chunks is looked for.
+  std::array<std::size_t, 2> searched_sizes() const {
+    return {options_.sizes[options_.sizes.size() / 2], options_.sizes.back()};
+  }
+
   /// The runs of each schedule at these sizes. All sizes are gone through several times.
   std::vector<std::vector<Run>> measured(Collective collective,
                                          const std::vector<std::size_t>& sizes) {
@@ -156,19 +200,8 @@ class Fitter {
   }
 
   void fit_schedules(Collective collective, Json& schedules, Json& chunks) {
-    // Sizes that the fit has not seen say how well it predicts.
-    std::vector<std::size_t> between;
-    const std::size_t element = size_of(options_.type);
-    for (std::size_t i = 0; i + 1 < options_.sizes.size(); ++i) {
-      const std::size_t a = options_.sizes[i];
-      const std::size_t b = options_.sizes[i + 1];
-      const std::size_t middle = (a + b) / 2 / element * element;
-      if (middle != a && middle != b && middle > 0) between.push_back(middle);
-    }
-    std::vector<std::size_t> sizes = options_.sizes;
-    sizes.insert(sizes.end(), between.begin(), between.end());
-    std::sort(sizes.begin(), sizes.end());
-    const auto runs = measured(collective, sizes);
+    const std::vector<std::size_t> between = sizes_between();
+    const auto runs = measured(collective, all_sizes());
     for (std::size_t i = 0; i < modelled.size(); ++i) {
       if (modelled.at(i).collective != collective) continue;
       const Modelled& schedule = modelled.at(i);
@@ -183,8 +216,7 @@ class Fitter {
       schedules.push_back(model_json(schedule, fit, fitted, others));
       tell(schedule, fit, others);
       if (!schedule.cuts()) continue;
-      for (const std::size_t bytes :
-           {options_.sizes[options_.sizes.size() / 2], options_.sizes.back()}) {
+      for (const std::size_t bytes : searched_sizes()) {
         const ScheduleFit here =
             fit_schedule_at(static_cast<double>(bytes), schedule, fitted, start_, on, fit);
         const ChunkChoice choice =

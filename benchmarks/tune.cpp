@@ -83,6 +83,9 @@ constexpr std::array comparisons{
                "Rabenseifner+MpiTransport"},
 };
 
+/// Mean waits in parts of a call's own time, at which what begins before the last arrival is timed.
+constexpr std::array<std::size_t, 7> waits_in_percent{25, 50, 100, 200, 400, 800, 1600};
+
 bool applies(Where where, const Placement& p) {
   const bool node = p.nodes() == 1;
   switch (where) {
@@ -109,6 +112,10 @@ class Tuner {
 
   void run() {
     if (placement_.ranks() < 2) throw usage_error("--tune: there is 1 rank, and it takes two");
+    together(placement_.comm(), [&] {
+      if (placement_.rank() == 0) require_writable(options_.tune);
+    });
+    announce();
     if (placement_.nodes() == 1) estimate_own_time();
     for (const Comparison& c : comparisons) {
       if (applies(c.where, placement_)) compare(c);
@@ -122,6 +129,17 @@ class Tuner {
   }
 
  private:
+  void announce() const {
+    if (placement_.rank() != 0) return;
+    std::size_t timed = 0;
+    for (const Comparison& c : comparisons) {
+      if (applies(c.where, placement_)) timed += 2 * options_.sizes.size();
+    }
+    if (placement_.nodes() == 1) timed += 2 + 2 * waits_in_percent.size();
+    fmt::print("{}\n", announced("--tune", static_cast<double>(timed), options_));
+    std::fflush(stdout);
+  }
+
   /// Mean times in a call, in µs.
   std::vector<double> time(Collective collective, const std::vector<std::string>& algorithms,
                            std::size_t bytes, double spread, bool arena) {
@@ -177,7 +195,6 @@ class Tuner {
   /// From which mean wait, in parts of a call's own time, what begins before the last arrival is
   /// better. At sizes above late_leader, where the difference is largest.
   void find_imbalance() {
-    constexpr std::array<std::size_t, 7> percents{25, 50, 100, 200, 400, 800, 1600};
     // What waiting in a balanced loop of calls comes to must not pass for imbalance.
     constexpr std::size_t least = 50;
     const std::size_t bytes = std::max(
@@ -189,7 +206,7 @@ class Tuner {
         "SplitTail, at mean waits in percent of its own time:",
         format_bytes(bytes), described());
     const double ranks = placement_.ranks();
-    for (const std::size_t percent : percents) {
+    for (const std::size_t percent : waits_in_percent) {
       const double wait = own_seconds(bytes) * static_cast<double>(percent) / 100;
       const auto times =
           time(allreduce, {"PeerSlices", "SplitTail"}, bytes, wait * ranks / (ranks - 1), false);
@@ -198,8 +215,8 @@ class Tuner {
       measured += fmt::format(" {}: {:.4g} {:.4g}", percent, times[0], times[1]);
     }
     if (fall(balanced) || fall(imbalanced)) doubtful_.emplace_back("late_percent");
-    set(&Thresholds::late_percent, std::max(least, fit_threshold(percents, balanced, imbalanced)),
-        measured);
+    set(&Thresholds::late_percent,
+        std::max(least, fit_threshold(waits_in_percent, balanced, imbalanced)), measured);
   }
 
   /// What Suara is chosen by, where every rank is on a node of its own.
