@@ -28,7 +28,14 @@ def expect(what, seconds, wanted):
     assert abs(seconds * 1e-6 / wanted - 1) < 0.01, f"{what}: {seconds} us, not {wanted * 1e6}"
 
 
+def test_started_by_hand():
+    done = subprocess.run([sys.argv[1], "bcast"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and not done.stdout, done
+    assert "start it by benchmarks/reproduce/simulate.py --ranks 8" in done.stderr, done
+
+
 def main():
+    test_started_by_hand()
     message = ALPHA + BETA * BYTES
     both = ["--algorithm", "mpi", "Binomial"]
     for name, time in times(2, "bcast", *both).items():
