@@ -174,13 +174,10 @@ class SimulatedCall {
   SimulatedCase by(const ParsedName& algorithm) const {
     require_messages(algorithm);
     SimulatedCase c{algorithm.plan.name(), algorithm.plan, shape_, static_order(shape_)};
-    const auto bytes = static_cast<double>(bytes_);
-    AnySchedule taken = c.schedule;
-    if (taken == AnySchedule(AnySuara{})) {
-      taken = detail::chosen_suara(shape_.size, bytes);
-      c.chosen = taken.name();
+    if (c.schedule == AnySchedule(AnySuara{})) {
+      c.chosen = c.schedule.resolved(shape_.size, bytes_).name();
     }
-    c.grid = suara_grid_text(taken, shape_.size, bytes);
+    c.grid = suara_grid_text(c.schedule, shape_.size, bytes_);
     constexpr std::string_view predicted = PredictedOrder<>::name;
     if (algorithm.arrival != predicted) return c;
     if (algorithm.row->arrival != predicted) c.name = std::string(predicted) + "+" + c.name;

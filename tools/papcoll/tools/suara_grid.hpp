@@ -11,8 +11,6 @@
 #include <cstddef>
 #include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI::tool {
@@ -82,24 +80,20 @@ class GridWords {
   std::string text_;
 };
 
-/// What grid so many ranks make of Suara's name, for m bytes, in one line; empty if the schedule is
-/// none of Suara's or has no grid.
-inline std::string suara_grid_text(const AnySchedule& schedule, int ranks, double m) {
-  const AnySuara* const suara = schedule.target<AnySuara>();
-  if (suara == nullptr || suara->along.size() < 2 || ranks == 1) return {};
-  const std::size_t dimensions = suara->along.size();
-  detail::SuaraGrid chosen{suara->extents, suara->folded};
-  if (suara->extents.empty()) {
-    std::vector<std::string_view> names;
-    for (const AnySchedule& s : suara->along) names.push_back(s.base_name());
-    chosen = detail::grid_for(names, ranks, m);
-  }
-  const GridWords words{ranks, chosen.extents, dimensions, chosen.folded};
+/// What grid so many ranks make of Suara's name, for so many bytes, in one line; empty if the
+/// schedule is none of Suara's or has no grid.
+inline std::string suara_grid_text(const AnySchedule& schedule, int ranks, std::size_t bytes) {
+  const AnySuara* const named = schedule.target<AnySuara>();
+  if (named == nullptr) return {};
+  const AnySchedule resolved = schedule.resolved(ranks, bytes);
+  const AnySuara* const played = resolved.target<AnySuara>();
+  if (played == nullptr || played->along.size() < 2 || ranks == 1) return {};
+  const GridWords words{ranks, played->extents, played->along.size(), played->folded};
   std::string text = words.text();
-  for (std::size_t d = 0; d < dimensions; ++d) {
-    if (words.lengths()[d] == ranks) text += ", which is " + suara->along[d].name() + " alone";
+  for (std::size_t d = 0; d < played->along.size(); ++d) {
+    if (words.lengths()[d] == ranks) text += ", which is " + played->along[d].name() + " alone";
   }
-  if (const std::vector<int>& given = suara->extents; !words.is(given)) {
+  if (const std::vector<int>& given = named->extents; !words.is(given)) {
     text += ", instead of " + std::string(given.size() == 1 ? "rows of " : "") +
             detail::suara_arguments({}, given, false).front();
   }
