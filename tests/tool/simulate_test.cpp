@@ -157,6 +157,12 @@ TEST_CASE("simulate --compare: a table, the fastest first") {
   CHECK(o.out.find("RecursiveDoubling") < o.out.find("KNomial"));
   CHECK(o.out.find("KNomial") < o.out.find("Linear"));
   CHECK(contains(o.out, " 1.00\n"));
+  CHECK(contains(o.out, "costs its rank nothing"));
+  const Written model{R"({"overhead": 3e-7})"};
+  const Outcome dear = run({"simulate", "Linear", "--ranks", "16", "--bytes", "64k", "--model",
+                            model.name(), "--compare", "KNomial:4"});
+  CHECK(dear.status == 0);
+  CHECK_FALSE(contains(dear.out, "costs its rank nothing"));
 
   const json all = simulated({"Ring", "--ranks", "4", "--bytes", "8k", "--compare", "all", "Ring"});
   REQUIRE(all.is_array());

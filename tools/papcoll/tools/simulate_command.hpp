@@ -128,7 +128,7 @@ class SimulateCommand {
     return c.chosen.empty() ? c.name : c.name + " = " + c.chosen;
   }
 
-  static std::string table(const std::vector<std::pair<SimulatedCase, Simulated>>& runs) {
+  std::string table(const std::vector<std::pair<SimulatedCase, Simulated>>& runs) const {
     std::size_t names = 9;
     for (const auto& [c, run] : runs) names = std::max(names, label(c).size());
     const auto line = [names](const std::string& name, const std::string& time,
@@ -151,6 +151,12 @@ class SimulateCommand {
     }
     for (const auto& [c, run] : runs) {
       if (!c.grid.empty()) text += "grid of " + c.name + ": " + c.grid + "\n";
+    }
+    if (call_.model().overhead == 0 && call_.model().gap == 0) {
+      text +=
+          "To start a message costs its rank nothing here (overhead and gap are 0), which "
+          "flatters\n"
+          "those that send many short ones at once, as Linear does: see --model.\n";
     }
     return text;
   }
