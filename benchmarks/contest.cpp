@@ -94,7 +94,10 @@ std::string announced(std::string_view option, double limits, const Options& opt
 
 void require_writable(const std::string& name) {
   std::error_code unknown;
-  const bool existed = std::filesystem::exists(name, unknown);
+  const std::filesystem::file_status before = std::filesystem::symlink_status(name, unknown);
+  const bool existed = std::filesystem::exists(before);
+  // Whoever reads from a pipe would take this for the end.
+  if (std::filesystem::is_fifo(std::filesystem::status(name, unknown))) return;
   std::FILE* const out = std::fopen(name.c_str(), "a");
   if (out == nullptr) {
     throw std::system_error(errno, std::generic_category(), "cannot write " + name);

@@ -115,8 +115,9 @@ def selectors_in(times):
 
 def compare(rows, sieve, arguments):
     """The text of comparison.md."""
-    head = ["collective", "ranks", "size", "TwoTreeComplete µs", "best two trees µs", "which",
-            "best other µs", "which", "other / TwoTreeComplete", "over the bound"]
+    judged = arguments.candidates.split(";")[0] if arguments.candidates else "TwoTreeComplete"
+    head = ["collective", "ranks", "size", f"{judged} µs", "best two trees µs", "which",
+            "best other µs", "which", f"other / {judged}", "over the bound"]
     lines = []
     verdicts = {}
     bounds = []
@@ -131,7 +132,7 @@ def compare(rows, sieve, arguments):
                       for (*at, n), seconds in sieve.times.items()
                       if n.endswith(WIDE) and at == [ranks, collective, size]})
         best = report.quickest(times, lambda n: "TwoTree" in n)
-        ours = times.get("TwoTreeComplete") or best
+        ours = times.get(judged)
         other = report.quickest(times, lambda n: "TwoTree" not in n)
         if not ours or not other:
             continue
@@ -162,12 +163,12 @@ def compare(rows, sieve, arguments):
                           for k, v in sorted(verdicts.items())])]
     if bounds:
         worst = max(bounds)
-        text.append(f"\nAt 7 MB TwoTreeComplete is at most {worst[0]:.2f} times the bound "
+        text.append(f"\nAt 7 MB {judged} is at most {worst[0]:.2f} times the bound "
                     f"({worst[1]}, {worst[2]} ranks): a message's start, and whichever is "
                     "longer,\nsending through one port or combining.\n")
     if sieve.times:
         text.append(f"\nFrom {SIEVE_FROM} ranks on SMPI ran, of papcoll's own schedules, "
-                    "TwoTreeComplete, the best of the others\nand, below "
+                    f"{judged}, the best of the others\nand, below "
                     f"{MANY} ranks, those within {NEAR - 1:.0%} of the best by `papcoll simulate "
                     "--ports shared`, whose\ntimes the run leaves in sieve.jsonl. " +
                     sieve.agreement(rows))

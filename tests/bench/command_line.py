@@ -172,8 +172,10 @@ def test_fit(directory):
 
 def test_tune(directory):
     file = directory / "tuning.json"
-    file.write_text("{}", encoding="utf-8")
-    result = measures(f"--tune={file}", "--sizes", "64,1k")
+    link = directory / "link_to_tuning.json"
+    link.symlink_to(file)  # which is not there yet
+    result = measures(f"--tune={link}", "--sizes", "64,1k")
+    expect(link.is_symlink(), "a link that stays one", result)
     expect(result.stdout.startswith("--tune takes up to about "), "how long it takes", result)
     tuning = json.loads(file.read_text(encoding="utf-8"))
     found = tuning["thresholds"]

@@ -21,10 +21,10 @@ TEST_CASE("simulate: files with faults are refused with file, field, reason and 
   model(R"({"latncy": 1})", "field latncy: there is no such field: did you mean latency?");
   model(R"({"latency": "1"})", "field latency: it is string: write a number of seconds");
   model(R"({"overhead": -1e-6})", "field overhead: it is -1e-06: write a number of seconds from 0");
-  model(R"({"latency": 1e300})", "it is 1e+300: write a number of seconds from 0 to 0.25");
+  model(R"({"latency": 1e300})", "it is 1e+300: write a number of seconds from 0 to 1");
   // Microseconds, nanoseconds a byte, bytes a second.
   model(R"({"latency": 1.5})",
-        "field latency: it is 1.5: write a number of seconds from 0 to 0.25, as 1.5e-6 for 1.5 µs");
+        "field latency: it is 1.5: write a number of seconds from 0 to 1, as 1.5e-6 for 1.5 µs");
   model(R"({"overhead": 0.3})", "field overhead: it is 0.3: write a number of seconds");
   model(R"({"gap": 0.5})", "field gap: it is 0.5: write a number of seconds");
   model(R"({"gap_per_byte": 16000000000})",

@@ -14,16 +14,25 @@ TEST_CASE("what is misspelt is said in a sentence, with what is meant") {
     const Outcome o = run(std::move(words));
     CHECK(o.status == 2);
     CHECK(o.out.empty());
-    CHECK(o.err == "papcoll: there is no " + sentence + "\n");
+    CHECK(o.err == "papcoll: " + sentence + "\n");
   };
-  says({"simulte", "Ring", "--ranks", "4"}, "subcommand simulte: did you mean simulate?");
-  says({"prove"}, "subcommand prove: there are draw, explain, list, simulate and verify");
-  says({"simulate", "Ring", "--rank", "4", "--bytes", "8"}, "--rank: did you mean --ranks?");
-  says({"simulate", "--ranks", "4", "Ring", "--byte=8k"}, "--byte: did you mean --bytes?");
-  says({"simulate", "Ring", "-ranks", "4"}, "-ranks: did you mean --ranks?");
-  says({"draw", "Ring", "--ranks", "4", "--out", "x.svg"}, "--out: did you mean --output?");
-  says({"list", "--xml"}, "--xml: see papcoll list --help");
-  says({"-x"}, "-x: see papcoll --help");
+  says({"simulte", "Ring", "--ranks", "4"},
+       "there is no subcommand simulte: did you mean simulate?");
+  says({"prove"},
+       "there is no subcommand prove: there are draw, explain, list, simulate and verify");
+  says({"simulate", "Ring", "--rank", "4", "--bytes", "8"},
+       "there is no --rank: did you mean --ranks?");
+  says({"simulate", "--ranks", "4", "Ring", "--byte=8k"},
+       "there is no --byte: did you mean --bytes?");
+  says({"simulate", "Ring", "-ranks", "4"}, "there is no -ranks: did you mean --ranks?");
+  says({"draw", "Ring", "--ranks", "4", "--out", "x.svg"},
+       "there is no --out: did you mean --output?");
+  says({"list", "--xml"}, "there is no --xml: see papcoll list --help");
+  says({"-x"}, "there is no -x: see papcoll --help");
+  says({"verify", "--ranks", "9"}, "there is no --ranks: did you mean --max-ranks?");
+  says({"--ranks", "4", "simulate", "Ring"},
+       "--ranks belongs to a subcommand: write it after simulate");
+  refused({""}, "");
   refused({"simulate", "Ring", "Linear", "--ranks", "4", "--bytes", "8"},
           "not expected: Linear; see papcoll simulate --help");
   refused({"simulate", "Ring", "--ranks", "4", "--root", "x"}, "--root = x; see papcoll ");

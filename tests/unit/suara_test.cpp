@@ -84,6 +84,21 @@ TEST_CASE("Suara is proven for all numbers of ranks", "[suara]") {
   CHECK(fault_of(Suara<Rabenseifner, Rabenseifner>{{6}, true}, all) == "");
 }
 
+TEST_CASE("where Suara chooses by the bytes, it is proven in blocks, too", "[suara]") {
+  for (const int size : {3, 5, 8, 16, 33, 64}) {
+    for (const AnySchedule& schedule :
+         {AnySchedule(AnySuara{}), AnySchedule(Suara<SegmentedRing, SegmentedRing>{})}) {
+      INFO(schedule.name() << ", " << size << " positions");
+      std::size_t cut = 0;
+      for (const VerifyCase& c : verify_cases(schedule, allreduce, size)) {
+        cut += make_plan(schedule, c.shape, c.order).shorter_last ? 1U : 0U;
+      }
+      CHECK(cut >= 2);
+      CHECK(fault_of(schedule, std::array{size}) == "");
+    }
+  }
+}
+
 TEST_CASE("pairs, widths and three dimensions are proven", "[suara]") {
   const std::array sizes{7, 12, 13, 17, 24, 31};
   const std::vector<AnySchedule> parts{

@@ -91,16 +91,27 @@ inline bool is_whole_vector(Collective c) noexcept {
   return c == Collective::allreduce || c == Collective::reduce || c == Collective::bcast;
 }
 
-/// Makes the shape one that the schedule cuts in three blocks, the last one shorter; false if it
-/// does not cut.
-inline bool cut_in_three(const AnySchedule& schedule, Shape& shape) {
-  const std::size_t bytes = schedule.segment(shape.size, 1);
-  if (!is_whole_vector(shape.collective) || bytes == 0) return false;
-  // Large elements make short blocks.
-  shape.element_size = std::max<std::size_t>(1, bytes / (static_cast<std::size_t>(shape.size) + 2));
-  const std::size_t segment = schedule.segment(shape.size, shape.element_size);
-  shape.count = 2 * segment + (segment + 1) / 2;
-  return segment > 1;
+/// Makes the shape one that the schedule cuts in blocks, the last one shorter: three, or as many as
+/// it takes until one that stands for others by the bytes cuts. False if it never does.
+inline bool cut_in_blocks(const AnySchedule& schedule, Shape& shape) {
+  if (!is_whole_vector(shape.collective)) return false;
+  for (const std::size_t bytes : {1UL << 16U, 1UL << 18U, 1UL << 20U, 1UL << 22U}) {
+    const AnySchedule played = schedule.resolved(shape.size, bytes);
+    const bool goes_by_bytes = !(played == schedule);
+    const std::size_t block = played.segment(shape.size, 1);
+    if (block == 0 && !goes_by_bytes) return false;
+    if (block == 0) continue;
+    // Large elements make short blocks.
+    shape.element_size =
+        std::max<std::size_t>(1, block / (static_cast<std::size_t>(shape.size) + 2));
+    const std::size_t segment = played.segment(shape.size, shape.element_size);
+    const std::size_t blocks = goes_by_bytes ? std::max<std::size_t>(2, bytes / block) : 2;
+    shape.count = blocks * segment + (segment + 1) / 2;
+    if (segment > 1 && schedule.resolved(shape.size, shape.count * shape.element_size) == played) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /// Elements so large that whatever cuts in segments, also inside of a plan, cuts to single ones.
@@ -148,7 +159,7 @@ inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collect
       s.count = counts[i];
       add(s);
     }
-    if (Shape cut = s; detail::cut_in_three(schedule, cut)) add(cut);
+    if (Shape cut = s; detail::cut_in_blocks(schedule, cut)) add(cut);
     if (detail::is_whole_vector(collective)) add(detail::huge_elements(s));
     if (collective == Collective::reduce_scatter) {
       Shape unequal = s;

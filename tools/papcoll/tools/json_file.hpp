@@ -45,8 +45,8 @@ struct TimeUnit {
   const char* words;
 };
 
-/// A message by satellite takes so long.
-inline constexpr TimeUnit in_seconds{0.25, "seconds from 0 to 0.25, as 1.5e-6 for 1.5 µs"};
+/// Four times what a message by satellite takes.
+inline constexpr TimeUnit in_seconds{1, "seconds from 0 to 1, as 1.5e-6 for 1.5 µs"};
 
 /// 100 KB/s.
 inline constexpr TimeUnit in_seconds_a_byte{

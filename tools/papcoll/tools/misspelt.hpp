@@ -14,7 +14,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI::tool {
 
-/// The long option that is meant, if it begins so or at most one letter in three is wrong.
+/// The long option that is meant, if it begins or ends so or at most one letter in three is wrong.
 inline std::string nearest_option(const CLI::App& app, const std::string& written) {
   constexpr std::size_t dashes = 2;
   std::string nearest;
@@ -22,8 +22,9 @@ inline std::string nearest_option(const CLI::App& app, const std::string& writte
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& letters : option->get_lnames()) {
       const std::string name = "--" + letters;
-      const bool begins = written.size() > dashes && name.starts_with(written);
-      const std::size_t distance = begins ? 0 : detail::edit_distance(written, name);
+      const bool is_part = written.size() > dashes &&
+                           (name.starts_with(written) || name.ends_with(written.substr(1)));
+      const std::size_t distance = is_part ? 0 : detail::edit_distance(written, name);
       if (distance >= least) continue;
       least = distance;
       nearest = name;
@@ -32,8 +33,8 @@ inline std::string nearest_option(const CLI::App& app, const std::string& writte
   return nearest;
 }
 
-/// After parse() threw: the first option or subcommand that there is not, in a sentence with the
-/// name that is nearest to it; empty if there is none. `command` is what the program is called.
+/// After parse() threw: the first option or subcommand that there is not, or not at that place, and
+/// the remedy, in a sentence; empty if there is none. `command` is what the program is called.
 inline std::string misspelt(const CLI::App& app, std::string command) {
   const auto given = app.get_subcommands();
   const bool within = !given.empty() && app.remaining().empty();
@@ -44,7 +45,8 @@ inline std::string misspelt(const CLI::App& app, std::string command) {
     return word.size() > 1 && word != "--" && word[0] == '-' && (word[1] < '0' || word[1] > '9');
   };
   const auto commands = at.get_subcommands(nullptr);
-  if (!unknown.empty() && !commands.empty() && given.empty() && !is_option(unknown.front())) {
+  const bool names_none = unknown.empty() || unknown.front().empty() || unknown.front() == "--";
+  if (!names_none && !commands.empty() && given.empty() && !is_option(unknown.front())) {
     std::vector<std::string> names;
     for (const CLI::App* one : commands) names.push_back(one->get_name());
     return "there is no subcommand " + unknown.front() + ": " +
@@ -53,6 +55,10 @@ inline std::string misspelt(const CLI::App& app, std::string command) {
   const auto option = std::find_if(unknown.begin(), unknown.end(), is_option);
   if (option == unknown.end()) return {};
   const std::string name = option->substr(0, option->find('='));
+  for (const CLI::App* one : commands) {
+    if (one->get_option_no_throw(name) == nullptr) continue;
+    return name + " belongs to a subcommand: write it after " + one->get_name();
+  }
   const std::string nearest = nearest_option(at, name);
   return "there is no " + name + ": " +
          (nearest.empty() ? "see " + command + " --help" : "did you mean " + nearest + "?");
