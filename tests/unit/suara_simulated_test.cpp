@@ -199,3 +199,12 @@ TEST_CASE("what Suara chooses is played as if it had been named, blocks included
   const AnySchedule at_run_time{AnySuara{{SegmentedRing{}, SegmentedRing{}}, {}, false}};
   CHECK(at_run_time.resolved(64, 1048576).name() == grid.name());
 }
+
+TEST_CASE("who is folded waits for messages, too, before segmented rings and after", "[suara]") {
+  const SuaraModel model = shared();
+  for (const double m : {8.0, 1024.0}) {
+    const AnySchedule chosen = schedule_of(model, choose_suara(model, 3, m), 3, m);
+    INFO(chosen.name());
+    CHECK(simulated(chosen, 3, m, model) <= 1.05 * simulated(RecursiveDoubling{}, 3, m, model));
+  }
+}

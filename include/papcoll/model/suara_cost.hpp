@@ -237,7 +237,7 @@ inline double seconds_of_rings(const SuaraModel& model, const SuaraLines& lines,
     return seconds;
   };
   // What is handed on is hidden by other blocks' steps, but for the last one's.
-  return lines.hand_overs * link.message(std::min(m, block)) +
+  return 3 * lines.folds * link.alpha + lines.hand_overs * link.message(std::min(m, block)) +
          closed_form::window_by_window(m, block, model.window, group);
 }
 
