@@ -18,7 +18,6 @@ SEGMENT = 8192  # the paper's
 NATIVE = ["default", "lr", "rab1", "rab2", "rab_rdb", "rdb", "redbcast",
           "ompi_ring_segmented", "smp_binomial", "smp_binomial_pipeline", "smp_rdb", "smp_rsag",
           "smp_rsag_lr", "smp_rsag_rab", "mvapich2_rs", "mvapich2_two_level"]
-OWN_OF_SMPI = "SMPI allreduce:"
 FLAT = ["Ring", f"SegmentedRing:{SEGMENT}", "Rabenseifner", "RecursiveDoubling"]
 PARTS = ["Ring", f"SegmentedRing:{SEGMENT}", "Rabenseifner", "RecursiveDoubling"]
 SIEVE_FROM = 16  # ranks
@@ -151,11 +150,9 @@ def compare(rows, sieve, arguments):
                     "simulate` finds\nwithin twice the best, and the grids within "
                     f"{NEAR - 1:.0%} of the best of all tried (sieve.jsonl). " +
                     sieve.agreement(rows))
-    native = {name.removeprefix(OWN_OF_SMPI) for (_, ranks, *_), times in points.items()
-              for name in times if ranks >= MANY and name.startswith(OWN_OF_SMPI)}
     text.append("The published references were those that Open MPI chose or offered; here the flat "
                 "ones of papcoll, what\nfour libraries' selectors choose and SMPI's own allreduces "
-                f"(from {MANY} ranks on: {', '.join(sorted(native)) or 'none'})\nstand beside, so that "
+                f"(from {MANY} ranks on some of them:\npoints.json has which) stand beside, so that "
                 "gains over the best flat one are smaller than over the segmented ring.\n")
     text.append(report.table(["platform", "ranks", "size", "KB a rank", "best flat", "µs",
                               "segmented ring µs", "best SUARA tried", "µs", "gain",
