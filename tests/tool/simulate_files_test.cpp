@@ -25,8 +25,8 @@ TEST_CASE("simulate: files with faults are refused with file, field, reason and 
   // Microseconds, nanoseconds a byte, bytes a second.
   model(R"({"latency": 1.5})",
         "field latency: it is 1.5: write a number of seconds from 0 to 1, as 1.5e-6 for 1.5 µs");
-  model(R"({"overhead": 0.3})", "field overhead: it is 0.3: write a number of seconds");
-  model(R"({"gap": 0.5})", "field gap: it is 0.5: write a number of seconds");
+  model(R"({"overhead": 3})", "field overhead: it is 3: write a number of seconds");
+  model(R"({"gap": 1.5})", "field gap: it is 1.5: write a number of seconds");
   model(R"({"gap_per_byte": 16000000000})",
         "field gap_per_byte: it is 16000000000: write a number of seconds a byte from 0 to 1e-5, "
         "as 6.25e-11 for 16 GB/s");
