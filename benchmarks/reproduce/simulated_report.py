@@ -52,6 +52,24 @@ def microseconds(row, metric="seconds"):
     return f"{row[metric] * 1e6:.1f}" if row else ""
 
 
+def with_all_selectors(points, rows):
+    """The points at which all selectors have been run: what is missing might be the best. The others
+    are left out, which rows are told."""
+    def selectors_in(times):
+        return sum(name.startswith("SMPI coll-selector") for name in times)
+
+    most = max(map(selectors_in, points.values()), default=0)
+    whole = {}
+    for point, times in points.items():
+        if selectors_in(times) == most:
+            whole[point] = times
+            continue
+        platform, ranks, collective, size, _ = point
+        rows.left_out.append(f"{platform}, {ranks} ranks, {collective}, {in_words(size)}: not all "
+                             "selectors have been run")
+    return whole
+
+
 def notes_on(rows):
     if not rows.left_out:
         return ""

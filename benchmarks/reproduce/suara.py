@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """SUARA on grids of ranks against flat allreduces, on simulated ranks: those that SMPI has by itself
-(from 200 ranks on the quick ones), what four MPI libraries choose, and papcoll's flat schedules. Contention-free with the
-paper's costs, and on a dragonfly. Leaves rows.jsonl, plots and comparison.md."""
+(from 200 ranks on the quick ones), what four MPI libraries choose, and papcoll's flat schedules.
+Contention-free with the paper's costs, and on a dragonfly. Leaves rows.jsonl, plots and
+comparison.md."""
 
 import math
 import pathlib
@@ -87,21 +88,12 @@ def measure(arguments):
     return rows, sieve
 
 
-def selectors_in(times):
-    return sum(name.startswith("SMPI coll-selector") for name in times)
-
-
 def compare(rows, sieve, arguments):
     lines = []
     gains = {}
     misses = []
-    points = rows.points(gamma=arguments.gamma)
-    selectors = max(map(selectors_in, points.values()), default=0)
+    points = report.with_all_selectors(rows.points(gamma=arguments.gamma), rows)
     for (platform, ranks, _, size, _), times in points.items():
-        if selectors_in(times) < selectors:  # what is missing might be the best
-            rows.left_out.append(f"{platform}, {ranks} ranks, {report.in_words(size)}: not all "
-                                 "selectors have been run")
-            continue
         suara = report.quickest(times, lambda n: n.startswith("Suara"))
         flat = report.quickest(times, lambda n: not n.startswith("Suara"))
         ring = times.get(f"SegmentedRing:{SEGMENT}")

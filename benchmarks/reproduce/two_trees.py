@@ -109,10 +109,6 @@ def measure(arguments):
     return rows, sieve
 
 
-def selectors_in(times):
-    return sum(name.startswith("SMPI") for name in times)
-
-
 def compare(rows, sieve, arguments):
     """The text of comparison.md."""
     judged = arguments.candidates.split(";")[0] if arguments.candidates else "TwoTreeComplete"
@@ -121,13 +117,8 @@ def compare(rows, sieve, arguments):
     lines = []
     verdicts = {}
     bounds = []
-    points = rows.points(gamma=arguments.gamma)
-    selectors = max((selectors_in(times) for times in points.values()), default=0)
+    points = report.with_all_selectors(rows.points(gamma=arguments.gamma), rows)
     for (_, ranks, collective, size, _), times in points.items():
-        if selectors_in(times) < selectors:  # what is missing might be the best
-            rows.left_out.append(f"{collective}, {ranks} ranks, {report.in_words(size)}: not all "
-                                 "selectors have been run")
-            continue
         times.update({n: {"algorithm": n, "seconds": seconds}
                       for (*at, n), seconds in sieve.times.items()
                       if n.endswith(WIDE) and at == [ranks, collective, size]})
@@ -135,6 +126,8 @@ def compare(rows, sieve, arguments):
         ours = times.get(judged)
         other = report.quickest(times, lambda n: "TwoTree" not in n)
         if not ours or not other:
+            rows.left_out.append(f"{collective}, {ranks} ranks, {report.in_words(size)}: only one "
+                                 "side has been run")
             continue
         ratio = other["seconds"] / ours["seconds"]
         over = ours["seconds"] / bound(collective, ranks, size, arguments.gamma)
