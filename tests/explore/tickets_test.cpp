@@ -53,7 +53,7 @@ class Memory {
 class Words final : public RemoteWords {
  public:
   /// `tears`: its additions are two operations, and not one.
-  Words(Memory& memory, bool tears) : memory_(memory), tears_(tears) {}
+  Words(Memory& memory, int me, bool tears) : memory_(memory), me_(me), tears_(tears) {}
 
   void start(int rank, std::size_t word, Change change, std::int64_t operand) override {
     const bool again = change == Change::none && rank == rank_ && word == word_;
@@ -72,16 +72,28 @@ class Words final : public RemoteWords {
   }
   bool progress() override { return true; }
   std::int64_t before() const noexcept override { return before_; }
+  std::int64_t own(std::size_t word) const override {
+    if (word == looked_at_) memory_.await_change(looked_);
+    scheduler().point();
+    looked_ = memory_.version();
+    looked_at_ = word;
+    return memory_.change(me_, word, Change::none, 0);
+  }
   bool part(std::chrono::nanoseconds) noexcept override { return false; }
   void free() noexcept override {}
 
  private:
+  static constexpr std::size_t nowhere = std::size_t(-1);
+
   Memory& memory_;
+  int me_;
   bool tears_;
   std::int64_t before_ = 0;
   std::uint64_t seen_ = 0;
   int rank_ = -1;
   std::size_t word_ = 0;
+  mutable std::uint64_t looked_ = 0;
+  mutable std::size_t looked_at_ = nowhere;
 };
 
 /// Ranks that make the same calls; `roots`: of each, or −1.
@@ -98,7 +110,7 @@ class World {
   }
 
   void body(int me) {
-    TicketBoard board{std::make_unique<Words>(*memory_, tears_), me, ranks_, first_epoch_};
+    TicketBoard board{std::make_unique<Words>(*memory_, me, tears_), me, ranks_, first_epoch_};
     for (std::size_t i = 0; i < roots_.size(); ++i) {
       board.begin(roots_[i]);
       while (board.ticket() < 0) board.step();

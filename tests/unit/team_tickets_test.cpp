@@ -29,7 +29,8 @@ using Memory = std::vector<std::atomic<std::int64_t>>;
 
 class ThreadWords final : public papcoll::RemoteWords {
  public:
-  ThreadWords(std::shared_ptr<Memory> memory, std::size_t n) : memory_(std::move(memory)), n_(n) {}
+  ThreadWords(std::shared_ptr<Memory> memory, std::size_t n, int rank)
+      : memory_(std::move(memory)), n_(n), mine_(static_cast<std::size_t>(rank) * n) {}
 
   void start(int rank, std::size_t word, Change change, std::int64_t operand) override {
     auto& at = (*memory_)[static_cast<std::size_t>(rank) * n_ + word];
@@ -39,12 +40,16 @@ class ThreadWords final : public papcoll::RemoteWords {
   }
   bool progress() override { return true; }
   std::int64_t before() const noexcept override { return before_; }
+  std::int64_t own(std::size_t word) const override {
+    return (*memory_)[mine_ + word].load(std::memory_order_relaxed);
+  }
   bool part(std::chrono::nanoseconds) noexcept override { return false; }
   void free() noexcept override {}
 
  private:
   std::shared_ptr<Memory> memory_;
   std::size_t n_;
+  std::size_t mine_;
   std::int64_t before_ = 0;
 };
 
@@ -78,7 +83,7 @@ struct WordTransport {
       memory = std::make_shared<Memory>(n * static_cast<std::size_t>(s.size));
       known = memory;
     }
-    return std::make_unique<ThreadWords>(std::move(memory), n);
+    return std::make_unique<ThreadWords>(std::move(memory), n, s.rank);
   }
 };
 static_assert(papcoll::TransportPolicy<WordTransport>);

@@ -55,6 +55,7 @@ class Words final : public RemoteWords {
   }
   bool progress() override { return !mine().is_due; }
   std::int64_t before() const noexcept override { return memory_.under_way[rank_].before; }
+  std::int64_t own(std::size_t word) const override { return memory_.words.at(rank_).at(word); }
   bool part(std::chrono::nanoseconds) noexcept override { return false; }
   void free() noexcept override {}
 
@@ -191,6 +192,33 @@ TEST_CASE("tickets in the order of arrival, with ranks that run ahead", "[ticket
     // Each call that goes on without a rank keeps one that waits for it.
     if (ranks >= 8) CHECK(lead > TicketBoard::frames);
   }
+}
+
+TEST_CASE("a rank that waits for others operates on nobody's words", "[tickets]") {
+  Memory memory{2, TicketBoard::words(2)};
+  TicketBoard first{std::make_unique<Words>(memory, 0), 0, 2, 1};
+  const auto step = [&] {
+    const bool operates = memory.under_way[0].is_due;
+    memory.perform(0);
+    first.step();
+    return operates;
+  };
+  first.begin(0);
+  for (int i = 0; i < 100; ++i) step();
+  CHECK(first.ticket() == 0);
+  CHECK_FALSE(first.done());
+  CHECK_FALSE(step());
+
+  TicketBoard second{std::make_unique<Words>(memory, 1), 1, 2, 1};
+  second.begin(0);
+  for (int i = 0; i < 100; ++i) {
+    memory.perform(1);
+    second.step();
+    step();
+  }
+  CHECK(second.done());
+  CHECK(first.done());
+  CHECK(first.after() == 1);
 }
 
 TEST_CASE("ranks that part do so together or not at all", "[tickets]") {

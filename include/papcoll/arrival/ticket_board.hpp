@@ -20,7 +20,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///     left       ranks that are through with the home's words of the frame, counted on
 ///     holder[t]  who drew ticket t of the call: (epoch, rank + 1)
 ///
-/// and on each rank, where it looks without troubling the network,
+/// and on each rank, which waits for them by looking at its memory and not by operations (RmaWords
+/// says why),
 ///
 ///     next       who drew the ticket after this rank's: (epoch, rank + 1)
 ///     last       on the root of a rooted call: who drew the last ticket
@@ -86,7 +87,10 @@ class TicketBoard {
         ask(State::leave);
         return false;
       case State::leave:
-        ask(ticket_ + 1 < size_ ? State::find_after : State::done);
+        ask(ticket_ + 1 < size_ ? State::await_after : State::done);
+        return false;
+      case State::await_after:
+        if (is_of_call(words_->own(word(next)))) ask(State::find_after);
         return false;
       case State::find_after:
         if (!is_of_call(seen)) {
@@ -95,8 +99,11 @@ class TicketBoard {
         }
         after_ = holder_in(seen);
         if (ticket_ + 2 == size_) last_ = after_;
-        ask(rank_ == root_ && last_ < 0 ? State::find_last : State::done);
+        ask(rank_ == root_ && last_ < 0 ? State::await_last : State::done);
         return true;
+      case State::await_last:
+        if (is_of_call(words_->own(word(last_holder)))) ask(State::find_last);
+        return false;
       case State::find_last:
         if (!is_of_call(seen)) {
           ask(State::find_last);
@@ -140,7 +147,9 @@ class TicketBoard {
     tell_before,
     tell_root,
     leave,
+    await_after,
     find_after,
+    await_last,
     find_last,
     done,
   };
@@ -195,6 +204,8 @@ class TicketBoard {
         return words_->start(rank_, word(next), Change::none, 0);
       case State::find_last:
         return words_->start(rank_, word(last_holder), Change::none, 0);
+      case State::await_after:
+      case State::await_last:
       case State::done:
         return;
     }

@@ -29,6 +29,10 @@ class RemoteWords {
   /// The word before the operation that is complete.
   virtual std::int64_t before() const noexcept = 0;
 
+  /// This rank's own word as it stands in memory, without an operation: for waiting. While another
+  /// rank changes it, this may show a part of the change, so what counts is found out by start().
+  virtual std::int64_t own(std::size_t word) const = 0;
+
   /// The team ends. Will all ranks free the words? Some may come here much later than others, or
   /// never, so whoever has waited for `patience` gives it up. All ranks get the same answer.
   virtual bool part(std::chrono::nanoseconds patience) noexcept = 0;

@@ -27,6 +27,11 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// Words in an MPI window. Every operation is an MPI_Rget_accumulate that is asked after, not an
 /// MPI_Fetch_and_op that is waited for inside MPI: there no deadline would end the wait for a rank
 /// that is gone.
+///
+/// Within a node Open MPI's operations lock all words of the rank they are on (osc/sm). A process
+/// that is killed in the midst of one leaves the lock closed, and whoever changes a word of that
+/// rank afterwards hangs inside MPI. So a rank that waits looks at its memory: it would else spend
+/// all of its time in such a lock.
 class RmaWords final : public RemoteWords {
  public:
   using Clock = std::chrono::steady_clock;
@@ -73,6 +78,8 @@ class RmaWords final : public RemoteWords {
   }
 
   std::int64_t before() const noexcept override { return operand_->before; }
+
+  std::int64_t own(std::size_t word) const override { return look(word + own_words); }
 
   bool part(std::chrono::nanoseconds patience) noexcept override {
     if (window_ == MPI_WIN_NULL || !detail::mpi_is_usable()) return false;
@@ -128,6 +135,7 @@ class RmaWords final : public RemoteWords {
     }
     bool progress() override { return words_.progress(); }
     std::int64_t before() const noexcept override { return words_.before(); }
+    std::int64_t own(std::size_t word) const override { return words_.look(first_ + word); }
     bool part(std::chrono::nanoseconds) noexcept override { return false; }
     void free() noexcept override {}
 
@@ -135,6 +143,12 @@ class RmaWords final : public RemoteWords {
     RmaWords& words_;
     std::size_t first_;
   };
+
+  // MPI 4.0, section 12.4, allows to wait in this way for a value in a unified window. Relaxed, as
+  // nothing but the word itself is read because of it.
+  std::int64_t look(std::size_t word) const noexcept {
+    return std::atomic_ref{memory_[word]}.load(std::memory_order_relaxed);
+  }
 
   void begin(int rank, std::size_t word, Change change, std::int64_t operand) {
     MPI_Op op = change == Change::none ? MPI_NO_OP : change == Change::add ? MPI_SUM : MPI_REPLACE;
