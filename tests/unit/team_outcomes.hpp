@@ -1,0 +1,66 @@
+#pragma once
+
+// Calls of a team of threads that go wrong: what each rank hears, and what it may have done before.
+
+#include "mistakes.hpp"
+#include "outcome.hpp"
+
+#include <papcoll/catalogue/by_name.hpp>
+#include <papcoll/thread_team.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace team_outcomes {
+
+using papcoll::Collective;
+using Rank = papcoll::ThreadTeam::Rank;
+
+// What hangs is a failure, and not a time-out of the whole test.
+inline const papcoll::Options patient{.deadline = std::chrono::seconds{20}};
+
+template <class Body>
+std::vector<Outcome> outcomes(papcoll::ThreadTeam& team, Body&& body) {
+  std::vector<Outcome> all(static_cast<std::size_t>(team.size()));
+  team.run([&](Rank& comm) {
+    all[static_cast<std::size_t>(comm.rank())] = outcome_of([&] { body(comm); });
+  });
+  return all;
+}
+
+/// What each rank hears of the call with these outcomes, in it or later.
+inline std::vector<Outcome> heard(papcoll::ThreadTeam& team, std::vector<Outcome> outcomes) {
+  team.run([&](Rank& comm) {
+    Outcome& mine = outcomes[static_cast<std::size_t>(comm.rank())];
+    mine = mistakes::heard(comm, mine);
+  });
+  return outcomes;
+}
+
+/// Ranks that have done their part of these may have left before anything was wrong.
+inline bool may_leave_early(Collective c) { return papcoll::is_rooted(c); }
+
+inline const std::vector<std::string> arrival_algorithms{
+    "",          "DynamicLeader",      "StaticLeader",  "Exchange",   "PeerSlices",
+    "SplitTail", "ArrivalOrder+Chain", "CombiningTree", "MultiLeader"};
+
+/// Partial results lie in the output of whoever combined them.
+inline bool may_write(const std::string& name) {
+  return name == "SplitTail" || name == "ArrivalOrder+Chain" || name == "CombiningTree";
+}
+
+inline papcoll::Algorithm named(const std::string& name) {
+  return name.empty() ? papcoll::Algorithm{} : papcoll::algorithm(name);
+}
+
+inline bool serves(const std::string& name, Collective c) {
+  if (name.empty()) {
+    return c != Collective::gather && c != Collective::scatter && c != Collective::reduce_scatter;
+  }
+  return named(name).selection().arrival->serves(c);
+}
+
+}  // namespace team_outcomes
