@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""tune.py NODES PAPCOLL-BENCH LAUNCHER…: papcoll-bench --tune on a virtual cluster.
+
+NODES says how many ranks each node has, as in 1,1,1: it is one. LAUNCHER… is the command that
+starts a program on as many ranks as the next argument says.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+NODES, BENCH, *LAUNCHER = sys.argv[1:]
+RANKS = sum(map(int, NODES.split(",")))
+CLUSTER = pathlib.Path(__file__).with_name("virtual_cluster.sh")
+QUICK = ["--iterations", "5", "--warmup", "1"]
+CANNOT_RUN_HERE = 77
+failures = []
+
+
+def run(*arguments, env=None):
+    result = subprocess.run([CLUSTER, "--ranks", NODES, "--time-limit", "120", "--", *LAUNCHER,
+                             str(RANKS), BENCH, *arguments, *QUICK],
+                            capture_output=True, text=True, check=False, env=env)
+    if result.returncode == CANNOT_RUN_HERE:
+        print(result.stdout)
+        sys.exit(CANNOT_RUN_HERE)
+    return result
+
+
+def expect(condition, what, result):
+    if not condition:
+        failures.append(what)
+        print(f"FAILED: {what}\n{result.args}\nexit {result.returncode}\n{result.stdout}"
+              f"\n{result.stderr}\n")
+
+
+def test_tune(file):
+    result = run(f"--tune={file}", "--sizes", "64,1k")
+    expect(result.returncode == 0, "success of --tune", result)
+    if not file.exists():
+        expect(False, "a file that is written", result)
+        return
+    tuning = json.loads(file.read_text(encoding="utf-8"))
+    expect(tuning["papcoll_tuning"] == 1 and f"{RANKS} ranks" in tuning["machine"]
+           and f"{RANKS} nodes" in tuning["machine"], "a tuning file of these nodes", result)
+    found = tuning["thresholds"]
+    values = {name: threshold["value"] for name, threshold in found.items()}
+    costs = {"link_alpha_ns", "link_beta_as", "link_gamma_as"}
+    expect(costs | {"link_gap_ns"} <= values.keys(), f"what links cost among {values}", result)
+    expect(all(values.get(name, 0) > 0 for name in costs), f"costs, not {values}", result)
+    expect(0 <= values.get("link_gap_ns", -1) <= values.get("link_alpha_ns", 0),
+           f"a gap that is a part of the latency, not {values}", result)
+    expect(not {"own_ns", "late_percent", "multi_leader"} & values.keys(),
+           f"nothing that only ranks of one node can show, not {values}", result)
+    for name, threshold in found.items():
+        line = f"{name} = {threshold['value']}  ({threshold['measured']})"
+        expect(line in result.stdout.splitlines(), f"{line}, on the screen as in the file", result)
+
+
+def test_read_again(file):
+    environment = {**os.environ, "PAPCOLL_TUNING": str(file)}
+    result = run("allreduce", "--sizes", "8", "--check", env=environment)
+    expect(result.returncode == 0, "a program that reads the file on all nodes", result)
+    tuning = json.loads(file.read_text(encoding="utf-8"))
+    tuning["thresholds"]["link_alpha_ns"]["value"] = -1
+    file.write_text(json.dumps(tuning), encoding="utf-8")
+    result = run("allreduce", "--sizes", "8", env=environment)
+    expect(result.returncode != 0 and "thresholds.link_alpha_ns.value:" in result.stderr,
+           "that it is read: a negative latency is refused", result)
+
+
+with tempfile.TemporaryDirectory() as name:
+    scratch = pathlib.Path(name) / "tuning.json"
+    test_tune(scratch)
+    if scratch.exists():
+        test_read_again(scratch)
+sys.exit(1 if failures else 0)
