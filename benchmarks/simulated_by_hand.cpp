@@ -22,6 +22,10 @@ extern "C" [[noreturn]] void papcoll_bench_by_hand() {
   constexpr std::string_view text =
       "papcoll-bench: this one is built for simulated ranks: start it by "
       "benchmarks/reproduce/simulate.py --ranks 8 papcoll-bench, followed by its arguments\n";
+#ifdef PAPCOLL_DYNAMIC_LINKER
+  // A linker that drops what nobody refers to (--gc-sections) keeps what the entry point does.
+  asm volatile("" : : "r"(papcoll_bench_dynamic_linker));
+#endif
   static_cast<void>(write(STDERR_FILENO, text.data(), text.size()) == 0);
   _exit(2);
 }
