@@ -7,6 +7,7 @@
 #include <papcoll/analysis/simulate.hpp>
 #include <papcoll/analysis/simulated_text.hpp>
 #include <papcoll/catalogue/row.hpp>
+#include <papcoll/tools/closed_form_of.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/named_schedule.hpp>
 #include <papcoll/tools/simulated_call.hpp>
@@ -16,6 +17,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,6 +62,13 @@ class SimulateCommand {
         ->type_name("NAME");
     command_->add_flag("--full-path", full_path_, "All steps of the critical path");
     command_->add_flag("--json", as_json_, "A JSON object (--compare: an array); times in seconds");
+    command_->footer(
+        "\"by formula\" (JSON: closed_form) is what the schedule's closed form says, of those in\n"
+        "papcoll/model/closed_forms.hpp. It is there if the schedule has one, all ranks arrive at\n"
+        "once, all links are alike, --ports is exclusive and overhead_per_byte is 0. Where the "
+        "time\n"
+        "is another, messages overlap that the form counts one after the other, or wait for what\n"
+        "it does not count.");
   }
 
   bool is_given() const { return command_->parsed(); }
@@ -173,6 +182,9 @@ class SimulateCommand {
     if (!c.grid.empty()) line("grid", "", c.grid);
     line("time", detail::duration_text(run.time()), "from the first arrival to the last exit");
     line("tail", detail::duration_text(run.tail()), "from the last arrival to the last exit");
+    if (const std::optional<double> seconds = closed_form(c)) {
+      line("by formula", detail::duration_text(*seconds), "what the schedule's closed form says");
+    }
     line("messages", std::to_string(run.messages), "");
     if (c.order.size() > 1 && !c.order.is_identity()) {
       line("order", "", "position 0 is rank " + std::to_string(c.order.rank(0)));
@@ -186,6 +198,12 @@ class SimulateCommand {
               std::string(names[0]) + "\n";
     }
     return text + steps(run);
+  }
+
+  std::optional<double> closed_form(const SimulatedCase& c) const {
+    const AnySchedule played =
+        c.schedule.resolved(c.shape.size, c.shape.count * c.shape.element_size);
+    return closed_form_of(played, c.shape, call_.model(), call_.options());
   }
 
   /// More than sums of other terms may differ by.
@@ -222,7 +240,7 @@ class SimulateCommand {
     return text;
   }
 
-  static Json reported(const SimulatedCase& c, const Simulated& run) {
+  Json reported(const SimulatedCase& c, const Simulated& run) const {
     Json all{
         {"algorithm", c.name},
         {"collective", name_of(c.shape.collective)},
@@ -234,6 +252,7 @@ class SimulateCommand {
     if (is_rooted(c.shape.collective)) all["root"] = c.shape.root;
     all["time"] = run.time();
     all["tail"] = run.tail();
+    if (const std::optional<double> seconds = closed_form(c)) all["closed_form"] = *seconds;
     all["messages"] = run.messages;
     all["arrivals"] = run.arrivals;
     all["exits"] = run.exits;
