@@ -22,7 +22,7 @@ namespace papcoll::inline PAPCOLL_ABI::tool {
 
 namespace forms {
 
-/// The closed form of a schedule that takes no parameters. m: as in model/closed_forms.hpp, of the whole vector.
+/// The closed form of a schedule that takes no parameters. `m`: bytes of the whole vector.
 struct Form {
   std::string_view schedule;
   Collective collective;

@@ -65,10 +65,9 @@ class SimulateCommand {
     command_->footer(
         "\"by formula\" (JSON: closed_form) is what the schedule's closed form says, of those in\n"
         "papcoll/model/closed_forms.hpp. It is there if the schedule has one, all ranks arrive at\n"
-        "once, all links are alike, --ports is exclusive and overhead_per_byte is 0. Where the "
-        "time\n"
-        "is another, messages overlap that the form counts one after the other, or wait for what\n"
-        "it does not count.");
+        "once, all links are alike, --ports is exclusive and overhead_per_byte is 0. Where the\n"
+        "time is another, messages overlap that the form counts one after the other, or wait for\n"
+        "what it does not count.");
   }
 
   bool is_given() const { return command_->parsed(); }
