@@ -40,14 +40,14 @@ inline SuaraModel suara_model(const Thresholds& t, bool commutative) noexcept {
 
 /// In seconds.
 struct WeighedBetweenNodes {
-  double others = 0;  ///< the best that is neither of the following
+  double otherwise = 0;  ///< what runs if neither of the following does
   double two_trees = std::numeric_limits<double>::infinity();
   SuaraChoice suara;  ///< of one dimension: no grid is better
 
   bool is_suara() const noexcept { return suara.dimensions > 1 && suara.seconds < two_trees; }
   double best() const noexcept { return is_suara() ? suara.seconds : two_trees; }
   bool wins(const Thresholds& t) const noexcept {
-    return others * 100 >= best() * static_cast<double>(t.link_percent);
+    return otherwise * 100 >= best() * static_cast<double>(t.link_percent);
   }
 };
 
@@ -64,16 +64,17 @@ WeighedBetweenNodes weigh_between_nodes(const Call& call, const Situation& s) {
   const double chunk = two_tree_chunk(call, s.size);
   WeighedBetweenNodes w;
   if constexpr (C == Collective::bcast) {
-    w.others = closed_form::scatter_allgather_bcast(h, s.size, m);
+    w.otherwise = closed_form::scatter_allgather_bcast(h, s.size, m);
     w.two_trees = closed_form::two_tree_bcast(h, s.size, m, chunk);
   } else if constexpr (C == Collective::reduce) {
-    w.others = closed_form::reduce_scatter_gather_reduce(h, s.size, m);
+    w.otherwise = closed_form::reduce_scatter_gather_reduce(h, s.size, m);
     w.two_trees = closed_form::two_tree_reduce(h, s.size, m, chunk);
   } else {
     static_assert(C == Collective::allreduce);
     const bool commutative = call.reducer.commutative;
-    w.suara = choose_suara(suara_model(*s.thresholds, commutative), s.size, m);
-    w.others = w.suara.flat;
+    const SuaraModel model = suara_model(*s.thresholds, commutative);
+    w.suara = choose_suara(model, s.size, m);
+    w.otherwise = seconds_of(model, SuaraPart::rabenseifner, s.size, m);
     if (commutative) w.two_trees = closed_form::two_tree_allreduce(h, s.size, m, chunk);
   }
   return w;

@@ -78,8 +78,8 @@ inline std::string why_by_messages(const Call& call, const Situation& s) {
       return "between nodes, and by the model of link_alpha_ns, link_gap_ns, link_beta_as and "
              "link_gamma_as " +
              std::string(w.is_suara() ? "Suara" : "TwoTreeComplete") + " takes " +
-             shown_time(nanoseconds(w.best())) + ", the best of the others " +
-             shown_time(nanoseconds(w.others)) + ", at least link_percent %";
+             shown_time(nanoseconds(w.best())) + ", what would run otherwise " +
+             shown_time(nanoseconds(w.otherwise)) + ", at least link_percent % of it";
     }
   }
   const auto side = [&](std::size_t bytes, std::size_t Thresholds::*threshold) {

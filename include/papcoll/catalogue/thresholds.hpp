@@ -73,14 +73,14 @@ struct Thresholds {
   std::size_t hierarchical = 65536;
 
   // Long vectors between nodes: TwoTreeComplete or Suara where the closed forms of model/ find it
-  // clearly quicker than the others. The network as they see it (papcoll-bench --tune measures it
-  // where every rank is on a node of its own), by default the published one of a Cray XC40 (see
-  // Hockney), and a gap that nothing was measured for: MPI libraries have some 0.3 µs.
+  // clearly quicker than what runs otherwise. The network as they see it (papcoll-bench --tune
+  // measures it where every rank is on a node of its own), by default the published one of a Cray
+  // XC40 (see Hockney), and a gap that nothing was measured for: MPI libraries have some 0.3 µs.
   std::size_t link_alpha_ns = 1500;       ///< of a message, in nanoseconds
   std::size_t link_gap_ns = 300;          ///< how much of that keeps its port
   std::size_t link_beta_as = 62500000;    ///< of a byte sent, in attoseconds
   std::size_t link_gamma_as = 200000000;  ///< of a byte combined, in attoseconds
-  /// The best other schedule's time in hundredths of theirs, from which it is one of them.
+  /// The time of what runs otherwise in hundredths of theirs, from which it is one of them.
   std::size_t link_percent = 115;
 
   friend bool operator==(const Thresholds&, const Thresholds&) = default;
