@@ -36,7 +36,7 @@ inline std::size_t parse_bytes(std::string_view text) {
   } else if (suffix == "g" || suffix == "G") {
     shift = 30;
   } else if (!suffix.empty()) {
-    fail("has no suffix of k, M or G");
+    fail("is not a size (write 8, 64k, 16M or 1G)");
   }
   if (code == std::errc::result_out_of_range ||
       value > std::numeric_limits<std::size_t>::max() >> shift >> 1) {

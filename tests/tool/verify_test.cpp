@@ -52,6 +52,14 @@ TEST_CASE("verify --algorithm: with parameters, several times") {
   }
 }
 
+TEST_CASE("verify: names without an option, as those of list, simulate and draw") {
+  const Outcome o = run({"verify", "Ring", "Bruck", "--max-ranks", "4"});
+  REQUIRE(o.status == 0);
+  CHECK(contains(o.out, "proven  Ring allreduce, 1 to 4 ranks"));
+  CHECK(contains(o.out, "proven  Bruck allgather, 1 to 4 ranks"));
+  CHECK(contains(o.out, "\n4 proven, 0 at fault"));
+}
+
 TEST_CASE("verify: a catalogue of one's own, and a fault in it") {
   const Outcome o = run({"verify", "--max-ranks", "4"}, own_rows);
   CHECK(o.status == 1);

@@ -27,6 +27,7 @@ TEST_CASE("what is no size is refused", "[bench]") {
     CAPTURE(text);
     CHECK_THROWS_AS(bench::parse_sizes(text), std::invalid_argument);
   }
+  CHECK_THROWS_WITH(bench::parse_sizes("1MB"), "'1MB' is not a size (write 8, 64k, 16M or 1G)");
 }
 
 TEST_CASE("durations need a unit", "[bench]") {

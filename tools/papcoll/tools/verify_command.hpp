@@ -42,8 +42,7 @@ inline std::vector<Claim> all_claims(Catalogue catalogue) {
 }
 
 inline Claim claim_named(const std::string& name, Catalogue catalogue) {
-  ParsedName parsed =
-      schedule_to("verify", name, catalogue, ", or leave --algorithm out to verify all");
+  ParsedName parsed = schedule_to("verify", name, catalogue, ", or leave it out to verify all");
   return {std::move(parsed.plan), parsed.row};
 }
 
@@ -88,8 +87,7 @@ class VerifyCommand {
     command_->add_option("--max-ranks", max_ranks_, "Prove 1 to this many ranks")
         ->check(CLI::Range(1, most_ranks))
         ->capture_default_str();
-    command_->add_option("--algorithm", names_, "Only this one, such as KNomial:5; repeatable")
-        ->allow_extra_args(false);
+    command_->add_option("ALGORITHM,--algorithm", names_, "Only these, such as KNomial:5");
     command_->add_flag("--json", as_json_,
                        "A JSON array, an object for each schedule and collective");
   }
