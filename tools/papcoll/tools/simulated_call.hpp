@@ -86,7 +86,7 @@ class SimulatedCall {
     command
         .add_option("--ports", ports_,
                     "exclusive: messages of a rank go one after the other; shared: they share\n"
-                    "its bandwidth")
+                    "its bandwidth, and a model's gap means nothing")
         ->check(CLI::IsMember({"exclusive", "shared"}))
         ->capture_default_str();
     command.add_option("--window", window_, "Blocks of a pipeline in flight at once")
