@@ -34,7 +34,9 @@ def measure(arguments):
     quick = arguments.quick
     ranks = arguments.ranks or ((8,) if quick else RANKS)
     sizes = arguments.sizes or ((65536,) if quick else SIZES)
-    rows = study.Rows(pathlib.Path(arguments.output) / "rows.jsonl", arguments.resume)
+    rows = study.rows_of(arguments)
+    if arguments.report:
+        return rows
     candidates = study.known(arguments.bench, [FLAT, *HIERARCHICAL])
     for p in ranks:
         for mif in (0, 10) if quick else MIFS:

@@ -76,6 +76,18 @@ def notes_on(rows):
     return "\nLeft out:\n\n" + "".join(f"- {line}\n" for line in rows.left_out)
 
 
+def not_run(points, calls, ranks, sizes):
+    """Of all points of a study those that have no row. `calls`: (platform, collective)."""
+    there = {(platform, collective, p, size) for platform, p, collective, size, _ in points}
+    lines = []
+    for platform, collective in calls:
+        for p in ranks:
+            missing = [in_words(s) for s in sizes if (platform, collective, p, s) not in there]
+            if missing:
+                lines.append(f"- {platform}, {collective}, {p} ranks: {', '.join(missing)}\n")
+    return "\nNot run:\n\n" + "".join(lines) if lines else ""
+
+
 def platform_in_words(name):
     return " ".join((platforms.NAMES[name].__doc__ or "").split())
 

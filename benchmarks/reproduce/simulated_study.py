@@ -69,6 +69,9 @@ def parser_of(about, ranks, sizes):
                         help="the program papcoll: where there are many ranks, only schedules that "
                              "its simulator finds near the best go through SMPI")
     parser.add_argument("--resume", action="store_true", help="keep the rows that DIR has")
+    parser.add_argument("--report", action="store_true",
+                        help="run nothing: the table and the plots of the rows that DIR has, and what "
+                             "was not run")
     parser.add_argument("--quick", action="store_true", help="few points: only to see it work")
     return parser
 
@@ -106,6 +109,11 @@ def seconds(text):
 def parse(parser):
     """The arguments, and the folder --output, made; ends the program where they will not do."""
     arguments = parser.parse_args()
+    if arguments.report:
+        if not (pathlib.Path(arguments.output) / "rows.jsonl").exists():
+            parser.exit(2, f"--output {arguments.output}: there are no rows to report\n")
+        arguments.resume = True
+        return arguments
     if shutil.which("smpirun") is None:
         parser.exit(2, "there is no smpirun: install SimGrid (Debian: libsimgrid-dev)\n")
     cure = "build one with `cmake --preset smpi && cmake --build build/smpi --target papcoll-bench`"
@@ -122,6 +130,14 @@ def parse(parser):
                        "`cmake --preset release && cmake --build build/release --target papcoll`\n")
     pathlib.Path(arguments.output).mkdir(parents=True, exist_ok=True)
     return arguments
+
+
+def rows_of(arguments):
+    return Rows(pathlib.Path(arguments.output) / "rows.jsonl", arguments.resume)
+
+
+def sieve_of(arguments):
+    return Sieve(arguments.sieve, pathlib.Path(arguments.output) / "sieve.jsonl", arguments.resume)
 
 
 def trial_of(bench, name, collective):

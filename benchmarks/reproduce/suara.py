@@ -14,6 +14,7 @@ import simulated_study as study
 
 RANKS = (16, 36, 64, 128, 256, 509, 512, 1024)
 SIZES = (1 << 20, 4 << 20, 16 << 20, 52 << 20)
+PLATFORMS = ("contention-free", "dragonfly")
 SEGMENT = 8192  # the paper's
 # Without SMPI's rab, which combines by itself, so that nothing is charged for it.
 NATIVE = ["default", "lr", "rab1", "rab2", "rab_rdb", "rdb", "redbcast",
@@ -57,11 +58,10 @@ def measure(arguments):
     ranks = arguments.ranks or ((12,) if quick else RANKS)
     sizes = arguments.sizes or ((65536,) if quick else SIZES)
     native = NATIVE[1:2] if quick else NATIVE
-    platforms = ["contention-free"] if quick else arguments.platform or ["contention-free",
-                                                                         "dragonfly"]
-    rows = study.Rows(pathlib.Path(arguments.output) / "rows.jsonl", arguments.resume)
-    sieve = study.Sieve(arguments.sieve, pathlib.Path(arguments.output) / "sieve.jsonl",
-                        arguments.resume)
+    platforms = PLATFORMS[:1] if quick else arguments.platform or PLATFORMS
+    rows, sieve = study.rows_of(arguments), study.sieve_of(arguments)
+    if arguments.report:
+        return rows, sieve
     has_suara = bool(study.known(arguments.bench, ["Suara:Ring,Ring,2"]))
     parts = PARTS[:1] if quick else PARTS
 
@@ -150,12 +150,15 @@ def compare(rows, sieve, arguments):
                               "segmented ring µs", "best SUARA tried", "µs", "gain",
                               "gain over segmented ring", "chosen / best"], lines))
     text.append(report.notes_on(rows))
+    if arguments.report:
+        text.append(report.not_run(rows.points(gamma=arguments.gamma),
+                                   [(p, "allreduce") for p in PLATFORMS], RANKS, SIZES))
     return "\n".join(text)
 
 
 def main():
     parser = study.parser_of(__doc__, RANKS, SIZES)
-    parser.add_argument("--platform", action="append", choices=("contention-free", "dragonfly"),
+    parser.add_argument("--platform", action="append", choices=PLATFORMS,
                         help="repeatable (default: both)")
     arguments = study.parse(parser)
     rows, sieve = measure(arguments)

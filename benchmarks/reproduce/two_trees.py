@@ -72,9 +72,9 @@ def measure(arguments):
     ranks = arguments.ranks or ((8, 17) if arguments.quick else RANKS)
     sizes = arguments.sizes or ((256, LARGE) if arguments.quick else SIZES)
     selectors = study.SELECTORS[:1] if arguments.quick else study.SELECTORS
-    rows = study.Rows(pathlib.Path(arguments.output) / "rows.jsonl", arguments.resume)
-    sieve = study.Sieve(arguments.sieve, pathlib.Path(arguments.output) / "sieve.jsonl",
-                        arguments.resume)
+    rows, sieve = study.rows_of(arguments), study.sieve_of(arguments)
+    if arguments.report:
+        return rows, sieve
 
     def add(p, collective, some, algorithms, setting=""):
         rows.add(study.Run("contention-free", p, collective, some, tuple(algorithms), setting,
@@ -166,6 +166,9 @@ def compare(rows, sieve, arguments):
                     "--ports shared`, whose\ntimes the run leaves in sieve.jsonl. " +
                     sieve.agreement(rows))
     text += ["\n## Every point\n\n", report.table(head, lines), report.notes_on(rows)]
+    if arguments.report:
+        text.append(report.not_run(rows.points(gamma=arguments.gamma),
+                                   [("contention-free", c) for c in OWN], RANKS, SIZES))
     return "\n".join(text)
 
 

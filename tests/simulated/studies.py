@@ -12,6 +12,7 @@ import tempfile
 SCRIPTS = pathlib.Path(__file__).parents[2] / "benchmarks" / "reproduce"
 STUDIES = {"two_trees.py": "| bcast | 17 |", "suara.py": "| contention-free | 12 | 64 KB |",
            "flat_against_hierarchical_simulated.py": "| 8 | 10 | 64 KB |"}
+TELLS_WHAT_IS_MISSING = ("two_trees.py", "suara.py")
 
 
 def run(script, folder, *more):
@@ -45,6 +46,10 @@ def main():
             assert "Left out" not in text, text
             again = run(script, folder, "--resume")
             assert " ranks, " not in again, f"{script} measures again: {again}"
+            run(script, folder, "--report")
+            text = (pathlib.Path(folder) / "comparison.md").read_text(encoding="utf-8")
+            assert line in text, f"{script} --report: no {line} in {text}"
+            assert ("Not run:" in text) == (script in TELLS_WHAT_IS_MISSING), text
 
 
 if __name__ == "__main__":
