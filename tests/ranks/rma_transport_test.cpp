@@ -93,6 +93,20 @@ TEST_CASE("communicators with tickets come and go", "[rma]") {
   }
 }
 
+TEST_CASE("communicators that have no rank in common get their tickets at the same time", "[rma]") {
+  // Sums that count the other half's tickets, or a window that MPI cannot find, are wrong.
+  int world_rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  for (int i = 0; i < 30; ++i) {
+    const OwnComm half{MPI_COMM_WORLD, world_rank % 2, world_rank};
+    papcoll::Communicator comm{half.get(),
+                               {.deadline = patience, .tickets = RemoteTickets::always}};
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(tickets::calls_by_ticket(comm, short_segments(), 10, 7) == "");
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
 // MPICH 4.0 over UCX aborts in MPI_Finalize if a window is left.
 #ifdef OPEN_MPI
 TEST_CASE("a rank that comes late to the end of a communicator with tickets", "[rma]") {

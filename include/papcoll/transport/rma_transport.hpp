@@ -28,7 +28,7 @@ struct RmaTransport {
   }
   static std::unique_ptr<RemoteWords> open_words(const Surroundings& s, std::size_t n,
                                                  RemoteTickets tickets) {
-    return detail::open_words<>(*s.mpi, n, tickets);
+    return detail::open_words<>(*s.mpi, s.nodes, n, tickets);
   }
 };
 static_assert(TransportPolicy<RmaTransport>);

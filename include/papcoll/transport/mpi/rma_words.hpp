@@ -43,9 +43,10 @@ class RmaWords final : public RemoteWords {
   static constexpr std::chrono::microseconds bearable{50};
   static constexpr int tries = 3;  ///< since a rank may miss them for want of a processor
 
-  /// `n` words on each of the link's ranks. Collective. Throws transport_unavailable, on all ranks
-  /// and with nothing left behind, if MPI cannot have them or tickets would not be fast.
-  RmaWords(MpiLink& link, std::size_t n, RemoteTickets tickets)
+  /// `n` words on each of the link's ranks, which are on so many nodes. Collective. Throws
+  /// transport_unavailable, on all ranks and with nothing left behind, if MPI cannot have them or
+  /// tickets would not be fast.
+  RmaWords(MpiLink& link, int nodes, std::size_t n, RemoteTickets tickets)
       : rank_(0), operand_(std::make_unique<Operand>()) {
     if (tickets == RemoteTickets::never) {
       throw transport_unavailable("the Options forbid tickets by RMA");
@@ -56,7 +57,7 @@ class RmaWords final : public RemoteWords {
     MPI_Comm comm = link.comm();
     detail::check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank", where);
     detail::check(MPI_Comm_size(comm, &size_), "MPI_Comm_size", where);
-    allocate(comm, n + own_words);
+    allocate(comm, nodes, n + own_words);
     if (tickets == RemoteTickets::always) return;
     const std::string slow = trial(comm);
     if (slow.empty()) return;
@@ -159,13 +160,16 @@ class RmaWords final : public RemoteWords {
                   "MPI_Rget_accumulate", where);
   }
 
-  void allocate(MPI_Comm comm, std::size_t n) {
+  /// Within a node the memory is MPI's shared one: for any other Open MPI 4.1 takes osc/rdma, whose
+  /// file has a name that communicators without a rank in common may share, and when those make
+  /// windows at the same time one works on the other's words (open-mpi/ompi, issue 9492).
+  void allocate(MPI_Comm comm, int nodes, std::size_t n) {
     const auto bytes = static_cast<MPI_Aint>(n * sizeof(std::int64_t));
     std::string problem;
     try {
-      detail::check(
-          MPI_Win_allocate(bytes, sizeof(std::int64_t), MPI_INFO_NULL, comm, &memory_, &window_),
-          "MPI_Win_allocate", where);
+      detail::check((nodes == 1 ? MPI_Win_allocate_shared : MPI_Win_allocate)(
+                        bytes, sizeof(std::int64_t), MPI_INFO_NULL, comm, &memory_, &window_),
+                    nodes == 1 ? "MPI_Win_allocate_shared" : "MPI_Win_allocate", where);
       detail::check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler",
                     where);
       int* model = nullptr;
@@ -260,10 +264,11 @@ class RmaWords final : public RemoteWords {
 namespace detail {
 
 template <class = void>
-std::unique_ptr<RemoteWords> open_words(MpiLink& link, std::size_t n, RemoteTickets tickets) {
-  return std::make_unique<RmaWords>(link, n, tickets);
+std::unique_ptr<RemoteWords> open_words(MpiLink& link, int nodes, std::size_t n,
+                                        RemoteTickets tickets) {
+  return std::make_unique<RmaWords>(link, nodes, n, tickets);
 }
-PAPCOLL_COMPILE_ONCE(std::unique_ptr<RemoteWords> open_words<>(MpiLink&, std::size_t,
+PAPCOLL_COMPILE_ONCE(std::unique_ptr<RemoteWords> open_words<>(MpiLink&, int, std::size_t,
                                                                RemoteTickets))
 
 }  // namespace detail
