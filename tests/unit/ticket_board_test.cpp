@@ -221,6 +221,50 @@ TEST_CASE("a rank that waits for others operates on nobody's words", "[tickets]"
   CHECK(first.after() == 1);
 }
 
+TEST_CASE("a rank that is too far ahead seldom operates on home's words", "[tickets]") {
+  constexpr std::size_t ranks = 8;
+  constexpr std::size_t calls = 2 * TicketBoard::frames;
+  Memory memory{ranks, TicketBoard::words(ranks)};
+  struct Rank {
+    std::unique_ptr<TicketBoard> board;
+    std::size_t calls = 0;
+  };
+  std::vector<Rank> all;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    auto words = std::make_unique<Words>(memory, r);
+    all.push_back({std::make_unique<TicketBoard>(std::move(words), static_cast<int>(r), ranks, 1)});
+  }
+  constexpr int steps = 2000;
+  // Reduces to the last rank. What the ranks do of `steps` steps each is counted.
+  const auto operations = [&](std::size_t present) {
+    int count = 0;
+    for (int i = 0; i < steps; ++i) {
+      for (std::size_t r = 0; r < present; ++r) {
+        Rank& rank = all[r];
+        if (rank.board->done() && rank.calls < calls) {
+          ++rank.calls;
+          rank.board->begin(ranks - 1);
+        }
+        if (memory.under_way[r].is_due) ++count;
+        memory.perform(r);
+        rank.board->step();
+      }
+    }
+    return count;
+  };
+  operations(ranks - 1);
+  std::size_t ahead = 0;
+  for (const Rank& rank : all) ahead += rank.calls > TicketBoard::frames ? 1 : 0;
+  REQUIRE(ahead > 0);
+  const int while_waiting = operations(ranks - 1);
+  CHECK(while_waiting < static_cast<int>(ahead) * steps / 50);
+  operations(ranks);
+  for (const Rank& rank : all) {
+    CHECK(rank.board->done());
+    CHECK(rank.calls == calls);
+  }
+}
+
 TEST_CASE("ranks that part do so together or not at all", "[tickets]") {
   int together = 0;
   for (std::uint32_t seed = 1; seed <= 3000; ++seed) {

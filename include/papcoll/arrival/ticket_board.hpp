@@ -2,6 +2,7 @@
 
 #include <papcoll/transport/remote_words.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -52,6 +53,7 @@ class TicketBoard {
     ++epoch_;
     root_ = root;
     ticket_ = before_ = after_ = last_ = -1;
+    pause_ = 1;
     ask(knows_frame_is_free() ? State::draw : State::enter);
   }
 
@@ -62,7 +64,11 @@ class TicketBoard {
     switch (state_) {
       case State::enter:
         // Some may be through with this call, too.
-        ask(seen >= earlier_tickets() ? State::draw : State::enter);
+        if (seen < earlier_tickets()) {
+          ask_later();
+        } else {
+          ask(State::draw);
+        }
         return false;
       case State::draw:
         ticket_ = static_cast<int>(seen - earlier_tickets());
@@ -74,7 +80,7 @@ class TicketBoard {
         return false;
       case State::find_before:
         if (!is_of_call(seen)) {
-          ask(State::find_before);
+          ask_later();
           return false;
         }
         before_ = holder_in(seen);
@@ -112,6 +118,9 @@ class TicketBoard {
         last_ = holder_in(seen);
         ask(State::done);
         return true;
+      case State::pause:
+        if (--steps_to_pause_ == 0) ask(then_);
+        return false;
       case State::done:
         break;
     }
@@ -151,6 +160,7 @@ class TicketBoard {
     find_after,
     await_last,
     find_last,
+    pause,
     done,
   };
   enum Head : std::size_t { drawn, left, next, last_holder, head };
@@ -206,10 +216,21 @@ class TicketBoard {
         return words_->start(rank_, word(last_holder), Change::none, 0);
       case State::await_after:
       case State::await_last:
+      case State::pause:
       case State::done:
         return;
     }
   }
+
+  /// The same again after a pause, each longer than the last: what is waited for stands at home, so
+  /// this rank has to operate there, and should do so seldom. It waits twice as long at most.
+  void ask_later() noexcept {
+    then_ = state_;
+    state_ = State::pause;
+    steps_to_pause_ = pause_;
+    pause_ = std::min(2 * pause_, longest_pause);
+  }
+  static constexpr int longest_pause = 64;  ///< steps
 
   std::unique_ptr<RemoteWords> words_;
   int rank_;
@@ -220,6 +241,9 @@ class TicketBoard {
   std::uint64_t all_left_before_ = 0;  ///< all ranks are through with calls below this one
   int root_ = -1;
   State state_ = State::done;
+  State then_ = State::done;  ///< after the pause
+  int pause_ = 1;             ///< steps of the next one
+  int steps_to_pause_ = 0;
   int ticket_ = -1;
   int before_ = -1;
   int after_ = -1;
