@@ -30,6 +30,15 @@ inline constexpr bool simulated = true;
 inline constexpr bool simulated = false;
 #endif
 
+/// Open MPI before 5.0? Its osc/rdma keeps what a window's ranks on one node share in a file whose
+/// name a communicator without a rank in common may use, too: when both make windows at the same
+/// time, one works on the other's memory (open-mpi/ompi, issue 9492).
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
+inline constexpr bool mixes_windows_up = true;
+#else
+inline constexpr bool mixes_windows_up = false;
+#endif
+
 /// Simulated ranks compute in no time. Combining takes as long as $PAPCOLL_SIMULATED_GAMMA says,
 /// in seconds a byte.
 inline double simulated_gamma() {

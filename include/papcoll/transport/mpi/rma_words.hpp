@@ -57,6 +57,7 @@ class RmaWords final : public RemoteWords {
     MPI_Comm comm = link.comm();
     detail::check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank", where);
     detail::check(MPI_Comm_size(comm, &size_), "MPI_Comm_size", where);
+    refuse_windows_of_others(nodes);
     allocate(comm, nodes, n + own_words);
     if (tickets == RemoteTickets::always) return;
     const std::string slow = trial(comm);
@@ -160,9 +161,17 @@ class RmaWords final : public RemoteWords {
                   "MPI_Rget_accumulate", where);
   }
 
-  /// Within a node the memory is MPI's shared one: for any other Open MPI 4.1 takes osc/rdma, whose
-  /// file has a name that communicators without a rank in common may share, and when those make
-  /// windows at the same time one works on the other's words (open-mpi/ompi, issue 9492).
+  /// Within a node the window is in MPI's shared memory, which is its own; and beside all ranks
+  /// together there is nobody.
+  void refuse_windows_of_others(int nodes) const {
+    int all = 0;
+    detail::check(MPI_Comm_size(MPI_COMM_WORLD, &all), "MPI_Comm_size", where);
+    if (!detail::mixes_windows_up || nodes == 1 || size_ == nodes || size_ == all) return;
+    throw transport_unavailable(
+        "MPI_Win_allocate of Open MPI before 5.0 can give communicators that share a node and no "
+        "rank one window: take a communicator with one rank a node, or with all ranks");
+  }
+
   void allocate(MPI_Comm comm, int nodes, std::size_t n) {
     const auto bytes = static_cast<MPI_Aint>(n * sizeof(std::int64_t));
     std::string problem;
