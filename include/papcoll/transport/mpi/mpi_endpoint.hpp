@@ -101,19 +101,15 @@ class MpiEndpoint final : public Endpoint {
       const auto at = static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)]);
       if (works_[at].act == Act::receive) check_length(i);
     }
-    // complete() starts further steps: take the list away first. Sends come first, so that what
-    // waits for one does not also wait until this rank has combined what it received.
-    reporting_.clear();
-    for (const Act act : {Act::send, Act::receive}) {
-      for (std::size_t i = 0; i < requests_.size(); ++i) {
-        if (requests_[i] == MPI_REQUEST_NULL && works_[i].act == act) {
-          reporting_.push_back(works_[i]);
-        }
-      }
-    }
+    // complete() starts further steps: take the lists away first.
+    sent_.clear();
+    received_.clear();
     std::size_t kept = 0;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
-      if (requests_[i] == MPI_REQUEST_NULL) continue;
+      if (requests_[i] == MPI_REQUEST_NULL) {
+        (works_[i].act == Act::send ? sent_ : received_).push_back(works_[i]);
+        continue;
+      }
       requests_[kept] = requests_[i];
       works_[kept] = works_[i];
       ++kept;
@@ -121,11 +117,11 @@ class MpiEndpoint final : public Endpoint {
     requests_.resize(kept);
     works_.resize(kept);
     if constexpr (detail::simulated) {
-      for (const Work& w : reporting_) {
-        if (w.act == Act::receive) posted_.complete(w, [this](const Work& next) { post(next); });
-      }
+      for (const Work& w : received_) posted_.complete(w, [this](const Work& next) { post(next); });
     }
-    for (const Work& w : reporting_) w.owner->complete(w.slot, w.step);
+    // What waits for a send should not also wait until this rank has combined what it received.
+    for (const Work& w : sent_) w.owner->complete(w.slot, w.step);
+    for (const Work& w : received_) w.owner->complete(w.slot, w.step);
     return true;
   }
 
@@ -187,7 +183,8 @@ class MpiEndpoint final : public Endpoint {
   std::vector<Work> works_;  ///< of the requests, index by index
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
-  std::vector<Work> reporting_;
+  std::vector<Work> sent_;         ///< what ended and is being reported
+  std::vector<Work> received_;     ///< the same
   detail::PostedReceives posted_;  ///< of simulated ranks
   bool holds_on_ = false;
 };
