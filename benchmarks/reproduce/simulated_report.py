@@ -139,5 +139,5 @@ def draw(points, file, wanted, x="bytes"):
     handles, labels = next(iter(axes.flat)).get_legend_handles_labels()
     figure.legend(handles, labels, loc="lower center", ncols=4, fontsize=8)
     figure.tight_layout(rect=(0, 0.02 + 0.06 / lines, 1, 1))
-    figure.savefig(file, dpi=110)
+    figure.savefig(file, dpi=80)
     plt.close(figure)
