@@ -70,8 +70,7 @@ def parser_of(about, ranks, sizes):
                              "its simulator finds near the best go through SMPI")
     parser.add_argument("--resume", action="store_true", help="keep the rows that DIR has")
     parser.add_argument("--report", action="store_true",
-                        help="run nothing: the table and the plots of the rows that DIR has, and what "
-                             "was not run")
+                        help="run nothing: the table and the plots of the rows that DIR has")
     parser.add_argument("--quick", action="store_true", help="few points: only to see it work")
     return parser
 

@@ -1,6 +1,7 @@
 #include "catch.hpp"
 #include "outcome.hpp"
 #include "requests.hpp"
+#include "team_outcomes.hpp"
 
 #include <papcoll/thread_team.hpp>
 
@@ -12,11 +13,11 @@
 #include <thread>
 #include <vector>
 
-using Rank = papcoll::ThreadTeam::Rank;
+using team_outcomes::outcomes;
+using team_outcomes::patient;
+using team_outcomes::Rank;
 
 namespace {
-
-const papcoll::Options patient{.deadline = std::chrono::seconds{20}};
 
 /// What is wrong on any rank.
 template <class Scenario>
@@ -29,15 +30,6 @@ std::string problems(papcoll::ThreadTeam& team, Scenario&& scenario) {
     text += problem;
   });
   return text;
-}
-
-template <class Body>
-std::vector<Outcome> outcomes(papcoll::ThreadTeam& team, Body&& body) {
-  std::vector<Outcome> all(static_cast<std::size_t>(team.size()));
-  team.run([&](Rank& comm) {
-    all[static_cast<std::size_t>(comm.rank())] = outcome_of([&] { body(comm); });
-  });
-  return all;
 }
 
 struct Mishap : std::runtime_error {
