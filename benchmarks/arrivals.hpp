@@ -2,9 +2,9 @@
 
 #include "options.hpp"
 
-#include <papcoll/detail/mpi.hpp>
 #include <papcoll/pattern/generators.hpp>
 #include <papcoll/pattern/trace.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
 
 #include <cstdint>
 #include <variant>

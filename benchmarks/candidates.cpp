@@ -3,7 +3,7 @@
 #include "library.hpp"
 #include "native.hpp"
 
-#include <papcoll/catalogue/by_name.hpp>
+#include <papcoll/names/by_name.hpp>
 #include <papcoll/shared_vector.hpp>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "options.hpp"
 #include "problem.hpp"
 
-#include <papcoll/detail/mpi.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
 
 #include <functional>
 #include <memory>

@@ -4,8 +4,8 @@
 #include "statistics.hpp"
 #include "together.hpp"
 
-#include <papcoll/analysis/simulate.hpp>
-#include <papcoll/catalogue/rows.hpp>
+#include <papcoll/names/rows.hpp>
+#include <papcoll/simulate/simulate.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/model/hockney.hpp>
-#include <papcoll/model/regression.hpp>
+#include <papcoll/statistics/regression.hpp>
 
 #include <algorithm>
 #include <array>

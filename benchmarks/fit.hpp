@@ -1,7 +1,7 @@
 #pragma once
 
-#include <papcoll/catalogue/thresholds.hpp>
 #include <papcoll/model/hockney.hpp>
+#include <papcoll/select/thresholds.hpp>
 
 #include <algorithm>
 #include <array>

@@ -14,8 +14,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <papcoll/model/median.hpp>
 #include <papcoll/op.hpp>
+#include <papcoll/statistics/median.hpp>
 #include <string_view>
 #include <vector>
 

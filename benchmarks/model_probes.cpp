@@ -88,8 +88,8 @@ struct Rate {
 };
 
 /// What `work` takes for one of `bytes` bytes, alone on the machine.
-template <class Work>
-Rate rate(std::size_t bytes, Work&& work) {
+template <class TransportOp>
+Rate rate(std::size_t bytes, TransportOp&& work) {
   constexpr int windows = 21;
   constexpr int calls = 10;
   std::vector<double> times;

@@ -4,7 +4,7 @@
 #include "placement.hpp"
 #include "problem.hpp"
 
-#include <papcoll/model/regression.hpp>
+#include <papcoll/statistics/regression.hpp>
 
 #include <algorithm>
 #include <cstddef>

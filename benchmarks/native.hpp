@@ -2,7 +2,7 @@
 
 #include "problem.hpp"
 
-#include <papcoll/detail/mpi.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
 
 #include <functional>
 #include <string>

@@ -15,8 +15,8 @@ namespace {
 void touch(void* p) { asm volatile("" : : "r"(p) : "memory"); }
 
 /// Seconds a run of `work` takes at best, while all ranks do the same.
-template <class Work>
-double least_time(MPI_Comm comm, Work work) {
+template <class TransportOp>
+double least_time(MPI_Comm comm, TransportOp work) {
   constexpr double window = 50e-6;  // long against the clock and the skew of the barrier
   constexpr int windows = 8;
   work();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/collective.hpp>
+#include <papcoll/base/collective.hpp>
 
 #include <array>
 #include <cstddef>

@@ -2,7 +2,7 @@
 
 #include "clock.hpp"
 
-#include <papcoll/detail/mpi.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
 
 #include <unistd.h>
 

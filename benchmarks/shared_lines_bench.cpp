@@ -2,8 +2,8 @@
 // memcpy beside the copy past the caches (detail/streaming.hpp). One thread on processor 0 writes,
 // one on processor 1 reads; each figure is the median of 400 rounds.
 
-#include <papcoll/detail/streaming.hpp>
-#include <papcoll/model/median.hpp>
+#include <papcoll/base/streaming.hpp>
+#include <papcoll/statistics/median.hpp>
 
 #include <atomic>
 #include <chrono>

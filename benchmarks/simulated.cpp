@@ -8,7 +8,7 @@
 #include "statistics.hpp"
 #include "together.hpp"
 
-#include <papcoll/detail/mpi.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <papcoll/model/median.hpp>
-#include <papcoll/model/student_t.hpp>
+#include <papcoll/statistics/median.hpp>
+#include <papcoll/statistics/student_t.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/algorithms/static/all.hpp>
-#include <papcoll/analysis/simulate.hpp>
 #include <papcoll/model/suara_choice.hpp>
+#include <papcoll/simulate/simulate.hpp>
 
 #include <cstddef>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/detail/mpi.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
 
 #include <exception>
 #include <stdexcept>

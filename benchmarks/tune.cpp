@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <papcoll/catalogue/thresholds.hpp>
-#include <papcoll/catalogue/tuning.hpp>
+#include <papcoll/select/thresholds.hpp>
+#include <papcoll/select/tuning.hpp>
 
 #include <algorithm>
 #include <array>

@@ -6,9 +6,9 @@
 //
 //     mpirun -n 4 ./04_stragglers
 
+#include <papcoll/arrival/statistics.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/pattern/generators.hpp>
-#include <papcoll/pattern/statistics.hpp>
 
 #include <algorithm>
 #include <chrono>

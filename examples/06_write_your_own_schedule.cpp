@@ -4,8 +4,8 @@
 //
 //     mpirun -n 4 ./06_write_your_own_schedule
 
-#include <papcoll/analysis/verify_sweep.hpp>
 #include <papcoll/papcoll.hpp>
+#include <papcoll/verify/sweep.hpp>
 
 #include <cstdio>
 #include <string_view>

@@ -16,7 +16,7 @@
 
 namespace {
 
-using papcoll::Act, papcoll::Work;
+using papcoll::OpKind, papcoll::TransportOp;
 
 std::string directory;  // agreed upon in main()
 int messages = 0;       // sent by this rank
@@ -27,18 +27,18 @@ class Files final : public papcoll::Endpoint {
  public:
   explicit Files(int rank) : rank_(rank) {}
   // True: the step is complete. False: progress() will report it.
-  bool start(const Work& work) override {
-    if (work.act == Act::send) send(work);
-    if (work.act == Act::receive) awaited_.push_back(work);
-    if (work.act == Act::reduce || work.act == Act::copy) papcoll::perform_locally(work);
-    return work.act != Act::receive;
+  bool start(const TransportOp& work) override {
+    if (work.kind == OpKind::send) send(work);
+    if (work.kind == OpKind::receive) awaited_.push_back(work);
+    if (work.kind == OpKind::reduce || work.kind == OpKind::copy) papcoll::perform_locally(work);
+    return work.kind != OpKind::receive;
   }
 
   bool progress() override {
     const auto here = std::find_if(awaited_.begin(), awaited_.end(),
-                                   [&](const Work& work) { return receive(work); });
+                                   [&](const TransportOp& work) { return receive(work); });
     if (here == awaited_.end()) return false;
-    const Work work = *here;
+    const TransportOp work = *here;
     awaited_.erase(here);
     work.owner->complete(work.slot, work.step);  // last: it starts the steps that waited for this
     return true;
@@ -49,13 +49,13 @@ class Files final : public papcoll::Endpoint {
 
  private:
   // Several calls, and several blocks of one, can be under way at once: so all three numbers.
-  static std::string name(int from, int to, const Work& work) {
+  static std::string name(int from, int to, const TransportOp& work) {
     std::string path = directory + "/" + std::to_string(from) + "-" + std::to_string(to);
     for (auto part : {work.sequence, work.block, work.number}) path += "-" + std::to_string(part);
     return path;
   }
 
-  void send(const Work& work) {
+  void send(const TransportOp& work) {
     const std::string path = name(rank_, work.peer, work);
     const std::string unfinished = path + "-unfinished";
     std::ofstream file(unfinished, std::ios::binary);
@@ -66,7 +66,7 @@ class Files final : public papcoll::Endpoint {
     ++messages;
   }
 
-  bool receive(const Work& work) const {
+  bool receive(const TransportOp& work) const {
     const std::string path = name(work.peer, rank_, work);
     std::ifstream file(path, std::ios::binary);
     if (!file) return false;  // not there yet
@@ -76,7 +76,7 @@ class Files final : public papcoll::Endpoint {
   }
 
   int rank_;
-  std::vector<Work> awaited_;
+  std::vector<TransportOp> awaited_;
 };
 
 // The policy: its name, what it offers beyond messages (nothing), whether a message wakes a

@@ -6,8 +6,8 @@
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/barrier.hpp>
+#include <papcoll/base/contract.hpp>
 #include <papcoll/bcast.hpp>
-#include <papcoll/contract.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/op.hpp>

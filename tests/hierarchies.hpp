@@ -4,7 +4,7 @@
 
 #include "matrix.hpp"
 
-#include <papcoll/catalogue/rows.hpp>
+#include <papcoll/names/rows.hpp>
 
 #include <cstddef>
 #include <string>

@@ -8,8 +8,8 @@
 #include <papcoll/allreduce.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
-#include <papcoll/catalogue/by_name.hpp>
 #include <papcoll/gather.hpp>
+#include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/scatter.hpp>
@@ -68,7 +68,7 @@ struct Candidate {
     if (row == nullptr) return true;
     if ((row->needs & papcoll::requirement::commutative_operator) != 0) return false;
     // It may depend on the parameters.
-    const papcoll::AnySchedule& schedule = algorithm.selection().schedule;
+    const papcoll::AnySchedule& schedule = algorithm.spec().schedule;
     return !schedule || !schedule.commutative_only();
   }
   bool may_be_non_blocking() const { return row == nullptr || row->algorithm == nullptr; }
@@ -84,7 +84,7 @@ inline std::vector<Candidate> candidates(std::string_view transport) {
       std::find_if(papcoll::transport_names.begin(), papcoll::transport_names.end(),
                    [&](const papcoll::TransportName& t) { return t.name == transport; });
   for (const papcoll::CatalogueRow& row : papcoll::catalogue()) {
-    if (!papcoll::runs_on(row, *known) || row.is_composite) continue;
+    if (!papcoll::runs_on(row, *known) || row.is_hierarchical) continue;
     const std::string name{row.name};
     all.push_back({papcoll::algorithm(name + on), &row});
     // Segments of five elements, so that a few hundred elements are a long pipeline.

@@ -6,7 +6,7 @@
 #include "matrix.hpp"
 #include "mixed.hpp"
 
-#include <papcoll/pattern/predictor.hpp>
+#include <papcoll/arrival/predictor.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +20,7 @@
 namespace predicted {
 
 /// Predicts what this rank's thread was told.
-struct Told {
+struct PeerNotice {
   static constexpr std::string_view name = "Told";
   struct History {};
   int which = 0;  ///< of several that a test uses side by side
@@ -33,7 +33,7 @@ struct Told {
   void observe(History&, double) const noexcept {}
   double predict(const History&) const noexcept { return arrival(); }
 
-  friend bool operator==(const Told&, const Told&) = default;
+  friend bool operator==(const PeerNotice&, const PeerNotice&) = default;
 };
 
 /// Every static schedule of the catalogue in an order that ranks are told. With an operator that
@@ -47,9 +47,9 @@ class Candidates {
       if (commuting) rows_.back().needs |= papcoll::requirement::commutative_operator;
     }
     for (const papcoll::CatalogueRow& row : rows_) {
-      papcoll::Selection s;
+      papcoll::AlgorithmSpec s;
       s.schedule = row.plan();
-      s.predictor = Told{};
+      s.predictor = PeerNotice{};
       all_.push_back(
           {papcoll::Algorithm{"Told+" + std::string(row.name), s, std::string(transport)}, &row});
     }
@@ -95,7 +95,7 @@ class Fortunes {
   void maybe() {
     if (random_() % 4 != 0) return;
     const double steps = random_() % 3 == 0 ? 0 : static_cast<double>(random_() % 1000);
-    Told::arrival() = 1e5 + steps * 1e-5;
+    PeerNotice::arrival() = 1e5 + steps * 1e-5;
   }
 
  private:
@@ -116,7 +116,7 @@ std::string calls_in_changing_order(Comm& one, Comm& other, std::string_view tra
   Fortunes fortunes{own * 7};
   Log log;
   std::string text;
-  const papcoll::AnyPredictor told = Told{};
+  const papcoll::AnyPredictor told = PeerNotice{};
   for (int i = 0; i < calls;) {
     const bool commutes = random() % 4 != 0;
     const auto all = commutes ? commuting.all() : ordered.all();
@@ -136,7 +136,7 @@ std::string calls_in_changing_order(Comm& one, Comm& other, std::string_view tra
         const int sum = papcoll::allreduce(comm, 1);  // none of the predicted ones
         if (sum != comm.size()) text += "a plain allreduce is wrong\n";
       } else if (kind == 1) {
-        papcoll::Selection s;
+        papcoll::AlgorithmSpec s;
         s.schedule = papcoll::AnySchedule::of<papcoll::ClairvoyantTree>();
         s.predictor = told;
         const papcoll::Algorithm tree{"Told+ClairvoyantTree", s, std::string(transport)};
@@ -162,9 +162,9 @@ std::string order_as_told(Comm& comm, std::string_view transport) {
   const auto expect = [&](bool right, const char* what) {
     if (!right) text += std::string(what) + "\n";
   };
-  papcoll::Selection s;
+  papcoll::AlgorithmSpec s;
   s.schedule = papcoll::AnySchedule::of<papcoll::SortedLinearTree>();
-  s.predictor = Told{.which = 1};
+  s.predictor = PeerNotice{.which = 1};
   const papcoll::Algorithm chain{"Told+SortedLinearTree", s, std::string(transport)};
   const papcoll::Predictions& p = comm.core().predictions(s.predictor);
   expect(!p.forecast().is_known(), "there is a forecast before the first call");
@@ -173,7 +173,7 @@ std::string order_as_told(Comm& comm, std::string_view transport) {
   for (int call = 1; call <= 64; ++call) {
     // The last rank first; from call 17 on the other way round.
     const int place = call < 17 ? ranks - comm.rank() : comm.rank();
-    Told::arrival() = 1000 + 1e-3 * place;
+    PeerNotice::arrival() = 1000 + 1e-3 * place;
     expect(papcoll::allreduce(comm, 1, papcoll::sum, chain) == ranks, "a wrong sum");
     const auto order = p.forecast().ranks();
     if (call < 32 || ranks == 1) {

@@ -19,7 +19,7 @@ cmake_host_system_information(RESULT papcoll_cores QUERY NUMBER_OF_LOGICAL_CORES
 
 add_library(papcoll_test_options INTERFACE)
 target_include_directories(papcoll_test_options INTERFACE ${CMAKE_CURRENT_LIST_DIR})
-target_link_libraries(papcoll_test_options INTERFACE papcoll_warnings)
+target_link_libraries(papcoll_test_options INTERFACE papcoll_analysis papcoll_warnings)
 if(PAPCOLL_TEST_SANITIZERS)
   set(sanitize -fsanitize=${PAPCOLL_TEST_SANITIZERS} -fno-sanitize-recover=all)
   target_compile_options(papcoll_test_options INTERFACE ${sanitize})
@@ -59,7 +59,7 @@ target_compile_definitions(papcoll_compiled_core_for_tests PUBLIC PAPCOLL_COMPIL
 target_link_libraries(papcoll_compiled_core_for_tests PUBLIC papcoll_core
                                                       PRIVATE papcoll_test_options)
 if(PAPCOLL_WITH_MPI)
-  add_library(papcoll_compiled_for_tests STATIC EXCLUDE_FROM_ALL include/papcoll/papcoll.cpp)
+  add_library(papcoll_compiled_for_tests STATIC EXCLUDE_FROM_ALL include/papcoll/impl/papcoll.cpp)
   target_compile_definitions(papcoll_compiled_for_tests PUBLIC PAPCOLL_COMPILED)
   target_link_libraries(papcoll_compiled_for_tests PUBLIC papcoll PRIVATE papcoll_test_options)
 endif()
@@ -143,6 +143,7 @@ function(papcoll_write_flags file)
   file(CONFIGURE OUTPUT flags_probe.cpp CONTENT "")
   add_library(papcoll_flags_probe OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/flags_probe.cpp)
   target_link_libraries(papcoll_flags_probe PRIVATE $<IF:$<TARGET_EXISTS:papcoll>,papcoll,papcoll_core>
+                                                    papcoll_analysis
                                                     papcoll_warnings)
   set(includes $<TARGET_PROPERTY:papcoll_flags_probe,INCLUDE_DIRECTORIES>)
   set(includes $<FILTER:${includes},EXCLUDE,^/usr/include$>)

@@ -7,8 +7,8 @@
 #include <papcoll/allreduce.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
-#include <papcoll/catalogue/by_name.hpp>
 #include <papcoll/gather.hpp>
+#include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/scatter.hpp>
@@ -51,8 +51,8 @@ class All {
   /// Starts one after the other; the k-th may be finished as request(k).
   void start(Comm& comm, const papcoll::Algorithm& algorithm) {
     const auto can = [&](papcoll::Collective c) {
-      return algorithm.name().empty() || algorithm.selection().is_automatic() ||
-             algorithm.selection().schedule.serves(c);
+      return algorithm.name().empty() || algorithm.spec().is_automatic() ||
+             algorithm.spec().schedule.serves(c);
     };
     using papcoll::Collective;
     const root r{root_};

@@ -5,9 +5,9 @@
 #include "matrix.hpp"
 #include "mixed.hpp"
 
-#include <papcoll/catalogue/rows.hpp>
-#include <papcoll/catalogue/select.hpp>
-#include <papcoll/team.hpp>
+#include <papcoll/names/rows.hpp>
+#include <papcoll/policies/checks.hpp>
+#include <papcoll/runtime/team.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -28,7 +28,7 @@ inline const papcoll::CatalogueRow& row() {
 }
 
 /// A few hundred elements are several segments.
-inline papcoll::Algorithm short_segments(papcoll::Selection s, std::string_view transport) {
+inline papcoll::Algorithm short_segments(papcoll::AlgorithmSpec s, std::string_view transport) {
   papcoll::set_ticket_chain(s);
   s.schedule = papcoll::SortedLinearTree{.segment_bytes = 40};
   return {"ArrivalOrder+Chain of 40 bytes", s, std::string(transport)};

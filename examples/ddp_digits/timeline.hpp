@@ -1,8 +1,8 @@
 // When each rank came to the allreduce of each step and when it left, and what follows from that.
 #pragma once
 
+#include <papcoll/arrival/statistics.hpp>
 #include <papcoll/papcoll.hpp>
-#include <papcoll/pattern/statistics.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -1,12 +1,13 @@
 #pragma once
 
-#include <papcoll/entry.hpp>
+#include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/wrong_call.hpp>
 #include <papcoll/request.hpp>
-#include <papcoll/wrong_call.hpp>
 
 #include <cstddef>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -120,4 +121,5 @@ PAPCOLL_WRONG_CALL(detail::NoResult, allgather,
 PAPCOLL_WRONG_CALL(Request, iallgather,
                    ", in, out [, algorithm]) or iallgather(comm, data [, algorithm]")
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

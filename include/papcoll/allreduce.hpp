@@ -1,14 +1,15 @@
 #pragma once
 
-#include <papcoll/entry.hpp>
+#include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/wrong_call.hpp>
 #include <papcoll/request.hpp>
-#include <papcoll/wrong_call.hpp>
 
 #include <cstddef>
 #include <memory>
 #include <utility>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -133,4 +134,5 @@ PAPCOLL_WRONG_CALL(detail::NoResult, allreduce,
 PAPCOLL_WRONG_CALL(Request, iallreduce,
                    ", data [, op [, algorithm]]) or iallreduce(comm, in, out [, op [, algorithm]]")
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

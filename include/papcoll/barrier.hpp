@@ -1,14 +1,15 @@
 #pragma once
 
-#include <papcoll/entry.hpp>
+#include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/wrong_call.hpp>
 #include <papcoll/request.hpp>
-#include <papcoll/wrong_call.hpp>
 
 #include <cstddef>
 #include <memory>
 #include <utility>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Returns when all ranks have called it. Policies and errors as in allreduce.
 template <class... Ps, Team C>
@@ -30,4 +31,5 @@ template <class... Ps, Team C>
 PAPCOLL_WRONG_CALL(detail::NoResult, barrier, " [, algorithm]")
 PAPCOLL_WRONG_CALL(Request, ibarrier, " [, algorithm]")
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

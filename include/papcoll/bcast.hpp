@@ -1,12 +1,13 @@
 #pragma once
 
-#include <papcoll/entry.hpp>
+#include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/wrong_call.hpp>
 #include <papcoll/request.hpp>
-#include <papcoll/wrong_call.hpp>
 
 #include <cstddef>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -76,4 +77,5 @@ template <class... Ps, Team C, class T, std::integral N>
 PAPCOLL_WRONG_CALL(detail::NoResult, bcast, ", data, papcoll::root{0} [, algorithm]")
 PAPCOLL_WRONG_CALL(Request, ibcast, ", data, papcoll::root{0} [, algorithm]")
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

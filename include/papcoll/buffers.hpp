@@ -7,7 +7,8 @@
 #include <span>
 #include <type_traits>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// The root of a rooted collective, 0 ≤ rank < size. A type of its own, since an MPI_Op is an int
 /// in some MPI libraries and would pass for a rank.
@@ -57,4 +58,5 @@ template <ContiguousRange R>
 inline constexpr bool is_writable =
     !std::is_const_v<std::remove_pointer_t<decltype(std::ranges::data(std::declval<R&>()))>>;
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <papcoll/detail/mpi.hpp>
-#include <papcoll/entry.hpp>
+#include <papcoll/entry/entry.hpp>
 #include <papcoll/options.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi_transport.hpp>
 #include <papcoll/transport/rma_transport.hpp>
 #include <papcoll/transport/shm_transport.hpp>
@@ -10,7 +10,8 @@
 #include <memory>
 #include <string>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -18,8 +19,8 @@ namespace detail {
 struct CommFacts {
   int nodes;
   const Options& options;
-  const std::string& no_node;
-  const std::string& no_copies;
+  const std::string& why_no_shared_memory;
+  const std::string& why_no_cma;
   const std::string& substitution;
   const std::string& no_tickets;
   bool broken;
@@ -55,11 +56,11 @@ class Communicator {
   int nodes() const noexcept { return facts().nodes; }
   const Options& options() const noexcept { return facts().options; }
   /// Why ShmTransport cannot serve this communicator, or nothing.
-  const std::string& no_shared_memory() const noexcept { return facts().no_node; }
+  const std::string& no_shared_memory() const noexcept { return facts().why_no_shared_memory; }
   /// Why ranks of one node cannot copy from each other's private memory (cross-memory attach), as
   /// they would under PeerAccess::copied, or where messages are too long for the library's part of
   /// the arena; or nothing.
-  const std::string& no_cross_memory() const noexcept { return facts().no_copies; }
+  const std::string& no_cross_memory() const noexcept { return facts().why_no_cma; }
   /// Why calls over MpiTransport run by the MPI library's own collectives (it has no communicator
   /// left for papcoll), or nothing if they do not.
   const std::string& mpi_substitution() const noexcept { return facts().substitution; }
@@ -84,8 +85,9 @@ struct TeamOf<MPI_Comm> {
   static TeamCore& core(MPI_Comm comm) { return *detail::core_of_comm<>(comm, nullptr); }
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/comm_state.hpp>
+#include <papcoll/runtime/comm_state.hpp>
 #endif

@@ -53,7 +53,8 @@
 // May stores go past the caches? ThreadSanitizer does not see those that do.
 #define PAPCOLL_STREAMS (PAPCOLL_X86 && !PAPCOLL_TSAN)
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Bytes that two cores should not share when both write (x86-64 and AArch64 servers: one line;
 /// the adjacent-line prefetcher is harmless for the flags papcoll keeps).
@@ -82,4 +83,5 @@ inline void prefetch_to_write(const void* p) noexcept {
 }
 }  // namespace detail
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -15,5 +15,5 @@
 #include <papcoll/thread_team.hpp>
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/catalogue/by_name.hpp>
+#include <papcoll/names/by_name.hpp>
 #endif

@@ -5,7 +5,8 @@
 #include <stdexcept>
 #include <string>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Base of everything papcoll throws. what() is one sentence or two: what was wrong, where (call,
 /// rank, communicator), and what to do about it. When a call of papcoll has thrown, nobody is at
@@ -77,4 +78,5 @@ struct system_error : error {
   int number;  ///< errno
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

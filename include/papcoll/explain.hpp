@@ -1,12 +1,13 @@
 #pragma once
 
-#include <papcoll/catalogue/explanation.hpp>
-#include <papcoll/collective.hpp>
-#include <papcoll/entry.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/entry/entry.hpp>
+#include <papcoll/names/explanation.hpp>
 
 #include <cstddef>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -25,8 +26,9 @@ Explanation explain(C&& comm, Collective collective, std::size_t bytes,
   return detail::explain_call<>(detail::core_of(comm), collective, bytes, traits);
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/run_explain.hpp>
+#include <papcoll/entry/run_explain.hpp>
 #endif

@@ -1,13 +1,14 @@
 #pragma once
 
-#include <papcoll/built_in_operators.hpp>
+#include <papcoll/base/built_in_operators.hpp>
+#include <papcoll/base/kernels.hpp>
 #include <papcoll/config.hpp>
-#include <papcoll/detail/kernels.hpp>
 
 #include <cstddef>
 #include <type_traits>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// All that lies below an entry point knows of an element type and an operator.
 ///
@@ -103,4 +104,5 @@ Reducer reducer(const Declared<Op, Commutes>& declared) noexcept {
   return result;
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <string>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// The ways in which the ranks of one node may reach each other's buffers.
 enum class PeerAccess : unsigned char {
@@ -80,4 +81,5 @@ struct Options {
   }
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,6 +1,6 @@
 #pragma once
 
-// Everything an MPI program needs to call collectives. Included on request: the verifier
-// (<papcoll/analysis/...>) and the arrival patterns (<papcoll/pattern/...>).
+// Everything an MPI program needs to call collectives. On request there are also
+// plans proved, simulated and drawn, and arrival patterns: the target papcoll::analysis.
 #include <papcoll/communicator.hpp>
 #include <papcoll/core.hpp>

@@ -1,14 +1,15 @@
 #pragma once
 
-#include <papcoll/entry.hpp>
+#include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/wrong_call.hpp>
 #include <papcoll/request.hpp>
-#include <papcoll/wrong_call.hpp>
 
 #include <cstddef>
 #include <memory>
 #include <utility>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -134,4 +135,5 @@ PAPCOLL_WRONG_CALL(Request, ireduce,
                    ", data, papcoll::root{0} [, op [, algorithm]]) or ireduce(comm, in, out, "
                    "papcoll::root{0} [, op [, algorithm]]")
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

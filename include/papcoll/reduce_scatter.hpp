@@ -1,8 +1,8 @@
 #pragma once
 
-#include <papcoll/entry.hpp>
+#include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/wrong_call.hpp>
 #include <papcoll/request.hpp>
-#include <papcoll/wrong_call.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,8 @@
 #include <span>
 #include <utility>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -190,4 +191,5 @@ PAPCOLL_WRONG_CALL(Request, ireduce_scatter,
                    ", in, out [, papcoll::counts{sizes}] [, op [, algorithm]]) or "
                    "ireduce_scatter(comm, data [, papcoll::counts{sizes}] [, op [, algorithm]]")
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

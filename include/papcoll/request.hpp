@@ -1,13 +1,14 @@
 #pragma once
 
-#include <papcoll/entry.hpp>
+#include <papcoll/entry/entry.hpp>
 #include <papcoll/plan/endpoint.hpp>
 
 #include <exception>
 #include <memory>
 #include <utility>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// A non-blocking collective under way. Owns its operator; the buffers belong to the caller and
 /// must not be touched until the request is complete. Any papcoll call of the thread that started
@@ -24,8 +25,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 class Request {
  public:
   Request() = default;
-  Request(TeamCore& core, Execution& execution, std::shared_ptr<const void> owned)
-      : core_(&core), execution_(&execution), owned_(std::move(owned)) {}
+  Request(TeamCore& core, PlanRun& plan_run, std::shared_ptr<const void> owned)
+      : core_(&core), plan_run_(&plan_run), owned_(std::move(owned)) {}
   Request(Request&& o) noexcept { swap(o); }
   Request& operator=(Request&& o) noexcept {
     Request moved{std::move(o)};
@@ -59,12 +60,12 @@ class Request {
 
   void swap(Request& o) noexcept {
     std::swap(core_, o.core_);
-    std::swap(execution_, o.execution_);
+    std::swap(plan_run_, o.plan_run_);
     std::swap(owned_, o.owned_);
   }
 
   TeamCore* core_ = nullptr;  ///< null: complete
-  Execution* execution_ = nullptr;
+  PlanRun* plan_run_ = nullptr;
   std::shared_ptr<const void> owned_;
   int exceptions_ = std::uncaught_exceptions();
 };
@@ -72,7 +73,7 @@ class Request {
 namespace detail {
 
 template <class = void>
-Request start(const Caller& caller, const Selection& selection, Call& call, Choose* choose,
+Request start(const Caller& caller, const AlgorithmSpec& spec, Call& call, Choose* choose,
               std::shared_ptr<const void> owned);
 
 /// Starts a call of a static schedule. `owned` keeps alive what the call's reducer points to.
@@ -80,14 +81,15 @@ Request start(const Caller& caller, const Selection& selection, Call& call, Choo
 template <class Tag, bool Commutes, class... Ps>
 Request start(const Caller& caller, Call& call, const Algorithm& algorithm,
               std::shared_ptr<const void> owned) {
-  return start<>(caller, selection_of<Tag, true, Commutes, Ps...>(caller, algorithm), call,
+  return start<>(caller, spec_of<Tag, true, Commutes, Ps...>(caller, algorithm), call,
                  &choose<Tag::value>, std::move(owned));
 }
 
 }  // namespace detail
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/run_request.hpp>
+#include <papcoll/entry/run_request.hpp>
 #endif

@@ -1,12 +1,13 @@
 #pragma once
 
-#include <papcoll/entry.hpp>
+#include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/wrong_call.hpp>
 #include <papcoll/request.hpp>
-#include <papcoll/wrong_call.hpp>
 
 #include <cstddef>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -134,4 +135,5 @@ PAPCOLL_WRONG_CALL(Request, iscatter,
                    ", in, out, papcoll::root{0} [, algorithm]) or iscatter(comm, data, "
                    "papcoll::root{0} [, algorithm]")
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,14 +1,15 @@
 #pragma once
 
-#include <papcoll/arena.hpp>
-#include <papcoll/entry.hpp>
+#include <papcoll/entry/entry.hpp>
+#include <papcoll/runtime/arena.hpp>
 
 #include <cstddef>
 #include <memory>
 #include <new>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Memory that all ranks of a node see: collectives read and write it where it lies, several times
 /// as fast as private memory. Allocating is local; pages are taken when they are first used, near
@@ -52,4 +53,5 @@ class shared_allocator {  // NOLINT(readability-identifier-naming): as std::allo
 template <class T>
 using shared_vector = std::vector<T, shared_allocator<T>>;
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/entry.hpp>
+#include <papcoll/entry/entry.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/transport/thread_transport.hpp>
 
@@ -9,7 +9,8 @@
 #include <type_traits>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -74,8 +75,9 @@ class ThreadTeam {
   std::vector<Rank> ranks_;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/thread_team_state.hpp>
+#include <papcoll/runtime/thread_team_state.hpp>
 #endif

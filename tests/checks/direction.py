@@ -14,64 +14,61 @@ import sys
 LAYERS = [
     ["version"],
     ["config"],
-    ["error", "detail/"],
-    ["collective", "op", "built_in_operators", "policy", "capability", "contract", "buffers", "call",
-     "wrong_call"],
-    ["pattern/", "topology/", "plan/", "model/"],
+    ["error"],
+    ["base/", "op", "buffers"],
+    ["topology/", "model/"],
     ["options"],
-    ["analysis/", "mapping/"],
-    ["waiting/"],
+    ["schedule/", "plan/", "waiting/"],
     ["transport/"],
+    ["node/"],
     ["arrival/"],
     ["algorithms/"],
-    ["catalogue/"],
-    ["team/"],
-    ["team", "division", "run_composite", "thread_team", "thread_team_state", "mpi_process",
-     "communicator", "comm/", "comm_state", "entry", "run_call", "request", "run_request", "arena",
-     "catalogue/by_name"],
-    ["allreduce", "reduce", "bcast", "allgather", "reduce_scatter", "gather", "scatter", "barrier",
-     "explain", "run_explain"],
+    ["policies/"],
+    ["runtime/", "select/", "names/", "entry/", "communicator", "thread_team", "request", "explain"],
+    ["allreduce", "reduce", "bcast", "allgather", "reduce_scatter", "gather", "scatter", "barrier"],
     ["shared_vector"],
     ["core"],
     ["papcoll"],
-    ["profile/", "interpose"],
-    ["gpu/"],
+    # Of the target papcoll::analysis.
+    ["pattern/", "statistics/", "simulate/"],
+    ["verify/"],
+    ["draw/"],
 ]
 
 # Rooms of one layer that do not include each other.
 STRANGERS = [
-    ["pattern/", "topology/", "plan/", "model/"],
-    ["analysis/", "mapping/"],
+    ["topology/", "model/"],
+    ["pattern/", "statistics/", "simulate/"],
 ]
 
 # (includer, included): further includes that are refused although the direction is right.
 REFUSED = [
     ("algorithms/", "transport/"),
-    ("algorithms/", "gpu/"),
 ]
 
 # What an umbrella header must not reach, however indirectly.
 NOT_REACHED = {
-    "papcoll": ["analysis/", "mapping/", "profile/", "interpose", "gpu/"],
-    "core": ["detail/mpi"],
+    "papcoll": ["pattern/", "statistics/", "verify/", "simulate/", "draw/"],
+    "core": ["transport/mpi/mpi"],
 }
 
 # Nobody includes these but themselves.
-NOBODY_INCLUDES = ["interpose", "gpu/"]
+NOBODY_INCLUDES = []
 
-ONLY_INCLUDER_OF_MPI = "detail/mpi"
+ONLY_INCLUDER_OF_MPI = "transport/mpi/mpi"
 
 # The preprocessor's conditions live in these; elsewhere each needs its reason here.
 CONDITIONS = {
     "config": "the one room of #if",
-    "entry": "PAPCOLL_HAS_SHARED_CODE: what is compiled once, where it is", "request": "the same",
-    "communicator": "the same", "thread_team": "the same", "core": "the same", "explain": "the same",
-    "detail/streaming": "<emmintrin.h> is not everywhere",
-    "detail/mpi": "macros that may come from the command line, too",
-    "detail/kernels": "other machines' instruction sets have no spelling here",
+    "entry/entry": "PAPCOLL_HAS_SHARED_CODE: what is compiled once, where it is",
+    "request": "the same", "communicator": "the same", "thread_team": "the same", "core": "the same",
+    "explain": "the same",
+    "base/streaming": "<emmintrin.h> is not everywhere",
+    "transport/mpi/mpi": "macros that may come from the command line, too",
+    "base/kernels": "other machines' instruction sets have no spelling here",
 }
 
-ROOT = pathlib.Path("include/papcoll")
+ROOTS = [pathlib.Path("include/papcoll"), pathlib.Path("analysis/include/papcoll")]
 
 
 def inside(header: str, room: str) -> bool:
@@ -95,8 +92,8 @@ def matches(header: str, rooms) -> bool:
 def main() -> int:
     complaints = []
     includes = {}
-    for path in sorted(ROOT.rglob("*.hpp")):
-        name = str(path.relative_to(ROOT).with_suffix(""))
+    for root, path in sorted((r, p) for r in ROOTS for p in r.rglob("*.hpp")):
+        name = str(path.relative_to(root).with_suffix(""))
         text = path.read_text(encoding="utf-8")
         includes[name] = re.findall(r"^\s*#\s*include\s*<papcoll/(.*)\.hpp>", text, re.MULTILINE)
         if not text.startswith("#pragma once\n"):
@@ -105,7 +102,7 @@ def main() -> int:
             complaints.append(f"{name}: includes with quotes; write <papcoll/...>")
         if re.search(r"^\s*#\s*include\s*<mpi\.h>", text, re.MULTILINE):
             if name != ONLY_INCLUDER_OF_MPI:
-                complaints.append(f"{name}: includes mpi.h; include <papcoll/detail/mpi.hpp>")
+                complaints.append(f"{name}: includes mpi.h; include <papcoll/transport/mpi/mpi.hpp>")
         if re.search(r"^\s*#\s*(if|ifdef|ifndef|elif)\b", text, re.MULTILINE):
             if name not in CONDITIONS:
                 complaints.append(f"{name}: has #if; name the condition in config.hpp")

@@ -4,7 +4,7 @@ set -u
 
 command -v clang-format >/dev/null || { echo "SKIPPED: no clang-format"; exit 77; }
 files=$(git ls-files '*.hpp' '*.cpp' 2>/dev/null)
-[ -n "$files" ] || files=$(find include tests examples benchmarks tools -name '*.[hc]pp')
+[ -n "$files" ] || files=$(find include analysis tests examples benchmarks tools -name '*.[hc]pp')
 
 verdict=0
 for file in $files; do

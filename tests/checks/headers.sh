@@ -9,14 +9,14 @@ compiler=$1 flags=$2
 
 command -v "$compiler" >/dev/null || { echo "SKIPPED: no $compiler"; exit 77; }
 
-headers=$(cd include && find papcoll -name '*.hpp' | sort)
+headers=$( (cd include && find papcoll -name '*.hpp'; cd ../analysis/include && find papcoll -name '*.hpp') | sort)
 failed=0
 case $compiler in clang*) alone=true ;; *) command -v clang++ >/dev/null && alone=false || alone=true ;; esac
 
 if $alone; then
   for header in $headers; do
     modes=-DPAPCOLL_COMPILED
-    grep -q '^#if PAPCOLL_HAS_SHARED_CODE' "include/$header" && modes="$modes -UPAPCOLL_COMPILED"
+    grep -qs '^#if PAPCOLL_HAS_SHARED_CODE' "include/$header" && modes="$modes -UPAPCOLL_COMPILED"
     for mode in $modes; do
       printf '#include <%s>\n#include <%s>\n' "$header" "$header" |
         "$compiler" @"$flags" "$mode" -fsyntax-only -x c++ - ||

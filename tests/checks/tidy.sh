@@ -8,7 +8,8 @@ command -v clang-tidy >/dev/null || { echo "SKIPPED: no clang-tidy"; exit 77; }
 
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
-(cd include && find papcoll -name '*.hpp' | sort | sed 's/.*/#include <&>/') >"$directory/all.cpp"
+(cd include && find papcoll -name '*.hpp'; cd ../analysis/include && find papcoll -name '*.hpp') |
+  sort | sed 's/.*/#include <&>/' >"$directory/all.cpp"
 
 # clang-tidy reads no response files.
 # shellcheck disable=SC2046

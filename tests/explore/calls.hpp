@@ -11,8 +11,8 @@
 #include <papcoll/algorithms/arrival/multi_leader.hpp>
 #include <papcoll/algorithms/arrival/peer_slices.hpp>
 #include <papcoll/algorithms/arrival/split_tail.hpp>
-#include <papcoll/arrival/board.hpp>
-#include <papcoll/call.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/node/board.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,8 +5,8 @@
 #include "scheduler.hpp"
 #include "shared_model.hpp"
 
-#include <papcoll/arrival/board.hpp>
-#include <papcoll/arrival/board_site.hpp>
+#include <papcoll/node/board.hpp>
+#include <papcoll/node/node_site.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
@@ -183,6 +183,6 @@ using WideBoard = papcoll::BasicBoard<Access>;
 using TightBoard = papcoll::BasicBoard<Access, 2, 2>;
 
 template <class Board, class Bells = PlainBells>
-using SiteOver = papcoll::BasicBoardSite<Board, Bells>;
+using SiteOver = papcoll::BasicNodeSite<Board, Bells>;
 
 }  // namespace explore

@@ -5,9 +5,9 @@
 #include "verdict.hpp"
 #include "world.hpp"
 
-#include <papcoll/arrival/board.hpp>
 #include <papcoll/arrival/imbalance.hpp>
-#include <papcoll/collective.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/node/board.hpp>
 
 #include <array>
 #include <atomic>
@@ -26,7 +26,7 @@ namespace {
 /// As small as it may be.
 using SmallBoard = papcoll::BasicBoard<Access, 2, 2, 8>;
 using Site = SiteOver<SmallBoard>;
-using Watch = papcoll::BasicImbalanceWatch<SmallBoard, 2>;
+using Watch = papcoll::BasicArrivalMonitor<SmallBoard, 2>;
 
 constexpr WatchedClass kind = WatchedClass::of(papcoll::Collective::reduce, 8);
 

@@ -6,7 +6,7 @@
 #include "verdict.hpp"
 #include "world.hpp"
 
-#include <papcoll/arrival/board.hpp>
+#include <papcoll/node/board.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
 #include <cstddef>

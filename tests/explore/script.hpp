@@ -2,8 +2,8 @@
 
 // What the explored ranks do: a sequence of collectives, with what must come out of it.
 
-#include <papcoll/arrival/board.hpp>
-#include <papcoll/call.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/node/board.hpp>
 #include <papcoll/op.hpp>
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include "explore_site.hpp"
 #include "script.hpp"
 
-#include <papcoll/call.hpp>
+#include <papcoll/base/call.hpp>
 #include <papcoll/config.hpp>
 
 #include <array>
@@ -165,7 +165,7 @@ class World {
                    "holder of ticket " + std::to_string(r) + frame);
       }
       for (std::uint32_t w = 0; w < Board::work_words(ranks()); ++w) {
-        model.name(&board_.work(e, w), sizeof(typename Board::Work),
+        model.name(&board_.work(e, w), sizeof(typename Board::TransportOp),
                    "work " + std::to_string(w) + frame);
       }
       model.name(&board_.release(e), sizeof(typename Board::Header), "release" + frame);

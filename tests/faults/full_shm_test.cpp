@@ -2,8 +2,8 @@
 // and not a SIGBUS. Run by full_shm.sh, which gives the job a /dev/shm of its own.
 
 #include <papcoll/bcast.hpp>
-#include <papcoll/catalogue/by_name.hpp>
 #include <papcoll/communicator.hpp>
+#include <papcoll/names/by_name.hpp>
 
 #include <chrono>
 #include <cstdio>

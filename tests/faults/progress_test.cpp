@@ -7,7 +7,7 @@
 // Meanwhile a message that nobody receives yet lies at every rank: a poll of MPI that could match
 // it returns at once and moves nothing.
 
-#include <papcoll/catalogue/by_name.hpp>
+#include <papcoll/names/by_name.hpp>
 #include <papcoll/papcoll.hpp>
 
 #include <algorithm>
@@ -186,7 +186,7 @@ void run_all(Program& program) {
   std::size_t turn = 0;
   for (const char* transport : {"ShmTransport", "MpiTransport"}) {
     for (const papcoll::CatalogueRow& row : papcoll::catalogue()) {
-      if (row.is_composite) continue;
+      if (row.is_hierarchical) continue;
       if (row.algorithm != nullptr && transport != std::string{"ShmTransport"}) continue;
       const papcoll::Algorithm a =
           papcoll::algorithm(std::string{row.name} + "+" + std::string{transport});

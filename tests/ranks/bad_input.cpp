@@ -105,7 +105,7 @@ bool applies(const std::string& name, Collective c, const Communicator& comm) {
   if (name.empty()) return true;
   if (name == "ShmTransport") return comm.nodes() == 1;
   if (name == "MpiTransport") return true;
-  return named(name).selection().schedule.serves(c);
+  return named(name).spec().schedule.serves(c);
 }
 
 const std::vector<std::string> algorithms{"", "MpiTransport", "Linear+MpiTransport"};

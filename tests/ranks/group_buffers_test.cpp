@@ -72,7 +72,7 @@ TEST_CASE("a group reaches its ranks' buffers where they are", "[hierarchical]")
     papcoll::Communicator comm{own.get(), options};
     const SharedValues shared(1000, papcoll::shared_allocator<std::int64_t>{comm});
     const std::size_t bytes = shared.size() * sizeof(std::int64_t);
-    if (papcoll::TeamCore* const group = comm.core().within()) {
+    if (papcoll::TeamCore* const group = comm.core().intra()) {
       REQUIRE(group->on_one_node());
       const papcoll::PeerMemory& peers = group->surroundings().node->peers;
       CHECK((peers.place(shared.data(), bytes).mapped != 0) == (access != PeerAccess::staged));
@@ -81,7 +81,7 @@ TEST_CASE("a group reaches its ranks' buffers where they are", "[hierarchical]")
       CHECK(peers.pulls() == comm.no_cross_memory().empty());
       CHECK(peers.prefers_pulls() == (peers.pulls() && access == PeerAccess::copied));
     }
-    if (comm.nodes() > 1 && comm.core().within() != nullptr) {
+    if (comm.nodes() > 1 && comm.core().intra() != nullptr) {
       const auto said = papcoll::explain(comm, papcoll::Collective::allreduce, bytes).memory;
       const bool in_place = said.find("within a node buffers are read in the arena") != said.npos;
       CHECK(in_place == (access != PeerAccess::staged));

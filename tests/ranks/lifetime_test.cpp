@@ -2,8 +2,8 @@
 
 #include <papcoll/allreduce.hpp>
 #include <papcoll/barrier.hpp>
-#include <papcoll/catalogue/by_name.hpp>
 #include <papcoll/communicator.hpp>
+#include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 
@@ -65,7 +65,7 @@ bool on_one_node() {
 /// The algorithm of this name; across nodes, instead of one in shared memory, papcoll's choice.
 papcoll::Algorithm named(const char* name) {
   const papcoll::Algorithm algorithm = papcoll::algorithm(name);
-  const bool over_mpi = algorithm.selection().transport_name == "MpiTransport";
+  const bool over_mpi = algorithm.spec().transport_name == "MpiTransport";
   return over_mpi || on_one_node() ? algorithm : papcoll::Algorithm{};
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/communicator.hpp>
-#include <papcoll/detail/mpi.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
 
 /// An MPI communicator of a test's own, so that what it breaks is not another test's.
 class OwnComm {
@@ -38,6 +38,6 @@ inline constexpr int simulated_less = papcoll::detail::simulated ? 10 : 1;
 
 /// Can the algorithm run here? Not if it needs memory that ranks on several nodes do not share.
 inline bool runs_on(const papcoll::Communicator& comm, const papcoll::Algorithm& algorithm) {
-  const papcoll::Selection& s = algorithm.selection();
+  const papcoll::AlgorithmSpec& s = algorithm.spec();
   return comm.nodes() == 1 || (s.arrival == nullptr && s.transport_name != "ShmTransport");
 }

@@ -22,9 +22,9 @@ std::vector<std::string> transports(const papcoll::Communicator& comm) {
 }
 
 papcoll::Algorithm told(papcoll::AnySchedule schedule, const std::string& transport) {
-  papcoll::Selection s;
+  papcoll::AlgorithmSpec s;
   s.schedule = std::move(schedule);
-  s.predictor = predicted::Told{};
+  s.predictor = predicted::PeerNotice{};
   return {"Told", s, transport};
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("ranks that run ahead come to the same order", "[predicted]") {
   const OwnComm own;
   papcoll::Communicator comm{own.get(), {.deadline = patience, .agreement_period = 1}};
   for (const std::string& transport : transports(comm)) {
-    predicted::Told::arrival() = comm.rank() * 0.75 - comm.rank() % 2;
+    predicted::PeerNotice::arrival() = comm.rank() * 0.75 - comm.rank() % 2;
     const auto chain = told(papcoll::AnySchedule::of<papcoll::Chain>(), transport);
     CHECK(mixed::ranks_that_run_ahead(comm, chain, 200) == "");
   }
@@ -65,7 +65,7 @@ TEST_CASE("a communicator may end while figures are on their way", "[predicted]"
       // 16 calls begin an exchange, 32 end it and begin another; all but the root run ahead.
       const auto tree = told(papcoll::AnySchedule::of<papcoll::Binomial>(), transport);
       const int calls = 16 + 4 * round;
-      predicted::Told::arrival() = 1e-3 * ((comm.rank() * 5 + round) % 7);
+      predicted::PeerNotice::arrival() = 1e-3 * ((comm.rank() * 5 + round) % 7);
       mixed::Delays delays{static_cast<std::uint32_t>(comm.rank() + round)};
       for (int i = 0; i < calls; ++i) {
         delays.maybe();
@@ -91,7 +91,7 @@ TEST_CASE("watched arrivals lead to a forecast on every communicator", "[predict
     CHECK(data == std::vector<double>(100, 1.0 * comm.size() * part.size()));
   }
   for (papcoll::Communicator* c : {&comm, &part}) {
-    const papcoll::Predictions& p = c->core().predictions(ring.selection().predictor);
+    const papcoll::Predictions& p = c->core().predictions(ring.spec().predictor);
     CHECK(p.forecast().is_known() == (c->size() > 1));
   }
 }

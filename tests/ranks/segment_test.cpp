@@ -1,8 +1,8 @@
-#include <papcoll/detail/mpi.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/transport/mpi/agree_on_error.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
-#include <papcoll/transport/mpi/vote.hpp>
-#include <papcoll/transport/shm_segment.hpp>
+#include <papcoll/transport/shm/segment.hpp>
 
 #include <algorithm>
 #include <csignal>

@@ -2,8 +2,8 @@
 
 #include <papcoll/allreduce.hpp>
 #include <papcoll/bcast.hpp>
-#include <papcoll/catalogue/by_name.hpp>
 #include <papcoll/communicator.hpp>
+#include <papcoll/names/by_name.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -9,15 +9,15 @@
 
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
-#include <papcoll/analysis/simulate.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
-#include <papcoll/catalogue/by_name.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/gather.hpp>
+#include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/scatter.hpp>
+#include <papcoll/simulate/simulate.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -140,14 +140,14 @@ int compare(papcoll::Communicator& comm, Collective c, std::size_t bytes) {
     if (row.plan == nullptr || !row.serves(c)) continue;
     for (const std::string& name : names_of(row)) {
       const papcoll::Algorithm algorithm = papcoll::algorithm(name + "+MpiTransport");
-      const papcoll::Selection& selection = algorithm.selection();
+      const papcoll::AlgorithmSpec& spec = algorithm.spec();
       // Where ranks agree on an order by messages of their own, the schedule is not all there is.
-      if (!selection.schedule || selection.predictor || selection.by_ticket) continue;
+      if (!spec.schedule || spec.predictor || spec.by_ticket) continue;
       const double smpi = calls.time(c, algorithm);
       if (comm.rank() != 0) continue;
       const papcoll::Shape shape = calls.shape(c);
       const double ours =
-          simulate(selection.schedule, shape, static_order(shape), model(), options).time();
+          simulate(spec.schedule, shape, static_order(shape), model(), options).time();
       const bool differs = std::abs(ours - smpi) > tolerance * smpi + 2 * nanosecond * comm.size();
       wrong += differs;
       std::printf("%s %s %zu bytes: SMPI %.9g s, simulated %.9g s (%+.2f %%)%s\n",

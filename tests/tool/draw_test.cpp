@@ -28,7 +28,7 @@ std::size_t planned_messages(const AnySchedule& schedule, Collective c, int rank
   std::size_t sends = 0;
   for (shape.rank = 0; shape.rank < ranks; ++shape.rank) {
     const BlockedPlan plan = make_plan(schedule, shape, static_order(shape));
-    for (const Step& s : plan.full.steps()) sends += s.act == Act::send ? 1 : 0;
+    for (const Step& s : plan.full.steps()) sends += s.kind == OpKind::send ? 1 : 0;
   }
   return sends;
 }

@@ -1,5 +1,5 @@
 #include <papcoll/core.hpp>
-#include <papcoll/team.hpp>
+#include <papcoll/runtime/team.hpp>
 
 #include <unistd.h>
 

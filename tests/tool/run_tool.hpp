@@ -2,8 +2,8 @@
 
 // The command papcoll, run in this process.
 
-#include <papcoll/catalogue/row.hpp>
-#include <papcoll/catalogue/rows.hpp>
+#include <papcoll/names/row.hpp>
+#include <papcoll/names/rows.hpp>
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 #include <papcoll/algorithms/static/ring.hpp>
-#include <papcoll/analysis/simulate.hpp>
+#include <papcoll/simulate/simulate.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -3,7 +3,7 @@
 #include "catch.hpp"
 #include "thread_problems.hpp"
 
-#include <papcoll/catalogue/by_name.hpp>
+#include <papcoll/names/by_name.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <chrono>
@@ -54,7 +54,7 @@ TEST_CASE("Auto follows a change of the arrivals within 50 calls", "[automatic]"
 TEST_CASE("two ranks that come apart do what two that come together do, but for long messages",
           "[automatic]") {
   const Thresholds t;
-  Situation s;
+  SelectionInputs s;
   s.size = 2;
   s.thresholds = &t;
   Call call;
@@ -149,7 +149,7 @@ TEST_CASE("an explanation names thresholds, arrivals, memory and what cannot run
 
 TEST_CASE("what runs where ranks share processors, and in reduces", "[automatic]") {
   const Thresholds t;
-  Situation s;
+  SelectionInputs s;
   s.size = 8;
   s.thresholds = &t;
   Call call;
@@ -176,7 +176,7 @@ TEST_CASE("what runs where ranks share processors, and in reduces", "[automatic]
 }
 
 TEST_CASE("a choice is remembered until what decides is another", "[automatic]") {
-  RememberedChoices choices;
+  SelectionCache choices;
   Call call;
   call.collective = Collective::reduce;
   call.count = 4;

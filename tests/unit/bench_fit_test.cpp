@@ -2,7 +2,7 @@
 
 #include "../../benchmarks/fit.hpp"
 
-#include <papcoll/catalogue/between_nodes.hpp>
+#include <papcoll/select/between_nodes.hpp>
 
 #include <array>
 #include <cstddef>

@@ -6,9 +6,9 @@
 #include "explore/script.hpp"
 #include "explore/scripts.hpp"
 
-#include <papcoll/arrival/board.hpp>
-#include <papcoll/arrival/board_site.hpp>
 #include <papcoll/config.hpp>
+#include <papcoll/node/board.hpp>
+#include <papcoll/node/node_site.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
@@ -27,9 +27,9 @@
 
 #include <sched.h>
 
-using papcoll::Board;
-using papcoll::BoardSite;
 using papcoll::Doorbells;
+using papcoll::NodeBoard;
+using papcoll::NodeSite;
 
 namespace {
 
@@ -53,7 +53,7 @@ class Threads {
   explicit Threads(explore::Script script)
       : script_(std::move(script)),
         bells_(Doorbells::bytes(script_.ranks)),
-        memory_(Board::bytes(script_.ranks, explore::chunk_bytes)) {
+        memory_(NodeBoard::bytes(script_.ranks, explore::chunk_bytes)) {
     Doorbells::initialise(bells_.data(), script_.ranks);
     board().initialise(script_.first_epoch);
   }
@@ -62,13 +62,13 @@ class Threads {
   std::string run() {
     std::vector<std::string> problems(static_cast<std::size_t>(script_.ranks));
     // Late ranks may still read the pool of one that is through with the last call.
-    std::vector<std::unique_ptr<BoardSite>> sites(problems.size());
+    std::vector<std::unique_ptr<NodeSite>> sites(problems.size());
     {
       std::vector<std::jthread> threads;
       for (int r = 0; r < script_.ranks; ++r) {
         threads.emplace_back([this, r, &problems, &site = sites[static_cast<std::size_t>(r)]] {
-          site = std::make_unique<BoardSite>(board(), Doorbells{bells_.data(), script_.ranks}, r,
-                                             script_.first_epoch);
+          site = std::make_unique<NodeSite>(board(), Doorbells{bells_.data(), script_.ranks}, r,
+                                            script_.first_epoch);
           problems[static_cast<std::size_t>(r)] = run_rank(r, *site);
         });
       }
@@ -80,9 +80,9 @@ class Threads {
   }
 
  private:
-  Board board() { return Board{memory_.data(), script_.ranks, explore::chunk_bytes}; }
+  NodeBoard board() { return NodeBoard{memory_.data(), script_.ranks, explore::chunk_bytes}; }
 
-  std::string run_rank(int rank, BoardSite& site) {
+  std::string run_rank(int rank, NodeSite& site) {
     Doorbells bells{bells_.data(), script_.ranks};
     papcoll::Waiter waiter;
     waiter.bells = &bells;
@@ -91,7 +91,7 @@ class Threads {
     waiter.times.yielding = std::chrono::microseconds{5};
     std::minstd_rand random{static_cast<unsigned>(rank) + 1};
     std::string problem;
-    constexpr std::size_t frames = Board::frames;
+    constexpr std::size_t frames = NodeBoard::frames;
     std::array<bool, frames> complete_before{};  // the last call in each frame
     for (std::size_t i = 0; i < script_.calls.size(); ++i) {
       const explore::CallSpec& spec = script_.call_of(rank, i);
@@ -155,44 +155,44 @@ TEST_CASE("Epochs are compared across the wrap") {
 TEST_CASE("The parts of a board do not overlap") {
   for (const int ranks : {1, 2, 7}) {
     const std::size_t chunk = 128;
-    Memory memory{Board::bytes(ranks, chunk)};
-    const Board board{memory.data(), ranks, chunk};
+    Memory memory{NodeBoard::bytes(ranks, chunk)};
+    const NodeBoard board{memory.data(), ranks, chunk};
     std::vector<std::pair<std::ptrdiff_t, std::ptrdiff_t>> parts;
     const auto add = [&](const void* at, std::size_t bytes) {
       const std::ptrdiff_t from = static_cast<const std::byte*>(at) - memory.data();
       CHECK(from % static_cast<std::ptrdiff_t>(papcoll::cache_line) == 0);
       parts.emplace_back(from, from + static_cast<std::ptrdiff_t>(bytes));
     };
-    add(&board.abort(), sizeof(Board::Abort));
-    for (int r = 0; r < ranks; ++r) add(&board.left(r), sizeof(Board::Left));
-    for (std::uint32_t e = 0; e < Board::frames; ++e) {
-      add(&board.claim(e), sizeof(Board::Claim));
-      add(&board.release(e), sizeof(Board::Header));
-      add(&board.failure(e), sizeof(Board::Failure));
+    add(&board.abort(), sizeof(NodeBoard::Abort));
+    for (int r = 0; r < ranks; ++r) add(&board.left(r), sizeof(NodeBoard::Left));
+    for (std::uint32_t e = 0; e < NodeBoard::frames; ++e) {
+      add(&board.claim(e), sizeof(NodeBoard::Claim));
+      add(&board.release(e), sizeof(NodeBoard::Header));
+      add(&board.failure(e), sizeof(NodeBoard::Failure));
       for (int r = 0; r < ranks; ++r) {
-        add(&board.header(e, r), sizeof(Board::Header));
-        add(&board.progress(e, r), sizeof(Board::Progress));
+        add(&board.header(e, r), sizeof(NodeBoard::Header));
+        add(&board.progress(e, r), sizeof(NodeBoard::Progress));
       }
       for (int r = 0; r <= ranks; ++r) {
-        for (std::uint32_t k = 0; k < Board::buffers; ++k) add(board.buffer(e, r, k), chunk);
+        for (std::uint32_t k = 0; k < NodeBoard::buffers; ++k) add(board.buffer(e, r, k), chunk);
       }
     }
     std::sort(parts.begin(), parts.end());
     for (std::size_t i = 1; i < parts.size(); ++i) CHECK(parts[i - 1].second <= parts[i].first);
     CHECK(parts.front().first >= 0);
-    CHECK(parts.back().second <= static_cast<std::ptrdiff_t>(Board::bytes(ranks, chunk)));
+    CHECK(parts.back().second <= static_cast<std::ptrdiff_t>(NodeBoard::bytes(ranks, chunk)));
   }
 }
 
 TEST_CASE("Nobody enters a frame before all have left the call that used it") {
   Memory bells{Doorbells::bytes(2)};
   Doorbells::initialise(bells.data(), 2);
-  Memory memory{Board::bytes(2, explore::chunk_bytes)};
-  const Board board{memory.data(), 2, explore::chunk_bytes};
+  Memory memory{NodeBoard::bytes(2, explore::chunk_bytes)};
+  const NodeBoard board{memory.data(), 2, explore::chunk_bytes};
   const papcoll::Reducer reducer;
-  std::deque<BoardSite> sites;
+  std::deque<NodeSite> sites;
   for (int r = 0; r < 2; ++r) sites.emplace_back(board, Doorbells{bells.data(), 2}, r);
-  for (int e = 1; e <= Board::frames; ++e) {
+  for (int e = 1; e <= NodeBoard::frames; ++e) {
     sites[0].begin({}, reducer);
     REQUIRE(sites[0].enter());
     sites[0].leave();
@@ -210,11 +210,11 @@ namespace {
 
 struct TwoRanks {
   Memory bells{Doorbells::bytes(2)};
-  Memory memory{Board::bytes(2, explore::chunk_bytes)};
-  Board board{memory.data(), 2, explore::chunk_bytes};
+  Memory memory{NodeBoard::bytes(2, explore::chunk_bytes)};
+  NodeBoard board{memory.data(), 2, explore::chunk_bytes};
   papcoll::Reducer reducer;
-  BoardSite zero{board, bells_of_two(), 0};
-  BoardSite one{board, bells_of_two(), 1};
+  NodeSite zero{board, bells_of_two(), 0};
+  NodeSite one{board, bells_of_two(), 1};
 
   Doorbells bells_of_two() {
     Doorbells::initialise(bells.data(), 2);
@@ -257,8 +257,8 @@ TEST_CASE("A rank whose call ends before a fault has its text hears of it later"
   CHECK(!zero.failed());
   zero.leave();
   one.leave();
-  for (int call = 1; call < Board::frames; ++call) {
-    for (BoardSite* site : {&zero, &one}) {
+  for (int call = 1; call < NodeBoard::frames; ++call) {
+    for (NodeSite* site : {&zero, &one}) {
       site->begin({}, reducer);
       REQUIRE(site->enter());
       site->leave();
@@ -279,14 +279,14 @@ TEST_CASE("Ranks that wait for nobody leave at once") {
                                 {Algorithm::static_leader, Collective::reduce, 64, 1}}};
   Memory bells{Doorbells::bytes(2)};
   Doorbells::initialise(bells.data(), 2);
-  Memory memory{Board::bytes(2, explore::chunk_bytes)};
-  BoardSite site{Board{memory.data(), 2, explore::chunk_bytes}, Doorbells{bells.data(), 2}, 0};
+  Memory memory{NodeBoard::bytes(2, explore::chunk_bytes)};
+  NodeSite site{NodeBoard{memory.data(), 2, explore::chunk_bytes}, Doorbells{bells.data(), 2}, 0};
   for (std::size_t i = 0; i < script.calls.size(); ++i) {
     explore::Buffers buffers{script.calls[i], i, 0, 2};
     const papcoll::Call call = buffers.prepare();
     CAPTURE(script.calls[i].describe());
     explore::make_call(site, script.calls[i], call, false, [](auto&& ready) { REQUIRE(ready()); });
-    CHECK(explore::problem_of(script, i, 0, buffers, true, false, Board::frames) == "");
+    CHECK(explore::problem_of(script, i, 0, buffers, true, false, NodeBoard::frames) == "");
   }
 }
 
@@ -302,10 +302,10 @@ struct CountedBells {
 template <class Run>
 void check_rings_on_leaving(const explore::CallSpec& spec) {
   CAPTURE(spec.describe());
-  Memory memory{Board::bytes(2, explore::chunk_bytes)};
-  const Board board{memory.data(), 2, explore::chunk_bytes};
+  Memory memory{NodeBoard::bytes(2, explore::chunk_bytes)};
+  const NodeBoard board{memory.data(), 2, explore::chunk_bytes};
   int rings = 0;
-  std::deque<papcoll::BasicBoardSite<Board, CountedBells>> sites;
+  std::deque<papcoll::BasicNodeSite<NodeBoard, CountedBells>> sites;
   std::deque<explore::Buffers> buffers;
   std::deque<papcoll::Call> calls;
   std::array<Run, 2> runs{};

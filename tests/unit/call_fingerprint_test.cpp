@@ -4,7 +4,7 @@
 #include "team_outcomes.hpp"
 
 #include <papcoll/allreduce.hpp>
-#include <papcoll/built_in_operators.hpp>
+#include <papcoll/base/built_in_operators.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/thread_team.hpp>
 

@@ -1,7 +1,7 @@
-#include <papcoll/analysis/verify_sweep.hpp>
-#include <papcoll/catalogue/grammar.hpp>
-#include <papcoll/catalogue/rows.hpp>
-#include <papcoll/team/call_words.hpp>
+#include <papcoll/names/grammar.hpp>
+#include <papcoll/names/rows.hpp>
+#include <papcoll/runtime/call_numbers.hpp>
+#include <papcoll/verify/sweep.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -63,9 +63,9 @@ TEST_CASE("every row is complete") {
     CHECK(names.insert(row.name).second);
     CHECK(is_sentence(row.sentence));
     if (row.algorithm != nullptr) CHECK(is_sentence(row.algorithm->sentence));
-    CHECK(row.arrival.empty() == row.is_composite);
+    CHECK(row.arrival.empty() == row.is_hierarchical);
     CHECK_FALSE(row.schedule.empty());
-    CHECK(int(row.plan != nullptr) + int(row.algorithm != nullptr) + int(row.is_composite) == 1);
+    CHECK(int(row.plan != nullptr) + int(row.algorithm != nullptr) + int(row.is_hierarchical) == 1);
     CHECK(row.strongest >= row.contract);
     bool serves_any = false;
     for (std::size_t i = 0; i < collective_count; ++i) {

@@ -2,7 +2,7 @@
 
 #include <papcoll/model/bandwidth_bound.hpp>
 #include <papcoll/model/closed_forms.hpp>
-#include <papcoll/model/suara_printed_forms.hpp>
+#include <suara_printed_forms.hpp>
 
 #include <array>
 #include <string>

@@ -8,7 +8,7 @@
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/algorithms/static/scatter_allgather.hpp>
 #include <papcoll/algorithms/static/two_tree_complete.hpp>
-#include <papcoll/analysis/draw.hpp>
+#include <papcoll/draw/draw.hpp>
 
 #include <algorithm>
 #include <cstddef>

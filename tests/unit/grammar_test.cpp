@@ -1,4 +1,4 @@
-#include <papcoll/catalogue/by_name.hpp>
+#include <papcoll/names/by_name.hpp>
 
 #include <string>
 #include <string_view>
@@ -68,7 +68,7 @@ TEST_CASE("a name may leave the algorithm open") {
 
 TEST_CASE("auto leaves it open in so many words") {
   const Algorithm any = algorithm("auto");
-  CHECK(any.selection().is_automatic());
+  CHECK(any.spec().is_automatic());
   CHECK(any.name().empty());
   CHECK(canonical("auto+MpiTransport") == "MpiTransport");
   CHECK(canonical("Reproducible+auto") == "Reproducible");
@@ -152,7 +152,7 @@ TEST_CASE("every row's name is its own, and comes back") {
     const ParsedName n = parse_name(row.name, catalogue());
     CHECK(n.row == &row);
     CHECK(parse_name(n.text(), catalogue()).text() == n.text());
-    if (row.is_composite) continue;
+    if (row.is_hierarchical) continue;
     const std::string both = std::string(row.schedule) + "+" + std::string(row.arrival);
     CHECK(parse_name(both, catalogue()).row == &row);
   }
@@ -161,12 +161,12 @@ TEST_CASE("every row's name is its own, and comes back") {
 TEST_CASE("tickets over messages") {
   const Algorithm tickets = algorithm("RmaTransport+Chain+ArrivalOrder");
   CHECK(tickets.name() == "ArrivalOrder+Chain+RmaTransport");
-  CHECK(tickets.selection().by_ticket);
-  CHECK(tickets.selection().arrival == nullptr);
+  CHECK(tickets.spec().by_ticket);
+  CHECK(tickets.spec().arrival == nullptr);
   const Algorithm in_memory = algorithm("ArrivalOrder+Chain+ShmTransport");
-  CHECK_FALSE(in_memory.selection().by_ticket);
-  CHECK(in_memory.selection().arrival != nullptr);
-  CHECK_FALSE(algorithm("Ring+RmaTransport").selection().by_ticket);
+  CHECK_FALSE(in_memory.spec().by_ticket);
+  CHECK(in_memory.spec().arrival != nullptr);
+  CHECK_FALSE(algorithm("Ring+RmaTransport").spec().by_ticket);
 }
 
 TEST_CASE("a program's own transports are left to its teams") {
@@ -256,29 +256,28 @@ TEST_CASE("edit distance") {
 TEST_CASE("an algorithm by name") {
   const Algorithm ring = algorithm("MpiTransport+Ring");
   CHECK(ring.name() == "Ring+MpiTransport");
-  CHECK(ring.selection().schedule == AnySchedule::of<Ring>());
-  CHECK(ring.selection().arrival == nullptr);
-  CHECK(ring.selection().transport_name == "MpiTransport");
+  CHECK(ring.spec().schedule == AnySchedule::of<Ring>());
+  CHECK(ring.spec().arrival == nullptr);
+  CHECK(ring.spec().transport_name == "MpiTransport");
   const Algorithm leader = algorithm("DynamicLeader+Reproducible");
-  CHECK(leader.selection().arrival == arrival_algorithm<DynamicLeader, LeaderFan>);
-  CHECK(leader.selection().contract == NumericalContract::reproducible);
-  CHECK(algorithm("ShmTransport").selection().is_automatic());
+  CHECK(leader.spec().arrival == arrival_algorithm<DynamicLeader, LeaderFan>);
+  CHECK(leader.spec().contract == NumericalContract::reproducible);
+  CHECK(algorithm("ShmTransport").spec().is_automatic());
   CHECK_THROWS_AS(algorithm("nonsense"), unknown_algorithm);
-  CHECK(algorithm("Chain+PredictedOrder").selection().predictor ==
-        AnyPredictor::of<MovingAverage>());
+  CHECK(algorithm("Chain+PredictedOrder").spec().predictor == AnyPredictor::of<MovingAverage>());
 }
 
 TEST_CASE("an algorithm by value") {
   const Algorithm wide = algorithm(KNomial{8});
   CHECK(wide.name() == "KNomial:8");
-  CHECK(wide.selection().schedule == AnySchedule{KNomial{8}});
-  CHECK(wide.selection().transport_name.empty());
+  CHECK(wide.spec().schedule == AnySchedule{KNomial{8}});
+  CHECK(wide.spec().transport_name.empty());
   CHECK(algorithm(Ring{}).name() == algorithm("Ring").name());
   const AnyReduceThenBcast both{KNomial{8}, Chain{}};
   CHECK(algorithm(both).name() == "ReduceThenBcast:KNomial:8,Chain");
-  CHECK(algorithm(AnySchedule{}).selection().is_automatic());
+  CHECK(algorithm(AnySchedule{}).spec().is_automatic());
   CHECK(algorithm(Chain{}, LastValue{}).name() == "PredictedOrder:LastValue+Chain");
   CHECK(algorithm(Chain{}, MovingAverage{}).name() == "PredictedOrder+Chain");
   CHECK(algorithm(PreReducedRing{}).name() == algorithm("PreReducedRing").name());
-  CHECK(algorithm(PreReducedRing{}).selection().predictor == PredictedOrder<>::predictor());
+  CHECK(algorithm(PreReducedRing{}).spec().predictor == PredictedOrder<>::predictor());
 }

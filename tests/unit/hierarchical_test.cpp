@@ -3,7 +3,7 @@
 #include "matrix.hpp"
 #include "outcome.hpp"
 
-#include <papcoll/algorithms/composite/hierarchical.hpp>
+#include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <chrono>
@@ -119,18 +119,18 @@ TEST_CASE("a composite has one number however it is named", "[hierarchical]") {
                            Policies<Rabenseifner, ThreadTransport>>;
   const Algorithm named =
       algorithm("Hierarchical:DynamicLeader+ThreadTransport,Rabenseifner+ThreadTransport");
-  CHECK(named.selection().composite->id == detail::composite_of<Two>().id);
-  CHECK(named.selection().composite->id != algorithm("Hierarchical").selection().composite->id);
+  CHECK(named.spec().hierarchical->id == detail::hierarchical_spec_of<Two>().id);
+  CHECK(named.spec().hierarchical->id != algorithm("Hierarchical").spec().hierarchical->id);
 }
 
 TEST_CASE("hierarchical: parts run in predicted order", "[hierarchical]") {
   using Far = Policies<StragglAR, PredictedOrder<LastValue>, ThreadTransport>;
   using Near = Policies<PredictedOrder<>, ThreadTransport>;
-  const auto id = [](const char* name) { return algorithm(name).selection().composite->id; };
+  const auto id = [](const char* name) { return algorithm(name).spec().hierarchical->id; };
   const std::string named =
       "Hierarchical:PredictedOrder+ThreadTransport,PredictedOrder:LastValue+StragglAR+"
       "ThreadTransport";
-  CHECK(id(named.c_str()) == detail::composite_of<Hierarchical<Near, Far>>().id);
+  CHECK(id(named.c_str()) == detail::hierarchical_spec_of<Hierarchical<Near, Far>>().id);
   CHECK(id("Hierarchical:Exchange,Ring") != id("Hierarchical:Exchange,PredictedOrder+Ring"));
 
   ThreadTeam team{5, divided({{0, 0, 1, 2, 2}})};
@@ -144,11 +144,11 @@ TEST_CASE("hierarchical: parts run in predicted order", "[hierarchical]") {
       return inner == nullptr || inner->size() < 2 ||
              inner->predictions(predictor).forecast().is_known();
     };
-    const Composite& c = *algorithm.selection().composite;
+    const HierarchicalSpec& c = *algorithm.spec().hierarchical;
     TeamCore& core = comm.core();
     known[static_cast<std::size_t>(comm.rank())] =
-        (knows(core.within(), c.within.predictor) ? 1 : 0) +
-        (knows(core.between(), c.between.predictor) ? 2 : 0);
+        (knows(core.intra(), c.intra.predictor) ? 1 : 0) +
+        (knows(core.inter(), c.inter.predictor) ? 2 : 0);
   });
   CHECK(known == std::vector<int>(5, 3));
 }

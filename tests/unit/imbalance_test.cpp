@@ -3,11 +3,11 @@
 
 #include "catch.hpp"
 
-#include <papcoll/arrival/board.hpp>
 #include <papcoll/arrival/imbalance.hpp>
-#include <papcoll/collective.hpp>
+#include <papcoll/arrival/statistics.hpp>
+#include <papcoll/base/collective.hpp>
 #include <papcoll/config.hpp>
-#include <papcoll/pattern/statistics.hpp>
+#include <papcoll/node/board.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -30,9 +30,9 @@ class Ranks {
   using Pattern = std::function<std::uint64_t(int r, std::uint32_t e)>;
 
   explicit Ranks(int ranks, std::uint32_t first = 1)
-      : lines_(Board::bytes(ranks, cache_line) / sizeof(Line) + 1), next_(first) {
-    const Board board{lines_.data()->bytes, ranks, cache_line};
-    Board{board}.initialise(first);
+      : lines_(NodeBoard::bytes(ranks, cache_line) / sizeof(Line) + 1), next_(first) {
+    const NodeBoard board{lines_.data()->bytes, ranks, cache_line};
+    NodeBoard{board}.initialise(first);
     for (int r = 0; r < ranks; ++r) watches_.emplace_back(board, r);
   }
 
@@ -40,10 +40,10 @@ class Ranks {
 
   void call(WatchedClass kind, const Pattern& pattern, bool in_arena = false, bool notes = true) {
     const std::uint32_t e = next_++;
-    for (std::size_t r = 0; r < watches_.size() && notes && ImbalanceWatch::notes(e, kind); ++r) {
+    for (std::size_t r = 0; r < watches_.size() && notes && ArrivalMonitor::notes(e, kind); ++r) {
       watches_[r].note(e, pattern(static_cast<int>(r), e), kind, in_arena);
     }
-    if (!ImbalanceWatch::looks(e)) return;
+    if (!ArrivalMonitor::looks(e)) return;
     for (auto& w : watches_) w.look(e);
   }
   void calls(int n, WatchedClass kind, const Pattern& pattern, bool in_arena = false) {
@@ -61,7 +61,7 @@ class Ranks {
     std::byte bytes[cache_line];
   };
   std::vector<Line> lines_;
-  std::vector<ImbalanceWatch> watches_;
+  std::vector<ArrivalMonitor> watches_;
   std::uint32_t next_;
 };
 
@@ -171,7 +171,7 @@ TEST_CASE("one call in eight is noted, in no rhythm", "[imbalance]") {
   int noted = 0;
   std::vector<int> of_eight(8);
   for (std::uint32_t e = 0; e < 8000; ++e) {
-    if (!ImbalanceWatch::notes(e, small_calls)) continue;
+    if (!ArrivalMonitor::notes(e, small_calls)) continue;
     ++noted;
     ++of_eight[e % 8];
   }

@@ -1,9 +1,9 @@
 #include "catch.hpp"
 
 #include <papcoll/algorithms/static/pipelined_chain.hpp>
-#include <papcoll/analysis/simulate.hpp>
 #include <papcoll/model/closed_forms.hpp>
 #include <papcoll/model/log_gp.hpp>
+#include <papcoll/simulate/simulate.hpp>
 
 #include <cstddef>
 

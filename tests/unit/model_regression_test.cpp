@@ -1,8 +1,8 @@
 #include "catch.hpp"
 
-#include <papcoll/model/median.hpp>
-#include <papcoll/model/regression.hpp>
-#include <papcoll/model/student_t.hpp>
+#include <papcoll/statistics/median.hpp>
+#include <papcoll/statistics/regression.hpp>
+#include <papcoll/statistics/student_t.hpp>
 
 #include <array>
 #include <cmath>

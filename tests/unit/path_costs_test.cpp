@@ -4,8 +4,8 @@
 #include <papcoll/algorithms/static/pipelined_chain.hpp>
 #include <papcoll/algorithms/static/rabenseifner.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
-#include <papcoll/analysis/path_costs.hpp>
-#include <papcoll/analysis/simulate.hpp>
+#include <papcoll/simulate/path_costs.hpp>
+#include <papcoll/simulate/simulate.hpp>
 
 #include <cstddef>
 #include <utility>

@@ -1,5 +1,5 @@
+#include <papcoll/arrival/statistics.hpp>
 #include <papcoll/pattern/generators.hpp>
-#include <papcoll/pattern/statistics.hpp>
 
 #include "catch.hpp"
 

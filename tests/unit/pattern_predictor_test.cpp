@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include <papcoll/pattern/predictor.hpp>
+#include <papcoll/arrival/predictor.hpp>
 
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-#include <papcoll/pattern/statistics.hpp>
+#include <papcoll/arrival/statistics.hpp>
 
 #include "catch.hpp"
 

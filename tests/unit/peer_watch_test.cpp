@@ -1,7 +1,7 @@
 // Ranks are forked processes, the test itself is rank 0.
 
-#include <papcoll/transport/shm_file.hpp>
-#include <papcoll/waiting/peer_watch.hpp>
+#include <papcoll/transport/shm/file.hpp>
+#include <papcoll/waiting/liveness.hpp>
 
 #include <array>
 #include <atomic>
@@ -19,7 +19,7 @@
 
 #include "catch.hpp"
 
-using papcoll::PeerWatch;
+using papcoll::PeerLiveness;
 using papcoll::ShmFile;
 using papcoll::ShmTicket;
 using papcoll::ShmWay;
@@ -30,7 +30,7 @@ constexpr int ranks = 4;
 
 /// What the ranks share.
 struct Shared {
-  std::array<PeerWatch::Departed, ranks> departed{};
+  std::array<PeerLiveness::Departed, ranks> departed{};
   std::atomic<int> ready{0};  ///< how often a rank said so
   std::atomic<bool> no_namespaces{false};
   std::atomic<bool> may_end{false};
@@ -45,7 +45,7 @@ class Team {
     shared_ = new (memory) Shared;
     ShmTicket ticket = ShmTicket::draw();
     file_ = ShmFile::make(ticket, ShmWay::by_descriptor, 4096);
-    watch_ = PeerWatch{file_.fd(), 0, ranks, shared_->departed.data()};
+    watch_ = PeerLiveness{file_.fd(), 0, ranks, shared_->departed.data()};
   }
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -55,7 +55,7 @@ class Team {
       kill(p, SIGKILL);
       waitpid(p, nullptr, 0);
     }
-    watch_ = PeerWatch{};
+    watch_ = PeerLiveness{};
     munmap(shared_, sizeof(Shared));
   }
 
@@ -95,7 +95,8 @@ class Team {
       return;
     }
     {
-      std::optional<PeerWatch> mine{std::in_place, file_.fd(), r, ranks, shared_->departed.data()};
+      std::optional<PeerLiveness> mine{std::in_place, file_.fd(), r, ranks,
+                                       shared_->departed.data()};
       ++shared_->ready;
       then(r, mine);
     }
@@ -106,11 +107,11 @@ class Team {
 
   Shared* shared_ = nullptr;
   ShmFile file_;
-  std::optional<PeerWatch> watch_;
+  std::optional<PeerLiveness> watch_;
   std::array<pid_t, ranks> processes_{};
 };
 
-void sleep_on(int, std::optional<PeerWatch>&) {
+void sleep_on(int, std::optional<PeerLiveness>&) {
   for (;;) pause();
 }
 
@@ -174,9 +175,9 @@ TEST_CASE("a rank that has left in good order is not dead, whatever it does then
 TEST_CASE("a moved watch keeps the lock") {
   Team team;
   team.start([&](int r, auto& mine) {
-    PeerWatch first{std::move(*mine)};
+    PeerLiveness first{std::move(*mine)};
     mine.reset();
-    PeerWatch second;
+    PeerLiveness second;
     second = std::move(first);
     ++team.shared().ready;
     sleep_on(r, mine);
@@ -243,5 +244,6 @@ TEST_CASE("locks are seen across PID namespaces") {
 
 TEST_CASE("a file that cannot be locked is an error and not a dead peer") {
   Team team;
-  CHECK_THROWS_AS((PeerWatch{-1, 0, ranks, team.shared().departed.data()}), papcoll::system_error);
+  CHECK_THROWS_AS((PeerLiveness{-1, 0, ranks, team.shared().departed.data()}),
+                  papcoll::system_error);
 }

@@ -2,7 +2,7 @@
 
 // The shapes in which schedules are simulated: sizes, counts, roots, orders and operators.
 
-#include <papcoll/collective.hpp>
+#include <papcoll/base/collective.hpp>
 #include <papcoll/plan/make_plan.hpp>
 
 #include <algorithm>

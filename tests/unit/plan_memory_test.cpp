@@ -1,7 +1,7 @@
 #include "catch.hpp"
 
-#include <papcoll/plan/homes.hpp>
-#include <papcoll/plan/step_dependencies.hpp>
+#include <papcoll/plan/dependencies.hpp>
+#include <papcoll/plan/locations.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -36,28 +36,28 @@ TEST_CASE("homes are those of each element, in pieces as long as can be", "[plan
   Random random;
   bool same = true;
   for (int run = 0; run < 200; ++run) {
-    Homes homes{elements};
-    std::vector<Home> expected(elements, Home::absent);
+    ElementLocations homes{elements};
+    std::vector<ElementLocation> expected(elements, ElementLocation::absent);
     for (int i = 0; i < 20; ++i) {
       const Range r = random.range();
-      const auto home = static_cast<Home>(1 + random.below(3));
-      homes.place(r, home);
+      const auto location = static_cast<ElementLocation>(1 + random.below(3));
+      homes.place(r, location);
       std::fill(expected.begin() + static_cast<std::ptrdiff_t>(r.lo),
-                expected.begin() + static_cast<std::ptrdiff_t>(r.hi), home);
+                expected.begin() + static_cast<std::ptrdiff_t>(r.hi), location);
       const Range asked = random.range();
       std::size_t at = asked.lo;
-      Home before = Home::absent;
-      for (const Homes::Piece& p : homes.in(asked)) {
+      ElementLocation before = ElementLocation::absent;
+      for (const ElementLocations::Piece& p : homes.in(asked)) {
         same &= p.range.lo == at && p.range.hi > p.range.lo;
-        same &= at == asked.lo || p.home != before;
-        for (; at < p.range.hi; ++at) same &= expected[at] == p.home;
-        before = p.home;
+        same &= at == asked.lo || p.location != before;
+        for (; at < p.range.hi; ++at) same &= expected[at] == p.location;
+        before = p.location;
       }
       same &= at == asked.hi;
     }
   }
   CHECK(same);
-  CHECK(Homes{elements}.in({3, 3}).empty());
+  CHECK(ElementLocations{elements}.in({3, 3}).empty());
 }
 
 TEST_CASE("steps wait for those that touched an element before them, one writing", "[plan]") {

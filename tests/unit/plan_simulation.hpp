@@ -194,8 +194,8 @@ class Simulation {
 
   void start(int r, std::uint32_t index) {
     const papcoll::Step& s = (*of(r).block)[index];
-    switch (s.act) {
-      case papcoll::Act::send: {
+    switch (s.kind) {
+      case papcoll::OpKind::send: {
         Message& m = message(order_.position(r), s.peer, s.number);
         m.send = static_cast<int>(index);
         const auto data = at(r, s.a, s.n);
@@ -208,14 +208,14 @@ class Simulation {
         }
         break;
       }
-      case papcoll::Act::receive: {
+      case papcoll::OpKind::receive: {
         for (Provenance& p : at(r, s.to, s.n)) p = {};
         Message& m = message(s.peer, order_.position(r), s.number);
         m.receive = static_cast<int>(index);
         if (m.send >= 0) events_.push_back({r, index, true});
         break;
       }
-      case papcoll::Act::reduce: {
+      case papcoll::OpKind::reduce: {
         const auto low = at(r, s.a, s.n);
         const auto high = at(r, s.b, s.n);
         const auto to = at(r, s.to, s.n, true);
@@ -223,7 +223,7 @@ class Simulation {
         finish(r, index);
         break;
       }
-      case papcoll::Act::copy: {
+      case papcoll::OpKind::copy: {
         const auto from = at(r, s.a, s.n);
         const std::vector<Provenance> data(from.begin(), from.end());
         std::copy(data.begin(), data.end(), at(r, s.to, s.n, true).begin());

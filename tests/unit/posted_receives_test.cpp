@@ -5,14 +5,14 @@
 #include <cstdint>
 #include <vector>
 
-using papcoll::Work;
+using papcoll::TransportOp;
 using papcoll::detail::PostedReceives;
 
 namespace {
 
-Work message(std::uint32_t number, int peer = 1, std::uint32_t block = 0,
-             std::uint32_t sequence = 1) {
-  Work w;
+TransportOp message(std::uint32_t number, int peer = 1, std::uint32_t block = 0,
+                    std::uint32_t sequence = 1) {
+  TransportOp w;
   w.peer = peer;
   w.sequence = sequence;
   w.block = block;
@@ -21,9 +21,9 @@ Work message(std::uint32_t number, int peer = 1, std::uint32_t block = 0,
 }
 
 /// Those that are posted when one is complete.
-std::vector<std::uint32_t> after(PostedReceives& receives, const Work& complete) {
+std::vector<std::uint32_t> after(PostedReceives& receives, const TransportOp& complete) {
   std::vector<std::uint32_t> numbers;
-  receives.complete(complete, [&](const Work& w) { numbers.push_back(w.number); });
+  receives.complete(complete, [&](const TransportOp& w) { numbers.push_back(w.number); });
   return numbers;
 }
 

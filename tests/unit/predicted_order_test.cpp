@@ -117,15 +117,15 @@ TEST_CASE("ranks agree whatever each predicts, on two teams by turns", "[predict
 }
 
 TEST_CASE("ranks that run ahead come to the same order", "[predicted]") {
-  Selection s;
+  AlgorithmSpec s;
   s.schedule = AnySchedule::of<Chain>();
-  s.predictor = predicted::Told{};
+  s.predictor = predicted::PeerNotice{};
   const Algorithm chain{"Told+Chain", s, "ThreadTransport"};
   for (const int ranks : {2, 5}) {
     ThreadTeam team{ranks,
                     {.deadline = patience, .agreement_period = 1, .first_epoch = 0xfffffff0U}};
     CHECK(problems(team, [&](Rank& comm) {
-            predicted::Told::arrival() = comm.rank() * 0.75 - comm.rank() % 2;
+            predicted::PeerNotice::arrival() = comm.rank() * 0.75 - comm.rank() % 2;
             return mixed::ranks_that_run_ahead(comm, chain, 400);
           }) == "");
   }
@@ -143,7 +143,7 @@ TEST_CASE("watched arrivals lead to a forecast", "[predicted]") {
                 return "wrong";
               }
             }
-            const auto& f = comm.core().predictions(algorithm.selection().predictor).forecast();
+            const auto& f = comm.core().predictions(algorithm.spec().predictor).forecast();
             return f.is_known() ? "" : "nothing is known";
           }) == "");
   }

@@ -39,7 +39,7 @@ std::size_t rounds_of(const std::vector<Plan>& plans, std::size_t late = 0) {
     const auto peer = static_cast<std::size_t>(receive.peer);
     for (std::size_t i = 0; i < plans[peer].size(); ++i) {
       const Step& s = plans[peer][i];
-      const bool is_it = s.act == Act::send && s.peer == position && s.number == receive.number;
+      const bool is_it = s.kind == OpKind::send && s.peer == position && s.number == receive.number;
       if (is_it) return done[peer][i];
     }
     return std::size_t{0};
@@ -54,9 +54,9 @@ std::size_t rounds_of(const std::vector<Plan>& plans, std::size_t late = 0) {
         const Step& s = plans[p][i];
         std::size_t round = ready[i];
         if (s.peer >= 0) {
-          std::size_t& busy = port[s.act == Act::send ? 0 : 1];
+          std::size_t& busy = port[s.kind == OpKind::send ? 0 : 1];
           round = std::max(round, busy) + 1;
-          if (s.act == Act::receive) round = std::max(round, sent_in(s, static_cast<int>(p)));
+          if (s.kind == OpKind::receive) round = std::max(round, sent_in(s, static_cast<int>(p)));
           busy = round;
         }
         for (const std::uint32_t next : plans[p].successors(i)) {
@@ -85,11 +85,11 @@ Cost cost_of(const AnySchedule& schedule, Collective c, int size, std::size_t co
   for (const Plan& p : plans) {
     Cost one;
     for (const Step& s : p.steps()) {
-      if (s.act == Act::send) {
+      if (s.kind == OpKind::send) {
         ++one.messages;
         one.sent += s.n;
       }
-      if (s.act == Act::reduce) one.combined += s.n;
+      if (s.kind == OpKind::reduce) one.combined += s.n;
     }
     cost.messages = std::max(cost.messages, one.messages);
     cost.sent = std::max(cost.sent, one.sent);
@@ -165,7 +165,7 @@ TEST_CASE("van de Geijn's bcast does not send what is there already", "[schedule
     std::size_t moved = 0;
     for (shape.rank = 0; shape.rank < size; ++shape.rank) {
       const BlockedPlan plan = make_plan(s, shape, static_order(shape));
-      for (const Step& step : plan.full.steps()) moved += step.act == Act::receive ? step.n : 0;
+      for (const Step& step : plan.full.steps()) moved += step.kind == OpKind::receive ? step.n : 0;
     }
     return moved;
   };

@@ -4,7 +4,7 @@
 #include <papcoll/algorithms/static/pre_reduced_ring.hpp>
 #include <papcoll/algorithms/static/sorted_linear_tree.hpp>
 #include <papcoll/algorithms/static/straggl_ar.hpp>
-#include <papcoll/analysis/verify_sweep.hpp>
+#include <papcoll/verify/sweep.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
 #include <cstddef>

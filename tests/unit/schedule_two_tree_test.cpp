@@ -7,7 +7,7 @@
 #include <papcoll/algorithms/static/reordered_two_tree.hpp>
 #include <papcoll/algorithms/static/two_tree_complete.hpp>
 #include <papcoll/algorithms/static/two_tree_sanders.hpp>
-#include <papcoll/analysis/verify_sweep.hpp>
+#include <papcoll/verify/sweep.hpp>
 
 #include <algorithm>
 #include <array>
@@ -135,10 +135,10 @@ bool waits_for(const Plan& plan, std::size_t later, std::size_t earlier) {
   return after[later];
 }
 
-std::vector<std::size_t> steps_of(const Plan& plan, Act act, int peer = -1) {
+std::vector<std::size_t> steps_of(const Plan& plan, OpKind kind, int peer = -1) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < plan.size(); ++i) {
-    if (plan[i].act == act && (peer < 0 || plan[i].peer == peer)) found.push_back(i);
+    if (plan[i].kind == kind && (peer < 0 || plan[i].peer == peer)) found.push_back(i);
   }
   return found;
 }
@@ -252,8 +252,8 @@ TEST_CASE("two trees are proven for an odd and an even number of chunks, in bloc
 TEST_CASE("no more messages of a pair are in flight than a flow allows", "[schedule]") {
   constexpr std::size_t limit = 8;
   const Plan inner = plan_of(TwoTreeComplete{1}, bcast, 8, 1, 100);
-  const auto to_second = steps_of(inner, Act::send, 2);
-  const auto from_root = steps_of(inner, Act::receive, 0);
+  const auto to_second = steps_of(inner, OpKind::send, 2);
+  const auto from_root = steps_of(inner, OpKind::receive, 0);
   REQUIRE(to_second.size() > 2 * limit);
   for (const auto& steps : {to_second, from_root}) {
     for (std::size_t i = 0; i + limit < steps.size(); ++i) {
@@ -273,13 +273,13 @@ TEST_CASE("the bcast of a chunk begins before later ones are reduced", "[schedul
     for (int rank = 0; rank < 7; ++rank) {
       CAPTURE(rank);
       const Plan plan = plan_of(s, allreduce, 7, rank, 60);
-      const auto combined = steps_of(plan, Act::reduce);
+      const auto combined = steps_of(plan, OpKind::reduce);
       if (combined.empty()) continue;
       // The first step of the bcast is the first message after the last combination that the text
       // has; a tenth of the way in.
       std::size_t first = combined.back();
-      const Act act = rank == 0 ? Act::send : Act::receive;
-      while (plan[first].act != act) ++first;
+      const OpKind kind = rank == 0 ? OpKind::send : OpKind::receive;
+      while (plan[first].kind != kind) ++first;
       CHECK(!waits_for(plan, first, combined[combined.size() / 2]));
     }
   }
@@ -289,8 +289,8 @@ TEST_CASE("with rounds, a position sends one message at a time and receives one"
   for (const Collective c : {reduce, bcast}) {
     for (int rank = 0; rank < 9; ++rank) {
       const Plan plan = plan_of(TwoTreeSanders{1, true}, c, 9, rank, 30);
-      for (const Act act : {Act::send, Act::receive}) {
-        const auto steps = steps_of(plan, act);
+      for (const OpKind kind : {OpKind::send, OpKind::receive}) {
+        const auto steps = steps_of(plan, kind);
         for (std::size_t i = 1; i < steps.size(); ++i) {
           CAPTURE(rank, i);
           REQUIRE(waits_for(plan, steps[i], steps[i - 1]));

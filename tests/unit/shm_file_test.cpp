@@ -1,4 +1,4 @@
-#include <papcoll/transport/shm_file.hpp>
+#include <papcoll/transport/shm/file.hpp>
 
 #include <cerrno>
 #include <csignal>

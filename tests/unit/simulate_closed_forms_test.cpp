@@ -2,7 +2,7 @@
 #include "catch.hpp"
 
 #include <papcoll/algorithms/static/all.hpp>
-#include <papcoll/analysis/simulate.hpp>
+#include <papcoll/simulate/simulate.hpp>
 
 #include <cstddef>
 #include <string_view>

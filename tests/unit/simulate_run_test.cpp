@@ -2,8 +2,8 @@
 #include "catch.hpp"
 
 #include <papcoll/algorithms/static/all.hpp>
-#include <papcoll/analysis/fair_shares.hpp>
-#include <papcoll/analysis/simulate.hpp>
+#include <papcoll/simulate/fair_shares.hpp>
+#include <papcoll/simulate/simulate.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -189,7 +189,7 @@ TEST_CASE("kept steps are those of the plans, and keeping them changes nothing",
       const BlockedPlan plan = make_plan(schedule, shape, order);
       for (std::size_t b = 0; b < plan.blocks; ++b) {
         steps += plan.block(b).size();
-        for (const Step& s : plan.block(b).steps()) sends += s.act == Act::send;
+        for (const Step& s : plan.block(b).steps()) sends += s.kind == OpKind::send;
       }
     }
     CHECK(kept.steps.size() == steps);
@@ -199,9 +199,10 @@ TEST_CASE("kept steps are those of the plans, and keeping them changes nothing",
     for (const SimulatedEnds& e : kept.ends) {
       const SimulatedStep& send = kept.steps[e.send];
       const SimulatedStep& receive = kept.steps[e.receive];
-      meet &= send.act == Act::send && receive.act == Act::receive && send.peer == receive.rank &&
-              send.rank == receive.peer && send.block == receive.block &&
-              send.bytes == receive.bytes && send.start < receive.end;
+      meet &= send.kind == OpKind::send && receive.kind == OpKind::receive &&
+              send.peer == receive.rank && send.rank == receive.peer &&
+              send.block == receive.block && send.bytes == receive.bytes &&
+              send.start < receive.end;
     }
     CHECK(meet);
     bool in_time = true;
@@ -248,7 +249,7 @@ TEST_CASE("chunks that differ by a byte are looked at in their order", "[simulat
   auto first_combined = [&] {
     const Simulated s = simulate(TwoChunks{}, shape, static_order(shape), LogGops{}, o);
     for (const SimulatedStep& step : s.steps) {
-      if (step.act == Act::reduce) return step.bytes;
+      if (step.kind == OpKind::reduce) return step.bytes;
     }
     return std::size_t{0};
   };

@@ -1,6 +1,6 @@
 #include <papcoll/algorithms/static/binomial.hpp>
 #include <papcoll/algorithms/static/knomial.hpp>
-#include <papcoll/analysis/simulate.hpp>
+#include <papcoll/simulate/simulate.hpp>
 
 #include <cstddef>
 #include <string_view>

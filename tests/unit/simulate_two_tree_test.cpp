@@ -1,8 +1,8 @@
 #include "catch.hpp"
 
 #include <papcoll/algorithms/static/two_tree_complete.hpp>
-#include <papcoll/analysis/simulate.hpp>
 #include <papcoll/model/closed_forms.hpp>
+#include <papcoll/simulate/simulate.hpp>
 
 #include <algorithm>
 #include <cstddef>

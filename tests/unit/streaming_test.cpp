@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include <papcoll/detail/streaming.hpp>
+#include <papcoll/base/streaming.hpp>
 
 #include <cstddef>
 #include <vector>

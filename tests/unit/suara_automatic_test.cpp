@@ -1,8 +1,8 @@
 #include "catch.hpp"
 
-#include <papcoll/catalogue/automatic.hpp>
-#include <papcoll/catalogue/explain_choice.hpp>
-#include <papcoll/catalogue/tuning.hpp>
+#include <papcoll/names/explain_choice.hpp>
+#include <papcoll/select/automatic.hpp>
+#include <papcoll/select/tuning.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <cstddef>
@@ -16,15 +16,15 @@ namespace {
 
 struct Nodes {
   Thresholds thresholds{};
-  SuaraMemory memory{};
-  Situation situation{};
+  SuaraCache memory{};
+  SelectionInputs inputs{};
   TransportTable messages{transport_names[0].name, transport_names[0].offers, false, nullptr,
                           nullptr};
 
   explicit Nodes(int nodes) {
-    situation.size = nodes;
-    situation.between_nodes = true;
-    situation.suara = &memory;
+    inputs.size = nodes;
+    inputs.between_nodes = true;
+    inputs.suara = &memory;
   }
 
   static Call call(std::size_t bytes, bool commutative = true) {
@@ -37,10 +37,10 @@ struct Nodes {
   }
 
   std::string chosen(const Call& c) {
-    situation.thresholds = &thresholds;
-    Selection s;
+    inputs.thresholds = &thresholds;
+    AlgorithmSpec s;
     s.transport = &messages;
-    detail::choose_any(s, c, situation);
+    detail::choose_any(s, c, inputs);
     return s.schedule.name();
   }
   std::string chosen(std::size_t bytes, bool commutative = true) {
@@ -51,10 +51,10 @@ struct Nodes {
     return reason(call(bytes, commutative));
   }
   std::string reason(const Call& c) {
-    situation.thresholds = &thresholds;
+    inputs.thresholds = &thresholds;
     TeamFacts facts;
     facts.transport = &messages;
-    facts.situation = situation;
+    facts.inputs = inputs;
     Explanation e;
     detail::explain_automatic(e, facts, c);
     return e.algorithm + ": " + e.reason;
@@ -70,7 +70,7 @@ TEST_CASE("two trees or Suara are chosen between many nodes where they win clear
   CHECK_THAT(many.chosen(4'000'000, false), Catch::Matchers::StartsWith("Suara:"));
   // Nor for short vectors, for long ones on few nodes, or where all share memory.
   CHECK(many.chosen(4096) == "RecursiveDoubling");
-  many.situation.between_nodes = false;
+  many.inputs.between_nodes = false;
   CHECK(many.chosen(4'000'000) == "Rabenseifner");
   CHECK(Nodes{8}.chosen(52'000'000) == "Rabenseifner");
 }
@@ -140,7 +140,7 @@ TEST_CASE("an explanation says by which model a choice between nodes was made", 
 }
 
 TEST_CASE("choices between nodes are remembered by length and operator", "[suara]") {
-  SuaraMemory memory;
+  SuaraCache memory;
   CHECK(memory.find(8, true) == nullptr);
   memory.keep(8, true, Ring{});
   REQUIRE(memory.find(8, true) != nullptr);

@@ -1,9 +1,9 @@
 #include "catch.hpp"
 
 #include <papcoll/algorithms/static/all.hpp>
-#include <papcoll/analysis/verify_sweep.hpp>
-#include <papcoll/catalogue/by_name.hpp>
 #include <papcoll/model/suara_choice.hpp>
+#include <papcoll/names/by_name.hpp>
+#include <papcoll/verify/sweep.hpp>
 
 #include <array>
 #include <cstddef>
@@ -151,7 +151,7 @@ TEST_CASE("Suara's name says algorithms and extents", "[suara]") {
         "Suara:(Suara:Ring,Ring,2),Ring,8"}) {
     CHECK(parse_name(text, catalogue()).text() == text);
   }
-  CHECK(algorithm("Suara:Ring,Rabenseifner,8").selection().schedule ==
+  CHECK(algorithm("Suara:Ring,Rabenseifner,8").spec().schedule ==
         AnySchedule(AnySuara{{Ring{}, Rabenseifner{}}, {8}, false}));
   CHECK(name_of_choice(2, 8, 2) == "RecursiveDoubling");
   CHECK(parse_name(name_of_choice(509, 1e6, 2), catalogue()).text() == name_of_choice(509, 1e6, 2));

@@ -4,9 +4,9 @@
 #include "mistakes.hpp"
 #include "team_outcomes.hpp"
 
-#include <papcoll/catalogue/not_served.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/explain.hpp>
+#include <papcoll/policies/not_served.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <algorithm>
@@ -63,7 +63,7 @@ TEST_CASE("an invalid call on one rank, plan floor", "[team]") {
   for (const std::string name : {"Linear", "Binomial", "Ring", "RecursiveDoubling", "Bruck"}) {
     const papcoll::Algorithm algorithm = papcoll::algorithm(name);
     for (const auto& mistake : mistakes::all<Rank>()) {
-      if (!algorithm.selection().schedule.serves(mistake.collective)) continue;
+      if (!algorithm.spec().schedule.serves(mistake.collective)) continue;
       for (const int wrong : {0, 2}) {
         INFO(name << ", " << wrong << " wrong: " << mistake.says);
         papcoll::ThreadTeam team{3, patient};
@@ -97,7 +97,7 @@ TEST_CASE("an invalid call on one rank, plan floor", "[team]") {
 TEST_CASE("what serves instead does serve", "[team]") {
   for (std::size_t i = 0; i < papcoll::collective_count; ++i) {
     for (const auto name : papcoll::schedules_for(static_cast<Collective>(i))) {
-      CHECK(papcoll::algorithm(name).selection().schedule.serves(static_cast<Collective>(i)));
+      CHECK(papcoll::algorithm(name).spec().schedule.serves(static_cast<Collective>(i)));
     }
   }
 }

@@ -53,7 +53,7 @@ TEST_CASE("calls that do not match, plan floor", "[team]") {
   for (const std::string name : {"Linear", "Binomial", "RecursiveDoubling", "Rabenseifner"}) {
     const papcoll::Algorithm algorithm = papcoll::algorithm(name);
     for (const auto& mistake : mistakes::mismatches<Rank>()) {
-      if (!algorithm.selection().schedule.serves(mistake.collective)) continue;
+      if (!algorithm.spec().schedule.serves(mistake.collective)) continue;
       for (const int odd : {0, 1, 2}) {
         INFO(name << ", " << odd << " odd: " << mistake.says);
         papcoll::ThreadTeam team{3, patient};

@@ -5,7 +5,7 @@
 #include "mistakes.hpp"
 #include "outcome.hpp"
 
-#include <papcoll/catalogue/by_name.hpp>
+#include <papcoll/names/by_name.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <chrono>
@@ -60,7 +60,7 @@ inline bool serves(const std::string& name, Collective c) {
   if (name.empty()) {
     return c != Collective::gather && c != Collective::scatter && c != Collective::reduce_scatter;
   }
-  return named(name).selection().arrival->serves(c);
+  return named(name).spec().arrival->serves(c);
 }
 
 }  // namespace team_outcomes

@@ -2,10 +2,10 @@
 
 #include "catch.hpp"
 
-#include <papcoll/arrival/board.hpp>
 #include <papcoll/config.hpp>
-#include <papcoll/team/gate.hpp>
-#include <papcoll/team/refused_requests.hpp>
+#include <papcoll/node/board.hpp>
+#include <papcoll/runtime/node_rendezvous.hpp>
+#include <papcoll/runtime/refused_requests.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
 #include <cstddef>
@@ -27,13 +27,13 @@ class SharedMemory {
 
   explicit SharedMemory(int ranks)
       : ranks_(ranks),
-        board_(Board::bytes(ranks, chunk) / sizeof(Line) + 1),
+        board_(NodeBoard::bytes(ranks, chunk) / sizeof(Line) + 1),
         bells_(Doorbells::bytes(ranks) / sizeof(Line) + 1) {
     Doorbells::initialise(bells_.data()->bytes, ranks);
     board().initialise(1);
   }
 
-  Board board() noexcept { return {board_.data()->bytes, ranks_, chunk}; }
+  NodeBoard board() noexcept { return {board_.data()->bytes, ranks_, chunk}; }
   Doorbells bells() noexcept { return {bells_.data()->bytes, ranks_}; }
 
  private:
@@ -46,8 +46,8 @@ class SharedMemory {
 
 TEST_CASE("a gate opens when all are there, again and again", "[gate]") {
   SharedMemory shared{2};
-  Gate a{shared.board(), shared.bells()};
-  Gate b{shared.board(), shared.bells()};
+  NodeRendezvous a{shared.board(), shared.bells()};
+  NodeRendezvous b{shared.board(), shared.bells()};
   for (int i = 0; i < 3; ++i) {
     a.arrive();
     CHECK_FALSE(a.is_open());
@@ -60,8 +60,8 @@ TEST_CASE("a gate opens when all are there, again and again", "[gate]") {
 
 TEST_CASE("a gate that is closed stays so, and is not closed once all are there", "[gate]") {
   SharedMemory shared{2};
-  Gate a{shared.board(), shared.bells()};
-  Gate b{shared.board(), shared.bells()};
+  NodeRendezvous a{shared.board(), shared.bells()};
+  NodeRendezvous b{shared.board(), shared.bells()};
   SECTION("in time") {
     a.arrive();
     CHECK(a.close());
@@ -114,9 +114,9 @@ TEST_CASE("so many refused requests that their numbers are lost", "[refused_requ
   SharedMemory shared{2};
   RefusedRequests a{shared.board(), 0};
   RefusedRequests b{shared.board(), 1};
-  constexpr std::uint32_t kept = Board::refusals - 1;
+  constexpr std::uint32_t kept = NodeBoard::refusals - 1;
   for (std::uint32_t i = 0; i < kept; ++i) b.refuse(1000 + i);
   CHECK(a.find(1) == -1);
-  for (std::uint32_t i = 0; i < Board::refusals + 1; ++i) b.refuse(2000 + i);
+  for (std::uint32_t i = 0; i < NodeBoard::refusals + 1; ++i) b.refuse(2000 + i);
   CHECK(a.find(1) == 1);
 }

@@ -89,7 +89,7 @@ struct WordTransport {
 static_assert(papcoll::TransportPolicy<WordTransport>);
 
 papcoll::Algorithm chain() {
-  papcoll::Selection s;
+  papcoll::AlgorithmSpec s;
   s.transport = &papcoll::transport_table<WordTransport>;
   return tickets::short_segments(s, "");
 }

@@ -3,10 +3,10 @@
 #include "catch.hpp"
 #include "tuning_file.hpp"
 
-#include <papcoll/catalogue/thresholds.hpp>
-#include <papcoll/catalogue/tuning.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/team.hpp>
+#include <papcoll/runtime/team.hpp>
+#include <papcoll/select/thresholds.hpp>
+#include <papcoll/select/tuning.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <cstdio>

@@ -3,7 +3,7 @@
 // Schedules that are right and one that is wrong, and plans to be damaged, for the tests of
 // verify().
 
-#include <papcoll/analysis/verify_sweep.hpp>
+#include <papcoll/verify/sweep.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -144,9 +144,9 @@ struct Parts {
 };
 
 /// The index of the n-th step of a kind.
-inline std::size_t find_step(const Plan& plan, Act act, std::size_t n = 0) {
+inline std::size_t find_step(const Plan& plan, OpKind kind, std::size_t n = 0) {
   std::size_t i = 0;
-  while (plan[i].act != act || n-- > 0) ++i;
+  while (plan[i].kind != kind || n-- > 0) ++i;
   return i;
 }
 

@@ -1,6 +1,6 @@
 // verify(): faults in what the results consist of.
 
-#include <papcoll/analysis/verify.hpp>
+#include <papcoll/verify/verify.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +38,7 @@ TEST_CASE("missing: a schedule that cannot even be written down") {
 TEST_CASE("missing: an output that is never written") {
   Plans plans{Star{}, shape_of(Collective::gather, 3, 2)};
   Parts root{plans.all[0].full};
-  const std::size_t copy = find_step(plans.all[0].full, Act::copy);
+  const std::size_t copy = find_step(plans.all[0].full, OpKind::copy);
   root.erase_step(static_cast<std::uint32_t>(copy));
   plans.all[0].full = root.plan();
   const Verdict v = plans.verdict();
@@ -50,7 +50,7 @@ TEST_CASE("missing: an output that is never written") {
 TEST_CASE("missing: memory that was never written is combined") {
   Plans plans{Star{}, shape_of(Collective::reduce, 2, 2)};
   Plan& root = plans.all[0].full;
-  const std::size_t i = find_step(root, Act::reduce);
+  const std::size_t i = find_step(root, OpKind::reduce);
   Step step = root[i];
   step.a = step.to;
   change_step(root, i, step);
@@ -98,20 +98,20 @@ TEST_CASE("doubled arrivals do not harm a barrier") {
 TEST_CASE("wrong: an element of another place") {
   Plans plans{Around{}, shape_of(Collective::allgather, 3, 2)};
   Plan& plan = plans.all[1].full;
-  const std::size_t i = find_step(plan, Act::send);
+  const std::size_t i = find_step(plan, OpKind::send);
   Step step = plan[i];
   step.n = 1;
-  Step other = plans.all[2].full[find_step(plans.all[2].full, Act::receive)];
+  Step other = plans.all[2].full[find_step(plans.all[2].full, OpKind::receive)];
   other.n = 1;
   other.to.offset += 1;
   change_step(plan, i, step);
-  change_step(plans.all[2].full, find_step(plans.all[2].full, Act::receive), other);
+  change_step(plans.all[2].full, find_step(plans.all[2].full, OpKind::receive), other);
   CHECK(plans.verdict().fault == FaultKind::missing);
 
   Plans swapped{Star{}, shape_of(Collective::gather, 3, 1)};
   Plan& root = swapped.all[0].full;
-  const std::size_t first = find_step(root, Act::receive, 0);
-  const std::size_t second = find_step(root, Act::receive, 1);
+  const std::size_t first = find_step(root, OpKind::receive, 0);
+  const std::size_t second = find_step(root, OpKind::receive, 1);
   Step a = root[first];
   Step b = root[second];
   std::swap(a.to, b.to);
@@ -127,7 +127,7 @@ TEST_CASE("wrong: an element of another place") {
 TEST_CASE("wrong: different elements are combined") {
   Plans plans{Star{}, shape_of(Collective::reduce, 2, 4)};
   Plan& root = plans.all[0].full;
-  const std::size_t i = find_step(root, Act::reduce);
+  const std::size_t i = find_step(root, OpKind::reduce);
   Step step = root[i];
   step.n = 2;
   step.a.offset += 2;
@@ -138,7 +138,7 @@ TEST_CASE("wrong: different elements are combined") {
   rest.to.offset += 2;
   rest.b.offset += 2;
   parts.steps.push_back(rest);
-  parts.dependencies.push_back({static_cast<std::uint32_t>(find_step(root, Act::receive)),
+  parts.dependencies.push_back({static_cast<std::uint32_t>(find_step(root, OpKind::receive)),
                                 static_cast<std::uint32_t>(parts.steps.size() - 1)});
   root = parts.plan();
   const Verdict v = plans.verdict();
@@ -150,7 +150,7 @@ TEST_CASE("wrong: a collective that only moves data combines some") {
   Plans plans{Star{}, shape_of(Collective::gather, 2, 1)};
   Parts root{plans.all[0].full};
   Step combine;
-  combine.act = Act::reduce;
+  combine.kind = OpKind::reduce;
   combine.n = 1;
   combine.to = combine.a = combine.b = {Space::out, 0};
   const auto last = static_cast<std::uint32_t>(root.steps.size());
@@ -182,7 +182,7 @@ TEST_CASE("out of rank order: operands exchanged") {
   s.commutative = false;
   Plans plans{Star{}, s};
   Plan& root = plans.all[0].full;
-  const std::size_t i = find_step(root, Act::reduce);
+  const std::size_t i = find_step(root, OpKind::reduce);
   Step step = root[i];
   std::swap(step.a, step.b);
   change_step(root, i, step);

@@ -1,6 +1,6 @@
 // verify(): steps that reach for memory at the wrong time or in the wrong place.
 
-#include <papcoll/analysis/verify.hpp>
+#include <papcoll/verify/verify.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,10 +20,10 @@ bool overlap(const Step& writer, const Step& other) {
     return o.space == writer.to.space && o.offset < writer.to.offset + writer.n &&
            writer.to.offset < o.offset + other.n;
   };
-  if (writer.act == Act::send) return false;
-  return (other.act != Act::receive && meets(other.a)) ||
-         (other.act == Act::reduce && meets(other.b)) ||
-         (other.act != Act::send && meets(other.to));
+  if (writer.kind == OpKind::send) return false;
+  return (other.kind != OpKind::receive && meets(other.a)) ||
+         (other.kind == OpKind::reduce && meets(other.b)) ||
+         (other.kind != OpKind::send && meets(other.to));
 }
 
 /// By comparing all pairs of steps.
@@ -106,8 +106,8 @@ TEST_CASE("conflict: in place, input and output are the same memory") {
 TEST_CASE("conflict: two writes") {
   Plans plans{Star{}, shape_of(Collective::gather, 3, 2)};
   Plan& root = plans.all[0].full;
-  const std::size_t first = find_step(root, Act::receive, 0);
-  const std::size_t second = find_step(root, Act::receive, 1);
+  const std::size_t first = find_step(root, OpKind::receive, 0);
+  const std::size_t second = find_step(root, OpKind::receive, 1);
   Step step = root[second];
   step.to = root[first].to;
   change_step(root, second, step);
@@ -121,7 +121,7 @@ TEST_CASE("conflict: a reduction over a part of its own operand") {
   s.in_place = true;
   Plans plans{Star{}, s};
   Plan& root = plans.all[0].full;
-  const std::size_t i = find_step(root, Act::reduce);
+  const std::size_t i = find_step(root, OpKind::reduce);
   Step step = root[i];
   step.n = 3;
   step.to.offset += 1;
@@ -135,7 +135,7 @@ TEST_CASE("input written: out of place, and of ranks that are not the root") {
   Plans plans{Star{}, shape_of(Collective::reduce, 2, 2)};
   Parts parts{plans.all[1].full};
   Step copy;
-  copy.act = Act::copy;
+  copy.kind = OpKind::copy;
   copy.n = 1;
   copy.to = {Space::in, 1};
   copy.a = {Space::in, 0};
@@ -153,10 +153,10 @@ TEST_CASE("input written: out of place, and of ranks that are not the root") {
 
 TEST_CASE("out of bounds: every space, and peers") {
   const Plans good{Star{}, shape_of(Collective::allreduce, 2, 3)};
-  auto damaged = [&](Act act, auto change) {
+  auto damaged = [&](OpKind kind, auto change) {
     Plans plans = good;
     Plan& plan = plans.all[0].full;
-    const std::size_t i = find_step(plan, act);
+    const std::size_t i = find_step(plan, kind);
     Step step = plan[i];
     change(step);
     change_step(plan, i, step);
@@ -165,13 +165,13 @@ TEST_CASE("out of bounds: every space, and peers") {
     CHECK(v.step == i);
     return v.fault;
   };
-  CHECK(damaged(Act::reduce, [](Step& s) { s.a.offset = 1; }) == FaultKind::out_of_bounds);
-  CHECK(damaged(Act::reduce, [](Step& s) { s.to.offset = 3; }) == FaultKind::out_of_bounds);
-  CHECK(damaged(Act::receive, [](Step& s) { s.to.offset += 1; }) == FaultKind::out_of_bounds);
-  CHECK(damaged(Act::send, [](Step& s) { s.n = 4; }) == FaultKind::out_of_bounds);
-  CHECK(damaged(Act::send, [](Step& s) { s.a.offset = static_cast<std::size_t>(-1); }) ==
+  CHECK(damaged(OpKind::reduce, [](Step& s) { s.a.offset = 1; }) == FaultKind::out_of_bounds);
+  CHECK(damaged(OpKind::reduce, [](Step& s) { s.to.offset = 3; }) == FaultKind::out_of_bounds);
+  CHECK(damaged(OpKind::receive, [](Step& s) { s.to.offset += 1; }) == FaultKind::out_of_bounds);
+  CHECK(damaged(OpKind::send, [](Step& s) { s.n = 4; }) == FaultKind::out_of_bounds);
+  CHECK(damaged(OpKind::send, [](Step& s) { s.a.offset = static_cast<std::size_t>(-1); }) ==
         FaultKind::out_of_bounds);
-  CHECK(damaged(Act::send, [](Step& s) { s.peer = 2; }) == FaultKind::out_of_bounds);
+  CHECK(damaged(OpKind::send, [](Step& s) { s.peer = 2; }) == FaultKind::out_of_bounds);
 }
 
 namespace {

@@ -1,6 +1,6 @@
 // verify(): messages that have no partner, and ranks that wait for each other.
 
-#include <papcoll/analysis/verify.hpp>
+#include <papcoll/verify/verify.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +38,7 @@ TEST_CASE("unmatched: sizes differ") {
 TEST_CASE("unmatched: a number given twice") {
   Plans plans{Around{}, shape_of(Collective::allgather, 3, 2)};
   Plan& plan = plans.all[1].full;
-  const std::size_t i = find_step(plan, Act::send, 1);
+  const std::size_t i = find_step(plan, OpKind::send, 1);
   Step step = plan[i];
   step.number = 0;
   change_step(plan, i, step);
@@ -54,8 +54,8 @@ TEST_CASE("unmatched: receives that start in another order than their numbers ar
   // Rank 0 sends two halves; rank 1 waits for the second one first.
   Parts sender{plans.all[0].full};
   Parts receiver{plans.all[1].full};
-  const std::size_t s = find_step(plans.all[0].full, Act::send);
-  const std::size_t r = find_step(plans.all[1].full, Act::receive);
+  const std::size_t s = find_step(plans.all[0].full, OpKind::send);
+  const std::size_t r = find_step(plans.all[1].full, OpKind::receive);
   auto halve = [](Parts& parts, std::size_t i, bool reversed) {
     Step low = parts.steps[i];
     low.n = 2;
@@ -87,9 +87,9 @@ TEST_CASE("deadlock: sends that wait for receives behind them") {
   for (BlockedPlan& p : plans.all) {
     Parts parts{p.full};
     for (std::uint32_t i = 0; i < parts.steps.size(); ++i) {
-      if (parts.steps[i].act != Act::send) continue;
+      if (parts.steps[i].kind != OpKind::send) continue;
       for (std::uint32_t j = i + 1; j < parts.steps.size(); ++j) {
-        if (parts.steps[j].act == Act::receive) parts.dependencies.push_back({i, j});
+        if (parts.steps[j].kind == OpKind::receive) parts.dependencies.push_back({i, j});
       }
     }
     p.full = parts.plan();
@@ -105,8 +105,8 @@ TEST_CASE("deadlock: receives that wait for sends behind them, however sends com
   Plans plans{Around{}, shape_of(Collective::allgather, 2, 1)};
   for (BlockedPlan& p : plans.all) {
     Parts parts{p.full};
-    const auto send = static_cast<std::uint32_t>(find_step(p.full, Act::send));
-    const auto receive = static_cast<std::uint32_t>(find_step(p.full, Act::receive));
+    const auto send = static_cast<std::uint32_t>(find_step(p.full, OpKind::send));
+    const auto receive = static_cast<std::uint32_t>(find_step(p.full, OpKind::receive));
     REQUIRE(send < receive);
     std::swap(parts.steps[send], parts.steps[receive]);
     parts.dependencies.push_back({send, receive});

@@ -1,7 +1,7 @@
 // verify() of whole calls, and the sweep over calls: what is right is proven, and what is left out
 // is missed. What a verdict says of each fault: verify_data, verify_messages and verify_memory.
 
-#include <papcoll/analysis/verify_sweep.hpp>
+#include <papcoll/verify/sweep.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -63,7 +63,7 @@ TEST_CASE("blocks: each kind is verified, and that they make up the vector") {
     Plans plans = good;
     Parts full{plans.all[1].full};
     Parts last{plans.all[1].last};
-    last.steps[find_step(plans.all[1].last, Act::receive)].to = {Space::scratch, 0};
+    last.steps[find_step(plans.all[1].last, OpKind::receive)].to = {Space::scratch, 0};
     full.scratch = last.scratch = last.count;
     plans.all[1].full = full.plan();
     plans.all[1].last = last.plan();

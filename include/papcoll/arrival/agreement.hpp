@@ -1,12 +1,12 @@
 #pragma once
 
-#include <papcoll/call.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/plan/cache.hpp>
 #include <papcoll/plan/endpoint.hpp>
-#include <papcoll/plan/engine.hpp>
 #include <papcoll/plan/layout.hpp>
-#include <papcoll/plan/order.hpp>
-#include <papcoll/plan/plan_cache.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/plan/run.hpp>
+#include <papcoll/schedule/order.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -16,7 +16,8 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// When ranks that count their calls alike exchange figures, and when they act on them.
 ///
@@ -78,20 +79,20 @@ class Agreement {
     shape.count = call.count;
     shape.element_size = call.reducer.size;
     const Order order = Order::identity(size_);
-    execution_.start(endpoint, plans.get(exchange, shape, order), order, call, sequence, 1);
+    plan_run_.start(endpoint, plans.get(exchange, shape, order), order, call, sequence, 1);
   }
 
   /// One was started, and its figures have not been taken yet?
   bool is_under_way() const noexcept { return endpoint_ != nullptr; }
 
   /// Started, and not complete?
-  bool is_in_flight() const noexcept { return is_under_way() && !execution_.done(); }
-  std::uint32_t sequence() const noexcept { return execution_.sequence(); }
+  bool is_in_flight() const noexcept { return is_under_way() && !plan_run_.done(); }
+  std::uint32_t sequence() const noexcept { return plan_run_.sequence(); }
 
   /// Moves the one under way. True: it is complete.
   bool progress() {
-    if (!execution_.done()) endpoint_->progress();
-    return execution_.done();
+    if (!plan_run_.done()) endpoint_->progress();
+    return plan_run_.done();
   }
   bool rings() const noexcept { return rings_; }  ///< a message wakes a sleeping receiver
 
@@ -104,7 +105,7 @@ class Agreement {
   /// After the communicator broke, or when it ends. `leak`: a transport may still write to it.
   void abandon(bool leak) noexcept {
     if (!is_in_flight()) return;
-    execution_.abandon(leak);
+    plan_run_.abandon(leak);
     if (leak) {
       static_cast<void>(new (std::nothrow) std::vector<std::int64_t>(std::move(all_)));
       static_cast<void>(new (std::nothrow) std::vector<std::int64_t>(std::move(mine_)));
@@ -119,7 +120,8 @@ class Agreement {
   int size_;
   Endpoint* endpoint_ = nullptr;
   bool rings_ = false;
-  Execution execution_;
+  PlanRun plan_run_;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <papcoll/arrival/board_site.hpp>
-#include <papcoll/call.hpp>
-#include <papcoll/contract.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/contract.hpp>
+#include <papcoll/node/node_site.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// An arrival-driven algorithm without its type: an arrival policy with its schedule.
 struct ArrivalAlgorithm {
@@ -21,7 +22,7 @@ struct ArrivalAlgorithm {
   bool keeps_order_on_request;  ///< Call::rank_order makes it reproducible
   int most_ranks;               ///< of a team that it serves
   bool (*serves)(Collective) noexcept;
-  void (*run)(BoardSite&, Waiter&, const Call&);
+  void (*run)(NodeSite&, Waiter&, const Call&);
 
   /// Why it cannot serve a team of so many ranks, or nothing if it can.
   std::string refusal_of(int ranks) const {
@@ -45,11 +46,12 @@ constexpr int most_ranks_of() noexcept {
 }
 
 template <class Run>
-void run_arrival(BoardSite& site, Waiter& waiter, const Call& call) {
+void run_arrival(NodeSite& site, Waiter& waiter, const Call& call) {
   Run run;
   waiter.until([&] { return run.step(site, call); });
 }
 
 }  // namespace detail
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -3,9 +3,9 @@
 #include <papcoll/arrival/agreement.hpp>
 #include <papcoll/arrival/imbalance.hpp>
 #include <papcoll/config.hpp>
+#include <papcoll/plan/cache.hpp>
 #include <papcoll/plan/endpoint.hpp>
-#include <papcoll/plan/plan_cache.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <array>
 #include <chrono>
@@ -13,7 +13,8 @@
 #include <cstdint>
 #include <span>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Watches the arrivals of ranks that share no memory, in calls that nobody leaves before all have
 /// come: all leave them at about the same time, so how long a rank was in the call says when it
@@ -64,4 +65,5 @@ class ExchangedImbalance {
   detail::RecentCalls recent_;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

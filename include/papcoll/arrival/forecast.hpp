@@ -1,10 +1,10 @@
 #pragma once
 
-#include <papcoll/collective.hpp>
-#include <papcoll/pattern/statistics.hpp>
+#include <papcoll/arrival/statistics.hpp>
+#include <papcoll/base/collective.hpp>
 #include <papcoll/plan/layout.hpp>
 #include <papcoll/plan/make_plan.hpp>
-#include <papcoll/plan/order.hpp>
+#include <papcoll/schedule/order.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -15,7 +15,8 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// When each rank is expected in the calls to come. All ranks make the same one of the same
 /// figures, by whole numbers alone, so they agree in everything that follows from it.
@@ -125,4 +126,5 @@ class ArrivalForecast {
   Order outward_ = Order::identity(1);
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

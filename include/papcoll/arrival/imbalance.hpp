@@ -1,8 +1,8 @@
 #pragma once
 
-#include <papcoll/arrival/board.hpp>
-#include <papcoll/collective.hpp>
+#include <papcoll/base/collective.hpp>
 #include <papcoll/config.hpp>
+#include <papcoll/node/board.hpp>
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// How unevenly ranks arrive in calls of some size: what all of them have agreed on from recent
 /// calls. Times in nanoseconds.
@@ -137,14 +138,14 @@ struct WatchedClass {
 /// A reading of the clock takes 25 ns and a call of 8 bytes 260: one call in 8 is noted, which one
 /// of the 8 is drawn so that no period of the application hides from it, and every large call.
 template <class Board, std::uint32_t Period = 16>
-class BasicImbalanceWatch {
+class BasicArrivalMonitor {
  public:
   static constexpr std::uint32_t period = Period;
   static constexpr std::uint32_t noted_one_in = Period < 8 ? 1 : 8;
   static_assert(Board::remembered > 2 * Board::frames + Period - 2);
   static_assert((Board::remembered & (Board::remembered - 1)) == 0, "epochs wrap");
 
-  BasicImbalanceWatch(Board board, int rank) noexcept : board_(board), rank_(rank) {}
+  BasicArrivalMonitor(Board board, int rank) noexcept : board_(board), rank_(rank) {}
 
   /// Is this call to be noted?
   static constexpr bool notes(std::uint32_t epoch, WatchedClass kind) noexcept {
@@ -230,6 +231,7 @@ class BasicImbalanceWatch {
   std::uint32_t looks_ = 0;
   std::array<detail::RecentCalls, 8> recent_{};  ///< as many as a word can name
 };
-using ImbalanceWatch = BasicImbalanceWatch<Board>;
+using ArrivalMonitor = BasicArrivalMonitor<NodeBoard>;
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

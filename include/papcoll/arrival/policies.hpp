@@ -1,12 +1,13 @@
 #pragma once
 
-#include <papcoll/capability.hpp>
-#include <papcoll/policy.hpp>
+#include <papcoll/base/capability.hpp>
+#include <papcoll/base/policy.hpp>
 
 #include <concepts>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 struct LeaderFan;
 struct SplitTail;
@@ -57,4 +58,5 @@ struct ArrivalOrder {
 };
 static_assert(ArrivalPolicy<ArrivalOrder>);
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <papcoll/arrival/policies.hpp>
-#include <papcoll/capability.hpp>
-#include <papcoll/pattern/predictor.hpp>
+#include <papcoll/arrival/predictor.hpp>
+#include <papcoll/base/capability.hpp>
 
 #include <string>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Positions follow when the ranks are expected, from when they arrived in earlier calls. For any
 /// static schedule: in reductions the latest are nearest to position 0, where the result comes
@@ -54,4 +55,5 @@ AnyPredictor predictor_of() noexcept {
 
 }  // namespace detail
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -2,11 +2,11 @@
 
 #include <papcoll/arrival/agreement.hpp>
 #include <papcoll/arrival/forecast.hpp>
-#include <papcoll/collective.hpp>
-#include <papcoll/pattern/predictor.hpp>
+#include <papcoll/arrival/predictor.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/plan/cache.hpp>
 #include <papcoll/plan/endpoint.hpp>
-#include <papcoll/plan/plan_cache.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -14,7 +14,8 @@
 #include <string>
 #include <utility>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// One rank's part in predicting the arrivals of a team by one predictor: what it saw of itself,
 /// the exchange of what that predicts, and the forecast in force.
@@ -117,4 +118,5 @@ class Predictions {
   std::uint32_t generation_ = 0;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/transport/remote_words.hpp>
+#include <papcoll/transport/rma/remote_words.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -9,7 +9,8 @@
 #include <memory>
 #include <utility>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Tickets in the order of arrival, for ranks that share no memory: which of them comes how
 /// many-th, after whom, before whom. One rank's view.
@@ -250,4 +251,5 @@ class TicketBoard {
   int last_ = -1;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

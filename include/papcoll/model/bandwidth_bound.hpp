@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// The least that any schedule takes which sends and receives one message at a time: what must pass
 /// one port, and what must be combined, as far as the two cannot overlap entirely.
@@ -35,4 +36,5 @@ inline double reduce_scatter(const Hockney& h, int p, double m) noexcept {
 
 }  // namespace bandwidth_bound
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -2,7 +2,8 @@
 
 #include <papcoll/config.hpp>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Hockney's model of a machine: a message of m bytes takes alpha + beta·m seconds, and combining m
 /// bytes with others takes gamma·m.
@@ -38,4 +39,5 @@ struct HockneyWithGap : Hockney {
   friend bool operator==(const HockneyWithGap&, const HockneyWithGap&) = default;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

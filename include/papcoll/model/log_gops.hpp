@@ -4,7 +4,8 @@
 
 #include <cstddef>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// What messages and local work cost, all in seconds and bytes: the parameters of LogGOPS (Hoefler,
 /// Schneider, Lumsdaine 2010; L, o, g, G, O and S) and those of the work between messages. P is not
@@ -25,4 +26,5 @@ struct LogGops {
   friend bool operator==(const LogGops&, const LogGops&) = default;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

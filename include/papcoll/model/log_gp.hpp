@@ -9,7 +9,8 @@
 #include <cstddef>
 #include <limits>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// LogGP: what a message costs, in seconds and bytes. A message of m bytes is there after
 /// o + L + Gm + o, and the next one may follow the first on its port after max(o, g) + Gm. P is not
@@ -84,4 +85,5 @@ inline std::size_t pipeline_chunks(const LogGp& model, Pipeline p, double bytes,
   return std::min(most, static_cast<std::size_t>(below) + (next ? 1 : 0));
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -21,7 +21,8 @@
 // for it is measured in simulations of 3 to 509 ranks (analysis/simulate.hpp, Ports::shared), and
 // within 6 % of the whole time.
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace closed_form::shared_ports {
 
@@ -95,4 +96,5 @@ inline double segmented_ring_allreduce(const HockneyWithGap& h, int p, double m,
 
 }  // namespace closed_form::shared_ports
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -9,7 +9,8 @@
 
 // Which grid, and what along each of its dimensions: the search.
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -157,4 +158,5 @@ inline SuaraChoice choose_suara_grid(const SuaraModel& model, const SuaraChoice&
   return best;
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -15,7 +15,8 @@
 
 // What SUARA's choice costs: its algorithms along lines, and grids of them.
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// The allreduce algorithms that SUARA chooses from for each dimension.
 enum class SuaraPart : unsigned char {
@@ -258,4 +259,5 @@ inline double seconds_of(const SuaraModel& model, const SuaraChoice& choice, int
   return all_segmented ? detail::seconds_of_rings(model, lines, choice.dimensions, m) : seconds;
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

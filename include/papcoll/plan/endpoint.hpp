@@ -7,13 +7,14 @@
 #include <cstdint>
 #include <cstring>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
-class Execution;
+class PlanRun;
 
 /// One step of a plan made concrete: addresses, a rank, and who wants to hear of its completion.
-struct Work {
-  Act act = Act::copy;
+struct TransportOp {
+  OpKind kind = OpKind::copy;
   int peer = -1;               ///< a rank of the team
   std::uint32_t sequence = 0;  ///< number of the collective call on its communicator
   std::uint32_t block = 0;     ///< block of the plan
@@ -23,7 +24,7 @@ struct Work {
   const std::byte* b = nullptr;
   std::size_t n = 0;  ///< elements
   const Reducer* reducer = nullptr;
-  Execution* owner = nullptr;
+  PlanRun* owner = nullptr;
   std::uint32_t slot = 0;
   std::uint32_t step = 0;
 
@@ -31,8 +32,8 @@ struct Work {
 };
 
 /// Does a local step here and now.
-inline void perform_locally(const Work& w) noexcept {
-  if (w.act == Act::reduce) {
+inline void perform_locally(const TransportOp& w) noexcept {
+  if (w.kind == OpKind::reduce) {
     w.reducer->apply(w.to, w.a, w.b, w.n, w.reducer->context);
   } else if (w.n != 0) {
     std::memmove(w.to, w.a, w.bytes());
@@ -51,14 +52,14 @@ class Endpoint {
 
   /// Begins the step. True: it is complete already. False: progress() will call
   /// owner->complete(slot, step). Never waits.
-  virtual bool start(const Work& work) = 0;
+  virtual bool start(const TransportOp& work) = 0;
 
   /// Moves what can be moved and reports what became complete; true if anything did. Never waits.
   virtual bool progress() = 0;
 
   /// Waits until the run is done, if the transport has a better way than to ask progress() again
   /// and again; false if it has not. Only where nothing but this endpoint needs moving meanwhile.
-  virtual bool run_to_end(const Execution&) { return false; }
+  virtual bool run_to_end(const PlanRun&) { return false; }
 
   /// Forgets all that is in flight, after the communicator broke: nothing may touch the buffers of
   /// a call from here on.
@@ -71,4 +72,5 @@ class Endpoint {
   virtual bool holds_on() const noexcept { return false; }
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

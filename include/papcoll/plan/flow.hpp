@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// What a plan remembers of a stream of messages that a schedule holds back: no more of a pair and
 /// direction than it allows, nor any of a round before the round before it is complete.
@@ -79,4 +80,5 @@ class Flow {
   std::vector<std::uint32_t> this_round_;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,13 +1,14 @@
 #pragma once
 
-#include <papcoll/call.hpp>
-#include <papcoll/plan/order.hpp>
-#include <papcoll/plan/range.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/schedule/order.hpp>
+#include <papcoll/schedule/range.hpp>
 
 #include <cstddef>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// The shape of a call, which is all that a plan depends on besides the schedule and the order.
 struct Shape {
@@ -88,4 +89,5 @@ inline Layout layout_of(const Shape& s) noexcept {
   return {};
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,13 +1,14 @@
 #pragma once
 
-#include <papcoll/plan/builder.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/builder.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// A plan cut in blocks along the vector: `full` is run for each of the first blocks − 1 (or all)
 /// blocks, `last` for a shorter one at the end. Blocks touch disjoint elements, so an engine may
@@ -27,7 +28,7 @@ struct BlockedPlan {
 namespace detail {
 
 inline Plan plan_one_block(const AnySchedule& schedule, const Shape& shape, const Order& order) {
-  PlanSink sink{shape, order};
+  PlanAssembler sink{shape, order};
   Builder builder{sink, {0, shape.vector_size()}};
   schedule.emit(shape.collective, builder);
   // An order in which the root is not position 0 (rank order, kept for an operator that does not
@@ -76,4 +77,5 @@ inline BlockedPlan make_plan(const AnySchedule& named, const Shape& shape, const
   return plan;
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

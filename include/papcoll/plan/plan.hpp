@@ -9,10 +9,11 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// What a step does. Every one is started and then polled on the transport.
-enum class Act : unsigned char {
+enum class OpKind : unsigned char {
   send,     ///< `a` goes to the peer
   receive,  ///< what the peer sent is stored at `to`
   reduce,   ///< to = op(a, b); `a` holds the lower ranks
@@ -35,7 +36,7 @@ struct Operand {
 
 /// One step of one position's plan, over n elements.
 struct Step {
-  Act act = Act::copy;
+  OpKind kind = OpKind::copy;
   int peer = -1;  ///< a position; −1 for local steps
   std::uint32_t number =
       0;  ///< this is the number-th send (or receive) of this block to (from) peer
@@ -102,4 +103,5 @@ class Plan {
   std::uint32_t messages_per_pair_ = 0;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

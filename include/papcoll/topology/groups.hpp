@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Ranks 0…n−1 in groups, such as those of a node. Groups are numbered by their lowest ranks, which
 /// are also their representatives.
@@ -84,4 +85,5 @@ inline std::uint64_t hash_of(const GroupColours& levels) noexcept {
   return h;
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -3,7 +3,8 @@
 #include <papcoll/transport/mpi/mpi_endpoint.hpp>
 #include <papcoll/transport/transport.hpp>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Ranks anywhere: MPI point-to-point messages on a private communicator.
 ///
@@ -25,4 +26,5 @@ struct MpiTransport {
 };
 static_assert(TransportPolicy<MpiTransport>);
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

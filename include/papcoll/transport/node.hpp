@@ -7,7 +7,8 @@
 #include <cstddef>
 #include <memory>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// What the ranks of one node share, as one of them sees it: memory that begins as zeros, mapped by
 /// processes or common to threads.
@@ -56,4 +57,5 @@ inline std::size_t page_aligned(std::size_t bytes) noexcept { return (bytes + 40
 
 }  // namespace detail
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

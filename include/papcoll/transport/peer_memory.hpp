@@ -13,7 +13,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// A copy from the memory of a rank of the node that did not work: ESRCH if the rank has died.
 struct failed_copy : system_error {
@@ -32,7 +33,7 @@ struct BufferPlace {
 
 /// The buffers of a rank's call, as it tells them to its peers. One that it does not have is of
 /// no bytes.
-struct Offer {
+struct BufferDescriptor {
   BufferPlace in;
   BufferPlace out;
 };
@@ -108,4 +109,5 @@ class PeerMemory {
   bool prefers_pulls_ = false;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

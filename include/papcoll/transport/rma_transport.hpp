@@ -1,10 +1,11 @@
 #pragma once
 
 #include <papcoll/transport/mpi/mpi_endpoint.hpp>
-#include <papcoll/transport/mpi/rma_words.hpp>
+#include <papcoll/transport/rma/rma_words.hpp>
 #include <papcoll/transport/transport.hpp>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Ranks anywhere: the messages of MpiTransport, and, for ArrivalOrder, an arrival board in an MPI
 /// window on rank 0, from which ranks draw tickets without any help by rank 0.
@@ -33,4 +34,5 @@ struct RmaTransport {
 };
 static_assert(TransportPolicy<RmaTransport>);
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <papcoll/transport/channel_endpoint.hpp>
+#include <papcoll/transport/shm/channel_endpoint.hpp>
 #include <papcoll/transport/transport.hpp>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Ranks are processes of one node: memory that they share.
 struct ShmTransport {
@@ -14,7 +15,7 @@ struct ShmTransport {
 
   static std::string unavailable(const Surroundings& s) {
     if (!s.processes) return "the ranks are threads: take ThreadTransport";
-    return s.node ? "" : s.no_node;
+    return s.node ? "" : s.why_no_shared_memory;
   }
   static std::unique_ptr<Endpoint> connect(const Surroundings& s) {
     return detail::connect_channels<>(*s.node);
@@ -22,4 +23,5 @@ struct ShmTransport {
 };
 static_assert(TransportPolicy<ShmTransport>);
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

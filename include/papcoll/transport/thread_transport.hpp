@@ -1,9 +1,10 @@
 #pragma once
 
-#include <papcoll/transport/channel_endpoint.hpp>
+#include <papcoll/transport/shm/channel_endpoint.hpp>
 #include <papcoll/transport/transport.hpp>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Ranks are threads of one process: memory of the process, no MPI.
 struct ThreadTransport {
@@ -21,4 +22,5 @@ struct ThreadTransport {
 };
 static_assert(TransportPolicy<ThreadTransport>);
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

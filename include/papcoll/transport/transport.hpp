@@ -1,11 +1,11 @@
 #pragma once
 
-#include <papcoll/capability.hpp>
+#include <papcoll/base/capability.hpp>
+#include <papcoll/base/policy.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/plan/endpoint.hpp>
-#include <papcoll/policy.hpp>
 #include <papcoll/transport/node.hpp>
-#include <papcoll/transport/remote_words.hpp>
+#include <papcoll/transport/rma/remote_words.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -13,12 +13,13 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 class MpiLink;
 
 /// What a rank tells its peers where no shared memory can.
-enum class Told : int {
+enum class PeerNotice : int {
   invalid_call = -2,  ///< its call was invalid; the team goes on if all made such a call
   gave_up = -1,       ///< it cannot go on
   lost = 0,           ///< 0 and above: this rank of the outermost team died
@@ -38,11 +39,12 @@ struct Surroundings {
   int size = 1;
   int nodes = 1;               ///< nodes the team's ranks are on
   const Node* node = nullptr;  ///< memory shared by all ranks of the team, or null
-  const Node* near = nullptr;  ///< and by those on this one's node, if they are not all; or null
-  bool processes = true;       ///< the ranks are processes, not threads of one
-  MpiLink* mpi = nullptr;      ///< the team's private communicator, or null
-  std::string no_node;         ///< if node is null: why
-  std::string no_copies;       ///< why processes of a node cannot copy from each other, if so
+  const Node* partial_node =
+      nullptr;             ///< and by those on this one's node, if they are not all; or null
+  bool processes = true;   ///< the ranks are processes, not threads of one
+  MpiLink* mpi = nullptr;  ///< the team's private communicator, or null
+  std::string why_no_shared_memory;  ///< if node is null: why
+  std::string why_no_cma;            ///< why processes of a node cannot copy from each other, if so
 };
 
 /// How bytes and signals move between the ranks of a team.
@@ -90,4 +92,5 @@ template <TransportPolicy T>
 inline constexpr TransportTable transport_table{
     T::name, T::offers, T::rings, &T::unavailable, &T::connect, detail::open_words_of<T>()};
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -9,7 +9,8 @@
 #include <cstdint>
 #include <new>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// How the ranks of one node wake each other: a word to sleep on for each rank, in shared memory.
 ///
@@ -132,4 +133,5 @@ class BasicDoorbells {
 
 using Doorbells = BasicDoorbells<SharedAccess>;
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -13,7 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 // std::atomic::wait is private to a process, so papcoll calls the shared futex itself. The word
 // must be lock-free and have no padding, which the assertion below checks.
@@ -36,4 +37,5 @@ inline void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
           0);
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

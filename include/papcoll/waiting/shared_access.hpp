@@ -1,7 +1,7 @@
 #pragma once
 
+#include <papcoll/base/streaming.hpp>
 #include <papcoll/config.hpp>
-#include <papcoll/detail/streaming.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/waiting/futex.hpp>
 
@@ -11,7 +11,8 @@
 #include <cstdint>
 #include <cstring>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// How arrival-driven algorithms touch memory that ranks share. It is a template argument there,
 /// so that a test can put a scheduler in its place which lets another rank in before any access,
@@ -43,4 +44,5 @@ struct SharedAccess {
   static void wake(Atomic<std::uint32_t>& word) noexcept { futex_wake(word); }
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -10,7 +10,8 @@
 
 #include <sched.h>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// How long a rank waits in which way. Every number has its measurement beside it (2 cores at
 /// 2.6 GHz, 8 ranks on them where it says oversubscribed).
@@ -128,4 +129,5 @@ class Waiter {
   }
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

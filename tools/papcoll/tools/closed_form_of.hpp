@@ -1,15 +1,15 @@
 #pragma once
 
 #include <papcoll/algorithms/static/all.hpp>
-#include <papcoll/analysis/simulate.hpp>
-#include <papcoll/collective.hpp>
+#include <papcoll/base/collective.hpp>
 #include <papcoll/model/closed_forms.hpp>
 #include <papcoll/model/hockney.hpp>
 #include <papcoll/model/log_gops.hpp>
 #include <papcoll/model/log_gp.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/plan/layout.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/schedule.hpp>
+#include <papcoll/simulate/simulate.hpp>
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,9 @@
 #include <string_view>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI::tool {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace tool {
 
 namespace forms {
 
@@ -195,4 +197,6 @@ inline std::optional<double> closed_form_of(const AnySchedule& schedule, const S
   return forms::OfCall{shape, h, options.window}.of(schedule);
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI::tool
+}  // namespace tool
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

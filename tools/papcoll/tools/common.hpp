@@ -2,9 +2,9 @@
 
 // What the subcommands of papcoll share.
 
-#include <papcoll/catalogue/row.hpp>
-#include <papcoll/collective.hpp>
+#include <papcoll/base/collective.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/names/row.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -14,7 +14,9 @@
 #include <string>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI::tool {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace tool {
 
 using Json = nlohmann::ordered_json;
 
@@ -82,4 +84,6 @@ std::string joined(const Names& names) {
   return text;
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI::tool
+}  // namespace tool
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

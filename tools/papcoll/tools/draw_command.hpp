@@ -2,9 +2,9 @@
 
 // `papcoll draw`: a picture of a static schedule and of its simulation.
 
-#include <papcoll/analysis/draw.hpp>
-#include <papcoll/catalogue/row.hpp>
+#include <papcoll/draw/draw.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/names/row.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/named_schedule.hpp>
 #include <papcoll/tools/simulated_call.hpp>
@@ -18,7 +18,9 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI::tool {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace tool {
 
 class DrawCommand {
  public:
@@ -92,4 +94,6 @@ class DrawCommand {
   std::string output_;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI::tool
+}  // namespace tool
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

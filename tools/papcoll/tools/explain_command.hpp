@@ -3,11 +3,11 @@
 // `papcoll explain`: what a call without a named algorithm would run, and why, by the code that
 // answers papcoll::explain(comm, …) in a program. It needs no MPI.
 
-#include <papcoll/catalogue/capabilities.hpp>
-#include <papcoll/catalogue/explain_choice.hpp>
-#include <papcoll/catalogue/near_names.hpp>
-#include <papcoll/catalogue/tuning.hpp>
+#include <papcoll/base/near_names.hpp>
 #include <papcoll/core.hpp>
+#include <papcoll/names/explain_choice.hpp>
+#include <papcoll/names/requirements.hpp>
+#include <papcoll/select/tuning.hpp>
 #include <papcoll/tools/common.hpp>
 
 #include <CLI/CLI.hpp>
@@ -20,7 +20,9 @@
 #include <string_view>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI::tool {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace tool {
 
 /// The command's options, and what follows from them.
 class ExplainCommand {
@@ -143,11 +145,11 @@ class ExplainCommand {
     TeamFacts f;
     f.transport = &transport(one_node);
     f.on_one_node = one_node;
-    if (!one_node) f.no_node = "the ranks are on " + std::to_string(nodes_) + " nodes";
+    if (!one_node) f.why_no_shared_memory = "the ranks are on " + std::to_string(nodes_) + " nodes";
     f.memory = one_node ? std::string("shared by all ranks; buffers are ") +
                               (arena_ ? "in the arena" : "private")
-                        : "messages: " + f.no_node;
-    Situation& s = f.situation;
+                        : "messages: " + f.why_no_shared_memory;
+    SelectionInputs& s = f.inputs;
     s.size = ranks_;
     s.oversubscribed = oversubscribed_;
     s.grouped = nodes_ > 1 && nodes_ < ranks_;
@@ -196,4 +198,6 @@ class ExplainCommand {
   bool as_json_ = false;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI::tool
+}  // namespace tool
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

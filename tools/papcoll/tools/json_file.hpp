@@ -3,7 +3,7 @@
 // Files that a user writes, in JSON: whatever they have that is not expected is refused, with the
 // file, the field, the reason and what to write instead.
 
-#include <papcoll/catalogue/near_names.hpp>
+#include <papcoll/base/near_names.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/tools/common.hpp>
 
@@ -19,7 +19,9 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI::tool {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace tool {
 
 /// `what` is what kind of file it is, as "model file". Throws system_error.
 inline std::string read_text(const std::string& file, const std::string& what) {
@@ -134,4 +136,6 @@ class JsonObject {
   std::string path_;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI::tool
+}  // namespace tool
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

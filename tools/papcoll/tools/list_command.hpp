@@ -2,9 +2,9 @@
 
 // `papcoll list`: every algorithm of a catalogue, what it serves and what it requires.
 
-#include <papcoll/catalogue/capabilities.hpp>
-#include <papcoll/catalogue/near_names.hpp>
-#include <papcoll/catalogue/row.hpp>
+#include <papcoll/base/near_names.hpp>
+#include <papcoll/names/requirements.hpp>
+#include <papcoll/names/row.hpp>
 #include <papcoll/tools/common.hpp>
 
 #include <CLI/CLI.hpp>
@@ -15,7 +15,9 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI::tool {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace tool {
 
 inline std::vector<std::string_view> transports_of(const CatalogueRow& row) {
   std::vector<std::string_view> names;
@@ -89,7 +91,7 @@ inline std::string described(const CatalogueRow& row) {
     text.append("  ").append(title).append(14 - title.size(), ' ').append(value).append("\n");
   };
   line("serves", joined(served));
-  if (!row.is_composite) {
+  if (!row.is_hierarchical) {
     line("policies", std::string(row.arrival) + ", " + std::string(row.schedule));
   }
   for (const Parameter& p : row.parameters) line("parameter", described(p));
@@ -202,4 +204,6 @@ class ListCommand {
   bool as_json_ = false;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI::tool
+}  // namespace tool
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -3,7 +3,7 @@
 // For programs that read their command line with CLI11, whose own words for what it does not know
 // name all that follows, too, and no remedy.
 
-#include <papcoll/catalogue/near_names.hpp>
+#include <papcoll/base/near_names.hpp>
 #include <papcoll/config.hpp>
 
 #include <CLI/CLI.hpp>
@@ -12,7 +12,9 @@
 #include <string>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI::tool {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace tool {
 
 /// The long option that is meant, if it begins or ends so or at most one letter in three is wrong.
 inline std::string nearest_option(const CLI::App& app, const std::string& written) {
@@ -64,4 +66,6 @@ inline std::string misspelt(const CLI::App& app, std::string command) {
          (nearest.empty() ? "see " + command + " --help" : "did you mean " + nearest + "?");
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI::tool
+}  // namespace tool
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -12,7 +12,9 @@
 #include <cstddef>
 #include <string>
 
-namespace papcoll::inline PAPCOLL_ABI::tool {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace tool {
 
 /// Throws argument_error and system_error.
 inline LogGops read_model(const std::string& file) {
@@ -41,4 +43,6 @@ inline LogGops read_model(const std::string& file) {
   return m;
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI::tool
+}  // namespace tool
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,15 +1,17 @@
 #pragma once
 
-#include <papcoll/catalogue/grammar.hpp>
-#include <papcoll/catalogue/parsed_name.hpp>
-#include <papcoll/catalogue/row.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/names/grammar.hpp>
+#include <papcoll/names/parsed_name.hpp>
+#include <papcoll/names/row.hpp>
 
 #include <string>
 #include <string_view>
 #include <utility>
 
-namespace papcoll::inline PAPCOLL_ABI::tool {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace tool {
 
 /// The name of a static schedule, such as KNomial:5 or PredictedOrder+Ring. Throws
 /// unknown_algorithm for what is no algorithm, and argument_error for what has no plan to `verb`;
@@ -21,7 +23,7 @@ inline ParsedName schedule_to(const std::string& verb, const std::string& name, 
     throw argument_error("papcoll: '" + name + "' names no schedule to " + verb +
                          ": name one, such as Ring" + or_else);
   }
-  if (parsed.row->is_composite) {
+  if (parsed.row->is_hierarchical) {
     throw argument_error("papcoll: " + std::string(parsed.row->name) +
                          " is made of other algorithms: " + verb +
                          " those of them that are schedules");
@@ -46,4 +48,6 @@ inline void require_messages(const ParsedName& algorithm) {
                        ": write " + other.text());
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI::tool
+}  // namespace tool
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -5,14 +5,14 @@
 // says what the library would run. It needs CLI11 and nlohmann-json, and no MPI. A program with
 // algorithms of its own passes its rows:
 //
-//     #include <papcoll/catalogue/rows.hpp>
+//     #include <papcoll/names/rows.hpp>
 //     #include <papcoll/tools/papcoll_tool.hpp>
 //     constexpr std::array mine{papcoll::static_row<Mine>(), papcoll::static_row<papcoll::Ring>()};
 //     int main(int argc, char** argv) { return papcoll::tool_main(argc, argv, mine); }
 //
 // Exit status: 0 all is well, 1 a fault was found, 2 bad input (with a message on stderr).
 
-#include <papcoll/catalogue/row.hpp>
+#include <papcoll/names/row.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/draw_command.hpp>
 #include <papcoll/tools/explain_command.hpp>
@@ -27,7 +27,8 @@
 #include <exception>
 #include <string>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace tool {
 
@@ -84,4 +85,5 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
   return tool::bad_input;
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -2,11 +2,11 @@
 
 // `papcoll simulate`: how long a call takes by a static schedule, and what its time consists of.
 
-#include <papcoll/analysis/path_costs.hpp>
-#include <papcoll/analysis/quantity_text.hpp>
-#include <papcoll/analysis/simulate.hpp>
-#include <papcoll/analysis/simulated_text.hpp>
-#include <papcoll/catalogue/row.hpp>
+#include <papcoll/names/row.hpp>
+#include <papcoll/simulate/path_costs.hpp>
+#include <papcoll/simulate/quantity_text.hpp>
+#include <papcoll/simulate/simulate.hpp>
+#include <papcoll/simulate/simulated_text.hpp>
 #include <papcoll/tools/closed_form_of.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/named_schedule.hpp>
@@ -23,7 +23,9 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI::tool {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace tool {
 
 /// A column of a table: the text, and blanks before or after it.
 inline std::string padded(const std::string& text, std::size_t width, bool right) {
@@ -264,7 +266,7 @@ class SimulateCommand {
     for (const auto& [names, seconds] : parts_of(costs)) parts[std::string(names[1])] = seconds;
     Json steps = Json::array();
     for (const SimulatedStep& s : run.critical_path) {
-      Json one{{"rank", s.rank},   {"act", acts[static_cast<std::size_t>(s.act)]},
+      Json one{{"rank", s.rank},   {"act", acts[static_cast<std::size_t>(s.kind)]},
                {"block", s.block}, {"bytes", s.bytes},
                {"start", s.start}, {"end", s.end}};
       if (s.peer >= 0) one["peer"] = s.peer;
@@ -282,4 +284,6 @@ class SimulateCommand {
   bool as_json_ = false;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI::tool
+}  // namespace tool
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

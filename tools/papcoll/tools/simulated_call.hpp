@@ -3,17 +3,17 @@
 // What `papcoll simulate` and `papcoll draw` are told of a call, and what follows from it.
 
 #include <papcoll/algorithms/static/suara.hpp>
-#include <papcoll/analysis/simulate.hpp>
 #include <papcoll/arrival/forecast.hpp>
 #include <papcoll/arrival/predicted_order.hpp>
-#include <papcoll/catalogue/near_names.hpp>
-#include <papcoll/catalogue/parsed_name.hpp>
-#include <papcoll/catalogue/row.hpp>
-#include <papcoll/collective.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/near_names.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/model/log_gops.hpp>
+#include <papcoll/names/parsed_name.hpp>
+#include <papcoll/names/row.hpp>
 #include <papcoll/pattern/generators.hpp>
 #include <papcoll/pattern/trace.hpp>
+#include <papcoll/simulate/simulate.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/model_file.hpp>
 #include <papcoll/tools/named_schedule.hpp>
@@ -32,7 +32,9 @@
 #include <string_view>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI::tool {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace tool {
 
 /// A schedule and all that simulate() wants.
 struct SimulatedCase {
@@ -281,4 +283,6 @@ class SimulatedCall {
   SimulateOptions options_;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI::tool
+}  // namespace tool
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -5,7 +5,7 @@
 #include <papcoll/algorithms/static/grid.hpp>
 #include <papcoll/algorithms/static/suara.hpp>
 #include <papcoll/algorithms/static/suara_parts.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -13,7 +13,9 @@
 #include <string>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI::tool {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace tool {
 
 /// Describes a grid of so many ranks; the extents are Suara's.
 class GridWords {
@@ -100,4 +102,6 @@ inline std::string suara_grid_text(const AnySchedule& schedule, int ranks, std::
   return text + words.about_extras();
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI::tool
+}  // namespace tool
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

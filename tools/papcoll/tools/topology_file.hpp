@@ -9,15 +9,17 @@
 //
 // Instead of "ranks_per_node" (in rank order), "nodes" may list them: [[0, 1, 2, 3], [4, 5, 6, 7]].
 
-#include <papcoll/model/link_costs.hpp>
 #include <papcoll/model/log_gops.hpp>
+#include <papcoll/simulate/link_costs.hpp>
 #include <papcoll/tools/json_file.hpp>
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI::tool {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace tool {
 
 /// The node of each rank, by "nodes".
 inline std::vector<int> listed_nodes(const JsonObject& in, int ranks) {
@@ -76,4 +78,6 @@ inline LinkCosts read_topology(const std::string& file, int ranks, const LogGops
   return LinkCosts::nodes(std::move(node_of), cost("within"), cost("between"));
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI::tool
+}  // namespace tool
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -2,10 +2,10 @@
 
 // `papcoll verify`: proves the static schedules of a catalogue.
 
-#include <papcoll/analysis/verify_sweep.hpp>
-#include <papcoll/catalogue/row.hpp>
+#include <papcoll/names/row.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/named_schedule.hpp>
+#include <papcoll/verify/sweep.hpp>
 
 #include <unistd.h>
 
@@ -18,7 +18,9 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI::tool {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace tool {
 
 /// A schedule to prove, and what its row claims.
 struct Claim {
@@ -142,4 +144,6 @@ class VerifyCommand {
   bool as_json_ = false;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI::tool
+}  // namespace tool
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,15 +1,16 @@
 #pragma once
 
 #include <papcoll/algorithms/static/chain.hpp>
-#include <papcoll/arrival/site.hpp>
-#include <papcoll/capability.hpp>
+#include <papcoll/base/capability.hpp>
+#include <papcoll/node/site.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 // The arrival-ordered chain: Chain under ArrivalOrder
 // ---------------------------------------------------
@@ -74,7 +75,7 @@ struct ArrivalChain {
       root_ = c.root;
       takes_ = !rooted_ || s.rank() == c.root;
       choose_place(s, c);
-      Offer offer;
+      BufferDescriptor offer;
       if (mine_ != nullptr) offer.out = s.peers().place(mine_, c.bytes());
       s.offer(offer, 0);
       ticket_ = s.draw_ticket();
@@ -242,4 +243,5 @@ struct ArrivalChain {
   };
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <papcoll/call.hpp>
-#include <papcoll/plan/range.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/schedule/range.hpp>
 
 #include <cstddef>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -25,4 +26,5 @@ inline Range block_of(const Call& c, int r) noexcept {
 
 }  // namespace detail
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <papcoll/algorithms/arrival/peer_buffers.hpp>
-#include <papcoll/arrival/site.hpp>
+#include <papcoll/node/site.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -102,4 +103,5 @@ class ChunkProgress {
 
 }  // namespace detail
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -2,10 +2,10 @@
 
 #include <papcoll/algorithms/arrival/chunk_progress.hpp>
 #include <papcoll/algorithms/arrival/peer_buffers.hpp>
-#include <papcoll/arrival/board.hpp>
-#include <papcoll/arrival/site.hpp>
-#include <papcoll/capability.hpp>
-#include <papcoll/policy.hpp>
+#include <papcoll/base/capability.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/node/board.hpp>
+#include <papcoll/node/site.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,8 @@
 #include <cstdint>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 // CombiningTree: a tree of fixed shape, climbed by whoever finds both children there
 // ----------------------------------------------------------------------------------
@@ -86,7 +87,7 @@ struct CombiningTree {
     }
 
    private:
-    static constexpr std::uint32_t words = Board::work_chunks;
+    static constexpr std::uint32_t words = NodeBoard::work_chunks;
     static_assert(most_ranks == 0xffff + 1);
 
     enum class Outcome { waiting, done, failed };
@@ -269,4 +270,5 @@ struct CombiningTree {
   };
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

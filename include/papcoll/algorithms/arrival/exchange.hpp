@@ -2,17 +2,18 @@
 
 #include <papcoll/algorithms/arrival/blocks.hpp>
 #include <papcoll/algorithms/arrival/fan_out.hpp>
-#include <papcoll/arrival/site.hpp>
-#include <papcoll/capability.hpp>
-#include <papcoll/plan/range.hpp>
-#include <papcoll/policy.hpp>
+#include <papcoll/base/capability.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/node/site.hpp>
+#include <papcoll/schedule/range.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 // Exchange: all read all
 // ----------------------
@@ -73,7 +74,7 @@ struct Exchange {
       wanted_ = scatters ? detail::block_of(c, s.rank()) : Range{0, all};
       chunks_ = Chunks{all, c.reducer.size, s.chunk_bytes()};
       const std::size_t bytes = all * c.reducer.size;
-      small_ = bytes <= Board::inline_bytes;
+      small_ = bytes <= NodeBoard::inline_bytes;
       // The root of a reduce keeps its contribution to itself; its stamp acknowledges chunks.
       writes_ = !(c.collective == Collective::reduce && s.rank() == c.root);
       if (small_) {
@@ -187,4 +188,5 @@ struct Exchange {
   };
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

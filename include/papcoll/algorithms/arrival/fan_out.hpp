@@ -1,11 +1,12 @@
 #pragma once
 
-#include <papcoll/arrival/site.hpp>
+#include <papcoll/node/site.hpp>
 
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -35,7 +36,7 @@ class FanOut {
   void begin(S& s, const Call& c) {
     begun_ = true;
     chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
-    small_ = c.bytes() <= Board::inline_bytes;
+    small_ = c.bytes() <= NodeBoard::inline_bytes;
     if (small_ && s.rank() == c.root) {
       s.announce(c.in, c.bytes(), 1);
       done_ = 1;
@@ -93,4 +94,5 @@ class FanOut {
 
 }  // namespace detail
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,15 +1,16 @@
 #pragma once
 
 #include <papcoll/algorithms/arrival/fan_out.hpp>
-#include <papcoll/arrival/site.hpp>
-#include <papcoll/capability.hpp>
-#include <papcoll/policy.hpp>
+#include <papcoll/base/capability.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/node/site.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 // LeaderFan: one rank of the node gathers, combines and releases
 // --------------------------------------------------------------
@@ -74,7 +75,7 @@ struct LeaderFan {
     void begin(S& s, const Call& c) {
       begun_ = true;
       chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
-      small_ = c.bytes() <= Board::inline_bytes;
+      small_ = c.bytes() <= NodeBoard::inline_bytes;
       gathers_ = is_reduction(c.collective);
       const bool contributes = c.bytes() != 0;
       if (small_ && contributes) {
@@ -326,8 +327,9 @@ struct LeaderFan {
     bool small_ = false;
     bool takes_ = true;    ///< this rank wants the result
     bool gathers_ = true;  ///< there is something to combine
-    alignas(16) std::byte partial_[Board::inline_bytes];
+    alignas(16) std::byte partial_[NodeBoard::inline_bytes];
   };
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,16 +1,17 @@
 #pragma once
 
-#include <papcoll/arrival/site.hpp>
-#include <papcoll/capability.hpp>
-#include <papcoll/plan/range.hpp>
-#include <papcoll/policy.hpp>
+#include <papcoll/base/capability.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/node/site.hpp>
+#include <papcoll/schedule/range.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 // MultiLeader: each rank leads for its slice of the data (DPML)
 // -------------------------------------------------------------
@@ -188,4 +189,5 @@ struct MultiLeader {
   };
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,12 +1,13 @@
 #pragma once
 
-#include <papcoll/arrival/site.hpp>
+#include <papcoll/node/site.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -29,7 +30,7 @@ class PeerBuffers {
     chunks_ = direct_ ? Chunks::at_most(most, least, c.count, c.reducer.size)
                       : Chunks{c.count, c.reducer.size, s.chunk_bytes()};
     const bool writes_out = c.collective != Collective::reduce || s.rank() == c.root;
-    Offer offer;
+    BufferDescriptor offer;
     offer.in = s.peers().place(c.in, c.bytes());
     staged_in_ = offer.in.mapped == 0;
     if (direct_) {
@@ -158,4 +159,5 @@ class PeerBuffers {
 
 }  // namespace detail
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

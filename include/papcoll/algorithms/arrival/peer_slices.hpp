@@ -6,17 +6,18 @@
 #include <papcoll/algorithms/arrival/leader_fan.hpp>
 #include <papcoll/algorithms/arrival/multi_leader.hpp>
 #include <papcoll/algorithms/arrival/shared_copies.hpp>
-#include <papcoll/arrival/site.hpp>
-#include <papcoll/capability.hpp>
-#include <papcoll/plan/range.hpp>
-#include <papcoll/policy.hpp>
+#include <papcoll/base/capability.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/node/site.hpp>
+#include <papcoll/schedule/range.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 // PeerSlices: each rank works on its slice, straight from its peers' buffers
 // --------------------------------------------------------------------------
@@ -86,7 +87,7 @@ struct PeerSlices {
       const bool scatters = c.collective == Collective::reduce_scatter;
       bytes_in_ =
           scatters ? detail::elements_of_all_blocks(c, s.size()) * c.reducer.size : c.bytes();
-      if (bytes_in_ <= Board::inline_bytes && s.size() > 1) {
+      if (bytes_in_ <= NodeBoard::inline_bytes && s.size() > 1) {
         way_ = Way::staged;  // it travels with the flag
         return;
       }
@@ -106,8 +107,8 @@ struct PeerSlices {
 
     /// What peers may need of this rank. A buffer that nobody reaches for counts as seen by all.
     template <Site S>
-    Offer offer(S& s, const Call& c) const {
-      Offer o{s.peers().place(c.in, bytes_in_), {0, 1}};
+    BufferDescriptor offer(S& s, const Call& c) const {
+      BufferDescriptor o{s.peers().place(c.in, bytes_in_), {0, 1}};
       if (c.collective == Collective::reduce && s.rank() != c.root) {
         const std::size_t n = slice(s, c, s.rank()).size();
         o.out = s.peers().place(s.pool(n), n);
@@ -118,7 +119,7 @@ struct PeerSlices {
     }
 
     /// Can all ranks reach what they need of rank r?
-    bool good(const Call& c, int r, const Offer& o) const {
+    bool good(const Call& c, int r, const BufferDescriptor& o) const {
       if (may_copy_) return true;
       const bool copies_itself = c.collective == Collective::reduce && r == c.root;
       return o.in.mapped != 0 && (o.out.mapped != 0 || copies_itself);
@@ -319,7 +320,7 @@ struct PeerSlices {
     detail::FanOut fan_out_;
     Exchange::Run exchange_;
     detail::SharedCopies copies_;
-    Offer mine_;
+    BufferDescriptor mine_;
     std::size_t bytes_in_ = 0;
     Way way_ = Way::unknown;
     std::uint32_t stage_ = 0;
@@ -331,4 +332,5 @@ struct PeerSlices {
   };
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,13 +1,14 @@
 #pragma once
 
-#include <papcoll/arrival/site.hpp>
+#include <papcoll/node/site.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -75,7 +76,7 @@ class SharedCopies {
   bool unreachable() const noexcept { return unreachable_; }
 
  private:
-  static constexpr std::uint32_t words = Board::work_chunks;
+  static constexpr std::uint32_t words = NodeBoard::work_chunks;
   // States of a work word.
   static constexpr std::uint32_t busy = WorkOf::shared_copies | 1U;
   static constexpr std::uint32_t copied = WorkOf::shared_copies | 2U;
@@ -170,7 +171,7 @@ class SharedCopies {
       // The root looks for busy pieces once it has told of its pool, so that either it sees this
       // one, or this rank sees the pool.
       if (s.rank() != c.root && s.stage(c.root, 1)) {
-        std::byte place[Board::inline_bytes];
+        std::byte place[NodeBoard::inline_bytes];
         s.read(place, s.slot(c.root, 0), sizeof from);
         std::memcpy(&from, place, sizeof from);
       }
@@ -257,7 +258,7 @@ class SharedCopies {
   }
 
   Chunks parts_;               ///< bcast: the pieces
-  Offer mine_;                 ///< this rank's buffers
+  BufferDescriptor mine_;      ///< this rank's buffers
   BufferPlace place_;          ///< of the pool
   std::byte* pool_ = nullptr;  ///< root: where the message is kept for late ranks
   std::uint32_t pieces_ = 1;   ///< of each receiver
@@ -274,4 +275,5 @@ class SharedCopies {
 
 }  // namespace detail
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

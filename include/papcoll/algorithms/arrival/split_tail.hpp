@@ -2,16 +2,17 @@
 
 #include <papcoll/algorithms/arrival/chunk_progress.hpp>
 #include <papcoll/algorithms/arrival/peer_buffers.hpp>
-#include <papcoll/arrival/site.hpp>
-#include <papcoll/capability.hpp>
-#include <papcoll/policy.hpp>
+#include <papcoll/base/capability.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/node/site.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 // SplitTail: whoever is awake combines what has come, chunk by chunk
 // ------------------------------------------------------------------
@@ -260,4 +261,5 @@ struct SplitTail {
   };
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

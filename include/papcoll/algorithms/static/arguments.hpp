@@ -2,7 +2,7 @@
 
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/plan/parameter.hpp>
+#include <papcoll/schedule/parameter.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -12,7 +12,8 @@
 #include <system_error>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 // The text of a schedule's parameters, after the colon of its name: parameters are separated by
 // commas. A parameter that is itself a schedule is written as its own name, colon included; if that
@@ -123,4 +124,5 @@ inline std::vector<int> parse_extents(std::string_view schedule, const Parameter
   }
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

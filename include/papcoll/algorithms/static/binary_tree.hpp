@@ -1,11 +1,12 @@
 #pragma once
 
 #include <papcoll/algorithms/static/tree_shapes.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// A balanced binary tree: everybody has one above and at most two below.
 ///
@@ -57,4 +58,5 @@ struct BinaryTree {
 static_assert(StaticSchedule<BinaryTree>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<BinaryTree>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

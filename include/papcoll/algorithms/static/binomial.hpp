@@ -2,11 +2,12 @@
 
 #include <papcoll/algorithms/static/tree_shapes.hpp>
 #include <papcoll/algorithms/static/tree_steps.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// A binomial tree: those who have it, or have combined it, double every round.
 ///
@@ -72,4 +73,5 @@ struct Binomial {
 static_assert(StaticSchedule<Binomial>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Binomial>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,10 +1,11 @@
 #pragma once
 
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// One position after the other: everybody has one neighbour before and one after.
 ///
@@ -46,4 +47,5 @@ struct Chain {
 static_assert(StaticSchedule<Chain>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Chain>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

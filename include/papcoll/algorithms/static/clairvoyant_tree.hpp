@@ -2,8 +2,8 @@
 
 #include <papcoll/algorithms/static/step_cost.hpp>
 #include <papcoll/algorithms/static/tree_steps.hpp>
-#include <papcoll/capability.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/base/capability.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// A tree grown from the predicted arrivals: the two that are ready first combine what they have,
 /// and so on until one is left.
@@ -113,4 +114,5 @@ struct ClairvoyantTree {
 static_assert(StaticSchedule<ClairvoyantTree>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ClairvoyantTree>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

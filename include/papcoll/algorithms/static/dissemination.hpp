@@ -1,10 +1,11 @@
 #pragma once
 
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Each position tells one at distance 1, 2, 4, … of all that have arrived.
 ///
@@ -40,4 +41,5 @@ struct Dissemination {
 static_assert(StaticSchedule<Dissemination>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Dissemination>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,10 +1,11 @@
 #pragma once
 
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Everybody sends its contribution to everybody: Linear's allgather alone, for agreements. Not in
 /// the catalogue. All of a position's sends and receives start at once.
@@ -32,4 +33,5 @@ struct EachToEach {
 };
 static_assert(StaticSchedule<EachToEach>);
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

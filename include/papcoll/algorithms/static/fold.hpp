@@ -2,10 +2,11 @@
 
 #include <papcoll/algorithms/static/powers.hpp>
 #include <papcoll/config.hpp>
-#include <papcoll/plan/builder.hpp>
-#include <papcoll/plan/range.hpp>
+#include <papcoll/schedule/builder.hpp>
+#include <papcoll/schedule/range.hpp>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// How P positions are folded to fewer, the core, for schedules whose rounds need a power of two or
 /// a grid: of the first P − core pairs of neighbours, the even one speaks for both.
@@ -76,4 +77,5 @@ inline void unfold(Builder& b, Fold fold) {
 
 }  // namespace detail
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -2,7 +2,7 @@
 
 #include <papcoll/algorithms/static/fold.hpp>
 #include <papcoll/config.hpp>
-#include <papcoll/plan/builder.hpp>
+#include <papcoll/schedule/builder.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,8 @@
 #include <span>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// n positions as rows of neighbours, as even as possible: the first `extras` rows have one
 /// position more than there are columns.
@@ -119,4 +120,5 @@ inline void emit_suara(const Builder& b, std::span<const int> extents, std::size
 
 }  // namespace detail
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

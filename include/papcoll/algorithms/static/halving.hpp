@@ -1,9 +1,10 @@
 #pragma once
 
 #include <papcoll/config.hpp>
-#include <papcoll/plan/builder.hpp>
+#include <papcoll/schedule/builder.hpp>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Consecutive blocks of a vector in as many blocks as there are positions.
 struct BlockRun {
@@ -48,4 +49,5 @@ inline void halve(Builder& b) {
 
 }  // namespace detail
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -2,7 +2,8 @@
 
 #include <papcoll/config.hpp>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// A complete binary tree over positions 1…size−1, whose root hangs from position 0. Nodes are
 /// numbered by level, as in a heap: node h has the parent ⌊h/2⌋, node 0 being position 0, and the
@@ -60,4 +61,5 @@ struct HeapTree {
   }
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

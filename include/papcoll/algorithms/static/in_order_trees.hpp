@@ -8,7 +8,8 @@
 #include <cstddef>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// A binary tree over the numbers 1…n, numbered in order: what is left of a node has smaller
 /// numbers, what is right of it has larger ones. Odd numbers are leaves, even ones are inner nodes;
@@ -153,4 +154,5 @@ class ColouredTrees {
   std::array<std::vector<Node>, 2> nodes_;  ///< by tree, then by position
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -3,14 +3,15 @@
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/tree_steps.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/plan/parameter.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/parameter.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <array>
 #include <string>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// A k-nomial tree: those who have it, or have combined it, become k times as many every round.
 /// Radix 2 is Binomial; a radix of P or more is Linear.
@@ -67,4 +68,5 @@ struct KNomial {
 static_assert(StaticSchedule<KNomial>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<KNomial>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

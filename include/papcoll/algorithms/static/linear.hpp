@@ -1,10 +1,11 @@
 #pragma once
 
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Everybody talks to the root, or to everybody, directly: one hop.
 ///
@@ -98,4 +99,5 @@ struct Linear {
 static_assert(StaticSchedule<Linear>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Linear>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <papcoll/algorithms/static/ring.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Allgather in which neighbours exchange in pairs, alternately with the one and the other side.
 ///
@@ -56,4 +57,5 @@ struct NeighbourExchange {
 static_assert(StaticSchedule<NeighbourExchange>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<NeighbourExchange>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

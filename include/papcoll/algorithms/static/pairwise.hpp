@@ -1,10 +1,11 @@
 #pragma once
 
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Reduce-scatter in which everybody sends every other its part, in rounds that pair all up.
 ///
@@ -45,4 +46,5 @@ struct Pairwise {
 static_assert(StaticSchedule<Pairwise>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Pairwise>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

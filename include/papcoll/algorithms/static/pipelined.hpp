@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/algorithms/static/arguments.hpp>
-#include <papcoll/plan/parameter.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/parameter.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,8 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// How a schedule is called and cut when it is pipelined. A specialisation for S has the members
 /// `name` and `sentence` of the pipelined schedule, and `messages(size)`: into how many messages S
@@ -79,4 +80,5 @@ struct Pipelined {
   friend bool operator==(const Pipelined&, const Pipelined&) = default;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

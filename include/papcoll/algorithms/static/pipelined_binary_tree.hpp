@@ -5,7 +5,8 @@
 
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 template <>
 struct PipelinedTraits<BinaryTree> {
@@ -33,4 +34,5 @@ using PipelinedBinaryTree = Pipelined<BinaryTree>;
 static_assert(StaticSchedule<PipelinedBinaryTree>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<PipelinedBinaryTree>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

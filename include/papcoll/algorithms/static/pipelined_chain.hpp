@@ -5,7 +5,8 @@
 
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 template <>
 struct PipelinedTraits<Chain> {
@@ -27,4 +28,5 @@ using PipelinedChain = Pipelined<Chain>;
 static_assert(StaticSchedule<PipelinedChain>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<PipelinedChain>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -2,7 +2,8 @@
 
 #include <papcoll/config.hpp>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// The largest power of two that is not larger than n; n ≥ 1.
 constexpr int floor_power_of_two(int n) noexcept {
@@ -21,4 +22,5 @@ constexpr int doubling_rounds(int n) noexcept {
   return rounds;
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/algorithms/static/step_cost.hpp>
-#include <papcoll/capability.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/base/capability.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,8 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// A ring in which the ranks that come early combine their own contributions first; what they have
 /// goes past the late ones and around.
@@ -135,4 +136,5 @@ struct PreReducedRing {
 static_assert(StaticSchedule<PreReducedRing>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<PreReducedRing>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -3,11 +3,12 @@
 #include <papcoll/algorithms/static/fold.hpp>
 #include <papcoll/algorithms/static/halving.hpp>
 #include <papcoll/algorithms/static/powers.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Reduce-scatter by recursive halving, then allgather by recursive doubling (RSA).
 ///
@@ -58,4 +59,5 @@ struct Rabenseifner {
 static_assert(StaticSchedule<Rabenseifner>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Rabenseifner>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <papcoll/algorithms/static/fold.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Pairs at distance 1, 2, 4, … exchange all they have.
 ///
@@ -85,4 +86,5 @@ struct RecursiveDoubling {
 static_assert(StaticSchedule<RecursiveDoubling>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<RecursiveDoubling>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

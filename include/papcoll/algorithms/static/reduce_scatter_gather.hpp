@@ -3,11 +3,12 @@
 #include <papcoll/algorithms/static/fold.hpp>
 #include <papcoll/algorithms/static/halving.hpp>
 #include <papcoll/algorithms/static/powers.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Reduce by a reduce-scatter with recursive halving and a binomial gather of the parts to the root
 /// (RSG).
@@ -57,4 +58,5 @@ struct ReduceScatterGather {
 static_assert(StaticSchedule<ReduceScatterGather>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ReduceScatterGather>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

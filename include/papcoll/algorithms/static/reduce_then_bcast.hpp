@@ -3,8 +3,8 @@
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/binomial.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/plan/parameter.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/parameter.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,8 @@
 #include <string_view>
 #include <type_traits>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -138,4 +139,5 @@ struct AnyReduceThenBcast {
 static_assert(StaticSchedule<AnyReduceThenBcast>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnyReduceThenBcast>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -7,7 +7,8 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// TwoTreeComplete's bcast with its trees numbered from the middle of the positions: for the bcast
 /// of an allreduce, since who is a leaf in TwoTreeComplete's trees is done with the reduce first.
@@ -56,4 +57,5 @@ struct ReorderedTwoTree {
 static_assert(StaticSchedule<ReorderedTwoTree>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ReorderedTwoTree>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

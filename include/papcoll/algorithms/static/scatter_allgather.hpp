@@ -2,15 +2,16 @@
 
 #include <papcoll/algorithms/static/tree_shapes.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/plan/parameter.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/parameter.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Bcast by scattering the vector's parts and gathering them everywhere (van de Geijn).
 ///
@@ -105,4 +106,5 @@ struct ScatterAllgather {
 static_assert(StaticSchedule<ScatterAllgather>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ScatterAllgather>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -5,7 +5,8 @@
 
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 template <>
 struct PipelinedTraits<Ring> {
@@ -40,4 +41,5 @@ using SegmentedRing = Pipelined<Ring>;
 static_assert(StaticSchedule<SegmentedRing>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<SegmentedRing>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -2,9 +2,9 @@
 
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/chain.hpp>
-#include <papcoll/capability.hpp>
-#include <papcoll/plan/parameter.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/base/capability.hpp>
+#include <papcoll/schedule/parameter.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,8 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// A chain through the ranks in the order in which they are expected, in segments: who comes early
 /// has passed its data on before the late ones come.
@@ -88,4 +89,5 @@ struct SortedLinearTree {
 static_assert(StaticSchedule<SortedLinearTree>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<SortedLinearTree>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

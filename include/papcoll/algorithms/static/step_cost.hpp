@@ -3,7 +3,7 @@
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/plan/parameter.hpp>
+#include <papcoll/schedule/parameter.hpp>
 
 #include <array>
 #include <cstddef>
@@ -11,7 +11,8 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// What a schedule takes a message and its combination to cost, α + (β + γ)m, where it weighs that
 /// against how late ranks are. Whole numbers, so that all ranks weigh alike; half or twice the
@@ -47,4 +48,5 @@ struct StepCost {
   friend bool operator==(const StepCost&, const StepCost&) = default;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -4,9 +4,9 @@
 #include <papcoll/algorithms/static/fold.hpp>
 #include <papcoll/algorithms/static/powers.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
-#include <papcoll/capability.hpp>
-#include <papcoll/plan/parameter.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/base/capability.hpp>
+#include <papcoll/schedule/parameter.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,8 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// The others combine all they have while one rank is awaited; when it comes, it swaps blocks with
 /// a few of them, and blocks spread through a hypercube as they become whole.
@@ -200,4 +201,5 @@ struct StragglAR {
 static_assert(StaticSchedule<StragglAR>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<StragglAR>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

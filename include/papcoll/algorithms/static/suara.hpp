@@ -7,8 +7,8 @@
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/model/suara_choice.hpp>
-#include <papcoll/plan/parameter.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/parameter.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
 #include <array>
@@ -21,7 +21,8 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -299,4 +300,5 @@ inline AnySchedule chosen_suara(int p, double m) {
 
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnySuara>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

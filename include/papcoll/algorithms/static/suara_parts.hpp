@@ -12,7 +12,7 @@
 #include <papcoll/algorithms/static/segmented_ring.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/model/suara_choice.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <array>
 #include <cstddef>
@@ -22,7 +22,9 @@
 
 // The algorithms that SUARA's choice knows, as schedules.
 
-namespace papcoll::inline PAPCOLL_ABI::detail {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
 
 template <class S>
 inline constexpr bool combines_in_any_order = [] {
@@ -99,4 +101,6 @@ inline std::size_t bytes_of(const Builder& b) noexcept {
   return b.whole().size() * b.element_size();
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI::detail
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

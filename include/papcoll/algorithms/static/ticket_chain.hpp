@@ -1,14 +1,15 @@
 #pragma once
 
 #include <papcoll/algorithms/static/sorted_linear_tree.hpp>
-#include <papcoll/capability.hpp>
-#include <papcoll/collective.hpp>
-#include <papcoll/contract.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/base/capability.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/contract.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// What Chain is under ArrivalOrder where ranks share no memory: SortedLinearTree, whose positions
 /// are not predicted but drawn.
@@ -47,4 +48,5 @@ struct TicketChain {
   static AnySchedule plan() { return AnySchedule::of<SortedLinearTree>(); }
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -2,7 +2,8 @@
 
 #include <papcoll/config.hpp>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// A k-nomial tree over positions 0…size−1 with root 0, for a radix k ≥ 2; k = 2 is the binomial
 /// tree. Written in base k, a position's parent has its lowest nonzero digit cleared:
@@ -96,4 +97,5 @@ constexpr BinaryNode preorder_node(int p, int size) noexcept {
   }
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <papcoll/algorithms/static/tree_shapes.hpp>
-#include <papcoll/plan/builder.hpp>
+#include <papcoll/schedule/builder.hpp>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 namespace detail {
 
 /// Up a k-nomial tree; small subtrees, which are done first, are taken first.
@@ -23,4 +24,5 @@ inline void knomial_bcast(Builder& b, int radix) {
 }
 
 }  // namespace detail
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/powers.hpp>
-#include <papcoll/plan/range.hpp>
+#include <papcoll/schedule/range.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,8 @@
 #include <cstdint>
 #include <limits>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// How schedules of two trees cut a vector: in chunks, as many as go through one plan, and longer
 /// vectors in blocks of so many. Who cuts for the same size and bytes cuts alike, so that a bcast
@@ -98,4 +99,5 @@ struct TwoTreeChunks {
   }
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

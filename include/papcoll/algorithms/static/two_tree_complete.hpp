@@ -3,9 +3,9 @@
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/heap_tree.hpp>
 #include <papcoll/algorithms/static/two_tree_chunks.hpp>
-#include <papcoll/plan/parameter.hpp>
-#include <papcoll/plan/range.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/parameter.hpp>
+#include <papcoll/schedule/range.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <array>
 #include <cstddef>
@@ -13,7 +13,8 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -110,4 +111,5 @@ struct TwoTreeComplete {
 static_assert(StaticSchedule<TwoTreeComplete>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<TwoTreeComplete>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

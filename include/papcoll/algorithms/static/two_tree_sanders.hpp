@@ -4,9 +4,9 @@
 #include <papcoll/algorithms/static/in_order_trees.hpp>
 #include <papcoll/algorithms/static/two_tree_chunks.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/plan/parameter.hpp>
-#include <papcoll/plan/range.hpp>
-#include <papcoll/plan/schedule.hpp>
+#include <papcoll/schedule/parameter.hpp>
+#include <papcoll/schedule/range.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,8 @@
 #include <string_view>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Two binary trees numbered in order, of which one has odd chunks and the other even ones. Inner
 /// positions of one are leaves of the other, and a colouring of the edges says who sends to whom in
@@ -163,4 +164,5 @@ struct TwoTreeSanders {
 static_assert(StaticSchedule<TwoTreeSanders>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<TwoTreeSanders>() noexcept)
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -6,7 +6,8 @@
 
 // What an allgather costs: p, m and s are as in closed_forms.hpp.
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace closed_form {
 
@@ -38,4 +39,5 @@ inline double linear_allgather(const HockneyWithGap& h, int p, double m) noexcep
 
 }  // namespace closed_form
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -10,7 +10,8 @@
 
 // What an allreduce costs: p, m and s are as in closed_forms.hpp.
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace closed_form {
 
@@ -71,4 +72,5 @@ inline double rabenseifner_allreduce(const Hockney& h, int p, double m) noexcept
 
 }  // namespace closed_form
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -6,7 +6,8 @@
 
 // What a barrier costs: p is as in closed_forms.hpp.
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace closed_form {
 
@@ -16,4 +17,5 @@ inline double dissemination_barrier(const Hockney& h, int p) noexcept {
 
 }  // namespace closed_form
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

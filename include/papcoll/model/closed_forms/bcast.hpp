@@ -8,7 +8,8 @@
 
 // What a bcast costs: p, m and s are as in closed_forms.hpp.
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace closed_form {
 
@@ -76,4 +77,5 @@ inline double two_tree_bcast(const HockneyWithGap& h, int p, double m, double s)
 
 }  // namespace closed_form
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

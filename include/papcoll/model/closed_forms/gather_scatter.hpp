@@ -7,7 +7,8 @@
 
 // What a gather and a scatter cost: p, m and s are as in closed_forms.hpp.
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace closed_form {
 
@@ -29,4 +30,5 @@ inline double binomial_scatter(const Hockney& h, int p, double m) noexcept {
 
 }  // namespace closed_form
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

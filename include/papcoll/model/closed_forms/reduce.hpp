@@ -8,7 +8,8 @@
 
 // What a reduce costs: p, m and s are as in closed_forms.hpp.
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace closed_form {
 
@@ -79,4 +80,5 @@ inline double reduce_scatter_gather_reduce(const Hockney& h, int p, double m) no
 
 }  // namespace closed_form
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

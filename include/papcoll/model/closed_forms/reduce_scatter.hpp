@@ -8,7 +8,8 @@
 
 // What a reduce_scatter costs: p, m and s are as in closed_forms.hpp.
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace closed_form {
 
@@ -40,4 +41,5 @@ inline double recursive_halving_reduce_scatter(const Hockney& h, int p, double m
 
 }  // namespace closed_form
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -10,7 +10,8 @@
 
 // What several closed forms are made of.
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace closed_form {
 
@@ -44,4 +45,5 @@ inline double segments(double m, double s) noexcept { return std::max(1.0, std::
 
 }  // namespace closed_form
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

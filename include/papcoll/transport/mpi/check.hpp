@@ -1,12 +1,13 @@
 #pragma once
 
 #include <papcoll/config.hpp>
-#include <papcoll/detail/mpi.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
 
 #include <string>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -28,4 +29,5 @@ inline void check(int code, const char* call, const char* where) {
 
 }  // namespace detail
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

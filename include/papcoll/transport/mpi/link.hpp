@@ -1,11 +1,11 @@
 #pragma once
 
 #include <papcoll/config.hpp>
-#include <papcoll/detail/mpi.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
-#include <papcoll/transport/mpi/vote.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <algorithm>
@@ -21,7 +21,8 @@
 
 #include <unistd.h>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// A team's way into MPI: the user's communicator, and, once something needs it, the team's private
 /// duplicate, the only one it ever makes.
@@ -58,7 +59,7 @@ class MpiLink {
   /// Tells all other ranks that this rank's call number `number` was invalid, or that it gave up
   /// altogether. Says nothing where there is no private communicator, or where this rank
   /// only passes on what it was told.
-  void send_refusal(std::uint32_t number, Told what, const std::string& text) {
+  void send_refusal(std::uint32_t number, PeerNotice what, const std::string& text) {
     if (!connected() || was_told_) return;
     int rank = 0;
     int size = 0;
@@ -104,7 +105,8 @@ class MpiLink {
         r = received_.erase(r);
       } else if (at_once(*r) || static_cast<std::int32_t>(r->number - next) < 0) {
         was_told_ = at_once(*r);  // who refused one call does not know yet that it broke the others
-        if (r->what >= Told::lost) throw detail::lost_rank(r->text, static_cast<int>(r->what));
+        if (r->what >= PeerNotice::lost)
+          throw detail::lost_rank(r->text, static_cast<int>(r->what));
         throw peer_error("papcoll: another rank's call was invalid: " + std::string(r->text));
       } else {
         ++r;
@@ -128,11 +130,11 @@ class MpiLink {
   struct Refusal {
     std::uint64_t link = 0;  ///< the link's name: a refusal may outlive its communicator
     std::uint32_t number = 0;
-    Told what = Told::invalid_call;
+    PeerNotice what = PeerNotice::invalid_call;
     char text[496] = {};
   };
 
-  static bool at_once(const Refusal& r) noexcept { return r.what != Told::invalid_call; }
+  static bool at_once(const Refusal& r) noexcept { return r.what != PeerNotice::invalid_call; }
 
   bool refused_here(std::uint32_t number) const noexcept {
     return std::any_of(sent_.begin(), sent_.end(),
@@ -179,4 +181,5 @@ class MpiLink {
   std::vector<Refusal> received_;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <papcoll/detail/mpi.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/plan/endpoint.hpp>
-#include <papcoll/plan/engine.hpp>
+#include <papcoll/plan/run.hpp>
 #include <papcoll/transport/mpi/link.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/posted_receives.hpp>
 #include <papcoll/transport/mpi/wide_count.hpp>
 
@@ -17,7 +17,8 @@
 
 #include <sched.h>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// The endpoint of static schedules over MPI point-to-point messages on the team's private
 /// communicator.
@@ -25,34 +26,34 @@ class MpiEndpoint final : public Endpoint {
  public:
   explicit MpiEndpoint(MpiLink& link) : link_(link) { static_cast<void>(link.comm()); }
 
-  bool start(const Work& work) override {
-    if (work.act == Act::reduce || work.act == Act::copy) {
+  bool start(const TransportOp& work) override {
+    if (work.kind == OpKind::reduce || work.kind == OpKind::copy) {
       perform_locally(work);
-      if (work.act == Act::reduce) detail::charge_combining(work.bytes());
+      if (work.kind == OpKind::reduce) detail::charge_combining(work.bytes());
       return true;
     }
-    if (detail::simulated && work.act == Act::receive && !posted_.admit(work)) return false;
+    if (detail::simulated && work.kind == OpKind::receive && !posted_.admit(work)) return false;
     post(work);
     return false;
   }
 
   bool progress() override { return ask(&MPI_Testsome, "MPI_Testsome"); }
 
-  bool run_to_end(const Execution& execution) override {
+  bool run_to_end(const PlanRun& plan_run) override {
     if constexpr (!detail::simulated) return false;
     // While a rank combines it sees nothing: what is complete has to be seen before.
     const bool all = detail::simulated_gamma() > 0;
-    while (!execution.done() &&
+    while (!plan_run.done() &&
            (all ? ask(&MPI_Waitsome, "MPI_Waitsome") : ask(&wait_for_one, "MPI_Waitany"))) {
     }
-    return execution.done();
+    return plan_run.done();
   }
 
   /// Receives are cancelled, and messages under way get time to end. What does not end, a message
   /// to or from a peer that is dead or stopped, is forgotten: MPI may still use its buffer.
   void abandon() noexcept override {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
-      if (works_[i].act == Act::receive && requests_[i] != MPI_REQUEST_NULL) {
+      if (works_[i].kind == OpKind::receive && requests_[i] != MPI_REQUEST_NULL) {
         MPI_Cancel(&requests_[i]);
       }
     }
@@ -66,11 +67,11 @@ class MpiEndpoint final : public Endpoint {
   bool holds_on() const noexcept override { return holds_on_; }
 
  private:
-  void post(const Work& work) {
+  void post(const TransportOp& work) {
     const int tag = link_.tag(work.sequence, work.block, work.number);
     const detail::WideCount wide{work.bytes()};
     MPI_Request request = MPI_REQUEST_NULL;
-    if (work.act == Act::send) {
+    if (work.kind == OpKind::send) {
       detail::check(
           MPI_Isend(work.a, wide.count(), wide.type(), work.peer, tag, link_.comm(), &request),
           "MPI_Isend", where);
@@ -99,7 +100,7 @@ class MpiEndpoint final : public Endpoint {
     if (complete <= 0) return false;
     for (int i = 0; i < complete; ++i) {
       const auto at = static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)]);
-      if (works_[at].act == Act::receive) check_length(i);
+      if (works_[at].kind == OpKind::receive) check_length(i);
     }
     // complete() starts further steps: take the lists away first.
     sent_.clear();
@@ -107,7 +108,7 @@ class MpiEndpoint final : public Endpoint {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
       if (requests_[i] == MPI_REQUEST_NULL) {
-        (works_[i].act == Act::send ? sent_ : received_).push_back(works_[i]);
+        (works_[i].kind == OpKind::send ? sent_ : received_).push_back(works_[i]);
         continue;
       }
       requests_[kept] = requests_[i];
@@ -117,11 +118,12 @@ class MpiEndpoint final : public Endpoint {
     requests_.resize(kept);
     works_.resize(kept);
     if constexpr (detail::simulated) {
-      for (const Work& w : received_) posted_.complete(w, [this](const Work& next) { post(next); });
+      for (const TransportOp& w : received_)
+        posted_.complete(w, [this](const TransportOp& next) { post(next); });
     }
     // What waits for a send should not also wait until this rank has combined what it received.
-    for (const Work& w : sent_) w.owner->complete(w.slot, w.step);
-    for (const Work& w : received_) w.owner->complete(w.slot, w.step);
+    for (const TransportOp& w : sent_) w.owner->complete(w.slot, w.step);
+    for (const TransportOp& w : received_) w.owner->complete(w.slot, w.step);
     return true;
   }
 
@@ -157,7 +159,7 @@ class MpiEndpoint final : public Endpoint {
   static constexpr const char* where = "a collective over MpiTransport";
 
   [[noreturn]] void mismatch(int i, const std::string& what) const {
-    const Work& w = works_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
+    const TransportOp& w = works_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
     throw peer_error(w.owner->refuse(w, what));
   }
 
@@ -171,7 +173,7 @@ class MpiEndpoint final : public Endpoint {
   }
 
   void check_length(int i) const {
-    const Work& w = works_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
+    const TransportOp& w = works_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
     const MPI_Count bytes = detail::received_bytes(statuses_[static_cast<std::size_t>(i)], where);
     if (static_cast<std::size_t>(bytes) != w.bytes()) {
       mismatch(i, std::to_string(bytes) + " bytes");
@@ -180,12 +182,12 @@ class MpiEndpoint final : public Endpoint {
 
   MpiLink& link_;
   std::vector<MPI_Request> requests_;
-  std::vector<Work> works_;  ///< of the requests, index by index
+  std::vector<TransportOp> works_;  ///< of the requests, index by index
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
-  std::vector<Work> sent_;         ///< what ended and is being reported
-  std::vector<Work> received_;     ///< the same
-  detail::PostedReceives posted_;  ///< of simulated ranks
+  std::vector<TransportOp> sent_;      ///< what ended and is being reported
+  std::vector<TransportOp> received_;  ///< the same
+  detail::PostedReceives posted_;      ///< of simulated ranks
   bool holds_on_ = false;
 };
 
@@ -199,4 +201,5 @@ PAPCOLL_COMPILE_ONCE(std::unique_ptr<Endpoint> connect_messages<>(MpiLink&))
 
 }  // namespace detail
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

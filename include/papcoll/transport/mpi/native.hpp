@@ -1,8 +1,8 @@
 #pragma once
 
-#include <papcoll/call.hpp>
-#include <papcoll/detail/mpi.hpp>
+#include <papcoll/base/call.hpp>
 #include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/wide_count.hpp>
 
 #include <algorithm>
@@ -10,7 +10,8 @@
 #include <cstring>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Runs a call by the MPI library's own collectives on the user's communicator: the way that is
 /// left when MPI has no communicator for papcoll's messages. Data are moved by MPI and combined
@@ -117,4 +118,5 @@ class NativeCollectives {
   std::vector<std::byte> gathered_;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,14 +1,15 @@
 #pragma once
 
 #include <papcoll/config.hpp>
-#include <papcoll/detail/mpi.hpp>
 #include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
 
 #include <cstddef>
 #include <numeric>
 #include <vector>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 /// Where the ranks of a communicator are, as one of them sees it.
 struct NodeRanks {
@@ -56,4 +57,5 @@ inline NodeRanks node_ranks(MPI_Comm comm) {
   return result;
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

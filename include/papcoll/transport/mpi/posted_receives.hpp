@@ -7,7 +7,9 @@
 #include <map>
 #include <tuple>
 
-namespace papcoll::inline PAPCOLL_ABI::detail {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
 
 /// Of a block's receives from one rank, only the next few are posted: in a simulation a wait costs
 /// real time in proportion to what is posted, and a ring of P ranks could post 2P − 2 receives at
@@ -16,7 +18,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 class PostedReceives {
  public:
   /// May it be posted now? If not it is kept.
-  bool admit(const Work& receive) {
+  bool admit(const TransportOp& receive) {
     Messages& m = messages_[key(receive)];
     if (m.sequence != receive.sequence || m.block != receive.block) {
       m = {receive.sequence, receive.block, 0, 0, {}};
@@ -31,11 +33,11 @@ class PostedReceives {
 
   /// A receive is complete: calls post(receive) with those that may be posted now.
   template <class Post>
-  void complete(const Work& receive, Post&& post) {
+  void complete(const TransportOp& receive, Post&& post) {
     Messages& m = messages_[key(receive)];
     ++m.complete;
     while (!m.held.empty() && may_be_posted(m, m.held.begin()->first)) {
-      const Work next = m.held.begin()->second;
+      const TransportOp next = m.held.begin()->second;
       m.held.erase(m.held.begin());
       ++m.posted;
       post(next);
@@ -47,22 +49,24 @@ class PostedReceives {
  private:
   static constexpr std::uint32_t next_numbers = 4;
   static constexpr std::uint32_t at_once = 8;
-  using Key = std::tuple<const Execution*, std::uint32_t, int>;  // the block's slot, and the peer
+  using Key = std::tuple<const PlanRun*, std::uint32_t, int>;  // the block's slot, and the peer
   struct Messages {
     std::uint32_t sequence = 0;
     std::uint32_t block = 0;
     std::uint32_t complete = 0;  ///< so that the next to come has this number, or a lower one
     std::uint32_t posted = 0;    ///< those complete included
-    std::map<std::uint32_t, Work> held;
+    std::map<std::uint32_t, TransportOp> held;
   };
 
   static bool may_be_posted(const Messages& m, std::uint32_t number) noexcept {
     return number < m.complete + next_numbers || m.posted - m.complete < at_once;
   }
 
-  static Key key(const Work& w) { return {w.owner, w.slot, w.peer}; }
+  static Key key(const TransportOp& w) { return {w.owner, w.slot, w.peer}; }
 
   std::map<Key, Messages> messages_;
 };
 
-}  // namespace papcoll::inline PAPCOLL_ABI::detail
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,14 +1,14 @@
 #pragma once
 
 #include <papcoll/config.hpp>
-#include <papcoll/detail/mpi.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/options.hpp>
+#include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
-#include <papcoll/transport/mpi/vote.hpp>
 #include <papcoll/transport/peer_memory.hpp>
-#include <papcoll/transport/shm_file.hpp>
+#include <papcoll/transport/shm/file.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,15 +19,17 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-namespace papcoll::inline PAPCOLL_ABI::detail {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
 
 /// May the ranks of a node copy from each other's private memory (cross-memory attach)? Each tries
 /// it on all others. Collective over `comm`, with the same answer on all ranks: the processes of
-/// this node's ranks, or none and, in `no_copies`, why not.
+/// this node's ranks, or none and, in `why_no_cma`, why not.
 inline std::vector<pid_t> probe_copies(MPI_Comm comm, const NodeRanks& here, PeerAccess wanted,
-                                       std::string& no_copies) {
+                                       std::string& why_no_cma) {
   if (wanted != PeerAccess::best && wanted != PeerAccess::copied) {
-    no_copies = "the Options forbid it";
+    why_no_cma = "the Options forbid it";
     return {};
   }
   constexpr const char* where = "trying cross-memory attach";
@@ -60,9 +62,11 @@ inline std::vector<pid_t> probe_copies(MPI_Comm comm, const NodeRanks& here, Pee
   } catch (const system_error& e) {
     problem = std::string("the kernel refuses it (") + std::strerror(e.number) + ")";
   }
-  no_copies = first_problem(comm, problem, where);
-  if (!no_copies.empty()) pids.clear();
+  why_no_cma = first_problem(comm, problem, where);
+  if (!why_no_cma.empty()) pids.clear();
   return pids;
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI::detail
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

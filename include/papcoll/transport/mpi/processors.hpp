@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/config.hpp>
-#include <papcoll/detail/mpi.hpp>
 #include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 
 #include <cstddef>
@@ -10,7 +10,9 @@
 
 #include <sched.h>
 
-namespace papcoll::inline PAPCOLL_ABI::detail {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
 
 /// Are there more ranks on this node than processors that they, taken together, may run on?
 /// Collective over `comm`.
@@ -31,4 +33,6 @@ inline bool is_oversubscribed(MPI_Comm comm, const NodeRanks& here) {
   return static_cast<int>(here.ranks.size()) > CPU_COUNT(&together);
 }
 
-}  // namespace papcoll::inline PAPCOLL_ABI::detail
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <papcoll/config.hpp>
-#include <papcoll/detail/mpi.hpp>
 #include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
 
 #include <cstddef>
 
-namespace papcoll::inline PAPCOLL_ABI {
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
@@ -58,4 +59,5 @@ inline MPI_Count received_bytes(const MPI_Status& status, const char* where) {
 
 }  // namespace detail
 
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/simulate/quantity_text.hpp>
+#include <papcoll/simulate/simulated.hpp>
+
+#include <string>
+
+// A simulated call and its steps in words.
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// "Ring allreduce of 1 MB, 8 ranks", with the root where there is one.
+inline std::string call_text(const AnySchedule& schedule, const Shape& shape) {
+  const Collective c = shape.collective;
+  std::string text = schedule.name() + " " + std::string(name_of(c));
+  if (c != Collective::barrier) {
+    text += " of " + bytes_text(shape.count * shape.element_size);
+    const bool in_parts =
+        c != Collective::allreduce && c != Collective::reduce && c != Collective::bcast;
+    if (in_parts) text += " a rank";
+  }
+  text += ", " + std::to_string(shape.size) + (shape.size == 1 ? " rank" : " ranks");
+  return is_rooted(c) ? text + ", root " + std::to_string(shape.root) : text;
+}
+
+/// "rank 3 receives 64 KB from rank 2".
+inline std::string step_text(const SimulatedStep& s) {
+  std::string text = "rank " + std::to_string(s.rank);
+  const std::string bytes = bytes_text(s.bytes);
+  switch (s.kind) {
+    case OpKind::send:
+      return text + " sends " + bytes + " to rank " + std::to_string(s.peer);
+    case OpKind::receive:
+      return text + " receives " + bytes + " from rank " + std::to_string(s.peer);
+    case OpKind::reduce:
+      return text + " combines " + bytes;
+    case OpKind::copy:
+      return text + " copies " + bytes;
+  }
+  return text;
+}
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,218 @@
+#pragma once
+
+#include <papcoll/base/capability.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/verify/verify.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// "reduce of 19 elements on 16 ranks, root 3, in place, operator does not commute".
+inline std::string describe(const Shape& s) {
+  std::string text(name_of(s.collective));
+  if (s.collective != Collective::barrier) {
+    text += " of ";
+    if (s.counts.empty()) {
+      text += detail::counted(s.count, "element");
+    } else {
+      text += std::to_string(s.vector_size()) + " elements in unequal shares";
+    }
+  }
+  text += " on " + detail::counted(static_cast<std::size_t>(s.size), "rank");
+  if (is_rooted(s.collective)) text += ", root " + std::to_string(s.root);
+  if (s.in_place) text += ", in place";
+  if (!s.commutative) text += ", operator does not commute";
+  return text;
+}
+
+namespace detail {
+
+/// The vector lengths that show a schedule all it can meet with so many ranks: parts of unequal
+/// size, empty parts, nothing at all. The first is for every root.
+inline std::vector<std::size_t> telling_counts(Collective collective, int size) {
+  const auto ranks = static_cast<std::size_t>(size);
+  switch (collective) {
+    case Collective::barrier:
+      return {1};
+    case Collective::allreduce:
+    case Collective::reduce:
+    case Collective::bcast:
+      return {ranks + 3, 2 * ranks + 1, ranks / 2 + 1, 1, 0};
+    default:
+      return {2, 1, 0};
+  }
+}
+
+/// Shares of reduce_scatter that differ, some of them empty.
+inline std::vector<std::size_t> unequal_shares(int size) {
+  std::vector<std::size_t> shares(static_cast<std::size_t>(size));
+  for (std::size_t r = 0; r < shares.size(); ++r) shares[r] = r * 2 % 3;
+  return shares;
+}
+
+/// An order that is not a rotation: position 0 is rank 0, then the others backwards.
+inline Order scattered_order(int size) {
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  for (int p = 1; p < size; ++p) ranks[static_cast<std::size_t>(p)] = size - p;
+  return Order::permutation(std::move(ranks));
+}
+
+/// Orders as predictions lead to: the ranks at random, each later than the one after it by some
+/// steps, or none; or all together but the one at position 0, which is very late.
+inline Order predicted_order(int size, std::uint64_t seed) {
+  std::uint64_t state = seed * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(size);
+  auto below = [&state](std::size_t n) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<std::size_t>(state >> 33U) % n;
+  };
+  const auto positions = static_cast<std::size_t>(size);
+  std::vector<int> ranks(positions);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  for (std::size_t i = positions; i > 1; --i) std::swap(ranks[i - 1], ranks[below(i)]);
+  std::vector<std::uint64_t> late(positions);
+  constexpr std::array<std::uint64_t, 5> gaps{0, 0, 700, 5000, 200000};  // nanoseconds
+  const bool one_late = seed % 2 == 0;
+  for (std::size_t i = positions - 1; i > 0; --i) {
+    late[i - 1] = late[i] + (one_late ? (i == 1 ? 1000000U : 0U) : gaps[below(gaps.size())]);
+  }
+  return Order::permutation(std::move(ranks), std::move(late));
+}
+
+inline bool is_whole_vector(Collective c) noexcept {
+  return c == Collective::allreduce || c == Collective::reduce || c == Collective::bcast;
+}
+
+/// Makes the shape one that the schedule cuts in blocks, the last one shorter: three, or as many as
+/// it takes until one that stands for others by the bytes cuts. False if it never does.
+inline bool cut_in_blocks(const AnySchedule& schedule, Shape& shape) {
+  if (!is_whole_vector(shape.collective)) return false;
+  for (const std::size_t bytes : {1UL << 16U, 1UL << 18U, 1UL << 20U, 1UL << 22U}) {
+    const AnySchedule played = schedule.resolved(shape.size, bytes);
+    const bool goes_by_bytes = !(played == schedule);
+    const std::size_t block = played.segment(shape.size, 1);
+    if (block == 0 && !goes_by_bytes) return false;
+    if (block == 0) continue;
+    // Large elements make short blocks.
+    shape.element_size =
+        std::max<std::size_t>(1, block / (static_cast<std::size_t>(shape.size) + 2));
+    const std::size_t segment = played.segment(shape.size, shape.element_size);
+    const std::size_t blocks = goes_by_bytes ? std::max<std::size_t>(2, bytes / block) : 2;
+    shape.count = blocks * segment + (segment + 1) / 2;
+    if (segment > 1 && schedule.resolved(shape.size, shape.count * shape.element_size) == played) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Elements so large that whatever cuts in segments, also inside of a plan, cuts to single ones.
+inline Shape huge_elements(Shape shape) {
+  shape.element_size = std::size_t{1} << 30U;
+  shape.count = 5;
+  return shape;
+}
+
+}  // namespace detail
+
+/// A call to verify and the order in which it is played.
+struct VerifyCase {
+  Shape shape;
+  Order order;
+};
+
+/// What a schedule is to be verified for with `size` ranks: all roots, in place and out of place,
+/// operators that commute and, where the schedule serves them, that do not, and telling counts.
+/// What other roots cannot show is tried with root 0 alone; so is an order that scatters the ranks.
+/// All schedules are tried in a predicted order, and those that need predictions in several.
+inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collective collective,
+                                            int size) {
+  std::vector<VerifyCase> cases;
+  Shape s;
+  s.collective = collective;
+  s.size = size;
+  const auto counts = detail::telling_counts(collective, size);
+  const bool predicts = (schedule.needs() & capability::forecast) != 0;
+  auto add = [&](const Shape& shape) { cases.push_back({shape, static_order(shape)}); };
+  auto add_root = [&] {
+    s.count = counts.front();
+    add(s);
+    if (s.commutative && (s.root == 0 || s.root == size / 2 || predicts)) {
+      for (std::uint64_t seed = 1; seed <= (predicts ? 4U : 1U); ++seed) {
+        const Order order = detail::predicted_order(size, seed);
+        const Order rooted = is_rooted(collective) ? order.with_first(s.root) : order;
+        cases.push_back({s, rooted});
+        if (predicts) cases.push_back({detail::huge_elements(s), rooted});
+      }
+    }
+    if (s.root != 0) return;
+    if (s.commutative) cases.push_back({s, detail::scattered_order(size)});
+    for (std::size_t i = 1; i < counts.size(); ++i) {
+      s.count = counts[i];
+      add(s);
+    }
+    if (Shape cut = s; detail::cut_in_blocks(schedule, cut)) add(cut);
+    if (detail::is_whole_vector(collective)) add(detail::huge_elements(s));
+    if (collective == Collective::reduce_scatter) {
+      Shape unequal = s;
+      unequal.counts = detail::unequal_shares(size);
+      add(unequal);
+    }
+  };
+  for (const bool commutes : {true, false}) {
+    if (!commutes && (!is_reduction(collective) || schedule.commutative_only())) continue;
+    s.commutative = commutes;
+    for (const bool in_place : {false, true}) {
+      if (in_place && collective == Collective::bcast) continue;
+      s.in_place = in_place;
+      for (s.root = 0; s.root < (is_rooted(collective) ? size : 1); ++s.root) add_root();
+    }
+  }
+  return cases;
+}
+
+/// What verify_up_to() found.
+struct Proof {
+  std::size_t cases = 0;  ///< verified
+  Verdict verdict;        ///< the first fault
+  Shape shape;            ///< and the call that shows it
+  explicit operator bool() const noexcept { return verdict.proven(); }
+};
+
+/// Verifies a schedule for one collective that it serves, with 1, 2, … max_ranks ranks, until a
+/// fault is found. progress(ranks) is called before each number of ranks.
+template <class Progress>
+Proof verify_up_to(const AnySchedule& schedule, Collective collective, int max_ranks,
+                   Progress&& progress, const VerifyOptions& options = {}) {
+  Proof proof;
+  for (int size = 1; size <= max_ranks; ++size) {
+    progress(size);
+    for (const VerifyCase& c : verify_cases(schedule, collective, size)) {
+      proof.verdict = verify(schedule, c.shape, c.order, options);
+      ++proof.cases;
+      if (!proof.verdict) {
+        proof.shape = c.shape;
+        return proof;
+      }
+    }
+  }
+  return proof;
+}
+
+inline Proof verify_up_to(const AnySchedule& schedule, Collective collective, int max_ranks,
+                          const VerifyOptions& options = {}) {
+  return verify_up_to(
+      schedule, collective, max_ranks, [](int) {}, options);
+}
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

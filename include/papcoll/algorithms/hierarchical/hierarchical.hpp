@@ -1,0 +1,82 @@
+#pragma once
+
+#include <papcoll/base/contract.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/schedule/parameter.hpp>
+
+#include <array>
+#include <string_view>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// One algorithm within the nodes and another among their representatives.
+///
+/// `Intra` and `Inter` are whole algorithms: Policies<DynamicLeader, ShmTransport>, or one policy
+/// alone; `Inter` may be another Hierarchical, for nodes that are grouped themselves. It fills the
+/// slots of arrival policy, schedule and transport. A phase that a part does not serve
+/// (ReduceScatterGather serves no bcast) runs by what is chosen for it on the part's transport.
+///
+///     Hierarchical<Policies<DynamicLeader, ShmTransport>, Policies<Rabenseifner, MpiTransport>>
+///     "Hierarchical:DynamicLeader+ShmTransport,Rabenseifner+MpiTransport"
+///
+/// Hierarchical reduce-scatter-allgather, the thesis's algorithm, is
+///     "Hierarchical:ReduceScatterGather+ShmTransport,Rabenseifner+MpiTransport".
+///
+/// Parts may be in predicted order: "Hierarchical:SplitTail,StragglAR" learns which node is late.
+///
+/// The nodes are those of the machine, or what Options::groups says. The representative of a node
+/// is its lowest rank, always: ranks of other nodes cannot address one that comes to be known late.
+/// Only within the node is a leader found by arrival, and a node's part is complete only when all
+/// its ranks have come.
+///
+/// Phases:
+///   allreduce       reduce in each node; allreduce of the representatives; bcast in each node
+///   reduce          reduce in each node; reduce of the representatives to that of the root's node,
+///                   which hands the result to the root
+///   bcast           bcast in the root's node; bcast of the representatives; bcast in the others
+///   allgather       gather in each node; allgather of the representatives; bcast in each node
+///   reduce_scatter  reduce in each node; reduce_scatter of the representatives; scatter in each
+///   gather          gather in each node; gather of the representatives; the last hop, as in reduce
+///   scatter         the way of gather backwards
+///   barrier         barrier in each node; barrier of the representatives; barrier in each node
+/// Cost: that of the phases, one after the other, of which the first and the last run in all nodes
+///   at once. An allreduce of m bytes by Rabenseifner or Ring takes 2(N−1)/N·m each way over the
+///   link of each of N nodes, among the representatives as among all ranks, if these are in order
+///   of nodes; but messages between nodes are those of N ranks, not of all. After the last node has
+///   come, no less than m must pass its link each way, and StragglAR takes little more, if it is
+///   the node that was expected last.
+/// Prefer it across nodes for small calls, where a message between nodes costs many of those
+///   within, and where ranks of one node come at different times: nodes do their part when they are
+///   complete, and only representatives wait for each other. Flat Rabenseifner or Ring lead for
+///   large balanced calls, in which all ranks drive the network.
+/// Limits: blocking calls only. If the operator does not commute and the ranks of a node are not
+///   neighbours in rank order, Inter runs among all ranks instead. On one node, not divided, only
+///   Intra runs.
+///
+///     two nodes, ranks 0 1 2 and 3 4; [02] is combined of ranks 0 to 2
+///                        0      1      2          3      4
+///     contributions      0      1      2          3      4
+///     reduce             [02]   1      2          [34]   4
+///     allreduce          [04]   1      2          [04]   4
+///     bcast              [04]   [04]   [04]       [04]   [04]
+///
+/// Source: hierarchical reduce-scatter-allgather (thesis, ch. 6): reduce-scatter-gather in each
+///   node, Rabenseifner among leaders, bcast. Leaders by arrival: Parsons and Pai.
+template <class Intra, class Inter>
+struct Hierarchical {
+  using policy_kind = SchedulePolicyKind;
+  using intra = Intra;
+  using inter = Inter;
+  static constexpr std::string_view name = "Hierarchical";
+};
+
+inline constexpr std::string_view hierarchical_name = "Hierarchical";
+inline constexpr std::string_view hierarchical_sentence =
+    "One algorithm within each node, another among one representative of each.";
+inline constexpr std::array hierarchical_parameters{
+    Parameter{"within nodes", "auto", 0, "an algorithm"},
+    Parameter{"among nodes", "auto", 0, "an algorithm, or several, from the inside out"}};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

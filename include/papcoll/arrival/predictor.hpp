@@ -1,0 +1,250 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
+
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// P says when a rank will arrive from when it arrived before: a regular value whose members are
+/// its parameters. What it has seen stands in a History, one a rank.
+///
+/// Ranks are compared by their predictions, and no rank knows what the others saw. So a prediction
+/// has to be a weighted mean of the observations, with the same weights wherever as many were made:
+/// whatever all ranks have in common, such as the time between calls, then drops out.
+///
+/// Required: `name`; `History`; `observe(history, seconds)`; `predict(history)` in seconds, asked
+/// only after an observation. Optional, as for schedules: `arguments()` and a static `parse(text)`.
+template <class P>
+concept Predictor = requires {
+  typename P::History;
+}
+&&std::regular<P>&& std::default_initializable<typename P::History>&& requires(
+    const P& p, typename P::History& h, const typename P::History& seen, double seconds) {
+  { P::name } -> std::convertible_to<std::string_view>;
+  p.observe(h, seconds);
+  { p.predict(seen) } -> std::same_as<double>;
+};
+
+/// The next arrival is like the last one. Follows a change at once, and every disturbance, too.
+struct LastValue {
+  static constexpr std::string_view name = "LastValue";
+  struct History {
+    double last = 0;
+  };
+
+  void observe(History& h, double seconds) const noexcept { h.last = seconds; }
+  double predict(const History& h) const noexcept { return h.last; }
+
+  friend bool operator==(const LastValue&, const LastValue&) = default;
+};
+static_assert(Predictor<LastValue>);
+
+/// The mean of the last `window` arrivals (Marendić et al. 2016 call it simple moving average). A
+/// change has come through after `window` calls.
+struct MovingAverage {
+  static constexpr std::string_view name = "MovingAverage";
+  /// Calls. Half of the calls between two agreements, so that each one is about the present.
+  std::uint32_t window = 8;
+
+  class History {
+    friend MovingAverage;
+    std::vector<double> seen_;  ///< at most `window`
+    std::size_t oldest_ = 0;
+  };
+
+  void observe(History& h, double seconds) const {
+    if (h.seen_.size() < window) {
+      h.seen_.push_back(seconds);
+      return;
+    }
+    h.seen_[h.oldest_] = seconds;
+    h.oldest_ = (h.oldest_ + 1) % window;
+  }
+  double predict(const History& h) const noexcept {
+    const double origin = h.seen_.front();  // clock readings are large, their differences small
+    double offsets = 0;
+    for (const double s : h.seen_) offsets += s - origin;
+    return origin + offsets / static_cast<double>(h.seen_.size());
+  }
+
+  std::string arguments() const { return *this == MovingAverage{} ? "" : std::to_string(window); }
+  static MovingAverage parse(std::string_view text) {
+    MovingAverage p;
+    const char* const end = text.data() + text.size();
+    const auto [stop, failure] = std::from_chars(text.data(), end, p.window);
+    if (failure != std::errc{} || stop != end || p.window == 0 || p.window > 65536) {
+      throw argument_error(
+          "papcoll: MovingAverage needs a window of 1 to 65536 calls, but was "
+          "given '" +
+          std::string(text) + "'");
+    }
+    return p;
+  }
+
+  friend bool operator==(const MovingAverage&, const MovingAverage&) = default;
+};
+static_assert(Predictor<MovingAverage>);
+
+/// A mean in which each arrival counts (1 − weight) times as much as the one after it.
+struct Exponential {
+  static constexpr std::string_view name = "Exponential";
+  /// Of the last arrival, in (0, 1]. The default forgets as MovingAverage{8} does: 2 / (8 + 1).
+  double weight = 0.22;
+
+  struct History {
+    double mean = 0;
+    bool begun = false;
+  };
+
+  void observe(History& h, double seconds) const noexcept {
+    h.mean = h.begun ? h.mean + weight * (seconds - h.mean) : seconds;
+    h.begun = true;
+  }
+  double predict(const History& h) const noexcept { return h.mean; }
+
+  std::string arguments() const {
+    if (*this == Exponential{}) return {};
+    char text[32];
+    return {text, std::to_chars(text, text + sizeof text, weight).ptr};
+  }
+  static Exponential parse(std::string_view text) {
+    Exponential p;
+    const char* const end = text.data() + text.size();
+    const auto [stop, failure] = std::from_chars(text.data(), end, p.weight);
+    if (failure != std::errc{} || stop != end || !(p.weight > 0 && p.weight <= 1)) {
+      throw argument_error(
+          "papcoll: Exponential needs a weight above 0 and at most 1, but was "
+          "given '" +
+          std::string(text) + "'");
+    }
+    return p;
+  }
+
+  friend bool operator==(const Exponential&, const Exponential&) = default;
+};
+static_assert(Predictor<Exponential>);
+
+/// What a predictor saw of one rank, whatever the predictor.
+class ArrivalHistory {
+ public:
+  ArrivalHistory() = default;
+  ArrivalHistory(const ArrivalHistory&) = delete;
+  ArrivalHistory& operator=(const ArrivalHistory&) = delete;
+  virtual ~ArrivalHistory() = default;
+
+  virtual void observe(double seconds) = 0;
+  virtual double predict() const = 0;
+};
+
+/// Any predictor, as a value; or none.
+class AnyPredictor {
+ public:
+  AnyPredictor() = default;
+
+  template <Predictor P>
+  AnyPredictor(P predictor)  // NOLINT(google-explicit-constructor): a predictor is one of any
+      : table_(&table_of<P>),
+        owner_(std::make_shared<const P>(std::move(predictor))),
+        self_(owner_.get()) {}
+
+  /// The predictor with its default parameters; no allocation.
+  template <Predictor P>
+  static AnyPredictor of() noexcept {
+    AnyPredictor p;
+    p.table_ = &table_of<P>;
+    p.self_ = &default_of<P>;
+    return p;
+  }
+
+  explicit operator bool() const noexcept { return table_ != nullptr; }
+
+  /// With its parameters, as parse() reads it: "MovingAverage:16".
+  std::string name() const {
+    const std::string arguments = table_->arguments(self_);
+    return std::string(table_->name) + (arguments.empty() ? "" : ":" + arguments);
+  }
+
+  /// One of the library's by its name with parameters. Throws argument_error.
+  static AnyPredictor parse(std::string_view text) {
+    const std::string_view name = text.substr(0, text.find(':'));
+    const bool bare = name.size() == text.size();
+    const std::string_view arguments = bare ? std::string_view{} : text.substr(name.size() + 1);
+    if (name == MovingAverage::name) {
+      return bare ? of<MovingAverage>() : AnyPredictor{MovingAverage::parse(arguments)};
+    }
+    if (name == Exponential::name) {
+      return bare ? of<Exponential>() : AnyPredictor{Exponential::parse(arguments)};
+    }
+    if (name == LastValue::name && bare) return of<LastValue>();
+    throw argument_error("papcoll: there is no predictor '" + std::string(text) +
+                         "': take MovingAverage:window, Exponential:weight or LastValue");
+  }
+
+  std::unique_ptr<ArrivalHistory> new_history() const { return table_->new_history(self_); }
+
+  friend bool operator==(const AnyPredictor& a, const AnyPredictor& b) {
+    return a.table_ == b.table_ && (a.self_ == b.self_ || a.table_->equal(a.self_, b.self_));
+  }
+
+ private:
+  struct Table {
+    std::string_view name;
+    std::string (*arguments)(const void*);
+    bool (*equal)(const void*, const void*);
+    std::unique_ptr<ArrivalHistory> (*new_history)(const void*);
+  };
+
+  template <class P>
+  class HistoryOf final : public ArrivalHistory {
+   public:
+    explicit HistoryOf(P predictor) : predictor_(std::move(predictor)) {}
+    void observe(double seconds) override { predictor_.observe(history_, seconds); }
+    double predict() const override { return predictor_.predict(history_); }
+
+   private:
+    P predictor_;
+    typename P::History history_;
+  };
+
+  template <class P>
+  static const P& as(const void* self) noexcept {
+    return *static_cast<const P*>(self);
+  }
+  template <class P>
+  static std::string arguments_of(const void* self) {
+    if constexpr (requires(const P& p) { p.arguments(); }) return as<P>(self).arguments();
+    return {};
+  }
+  template <class P>
+  static bool equal_of(const void* a, const void* b) {
+    return as<P>(a) == as<P>(b);
+  }
+  template <class P>
+  static std::unique_ptr<ArrivalHistory> history_of(const void* self) {
+    return std::make_unique<HistoryOf<P>>(as<P>(self));
+  }
+
+  template <class P>
+  static constexpr P default_of{};
+  template <class P>
+  static constexpr Table table_of{P::name, &arguments_of<P>, &equal_of<P>, &history_of<P>};
+
+  const Table* table_ = nullptr;
+  std::shared_ptr<const void> owner_;
+  const void* self_ = nullptr;
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

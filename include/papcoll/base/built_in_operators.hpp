@@ -1,0 +1,212 @@
+#pragma once
+
+#include <papcoll/base/kernels.hpp>
+#include <papcoll/config.hpp>
+
+#include <type_traits>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+namespace detail {
+template <class T>
+inline constexpr bool is_integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+
+/// Unsigned, and not so narrow that C++ would promote it to int, whose overflow is undefined.
+template <class T>
+using Modular = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+
+template <class T>
+concept Ordered = requires(const T& x) {
+  static_cast<bool>(x < x);
+};
+
+template <class T>
+concept Truth = requires(const T& x) {
+  static_cast<T>(static_cast<bool>(x));
+};
+
+template <class T>
+concept ComplexLike = requires(const T& z) {
+  z.real();
+  z.imag();
+};
+}  // namespace detail
+
+// Each works on every type that has the operation its line names.
+
+/// low + high. Integers wrap, signed ones too; on bool it is `or`.
+struct Sum {
+  static constexpr const char* name = "sum";
+  static constexpr bool commutative = true;
+  using LaneOp = detail::LaneSum;
+  template <class T>
+  constexpr auto operator()(const T& low, const T& high) const noexcept
+      -> decltype(static_cast<T>(low + high)) {
+    if constexpr (detail::is_integer<T>) {
+      using U = detail::Modular<T>;
+      return static_cast<T>(static_cast<U>(low) + static_cast<U>(high));
+    } else {
+      return static_cast<T>(low + high);
+    }
+  }
+};
+
+/// low * high. Integers wrap, signed ones too; on bool it is `and`. Commutative for arithmetic and
+/// complex numbers, not for classes such as matrices.
+struct Prod {
+  static constexpr const char* name = "prod";
+  template <class T>
+  static constexpr bool commutative_for = !std::is_class_v<T> || detail::ComplexLike<T>;
+  using LaneOp = detail::LaneProd;
+  template <class T>
+  constexpr auto operator()(const T& low, const T& high) const noexcept
+      -> decltype(static_cast<T>(low * high)) {
+    if constexpr (detail::is_integer<T>) {
+      using U = detail::Modular<T>;
+      return static_cast<T>(static_cast<U>(low) * static_cast<U>(high));
+    } else {
+      return static_cast<T>(low * high);
+    }
+  }
+};
+
+/// high if high < low, else low. So +0 and -0, which are equal, give low, and so does any pair with
+/// a NaN: the NaN stays when it is low and is dropped when it is high.
+struct Min {
+  static constexpr const char* name = "min";
+  static constexpr bool commutative = true;
+  using LaneOp = detail::LaneMin;
+  template <detail::Ordered T>
+  constexpr T operator()(const T& low, const T& high) const noexcept {
+    return high < low ? high : low;
+  }
+};
+
+/// high if low < high, else low. So +0 and -0, which are equal, give low, and so does any pair with
+/// a NaN: the NaN stays when it is low and is dropped when it is high.
+struct Max {
+  static constexpr const char* name = "max";
+  static constexpr bool commutative = true;
+  using LaneOp = detail::LaneMax;
+  template <detail::Ordered T>
+  constexpr T operator()(const T& low, const T& high) const noexcept {
+    return low < high ? high : low;
+  }
+};
+
+/// low & high: integers, bool, std::byte.
+struct BitAnd {
+  static constexpr const char* name = "bit_and";
+  static constexpr bool commutative = true;
+  using LaneOp = detail::LaneAnd;
+  template <class T>
+  constexpr auto operator()(const T& low, const T& high) const noexcept
+      -> decltype(static_cast<T>(low & high)) {
+    return static_cast<T>(low & high);
+  }
+};
+
+/// low | high: integers, bool, std::byte.
+struct BitOr {
+  static constexpr const char* name = "bit_or";
+  static constexpr bool commutative = true;
+  using LaneOp = detail::LaneOr;
+  template <class T>
+  constexpr auto operator()(const T& low, const T& high) const noexcept
+      -> decltype(static_cast<T>(low | high)) {
+    return static_cast<T>(low | high);
+  }
+};
+
+/// low ^ high: integers, bool, std::byte.
+struct BitXor {
+  static constexpr const char* name = "bit_xor";
+  static constexpr bool commutative = true;
+  using LaneOp = detail::LaneXor;
+  template <class T>
+  constexpr auto operator()(const T& low, const T& high) const noexcept
+      -> decltype(static_cast<T>(low ^ high)) {
+    return static_cast<T>(low ^ high);
+  }
+};
+
+/// 1 if both are true (not zero), else 0; NaN is true.
+struct LogicalAnd {
+  static constexpr const char* name = "logical_and";
+  static constexpr bool commutative = true;
+  template <detail::Truth T>
+  constexpr T operator()(const T& low, const T& high) const noexcept {
+    return static_cast<T>(static_cast<bool>(low) && static_cast<bool>(high));
+  }
+};
+
+/// 1 if one or both are true (not zero), else 0; NaN is true.
+struct LogicalOr {
+  static constexpr const char* name = "logical_or";
+  static constexpr bool commutative = true;
+  template <detail::Truth T>
+  constexpr T operator()(const T& low, const T& high) const noexcept {
+    return static_cast<T>(static_cast<bool>(low) || static_cast<bool>(high));
+  }
+};
+
+/// 1 if exactly one is true (not zero), else 0; NaN is true.
+struct LogicalXor {
+  static constexpr const char* name = "logical_xor";
+  static constexpr bool commutative = true;
+  template <detail::Truth T>
+  constexpr T operator()(const T& low, const T& high) const noexcept {
+    return static_cast<T>(static_cast<bool>(low) != static_cast<bool>(high));
+  }
+};
+
+/// The element type of minloc and maxloc: a value and where it was found (usually the rank).
+template <class T, class Index = int>
+struct ValueIndex {
+  T value;
+  Index index;
+  friend constexpr bool operator==(const ValueIndex&, const ValueIndex&) = default;
+};
+
+/// The pair with the smaller value; of equal values the one with the lower index, as MPI_MINLOC. A
+/// pair with a NaN gives low.
+struct MinLoc {
+  static constexpr const char* name = "minloc";
+  static constexpr bool commutative = true;
+  template <class T, class Index>
+  constexpr ValueIndex<T, Index> operator()(const ValueIndex<T, Index>& low,
+                                            const ValueIndex<T, Index>& high) const noexcept {
+    const bool tie = low.value == high.value;
+    return high.value < low.value || (tie && high.index < low.index) ? high : low;
+  }
+};
+
+/// The pair with the larger value; of equal values the one with the lower index, as MPI_MAXLOC. A
+/// pair with a NaN gives low.
+struct MaxLoc {
+  static constexpr const char* name = "maxloc";
+  static constexpr bool commutative = true;
+  template <class T, class Index>
+  constexpr ValueIndex<T, Index> operator()(const ValueIndex<T, Index>& low,
+                                            const ValueIndex<T, Index>& high) const noexcept {
+    const bool tie = low.value == high.value;
+    return low.value < high.value || (tie && high.index < low.index) ? high : low;
+  }
+};
+
+inline constexpr Sum sum{};
+inline constexpr Prod prod{};
+inline constexpr Min min{};
+inline constexpr Max max{};
+inline constexpr BitAnd bit_and{};
+inline constexpr BitOr bit_or{};
+inline constexpr BitXor bit_xor{};
+inline constexpr LogicalAnd logical_and{};
+inline constexpr LogicalOr logical_or{};
+inline constexpr LogicalXor logical_xor{};
+inline constexpr MinLoc minloc{};
+inline constexpr MaxLoc maxloc{};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <papcoll/base/collective.hpp>
+#include <papcoll/op.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// A small number that tells algorithms apart when ranks compare their calls.
+constexpr std::uint8_t algorithm_id(std::string_view name) noexcept {
+  std::uint32_t hash = 0;
+  for (const char c : name) hash = hash * 31 + static_cast<unsigned char>(c);
+  return static_cast<std::uint8_t>(hash % 251);
+}
+
+/// One rank's call of a collective, below the seam: no element type, no operator type.
+///
+/// The *vector* of a call is what the collective is about: `count` elements for allreduce, reduce
+/// and bcast; the contributions of all ranks one after the other, in rank order, for allgather,
+/// gather, scatter and reduce_scatter. `in` and `out` hold the parts of it that MPI's collective of
+/// the same name puts there. In place means in == out.
+struct Call {
+  Collective collective = Collective::barrier;
+  const std::byte* in = nullptr;
+  std::byte* out = nullptr;
+  std::size_t count = 0;  ///< elements of the vector, or of each rank's contribution
+  const std::size_t* counts =
+      nullptr;  ///< reduce_scatter with counts: one for each rank, else null
+  Reducer reducer{};
+  int root = 0;
+  bool input_in_output = false;  ///< in place, although `in` does not begin where `out` does
+  bool rank_order = false;    ///< combine in rank order: the operator or the contract asks for it
+  bool reproducible = false;  ///< nothing may depend on arrivals, the choice of the algorithm least
+  // To tell mismatched calls apart. `types`, from the lowest bit: 1 of whether the operator
+  // commutes, 17 of its number, 22 of the element type's.
+  std::uint64_t types = 0;
+  std::uint32_t split = 0;  ///< a hash of `counts`
+
+  bool in_place() const noexcept { return input_in_output || in == out; }
+  std::size_t bytes() const noexcept { return count * reducer.size; }
+};
+
+namespace detail {
+
+/// The call of a barrier; to schedules it is an allreduce of `token` with an idempotent operator.
+inline Call barrier_call(std::byte* token) noexcept {
+  Call call;
+  call.collective = Collective::barrier;
+  call.in = call.out = token;
+  call.reducer.apply = [](std::byte* out, const std::byte* low, const std::byte* high,
+                          std::size_t n, const void*) noexcept {
+    for (std::size_t i = 0; i < n; ++i) out[i] = low[i] | high[i];
+  };
+  return call;
+}
+
+}  // namespace detail
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+constexpr char lower(char c) noexcept {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/// How many letters have to be put in, left out or exchanged to make b of a; case does not count.
+inline std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t exchanged = diagonal + (lower(a[i]) == lower(b[j]) ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({exchanged, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+/// "did you mean A, B or C?" with the names that are close to what was written, the closest first;
+/// or, if none is, all names.
+inline std::string near_names(std::string_view written, std::vector<std::string_view> names) {
+  constexpr std::size_t most = 3;
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::vector<std::pair<std::size_t, std::string_view>> near;
+  for (const std::string_view name : names) {
+    const std::size_t distance = edit_distance(written, name);
+    const bool begins = written.size() >= 3 && written.size() < name.size() &&
+                        edit_distance(written, name.substr(0, written.size())) == 0;
+    if (distance <= std::max<std::size_t>(2, name.size() / 4) || begins) {
+      near.emplace_back(begins ? 1 : distance, name);
+    }
+  }
+  std::stable_sort(near.begin(), near.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (near.size() > most) near.resize(most);
+  if (near.empty()) {
+    for (const std::string_view name : names) near.emplace_back(0, name);
+  }
+  const bool guess = near.size() <= most;
+  std::string text = guess ? "did you mean " : "there are ";
+  for (std::size_t i = 0; i < near.size(); ++i) {
+    if (i > 0) text += i + 1 < near.size() ? ", " : guess ? " or " : " and ";
+    text += near[i].second;
+  }
+  return text + (guess ? "?" : "");
+}
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <papcoll/base/call.hpp>
+#include <papcoll/entry/run_hierarchical.hpp>
+#include <papcoll/explain.hpp>
+#include <papcoll/names/explain_choice.hpp>
+#include <papcoll/runtime/team.hpp>
+
+#include <cstddef>
+#include <string>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+inline std::string memory_of(const TeamCore& team) {
+  const Node* const node = team.surroundings().node;
+  if (node == nullptr) {
+    const std::string messages = "messages: " + team.surroundings().why_no_shared_memory;
+    const bool has_group = team.intra() != nullptr && team.intra()->on_one_node();
+    return messages + (has_group ? "; within a node " + memory_of(*team.intra()) : "");
+  }
+  if (node->peers.is_common()) return "threads: all memory is everyone's";
+  const std::string arena = node->peers.maps() ? "in the arena where they are, " : "";
+  if (node->peers.prefers_pulls()) {
+    return "buffers are read " + arena + "elsewhere by copies of the kernel";
+  }
+  return "buffers are read " + arena + "elsewhere chunk by chunk through shared memory" +
+         (node->peers.pulls() ? ", or, if too long for that, by copies of the kernel" : "");
+}
+
+template <class>
+Explanation explain_call(TeamCore& team, Collective collective, std::size_t bytes,
+                         const CallTraits& traits) {
+  const Call call = described_call(collective, bytes, traits);
+  const AlgorithmSpec& given = traits.algorithm.spec();
+  const bool any_transport = given.transport == nullptr && given.transport_name.empty();
+  const bool by_messages = traits.non_blocking || given.predictor;
+  TeamFacts facts;
+  facts.transport = &transport_of(team, given);
+  facts.on_one_node = team.on_one_node();
+  facts.why_no_shared_memory = team.surroundings().why_no_shared_memory;
+  facts.memory = memory_of(team);
+  facts.inputs = team.selection_inputs(call, by_messages, any_transport);
+  facts.inputs.suara = nullptr;  // another thread's call may be at it
+  return explain_choice(facts, call, traits);
+}
+PAPCOLL_COMPILE_ONCE(Explanation explain_call<>(TeamCore&, Collective, std::size_t,
+                                                const CallTraits&))
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

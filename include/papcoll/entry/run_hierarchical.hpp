@@ -1,0 +1,237 @@
+#pragma once
+
+#include <papcoll/algorithms/hierarchical/phases.hpp>
+#include <papcoll/algorithms/static/linear.hpp>
+#include <papcoll/policies/hierarchical.hpp>
+#include <papcoll/runtime/hierarchy.hpp>
+#include <papcoll/runtime/team.hpp>
+#include <papcoll/select/automatic.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+inline void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call);
+
+/// The transport a part runs on in this team.
+inline const TransportTable& transport_of(TeamCore& team, const AlgorithmSpec& part) {
+  const TransportTable& t = part.transport != nullptr     ? *part.transport
+                            : part.transport_name.empty() ? team.default_transport()
+                                                          : team.transport(part.transport_name);
+  return t.unavailable(team.surroundings()).empty() ? t : team.default_transport();
+}
+
+/// Runs a call by a part of a composite, or what is chosen for it on the part's transport.
+inline void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call) {
+  if (part.hierarchical != nullptr) return run_levels(team, *part.hierarchical, call);
+  const TransportTable& t = transport_of(team, part);
+  const bool reads = (t.offers & capability::node_memory) != 0 && team.on_one_node() &&
+                     call.reducer.size <= team.options().chunk_bytes;
+  // A predicted order, and sizes of each rank's own, are known to schedules only.
+  const AnyPredictor none;
+  const AnyPredictor& orders = part.schedule ? none : part.predictor;
+  const bool by_messages = !reads || call.counts != nullptr || orders;
+  if (!by_messages && part.arrival != nullptr && part.arrival->serves(call.collective)) {
+    return team.run(*part.arrival, call);
+  }
+  if (part.schedule && part.schedule.serves(call.collective)) {
+    return team.run(part.schedule, t, call, part.predictor);
+  }
+  AlgorithmSpec chosen;
+  chosen.transport = &t;
+  choose_any(chosen, call, team.selection_inputs(call, by_messages, false));
+  if (chosen.arrival != nullptr) return team.run(*chosen.arrival, call);
+  team.run(chosen.schedule, t, call, orders);
+}
+
+/// A team with its hierarchy.
+class TeamOfGroups final : public GroupedTeam {
+ public:
+  TeamOfGroups(TeamCore& team, const HierarchicalSpec& hierarchical)
+      : team_(team), hierarchy_(*team.hierarchy()), hierarchical_(hierarchical) {}
+
+  const Groups& groups() const override { return hierarchy_.groups; }
+  int rank() const override { return team_.rank(); }
+
+  bool serves_intra(Collective c) const override {
+    const AlgorithmSpec& part = hierarchical_.intra;
+    return (part.arrival != nullptr && part.arrival->serves(c)) ||
+           (part.schedule && part.schedule.serves(c));
+  }
+  void intra(const Call& call) override { run(team_.intra(), hierarchical_.intra, call); }
+  void inter(const Call& call) override {
+    TeamCore* const team = team_.inter()->size() > 1 ? team_.inter() : nullptr;
+    run(team, hierarchical_.inter, call);
+  }
+
+  void hop(int from, int to, const Call& call) override {
+    TeamCore& group = *team_.intra();
+    std::vector<std::size_t> sizes(static_cast<std::size_t>(group.size()), 0);
+    sizes[static_cast<std::size_t>(from)] = call.count;
+    Call one = call;
+    one.counts = sizes.data();
+    one.root = to;
+    group.run(AnySchedule::of<Linear>(), transport_of(group, hierarchical_.intra), one);
+  }
+
+  std::byte* memory(int which, std::size_t bytes) override {
+    return hierarchy_.memory[static_cast<std::size_t>(which)].get(bytes);
+  }
+
+ private:
+  /// `team` is null where this rank is alone.
+  static void run(TeamCore* team, const AlgorithmSpec& part, const Call& call) {
+    if (team != nullptr) return run_part(*team, part, call);
+    const std::size_t bytes = call.bytes();
+    if (bytes != 0 && !call.in_place()) std::memcpy(call.out, call.in, bytes);
+  }
+
+  TeamCore& team_;
+  Hierarchy& hierarchy_;
+  const HierarchicalSpec& hierarchical_;
+};
+
+/// The outermost of a composite's algorithms.
+inline const AlgorithmSpec& outermost(const HierarchicalSpec& hierarchical) {
+  const HierarchicalSpec* c = &hierarchical;
+  while (c->inter.hierarchical != nullptr) c = c->inter.hierarchical;
+  return c->inter;
+}
+
+/// Calls f for the transport of each part that passes messages, until one gives false.
+template <class F>
+bool for_messages(TeamCore& team, const HierarchicalSpec& hierarchical, F&& f) {
+  for (const AlgorithmSpec* part : {&hierarchical.intra, &hierarchical.inter}) {
+    if (part->hierarchical != nullptr) {
+      if (!for_messages(team, *part->hierarchical, f)) return false;
+      continue;
+    }
+    for (const TransportTable* t : team.transports()) {
+      const bool named = part->transport != nullptr      ? part->transport->name == t->name
+                         : !part->transport_name.empty() ? part->transport_name == t->name
+                                                         : !team.on_one_node();
+      if (named && (t->offers & capability::node_memory) == 0 && !f(*t)) return false;
+    }
+  }
+  return true;
+}
+
+inline void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call) {
+  if (team.hierarchy() == nullptr) {
+    return run_part(team, team.on_one_node() ? hierarchical.intra : hierarchical.inter, call);
+  }
+  const Groups& groups = team.hierarchy()->groups;
+  if (is_reduction(call.collective) && !call.reducer.commutative && !groups.contiguous()) {
+    return run_part(team, outermost(hierarchical), call);
+  }
+  team.run_divided(
+      hierarchical.id, call,
+      [&] {
+        return team.is_inner() ||
+               for_messages(team, hierarchical,
+                            [&team](const TransportTable& t) { return team.connected(t); });
+      },
+      [&] {
+        TeamOfGroups divided{team, hierarchical};
+        HierarchicalPhases{divided, call}.run();
+      });
+}
+
+/// What must hold before a composite runs, the same on all ranks: nothing is sent until it does.
+class HierarchicalCheck {
+ public:
+  HierarchicalCheck(TeamCore& team, const Call& call) : team_(team), call_(call) {}
+
+  void check(const HierarchicalSpec& hierarchical) const {
+    const Hierarchy* const hierarchy = team_.hierarchy();
+    const std::size_t depth = hierarchy == nullptr ? 0 : hierarchy->levels.size();
+    bool shares = team_.on_one_node();
+    int ranks = team_.size();
+    const HierarchicalSpec* c = &hierarchical;
+    for (std::size_t level = 0; level < depth; ++level) {
+      const Hierarchy::Level& l = hierarchy->levels[level];
+      part(c->intra, l.intra, l.largest);
+      shares = l.inter;
+      ranks = l.groups;
+      if (c->inter.hierarchical == nullptr) return part(c->inter, shares, ranks);
+      c = c->inter.hierarchical;
+    }
+    part(shares ? c->intra : outermost(*c), shares, ranks);
+  }
+
+ private:
+  /// `ranks`: of the largest team that runs the part.
+  void part(const AlgorithmSpec& s, bool shares, int ranks) const {
+    const TransportTable* t = s.transport;
+    try {
+      if (t == nullptr && !s.transport_name.empty()) t = &team_.transport(s.transport_name);
+      if (t != nullptr && (t->offers & capability::node_memory) == 0) team_.require(*t);
+    } catch (const transport_unavailable& problem) {
+      team_.tell_refusal(false, problem.what());
+      throw;
+    }
+    const bool reads = t == nullptr ? shares : (t->offers & capability::node_memory) != 0;
+    if (reads && !shares) unavailable(std::string(t->name));
+    if (s.arrival != nullptr) {
+      const auto name = [&s] { return std::string(s.arrival->name); };
+      if (!shares) unavailable(name());
+      if (!reads) {
+        refuse(name() + " reads its peers' memory, and " + std::string(t->name) +
+               " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)");
+      }
+      if (is_reduction(call_.collective) && ranks > s.arrival->most_ranks) {
+        refuse(s.arrival->refusal_of(ranks));
+      }
+      if (is_reduction(call_.collective) && call_.rank_order &&
+          !s.arrival->keeps_order_on_request) {
+        refuse(name() +
+               " combines in the order of arrival, which this operator or the contract "
+               "forbids: take CombiningTree, DynamicLeader or MultiLeader");
+      }
+      if (call_.reducer.size > team_.options().chunk_bytes) {
+        refuse(name() + " takes elements of at most " +
+               std::to_string(team_.options().chunk_bytes) +
+               " bytes: take a static schedule, or larger Options::chunk_bytes");
+      }
+    }
+    if (is_reduction(call_.collective) && !call_.reducer.commutative && s.schedule &&
+        s.schedule.commutative_only()) {
+      refuse(s.schedule.name() +
+             " combines out of rank order and the operator is not known to commute: wrap "
+             "it as papcoll::commutative(op), or take Rabenseifner or Exchange");
+    }
+  }
+
+  [[noreturn]] void unavailable(const std::string& what) const {
+    const std::string& why_no_shared_memory = team_.surroundings().why_no_shared_memory;
+    const std::string why =
+        what + " within Hierarchical needs memory that the ranks it runs among share: " +
+        (why_no_shared_memory.empty() ? "give groups that lie within a node, or take MpiTransport"
+                                      : why_no_shared_memory);
+    team_.tell_refusal(false, why);
+    throw transport_unavailable("papcoll: " + why);
+  }
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    team_.refuse(call_.collective, false, what);
+  }
+
+  TeamCore& team_;
+  const Call& call_;
+};
+
+template <class>
+void run_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call) {
+  HierarchicalCheck{team, call}.check(hierarchical);
+  run_levels(team, hierarchical, call);
+}
+PAPCOLL_COMPILE_ONCE(void run_hierarchical<>(TeamCore&, const HierarchicalSpec&, const Call&))
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

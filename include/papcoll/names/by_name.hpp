@@ -1,0 +1,79 @@
+#pragma once
+
+#include <papcoll/entry/run_hierarchical.hpp>
+#include <papcoll/names/grammar.hpp>
+#include <papcoll/names/rows.hpp>
+#include <papcoll/policies/algorithm.hpp>
+#include <papcoll/policies/checks.hpp>
+#include <papcoll/policies/hierarchical.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+namespace detail {
+
+inline AlgorithmSpec spec_of(const ParsedName& parsed) {
+  AlgorithmSpec spec;
+  if (parsed.by_ticket) {
+    set_ticket_chain(spec);
+  } else {
+    if (parsed.row != nullptr) spec.arrival = parsed.row->algorithm;
+    spec.schedule = parsed.plan;
+    spec.predictor = parsed.predictor;
+  }
+  spec.contract = parsed.contract;
+  return spec;
+}
+
+/// The levels of a composite's name from the given one outwards.
+inline std::shared_ptr<const HierarchicalSpec> hierarchical_spec_of(
+    const std::vector<ParsedName>& parts, std::size_t level = 0) {
+  auto c = std::make_shared<HierarchicalSpec>();
+  c->intra = spec_of(parts[level]);
+  c->intra_transport = parts[level].transport;
+  c->intra.transport_name = c->intra_transport;
+  if (level + 2 == parts.size()) {
+    c->inter = spec_of(parts[level + 1]);
+    c->inter_transport = parts[level + 1].transport;
+    c->inter.transport_name = c->inter_transport;
+  } else {
+    c->inner = hierarchical_spec_of(parts, level + 1);
+    c->inter.hierarchical = c->inner.get();
+  }
+  c->id = hierarchical_id(*c);
+  c->run = &run_hierarchical<>;
+  return c;
+}
+
+}  // namespace detail
+
+/// The algorithm of a name in a catalogue, for calls to run. Throws unknown_algorithm.
+inline Algorithm algorithm(std::string_view name, Catalogue rows) {
+  ParsedName parsed = parse_name(name, rows);
+  AlgorithmSpec spec = detail::spec_of(parsed);
+  std::shared_ptr<const HierarchicalSpec> hierarchical;
+  if (!parsed.parts.empty()) {
+    hierarchical = detail::hierarchical_spec_of(parsed.parts);
+    spec.hierarchical = hierarchical.get();
+  }
+  return {parsed.text(), std::move(spec), parsed.transport, std::move(hierarchical)};
+}
+
+namespace detail {
+
+template <class>
+Algorithm algorithm_named(std::string_view name) {
+  return algorithm(name, catalogue());
+}
+PAPCOLL_COMPILE_ONCE(Algorithm algorithm_named<>(std::string_view))
+
+}  // namespace detail
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

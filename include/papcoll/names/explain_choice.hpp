@@ -1,0 +1,240 @@
+#pragma once
+
+#include <papcoll/base/call.hpp>
+#include <papcoll/names/explanation.hpp>
+#include <papcoll/names/grammar.hpp>
+#include <papcoll/names/rows.hpp>
+#include <papcoll/select/automatic.hpp>
+#include <papcoll/select/on_node.hpp>
+#include <papcoll/select/thresholds.hpp>
+#include <papcoll/transport/transport.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// What a choice depends on, of a team that need not exist.
+struct TeamFacts {
+  const TransportTable* transport = nullptr;  ///< the call's
+  bool on_one_node = false;                   ///< the ranks share memory, or
+  std::string why_no_shared_memory;           ///< why they do not
+  std::string memory;                         ///< how ranks get at each other's data
+  SelectionInputs inputs;
+};
+
+namespace detail {
+
+/// Microseconds with two digits.
+inline std::string shown_time(std::uint64_t ns) {
+  const std::uint64_t hundredths = (ns + 5) / 10;
+  const std::string digits = std::to_string(hundredths % 100);
+  return std::to_string(hundredths / 100) + "." + (digits.size() < 2 ? "0" : "") + digits + " µs";
+}
+
+inline std::uint64_t nanoseconds(double seconds) noexcept {
+  return static_cast<std::uint64_t>(seconds * 1e9);
+}
+
+/// Puts each threshold's value behind its name.
+inline std::string with_values(std::string_view why, const Thresholds& t) {
+  const auto in_name = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
+  std::string text;
+  while (!why.empty()) {
+    std::size_t n = 0;
+    while (n < why.size() && in_name(why[n])) ++n;
+    const std::string_view word = why.substr(0, n == 0 ? 1 : n);
+    text += word;
+    if (const ThresholdField* const f = threshold_named(word); f != nullptr) {
+      text += " (" + std::to_string(t.*(f->value)) + ")";
+    }
+    why.remove_prefix(word.size());
+  }
+  return text;
+}
+
+inline WeighedBetweenNodes weigh_any_between_nodes(const Call& call, const SelectionInputs& s) {
+  switch (call.collective) {
+    case Collective::bcast:
+      return weigh_between_nodes<Collective::bcast>(call, s);
+    case Collective::reduce:
+      return weigh_between_nodes<Collective::reduce>(call, s);
+    default:
+      return weigh_between_nodes<Collective::allreduce>(call, s);
+  }
+}
+
+/// Why a schedule was chosen, in words.
+inline std::string why_by_messages(const Call& call, const SelectionInputs& s) {
+  const Thresholds& t = *s.thresholds;
+  if (is_long_between_nodes(call, s)) {
+    const WeighedBetweenNodes w = weigh_any_between_nodes(call, s);
+    if (w.wins(t)) {
+      return "between nodes, and by the model of link_alpha_ns, link_gap_ns, link_beta_as and "
+             "link_gamma_as " +
+             std::string(w.is_suara() ? "Suara" : "TwoTreeComplete") + " takes " +
+             shown_time(nanoseconds(w.best())) + ", what would run otherwise " +
+             shown_time(nanoseconds(w.otherwise)) + ", at least link_percent % of it";
+    }
+  }
+  const auto side = [&](std::size_t bytes, std::size_t Thresholds::*threshold) {
+    return (bytes <= t.*threshold ? "at most " : "above ") + std::string(name_of(threshold)) +
+           " bytes";
+  };
+  switch (call.collective) {
+    case Collective::allreduce:
+      return side(call.bytes(), &Thresholds::recursive_doubling);
+    case Collective::reduce:
+    case Collective::bcast:
+      return side(call.bytes(), &Thresholds::tree);
+    case Collective::allgather:
+      return side(call.bytes() * static_cast<std::size_t>(s.size), &Thresholds::bruck) +
+             " of all ranks";
+    case Collective::reduce_scatter:
+      return call.reducer.commutative ? "for operators that commute"
+                                      : "for operators not known to commute";
+    default:
+      return "what a " + std::string(name_of(call.collective)) + " always runs";
+  }
+}
+
+/// Why a row of the catalogue cannot run a call, or nothing if it can.
+inline std::string refusal(const CatalogueRow& row, const TeamFacts& team, const Call& call,
+                           bool non_blocking) {
+  const unsigned needs = needs_of_call(row, call.collective);
+  if (non_blocking && (needs & requirement::blocking_call) != 0) return "the call is non-blocking";
+  if ((needs & requirement::node_memory) != 0) {
+    if (!team.on_one_node) {
+      return "the communicator has no memory that all ranks share: " + team.why_no_shared_memory;
+    }
+    if (row.algorithm != nullptr && team.inputs.size > row.algorithm->most_ranks) {
+      return "the node has more than " + std::to_string(row.algorithm->most_ranks) + " ranks";
+    }
+    if (call.reducer.size > team.inputs.chunk_bytes) {
+      return "elements are larger than chunk_bytes, " + std::to_string(team.inputs.chunk_bytes);
+    }
+  }
+  if (!is_reduction(call.collective)) return {};
+  if ((needs & requirement::commutative_operator) != 0 && !call.reducer.commutative) {
+    return "the operator is not known to commute";
+  }
+  if (call.reproducible && row.strongest != NumericalContract::reproducible) {
+    return "bits must not depend on arrivals";
+  }
+  return {};
+}
+
+/// The call that is asked about.
+inline Call described_call(Collective collective, std::size_t bytes, const CallTraits& traits) {
+  Call call;
+  call.collective = collective;
+  call.reducer.size = traits.element_size == 0 ? 1 : traits.element_size;
+  call.reducer.commutative = traits.commutative;
+  call.count = bytes / call.reducer.size;
+  AlgorithmSpec contract = traits.algorithm.spec();
+  if (traits.contract != NumericalContract::rank_consistent) contract.contract = traits.contract;
+  state_contract(call, contract);
+  return call;
+}
+
+/// What is chosen for a call that names no algorithm, and why.
+inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call& call) {
+  const SelectionInputs& s = team.inputs;
+  const std::string over = "+" + std::string(team.transport->name);
+  AlgorithmSpec chosen;
+  chosen.transport = team.transport;
+  choose_any(chosen, call, s);
+  if (chosen.hierarchical != nullptr) {
+    e.algorithm = "Hierarchical";
+    e.reason = with_values(call.bytes() <= s.thresholds->hierarchical
+                               ? "several nodes of several ranks, at most hierarchical bytes"
+                               : "several nodes of several ranks, imbalanced",
+                           *s.thresholds) +
+               "; what runs in nodes and between them is chosen there";
+  } else if (chosen.arrival != nullptr) {
+    e.algorithm = std::string(chosen.arrival->name) + over;
+    e.reason = with_values(choose_on_node(call, s).why, *s.thresholds);
+  } else {
+    e.algorithm = chosen.schedule.name() + over;
+    e.reason = "ranks pass messages: " + with_values(why_by_messages(call, s), *s.thresholds);
+  }
+}
+
+/// The algorithms that cannot run a call, by reasons.
+inline std::vector<std::string> all_refusals(const TeamFacts& team, const Call& call,
+                                             bool non_blocking) {
+  std::vector<std::string> rows;
+  std::vector<std::string> reasons;  // theirs
+  for (const CatalogueRow& row : catalogue()) {
+    if (!row.serves(call.collective)) continue;
+    std::string why = refusal(row, team, call, non_blocking);
+    if (why.empty()) continue;
+    const auto same = std::find(reasons.begin(), reasons.end(), why);
+    if (same == reasons.end()) {
+      rows.emplace_back(row.name);
+      reasons.push_back(std::move(why));
+    } else {
+      rows[static_cast<std::size_t>(same - reasons.begin())].append(", ").append(row.name);
+    }
+  }
+  for (std::size_t i = 0; i < reasons.size(); ++i) rows[i] += ": " + reasons[i];
+  return rows;
+}
+
+/// What such a team would run if its next call were this one, described_call(…, traits), and why.
+inline Explanation explain_choice(const TeamFacts& team, const Call& call,
+                                  const CallTraits& traits) {
+  Explanation e;
+  const AlgorithmSpec& given = traits.algorithm.spec();
+  if (given.is_automatic()) {
+    explain_automatic(e, team, call);
+  } else {
+    e.algorithm = traits.algorithm.name();
+    if (e.algorithm.find('+') == std::string::npos && given.hierarchical == nullptr) {
+      e.algorithm.append("+").append(team.transport->name);
+    }
+    e.reason = "the call names it";
+  }
+  const NumericalContract contract =
+      traits.contract != NumericalContract::rank_consistent ? traits.contract : given.contract;
+  if (contract != NumericalContract::rank_consistent &&
+      e.algorithm.find(name_of(contract)) == std::string::npos) {
+    e.algorithm.append("+").append(name_of(contract));
+  }
+  e.imbalance = team.inputs.imbalance;
+  e.imbalanced_from = team.inputs.imbalanced_from(call.bytes());
+  e.memory = team.memory;
+  e.refused = all_refusals(team, call, traits.non_blocking);
+  return e;
+}
+
+}  // namespace detail
+
+template <class>
+std::string Explanation::text_of(const Explanation& e) {
+  std::string t = e.algorithm + "\n  because    " + e.reason + "\n  arrivals   ";
+  const std::string wait = "mean wait for the last " + detail::shown_time(e.imbalance.waiting);
+  if (e.imbalance.seen != 0) {
+    t += "worst-case imbalance " + detail::shown_time(e.imbalance.worst) + ", average-case " +
+         detail::shown_time(e.imbalance.average) + ", " + wait + ", from " +
+         std::to_string(e.imbalance.seen) + " calls";
+  } else if (e.imbalance.waiting != 0) {
+    t += wait;  // assumed by whoever asks
+  } else {
+    t += "none seen, so taken as balanced";
+  }
+  t += "; imbalanced above a wait of " + detail::shown_time(e.imbalanced_from) + "\n  memory     " +
+       e.memory + "\n";
+  for (const std::string& r : e.refused) t += "  not        " + r + "\n";
+  return t;
+}
+PAPCOLL_COMPILE_ONCE(std::string Explanation::text_of<>(const Explanation&))
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,318 @@
+#pragma once
+
+#include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/base/contract.hpp>
+#include <papcoll/base/near_names.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/names/levels.hpp>
+#include <papcoll/names/parsed_name.hpp>
+#include <papcoll/names/requirements.hpp>
+#include <papcoll/names/row.hpp>
+#include <papcoll/schedule/schedule.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// Names of algorithms: policies joined by '+', each of another kind, in any order.
+//
+//     name      =  policy { "+" policy }
+//     policy    =  arrival [ ":" predictor ] | schedule [ ":" arguments ] | transport | contract
+//               |  levels
+//     levels    =  "Hierarchical" [ ":" part "," part { "," part } ]
+//     part      =  name | "(" name ")"
+//
+//     Ring                                 a schedule; StaticOrder is its arrival policy
+//     DynamicLeader+ShmTransport           an arrival policy, which has a schedule of its own
+//     PredictedOrder:Exponential:0.5+Chain a predictor; MovingAverage is left out
+//     ReduceThenBcast:KNomial:8,Chain      schedules as parameters of a schedule
+//     MpiTransport+Reproducible            whatever fits the call, on this transport
+//     auto                                 whatever fits the call
+//     Hierarchical:DynamicLeader+ShmTransport,Rabenseifner+MpiTransport
+//                                          the first within nodes, the second among them
+//     Hierarchical:Exchange,Ring,Binomial  within nodes, among the nodes of a group, among groups
+//     Hierarchical:(ReduceThenBcast:Chain,Chain),Ring+Reproducible
+//
+// Levels are written from the inside out. They leave only a contract beside them, which is that of
+// the whole call; so a '+' in front of a contract ends the last part, and every other one is the
+// part's own. A part is put in parentheses if there is a comma in it. Hierarchical alone chooses
+// both algorithms for each call.
+//
+// A canonical name has them in the order above, and leaves out what is the default.
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+namespace detail {
+
+/// Reads one name. An object for the sake of the messages, which all quote it.
+class NameParser {
+ public:
+  NameParser(std::string_view text, Catalogue catalogue)
+      : text_(without_blanks(text)), catalogue_(catalogue) {}
+
+  ParsedName parse() {
+    if (take_levels()) return std::move(parsed_);
+    for (std::size_t begin = 0; begin <= text_.size();) {
+      const std::size_t end = std::min(text_.find('+', begin), text_.size());
+      take(text_.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    find_row();
+    check_transport();
+    check_contract();
+    return std::move(parsed_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw unknown_algorithm("papcoll: algorithm '" + std::string(text_) + "': " + what);
+  }
+
+  [[noreturn]] void fail_with(const error& e) const { fail(bare(e.what())); }
+
+  [[noreturn]] void fail_unknown(std::string_view name) const {
+    // A stand-in of papcoll-bench's, and all too near to a transport's name.
+    const std::string hint =
+        name == "mpi" ? "only papcoll-bench knows it, for the MPI library's own collectives"
+                      : near_names(name, all_names());
+    if (name != text_) fail("'" + std::string(name) + "' is no policy: " + hint);
+    throw unknown_algorithm("papcoll: '" + std::string(name) + "' is no policy: " + hint);
+  }
+
+  bool is_arrival(std::string_view name) const {
+    return name == predicted ||
+           std::any_of(catalogue_.begin(), catalogue_.end(),
+                       [name](const CatalogueRow& row) { return row.arrival == name; });
+  }
+  bool is_schedule(std::string_view name) const {
+    return std::any_of(catalogue_.begin(), catalogue_.end(),
+                       [name](const CatalogueRow& row) { return row.schedule == name; });
+  }
+
+  /// Reads a name of levels, if it is one.
+  bool take_levels() {
+    const auto row = std::find_if(catalogue_.begin(), catalogue_.end(),
+                                  [](const CatalogueRow& r) { return r.is_hierarchical; });
+    if (row == catalogue_.end()) return false;
+    const auto levels = split_levels(text_, row->name);
+    if (!levels) return false;
+    for (const std::string_view policy : levels->beside) take_beside(policy, *row);
+    parsed_.row = &*row;
+    parsed_.schedule = row->name;
+    if (levels->is_open) {
+      parsed_.parts.resize(2);
+    } else {
+      take_parts(levels->parts, *row);
+    }
+    return true;
+  }
+
+  void take_beside(std::string_view policy, const CatalogueRow& row) {
+    if (!contract_named(policy)) {
+      fail(std::string(row.name) +
+           " is made of whole algorithms, so only a contract stands beside "
+           "it, and '" +
+           std::string(policy) + "' is none: write it in one of its parts, as in " +
+           std::string(row.name) + ":DynamicLeader+ShmTransport,Rabenseifner+MpiTransport");
+    }
+    take(policy);
+  }
+
+  void take_parts(std::string_view arguments, const CatalogueRow& row) {
+    std::vector<std::string_view> texts;
+    try {
+      texts = split_arguments(arguments);
+    } catch (const argument_error& e) {
+      fail_with(e);
+    }
+    if (texts.size() < 2) {
+      fail(std::string(row.name) +
+           " needs an algorithm for each level, from the inside out, two at "
+           "least: " +
+           std::string(row.name) + ":DynamicLeader,Rabenseifner");
+    }
+    for (const std::string_view text : texts) {
+      ParsedName part = NameParser{text, catalogue_}.parse();
+      if (part.row != nullptr && part.row->is_hierarchical) {
+        fail("levels within a level: write them one after the other, from the inside out");
+      }
+      if (part.by_ticket) {
+        fail(std::string(text) + " is for whole communicators: inside a node take ShmTransport");
+      }
+      if (part.contract != NumericalContract::rank_consistent) {
+        fail("a numerical contract is that of the whole call: write it at the end");
+      }
+      parsed_.parts.push_back(std::move(part));
+    }
+  }
+  static constexpr std::string_view predicted = PredictedOrder<>::name;
+
+  // Says in so many words that the schedule is left open.
+  static constexpr std::string_view open = "auto";
+
+  void take(std::string_view policy) {
+    policy = without_blanks(policy);
+    const std::string_view name = policy.substr(0, policy.find(':'));
+    const bool has_arguments = name.size() < policy.size();
+    if (name.empty()) {
+      fail("a policy is missing: write one, or several joined by '+', such as Ring+MpiTransport");
+    }
+    if (is_schedule(name)) {
+      set(schedule_, name, "schedules");
+      if (has_arguments) arguments_ = policy.substr(name.size() + 1);
+      if (has_arguments && arguments_.empty()) {
+        fail("nothing follows the colon of " + std::string(name) + ": leave the colon out");
+      }
+      return;
+    }
+    if (name == open) {
+      set(schedule_, name, "schedules");
+    } else if (is_arrival(name)) {
+      set(arrival_, name, "arrival policies");
+      if (has_arguments && name == predicted) {
+        return take_predictor(policy.substr(name.size() + 1));
+      }
+    } else if (is_transport(name)) {
+      set(transport_, name, "transports");
+    } else if (const auto contract = contract_named(name)) {
+      set(contract_, name, "numerical contracts");
+      parsed_.contract = *contract;
+    } else {
+      fail_unknown(name);
+    }
+    if (has_arguments) fail(std::string(name) + " takes no parameters");
+  }
+
+  void take_predictor(std::string_view text) {
+    try {
+      parsed_.predictor = AnyPredictor::parse(text);
+    } catch (const error& e) {
+      fail_with(e);
+    }
+  }
+
+  void set(std::string_view& slot, std::string_view name, const char* kind) const {
+    if (!slot.empty()) {
+      fail("two " + std::string(kind) + ", " + std::string(slot) + " and " + std::string(name) +
+           ": keep one");
+    }
+    slot = name;
+  }
+
+  // Programs may bring transports of their own, which only their teams know. What resembles one of
+  // the library's is a slip.
+  static bool is_transport(std::string_view name) {
+    constexpr std::string_view ending = "Transport";
+    bool resembles = false;
+    for (const TransportName& t : transport_names) {
+      if (t.name == name) return true;
+      resembles |= edit_distance(t.name, name) <= 2;
+    }
+    return !resembles && name.size() > ending.size() && name.ends_with(ending);
+  }
+
+  std::vector<std::string_view> all_names() const {
+    std::vector<std::string_view> names{open, predicted};
+    for (const CatalogueRow& row : catalogue_) {
+      if (!row.arrival.empty()) names.push_back(row.arrival);
+      names.push_back(row.schedule);
+    }
+    for (const TransportName& t : transport_names) names.push_back(t.name);
+    names.insert(names.end(), contract_names.begin(), contract_names.end());
+    return names;
+  }
+
+  void find_row() {
+    parsed_.transport = transport_;
+    if (arrival_ == predicted && !parsed_.predictor) {
+      parsed_.predictor = PredictedOrder<>::predictor();
+    }
+    if (schedule_ == open) schedule_ = {};
+    if (schedule_.empty() && arrival_.empty()) return;
+    for (const CatalogueRow& row : catalogue_) {
+      // The first algorithm of an arrival policy of its own is what the policy alone means. Any
+      // static schedule runs in a predicted order.
+      const bool alone = row.algorithm != nullptr && row.arrival != "StaticOrder";
+      const bool fits = (arrival_.empty() || row.arrival == arrival_ ||
+                         (arrival_ == predicted && row.plan != nullptr)) &&
+                        (schedule_.empty() ? alone : row.schedule == schedule_);
+      if (fits) return take_row(row);
+    }
+    if (!schedule_.empty()) {
+      fail(std::string(schedule_) + " does not run under " + std::string(arrival_) + ": " +
+           combinations());
+    }
+    parsed_.arrival = arrival_;  // it has no schedule of its own: one is chosen for each call
+  }
+
+  std::string combinations() const {
+    std::string text;
+    for (const CatalogueRow& row : catalogue_) {
+      if (row.schedule != schedule_) continue;
+      text += (text.empty() ? "take " : " or ") + std::string(row.arrival);
+      if (row.plan != nullptr && row.arrival != predicted) text += " or " + std::string(predicted);
+    }
+    return text;
+  }
+
+  void take_row(const CatalogueRow& row) {
+    parsed_.row = &row;
+    parsed_.arrival = arrival_.empty() ? row.arrival : arrival_;
+    if (parsed_.arrival == predicted && !parsed_.predictor) {
+      parsed_.predictor = PredictedOrder<>::predictor();
+    }
+    parsed_.schedule = row.schedule;
+    if (row.plan == nullptr) {
+      if (!arguments_.empty()) fail(std::string(row.schedule) + " takes no parameters");
+      return;
+    }
+    try {
+      parsed_.plan = plan_of(row, arguments_, catalogue_);
+    } catch (const error& e) {
+      fail_with(e);
+    }
+    parsed_.schedule = parsed_.plan.name();
+  }
+
+  void check_transport() {
+    for (const TransportName& t : transport_names) {
+      if (parsed_.row == nullptr || t.name != transport_) continue;
+      parsed_.by_ticket = runs_by_ticket(*parsed_.row, t);
+      if (runs_on(*parsed_.row, t)) continue;
+      fail(std::string(parsed_.row->name) + " reads its peers' memory, and " + std::string(t.name) +
+           " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)");
+    }
+  }
+
+  void check_contract() const {
+    if (parsed_.row == nullptr || parsed_.contract <= parsed_.row->strongest) return;
+    fail(std::string(parsed_.row->name) + " keeps no stronger contract than " +
+         std::string(name_of(parsed_.row->strongest)));
+  }
+
+  std::string_view text_;
+  Catalogue catalogue_;
+  std::string_view arrival_;
+  std::string_view schedule_;
+  std::string_view arguments_;
+  std::string_view transport_;
+  std::string_view contract_;
+  ParsedName parsed_;
+};
+
+}  // namespace detail
+
+/// Reads an algorithm's name. Throws unknown_algorithm, which says what is wrong with it and lists
+/// names that are near to one that is not known.
+inline ParsedName parse_name(std::string_view text, Catalogue catalogue) {
+  return detail::NameParser{text, catalogue}.parse();
+}
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,205 @@
+#pragma once
+
+#include <papcoll/algorithms/arrival/all.hpp>
+#include <papcoll/algorithms/hierarchical/hierarchical.hpp>
+#include <papcoll/algorithms/static/all.hpp>
+#include <papcoll/names/row.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+namespace detail {
+
+inline AnySchedule default_reduce_then_bcast() {
+  return AnyReduceThenBcast{AnySchedule::of<Binomial>(), AnySchedule::of<Binomial>()};
+}
+
+inline AnySchedule parse_reduce_then_bcast(std::string_view arguments, Catalogue catalogue) {
+  const auto parts = split_arguments(arguments);
+  if (parts.size() != 2) {
+    throw argument_error(
+        "papcoll: ReduceThenBcast needs two schedules, one that serves reduce and "
+        "one that serves bcast, but was given '" +
+        std::string(arguments) + "': write ReduceThenBcast:Binomial,Chain");
+  }
+  AnyReduceThenBcast schedule{schedule_named(parts[0], catalogue),
+                              schedule_named(parts[1], catalogue)};
+  auto require = [](const AnySchedule& part, Collective c) {
+    if (part.serves(c)) return;
+    throw argument_error("papcoll: " + part.name() + " does not serve " + std::string(name_of(c)) +
+                         ", which ReduceThenBcast needs of its " +
+                         (c == Collective::reduce ? "first" : "second") +
+                         " schedule: write ReduceThenBcast:Binomial,Chain or others of `papcoll "
+                         "list " +
+                         std::string(name_of(c)) + "`");
+  };
+  require(schedule.reduce, Collective::reduce);
+  require(schedule.bcast, Collective::bcast);
+  return schedule;
+}
+
+inline constexpr std::string_view how_to_write_suara =
+    "write Suara:Ring,Rabenseifner,8 or Suara:Ring,Ring,Ring,4x8, or Suara alone, which chooses";
+
+inline bool is_no_name(std::string_view text) noexcept {
+  return !text.empty() && text.front() < 'A';
+}
+
+/// A schedule along one dimension of Suara's grid.
+inline AnySchedule suara_dimension(std::string_view text, Catalogue catalogue) {
+  const auto colon = std::min(text.find(':'), text.size());
+  const std::string_view after = text.substr(std::min(colon + 1, text.size()));
+  const AnySchedule plain = schedule_named(text.substr(0, colon), catalogue);
+  if (!plain.serves(Collective::allreduce)) {
+    throw argument_error("papcoll: " + plain.name() +
+                         " does not serve allreduce, which Suara needs along each dimension: take "
+                         "Ring, Rabenseifner, RecursiveDoubling or another of `papcoll list "
+                         "allreduce`");
+  }
+  try {
+    return schedule_named(text, catalogue);
+  } catch (const argument_error& e) {
+    if (!is_no_name(after)) throw;
+    throw argument_error(std::string(e.what()) +
+                         "; where it is a length of the grid, it comes last, after a comma: " +
+                         std::string(how_to_write_suara));
+  }
+}
+
+/// Schedules, the extents of their grid and "folded", of which the latter two may be left out.
+inline AnySchedule parse_suara(std::string_view arguments, Catalogue catalogue) {
+  AnySuara schedule;
+  auto parts = split_arguments(arguments);
+  schedule.folded = parts.back() == "folded";
+  if (schedule.folded) parts.pop_back();
+  std::string_view extents;
+  if (!parts.empty() && is_no_name(parts.back())) {
+    extents = parts.back();
+    parts.pop_back();
+  }
+  const auto given = [&] { return "but was given '" + std::string(arguments) + "': "; };
+  if (std::any_of(parts.begin(), parts.end(), is_no_name)) {
+    throw argument_error("papcoll: Suara needs the lengths of its grid last, joined by x, " +
+                         given() + std::string(how_to_write_suara));
+  }
+  if (parts.size() >= 2) {
+    for (const std::string_view part : parts) {
+      schedule.along.push_back(suara_dimension(part, catalogue));
+    }
+    if (!extents.empty()) {
+      schedule.extents = parse_extents(AnySuara::name, AnySuara::parameters.back(), extents);
+    }
+  }
+  const std::size_t lengths = schedule.extents.size();
+  if (parts.size() < 2 || lengths > parts.size() || (lengths != 0 && lengths + 1 < parts.size())) {
+    throw argument_error(
+        "papcoll: Suara needs a schedule for each of two or more dimensions and, if anything, "
+        "the lengths of all of them or of all but the last, " +
+        given() + std::string(how_to_write_suara));
+  }
+  if (schedule.folded && lengths == 0) {
+    throw argument_error(
+        "papcoll: Suara chooses by itself whether to fold if it chooses the grid: leave 'folded' "
+        "out of '" +
+        std::string(arguments) + "', or write the length of a row before it");
+  }
+  return schedule;
+}
+
+constexpr CatalogueRow reduce_then_bcast_row() {
+  CatalogueRow row = static_row<AnyReduceThenBcast>(
+      "Binomial,Chain KNomial:3,Linear "
+      "PipelinedChain:4096,PipelinedBinaryTree:4096 TwoTreeComplete:12,TwoTreeComplete:12 "
+      "TwoTreeComplete:12,ReorderedTwoTree:12 TwoTreeSanders:12,TwoTreeComplete:12");
+  row.plan = &default_reduce_then_bcast;
+  row.parse = &parse_reduce_then_bcast;
+  row.in_source = "ReduceThenBcast<Binomial, Chain>; ReduceThenBcast<KNomial, Chain>{{8}, {}}";
+  return row;
+}
+
+constexpr CatalogueRow suara_row() {
+  CatalogueRow row = static_row<AnySuara>(
+      "Ring,Ring,4 Ring,Rabenseifner,3 Rabenseifner,RecursiveDoubling,4,folded "
+      "SegmentedRing:16,SegmentedRing:16,4 Rabenseifner,Ring,Linear,2x3");
+  row.needs |= requirement::commutative_operator;  // of what it chooses by itself
+  row.parse = &parse_suara;
+  row.in_source =
+      "Suara<Ring, Rabenseifner>; Suara<Ring, Rabenseifner>{{8}}: rows of 8; AnySuara: all chosen";
+  return row;
+}
+
+constexpr CatalogueRow arrival_chain_row() {
+  CatalogueRow row = arrival_row(arrival_chain, "ArrivalOrder", "Chain");
+  row.by_ticket = &TicketChain::plan;
+  return row;
+}
+
+constexpr CatalogueRow hierarchical_row() {
+  CatalogueRow row;
+  row.name = row.schedule = hierarchical_name;
+  row.sentence = hierarchical_sentence;
+  row.needs = requirement::blocking_call;
+  row.contract = NumericalContract::rank_consistent;
+  row.serves = [](Collective) noexcept { return true; };
+  row.is_hierarchical = true;
+  row.parameters = hierarchical_parameters;
+  row.in_source = "Hierarchical<Policies<DynamicLeader, ShmTransport>, Rabenseifner>";
+  return row;
+}
+
+// One line an algorithm; a name's first row is the one meant where several would fit.
+inline constexpr std::array catalogue_rows{
+    arrival_row(
+        dynamic_leader, "DynamicLeader", "LeaderFan",
+        "The first to arrive combines contributions as they come, and releases the others."),
+    arrival_row(static_leader, "StaticLeader", "LeaderFan",
+                "Always the same rank waits for all, combines, and releases the others."),
+    arrival_row(exchange, "StaticOrder", "Exchange"),
+    arrival_row(multi_leader, "StaticOrder", "MultiLeader"),
+    arrival_row(peer_slices, "StaticOrder", "PeerSlices"),
+    arrival_row(split_tail, "ArrivalOrder", "SplitTail"),
+    arrival_row(combining_tree, "ArrivalOrder", "CombiningTree"),
+    static_row<Linear>(),
+    static_row<Chain>(),
+    static_row<PipelinedChain>(),
+    static_row<Binomial>(),
+    static_row<KNomial>("2 3 8"),
+    static_row<BinaryTree>(),
+    static_row<PipelinedBinaryTree>(),
+    static_row<TwoTreeComplete>("12"),
+    static_row<ReorderedTwoTree>("12"),
+    static_row<TwoTreeSanders>("12 12,rounds"),
+    static_row<RecursiveDoubling>(),
+    static_row<Ring>(),
+    static_row<SegmentedRing>(),
+    static_row<Rabenseifner>(),
+    static_row<ReduceScatterGather>(),
+    static_row<ScatterAllgather>(),
+    reduce_then_bcast_row(),
+    suara_row(),
+    static_row<RecursiveHalving>(),
+    static_row<Pairwise>(),
+    static_row<Bruck>(),
+    static_row<NeighbourExchange>(),
+    static_row<Dissemination>(),
+    arrival_chain_row(),
+    hierarchical_row(),
+    predicted_row<SortedLinearTree>("8"),
+    predicted_row<PreReducedRing>("0,1024000"),
+    predicted_row<ClairvoyantTree>("1,1"),
+    predicted_row<StragglAR>("1 40"),
+};
+
+}  // namespace detail
+
+/// Every algorithm of the library.
+inline Catalogue catalogue() noexcept { return detail::catalogue_rows; }
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,268 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/node/call_words.hpp>
+#include <papcoll/waiting/shared_access.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// A moment in the life of a frame: the epoch (number of the call) above, a count of chunks below.
+using Stamp = std::uint64_t;
+
+constexpr Stamp make_stamp(std::uint32_t epoch, std::uint32_t chunks) noexcept {
+  return (Stamp{epoch} << 32) | chunks;
+}
+/// Does a stamp say "chunks below `chunks` of this epoch"? A stamp in the epoch's frame is of this
+/// epoch or older. How much older is unknown (a word that no algorithm uses for a while, or the
+/// failure word, stays as it was), so epochs are compared for equality, not by their difference.
+constexpr bool reached(Stamp now, std::uint32_t epoch, std::uint32_t chunks) noexcept {
+  return now >> 32 == epoch && static_cast<std::uint32_t>(now) >= chunks;
+}
+/// May wrap: the two are never far apart.
+constexpr bool epoch_reached(std::uint32_t now, std::uint32_t wanted) noexcept {
+  return static_cast<std::int32_t>(now - wanted) >= 0;
+}
+
+/// The memory of arrival-driven algorithms: `frames` frames of one layout for all collectives.
+/// Call number e uses frame e mod frames; nobody enters e before all have left e − frames.
+///
+/// Each rank owns its slot (header, `buffers` chunk buffers, a progress word) and its left word.
+/// The result belongs to the leader of the epoch. Everything begins as zeros, which is the state of
+/// a frame that was last used `frames` epochs before `first_epoch`.
+template <class MemoryAccess, int Frames = 4, int Buffers = 4, int Remembered = 32>
+class BasicBoard {
+ public:
+  using Access = MemoryAccess;
+  template <class T>
+  using Atomic = typename Access::template Atomic<T>;
+
+  static constexpr int frames = Frames;
+  static constexpr int buffers = Buffers;
+  static constexpr std::uint32_t remembered = Remembered;  ///< arrivals of each rank, see there
+  /// A record of epoch e is written again in e + records, which nobody leaves before all have
+  /// left e + frames, and so have compared e.
+  static constexpr int records = 2 * Frames;
+  static constexpr std::uint32_t refusals = 16;    ///< that a rank may be behind with hearing of
+  static constexpr std::size_t inline_bytes = 40;  ///< payload that travels in the flag's own line
+
+  /// A rank's slot header: one cache line, so that a small contribution costs one line transfer.
+  struct alignas(cache_line) Header {
+    // Written by its owner. release after words, inline payload and chunk buffers were written (so
+    // that whoever acquires it may read them); sequentially consistent because a bell follows.
+    Atomic<Stamp> stamp;
+    CallWords words;
+    std::byte payload[inline_bytes];
+  };
+  static_assert(sizeof(Header) == cache_line);
+
+  /// A second stamp of a rank for algorithms with two phases. Orders as Header::stamp.
+  struct alignas(cache_line) Progress {
+    Atomic<Stamp> stamp;
+  };
+
+  /// Who leads the epoch: compare-exchanged from the previous user's value, so exactly one rank
+  /// succeeds. relaxed would do for the choice itself (the data follow other stamps); acq_rel costs
+  /// nothing on a locked instruction.
+  struct alignas(cache_line) Claim {
+    Atomic<Stamp> stamp;  ///< (epoch, rank + 1)
+  };
+
+  /// Arrivals in the order of coming. A rank draws its ticket after it has announced itself.
+  struct alignas(cache_line) Tickets {
+    // (epoch, tickets drawn): counted up by compare-exchange, because the first one of an epoch
+    // finds the count of an older one. Only its own value matters: relaxed would do.
+    Atomic<Stamp> drawn;
+  };
+  /// Who holds a ticket: (epoch, rank + 1). release, so that whoever acquires it sees what the rank
+  /// announced; sequentially consistent because a bell follows.
+  using Holder = Atomic<Stamp>;
+
+  /// A piece of work that any rank may take up: (epoch, state), the state as its algorithm wants.
+  /// Compare-exchanged from what was seen, so that one rank has it at a time; acq_rel, since it
+  /// hands over partial results; sequentially consistent where a bell follows, or a look at the
+  /// failure word.
+  using TransportOp = Atomic<Stamp>;
+  static constexpr std::uint32_t work_chunks = 16;  ///< of each combination of a tree
+  static constexpr std::uint32_t work_words(int ranks) noexcept {
+    const auto tree = static_cast<std::uint32_t>(ranks) * work_chunks;
+    return tree < 64 ? 64 : tree;
+  }
+
+  /// Why the epoch failed. `stamp` is compare-exchanged to (epoch, 1) by the first who finds a
+  /// fault, and set to (epoch, 2), release, when its text is there.
+  struct alignas(cache_line) Failure {
+    Atomic<Stamp> stamp;
+    char text[504];
+  };
+
+  /// The last epoch a rank has left: release after its last read in the epoch's frame; acquire by
+  /// those who want to write the frame again.
+  struct alignas(cache_line) Left {
+    Atomic<std::uint32_t> epoch;
+    // What the rank called in the epochs e to e + records − 1, in record e mod records: relaxed,
+    // since they are read only by who knows, from `epoch`, that the rank has left them.
+    Atomic<std::uint32_t> called[records];
+    // Kilobytes of the rank's pool that had pages when it left these epochs; never fewer than
+    // before. Orders as `called`.
+    Atomic<std::uint32_t> pooled[records];
+    // Non-blocking calls that the rank refused: how many, and the numbers of the last of them, the
+    // i-th in refused[i mod refusals]. Written by the owner, the count last, release; acquired by
+    // those who wait for a request.
+    Atomic<std::uint32_t> refused_count;
+    Atomic<std::uint32_t> refused[refusals];
+  };
+
+  /// Is the rank at work on buffers of its peers? Stored 1 before it looks at the failure and abort
+  /// words, by a peer read after it has set one of them: both sequentially consistent, so that a
+  /// rank that gives up either is seen by the reader or sees it (and waits for the 0, release).
+  /// Written by its owner; after the owner's death, when that is seen, by anybody, and then only 0.
+  struct alignas(cache_line) Reading {
+    Atomic<std::uint32_t> now;
+  };
+
+  /// When the rank arrived in recent calls, call e in at[e mod remembered], in words that only
+  /// ArrivalMonitor reads. Relaxed: a word is read by who knows, from Left::epoch, that its rank
+  /// has left the call, and written again in e + remembered, which nobody enters before all readers
+  /// of e are done (see there).
+  struct alignas(cache_line) Arrivals {
+    Atomic<std::uint64_t> at[Remembered];
+  };
+
+  /// Set once when a member was found dead, gave up, or the deadline passed: the communicator is
+  /// broken.
+  struct alignas(cache_line) Abort {
+    /// 0: fine; 1 + rank: that rank is lost; gave_up + rank: it cannot go on; ~0: deadline
+    Atomic<std::uint32_t> reason;
+    /// How often ranks came to something that blocks in MPI until all are there; `closed` once one
+    /// cannot go there. Only its own value matters (acq_rel for the reason of who closed it).
+    Atomic<std::uint32_t> gate;
+    static constexpr std::uint32_t closed = 0x80000000U;
+    static constexpr std::uint32_t gave_up = 0x80000000U;
+    static constexpr std::uint32_t deadline = ~std::uint32_t{0};
+  };
+
+  BasicBoard() = default;
+
+  /// A view of bytes(ranks, chunk) bytes of memory that began as zeros.
+  BasicBoard(std::byte* memory, int ranks, std::size_t chunk) noexcept
+      : memory_(memory), ranks_(ranks), chunk_(chunk) {}
+
+  static std::size_t bytes(int ranks, std::size_t chunk) noexcept {
+    return head_bytes(ranks) + frames * frame_bytes(ranks, chunk);
+  }
+
+  /// Makes `first_epoch` the first call. Needed only where it is not 1.
+  void initialise(std::uint32_t first_epoch) noexcept {
+    for (int r = 0; r < ranks_; ++r) {
+      left(r).epoch.store(first_epoch - 1, std::memory_order_relaxed);
+    }
+    for (std::uint32_t i = 1; i <= frames; ++i) {
+      const std::uint32_t last = first_epoch - i;
+      const Stamp old = make_stamp(last, 0);
+      for (int r = 0; r < ranks_; ++r) {
+        header(last, r).stamp.store(old, std::memory_order_relaxed);
+        progress(last, r).stamp.store(old, std::memory_order_relaxed);
+      }
+      for (int r = 0; r < ranks_; ++r) holder(last, r).store(old, std::memory_order_relaxed);
+      for (std::uint32_t w = 0; w < work_words(ranks_); ++w) {
+        work(last, w).store(old, std::memory_order_relaxed);
+      }
+      tickets(last).drawn.store(old, std::memory_order_relaxed);
+      release(last).stamp.store(old, std::memory_order_relaxed);
+      claim(last).stamp.store(old, std::memory_order_relaxed);
+      failure(last).stamp.store(old, std::memory_order_relaxed);
+    }
+  }
+
+  int ranks() const noexcept { return ranks_; }
+  std::size_t chunk_bytes() const noexcept { return chunk_; }
+
+  Abort& abort() const noexcept { return at<Abort>(0); }
+  Left& left(int r) const noexcept {
+    return at<Left>(sizeof(Abort) + static_cast<std::size_t>(r) * sizeof(Left));
+  }
+  Reading& reading(int r) const noexcept {
+    return at<Reading>(sizeof(Abort) + static_cast<std::size_t>(ranks_) * sizeof(Left) +
+                       static_cast<std::size_t>(r) * sizeof(Reading));
+  }
+  Arrivals& arrivals(int r) const noexcept {
+    return at<Arrivals>(sizeof(Abort) +
+                        static_cast<std::size_t>(ranks_) * (sizeof(Left) + sizeof(Reading)) +
+                        static_cast<std::size_t>(r) * sizeof(Arrivals));
+  }
+  Claim& claim(std::uint32_t e) const noexcept { return at<Claim>(frame(e)); }
+  /// The leader's header: small results travel with the release stamp.
+  Header& release(std::uint32_t e) const noexcept { return at<Header>(frame(e) + sizeof(Claim)); }
+  Failure& failure(std::uint32_t e) const noexcept {
+    return at<Failure>(frame(e) + sizeof(Claim) + sizeof(Header));
+  }
+  Tickets& tickets(std::uint32_t e) const noexcept {
+    return at<Tickets>(frame(e) + sizeof(Claim) + sizeof(Header) + sizeof(Failure));
+  }
+  Header& header(std::uint32_t e, int r) const noexcept {
+    return at<Header>(frame(e) + frame_head + static_cast<std::size_t>(r) * sizeof(Header));
+  }
+  Progress& progress(std::uint32_t e, int r) const noexcept {
+    return at<Progress>(frame(e) + frame_head + static_cast<std::size_t>(ranks_) * sizeof(Header) +
+                        static_cast<std::size_t>(r) * sizeof(Progress));
+  }
+  Holder& holder(std::uint32_t e, int ticket) const noexcept {
+    return at<Holder>(frame(e) + stamps_offset(ranks_) +
+                      static_cast<std::size_t>(ticket) * sizeof(Holder));
+  }
+  TransportOp& work(std::uint32_t e, std::uint32_t w) const noexcept {
+    return at<TransportOp>(frame(e) + stamps_offset(ranks_) +
+                           in_lines(static_cast<std::size_t>(ranks_) * sizeof(Holder)) +
+                           w * sizeof(TransportOp));
+  }
+  /// Chunk buffer of rank r; r == ranks() is the result.
+  std::byte* buffer(std::uint32_t e, int r, std::uint32_t chunk) const noexcept {
+    return memory_ + frame(e) + buffers_offset(ranks_) +
+           (static_cast<std::size_t>(r) * buffers + chunk % buffers) * chunk_;
+  }
+
+ private:
+  static constexpr std::size_t frame_head =
+      sizeof(Claim) + sizeof(Header) + sizeof(Failure) + sizeof(Tickets);
+
+  static constexpr std::size_t in_lines(std::size_t bytes) noexcept {
+    return (bytes + cache_line - 1) / cache_line * cache_line;
+  }
+  static std::size_t head_bytes(int ranks) noexcept {
+    return sizeof(Abort) +
+           static_cast<std::size_t>(ranks) * (sizeof(Left) + sizeof(Reading) + sizeof(Arrivals));
+  }
+  // In a frame: its head, headers, progress words, holders of tickets, work words, chunk buffers.
+  static std::size_t stamps_offset(int ranks) noexcept {
+    return frame_head + static_cast<std::size_t>(ranks) * (sizeof(Header) + sizeof(Progress));
+  }
+  static std::size_t buffers_offset(int ranks) noexcept {
+    return stamps_offset(ranks) + in_lines(static_cast<std::size_t>(ranks) * sizeof(Holder)) +
+           in_lines(work_words(ranks) * sizeof(TransportOp));
+  }
+  static std::size_t frame_bytes(int ranks, std::size_t chunk) noexcept {
+    return buffers_offset(ranks) + (static_cast<std::size_t>(ranks) + 1) * buffers * chunk;
+  }
+  std::size_t frame(std::uint32_t e) const noexcept {
+    return head_bytes(ranks_) + (e % frames) * frame_bytes(ranks_, chunk_);
+  }
+  template <class T>
+  T& at(std::size_t offset) const noexcept {
+    return *std::launder(reinterpret_cast<T*>(memory_ + offset));
+  }
+
+  std::byte* memory_ = nullptr;
+  int ranks_ = 1;
+  std::size_t chunk_ = 0;  ///< bytes of a chunk buffer, a multiple of cache_line
+};
+
+using NodeBoard = BasicBoard<SharedAccess>;
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

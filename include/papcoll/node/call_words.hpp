@@ -1,0 +1,108 @@
+#pragma once
+
+#include <papcoll/base/collective.hpp>
+#include <papcoll/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// What a rank says of its call when it arrives. Equal on all ranks if the calls match.
+struct CallWords {
+  /// 48 bits of the number of elements, which is as many as memory holds, and the upper 16 of
+  /// Call::types.
+  std::uint64_t count = 0;
+  /// From the lowest bit: 4 of the collective, 16 of the algorithm, 20 of the root (of
+  /// reduce_scatter: of its counts), the lower 24 of Call::types.
+  std::uint64_t what = 0;
+
+  static constexpr CallWords of(std::size_t count, Collective collective, std::uint32_t algorithm,
+                                std::uint32_t root, std::uint64_t types) noexcept {
+    return {(count & all_elements) | types >> 24 << 48,
+            static_cast<std::uint64_t>(collective) |
+                static_cast<std::uint64_t>(algorithm & 0xffffU) << 4 |
+                static_cast<std::uint64_t>(root & 0xfffffU) << 20 | types << 40};
+  }
+
+  friend bool operator==(const CallWords&, const CallWords&) = default;
+
+  std::uint32_t hash() const noexcept {
+    const std::uint64_t mixed = (count * 0x9e3779b97f4a7c15U) ^ what;
+    return static_cast<std::uint32_t>((mixed * 0x9e3779b97f4a7c15U) >> 32U);
+  }
+
+  static constexpr std::uint64_t invalid = ~std::uint64_t{0};  ///< `what` of a rank that gave up
+
+  /// A sentence part for messages: "reduce of 3 elements with root 1".
+  [[gnu::cold]] std::string describe() const {
+    return papcoll::describe(collective(), elements(), static_cast<int>(root()));
+  }
+
+  /// How the calls of two ranks differ, and what to do about it.
+  [[gnu::cold, gnu::noinline]] static std::string difference(const CallWords& a, int rank_a,
+                                                             const CallWords& b, int rank_b) {
+    if (rank_b < rank_a) return difference(b, rank_b, a, rank_a);
+    return "the ranks' calls do not match: " + contrast(a, rank_a, b, rank_b);
+  }
+
+  /// The same, where of the other rank's call only the hash is known.
+  [[gnu::cold, gnu::noinline]] std::string difference(int rank, std::uint32_t other_hash, int other,
+                                                      int ranks) const {
+    if (other_hash == CallWords{0, invalid}.hash()) {
+      return "rank " + std::to_string(other) + "'s call was invalid; its exception said why";
+    }
+    CallWords guess = *this;
+    for (int r = 0; r < ranks && is_rooted(collective()); ++r) {
+      guess.what = (what & ~(std::uint64_t{0xfffff} << 20)) | static_cast<std::uint64_t>(r) << 20;
+      if (guess.hash() != other_hash) continue;
+      return other < rank ? contrast(guess, other, *this, rank)
+                          : contrast(*this, rank, guess, other);
+    }
+    return "rank " + std::to_string(rank) + " called " + describe() + ", rank " +
+           std::to_string(other) +
+           " something else: all ranks must make the same calls in the same order";
+  }
+
+ private:
+  static constexpr std::uint64_t all_elements = (std::uint64_t{1} << 48) - 1;
+
+  std::uint64_t elements() const noexcept { return count & all_elements; }
+  std::uint64_t types() const noexcept { return what >> 40 | count >> 48 << 24; }
+  Collective collective() const noexcept { return static_cast<Collective>(what & 0xf); }
+  std::uint64_t root() const noexcept { return what >> 20 & 0xfffff; }
+
+  static std::string contrast(const CallWords& a, int rank_a, const CallWords& b, int rank_b) {
+    return "rank " + std::to_string(rank_a) + " called " + a.describe() + ", rank " +
+           std::to_string(rank_b) + " called " + b.describe() + remedy(a, b);
+  }
+
+  static std::string remedy(const CallWords& a, const CallWords& b) {
+    if (a.collective() != b.collective()) {
+      return ": all ranks must call the same collectives in the same order";
+    }
+    if (a.elements() != b.elements()) return ": all ranks must pass the same number of elements";
+    if (a.root() != b.root()) {
+      return is_rooted(a.collective())
+                 ? ": all ranks must name the same root"
+                 : "; their papcoll::counts differ: all ranks must pass the same ones";
+    }
+    const std::uint64_t types = a.types() ^ b.types();
+    const bool operators = (types >> 1 & 0x1ffff) != 0;
+    if (types >> 18 != 0) {
+      return operators ? "; their element types and operators differ: all ranks must pass the same"
+                       : "; their element types differ: all ranks must pass elements of the same "
+                         "type";
+    }
+    if (operators) return "; their operators differ: all ranks must pass the same one";
+    if (types != 0) {
+      return "; only some of their operators commute: all ranks must declare the same";
+    }
+    return "; their algorithms differ: all ranks must name the same policies";
+  }
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

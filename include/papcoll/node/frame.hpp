@@ -1,0 +1,246 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/node/board.hpp>
+#include <papcoll/node/call_words.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// The life of a call on a board, as one of its ranks lives it: its number, entering and leaving
+/// its frame, and how it fails. What algorithms ask of the call in between is in the classes above
+/// this one: see BasicNodeSite.
+template <class Board, class Bells>
+class CallFrame {
+ protected:
+  using Access = typename Board::Access;
+
+ public:
+  // --- for whoever runs algorithms
+
+  /// Have all ranks left the call that used this frame before?
+  bool enter() noexcept {
+    const std::uint32_t wanted = epoch_ - Board::frames;
+    if (epoch_reached(all_left_, wanted)) return true;
+    std::uint32_t least = epoch_ - 1;
+    for (int r = 0; r < board_.ranks(); ++r) {
+      const std::uint32_t left = board_.left(r).epoch.load(std::memory_order_acquire);
+      if (!epoch_reached(left, wanted)) return false;
+      if (!epoch_reached(left, least)) least = left;
+    }
+    all_left_ = least;
+    return true;
+  }
+
+  /// In the call that used this frame before, which all have left: did all call what this rank did?
+  /// A rank that left it before all had come asks here; the others were told then.
+  bool last_in_frame_matched() noexcept {
+    Unheard& u = unheard_[epoch_ % Board::frames];
+    if (!u.any) return true;
+    u.any = false;
+    for (int r = 0; r < size(); ++r) {
+      if (board_.left(r).called[(epoch_ - Board::frames) % Board::records].load(
+              std::memory_order_relaxed) != u.words.hash()) {
+        tell_of_earlier_call(r, u.words);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::uint32_t epoch() const noexcept { return epoch_; }
+  const Board& board() const noexcept { return board_; }
+  Bells& bells() noexcept { return bells_; }
+
+  /// What messages call the ranks, if not by their numbers here.
+  void call_ranks(std::vector<int> names) { names_ = std::move(names); }
+
+  // --- failures
+
+  /// Makes every rank that is still in this epoch throw peer_error with the text; the first wins.
+  /// Whoever sees that calls differ may still come to the end of its own, if the first is stopped
+  /// before its text is there: then it hears of it when the frame is used again.
+  void fail_with(const std::string& text) {
+    typename Board::Failure& f = board_.failure(epoch_);
+    Stamp before = f.stamp.load(std::memory_order_acquire);
+    if (reached(before, epoch_, 1)) return;
+    if (!f.stamp.compare_exchange_strong(before, make_stamp(epoch_, 1),
+                                         std::memory_order_acq_rel)) {
+      return;
+    }
+    const std::string kept = text.substr(0, sizeof(f.text) - 1);
+    Access::write(f.text, kept.c_str(), kept.size() + 1);
+    f.stamp.store(make_stamp(epoch_, 2), std::memory_order_seq_cst);
+    bells_.ring_all();
+  }
+
+  bool failed() const noexcept { return reached(look_at(board_.failure(epoch_).stamp), epoch_, 2); }
+  /// Once failed().
+  std::string failure_text() {
+    heard_of_all_ = true;
+    typename Board::Failure& f = board_.failure(epoch_);
+    std::array<char, sizeof(f.text)> text{};
+    Access::read(text.data(), f.text, text.size());
+    return text.data();
+  }
+
+  /// Is this rank between begin and leave?
+  bool under_way() const noexcept {
+    return board_.left(rank_).epoch.load(std::memory_order_relaxed) != epoch_;
+  }
+
+  /// The call under way, for messages. `first`: the first epoch.
+  [[gnu::cold, gnu::noinline]] std::string describe_call(std::uint32_t first) const {
+    if (words_.what == CallWords::invalid) return "a call that is invalid on this rank";
+    // Groups count for themselves, and their numbers say nothing to the caller.
+    return words_.describe() +
+           (names_.empty()
+                ? " (blocking call " + std::to_string(epoch_ - first + 1) + " of the communicator)"
+                : " (among the ranks of a group)");
+  }
+
+  /// Who has not come to the call under way, a sentence; empty if all have.
+  [[gnu::cold, gnu::noinline]] std::string missing(std::uint32_t first) const {
+    const auto unless = [this](auto&& fine) {
+      std::vector<int> ranks;
+      for (int r = 0; r < board_.ranks(); ++r) {
+        if (r != rank_ && !fine(r)) ranks.push_back(name(r));
+      }
+      return ranks;
+    };
+    const std::uint32_t before = epoch_ - Board::frames;
+    const auto behind = unless([&](int r) {
+      return epoch_reached(board_.left(r).epoch.load(std::memory_order_acquire), before);
+    });
+    if (!behind.empty()) {
+      return listed(behind) + " not left the call " + std::to_string(Board::frames) + " before " +
+             describe_call(first);
+    }
+    const auto away = unless([&](int r) { return arrived(r, 0); });
+    return away.empty() ? "" : listed(away) + " not come to " + describe_call(first);
+  }
+
+  /// Compares the calls of all who are there with this rank's own; for ranks that wait long.
+  void compare_calls() {
+    for (int r = 0; r < size(); ++r) {
+      if (arrived(r, 0) && !matches(r)) return fail(r);
+    }
+  }
+
+  // --- what algorithms ask, see Site
+
+  int rank() const noexcept { return rank_; }
+  int size() const noexcept { return board_.ranks(); }
+
+  bool arrived(int r, std::uint32_t chunks) const noexcept {
+    return reached(look_at(board_.header(epoch_, r).stamp), epoch_, chunks);
+  }
+  bool matches(int r) const noexcept { return words_of(r) == words_; }
+
+  void all_arrived() noexcept {
+    all_left_ = epoch_ - 1;
+    heard_of_all_ = true;
+  }
+
+  void fail(int r) {
+    const CallWords theirs = words_of(r);
+    fail_with(theirs.what == CallWords::invalid
+                  ? "rank " + shown(r) + "'s call is invalid; its exception says why"
+                  : CallWords::difference(theirs, name(r), words_, name(rank_)));
+  }
+
+ protected:
+  CallFrame(Board board, Bells bells, int rank, std::uint32_t first_epoch)
+      : board_(board),
+        bells_(bells),
+        rank_(rank),
+        epoch_(first_epoch - 1),
+        all_left_(first_epoch - 1) {}
+
+  void begin_epoch(const CallWords& words) noexcept {
+    ++epoch_;
+    heard_of_all_ = false;
+    words_ = words;
+  }
+
+  /// `rings`: somebody may be waiting for this rank to leave.
+  void leave_epoch(bool rings) noexcept {
+    typename Board::Left& left = board_.left(rank_);
+    left.called[epoch_ % Board::records].store(words_.hash(), std::memory_order_relaxed);
+    if (rings) {
+      left.epoch.store(epoch_, std::memory_order_seq_cst);
+      bells_.ring_all();
+    } else {
+      left.epoch.store(epoch_, std::memory_order_release);
+    }
+    // The next call begins with a write to a line that all others have read.
+    detail::prefetch_to_write(&board_.header(epoch_ + 1, rank_));
+    Unheard& u = unheard_[epoch_ % Board::frames];
+    u.any = !heard_of_all_ && words_.what != CallWords::invalid;
+    if (u.any) u.words = words_;
+  }
+
+  /// A stamp that others wait for with a bell. Sequentially consistent, and not only acquire: the
+  /// last look of a rank that goes to sleep must not pass its word that it sleeps.
+  static Stamp look_at(const typename Board::template Atomic<Stamp>& stamp) noexcept {
+    return stamp.load(std::memory_order_seq_cst);
+  }
+
+  Board board_;
+  Bells bells_;
+  int rank_;
+  std::uint32_t epoch_;  ///< the current call
+  CallWords words_;
+
+ private:
+  CallWords words_of(int r) const noexcept {
+    CallWords words;
+    Access::read(&words, &board_.header(epoch_, r).words, sizeof words);
+    return words;
+  }
+
+  [[gnu::cold, gnu::noinline]] void tell_of_earlier_call(int r, const CallWords& mine) {
+    const std::uint32_t theirs =
+        board_.left(r).called[(epoch_ - Board::frames) % Board::records].load(
+            std::memory_order_relaxed);
+    fail_with("the ranks' calls did not match " + std::to_string(Board::frames) +
+              " calls ago: " + mine.difference(name(rank_), theirs, name(r), size()));
+  }
+
+  /// "ranks 1 and 2 have", of which no more than eight are named.
+  static std::string listed(const std::vector<int>& ranks) {
+    constexpr std::size_t most = 8;
+    const std::size_t shown = ranks.size() <= most ? ranks.size() : most;
+    std::string text = ranks.size() == 1 ? "rank" : "ranks";
+    for (std::size_t i = 0; i < shown; ++i) {
+      const bool last = i + 1 == ranks.size();
+      text += (i == 0 ? " " : last ? " and " : ", ") + std::to_string(ranks[i]);
+    }
+    if (shown < ranks.size()) text += " and " + std::to_string(ranks.size() - shown) + " more";
+    return text + (ranks.size() == 1 ? " has" : " have");
+  }
+
+  int name(int r) const noexcept {
+    return names_.empty() ? r : names_[static_cast<std::size_t>(r)];
+  }
+  std::string shown(int r) const { return std::to_string(name(r)); }
+
+  std::uint32_t all_left_;     ///< this rank knows that all ranks have left this epoch
+  bool heard_of_all_ = false;  ///< of this call: all matched it, or this rank knows why not
+  struct Unheard {
+    bool any = false;
+    CallWords words;
+  };
+  std::array<Unheard, Board::frames> unheard_;  ///< calls that were left before all had come
+  std::vector<int> names_;
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,170 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/node/board.hpp>
+#include <papcoll/node/exposed_buffers.hpp>
+#include <papcoll/node/site.hpp>
+#include <papcoll/transport/node.hpp>
+#include <papcoll/waiting/doorbells.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// A Site over a board: one rank of a node, thread or process. Owns the rank's epoch counter.
+///
+/// Made of layers, each with a subject of its own: CallFrame (the life of a call, and how it
+/// fails), WorkWords (tickets and pieces of work), ExposedBuffers (peers' buffers and pools), and
+/// here flags, slots and what is done with their data.
+template <class Board, class Bells>
+class BasicNodeSite : public ExposedBuffers<Board, Bells> {
+  using Base = ExposedBuffers<Board, Bells>;
+  using Access = typename Board::Access;
+
+ public:
+  /// `node`: what the ranks share besides the board; null if that is all.
+  BasicNodeSite(Board board, Bells bells, int rank, std::uint32_t first_epoch = 1,
+                const Node* node = nullptr)
+      : Base(board, bells, rank, first_epoch, node),
+        pending_(static_cast<std::size_t>(board.ranks())) {}
+
+  // --- for whoever runs algorithms
+
+  /// Names the next call. enter() must become true before anything else is asked.
+  void begin(const CallWords& words, const Reducer& reducer) noexcept {
+    Base::begin_epoch(words);
+    Base::begin_lending();
+    announced_ = false;
+    offered_ = false;
+    reducer_ = &reducer;
+  }
+
+  /// This rank reads and writes nothing in the frame from here on.
+  void leave() noexcept {
+    Base::show_pool();
+    Base::leave_epoch(offered_);
+  }
+
+  // --- flags: what algorithms ask, see Site
+
+  std::uint32_t buffers() const noexcept { return Board::buffers; }
+  std::size_t chunk_bytes() const noexcept { return board_.chunk_bytes(); }
+
+  void announce(const std::byte* payload, std::size_t n, std::uint32_t chunks) noexcept {
+    typename Board::Header& h = board_.header(epoch_, rank_);
+    if (!announced_) {  // else peers read it already
+      Access::write(&h.words, &words_, sizeof words_);
+      Access::write(h.payload, payload, n);
+      announced_ = true;
+    }
+    h.stamp.store(make_stamp(epoch_, chunks), std::memory_order_seq_cst);
+    bells_.ring_all();
+  }
+
+  void offer(const BufferDescriptor& buffers, std::uint32_t chunks) noexcept {
+    offered_ = true;
+    announce(reinterpret_cast<const std::byte*>(&buffers), sizeof buffers, chunks);
+  }
+
+  void publish(std::uint32_t chunks, int audience) noexcept {
+    board_.header(epoch_, rank_).stamp.store(make_stamp(epoch_, chunks), std::memory_order_seq_cst);
+    if (audience == everyone) {
+      bells_.ring_all();
+    } else if (audience >= 0) {
+      bells_.ring(audience);
+    }
+  }
+
+  bool claim() noexcept {
+    auto& stamp = board_.claim(epoch_).stamp;
+    Stamp before = stamp.load(std::memory_order_acquire);
+    if (reached(before, epoch_, 1)) return false;
+    return stamp.compare_exchange_strong(before,
+                                         make_stamp(epoch_, static_cast<std::uint32_t>(rank_) + 1),
+                                         std::memory_order_acq_rel, std::memory_order_acquire);
+  }
+
+  int leader() const noexcept {
+    const Stamp s = board_.claim(epoch_).stamp.load(std::memory_order_acquire);
+    return static_cast<int>(static_cast<std::uint32_t>(s)) - 1;
+  }
+
+  void finish_stage(std::uint32_t chunks) noexcept {
+    board_.progress(epoch_, rank_)
+        .stamp.store(make_stamp(epoch_, chunks), std::memory_order_seq_cst);
+    bells_.ring_all();
+  }
+
+  bool stage(int r, std::uint32_t chunks) const noexcept {
+    return reached(Base::look_at(board_.progress(epoch_, r).stamp), epoch_, chunks);
+  }
+
+  void release(std::uint32_t chunks, const std::byte* payload, std::size_t n) noexcept {
+    typename Board::Header& h = board_.release(epoch_);
+    Access::write(h.payload, payload, n);
+    h.stamp.store(make_stamp(epoch_, chunks), std::memory_order_seq_cst);
+    bells_.ring_all();
+  }
+
+  bool released(std::uint32_t chunks) const noexcept {
+    return reached(Base::look_at(board_.release(epoch_).stamp), epoch_, chunks);
+  }
+
+  // --- data
+
+  std::byte* slot(int r, std::uint32_t chunk) noexcept { return board_.buffer(epoch_, r, chunk); }
+  std::byte* result(std::uint32_t chunk) noexcept {
+    return board_.buffer(epoch_, board_.ranks(), chunk);
+  }
+  const std::byte* small(int r) const noexcept { return board_.header(epoch_, r).payload; }
+  const std::byte* small_result() const noexcept { return board_.release(epoch_).payload; }
+
+  static void write(std::byte* to, const std::byte* from, std::size_t n) noexcept {
+    Access::write(to, from, n);
+  }
+  static void read(std::byte* to, const std::byte* from, std::size_t n) noexcept {
+    Access::read(to, from, n);
+  }
+  void reduce(std::byte* out, const std::byte* low, const std::byte* high, std::size_t n) noexcept {
+    Access::reduce(*reducer_, out, low, high, n);
+  }
+  void reduce_for_peers(std::byte* out, const std::byte* low, const std::byte* high,
+                        std::size_t n) {
+    std::byte* const draft = scratch(2);
+    reduce(draft, low, high, n);
+    write(out, draft, n * reducer_->size);
+  }
+
+  /// 32 KB stay in the nearest caches, and a copy by the kernel costs little more than its bytes.
+  std::size_t scratch_bytes() const noexcept {
+    return std::max(std::size_t{32768}, board_.chunk_bytes());
+  }
+  std::byte* scratch(std::size_t i) noexcept {
+    if (scratch_.empty()) scratch_.resize(3 * scratch_bytes());
+    return scratch_.data() + i * scratch_bytes();
+  }
+  int* pending() noexcept { return pending_.data(); }
+
+ private:
+  using Base::bells_;
+  using Base::board_;
+  using Base::epoch_;
+  using Base::rank_;
+  using Base::words_;
+
+  bool announced_ = false;  ///< in this call
+  bool offered_ = false;    ///< in this call: a peer may wait for its pool until this rank has left
+  const Reducer* reducer_ = nullptr;
+  std::vector<int> pending_;
+  std::vector<std::byte> scratch_;
+};
+using NodeSite = BasicNodeSite<NodeBoard, Doorbells>;
+static_assert(Site<NodeSite>);
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,157 @@
+#pragma once
+
+#include <papcoll/base/call.hpp>
+#include <papcoll/node/board.hpp>
+#include <papcoll/transport/peer_memory.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// What an arrival algorithm may ask of its node, in the epoch of one call. Nothing waits. Stages
+/// count chunks: publish(k) says "my chunks 0…k−1 are in my slot".
+///
+///   rank(), size(), buffers()       as one expects; buffers(): chunks of a slot in use at once
+///   announce(small, n, k)           this rank arrives: n ≤ inline_bytes of payload in its header,
+///                                   and chunks below k in its slot; once more, it is publish()
+///   offer(buffers, k)               announce() with a BufferDescriptor as payload; peers hear when
+///                                   this rank leaves, since one may wait for that before it
+///                                   uses its pool
+///   publish(k, audience)            my slot holds chunks below k; audience: a rank, or everyone
+///   arrived(r, k)                   has r announced and published chunks below k?
+///   matches(r)                      is r's call the same as mine? (r has arrived)
+///   claim()                         true for exactly one rank: the first to ask
+///   leader()                        who claimed (some rank has)
+///   finish_stage(k), stage(r, k)    a second counter of the same kind
+///   release(k, small, n), released(k)  the leader's counter and small result; a leader releases
+///                                   only when all calls match its own
+///   all_arrived()                   tells that this rank knows that all have announced
+///   fail(r)                         the call of r does not match: everyone in this epoch throws
+///   write(to, from, n)              copies private → shared memory; read() the other way
+///   reduce(out, low, high, n)       the call's operator; operands may be shared or private
+///   reduce_for_peers(out, …)        the same, written to `out` in one piece at the end (see
+///                                   copy_for_others()): of at most scratch_bytes(), by scratch(2)
+///   slot(r, k), result(k)           chunk buffers in shared memory; the one of an even k and the
+///                                   next lie one after the other
+///   small(r), small_result()        the payloads that came with a header
+///   pending()                       size() ints of private memory, kept from step to step
+///
+/// For algorithms that go by tickets and read each other's buffers where they are:
+///
+///   draw_ticket()                   this rank, which has announced itself, is the n-th to arrive
+///   holder(t)                       the rank with ticket t, or −1; it has announced itself
+///   work(w)                         state of work word w, 0 at first; else its upper two bits say
+///                                   whose it is, see WorkOf
+///   take_up(w, seen, state)         changes it from what was seen, for one rank only
+///   lay_down(w, state)              changes it back; tells everyone
+///   put_back(w, state)              the same as if it had not been taken up, since the call failed
+///   peers(), offer_of(r)            how to reach buffers; what r offered
+///   begin_reading()                 before offered buffers are read: false, and they must not be
+///                                   read, if the call has failed
+///   end_reading()                   after it: false if what was read may be wrong
+///   scratch(0, 1 or 2)              scratch_bytes() of private memory, enough for an element
+///   pool(n)                         n bytes of the library's, for partial results that peers may
+///                                   read even after this rank has left
+///   shared_pool(n)                  the same if all ranks see them, else null
+///   pools_hold(n)                   have all ranks a shared_pool(n)? All find the same in a call,
+///                                   processes not before they have made a few with this n
+///   use_pool()                      may it be written now? Not while a former call's are read
+template <class S>
+concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byte* from,
+                        std::byte* to, std::size_t n, const BufferDescriptor& buffers) {
+  { c.rank() } -> std::same_as<int>;
+  { c.size() } -> std::same_as<int>;
+  { c.buffers() } -> std::same_as<std::uint32_t>;
+  { c.chunk_bytes() } -> std::same_as<std::size_t>;
+  s.announce(from, n, k);
+  s.offer(buffers, k);
+  s.publish(k, r);
+  { s.arrived(r, k) } -> std::same_as<bool>;
+  { s.matches(r) } -> std::same_as<bool>;
+  { s.claim() } -> std::same_as<bool>;
+  { s.leader() } -> std::same_as<int>;
+  s.finish_stage(k);
+  { s.stage(r, k) } -> std::same_as<bool>;
+  s.release(k, from, n);
+  { s.released(k) } -> std::same_as<bool>;
+  s.all_arrived();
+  s.fail(r);
+  { s.slot(r, k) } -> std::same_as<std::byte*>;
+  { s.result(k) } -> std::same_as<std::byte*>;
+  { s.small(r) } -> std::same_as<const std::byte*>;
+  { s.small_result() } -> std::same_as<const std::byte*>;
+  s.write(to, from, n);
+  s.read(to, from, n);
+  s.reduce(to, from, from, n);
+  s.reduce_for_peers(to, from, from, n);
+  { s.pending() } -> std::same_as<int*>;
+  { s.draw_ticket() } -> std::same_as<int>;
+  { c.holder(r) } -> std::same_as<int>;
+  { c.work(k) } -> std::same_as<std::uint32_t>;
+  { s.take_up(k, k, k) } -> std::same_as<bool>;
+  s.lay_down(k, k);
+  s.put_back(k, k);
+  { c.peers() } -> std::same_as<const PeerMemory&>;
+  { c.offer_of(r) } -> std::same_as<BufferDescriptor>;
+  { s.begin_reading() } -> std::same_as<bool>;
+  { s.end_reading() } -> std::same_as<bool>;
+  { c.scratch_bytes() } -> std::same_as<std::size_t>;
+  { s.scratch(n) } -> std::same_as<std::byte*>;
+  { s.pool(n) } -> std::same_as<std::byte*>;
+  { s.shared_pool(n) } -> std::same_as<std::byte*>;
+  { s.pools_hold(n) } -> std::same_as<bool>;
+  { s.use_pool() } -> std::same_as<bool>;
+};
+
+/// Whose a work word's state is. Ranks whose calls differ find each other's states; to another
+/// algorithm they mean nothing but that somebody is at work, until all hear of the mismatch.
+struct WorkOf {
+  static constexpr std::uint32_t mask = 3U << 30U;
+  static constexpr std::uint32_t shared_copies = 1U << 30U;
+  static constexpr std::uint32_t split_tail = 2U << 30U;
+  static constexpr std::uint32_t combining_tree = 3U << 30U;
+};
+
+/// As an audience: everyone on the node.
+inline constexpr int everyone = -1;
+/// As an audience: nobody waits for this.
+inline constexpr int nobody = -2;
+
+/// A call cut in chunks that fit the buffers of a site. Even a call without data has one chunk.
+struct Chunks {
+  std::size_t elements = 0;   ///< of the whole message
+  std::size_t per_chunk = 1;  ///< elements
+  std::size_t size = 1;       ///< bytes of an element
+  std::uint32_t count = 1;
+
+  Chunks() = default;
+  Chunks(std::size_t total, std::size_t element_size, std::size_t chunk_bytes) noexcept
+      : elements(total), per_chunk(chunk_bytes / element_size), size(element_size) {
+    if (total > per_chunk) {
+      count = static_cast<std::uint32_t>((total + per_chunk - 1) / per_chunk);
+    }
+  }
+
+  /// At most `most` chunks of at least `least_bytes`, whole cache lines each.
+  static Chunks at_most(std::uint32_t most, std::size_t least_bytes, std::size_t total,
+                        std::size_t element_size) noexcept {
+    const std::size_t bytes = (total + most - 1) / most * element_size;
+    const std::size_t wanted = bytes > least_bytes ? bytes : least_bytes;
+    // A multiple of a line and, so that nothing is left over, of an element.
+    const std::size_t grain = element_size < cache_line ? cache_line * element_size : element_size;
+    return {total, element_size, (wanted + grain - 1) / grain * grain};
+  }
+
+  std::size_t first(std::uint32_t k) const noexcept { return k * per_chunk; }
+  std::size_t length(std::uint32_t k) const noexcept {
+    return k + 1 < count ? per_chunk : elements - first(k);
+  }
+  std::size_t offset(std::uint32_t k) const noexcept { return first(k) * size; }
+  std::size_t bytes(std::uint32_t k) const noexcept { return length(k) * size; }
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <papcoll/plan/make_plan.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <utility>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// The plans a communicator made last, bounded in steps; the least recently used ones go first.
+/// Building a plan costs about what a message does, so the cache is small and searched in order.
+class PlanCache {
+ public:
+  /// The plan of (schedule, shape, order), made if it is not there.
+  std::shared_ptr<const BlockedPlan> get(const AnySchedule& schedule, const Shape& shape,
+                                         const Order& order) {
+    for (auto e = entries_.begin(); e != entries_.end(); ++e) {
+      if (e->shape == shape && e->order == order && e->schedule == schedule) {
+        if (e != entries_.begin()) entries_.splice(entries_.begin(), entries_, e);
+        return entries_.front().plan;
+      }
+    }
+    auto plan = std::make_shared<const BlockedPlan>(make_plan(schedule, shape, order));
+    steps_ += steps_of(*plan);
+    entries_.push_front({schedule, shape, order, plan});
+    while (entries_.size() > 1 && (entries_.size() > max_entries || steps_ > max_steps)) {
+      steps_ -= steps_of(*entries_.back().plan);
+      entries_.pop_back();
+    }
+    return plan;
+  }
+
+  /// Drops the plans of a permutation that will not be used again, whatever rank came first in it.
+  void forget(const Order& order) {
+    for (auto e = entries_.begin(); e != entries_.end();) {
+      if (e->order.is_akin(order)) {
+        steps_ -= steps_of(*e->plan);
+        e = entries_.erase(e);
+      } else {
+        ++e;
+      }
+    }
+  }
+
+  std::size_t size() const noexcept { return entries_.size(); }
+
+  static constexpr std::size_t max_entries = 32;
+  static constexpr std::size_t max_steps = 1 << 16;  ///< about 8 MB
+
+ private:
+  struct Entry {
+    AnySchedule schedule;
+    Shape shape;
+    Order order;
+    std::shared_ptr<const BlockedPlan> plan;
+  };
+
+  static std::size_t steps_of(const BlockedPlan& p) noexcept {
+    return p.full.size() + p.last.size();
+  }
+
+  std::list<Entry> entries_;
+  std::size_t steps_ = 0;
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,256 @@
+#pragma once
+
+#include <papcoll/base/call.hpp>
+#include <papcoll/plan/endpoint.hpp>
+#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/schedule/order.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// One run of a plan by one rank: starts each step on the endpoint as soon as the steps before it
+/// are complete. Nothing here waits; whoever waits calls Endpoint::progress() until done(). An
+/// object may be used again when done, and then keeps its memory.
+class PlanRun {
+ public:
+  PlanRun() = default;
+  PlanRun(const PlanRun&) = delete;
+  PlanRun& operator=(const PlanRun&) = delete;
+
+  /// Starts the call. The call's buffers and operator must stay until done(); `window` blocks at
+  /// most are in flight at once. `held`: nothing moves, nor is it done, before go().
+  void start(Endpoint& endpoint, std::shared_ptr<const BlockedPlan> plan, const Order& order,
+             const Call& call, std::uint32_t sequence, std::size_t window, bool held = false) {
+    known_.clear();
+    launch(endpoint, std::move(plan), order, call, sequence, window);
+    if (held) {
+      ++blocks_left_;
+    } else {
+      run();
+    }
+  }
+
+  /// Once, after a start that was held.
+  void go() {
+    --blocks_left_;
+    run();
+  }
+
+  /// The same where it will be known only later which rank plays which position: know() tells.
+  void start_before_known(Endpoint& endpoint, std::shared_ptr<const BlockedPlan> plan, int size,
+                          const Call& call, std::uint32_t sequence, std::size_t window) {
+    known_.assign(static_cast<std::size_t>(size), -1);
+    parked_.clear();
+    launch(endpoint, std::move(plan), Order::identity(size), call, sequence, window);
+    run();
+  }
+
+  /// Position `position` is this rank. Starts what waited for it; may be told again.
+  void know(int position, int rank) {
+    int& known = known_[static_cast<std::size_t>(position)];
+    if (known >= 0) return;
+    known = rank;
+    std::size_t kept = 0;
+    for (const Ready r : parked_) {
+      const bool waited = (*slots_[r.slot].plan)[r.step].peer == position;
+      if (waited) {
+        ready_.push_back(r);
+      } else {
+        parked_[kept++] = r;
+      }
+    }
+    parked_.resize(kept);
+    run();
+  }
+
+  bool done() const noexcept { return blocks_left_ == 0; }
+  std::uint32_t sequence() const noexcept { return sequence_; }
+
+  bool claimed = false;  ///< a request still looks at it
+
+  /// For the endpoint: a step it had in flight is complete.
+  void complete(std::uint32_t slot, std::uint32_t step) {
+    finish_step(slot, step);
+    run();
+  }
+
+  /// The call as messages name it.
+  std::string describe_call() const { return describe(call_.collective, call_.count, call_.root); }
+
+  /// What is wrong with a message that is not as long as the step that receives it.
+  [[gnu::cold, gnu::noinline]] std::string refuse(const TransportOp& w,
+                                                  const std::string& sent) const {
+    return "papcoll: rank " + std::to_string(w.peer) + " sent " + sent + " where a message of " +
+           describe_call() + " on this rank has " + std::to_string(w.bytes()) +
+           " bytes: all ranks must pass the same count, type, root and algorithm";
+  }
+
+  /// After the communicator broke. Memory that a transport may still touch is leaked on purpose.
+  void abandon(bool leak) noexcept {
+    if (leak && !done()) {
+      static_cast<void>(scratch_.release());
+      scratch_bytes_ = 0;
+    }
+    blocks_left_ = 0;
+    ready_.clear();
+    next_ready_ = 0;
+    parked_.clear();
+    plan_.reset();
+  }
+
+ private:
+  struct Slot {
+    std::size_t block = 0;
+    std::size_t steps_left = 0;
+    const Plan* plan = nullptr;
+    std::vector<std::uint32_t> waits_for;  ///< per step: predecessors that are not complete
+  };
+  struct Ready {
+    std::uint32_t slot;
+    std::uint32_t step;
+  };
+  struct AlignedDelete {
+    void operator()(std::byte* p) const noexcept {
+      ::operator delete[](p, std::align_val_t{cache_line});
+    }
+  };
+
+  void launch(Endpoint& endpoint, std::shared_ptr<const BlockedPlan> plan, const Order& order,
+              const Call& call, std::uint32_t sequence, std::size_t window) {
+    endpoint_ = &endpoint;
+    plan_ = std::move(plan);
+    order_ = order;
+    call_ = call;
+    sequence_ = sequence;
+    blocks_left_ = plan_->blocks;
+    in_flight_ = std::min(window, plan_->blocks);
+    if (slots_.size() < in_flight_) slots_.resize(in_flight_);
+    scratch_stride_ = round_up(plan_->full.scratch() * call.reducer.size);
+    reserve_scratch(in_flight_ * scratch_stride_);
+    for (std::size_t s = 0; s < in_flight_; ++s) begin_block(static_cast<std::uint32_t>(s), s);
+  }
+
+  static std::size_t round_up(std::size_t bytes) noexcept {
+    return (bytes + cache_line - 1) / cache_line * cache_line;
+  }
+
+  void reserve_scratch(std::size_t bytes) {
+    if (bytes <= scratch_bytes_) return;
+    scratch_.reset(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{cache_line})));
+    scratch_bytes_ = bytes;
+  }
+
+  /// Gives the slot a block, or the next of its blocks that has steps on this rank. Slot s runs
+  /// blocks s, s + in_flight_… one after the other, so that a transport may use the tag of a block
+  /// again for the one a multiple of in_flight_ later.
+  void begin_block(std::uint32_t slot, std::size_t block) {
+    Slot& s = slots_[slot];
+    for (; block < plan_->blocks; block += in_flight_) {
+      s.block = block;
+      s.plan = &plan_->block(block);
+      s.steps_left = s.plan->size();
+      if (s.steps_left == 0) {
+        --blocks_left_;
+        continue;
+      }
+      const auto counts = s.plan->predecessors();
+      s.waits_for.assign(counts.begin(), counts.end());
+      for (std::uint32_t i = 0; i < counts.size(); ++i) {
+        if (counts[i] == 0) ready_.push_back({slot, i});
+      }
+      return;
+    }
+  }
+
+  void run() {
+    while (next_ready_ < ready_.size()) {
+      const Ready r = ready_[next_ready_++];
+      if (next_ready_ == ready_.size()) {
+        ready_.clear();
+        next_ready_ = 0;
+      }
+      const TransportOp work = work_of(r);
+      if (work.peer < 0 && (work.kind == OpKind::send || work.kind == OpKind::receive)) {
+        parked_.push_back(r);
+        continue;
+      }
+      if (endpoint_->start(work)) finish_step(r.slot, r.step);
+    }
+  }
+
+  void finish_step(std::uint32_t slot, std::uint32_t step) {
+    Slot& s = slots_[slot];
+    for (const std::uint32_t next : s.plan->successors(step)) {
+      if (--s.waits_for[next] == 0) ready_.push_back({slot, next});
+    }
+    if (--s.steps_left == 0) {
+      --blocks_left_;
+      begin_block(slot, s.block + in_flight_);
+    }
+  }
+
+  TransportOp work_of(Ready r) const {
+    const Slot& s = slots_[r.slot];
+    const Step& step = (*s.plan)[r.step];
+    TransportOp w;
+    w.kind = step.kind;
+    w.peer = step.peer < 0 ? -1 : rank_of(step.peer);
+    w.sequence = sequence_;
+    w.block = static_cast<std::uint32_t>(s.block);
+    w.number = step.number;
+    w.n = step.n;
+    w.reducer = &call_.reducer;
+    w.owner = const_cast<PlanRun*>(this);
+    w.slot = r.slot;
+    w.step = r.step;
+    if (step.kind != OpKind::send) w.to = address(r.slot, step.to);
+    if (step.kind != OpKind::receive) w.a = address(r.slot, step.a);
+    if (step.kind == OpKind::reduce) w.b = address(r.slot, step.b);
+    return w;
+  }
+
+  /// −1: that is not known yet.
+  int rank_of(int position) const noexcept {
+    return known_.empty() ? order_.rank(position) : known_[static_cast<std::size_t>(position)];
+  }
+
+  std::byte* address(std::uint32_t slot, Operand o) const noexcept {
+    const std::size_t size = call_.reducer.size;
+    const std::size_t shifted = slots_[slot].block * plan_->block_elements + o.offset;
+    switch (o.space) {
+      case Space::in:
+        return const_cast<std::byte*>(call_.in) + shifted * size;
+      case Space::out:
+        return call_.out + shifted * size;
+      default:
+        return scratch_.get() + slot * scratch_stride_ + o.offset * size;
+    }
+  }
+
+  Endpoint* endpoint_ = nullptr;
+  std::shared_ptr<const BlockedPlan> plan_;
+  Order order_ = Order::identity(1);
+  Call call_;
+  std::uint32_t sequence_ = 0;
+  std::size_t blocks_left_ = 0;
+  std::size_t in_flight_ = 1;  ///< blocks at once
+  std::vector<Slot> slots_;
+  std::vector<Ready> ready_;  ///< a queue: steps start in the order in which they became ready
+  std::size_t next_ready_ = 0;
+  std::vector<int> known_;     ///< the ranks of positions where order_ does not say, or empty
+  std::vector<Ready> parked_;  ///< steps whose peers are not known yet
+  std::unique_ptr<std::byte[], AlignedDelete> scratch_;
+  std::size_t scratch_bytes_ = 0;
+  std::size_t scratch_stride_ = 0;
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/arrival/predictor.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/capability.hpp>
+#include <papcoll/base/contract.hpp>
+#include <papcoll/schedule/schedule.hpp>
+#include <papcoll/transport/transport.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+class TeamCore;
+struct HierarchicalSpec;
+
+/// What a call has been told about how to run; whatever is left out is chosen for it. Made from
+/// policies by select<...>() or from a name by papcoll::algorithm().
+struct AlgorithmSpec {
+  const ArrivalAlgorithm* arrival = nullptr;       ///< an arrival-driven algorithm, or
+  AnySchedule schedule;                            ///< a static schedule, or
+  const HierarchicalSpec* hierarchical = nullptr;  ///< several of them, or neither; borrowed
+  AnyPredictor predictor;                          ///< for a schedule in predicted order
+  bool by_ticket = false;  ///< rather in the order of arrival, if there are tickets
+  const TransportTable* transport = nullptr;
+  std::string_view transport_name;  ///< looked up in the team, if `transport` is null; borrowed
+  NumericalContract contract = NumericalContract::rank_consistent;
+
+  bool is_automatic() const noexcept {
+    return arrival == nullptr && !schedule && hierarchical == nullptr;
+  }
+  /// Is everything but the contract left out?
+  bool is_free() const noexcept {
+    return is_automatic() && !predictor && transport == nullptr && transport_name.empty();
+  }
+};
+
+/// An algorithm made of two: of the groups of a team, and of their representatives.
+struct HierarchicalSpec {
+  AlgorithmSpec intra;
+  AlgorithmSpec inter;
+  std::uint32_t id = 0;  ///< tells composites apart when ranks compare their calls
+  void (*run)(TeamCore&, const HierarchicalSpec&, const Call&) = nullptr;
+
+  // What the selections borrow, if they were made from names.
+  std::string intra_transport;
+  std::string inter_transport;
+  std::shared_ptr<const HierarchicalSpec> inner;
+};
+
+/// An algorithm chosen at run time, which every collective accepts as its last argument.
+/// Cheap to pass, made once.
+class Algorithm {
+ public:
+  Algorithm() = default;
+  Algorithm(std::string name, AlgorithmSpec spec, std::string transport_name = {},
+            std::shared_ptr<const HierarchicalSpec> hierarchical = nullptr)
+      : texts_(std::make_shared<const Texts>(
+            Texts{std::move(name), std::move(transport_name), std::move(hierarchical)})),
+        spec_(std::move(spec)) {
+    spec_.transport_name = texts_->transport;
+  }
+
+  /// The canonical name: "KNomial:8+MpiTransport"; empty: chosen for each call.
+  std::string_view name() const noexcept { return texts_ ? texts_->name : std::string_view{}; }
+  const AlgorithmSpec& spec() const noexcept { return spec_; }
+
+ private:
+  struct Texts {
+    std::string name;
+    std::string transport;
+    std::shared_ptr<const HierarchicalSpec> hierarchical;
+  };
+  std::shared_ptr<const Texts> texts_;
+  AlgorithmSpec spec_;
+};
+
+namespace detail {
+
+/// Tells the call what its contract asks of algorithms.
+inline void state_contract(Call& call, const AlgorithmSpec& s) noexcept {
+  call.reproducible = s.contract == NumericalContract::reproducible;
+  call.rank_order = !call.reducer.commutative || call.reproducible;
+}
+
+/// In by_name.hpp.
+template <class = void>
+Algorithm algorithm_named(std::string_view name);
+
+}  // namespace detail
+
+/// One of the library's own: "Rabenseifner+MpiTransport", "DynamicLeader", "KNomial:8"; "auto":
+/// chosen for each call (grammar.hpp has the grammar).
+inline Algorithm algorithm(std::string_view name) { return detail::algorithm_named<>(name); }
+
+/// A static schedule, with the parameters it has, for calls to run: algorithm(KNomial{8}).
+/// With a predictor, in the order that it predicts: algorithm(Chain{}, MovingAverage{16}).
+inline Algorithm algorithm(AnySchedule schedule, AnyPredictor predictor = {}) {
+  if (!schedule) return {};
+  std::string name = schedule.name();
+  const bool predicts = (schedule.needs() & capability::forecast) != 0;
+  if (predicts && !predictor) predictor = PredictedOrder<>::predictor();
+  if (predictor && !(predicts && predictor == PredictedOrder<>::predictor())) {
+    name = predicted_order_name(predictor) + "+" + name;
+  }
+  AlgorithmSpec spec;
+  spec.schedule = std::move(schedule);
+  spec.predictor = std::move(predictor);
+  return {std::move(name), std::move(spec)};
+}
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <papcoll/arrival/agreement.hpp>
+#include <papcoll/arrival/exchanged_imbalance.hpp>
+#include <papcoll/arrival/predictions.hpp>
+#include <papcoll/arrival/predictor.hpp>
+#include <papcoll/plan/endpoint.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <sched.h>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// What a rank's team agrees on by messages that nobody waits for: the order of arrival that each
+/// predictor in use expects and, where no memory is shared, how unevenly the ranks arrive.
+class Agreements {
+ public:
+  Agreements(int rank, int size, bool common_clock, std::uint32_t least_period)
+      : rank_(rank),
+        size_(size),
+        common_clock_(common_clock),
+        period_(Turns::period_of(size, least_period)) {}
+
+  Predictions& predictions_by(const AnyPredictor& predictor) {
+    for (auto& p : predictions_) {
+      if (p->predictor() == predictor) return *p;
+    }
+    return new_predictions(predictor);
+  }
+
+  /// The watch over the ranks' arrivals; made by the first call that is watched.
+  ExchangedImbalance& watch() {
+    if (watch_ == nullptr) {
+      watch_ = std::make_unique<ExchangedImbalance>(rank_, size_, period_);
+    }
+    return *watch_;
+  }
+  /// What it has seen; null if there is none.
+  const Imbalance* watched() const noexcept {
+    return watch_ == nullptr ? nullptr : &watch_->view();
+  }
+
+  /// Is an exchange in flight that is too old to be so beside a call of this number?
+  bool blocks(const Endpoint& e, std::uint32_t sequence) noexcept {
+    bool any = false;
+    each([&](const Agreement& a) {
+      any |= a.is_in_flight() && sequence - a.sequence() >= e.sequences_at_once();
+    });
+    return any;
+  }
+
+  /// Lets exchanges by MPI messages come to their end, since the ranks part here: all of them are
+  /// on their way, unless a rank is many calls behind. True if none is left.
+  bool settle() noexcept {
+    using Clock = std::chrono::steady_clock;
+    const auto patience = Clock::now() + std::chrono::milliseconds{100};
+    try {
+      bool in_time = true;
+      each([&](Agreement& a) {
+        while (in_time && a.is_in_flight() && !a.rings() && !a.progress()) {
+          in_time = Clock::now() <= patience;
+          sched_yield();
+        }
+      });
+      return in_time;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  /// After the team broke. `leak`: something may still use their memory.
+  void abandon(bool leak) noexcept {
+    each([leak](Agreement& a) { a.abandon(leak); });
+  }
+
+ private:
+  template <class F>
+  void each(F&& f) {
+    for (auto& p : predictions_) f(p->agreement());
+    if (watch_ != nullptr) f(watch_->agreement());
+  }
+
+  [[gnu::noinline, gnu::cold]] Predictions& new_predictions(const AnyPredictor& predictor) {
+    predictions_.push_back(
+        std::make_unique<Predictions>(predictor, rank_, size_, common_clock_, period_));
+    return *predictions_.back();
+  }
+
+  int rank_;
+  int size_;
+  bool common_clock_;
+  std::uint32_t period_;
+  std::vector<std::unique_ptr<Predictions>> predictions_;  ///< one for each predictor in use
+  std::unique_ptr<ExchangedImbalance> watch_;
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,258 @@
+#pragma once
+
+#include <papcoll/communicator.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/runtime/common_options.hpp>
+#include <papcoll/runtime/hierarchy.hpp>
+#include <papcoll/runtime/mpi_process.hpp>
+#include <papcoll/runtime/node_memory.hpp>
+#include <papcoll/runtime/team.hpp>
+#include <papcoll/transport/mpi/agree_on_error.hpp>
+#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/handles.hpp>
+#include <papcoll/transport/mpi/link.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/native.hpp>
+#include <papcoll/transport/mpi/nodes.hpp>
+#include <papcoll/transport/mpi/processors.hpp>
+#include <papcoll/transport/mpi_transport.hpp>
+#include <papcoll/transport/rma_transport.hpp>
+#include <papcoll/transport/shm_transport.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// All that papcoll keeps for one MPI communicator, as an attribute of it. Making it is collective
+/// and holds no lock, so threads may make states of different communicators in any order.
+class CommState final : public Attached {
+ public:
+  /// The state of `comm`, made if it is not there. Throws argument_error.
+  static std::shared_ptr<CommState> of(MPI_Comm comm, const Options* options);
+
+  CommState(MPI_Comm comm, const Options& options, const Thresholds& thresholds,
+            std::shared_ptr<MpiProcess> process)
+      : process_(std::move(process)), link_(comm) {
+    const ErrorsReturned guard{comm, "making a papcoll::Communicator"};
+    Surroundings s;
+    check(MPI_Comm_rank(comm, &s.rank), "MPI_Comm_rank", "making a papcoll::Communicator");
+    check(MPI_Comm_size(comm, &s.size), "MPI_Comm_size", "making a papcoll::Communicator");
+    const NodeRanks here = find_node(comm, s);
+    s.nodes = here.nodes;
+    s.mpi = &link_;
+    HierarchyPlans hierarchy;
+    if (!s.why_no_shared_memory.empty()) {
+      // MPI had no communicator to find the node with.
+    } else {
+      hierarchy = plan_hierarchy(comm, here, options, true);
+      s.why_no_shared_memory = memory_.make(comm, here, options, hierarchy, s.why_no_cma);
+      if (!s.why_no_shared_memory.empty()) {
+        hierarchy = plan_hierarchy(comm, here, options, false);
+      } else if (here.nodes == 1) {
+        s.node = &memory_.node();
+      } else {
+        s.partial_node = &memory_.node();
+      }
+      ranks_here_ = here.ranks;
+    }
+    if (s.why_no_shared_memory.empty() && here.nodes > 1) {
+      s.why_no_shared_memory = "its ranks are on " + std::to_string(here.nodes) +
+                               " nodes: take MpiTransport, or a communicator of one node";
+    }
+    if (s.node == nullptr) connect_at_once();
+    const bool oversubscribed = is_oversubscribed(comm, here);
+    core_.emplace(std::move(s),
+                  std::vector{&transport_table<ShmTransport>, &transport_table<MpiTransport>,
+                              &transport_table<RmaTransport>},
+                  options);
+    core_->set_oversubscribed(oversubscribed);
+    core_->set_thresholds(thresholds);
+    core_->hooks = {&CommState::progress,    &CommState::watch,
+                    &CommState::refused,     &CommState::native,
+                    &CommState::outstanding, simulated ? &CommState::busy_elsewhere : nullptr,
+                    &CommState::is_gone,     this};
+    divide(*core_, hierarchy, memory_.hierarchy());
+    if (!hierarchy.plans().empty()) {
+      check(MPI_Barrier(comm), "MPI_Barrier", "making a papcoll::Communicator");
+    }
+  }
+  ~CommState() override { close(); }
+
+  TeamCore& core() noexcept { return *core_; }
+  MPI_Comm comm() const noexcept { return link_.user(); }
+  bool closed() const noexcept { return closed_; }
+
+  void close() noexcept override {
+    if (closed_) return;
+    closed_ = true;
+    process_->set_outstanding(&*core_, false);
+    core_->close_tickets();
+    const bool may_settle = link_.connected() && !core_->broken() && mpi_is_usable();
+    link_.close(core_->broken() || (may_settle && !core_->settle()));
+    core_->give_up("its MPI communicator was freed, or MPI_Finalize was called");
+    memory_.release();
+  }
+
+ private:
+  static void require_usable(MPI_Comm comm) {
+    if (!mpi_is_usable()) refuse_outside_mpi();
+    if (comm == MPI_COMM_NULL) refuse_null();
+    int inter = 0;
+    check(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter", "a papcoll call");
+    if (inter != 0) {
+      throw argument_error(
+          "papcoll: inter-communicators are not served: merge it with MPI_Intercomm_merge first");
+    }
+  }
+
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_outside_mpi() {
+    int begun = 0;
+    MPI_Initialized(&begun);
+    throw argument_error(begun == 0
+                             ? "papcoll: a collective or a Communicator before MPI_Init: call "
+                               "MPI_Init first"
+                             : "papcoll: a collective or a Communicator after MPI_Finalize");
+  }
+
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_null() {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    throw argument_error("papcoll: a collective or a Communicator on MPI_COMM_NULL, on rank " +
+                         std::to_string(rank) +
+                         " of MPI_COMM_WORLD: ranks outside a group must not call its collectives");
+  }
+
+  /// The ranks of this node; this rank alone, and the reason in `s`, if MPI could not tell.
+  static NodeRanks find_node(MPI_Comm comm, Surroundings& s) {
+    NodeRanks here;
+    std::string problem;
+    try {
+      here = node_ranks(comm);
+    } catch (const mpi_error& e) {
+      problem = e.what();
+    }
+    s.why_no_shared_memory = first_problem(comm, problem, "finding the ranks of a node");
+    return s.why_no_shared_memory.empty() ? here : NodeRanks{{s.rank}, s.size};
+  }
+
+  /// Where messages are the only way, so that not even the first non-blocking call has to wait.
+  void connect_at_once() {
+    try {
+      static_cast<void>(link_.comm());
+    } catch (const transport_unavailable&) {  // NOLINT(bugprone-empty-catch): MPI's own means
+    }
+  }
+
+  /// The communicator's groups: those of its Options, else its nodes, if there are several.
+  static HierarchyPlans plan_hierarchy(MPI_Comm comm, const NodeRanks& here, const Options& options,
+                                       bool shares_memory) {
+    if (here.nodes == 1 && options.groups.empty()) return {};
+    int size = 0;
+    check(MPI_Comm_size(comm, &size), "MPI_Comm_size", "making a papcoll::Communicator");
+    const int node = here.ranks.front();
+    std::vector<int> nodes(static_cast<std::size_t>(size));
+    check(MPI_Allgather(&node, 1, MPI_INT, nodes.data(), 1, MPI_INT, comm), "MPI_Allgather",
+          "making a papcoll::Communicator");
+    const GroupColours levels = options.groups.empty() ? GroupColours{nodes} : options.groups;
+    if (!shares_memory) nodes.assign(nodes.size(), -1);
+    return {levels, nodes, node, options.chunk_bytes};
+  }
+
+  static CommState& self(void* p) noexcept { return *static_cast<CommState*>(p); }
+
+  static void progress(void* p) {
+    CommState& s = self(p);
+    if (s.link_.connected()) {
+      s.link_.poll(s.core_->calls());
+    } else {
+      s.process_->poke();
+    }
+    s.process_->progress_others(&*s.core_);
+  }
+  static void watch(void* p) {
+    CommState& s = self(p);
+    if (!s.core_->tells_of_death()) return;
+    const int dead = s.memory_.find_dead();
+    if (dead < 0) return;
+    const int rank = s.ranks_here_[static_cast<std::size_t>(dead)];
+    s.core_->abort_node(static_cast<std::uint32_t>(rank) + 1);
+  }
+  static bool is_gone(void* p, int rank) {
+    const CommState& s = self(p);
+    const auto here = std::find(s.ranks_here_.begin(), s.ranks_here_.end(), rank);
+    return here != s.ranks_here_.end() &&
+           s.memory_.is_gone(static_cast<int>(here - s.ranks_here_.begin()));
+  }
+  static void refused(void* p, std::uint32_t number, PeerNotice what, const std::string& text) {
+    self(p).link_.send_refusal(number, what, text);
+  }
+  static void native(void* p, const Call& call) {
+    CommState& s = self(p);
+    NativeCollectives{s.link_.user(), s.core_->rank(), s.core_->size()}.run(call);
+  }
+  static void outstanding(void* p, bool any) {
+    CommState& s = self(p);
+    s.process_->set_outstanding(&*s.core_, any);
+  }
+
+  static bool busy_elsewhere(void* p) {
+    CommState& s = self(p);
+    return s.process_->is_busy(&*s.core_);
+  }
+
+  std::shared_ptr<MpiProcess> process_;
+  MpiLink link_;
+  NodeMemory memory_;
+  std::vector<int> ranks_here_;  ///< of this node
+  std::optional<TeamCore> core_;
+  bool closed_ = false;
+};
+
+inline std::shared_ptr<CommState> CommState::of(MPI_Comm comm, const Options* options) {
+  require_usable(comm);
+  auto found = std::static_pointer_cast<CommState>(find_attached(comm, Keyvals::get().comm));
+  if (!found) {
+    const Options wanted = options ? *options : Options{};
+    const std::shared_ptr<MpiProcess> process = MpiProcess::get();
+    process->meet(comm);
+    const Thresholds thresholds = require_common(comm, wanted);
+    found = std::make_shared<CommState>(comm, wanted, thresholds, process);
+    attach(comm, Keyvals::get().comm, found);
+    process->add(found);
+  } else if (options != nullptr && found->core().options() != *options) {
+    throw argument_error(
+        "papcoll: this MPI communicator already has a papcoll::Communicator with other options (or "
+        "a call with the bare MPI_Comm made one with the defaults): make the one with options "
+        "before the first call, pass the same options or none, or take a copy by MPI_Comm_dup");
+  }
+  return found;
+}
+
+template <class>
+std::shared_ptr<TeamCore> core_of_comm(MPI_Comm comm, const Options* options) {
+  const std::shared_ptr<CommState> state = CommState::of(comm, options);
+  return {state, &state->core()};
+}
+PAPCOLL_COMPILE_ONCE(std::shared_ptr<TeamCore> core_of_comm<>(MPI_Comm, const Options*))
+
+template <class>
+CommFacts facts_of(const TeamCore& core) noexcept {
+  const Surroundings& s = core.surroundings();
+  return {s.nodes,      core.options(),      s.why_no_shared_memory,
+          s.why_no_cma, core.substitution(), core.no_tickets(),
+          core.broken()};
+}
+PAPCOLL_COMPILE_ONCE(CommFacts facts_of<>(const TeamCore&) noexcept)
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <papcoll/base/capability.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/plan/endpoint.hpp>
+#include <papcoll/transport/group_endpoint.hpp>
+#include <papcoll/transport/transport.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// The transports of a team, and a rank's endpoints of those that have been used.
+class Connections {
+ public:
+  /// `surroundings` must live longer.
+  Connections(const Surroundings& surroundings, std::vector<const TransportTable*> transports)
+      : surroundings_(surroundings), transports_(std::move(transports)) {
+    for (const TransportTable* t : transports_) {
+      if (default_ == nullptr && t->unavailable(surroundings_).empty()) default_ = t;
+    }
+  }
+
+  /// The team is one of `parent`'s, whose ranks `ranks` are its own: messages of MPI go that way,
+  /// under the number `calls` of the parent's present call.
+  void go_through(Connections& parent, std::vector<int> ranks, const std::uint32_t& calls) {
+    parent_ = &parent;
+    ranks_ = std::move(ranks);
+    parent_calls_ = &calls;
+  }
+
+  const std::vector<const TransportTable*>& transports() const noexcept { return transports_; }
+
+  /// The first of this kind of team's transports that can serve this team.
+  const TransportTable& default_transport() const noexcept { return *default_; }
+
+  /// The transport of that name among those this kind of team has.
+  const TransportTable& transport(std::string_view name) const {
+    for (const TransportTable* t : transports_) {
+      if (t->name == name) return *t;
+    }
+    throw transport_unavailable("papcoll: " + std::string(name) +
+                                " does not serve this kind of team" + " (rank " + here() +
+                                "): take " + std::string(transports_.front()->name));
+  }
+
+  /// Throws transport_unavailable if the transport cannot serve this team.
+  void require(const TransportTable& t) const {
+    if (std::string why = t.unavailable(surroundings_); !why.empty()) {
+      throw transport_unavailable("papcoll: " + std::string(t.name) + " is not available on rank " +
+                                  here() + ": " + why);
+    }
+  }
+
+  /// This rank's endpoint; made, by all ranks, at the first call that needs it. If messages of MPI
+  /// are behind it, that call waits for all ranks, even if it is a non-blocking one.
+  Endpoint& endpoint(const TransportTable& t) {
+    for (auto& e : connected_) {
+      if (e.table == &t || e.table->name == t.name) return *e.endpoint;
+    }
+    require(t);
+    if (parent_ != nullptr && (t.offers & capability::node_memory) == 0) {
+      connected_.push_back(
+          {&t, std::make_unique<GroupEndpoint>(parent_->endpoint(t), ranks_, *parent_calls_)});
+    } else {
+      connected_.push_back({&t, t.connect(surroundings_)});
+    }
+    return *connected_.back().endpoint;
+  }
+
+  /// The endpoint; null if MPI had no communicator left for it, so that its own collectives must
+  /// do. All ranks get the same.
+  Endpoint* endpoint_or_native(const TransportTable& t) {
+    if ((t.offers & capability::node_memory) != 0) return &endpoint(t);
+    if (!substitution_.empty()) return nullptr;
+    try {
+      return &endpoint(t);
+    } catch (const transport_unavailable& why) {
+      substitution_ = why.what();
+      return nullptr;
+    }
+  }
+
+  /// Why calls over MPI's messages run by MPI's own collectives, or nothing if they do not.
+  const std::string& substitution() const noexcept { return substitution_; }
+
+  /// Does connecting the transport block in MPI until all ranks are there?
+  bool connecting_blocks(const TransportTable& t) const noexcept {
+    const auto is_it = [&t](const Connected& c) { return c.table->name == t.name; };
+    return parent_ == nullptr && (t.offers & capability::node_memory) == 0 &&
+           substitution_.empty() && std::none_of(connected_.begin(), connected_.end(), is_it);
+  }
+
+  /// The endpoint, if there is just one.
+  Endpoint* only() noexcept {
+    return connected_.size() == 1 ? connected_.front().endpoint.get() : nullptr;
+  }
+
+  /// Moves all that is under way.
+  void progress() {
+    for (auto& c : connected_) c.endpoint->progress();
+  }
+
+  /// After the team broke. True: something may still use the memory of what was in flight.
+  bool abandon() noexcept {
+    bool holds_on = false;
+    for (auto& c : connected_) {
+      c.endpoint->abandon();
+      holds_on |= c.endpoint->holds_on();
+    }
+    return holds_on;
+  }
+
+ private:
+  struct Connected {
+    const TransportTable* table;
+    std::unique_ptr<Endpoint> endpoint;
+  };
+
+  std::string here() const { return std::to_string(surroundings_.rank); }
+
+  const Surroundings& surroundings_;
+  std::vector<const TransportTable*> transports_;
+  const TransportTable* default_ = nullptr;
+  std::vector<Connected> connected_;
+  std::string substitution_;
+  Connections* parent_ = nullptr;
+  std::vector<int> ranks_;  ///< the team's, as ranks of the parent
+  const std::uint32_t* parent_calls_ = nullptr;
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,194 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/runtime/team.hpp>
+#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/rendezvous.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <sched.h>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+namespace detail {
+
+/// State that papcoll attaches to an MPI communicator and that ends with it.
+class Attached {
+ public:
+  Attached() = default;
+  Attached(const Attached&) = delete;
+  Attached& operator=(const Attached&) = delete;
+  virtual ~Attached() = default;
+
+  /// The MPI communicator, or MPI itself, is about to go: last chance for MPI calls. Never waits
+  /// for peers; may be called more than once.
+  virtual void close() noexcept = 0;
+};
+
+/// The attribute keys under which papcoll finds its state: the library's only global variable. One
+/// is for the state of communicators, one for that of the process, since MPI_COMM_SELF has both.
+class Keyvals {
+ public:
+  static const Keyvals& get() {
+    static const Keyvals keyvals;
+    return keyvals;
+  }
+
+  int comm = MPI_KEYVAL_INVALID;
+  int process = MPI_KEYVAL_INVALID;
+  mutable std::mutex making_process;  ///< held across calls of MPI on MPI_COMM_SELF only
+
+ private:
+  Keyvals() {
+    for (int* key : {&comm, &process}) {
+      check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Keyvals::on_delete, key, nullptr),
+            "MPI_Comm_create_keyval", "papcoll's first use in this process");
+    }
+  }
+
+  static int on_delete(MPI_Comm, int, void* value, void*) {
+    const std::unique_ptr<std::shared_ptr<Attached>> holder{
+        static_cast<std::shared_ptr<Attached>*>(value)};
+    (*holder)->close();
+    return MPI_SUCCESS;
+  }
+};
+
+inline std::shared_ptr<Attached> find_attached(MPI_Comm comm, int key) {
+  void* value = nullptr;
+  int found = 0;
+  check(MPI_Comm_get_attr(comm, key, &value, &found), "MPI_Comm_get_attr",
+        "papcoll's look-up of a communicator");
+  return found != 0 ? *static_cast<std::shared_ptr<Attached>*>(value) : nullptr;
+}
+
+inline void attach(MPI_Comm comm, int key, std::shared_ptr<Attached> state) {
+  auto holder = std::make_unique<std::shared_ptr<Attached>>(std::move(state));
+  check(MPI_Comm_set_attr(comm, key, holder.get()), "MPI_Comm_set_attr",
+        "papcoll's set-up of a communicator");
+  static_cast<void>(holder.release());
+}
+
+/// What papcoll keeps for the process, as an attribute of MPI_COMM_SELF, whose attributes are the
+/// first that MPI_Finalize deletes: at that moment everything of papcoll that still uses MPI ends.
+class MpiProcess final : public Attached {
+ public:
+  static std::shared_ptr<MpiProcess> get() {
+    const std::lock_guard lock{Keyvals::get().making_process};
+    if (auto state = find_attached(MPI_COMM_SELF, Keyvals::get().process)) {
+      return std::static_pointer_cast<MpiProcess>(std::move(state));
+    }
+    auto state = std::make_shared<MpiProcess>();
+    attach(MPI_COMM_SELF, Keyvals::get().process, state);
+    return state;
+  }
+
+  MpiProcess() {
+    const auto query = [](void*, MPI_Status*) -> int { return MPI_SUCCESS; };
+    const auto free = [](void*) -> int { return MPI_SUCCESS; };
+    const auto cancel = [](void*, int) -> int { return MPI_SUCCESS; };
+    check(MPI_Grequest_start(query, free, cancel, nullptr, &never_), "MPI_Grequest_start",
+          "papcoll's first use in this process");
+  }
+
+  /// Lets MPI move messages along, by asking after a request that is never complete; threads may
+  /// ask at once. A probe will not do: where it can match it returns at once when something is
+  /// queued, and MPI_PROC_NULL, or under MPICH a communicator of one rank, moves nothing.
+  void poke() const {
+    int complete = 0;
+    check(MPI_Request_get_status(never_, &complete, MPI_STATUS_IGNORE), "MPI_Request_get_status",
+          "papcoll's wait");
+  }
+
+  /// To be closed when MPI ends.
+  void add(const std::shared_ptr<Attached>& state) {
+    const std::lock_guard lock{mutex_};
+    std::erase_if(open_, [](const std::weak_ptr<Attached>& w) { return w.expired(); });
+    open_.push_back(state);
+  }
+
+  /// Waits until all ranks of the communicator are here, and moves this thread's requests
+  /// meanwhile.
+  void meet(MPI_Comm comm) {
+    MpiRendezvous meeting{comm};
+    while (!meeting.complete()) {
+      progress_others(nullptr);
+      sched_yield();
+    }
+  }
+
+  /// From now on this thread's waits, on whatever communicator, also move the team's requests; or
+  /// no longer.
+  void set_outstanding(TeamCore* core, bool any) {
+    const std::lock_guard lock{mutex_};
+    if (any) {
+      busy_.push_back({core, std::this_thread::get_id()});
+    } else {
+      std::erase_if(busy_, [core](const Busy& b) { return b.core == core; });
+    }
+  }
+
+  /// Are requests under way on other teams than `core`?
+  bool is_busy(const TeamCore* core) {
+    const std::lock_guard lock{mutex_};
+    return std::any_of(busy_.begin(), busy_.end(),
+                       [core](const Busy& b) { return b.core != core; });
+  }
+
+  /// Moves this thread's requests on all teams but `waiting`.
+  void progress_others(const TeamCore* waiting) {
+    std::vector<TeamCore*> mine;
+    {
+      const std::lock_guard lock{mutex_};
+      for (const Busy& b : busy_) {
+        if (b.core != waiting && b.thread == std::this_thread::get_id()) mine.push_back(b.core);
+      }
+    }
+    for (TeamCore* core : mine) {
+      try {
+        core->progress();
+      } catch (const error& problem) {
+        core->give_up(problem.what());  // its own wait will say so
+      }
+    }
+  }
+
+  void close() noexcept override {
+    std::vector<std::weak_ptr<Attached>> open;
+    {
+      const std::lock_guard lock{mutex_};
+      open.swap(open_);
+    }
+    for (auto& w : open) {
+      if (auto state = w.lock()) state->close();
+    }
+    if (never_ == MPI_REQUEST_NULL) return;
+    MPI_Grequest_complete(never_);
+    MPI_Request_free(&never_);
+  }
+
+ private:
+  struct Busy {
+    TeamCore* core;
+    std::thread::id thread;
+  };
+
+  MPI_Request never_ = MPI_REQUEST_NULL;
+  std::mutex mutex_;  ///< of the lists; never held across a call of MPI
+  std::vector<std::weak_ptr<Attached>> open_;
+  std::vector<Busy> busy_;
+};
+
+}  // namespace detail
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

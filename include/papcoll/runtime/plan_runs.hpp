@@ -1,0 +1,96 @@
+#pragma once
+
+#include <papcoll/arrival/predictions.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/plan/cache.hpp>
+#include <papcoll/plan/endpoint.hpp>
+#include <papcoll/plan/layout.hpp>
+#include <papcoll/plan/run.hpp>
+#include <papcoll/schedule/order.hpp>
+#include <papcoll/schedule/schedule.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// A rank's runs of plans, used again and again, and the plans they run.
+class PlanRuns {
+ public:
+  PlanRuns(int rank, int size, std::size_t window) : rank_(rank), size_(size), window_(window) {}
+
+  PlanCache& plans() noexcept { return plans_; }
+
+  /// One that is done, and that no request looks at.
+  PlanRun& idle() {
+    for (auto& e : plan_runs_) {
+      if (e->done() && !e->claimed) return *e;
+    }
+    plan_runs_.push_back(std::make_unique<PlanRun>());
+    return *plan_runs_.back();
+  }
+
+  /// Begins a call, in the order that is predicted, if it is. `held`: see PlanRun::start().
+  void begin(PlanRun& plan_run, Endpoint& e, const AnySchedule& schedule, Call call,
+             std::uint32_t sequence, const Predictions* predictions, bool held = false) {
+    // To a schedule, a barrier is an allreduce of one element, the token `out` points to.
+    if (call.collective == Collective::barrier) call.count = 1;
+    const Shape shape{call.collective,
+                      size_,
+                      rank_,
+                      call.root,
+                      call.count,
+                      call.counts ? std::vector<std::size_t>(call.counts, call.counts + size_)
+                                  : std::vector<std::size_t>{},
+                      call.reducer.size,
+                      call.in_place(),
+                      call.reducer.commutative};
+    const bool predicted =
+        predictions != nullptr && !(call.rank_order && is_reduction(call.collective));
+    const Order order = predicted ? predictions->forecast().order(shape) : static_order(shape);
+    plan_run.start(e, plans_.get(schedule, shape, order), order, call, sequence, window_, held);
+  }
+
+  /// Begins a call whose positions are not ranks: of the others it is not known yet which they are.
+  void begin_at(PlanRun& plan_run, Endpoint& e, const AnySchedule& schedule, const Call& call,
+                std::uint32_t sequence, int position, int root) {
+    const Shape shape{call.collective,
+                      size_,
+                      position,
+                      root,
+                      call.count,
+                      {},
+                      call.reducer.size,
+                      call.in_place(),
+                      call.reducer.commutative};
+    plan_run.start_before_known(e, plans_.get(schedule, shape, Order::identity(size_)), size_, call,
+                                sequence, window_);
+  }
+
+  /// Is a request under way that is too old to be in flight beside a call of this number?
+  bool blocks(const Endpoint& e, std::uint32_t sequence) const noexcept {
+    return std::any_of(plan_runs_.begin(), plan_runs_.end(), [&](const auto& x) {
+      return x->claimed && !x->done() && sequence - x->sequence() >= e.sequences_at_once();
+    });
+  }
+
+  /// After the team broke. `leak`: something may still use their memory.
+  void abandon(bool leak) noexcept {
+    for (auto& e : plan_runs_) e->abandon(leak);
+  }
+
+ private:
+  int rank_;
+  int size_;
+  std::size_t window_;  ///< blocks in flight at once
+  PlanCache plans_;
+  std::vector<std::unique_ptr<PlanRun>> plan_runs_;
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,199 @@
+#pragma once
+
+#include <papcoll/error.hpp>
+#include <papcoll/node/board.hpp>
+#include <papcoll/runtime/hierarchy.hpp>
+#include <papcoll/runtime/team.hpp>
+#include <papcoll/select/tuning.hpp>
+#include <papcoll/thread_team.hpp>
+#include <papcoll/transport/node.hpp>
+#include <papcoll/transport/shm/channels.hpp>
+#include <papcoll/transport/thread_transport.hpp>
+#include <papcoll/waiting/doorbells.hpp>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <sched.h>
+#include <sys/mman.h>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// Private pages, zero until touched.
+class AnonymousMemory {
+ public:
+  explicit AnonymousMemory(std::size_t bytes) : bytes_(bytes) {
+    void* const p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) {
+      throw system_error(
+          "papcoll: no memory for a thread team of " + std::to_string(bytes) +
+              " bytes: fewer threads, or smaller Options::chunk_bytes or arena_bytes",
+          errno);
+    }
+    data_ = static_cast<std::byte*>(p);
+  }
+  AnonymousMemory(const AnonymousMemory&) = delete;
+  AnonymousMemory& operator=(const AnonymousMemory&) = delete;
+  ~AnonymousMemory() { munmap(data_, bytes_); }
+
+  std::byte* data() const noexcept { return data_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t bytes_;
+};
+
+/// Processors this process may run on.
+inline int usable_processors() noexcept {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+/// The memory of a team of threads, and each rank's side of it.
+class ThreadTeamState {
+ public:
+  ThreadTeamState(int ranks, const Options& options) : memory_(checked(ranks, options), options) {
+    Doorbells::initialise(memory_.bells, ranks);
+    NodeBoard{memory_.board, ranks, options.chunk_bytes}.initialise(options.first_epoch);
+    const Thresholds thresholds = tuned_thresholds(options.tuning);
+    const bool oversubscribed = ranks > usable_processors();
+    nodes_.reserve(static_cast<std::size_t>(ranks));
+    cores_.reserve(static_cast<std::size_t>(ranks));
+    for (int r = 0; r < ranks; ++r) {
+      nodes_.push_back(std::make_unique<const Node>(memory_.node_of(r, ranks, options)));
+      Surroundings s;
+      s.rank = r;
+      s.size = ranks;
+      s.node = nodes_.back().get();
+      s.processes = false;
+      cores_.push_back(std::make_unique<TeamCore>(
+          std::move(s), std::vector{&transport_table<ThreadTransport>}, options));
+      cores_.back()->set_oversubscribed(oversubscribed);
+      cores_.back()->set_thresholds(thresholds);
+    }
+    if (!options.groups.empty()) divide_all(options);
+  }
+
+  TeamCore& core(int rank) noexcept { return *cores_[static_cast<std::size_t>(rank)]; }
+
+  /// ThreadTeam::run.
+  void run(void (*body)(void*, int rank), void* context) {
+    std::vector<std::exception_ptr> problems(cores_.size());
+    std::atomic<int> first{-1};
+    {
+      std::vector<std::jthread> threads;
+      threads.reserve(cores_.size());
+      for (int r = 0; r < static_cast<int>(cores_.size()); ++r) {
+        const auto abort = [&, r] { core(r).abort_node(static_cast<std::uint32_t>(r) + 1); };
+        const auto run_rank = [&, r, abort] {
+          try {
+            body(context, r);
+          } catch (...) {
+            problems[static_cast<std::size_t>(r)] = std::current_exception();
+            int none = -1;
+            first.compare_exchange_strong(none, r);
+            abort();
+          }
+        };
+        try {
+          threads.emplace_back(run_rank);
+        } catch (...) {  // no more threads: those that run may be waiting for this one
+          abort();
+          throw;
+        }
+      }
+    }
+    if (first >= 0) std::rethrow_exception(problems[static_cast<std::size_t>(first.load())]);
+  }
+
+ private:
+  static int checked(int ranks, const Options& options) {
+    if (ranks < 1) {
+      throw argument_error("papcoll: a thread team of " + std::to_string(ranks) +
+                           " ranks: it needs at least one");
+    }
+    std::string problem = options.problem();
+    if (problem.empty()) problem = problem_of(options.groups, ranks);
+    if (!problem.empty()) throw argument_error("papcoll: Options of a thread team: " + problem);
+    return ranks;
+  }
+
+  /// Makes the teams within this one, as Options::groups says.
+  void divide_all(const Options& options) {
+    const HierarchyPlans plans{options.groups, std::vector<int>(cores_.size(), 0), 0,
+                               options.chunk_bytes};
+    division_memory_.emplace(plans.heads_bytes() + plans.channels_bytes() + 1);
+    HierarchyMemory memory;
+    memory.heads = division_memory_->data();
+    memory.channels = memory.heads + plans.heads_bytes();
+    for (const auto& core : cores_) divide(*core, plans, memory);
+  }
+
+  struct Memory {
+    Memory(int ranks, const Options& options)
+        : bells_bytes(page_aligned(Doorbells::bytes(ranks))),
+          board_bytes(page_aligned(NodeBoard::bytes(ranks, options.chunk_bytes))),
+          channels_bytes(page_aligned(Channels::bytes(ranks))),
+          pages(bells_bytes + board_bytes + channels_bytes +
+                static_cast<std::size_t>(ranks) * Node::pool_of(options.arena_bytes)),
+          bells(pages.data()),
+          board(bells + bells_bytes),
+          channels(board + board_bytes) {}
+
+    Node node_of(int rank, int ranks, const Options& options) const {
+      Node n{rank, ranks, bells, board, channels};
+      if (options.peer_access == PeerAccess::staged) n.peers = PeerMemory{pages.data(), 0, {}};
+      // What threads allocate all of them see anyway.
+      n.set_pool(channels + channels_bytes, Node::pool_of(options.arena_bytes));
+      return n;
+    }
+
+    std::size_t bells_bytes;
+    std::size_t board_bytes;
+    std::size_t channels_bytes;
+    AnonymousMemory pages;
+    std::byte* bells;
+    std::byte* board;
+    std::byte* channels;
+  };
+
+  Memory memory_;
+  std::optional<AnonymousMemory> division_memory_;
+  std::vector<std::unique_ptr<const Node>> nodes_;
+  std::vector<std::unique_ptr<TeamCore>> cores_;
+};
+
+template <class>
+std::shared_ptr<ThreadTeamState> thread_team_state(int ranks, const Options& options) {
+  return std::make_shared<ThreadTeamState>(ranks, options);
+}
+PAPCOLL_COMPILE_ONCE(std::shared_ptr<ThreadTeamState> thread_team_state<>(int, const Options&))
+
+template <class>
+TeamCore& core_of_thread(ThreadTeamState& team, int rank) noexcept {
+  return team.core(rank);
+}
+PAPCOLL_COMPILE_ONCE(TeamCore& core_of_thread<>(ThreadTeamState&, int) noexcept)
+
+template <class>
+void run_threads(ThreadTeamState& team, void (*body)(void*, int), void* context) {
+  team.run(body, context);
+}
+PAPCOLL_COMPILE_ONCE(void run_threads<>(ThreadTeamState&, void (*)(void*, int), void*))
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <papcoll/arrival/ticket_board.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/capability.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/options.hpp>
+#include <papcoll/plan/endpoint.hpp>
+#include <papcoll/plan/run.hpp>
+#include <papcoll/runtime/plan_runs.hpp>
+#include <papcoll/schedule/schedule.hpp>
+#include <papcoll/transport/transport.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// The tickets of a team whose ranks share no memory, if its transport has any.
+class Tickets {
+ public:
+  /// Is it not known yet whether there are any?
+  bool are_open() const noexcept { return !board_ && none_.empty(); }
+
+  /// Does the team draw any?
+  bool are_drawn() const noexcept { return board_.has_value(); }
+
+  /// Why calls that want them run in predicted order, or nothing if they do not, or if there were
+  /// none.
+  const std::string& none() const noexcept { return none_; }
+
+  void refuse(const TransportTable& t) {
+    none_ = std::string(t.name) + " has no tickets for this kind of team";
+  }
+
+  /// Makes them, if they can be had. Blocks in MPI until all ranks are there.
+  void open(const TransportTable& t, const Surroundings& s, const Options& options) {
+    try {
+      board_.emplace(t.open_words(s, TicketBoard::words(s.size), options.tickets), s.rank, s.size,
+                     options.first_epoch);
+    } catch (const transport_unavailable& why) {
+      none_ =
+          std::string(t.name) + " gives no tickets, so calls run in predicted order: " + why.what();
+    }
+  }
+
+  TicketBoard& board() noexcept { return *board_; }
+
+  /// Their last chance to use MPI.
+  void close(bool broken) noexcept {
+    if (board_) board_->close(broken);
+    board_.reset();
+  }
+
+ private:
+  std::optional<TicketBoard> board_;
+  std::string none_;
+};
+
+/// A chain in which a rank's position is how many others come after it: data flow towards position
+/// 0, the last to come. Of the others, a rank needs to know the two beside it, and the root of a
+/// reduce where the result comes together: see plan_one_block().
+class TicketedChain {
+ public:
+  TicketedChain(TicketBoard& board, PlanRuns& executions, PlanRun& plan_run, Endpoint& e,
+                const AnySchedule& schedule, const Call& call, std::uint32_t sequence, int rank,
+                int size)
+      : board_(board),
+        plan_runs_(executions),
+        plan_run_(plan_run),
+        endpoint_(e),
+        schedule_(schedule),
+        call_(call),
+        sequence_(sequence),
+        far_(size - 1),
+        rooted_(is_rooted(call.collective)),
+        is_root_(rooted_ && call.root == rank) {
+    board_.begin(rooted_ ? call.root : -1);
+  }
+
+  /// Moves the call; true: it is done.
+  bool step() {
+    if (board_.step()) {
+      if (position_ < 0) begin();
+      if (board_.before() >= 0) plan_run_.know(position_ + 1, board_.before());
+      if (board_.after() >= 0) plan_run_.know(position_ - 1, board_.after());
+      if (board_.last() >= 0 && position_ != 0) plan_run_.know(0, board_.last());
+    }
+    endpoint_.progress();
+    return position_ >= 0 && plan_run_.done() && board_.done();
+  }
+
+  /// After that.
+  void end() noexcept { board_.end(!rooted_ || is_root_ || position_ == 0); }
+
+ private:
+  void begin() {
+    position_ = far_ - board_.ticket();
+    const int root = is_root_ ? position_ : position_ == 0 ? far_ : 0;
+    plan_runs_.begin_at(plan_run_, endpoint_, schedule_, call_, sequence_, position_, root);
+    if (rooted_ && !is_root_ && position_ == 0) plan_run_.know(far_, call_.root);
+  }
+
+  TicketBoard& board_;
+  PlanRuns& plan_runs_;
+  PlanRun& plan_run_;
+  Endpoint& endpoint_;
+  const AnySchedule& schedule_;
+  const Call& call_;
+  std::uint32_t sequence_;
+  int far_;
+  bool rooted_;
+  bool is_root_;
+  int position_ = -1;  ///< not known yet
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

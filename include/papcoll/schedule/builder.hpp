@@ -1,0 +1,152 @@
+#pragma once
+
+#include <papcoll/error.hpp>
+#include <papcoll/plan/assembler.hpp>
+#include <papcoll/schedule/range.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// What a schedule writes one position's steps into.
+///
+/// The text of an emit() is the same for all positions: it asks position() and size(), and names
+/// peers by position and data by ranges of the vector. It must be right when each position runs its
+/// steps one after the other; what may run at once is derived. The k-th send of a to b meets the
+/// k-th receive (or reduce) of b from a, and both name ranges of the same size; empty ranges are
+/// dropped on both sides.
+///
+/// In rooted collectives position 0 is the root.
+class Builder {
+ public:
+  Builder(PlanAssembler& sink, Range vector) : sink_(&sink), vector_(vector) {
+    group_.resize(static_cast<std::size_t>(sink.shape().size));
+    std::iota(group_.begin(), group_.end(), 0);
+    me_ = sink.position();
+  }
+
+  int size() const noexcept { return static_cast<int>(group_.size()); }
+  int position() const noexcept { return me_; }
+
+  /// The elements this builder speaks of, all of them.
+  Range whole() const noexcept { return vector_; }
+  std::size_t element_size() const noexcept { return sink_->shape().element_size; }
+
+  /// Nanoseconds by which a position is expected after the first of all; 0 if nothing is known.
+  std::uint64_t lateness(int position) const { return sink_->order().lateness(global(position)); }
+
+  /// A position counted around: i modulo size, also for negative i.
+  int wrap(int i) const noexcept {
+    const int n = size();
+    return ((i % n) + n) % n;
+  }
+
+  /// Part i (taken modulo size) of size() balanced parts of the vector.
+  Range block(int i) const noexcept { return part(vector_, wrap(i), size()); }
+
+  /// Parts i, i+1, … i+n−1 as one range; they must not wrap around.
+  Range blocks(int i, int n) const noexcept {
+    return n == 0 ? Range{vector_.lo, vector_.lo} : Range{block(i).lo, block(i + n - 1).hi};
+  }
+
+  /// The elements that belong to a position (taken modulo size) in allgather, gather, scatter and
+  /// reduce_scatter.
+  Range contribution(int position) const {
+    const int p = group_[static_cast<std::size_t>(wrap(position))];
+    return sink_->shape().contribution(sink_->order().rank(p));
+  }
+
+  /// Calls f with the contributions of positions first, first+1, … first+n−1 (modulo size), joined
+  /// into as few ranges as memory allows. Both ends of a message get the same ranges.
+  template <class F>
+  void contributions(int first, int n, F&& f) const {
+    Range run{};
+    for (int i = 0; i < n; ++i) {
+      const Range next = contribution(first + i);
+      if (next.empty()) continue;
+      if (!run.empty() && run.hi == next.lo) {
+        run.hi = next.hi;
+      } else {
+        if (!run.empty()) f(run);
+        run = next;
+      }
+    }
+    if (!run.empty()) f(run);
+  }
+
+  void send(int to, Range r) { sink_->send(global(to), r, flow_); }
+  void receive(int from, Range r) { sink_->receive(global(from), r, flow_); }
+  /// Receives `from`'s partial result of r and combines it with the own one, the lower
+  /// position first.
+  void reduce(int from, Range r) { sink_->reduce(global(from), r, flow_); }
+
+  /// The same plan, for a pipeline: of the messages that the builder it gives (or one made of that)
+  /// is told of, at most `in_flight` of a pair and direction are on their way at once, the earlier
+  /// ones of the text first. Without it there are as many as the data allow, and where they share a
+  /// port fairly, all arrive at the end.
+  Builder flow(std::uint32_t in_flight) const {
+    Builder b{*this};
+    b.flow_ = sink_->add_flow(in_flight, flow_);
+    return b;
+  }
+
+  /// Ends a round of a flow: its next messages wait until this position's last ones, and the
+  /// combinations they are for, are complete. Nothing happens outside of a flow.
+  void end_round() { sink_->end_round(flow_); }
+
+  /// The same plan, seen by the n positions first, first+stride, … of this builder; this position
+  /// is one of them.
+  Builder among(int first, int stride, int n) const {
+    return among(n, [=](int i) { return first + i * stride; });
+  }
+
+  /// The same plan, seen by the n positions member(0), … member(n−1) of this builder, which ascend;
+  /// this position is one of them.
+  template <class Member>
+  Builder among(int n, Member&& member) const {
+    Builder b{*this};
+    b.group_.clear();
+    b.me_ = -1;
+    for (int i = 0; i < n; ++i) {
+      const int p = member(i);
+      if (p == me_) b.me_ = i;
+      b.group_.push_back(global(p));
+    }
+    if (b.me_ < 0) {
+      throw error("papcoll: among(): position " + std::to_string(me_) +
+                  " is not in the group it asks for: only members may speak for a group");
+    }
+    return b;
+  }
+
+  /// The same plan and positions, on a part of the vector.
+  Builder within(Range r) const {
+    Builder b{*this};
+    b.vector_ = r;
+    return b;
+  }
+
+ private:
+  int global(int position) const {
+    if (position < 0 || position >= size()) {
+      throw argument_error("papcoll: a schedule names position " + std::to_string(position) +
+                           ", but there are only 0…" + std::to_string(size() - 1) +
+                           ": wrap() counts around");
+    }
+    return group_[static_cast<std::size_t>(position)];
+  }
+
+  PlanAssembler* sink_;
+  Range vector_;
+  std::vector<int> group_;  ///< my positions as positions of the whole plan
+  int me_ = 0;
+  std::size_t flow_ = PlanAssembler::no_flow;
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// Which rank plays which position: a bijection of 0…size−1. Rotations need no memory; any other
+/// order shares one immutable table.
+class Order {
+ public:
+  static Order identity(int size) { return Order{size, 0, nullptr}; }
+
+  /// Position 0 is rank `first`, position 1 the rank after it, and so on around.
+  static Order rotation(int size, int first) { return Order{size, first, nullptr}; }
+
+  /// Position p is rank ranks[p]; `ranks` is a permutation of 0…size−1. `lateness`, if given, has
+  /// what lateness(p) is for each position.
+  static Order permutation(std::vector<int> ranks, std::vector<std::uint64_t> lateness = {}) {
+    const int size = static_cast<int>(ranks.size());
+    return Order{size, 0,
+                 std::make_shared<const Table>(Table{std::move(ranks), std::move(lateness)})};
+  }
+
+  /// The same order of a permutation, but for `rank`, which comes to position 0; those that were
+  /// before it are one position later. No allocation.
+  Order with_first(int rank) const {
+    int p = 0;
+    while (table_->ranks[static_cast<std::size_t>(p)] != rank) ++p;
+    return Order{size_, p, table_};
+  }
+
+  int size() const noexcept { return size_; }
+
+  int rank(int position) const noexcept {
+    if (table_) return table_->ranks[index(position)];
+    const int r = position + first_;
+    return r < size_ ? r : r - size_;
+  }
+
+  int position(int rank) const noexcept {
+    if (!table_) return rank >= first_ ? rank - first_ : rank - first_ + size_;
+    int p = 0;
+    while (table_->ranks[index(p)] != rank) ++p;
+    return p;
+  }
+
+  /// By how many nanoseconds the rank at this position is expected to arrive after the first of
+  /// all; 0 for all if nothing is known. A schedule may depend on it: all ranks have the same.
+  std::uint64_t lateness(int position) const noexcept {
+    return table_ && !table_->lateness.empty() ? table_->lateness[index(position)] : 0;
+  }
+
+  /// Made from the same permutation, by with_first() or as a copy?
+  bool is_akin(const Order& o) const noexcept { return table_ && table_ == o.table_; }
+
+  bool is_identity() const noexcept { return !table_ && first_ == 0; }
+
+  /// Orders that map alike compare equal if made alike: a permutation equals its own copies only.
+  friend bool operator==(const Order&, const Order&) = default;
+
+ private:
+  struct Table {
+    std::vector<int> ranks;
+    std::vector<std::uint64_t> lateness;
+  };
+
+  Order(int size, int first, std::shared_ptr<const Table> table)
+      : size_(size), first_(first), table_(std::move(table)) {}
+
+  /// Where the table has this position.
+  std::size_t index(int position) const noexcept {
+    return static_cast<std::size_t>(position > first_ ? position
+                                    : position == 0   ? first_
+                                                      : position - 1);
+  }
+
+  int size_;
+  int first_;  ///< without a table the rank, with one the table's place, that is at position 0
+  std::shared_ptr<const Table> table_;
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+
+#include <cstddef>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// Elements [lo, hi) of the vector of a call.
+struct Range {
+  std::size_t lo = 0;
+  std::size_t hi = 0;
+
+  constexpr std::size_t size() const noexcept { return hi - lo; }
+  constexpr bool empty() const noexcept { return lo == hi; }
+  constexpr bool overlaps(Range o) const noexcept { return lo < o.hi && o.lo < hi; }
+  constexpr bool contains(Range o) const noexcept { return lo <= o.lo && o.hi <= hi; }
+  friend constexpr bool operator==(Range, Range) = default;
+};
+
+/// Part i of n balanced parts of a range: sizes differ by one at most, the longer ones first.
+constexpr Range part(Range whole, int i, int n) noexcept {
+  const auto parts = static_cast<std::size_t>(n);
+  const auto index = static_cast<std::size_t>(i);
+  const std::size_t each = whole.size() / parts;
+  const std::size_t longer = whole.size() % parts;
+  const std::size_t lo = whole.lo + index * each + (index < longer ? index : longer);
+  return {lo, lo + each + (index < longer ? 1 : 0)};
+}
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

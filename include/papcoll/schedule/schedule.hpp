@@ -1,0 +1,235 @@
+#pragma once
+
+#include <papcoll/base/capability.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/schedule/builder.hpp>
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// S says with an emit() overload that it serves the collective.
+template <class S, class Tag>
+concept Emits = requires(const S& s, Builder& b) {
+  s.emit(Tag{}, b);
+};
+
+/// A static schedule: a regular value whose members are its parameters, that can emit at least
+/// one collective for any number of positions.
+///
+/// Required: `policy_kind = SchedulePolicyKind`, `name` (a string_view), `sentence` (one, for the
+/// catalogue), `commutative_only` (true if it combines contributions out of rank order; a member
+/// function where that depends on a parameter).
+/// Optional: `arguments()`, the text of its parameters where they differ from the defaults, and the
+/// way back, a static `parse(arguments)` that throws argument_error for a text it cannot read;
+/// `parameters`, an array of Parameter (plan/parameter.hpp) for `papcoll list`;
+/// `needs`, capability bits of its arrival policy, if positions are not all it needs;
+/// `segment(size, element_size)`, elements of the blocks in which it pipelines allreduce, reduce
+/// and bcast among `size` positions, 0 for one block;
+/// `resolved(size, bytes)`, the schedule (an AnySchedule) that is played for a whole vector of so
+/// many bytes among `size` positions, where it stands for another one by what these are.
+template <class S>
+concept StaticSchedule = PolicyOfKind<S, SchedulePolicyKind> && std::regular<S> &&
+    requires(const S& s) {
+  { S::name } -> std::convertible_to<std::string_view>;
+  { S::sentence } -> std::convertible_to<std::string_view>;
+  requires requires {
+    { S::commutative_only } -> std::convertible_to<bool>;
+  } || requires {
+    { s.commutative_only() } -> std::same_as<bool>;
+  };
+} &&(Emits<S, Allreduce> || Emits<S, Reduce> || Emits<S, Bcast> || Emits<S, Allgather> ||
+     Emits<S, ReduceScatter> || Emits<S, Gather> || Emits<S, Scatter> || Emits<S, Barrier>);
+
+class AnySchedule;
+
+/// What the library knows of a schedule once its type is gone.
+struct ScheduleTable {
+  std::string_view name;
+  std::string_view sentence;
+  unsigned needs;  ///< capability bits
+  bool (*commutative_only)(const void*);
+  std::string (*arguments)(const void*);
+  AnySchedule (*parse)(std::string_view arguments);  ///< null: has no parameters to read
+  std::size_t (*segment)(const void*, int size, std::size_t element_size);  ///< 0: one block
+  AnySchedule (*resolved)(const void*, int size, std::size_t bytes);        ///< null: it is itself
+  bool (*equal)(const void*, const void*);
+  std::array<void (*)(const void*, Builder&), collective_count> emit;  ///< null: does not serve it
+
+  bool serves(Collective c) const noexcept { return emit[static_cast<std::size_t>(c)] != nullptr; }
+};
+
+namespace detail {
+
+template <class S>
+const ScheduleTable& schedule_table() noexcept;
+
+template <class S>
+inline constexpr S default_schedule{};
+
+}  // namespace detail
+
+/// Any static schedule, as a value.
+class AnySchedule {
+ public:
+  AnySchedule() = default;
+
+  template <StaticSchedule S>
+  AnySchedule(S schedule)  // NOLINT(google-explicit-constructor): a schedule is one of any
+      : table_(&detail::schedule_table<S>()),
+        owner_(std::make_shared<const S>(std::move(schedule))),
+        self_(owner_.get()) {}
+
+  /// The schedule with its default parameters; no allocation.
+  template <StaticSchedule S>
+  static AnySchedule of() noexcept {
+    AnySchedule s;
+    s.table_ = &detail::schedule_table<S>();
+    s.self_ = &detail::default_schedule<S>;
+    return s;
+  }
+
+  explicit operator bool() const noexcept { return table_ != nullptr; }
+  std::string_view base_name() const noexcept { return table_->name; }
+  std::string_view sentence() const noexcept { return table_->sentence; }
+  unsigned needs() const noexcept { return table_->needs; }
+  bool commutative_only() const { return table_->commutative_only(self_); }
+  bool serves(Collective c) const noexcept { return table_->serves(c); }
+  std::size_t segment(int size, std::size_t element_size) const {
+    return table_->segment(self_, size, element_size);
+  }
+
+  /// What is played for a whole vector of so many bytes: this schedule, or the one that it chooses.
+  AnySchedule resolved(int size, std::size_t bytes) const {
+    return table_->resolved == nullptr ? *this : table_->resolved(self_, size, bytes);
+  }
+
+  /// The name with its parameters, as papcoll::algorithm() reads it: "KNomial:8".
+  std::string name() const {
+    const std::string arguments = table_->arguments(self_);
+    return std::string(table_->name) + (arguments.empty() ? "" : ":" + arguments);
+  }
+
+  /// A schedule of the same type with the parameters that the text after the colon gives. Throws
+  /// argument_error if it cannot be read, or if the schedule has no parameters that a text can
+  /// give.
+  AnySchedule with_arguments(std::string_view arguments) const {
+    if (table_->parse == nullptr) {
+      throw argument_error("papcoll: " + std::string(table_->name) + " takes no arguments, but '" +
+                           std::string(arguments) + "' was given: leave them and the colon out");
+    }
+    return table_->parse(arguments);
+  }
+
+  /// The schedule itself if it is an S, else null.
+  template <StaticSchedule S>
+  const S* target() const noexcept {
+    return table_ == &detail::schedule_table<S>() ? static_cast<const S*>(self_) : nullptr;
+  }
+
+  /// Writes the steps of b's position; the schedule must serve c.
+  void emit(Collective c, Builder& b) const { table_->emit[static_cast<std::size_t>(c)](self_, b); }
+
+  friend bool operator==(const AnySchedule& a, const AnySchedule& b) {
+    return a.table_ == b.table_ && (a.self_ == b.self_ || a.table_->equal(a.self_, b.self_));
+  }
+
+ private:
+  const ScheduleTable* table_ = nullptr;
+  std::shared_ptr<const void> owner_;
+  const void* self_ = nullptr;
+};
+
+namespace detail {
+
+template <class S>
+const S& schedule_of(const void* self) noexcept {
+  return *static_cast<const S*>(self);
+}
+
+template <class S, class Tag>
+constexpr auto emit_entry() -> void (*)(const void*, Builder&) {
+  if constexpr (Emits<S, Tag>) {
+    return [](const void* self, Builder& b) { schedule_of<S>(self).emit(Tag{}, b); };
+  } else {
+    return nullptr;
+  }
+}
+
+template <class S>
+constexpr auto parse_entry() -> AnySchedule (*)(std::string_view) {
+  if constexpr (requires(std::string_view arguments) { S::parse(arguments); }) {
+    return [](std::string_view arguments) { return AnySchedule{S::parse(arguments)}; };
+  } else {
+    return nullptr;
+  }
+}
+
+template <class S>
+bool is_commutative_only(const void* self) {
+  if constexpr (requires(const S& s) { s.commutative_only(); }) {
+    return schedule_of<S>(self).commutative_only();
+  } else {
+    return S::commutative_only;
+  }
+}
+
+template <class S>
+std::string arguments_of(const void* self) {
+  if constexpr (requires(const S& s) { s.arguments(); }) {
+    return schedule_of<S>(self).arguments();
+  } else {
+    return {};
+  }
+}
+
+template <class S>
+std::size_t segment_of(const void* self, int size, std::size_t element_size) {
+  if constexpr (requires(const S& s) { s.segment(size, element_size); }) {
+    return schedule_of<S>(self).segment(size, element_size);
+  } else {
+    return 0;
+  }
+}
+
+template <class S>
+constexpr auto resolved_entry() -> AnySchedule (*)(const void*, int, std::size_t) {
+  if constexpr (requires(const S& s, int size, std::size_t bytes) { s.resolved(size, bytes); }) {
+    return [](const void* self, int size, std::size_t bytes) {
+      return AnySchedule{schedule_of<S>(self).resolved(size, bytes)};
+    };
+  } else {
+    return nullptr;
+  }
+}
+
+template <class S>
+const ScheduleTable& schedule_table() noexcept {
+  static constexpr ScheduleTable table{
+      S::name,
+      S::sentence,
+      needs_of<S>,
+      &is_commutative_only<S>,
+      &arguments_of<S>,
+      parse_entry<S>(),
+      &segment_of<S>,
+      resolved_entry<S>(),
+      [](const void* a, const void* b) { return schedule_of<S>(a) == schedule_of<S>(b); },
+      {emit_entry<S, Allreduce>(), emit_entry<S, Reduce>(), emit_entry<S, Bcast>(),
+       emit_entry<S, Allgather>(), emit_entry<S, ReduceScatter>(), emit_entry<S, Gather>(),
+       emit_entry<S, Scatter>(), emit_entry<S, Barrier>()}};
+  return table;
+}
+
+}  // namespace detail
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,235 @@
+#pragma once
+
+#include <papcoll/base/near_names.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/select/thresholds.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+// A tuning file is JSON, UTF-8, as `papcoll-bench --tune FILE` writes it:
+//
+//     {
+//       "papcoll_tuning": 1,
+//       "machine": "any text",
+//       "thresholds": {
+//         "multi_leader": {"value": 8192, "measured": "any text"},
+//         "late_percent": {"value": 150}
+//       }
+//     }
+//
+// The format's number and the thresholds are required, each threshold (of threshold_fields) at most
+// once; those that are missing keep their built-in values. Values are whole numbers up to 2^40.
+// Anything else is refused.
+
+namespace detail {
+
+/// A strict reader of this one kind of file.
+class TuningReader {
+ public:
+  TuningReader(std::string_view text, std::string source)
+      : text_(text), source_(std::move(source)) {}
+
+  Thresholds read() {
+    bool has_format = false;
+    bool has_thresholds = false;
+    each_field([&](const std::string& name) {
+      if (name == "papcoll_tuning") {
+        has_format = true;
+        const std::uint64_t format = number();
+        if (format != 1) fail("this is format " + std::to_string(format) + ", and 1 is known");
+      } else if (name == "machine") {
+        static_cast<void>(string());
+      } else if (name == "thresholds") {
+        has_thresholds = true;
+        each_field([&](const std::string& threshold) { read_threshold(threshold); });
+      } else {
+        fail("there is no such field: papcoll_tuning, machine and thresholds are known");
+      }
+    });
+    skip_blanks();
+    if (at_ != text_.size()) fail("something follows the end");
+    if (!has_format) fail("the field papcoll_tuning is missing: is this a tuning file?");
+    if (!has_thresholds) fail("the field thresholds is missing");
+    return thresholds_;
+  }
+
+ private:
+  static constexpr std::uint64_t most = std::uint64_t{1} << 40U;
+
+  void read_threshold(const std::string& name) {
+    const ThresholdField* const threshold = threshold_named(name);
+    if (threshold == nullptr) {
+      std::vector<std::string_view> names;
+      names.reserve(threshold_fields.size());
+      for (const ThresholdField& f : threshold_fields) names.push_back(f.name);
+      fail("there is no such threshold: " + near_names(name, std::move(names)));
+    }
+    bool has_value = false;
+    each_field([&](const std::string& field) {
+      if (field == "value") {
+        has_value = true;
+        thresholds_.*(threshold->value) = static_cast<std::size_t>(number());
+      } else if (field == "measured") {
+        static_cast<void>(string());
+      } else {
+        fail("there is no such field: value and measured are known");
+      }
+    });
+    if (!has_value) fail("the field value is missing");
+  }
+
+  /// Reads an object; `f`, called with each field's name, reads its value.
+  template <class F>
+  void each_field(F&& f) {
+    require('{', "an object");
+    std::vector<std::string> names;
+    if (next_is('}')) return;
+    do {
+      const std::size_t outer = field_.size();
+      std::string name = string();
+      field_ += (field_.empty() ? "" : ".") + name;
+      for (const std::string& other : names) {
+        if (other == name) fail("it is there twice");
+      }
+      require(':', "':' and its value");
+      f(name);
+      names.push_back(std::move(name));
+      field_.resize(outer);
+    } while (next_is(','));
+    require('}', "',' or '}'");
+  }
+
+  std::uint64_t number() {
+    skip_blanks();
+    const std::size_t begin = at_;
+    std::uint64_t n = 0;
+    for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
+      n = n * 10 + static_cast<std::uint64_t>(text_[at_] - '0');
+      if (n > most) fail("the number is larger than 2^40");
+    }
+    const std::string_view digits = text_.substr(begin, at_ - begin);
+    const char next = at_ < text_.size() ? text_[at_] : ' ';
+    if (digits.empty() || (digits.size() > 1 && digits[0] == '0') || next == '.' || next == 'e' ||
+        next == 'E') {
+      fail("a whole number from 0 up is expected" + found());
+    }
+    return n;
+  }
+
+  std::string string() {
+    require('"', "text in quotation marks");
+    std::string s;
+    for (;;) {
+      if (at_ == text_.size() || text_[at_] == '\n') fail("the text has no closing '\"'");
+      const char c = text_[at_++];
+      if (c == '"') return s;
+      if (static_cast<unsigned char>(c) < 0x20) fail("a control character in a text");
+      s += c == '\\' ? escaped() : c;
+    }
+  }
+
+  /// What a backslash stands for; names need none, so that other characters than ASCII may be lost.
+  char escaped() {
+    constexpr std::string_view letters = "\"\\/bfnrt";
+    constexpr std::string_view meanings = "\"\\/\b\f\n\r\t";
+    const char c = at_ < text_.size() ? text_[at_++] : '\n';
+    if (const std::size_t i = letters.find(c); i != std::string_view::npos) return meanings[i];
+    constexpr std::size_t digits = 4;
+    const std::string_view code = text_.substr(at_, digits);
+    if (c != 'u' || code.size() != digits ||
+        code.find_first_not_of("0123456789abcdefABCDEF") != std::string_view::npos) {
+      fail("an unknown escape sequence in a text");
+    }
+    at_ += digits;
+    return '?';
+  }
+
+  void require(char c, const char* what) {
+    if (!next_is(c)) fail(std::string(what) + " is expected" + found());
+  }
+
+  bool next_is(char c) {
+    skip_blanks();
+    if (at_ == text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+
+  void skip_blanks() { at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
+
+  std::string found() const {
+    if (at_ == text_.size()) return ", and the file ends";
+    const char c = text_[at_];
+    const bool shows = c > 0x20 && c < 0x7f;
+    return shows ? std::string(", not '") + c + "'" : "";
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    const std::string_view before = text_.substr(0, at_);
+    std::size_t line = 1;
+    for (const char c : before) line += c == '\n' ? 1 : 0;
+    throw argument_error("papcoll: " + source_ + ", line " + std::to_string(line) +
+                         (field_.empty() ? std::string{} : ", field " + field_) + ": " + what);
+  }
+
+  std::string_view text_;
+  std::string source_;
+  std::size_t at_ = 0;
+  std::string field_;  ///< where it is: "thresholds.multi_leader.value"
+  Thresholds thresholds_;
+};
+
+template <class = void>
+Thresholds parse_tuning(std::string_view text, const std::string& source) {
+  return TuningReader{text, source}.read();
+}
+PAPCOLL_COMPILE_ONCE(Thresholds parse_tuning<>(std::string_view, const std::string&))
+
+template <class = void>
+Thresholds read_tuning(const std::string& file) {
+  const auto cannot = [&file](int why) {
+    return system_error("papcoll: cannot read the tuning file " + file + ": " + std::strerror(why),
+                        why);
+  };
+  struct Close {
+    void operator()(std::FILE* f) const noexcept { static_cast<void>(std::fclose(f)); }
+  };
+  const std::unique_ptr<std::FILE, Close> in{std::fopen(file.c_str(), "re")};
+  if (!in) throw cannot(errno);
+  constexpr std::size_t most = 1U << 20U;  // such files have a few KB
+  std::string text(most, '\0');
+  text.resize(std::fread(text.data(), 1, most, in.get()));
+  if (std::ferror(in.get()) != 0) throw cannot(errno);
+  if (text.size() == most) throw cannot(EFBIG);
+  return parse_tuning<>(text, "tuning file " + file);
+}
+PAPCOLL_COMPILE_ONCE(Thresholds read_tuning<>(const std::string&))
+
+/// What a team is made with: those of the file, else of the file that the environment variable
+/// PAPCOLL_TUNING names, else the built-in ones. Throws argument_error (with line and field) and
+/// system_error.
+inline Thresholds tuned_thresholds(const std::string& file) {
+  if (!file.empty()) return read_tuning<>(file);
+  const char* const named = std::getenv("PAPCOLL_TUNING");  // NOLINT(concurrency-mt-unsafe)
+  return named != nullptr && *named != '\0' ? read_tuning<>(named) : Thresholds{};
+}
+
+}  // namespace detail
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,287 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/transport/mpi/agree_on_error.hpp>
+#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/handles.hpp>
+#include <papcoll/transport/mpi/link.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/rma/remote_words.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <sched.h>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// Words in an MPI window. Every operation is an MPI_Rget_accumulate that is asked after, not an
+/// MPI_Fetch_and_op that is waited for inside MPI: there no deadline would end the wait for a rank
+/// that is gone.
+///
+/// Within a node Open MPI's operations lock all words of the rank they are on (osc/sm). A process
+/// that is killed in the midst of one leaves the lock closed, and whoever changes a word of that
+/// rank afterwards hangs inside MPI. So a rank that waits looks at its memory: it would else spend
+/// all of its time in such a lock.
+class RmaWords final : public RemoteWords {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Home is outside MPI for so long when it is tried how long an operation on its memory takes,
+  static constexpr std::chrono::milliseconds outside{2};
+  /// and this is too long. A ticket costs each rank two or three in a row, and a chain pays for
+  /// large messages only: at 10 GB/s, 1 MB takes 100 µs.
+  static constexpr std::chrono::microseconds bearable{50};
+  static constexpr int tries = 3;  ///< since a rank may miss them for want of a processor
+
+  /// `n` words on each of the link's ranks, which are on so many nodes. Collective. Throws
+  /// transport_unavailable, on all ranks and with nothing left behind, if MPI cannot have them or
+  /// tickets would not be fast.
+  RmaWords(MpiLink& link, int nodes, std::size_t n, RemoteTickets tickets)
+      : rank_(0), operand_(std::make_unique<Operand>()) {
+    if (tickets == RemoteTickets::never) {
+      throw transport_unavailable("the Options forbid tickets by RMA");
+    }
+    if constexpr (detail::simulated) {
+      throw transport_unavailable("simulated ranks cannot lock windows and look at them");
+    }
+    MPI_Comm comm = link.comm();
+    detail::check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank", where);
+    detail::check(MPI_Comm_size(comm, &size_), "MPI_Comm_size", where);
+    refuse_windows_of_others(nodes);
+    allocate(comm, nodes, n + own_words);
+    if (tickets == RemoteTickets::always) return;
+    const std::string slow = trial(comm);
+    if (slow.empty()) return;
+    free();
+    throw transport_unavailable(slow);
+  }
+  ~RmaWords() override { leak(); }
+
+  void start(int rank, std::size_t word, Change change, std::int64_t operand) override {
+    begin(rank, word + own_words, change, operand);
+  }
+
+  bool progress() override {
+    int done = 1;
+    if (request_ != MPI_REQUEST_NULL) {
+      detail::check(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), "MPI_Test", where);
+    }
+    return done != 0;
+  }
+
+  std::int64_t before() const noexcept override { return operand_->before; }
+
+  std::int64_t own(std::size_t word) const override { return look(word + own_words); }
+
+  bool part(std::chrono::nanoseconds patience) noexcept override {
+    if (window_ == MPI_WIN_NULL || !detail::mpi_is_usable()) return false;
+    try {
+      Own parting{*this, parting_word};
+      Parting agreement{parting, 0, rank_, size_};
+      Clock::duration waited{0};
+      auto before = Clock::now();
+      bool begins = false;  // once what the team was in the midst of is over
+      for (;;) {
+        // While this process was stopped the others may have agreed without it.
+        const auto now = Clock::now();
+        waited += std::min<Clock::duration>(now - before, std::chrono::milliseconds{10});
+        before = now;
+        begins = begins || progress();
+        if (!begins && waited > patience) return false;
+        if (begins) {
+          const auto outcome = agreement.step(waited > patience);
+          if (outcome != Parting::Outcome::open) return outcome == Parting::Outcome::together;
+        }
+        if (waited > most_patiences * patience) return false;  // home died in the midst of it
+        poke();
+        sched_yield();
+      }
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  void free() noexcept override {
+    if (MPI_Win_unlock_all(window_) != MPI_SUCCESS) return leak();
+    MPI_Win_free(&window_);
+    window_ = MPI_WIN_NULL;
+  }
+
+ private:
+  static constexpr const char* where = "papcoll's tickets over RmaTransport";
+  static constexpr int most_patiences = 30;
+  enum OwnWords : std::size_t { trial_word, parting_word, own_words };
+
+  /// What an operation under way reads and writes.
+  struct Operand {
+    std::int64_t value = 0;
+    std::int64_t before = 0;
+  };
+
+  /// The words that are this class's own.
+  class Own final : public RemoteWords {
+   public:
+    Own(RmaWords& words, std::size_t first) : words_(words), first_(first) {}
+    void start(int rank, std::size_t word, Change change, std::int64_t operand) override {
+      words_.begin(rank, first_ + word, change, operand);
+    }
+    bool progress() override { return words_.progress(); }
+    std::int64_t before() const noexcept override { return words_.before(); }
+    std::int64_t own(std::size_t word) const override { return words_.look(first_ + word); }
+    bool part(std::chrono::nanoseconds) noexcept override { return false; }
+    void free() noexcept override {}
+
+   private:
+    RmaWords& words_;
+    std::size_t first_;
+  };
+
+  // MPI 4.0, section 12.4, allows to wait in this way for a value in a unified window. Relaxed, as
+  // nothing but the word itself is read because of it.
+  std::int64_t look(std::size_t word) const noexcept {
+    return std::atomic_ref{memory_[word]}.load(std::memory_order_relaxed);
+  }
+
+  void begin(int rank, std::size_t word, Change change, std::int64_t operand) {
+    MPI_Op op = change == Change::none ? MPI_NO_OP : change == Change::add ? MPI_SUM : MPI_REPLACE;
+    operand_->value = operand;
+    detail::check(MPI_Rget_accumulate(&operand_->value, 1, MPI_INT64_T, &operand_->before, 1,
+                                      MPI_INT64_T, rank, static_cast<MPI_Aint>(word), 1,
+                                      MPI_INT64_T, op, window_, &request_),
+                  "MPI_Rget_accumulate", where);
+  }
+
+  /// Within a node the window is in MPI's shared memory, which is its own; and beside all ranks
+  /// together there is nobody.
+  void refuse_windows_of_others(int nodes) const {
+    int all = 0;
+    detail::check(MPI_Comm_size(MPI_COMM_WORLD, &all), "MPI_Comm_size", where);
+    if (!detail::mixes_windows_up || nodes == 1 || size_ == nodes || size_ == all) return;
+    throw transport_unavailable(
+        "MPI_Win_allocate of Open MPI before 5.0 can give communicators that share a node and no "
+        "rank one window: take a communicator with one rank a node, or with all ranks");
+  }
+
+  void allocate(MPI_Comm comm, int nodes, std::size_t n) {
+    const auto bytes = static_cast<MPI_Aint>(n * sizeof(std::int64_t));
+    std::string problem;
+    try {
+      detail::check((nodes == 1 ? MPI_Win_allocate_shared : MPI_Win_allocate)(
+                        bytes, sizeof(std::int64_t), MPI_INFO_NULL, comm, &memory_, &window_),
+                    nodes == 1 ? "MPI_Win_allocate_shared" : "MPI_Win_allocate", where);
+      detail::check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler",
+                    where);
+      int* model = nullptr;
+      int found = 0;
+      detail::check(MPI_Win_get_attr(window_, MPI_WIN_MODEL, &model, &found), "MPI_Win_get_attr",
+                    where);
+      if (found == 0 || *model != MPI_WIN_UNIFIED) {
+        problem = "this MPI keeps a window and its memory apart";
+      }
+      std::fill_n(memory_, n, 0);
+      detail::check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all", where);
+      detail::check(MPI_Win_sync(window_), "MPI_Win_sync", where);
+    } catch (const mpi_error& e) {
+      problem = e.what();
+    }
+    problem = detail::first_problem(comm, problem, where);
+    if (problem.empty()) return;
+    leak();
+    throw transport_unavailable(problem);
+  }
+
+  /// Why tickets would not be fast, the same on all ranks, or nothing. Home is outside MPI for a
+  /// while, and shows in its memory that it is: who reads this meanwhile needs nothing of home.
+  std::string trial(MPI_Comm comm) {
+    std::int64_t least = 0;
+    for (int i = 0; i < tries; ++i) {
+      const std::int64_t is_outside = 2 * i + 1;
+      detail::check(MPI_Barrier(comm), "MPI_Barrier", where);
+      const std::int64_t mine = rank_ == 0 ? stay_outside(is_outside) : fastest(is_outside);
+      detail::check(MPI_Allreduce(&mine, &least, 1, MPI_INT64_T, MPI_MAX, comm), "MPI_Allreduce",
+                    where);
+      if (least < std::chrono::nanoseconds{bearable}.count()) return {};
+    }
+    if (least == never) {
+      return "an atomic operation on rank 0's memory waits until rank 0 calls MPI (tried for " +
+             std::to_string(outside.count()) + " ms)";
+    }
+    return "an atomic operation on rank 0's memory takes " + std::to_string(least / 1000) +
+           " µs, and more than " + std::to_string(bearable.count()) + " is too slow";
+  }
+
+  std::int64_t stay_outside(std::int64_t is_outside) {
+    std::atomic_ref<std::int64_t> shown{memory_[trial_word]};
+    shown.store(is_outside);
+    std::this_thread::sleep_for(outside);
+    shown.store(is_outside + 1);
+    return 0;
+  }
+
+  /// Nanoseconds of the fastest look at home while it was outside, or `never`.
+  std::int64_t fastest(std::int64_t is_outside) {
+    std::int64_t best = never;
+    for (;;) {
+      const auto start = Clock::now();
+      begin(0, trial_word, Change::none, 0);
+      while (!progress()) sched_yield();
+      const std::chrono::nanoseconds took = Clock::now() - start;
+      if (before() == is_outside) best = std::min<std::int64_t>(best, took.count());
+      if (before() > is_outside) return best;
+      sched_yield();
+    }
+  }
+
+  /// Moves what others want of this rank's memory, which its own operations there need not do. The
+  /// team's communicator may have been freed; nobody receives what this looks for.
+  void poke() const {
+    int self = 0;
+    int there = 0;
+    detail::check(MPI_Comm_rank(MPI_COMM_WORLD, &self), "MPI_Comm_rank", where);
+    detail::check(MPI_Iprobe(self, least_tag_bound, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE),
+                  "MPI_Iprobe", where);
+  }
+
+  /// MPI may still use what an operation under way points to.
+  void leak() noexcept {
+    window_ = MPI_WIN_NULL;
+    if (request_ != MPI_REQUEST_NULL) static_cast<void>(operand_.release());
+    request_ = MPI_REQUEST_NULL;
+  }
+
+  static constexpr int least_tag_bound = 32767;  ///< that the standard grants
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+
+  int rank_;
+  int size_ = 1;
+  MPI_Win window_ = MPI_WIN_NULL;
+  std::int64_t* memory_ = nullptr;  ///< the window's
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  std::unique_ptr<Operand> operand_;
+};
+
+namespace detail {
+
+template <class = void>
+std::unique_ptr<RemoteWords> open_words(MpiLink& link, int nodes, std::size_t n,
+                                        RemoteTickets tickets) {
+  return std::make_unique<RmaWords>(link, nodes, n, tickets);
+}
+PAPCOLL_COMPILE_ONCE(std::unique_ptr<RemoteWords> open_words<>(MpiLink&, int, std::size_t,
+                                                               RemoteTickets))
+
+}  // namespace detail
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,213 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/transport/mpi/agree_on_error.hpp>
+#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/node.hpp>
+#include <papcoll/transport/shm/file.hpp>
+#include <papcoll/waiting/liveness.hpp>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include <boost/interprocess/exceptions.hpp>
+#include <boost/interprocess/mapped_region.hpp>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// The memory that the ranks of one node share, and the watch that they keep over each other.
+///
+/// Layout: a head of whole pages (ticket, then one word a rank for PeerLiveness), then the memory
+/// that data() names. Its first rank's create() returns when nothing of it has a name any more, so
+/// nothing can be left behind.
+class ShmSegment {
+ public:
+  /// What create() is to make. The same on all ranks of a node; `ways` the same on all ranks.
+  struct Request {
+    std::vector<int> ranks;    ///< of the node, ascending, this one included
+    std::size_t bytes = 0;     ///< of data()
+    std::size_t reserved = 0;  ///< bytes at the beginning of data() that get pages at once
+    std::vector<ShmWay> ways{ShmWay::by_descriptor, ShmWay::by_name};  ///< tried in this order
+  };
+
+  /// Makes one segment for each node. Collective over `comm`, with a few small MPI collectives; all
+  /// ranks take the same way. Setting PAPCOLL_SHM=named for any rank forbids by_descriptor.
+  /// Throws transport_unavailable, on all ranks, if a rank could not be served in any way.
+  static ShmSegment create(MPI_Comm comm, const Request& request) {
+    std::string reasons;
+    for (const ShmWay way : request.ways) {
+      ShmSegment segment;
+      const std::string problem = segment.attempt(comm, request, way);
+      if (problem.empty()) return segment;
+      reasons += (reasons.empty() ? "" : "; ") + problem;
+    }
+    throw transport_unavailable("papcoll: the ranks of a node cannot share memory: " + reasons);
+  }
+
+  ShmSegment() noexcept = default;
+  ShmSegment(ShmSegment&& other) noexcept { swap(other); }
+  ShmSegment& operator=(ShmSegment&& other) noexcept {
+    ShmSegment{std::move(other)}.swap(*this);
+    return *this;
+  }
+  ~ShmSegment() = default;
+
+  /// Memory that begins as zeros, aligned to a page; shared by the ranks of the node.
+  std::byte* data() const noexcept {
+    return static_cast<std::byte*>(region_.get_address()) + head_;
+  }
+  std::size_t bytes() const noexcept { return region_.get_size() - head_; }
+
+  /// The other ranks of the node, numbered as in Request::ranks.
+  const PeerLiveness& watch() const noexcept { return watch_; }
+
+  /// Makes sure that there are pages behind [at, at + bytes) before the first touch, so that a full
+  /// /dev/shm is an exception and not a SIGBUS. Throws system_error.
+  void reserve(const std::byte* at, std::size_t bytes) const {
+    file_.reserve(head_ + static_cast<std::size_t>(at - data()), bytes);
+  }
+
+ private:
+  /// Tries one way and lets all ranks vote. Returns why it did not work for somebody, or nothing.
+  std::string attempt(MPI_Comm comm, const Request& request, ShmWay way) {
+    constexpr const char* where = "making shared memory";
+    int rank = 0;
+    int size = 0;
+    detail::check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", where);
+    detail::check(MPI_Comm_size(comm, &size), "MPI_Comm_size", where);
+    const bool maker = request.ranks.front() == rank;
+    head_ = head_bytes(request.ranks.size());
+
+    ShmTicket ticket;
+    struct NameRemoved {
+      const ShmTicket* ticket = nullptr;
+      ~NameRemoved() {
+        if (ticket != nullptr) ShmFile::remove_name(*ticket);
+      }
+    } name;
+    std::string problem;
+    if (maker) {
+      problem = problem_of([&] {
+        ticket = ShmTicket::draw();
+        file_ = ShmFile::make(ticket, way, head_ + request.bytes);
+        if (way == ShmWay::by_name) name.ticket = &ticket;
+        file_.reserve(0, head_ + request.reserved);
+        map();
+        new (region_.get_address()) Head{ticket.nonce};
+      });
+      if (!problem.empty()) ticket.fd = -1;
+    }
+
+    std::vector<ShmTicket> tickets(static_cast<std::size_t>(size));
+    detail::check(MPI_Allgather(&ticket, sizeof ticket, MPI_BYTE, tickets.data(), sizeof ticket,
+                                MPI_BYTE, comm),
+                  "MPI_Allgather", where);
+    ticket = tickets[static_cast<std::size_t>(request.ranks.front())];
+    if (problem.empty()) {
+      problem = problem_of([&] {
+        if (way == ShmWay::by_descriptor) refuse_if_forbidden();
+        if (!maker) join(ticket, way, request);
+        watch_ = PeerLiveness{file_.fd(), position_of(rank, request.ranks),
+                              static_cast<int>(request.ranks.size()), departed()};
+      });
+    }
+    return detail::first_problem(comm, problem, where);
+  }
+
+  void join(const ShmTicket& ticket, ShmWay way, const Request& request) {
+    if (ticket.fd < 0) {
+      throw transport_unavailable("the first rank of its node made no memory");
+    }
+    file_ = ShmFile::open(ticket, way);
+    map();
+    if (bytes() != request.bytes || head()->nonce != ticket.nonce) {
+      throw transport_unavailable("found other memory than was meant");
+    }
+  }
+
+  void map() {
+    namespace ipc = boost::interprocess;
+    try {
+      region_ = ipc::mapped_region{file_, ipc::read_write};
+    } catch (const ipc::interprocess_exception& e) {
+      detail::throw_system_error("cannot map shared memory", e.get_native_error());
+    }
+  }
+
+  static void refuse_if_forbidden() {
+    const char* wish = std::getenv("PAPCOLL_SHM");
+    if (wish != nullptr && std::string_view{wish} == "named") {
+      throw transport_unavailable("PAPCOLL_SHM=named was set");
+    }
+  }
+
+  /// Every failure must reach the vote. The part of a sentence, without "papcoll: ".
+  template <class Action>
+  static std::string problem_of(Action&& action) {
+    try {
+      action();
+      return {};
+    } catch (const std::exception& e) {
+      std::string_view text = e.what();
+      constexpr std::string_view opening = "papcoll: ";
+      if (text.starts_with(opening)) text.remove_prefix(opening.size());
+      return std::string{text};
+    }
+  }
+
+  static int position_of(int rank, const std::vector<int>& ranks) noexcept {
+    int position = 0;
+    while (ranks[static_cast<std::size_t>(position)] != rank) ++position;
+    return position;
+  }
+
+  struct Head {
+    std::array<std::uint64_t, 2> nonce;
+  };
+  static constexpr std::size_t departed_offset = cache_line;
+  static_assert(sizeof(Head) <= departed_offset);
+
+  static std::size_t head_bytes(std::size_t ranks) {
+    const std::size_t page = boost::interprocess::mapped_region::get_page_size();
+    const std::size_t needed = departed_offset + ranks * sizeof(PeerLiveness::Departed);
+    return (needed + page - 1) / page * page;
+  }
+  const Head* head() const noexcept {
+    return std::launder(static_cast<const Head*>(region_.get_address()));
+  }
+  PeerLiveness::Departed* departed() const noexcept {
+    return std::launder(reinterpret_cast<PeerLiveness::Departed*>(
+        static_cast<std::byte*>(region_.get_address()) + departed_offset));
+  }
+
+  void swap(ShmSegment& other) noexcept {
+    std::swap(file_, other.file_);
+    region_.swap(other.region_);
+    std::swap(watch_, other.watch_);
+    std::swap(head_, other.head_);
+  }
+
+  // Destroyed from the last to the first: the watch writes to the region and unlocks the file.
+  ShmFile file_;
+  boost::interprocess::mapped_region region_;
+  PeerLiveness watch_;
+  std::size_t head_ = 0;
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
