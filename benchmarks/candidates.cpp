@@ -3,6 +3,7 @@
 #include "library.hpp"
 #include "native.hpp"
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/names/by_name.hpp>
 #include <papcoll/shared_vector.hpp>
 

@@ -6,6 +6,7 @@
 //
 //     mpirun -n 4 ./04_stragglers
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/arrival/statistics.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/pattern/generators.hpp>

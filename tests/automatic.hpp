@@ -12,6 +12,7 @@
 #include <papcoll/explain.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/reduce.hpp>
+#include <papcoll/select/thresholds.hpp>
 #include <papcoll/shared_vector.hpp>
 
 #include <algorithm>

@@ -1,3 +1,6 @@
 // What papcoll.cpp is to programs with MPI.
 #define PAPCOLL_COMPILES_IT
+#include <papcoll/algorithm.hpp>
 #include <papcoll/core.hpp>
+#include <papcoll/explain.hpp>
+#include <papcoll/hierarchical.hpp>

@@ -4,6 +4,7 @@
 
 #include "matrix.hpp"
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/names/rows.hpp>
 
 #include <cstddef>

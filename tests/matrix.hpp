@@ -4,6 +4,7 @@
 // threads and processes alike. Expected values are computed here, by each rank for itself. What is
 // wrong is gathered as text, since Catch2's assertions are for one thread.
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/barrier.hpp>

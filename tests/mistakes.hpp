@@ -4,6 +4,7 @@
 
 #include "outcome.hpp"
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/barrier.hpp>

@@ -3,6 +3,7 @@
 // Non-blocking calls in all kinds of company, for threads and processes alike. Each scenario is run
 // by all ranks and gives what is wrong on this rank, or "".
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/barrier.hpp>

@@ -27,11 +27,9 @@ struct CommFacts {
 };
 
 /// The team of `comm`, made if it is not there, with all that papcoll keeps for it: see
-/// comm_state.hpp. Throws argument_error.
-template <class = void>
-std::shared_ptr<TeamCore> core_of_comm(MPI_Comm comm, const Options* options);
-template <class = void>
-CommFacts facts_of(const TeamCore& core) noexcept;
+/// runtime/comm_state.hpp. Throws argument_error.
+PAPCOLL_DECL std::shared_ptr<TeamCore> core_of_comm(MPI_Comm comm, const Options* options);
+PAPCOLL_DECL CommFacts facts_of(const TeamCore& core) noexcept;
 
 }  // namespace detail
 
@@ -41,17 +39,17 @@ CommFacts facts_of(const TeamCore& core) noexcept;
 class Communicator {
  public:
   /// Throws argument_error for MPI_COMM_NULL and inter-communicators.
-  explicit Communicator(MPI_Comm comm) : core_(detail::core_of_comm<>(comm, nullptr)) {}
+  explicit Communicator(MPI_Comm comm) : core_(detail::core_of_comm(comm, nullptr)) {}
   Communicator(MPI_Comm comm, const Options& options)
-      : core_(detail::core_of_comm<>(comm, &options)) {}
+      : core_(detail::core_of_comm(comm, &options)) {}
   Communicator(Communicator&&) noexcept = default;
   Communicator& operator=(Communicator&&) noexcept = default;
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator() = default;
 
-  int rank() const noexcept { return detail::rank_of<>(*core_); }
-  int size() const noexcept { return detail::size_of<>(*core_); }
+  int rank() const noexcept { return detail::rank_of(*core_); }
+  int size() const noexcept { return detail::size_of(*core_); }
   /// Nodes (groups of ranks that could share memory) the ranks are on.
   int nodes() const noexcept { return facts().nodes; }
   const Options& options() const noexcept { return facts().options; }
@@ -74,7 +72,7 @@ class Communicator {
   TeamCore& core() noexcept { return *core_; }
 
  private:
-  detail::CommFacts facts() const noexcept { return detail::facts_of<>(*core_); }
+  detail::CommFacts facts() const noexcept { return detail::facts_of(*core_); }
 
   std::shared_ptr<TeamCore> core_;
 };
@@ -82,12 +80,12 @@ class Communicator {
 /// A bare MPI_Comm is a team as well: its first call makes what Communicator would make.
 template <>
 struct TeamOf<MPI_Comm> {
-  static TeamCore& core(MPI_Comm comm) { return *detail::core_of_comm<>(comm, nullptr); }
+  static TeamCore& core(MPI_Comm comm) { return *detail::core_of_comm(comm, nullptr); }
 };
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/runtime/comm_state.hpp>
+#include <papcoll/impl/communicator.ipp>
 #endif

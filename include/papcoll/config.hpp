@@ -23,12 +23,15 @@
 // a third of the time. What callers need to see of it only by name is declared in one header, and
 // defined in a second that the first includes if PAPCOLL_HAS_SHARED_CODE.
 #if !defined(PAPCOLL_COMPILED)
+#define PAPCOLL_DECL inline
 #define PAPCOLL_COMPILE_ONCE(...)
 #define PAPCOLL_HAS_SHARED_CODE 1
 #elif defined(PAPCOLL_COMPILES_IT)
+#define PAPCOLL_DECL
 #define PAPCOLL_COMPILE_ONCE(...) template __VA_ARGS__;
 #define PAPCOLL_HAS_SHARED_CODE 1
 #else
+#define PAPCOLL_DECL
 #define PAPCOLL_COMPILE_ONCE(...) extern template __VA_ARGS__;
 #define PAPCOLL_HAS_SHARED_CODE 0
 #endif

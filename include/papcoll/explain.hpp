@@ -11,9 +11,8 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
-template <class = void>
-Explanation explain_call(TeamCore& team, Collective collective, std::size_t bytes,
-                         const CallTraits& traits);
+PAPCOLL_DECL Explanation explain_call(TeamCore& team, Collective collective, std::size_t bytes,
+                                      const CallTraits& traits);
 
 }  // namespace detail
 
@@ -23,12 +22,12 @@ Explanation explain_call(TeamCore& team, Collective collective, std::size_t byte
 template <Team C>
 Explanation explain(C&& comm, Collective collective, std::size_t bytes,
                     const CallTraits& traits = {}) {
-  return detail::explain_call<>(detail::core_of(comm), collective, bytes, traits);
+  return detail::explain_call(detail::core_of(comm), collective, bytes, traits);
 }
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/entry/run_explain.hpp>
+#include <papcoll/impl/explain.ipp>
 #endif

@@ -1,6 +1,5 @@
 #pragma once
 
-// Everything an MPI program needs to call collectives. On request there are also
-// plans proved, simulated and drawn, and arrival patterns: the target papcoll::analysis.
+// Everything an MPI program needs to call collectives.
+#include <papcoll/collectives.hpp>
 #include <papcoll/communicator.hpp>
-#include <papcoll/core.hpp>

@@ -34,28 +34,24 @@ class Request {
     return *this;
   }
   ~Request() {
-    if (core_ != nullptr) end<>();
+    if (core_ != nullptr) end();
   }
 
   /// Moves the communication along, and says if it is complete. Never waits. Throws what the call
   /// would throw.
-  bool test() { return core_ == nullptr || look<>(); }
+  bool test() { return core_ == nullptr || look(); }
 
   /// Waits until the call is complete.
   void wait() {
-    if (core_ != nullptr) await<>();
+    if (core_ != nullptr) await();
   }
 
   bool complete() const noexcept { return core_ == nullptr; }
 
  private:
-  template <class = void>
   bool look();
-  template <class = void>
   void await();
-  template <class = void>
   void end() noexcept;
-  template <class = void>
   void release();
 
   void swap(Request& o) noexcept {
@@ -72,17 +68,27 @@ class Request {
 
 namespace detail {
 
-template <class = void>
-Request start(const Caller& caller, const AlgorithmSpec& spec, Call& call, Choose* choose,
-              std::shared_ptr<const void> owned);
+/// Each checks the call against what the spec names, and starts it. `owned` keeps alive what the
+/// call's reducer points to.
+PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call,
+                                std::shared_ptr<const void> owned);
+/// The same of what is chosen where the spec leaves it open.
+template <Collective C>
+Request start_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call,
+                     std::shared_ptr<const void> owned);
 
 /// Starts a call of a static schedule. `owned` keeps alive what the call's reducer points to.
 /// `Commutes`: its operator is known to commute (true without operator).
 template <class Tag, bool Commutes, class... Ps>
 Request start(const Caller& caller, Call& call, const Algorithm& algorithm,
               std::shared_ptr<const void> owned) {
-  return start<>(caller, spec_of<Tag, true, Commutes, Ps...>(caller, algorithm), call,
-                 &choose<Tag::value>, std::move(owned));
+  const AlgorithmSpec spec = spec_of<Tag, true, Commutes, Ps...>(caller, algorithm);
+  if constexpr (named_by<Ps...>() == Named::nothing) {
+    if (spec.is_automatic()) {
+      return start_chosen<Tag::value>(caller, spec, call, std::move(owned));
+    }
+  }
+  return start_spec(caller, spec, call, std::move(owned));
 }
 
 }  // namespace detail
@@ -91,5 +97,6 @@ Request start(const Caller& caller, Call& call, const Algorithm& algorithm,
 }  // namespace papcoll
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/entry/run_request.hpp>
+#include <papcoll/entry/start_chosen.hpp>
+#include <papcoll/impl/request.ipp>
 #endif

@@ -17,12 +17,9 @@ namespace detail {
 class ThreadTeamState;
 
 /// Throws argument_error.
-template <class = void>
-std::shared_ptr<ThreadTeamState> thread_team_state(int ranks, const Options& options);
-template <class = void>
-TeamCore& core_of_thread(ThreadTeamState& team, int rank) noexcept;
-template <class = void>
-void run_threads(ThreadTeamState& team, void (*body)(void*, int rank), void* context);
+PAPCOLL_DECL std::shared_ptr<ThreadTeamState> thread_team_state(int ranks, const Options& options);
+PAPCOLL_DECL TeamCore& core_of_thread(ThreadTeamState& team, int rank) noexcept;
+PAPCOLL_DECL void run_threads(ThreadTeamState& team, void (*body)(void*, int rank), void* context);
 
 }  // namespace detail
 
@@ -47,9 +44,9 @@ class ThreadTeam {
   };
 
   explicit ThreadTeam(int ranks, const Options& options = {})
-      : state_(detail::thread_team_state<>(ranks, options)) {
+      : state_(detail::thread_team_state(ranks, options)) {
     for (int r = 0; r < ranks; ++r) {
-      ranks_.push_back(Rank{detail::core_of_thread<>(*state_, r), r, ranks});
+      ranks_.push_back(Rank{detail::core_of_thread(*state_, r), r, ranks});
     }
   }
 
@@ -67,7 +64,7 @@ class ThreadTeam {
       const auto& c = *static_cast<Context*>(p);
       c.body(c.ranks[static_cast<std::size_t>(rank)]);
     };
-    detail::run_threads<>(*state_, run_one, &context);
+    detail::run_threads(*state_, run_one, &context);
   }
 
  private:
@@ -79,5 +76,5 @@ class ThreadTeam {
 }  // namespace papcoll
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/runtime/thread_team_state.hpp>
+#include <papcoll/impl/thread_team.ipp>
 #endif

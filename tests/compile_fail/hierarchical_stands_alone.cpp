@@ -1,5 +1,6 @@
 // Other policies beside a composite, and parts that are none.
 #include <papcoll/core.hpp>
+#include <papcoll/hierarchical.hpp>
 
 #include <vector>
 

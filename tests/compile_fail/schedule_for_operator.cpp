@@ -1,4 +1,5 @@
 // A schedule where the operator belongs.
+#include <papcoll/algorithm.hpp>
 #include <papcoll/core.hpp>
 
 #include <vector>

@@ -1,5 +1,6 @@
 // Policies that are made of others, without these.
 #include <papcoll/core.hpp>
+#include <papcoll/hierarchical.hpp>
 
 #include <vector>
 

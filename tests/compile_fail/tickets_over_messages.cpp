@@ -1,5 +1,6 @@
 // ArrivalOrder over transports whose ranks share no memory.
 #include <papcoll/core.hpp>
+#include <papcoll/hierarchical.hpp>
 
 #include <memory>
 #include <string>

@@ -1,4 +1,5 @@
 #include <papcoll/papcoll.hpp>
+#include <papcoll/thread_team.hpp>
 
 int collectives_that_fail(papcoll::Communicator& comm);
 

@@ -7,6 +7,7 @@
 //   finalize_test unwind    an exception leaves main's scope after MPI_Finalize
 //   finalize_test unused    papcoll is included and not used
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/names/by_name.hpp>
 #include <papcoll/papcoll.hpp>
 

@@ -1,6 +1,7 @@
 // /dev/shm is full when a transport first needs a part of its memory: an exception on all ranks,
 // and not a SIGBUS. Run by full_shm.sh, which gives the job a /dev/shm of its own.
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/names/by_name.hpp>

@@ -1,6 +1,8 @@
 // Auto among processes: all ranks choose alike, and follow their arrivals.
 
 #include <papcoll/communicator.hpp>
+#include <papcoll/explain.hpp>
+#include <papcoll/select/state.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -52,7 +54,7 @@ TEST_CASE("processes that arrive unevenly choose alike", "[automatic]") {
     const OwnComm own;
     papcoll::Communicator comm{
         own.get(), {.deadline = patience, .peer_access = access, .first_epoch = 0xffffff00U}};
-    comm.core().set_thresholds(automatic::nervous());
+    papcoll::detail::set_thresholds(comm.core(), automatic::nervous());
     std::size_t chosen = 0;
     CHECK(automatic::calls_that_agree(comm, 500, ++seed, chosen) == "");
   }
@@ -63,7 +65,7 @@ TEST_CASE("Auto follows a change of the arrivals within 50 calls", "[automatic]"
   if (own.size() < 2 || own.size() > 4) return;  // too much noise for the system to wake up 8
   papcoll::Communicator comm{own.get(), {.deadline = patience}};
   if (comm.nodes() > 1) return;
-  comm.core().set_thresholds(automatic::calm());
+  papcoll::detail::set_thresholds(comm.core(), automatic::calm());
   comm.core().set_oversubscribed(false);  // else arrivals decide less
   // Of two ranks, neither can begin without the other.
   if (comm.size() > 2) {
@@ -79,7 +81,7 @@ TEST_CASE("across nodes Auto goes by nodes, and follows what ranks tell each oth
   if (comm.nodes() == 1 || comm.nodes() == comm.size()) return;
   papcoll::Thresholds t;
   t.hierarchical = 1024;
-  comm.core().set_thresholds(t);
+  papcoll::detail::set_thresholds(comm.core(), t);
   const auto next = [&](std::size_t bytes) {
     return papcoll::explain(comm, papcoll::Collective::allreduce, bytes).algorithm;
   };
@@ -105,7 +107,7 @@ TEST_CASE("between 16 nodes or more of a rank each Auto takes two trees or a gri
   if (comm.nodes() < 16 || comm.nodes() != comm.size()) return;
   papcoll::Thresholds t;
   t.link_percent = 100;
-  comm.core().set_thresholds(t);
+  papcoll::detail::set_thresholds(comm.core(), t);
   constexpr std::size_t n = std::size_t{1} << 17U;
   const auto chosen = [&](papcoll::Collective c) {
     return papcoll::explain(comm, c, n * sizeof(double)).algorithm;
@@ -135,7 +137,7 @@ TEST_CASE("between 16 nodes or more of a rank each Auto takes two trees or a gri
   // Where each message keeps the port busy for long, the chunks of two trees are too many; and 17
   // ranks are one too many for Rabenseifner.
   t.link_alpha_ns = t.link_gap_ns = 20'000;
-  comm.core().set_thresholds(t);
+  papcoll::detail::set_thresholds(comm.core(), t);
   INFO(papcoll::explain(comm, papcoll::Collective::allreduce, n * sizeof(double)).text());
   if (comm.size() <= 17) {
     const char* const wanted = comm.size() == 17 ? "Suara" : "Rabenseifner";
@@ -152,7 +154,7 @@ TEST_CASE("what ranks are told of thresholds is the same or refused", "[automati
     const TuningFile file{file_with(4711)};
     // Names differ, what the files say does not.
     papcoll::Communicator comm{other.get(), {.tuning = file.name()}};
-    CHECK(comm.core().thresholds().tree == 4711);
+    CHECK(papcoll::detail::thresholds_of(comm.core()).tree == 4711);
   }
   const bool alone = own.size() == 1;
   const TuningFile file{file_with(own.rank() == own.size() - 1 ? 1 : 2)};
@@ -160,7 +162,22 @@ TEST_CASE("what ranks are told of thresholds is the same or refused", "[automati
   CHECK((alone || mentions(refusal, "their tuning")));
   if (alone) return;
   const TuningFile corrupt{own.rank() == 1 ? "{\n\"papcoll\": 1}" : file_with(1)};
-  mentions(refusal_of(own.get(), {.tuning = corrupt.name()}), "line 2, field papcoll: ");
-  mentions(refusal_of(own.get(), {.tuning = own.rank() == 1 ? "/no/such/file" : corrupt.name()}),
-           "cannot read the tuning file /no/such/file");
+  CHECK(mentions(refusal_of(own.get(), {.tuning = corrupt.name()}), "their tuning"));
+  CHECK(mentions(
+      refusal_of(own.get(), {.tuning = own.rank() == 1 ? "/no/such/file" : corrupt.name()}),
+      "cannot read the tuning file /no/such/file"));
+}
+
+TEST_CASE("a tuning file is read when first an algorithm is chosen", "[automatic][tuning]") {
+  const OwnComm own;
+  const TuningFile corrupt{"{\n\"papcoll\": 1}"};
+  papcoll::Communicator comm{own.get(), {.tuning = corrupt.name()}};
+  papcoll::barrier<papcoll::Dissemination>(comm);
+  std::string refusal;
+  try {
+    papcoll::barrier(comm);
+  } catch (const papcoll::argument_error& problem) {
+    refusal = problem.what();
+  }
+  CHECK(mentions(refusal, "line 2, field papcoll: "));
 }

@@ -1,6 +1,7 @@
 // Wrong calls by processes. Run on one node and, where the launcher can pretend it, on several; and
 // once more with PAPCOLL_ASSERTIONS=2, where ranks compare their calls before anything is sent.
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/communicator.hpp>
 
 #include <chrono>

@@ -1,3 +1,4 @@
+#include <papcoll/algorithm.hpp>
 #include <papcoll/communicator.hpp>
 
 #include <chrono>

@@ -1,5 +1,7 @@
 // The buffers of calls that go by groups: a group reaches them as a team of its own would.
 
+#include <papcoll/algorithm.hpp>
+#include <papcoll/explain.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/shared_vector.hpp>
 

@@ -5,6 +5,7 @@
 #include "outcome.hpp"
 #include "own_comm.hpp"
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/communicator.hpp>
 
 #include <chrono>

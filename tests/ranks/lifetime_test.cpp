@@ -1,5 +1,6 @@
 // When papcoll's state of a communicator begins and ends.
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/communicator.hpp>

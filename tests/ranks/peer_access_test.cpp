@@ -1,5 +1,6 @@
 // Buffers in the arena, private ones that the kernel copies, and both at once.
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/shared_vector.hpp>
 

@@ -1,5 +1,6 @@
 // Messages of more bytes than an int counts. Runs only if PAPCOLL_TEST_HUGE is set.
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/communicator.hpp>

@@ -6,6 +6,7 @@
 //
 // An element knows whose contributions it holds, and where it belongs.
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/barrier.hpp>

@@ -7,6 +7,7 @@
 // with the least smpi/test, 1e-9: so many seconds go by for each request that a waiting rank looks
 // at, which is why a nanosecond or two a message are allowed for.
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/barrier.hpp>

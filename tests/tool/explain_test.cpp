@@ -1,4 +1,5 @@
 #include <papcoll/core.hpp>
+#include <papcoll/explain.hpp>
 #include <papcoll/runtime/team.hpp>
 
 #include <unistd.h>

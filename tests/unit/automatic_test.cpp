@@ -3,7 +3,11 @@
 #include "catch.hpp"
 #include "thread_problems.hpp"
 
+#include <papcoll/algorithm.hpp>
+#include <papcoll/explain.hpp>
 #include <papcoll/names/by_name.hpp>
+#include <papcoll/select/on_node.hpp>
+#include <papcoll/select/state.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <chrono>
@@ -29,7 +33,7 @@ TEST_CASE("threads that arrive unevenly choose alike", "[automatic]") {
       INFO(ranks << " ranks, seed " << ++seed);
       std::size_t chosen = 0;
       CHECK(problems(team, [&](Rank& comm) {
-              comm.core().set_thresholds(automatic::nervous());
+              detail::set_thresholds(comm.core(), automatic::nervous());
               std::size_t mine = 0;
               std::string text = automatic::calls_that_agree(comm, 600, seed, mine);
               if (comm.rank() == 0) chosen = mine;
@@ -43,7 +47,7 @@ TEST_CASE("threads that arrive unevenly choose alike", "[automatic]") {
 TEST_CASE("Auto follows a change of the arrivals within 50 calls", "[automatic]") {
   ThreadTeam team{3, {.deadline = patience}};
   CHECK(problems(team, [](Rank& comm) {
-          comm.core().set_thresholds(automatic::calm());
+          detail::set_thresholds(comm.core(), automatic::calm());
           comm.core().set_oversubscribed(false);  // else arrivals decide less
           return automatic::follows_changes(comm, 8, "Exchange+", "Exchange+") +
                  automatic::follows_changes(comm, 1024, "Exchange+", "DynamicLeader+") +
@@ -67,13 +71,15 @@ TEST_CASE("two ranks that come apart do what two that come together do, but for 
       call.count = bytes / 8;
       call.rank_order = ordered;
       s.imbalance.waiting = 0;
-      const auto* const together = detail::choose_on_node(call, s).algorithm;
+      const auto* const together = detail::choose_on_node<Collective::allreduce>(call, s).algorithm;
       s.imbalance.waiting = 1'000'000'000;
-      const auto* const apart = detail::choose_on_node(call, s).algorithm;
-      const auto* const long_messages = ordered ? &detail::combining_tree : &detail::split_tail;
+      const auto* const apart = detail::choose_on_node<Collective::allreduce>(call, s).algorithm;
+      const auto* const long_messages = ordered ? &arrival_algorithm<ArrivalOrder, CombiningTree>
+                                                : &arrival_algorithm<ArrivalOrder, SplitTail>;
       CHECK(apart == (bytes > t.late_leader ? long_messages : together));
       s.size = 3;
-      if (bytes > 4096) CHECK(detail::choose_on_node(call, s).algorithm != together);
+      if (bytes > 4096)
+        CHECK(detail::choose_on_node<Collective::allreduce>(call, s).algorithm != together);
       s.size = 2;
     }
   }
@@ -82,7 +88,7 @@ TEST_CASE("two ranks that come apart do what two that come together do, but for 
 TEST_CASE("calls that did not match leave no disagreement behind", "[automatic]") {
   ThreadTeam team{3, {.deadline = patience}};
   CHECK(problems(team, [](Rank& comm) {
-          comm.core().set_thresholds(automatic::nervous());
+          detail::set_thresholds(comm.core(), automatic::nervous());
           std::string text;
           automatic::Log log;
           std::vector<double> data(1 << 15);
@@ -122,7 +128,7 @@ TEST_CASE("an explanation names thresholds, arrivals, memory and what cannot run
           };
           Thresholds t;
           t.exchange_two_ranks = t.exchange_oversubscribed = 100;
-          comm.core().set_thresholds(t);
+          detail::set_thresholds(comm.core(), t);
           const Explanation small = explain(comm, Collective::allreduce, 64);
           expect(small, "Exchange+ThreadTransport");
           expect(small, "(100) bytes");
@@ -159,20 +165,30 @@ TEST_CASE("what runs where ranks share processors, and in reduces", "[automatic]
     call.count = bytes / 8;
     call.rank_order = ordered;
     s.imbalance.waiting = late ? 1'000'000'000'000 : 0;
-    return detail::choose_on_node(call, s).algorithm;
+    return c == Collective::reduce
+               ? detail::choose_on_node<Collective::reduce>(call, s).algorithm
+               : detail::choose_on_node<Collective::allreduce>(call, s).algorithm;
   };
   for (const bool late : {false, true}) {
     s.oversubscribed = true;
-    CHECK(chosen(Collective::allreduce, 65536, false, late) == &detail::split_tail);
-    CHECK(chosen(Collective::allreduce, 16384, true, late) == &detail::dynamic_leader);
-    CHECK(chosen(Collective::reduce, 1 << 21, false, late) == &detail::arrival_chain);
+    CHECK(chosen(Collective::allreduce, 65536, false, late) ==
+          &arrival_algorithm<ArrivalOrder, SplitTail>);
+    CHECK(chosen(Collective::allreduce, 16384, true, late) ==
+          &arrival_algorithm<DynamicLeader, LeaderFan>);
+    CHECK(chosen(Collective::reduce, 1 << 21, false, late) ==
+          &arrival_algorithm<ArrivalOrder, Chain>);
   }
   s.oversubscribed = false;
-  CHECK(chosen(Collective::allreduce, 65536, false, false) == &detail::peer_slices);
-  CHECK(chosen(Collective::reduce, 1 << 21, false, false) == &detail::peer_slices);
-  CHECK(chosen(Collective::reduce, 65536, false, true) == &detail::exchange);
-  CHECK(chosen(Collective::reduce, 1 << 21, false, true) == &detail::arrival_chain);
-  CHECK(chosen(Collective::reduce, 1 << 21, true, true) == &detail::combining_tree);
+  CHECK(chosen(Collective::allreduce, 65536, false, false) ==
+        &arrival_algorithm<StaticOrder, PeerSlices>);
+  CHECK(chosen(Collective::reduce, 1 << 21, false, false) ==
+        &arrival_algorithm<StaticOrder, PeerSlices>);
+  CHECK(chosen(Collective::reduce, 65536, false, true) ==
+        &arrival_algorithm<StaticOrder, Exchange>);
+  CHECK(chosen(Collective::reduce, 1 << 21, false, true) ==
+        &arrival_algorithm<ArrivalOrder, Chain>);
+  CHECK(chosen(Collective::reduce, 1 << 21, true, true) ==
+        &arrival_algorithm<ArrivalOrder, CombiningTree>);
 }
 
 TEST_CASE("a choice is remembered until what decides is another", "[automatic]") {
@@ -182,8 +198,8 @@ TEST_CASE("a choice is remembered until what decides is another", "[automatic]")
   call.count = 4;
   call.reducer.size = 8;
   CHECK(choices.find(call, 7) == nullptr);
-  choices.keep(call, 7, detail::exchange);
-  CHECK(choices.find(call, 7) == &detail::exchange);
+  choices.keep(call, 7, arrival_algorithm<StaticOrder, Exchange>);
+  CHECK(choices.find(call, 7) == &arrival_algorithm<StaticOrder, Exchange>);
   CHECK(choices.find(call, 8) == nullptr);
   const auto is_another = [&](auto&& change) {
     Call other = call;

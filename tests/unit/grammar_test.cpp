@@ -1,3 +1,4 @@
+#include <papcoll/algorithm.hpp>
 #include <papcoll/names/by_name.hpp>
 
 #include <string>
@@ -260,7 +261,7 @@ TEST_CASE("an algorithm by name") {
   CHECK(ring.spec().arrival == nullptr);
   CHECK(ring.spec().transport_name == "MpiTransport");
   const Algorithm leader = algorithm("DynamicLeader+Reproducible");
-  CHECK(leader.spec().arrival == arrival_algorithm<DynamicLeader, LeaderFan>);
+  CHECK(leader.spec().arrival == &arrival_algorithm<DynamicLeader, LeaderFan>);
   CHECK(leader.spec().contract == NumericalContract::reproducible);
   CHECK(algorithm("ShmTransport").spec().is_automatic());
   CHECK_THROWS_AS(algorithm("nonsense"), unknown_algorithm);

@@ -2,6 +2,7 @@
 #include "mistakes.hpp"
 #include "outcome.hpp"
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <atomic>

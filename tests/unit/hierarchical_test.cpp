@@ -3,7 +3,9 @@
 #include "matrix.hpp"
 #include "outcome.hpp"
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
+#include <papcoll/hierarchical.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <chrono>

@@ -1,5 +1,6 @@
 // Algorithms that read and write their peers' buffers: messages of many chunks, random arrivals.
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/core.hpp>
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 #include "predicted.hpp"
 #include "thread_problems.hpp"
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/arrival/forecast.hpp>
 #include <papcoll/thread_team.hpp>
 

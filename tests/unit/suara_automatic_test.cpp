@@ -1,5 +1,6 @@
 #include "catch.hpp"
 
+#include <papcoll/base/collective_list.hpp>
 #include <papcoll/names/explain_choice.hpp>
 #include <papcoll/select/automatic.hpp>
 #include <papcoll/select/tuning.hpp>
@@ -40,7 +41,8 @@ struct Nodes {
     inputs.thresholds = &thresholds;
     AlgorithmSpec s;
     s.transport = &messages;
-    detail::choose_any(s, c, inputs);
+    detail::with_collective(detail::AllCollectives{}, c.collective,
+                            [&]<Collective C>() { choose<C>(s, c, inputs); });
     return s.schedule.name();
   }
   std::string chosen(std::size_t bytes, bool commutative = true) {

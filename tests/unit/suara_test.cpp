@@ -1,5 +1,6 @@
 #include "catch.hpp"
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/model/suara_choice.hpp>
 #include <papcoll/names/by_name.hpp>

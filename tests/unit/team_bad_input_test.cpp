@@ -4,6 +4,7 @@
 #include "mistakes.hpp"
 #include "team_outcomes.hpp"
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/policies/not_served.hpp>

@@ -4,6 +4,7 @@
 #include "mistakes.hpp"
 #include "team_outcomes.hpp"
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <cstddef>

@@ -2,6 +2,7 @@
 #include "mixed.hpp"
 #include "thread_problems.hpp"
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <atomic>

@@ -5,6 +5,7 @@
 #include "mistakes.hpp"
 #include "outcome.hpp"
 
+#include <papcoll/algorithm.hpp>
 #include <papcoll/names/by_name.hpp>
 #include <papcoll/thread_team.hpp>
 

@@ -3,8 +3,12 @@
 #include "catch.hpp"
 #include "tuning_file.hpp"
 
+#include <papcoll/algorithms/arrival/leader_fan.hpp>
+#include <papcoll/allreduce.hpp>
+#include <papcoll/barrier.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/runtime/team.hpp>
+#include <papcoll/select/state.hpp>
 #include <papcoll/select/thresholds.hpp>
 #include <papcoll/select/tuning.hpp>
 #include <papcoll/thread_team.hpp>
@@ -116,15 +120,29 @@ TEST_CASE("a team takes its thresholds from its options or the environment", "[t
   const TuningFile file{with("\"tree\": {\"value\": 77}")};
   ThreadTeam team{2, {.tuning = file.name()}};
   team.run([](ThreadTeam::Rank& r) {
-    if (r.core().thresholds().tree != 77) throw error("not read");
+    if (detail::thresholds_of(r.core()).tree != 77) throw error("not read");
   });
   setenv("PAPCOLL_TUNING", file.name().c_str(), 1);
   ThreadTeam other{1};
   unsetenv("PAPCOLL_TUNING");
   other.run([](ThreadTeam::Rank& r) {
-    if (r.core().thresholds().tree != 77) throw error("not read");
+    if (detail::thresholds_of(r.core()).tree != 77) throw error("not read");
   });
   CHECK_THROWS_AS((ThreadTeam{2, {.tuning = "/no/such/file"}}), system_error);
   const TuningFile corrupt{"{"};
-  CHECK_THROWS_AS((ThreadTeam{2, {.tuning = corrupt.name()}}), argument_error);
+  ThreadTeam unlucky{2, {.tuning = corrupt.name()}};  // it is parsed when first something is chosen
+  unlucky.run([](ThreadTeam::Rank& r) {
+    double x = 1;
+    allreduce<DynamicLeader>(r, std::span{&x, 1});
+    if (x != 2) throw error("not summed");
+    for (int i = 0; i < 2; ++i) {
+      try {
+        barrier(r);
+      } catch (const argument_error& problem) {
+        if (std::string(problem.what()).find("line 1") == std::string::npos) throw;
+        continue;
+      }
+      throw error("not refused");
+    }
+  });
 }

@@ -4,8 +4,6 @@
 #include <papcoll/buffers.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/policies/checks.hpp>
-#include <papcoll/policies/hierarchical.hpp>
-#include <papcoll/select/choice.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -149,13 +147,10 @@ T* data_out(std::remove_reference_t<Out>& out) {
 // -- What is said of values.
 
 /// TeamCore::refuse, rank and size.
-template <class = void>
-[[noreturn]] void refuse(TeamCore& core, Collective collective, bool non_blocking,
-                         const std::string& what);
-template <class = void>
-int rank_of(const TeamCore& core) noexcept;
-template <class = void>
-int size_of(const TeamCore& core) noexcept;
+[[noreturn]] PAPCOLL_DECL void refuse(TeamCore& core, Collective collective, bool non_blocking,
+                                      const std::string& what);
+PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept;
+PAPCOLL_DECL int size_of(const TeamCore& core) noexcept;
 
 /// Whose call of what is being checked.
 struct Caller {
@@ -164,14 +159,14 @@ struct Caller {
   bool non_blocking = false;
 
   [[noreturn]] void refuse(const std::string& what) const {
-    detail::refuse<>(core, collective, non_blocking, what);
+    detail::refuse(core, collective, non_blocking, what);
   }
   void require(bool right, const char* what) const {
     if (!right) refuse(what);
   }
 
-  int rank() const noexcept { return rank_of<>(core); }
-  int size() const noexcept { return size_of<>(core); }
+  int rank() const noexcept { return rank_of(core); }
+  int size() const noexcept { return size_of(core); }
   std::size_t ranks() const noexcept { return static_cast<std::size_t>(size()); }
 };
 
@@ -251,15 +246,58 @@ AlgorithmSpec spec_of(const Caller& caller, const Algorithm& algorithm) {
   }
 }
 
-/// Completes the selection, checks it against the call, and runs the call.
-template <class = void>
-void execute(const Caller& caller, const AlgorithmSpec& spec, Call& call, Choose* choose);
+/// Each checks the call against what the spec names, and runs it: an arrival-driven algorithm, a
+/// static schedule in the order of the ranks, or whatever it is.
+PAPCOLL_DECL void run_arrival_driven(const Caller& caller, const AlgorithmSpec& spec, Call& call);
+PAPCOLL_DECL void run_schedule(const Caller& caller, const AlgorithmSpec& spec, Call& call);
+PAPCOLL_DECL void run_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call);
+
+/// Chooses what the spec leaves open, and runs the call.
+template <Collective C>
+void run_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call);
+
+/// What a set of policies names, as far as it decides what a call has to compile.
+enum class Named : unsigned char { nothing, schedule, arrival_driven, something };
+
+template <class... Ps>
+consteval Named named_by() {
+  using GivenSchedule = pick_policy<SchedulePolicyKind, Unnamed, Ps...>;
+  using GivenArrival = pick_policy<ArrivalPolicyKind, Unnamed, Ps...>;
+  using Schedule = std::conditional_t<std::same_as<GivenSchedule, Unnamed>,
+                                      typename ScheduleOf<GivenArrival>::type, GivenSchedule>;
+  using Arrival = std::conditional_t<std::same_as<GivenArrival, Unnamed>,
+                                     typename ArrivalOf<Schedule>::type, GivenArrival>;
+  using Transport = pick_policy<TransportPolicyKind, Unnamed, Ps...>;
+  if (std::same_as<Schedule, Unnamed>) return Named::nothing;
+  if ((is_hierarchical<Ps> || ...)) return Named::something;
+  using Runs = typename ScheduleUnder<Arrival, Schedule, Transport>::type;
+  if (StaticSchedule<Runs>) {
+    return std::same_as<Arrival, StaticOrder> ? Named::schedule : Named::something;
+  }
+  if constexpr (RunsUnder<Arrival, Schedule>) {
+    if (std::same_as<Runs, typename ArrivalDriven<Arrival, Schedule>::Schedule>) {
+      return Named::arrival_driven;
+    }
+  }
+  return Named::something;
+}
 
 /// Runs a blocking call. `Commutes`: its operator is known to commute (true without operator).
 template <class Tag, bool Commutes, class... Ps>
 void run(const Caller& caller, Call& call, const Algorithm& algorithm) {
-  execute<>(caller, spec_of<Tag, false, Commutes, Ps...>(caller, algorithm), call,
-            &choose<Tag::value>);
+  const AlgorithmSpec spec = spec_of<Tag, false, Commutes, Ps...>(caller, algorithm);
+  constexpr Named named = named_by<Ps...>();
+  if constexpr (named == Named::schedule) {
+    run_schedule(caller, spec, call);
+  } else if constexpr (named == Named::arrival_driven) {
+    run_arrival_driven(caller, spec, call);
+  } else if constexpr (named == Named::something) {
+    run_spec(caller, spec, call);
+  } else if (spec.is_automatic()) {
+    run_chosen<Tag::value>(caller, spec, call);
+  } else {
+    run_spec(caller, spec, call);
+  }
 }
 
 }  // namespace detail
@@ -268,5 +306,5 @@ void run(const Caller& caller, Call& call, const Algorithm& algorithm) {
 }  // namespace papcoll
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/entry/run_call.hpp>
+#include <papcoll/entry/run_chosen.hpp>
 #endif

@@ -2,10 +2,11 @@
 
 #include <papcoll/algorithms/hierarchical/phases.hpp>
 #include <papcoll/algorithms/static/linear.hpp>
-#include <papcoll/policies/hierarchical.hpp>
+#include <papcoll/policies/hierarchical_spec.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/select/automatic.hpp>
+#include <papcoll/select/state.hpp>
 
 #include <cstddef>
 #include <cstring>
@@ -16,19 +17,14 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
-inline void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call);
-
-/// The transport a part runs on in this team.
-inline const TransportTable& transport_of(TeamCore& team, const AlgorithmSpec& part) {
-  const TransportTable& t = part.transport != nullptr     ? *part.transport
-                            : part.transport_name.empty() ? team.default_transport()
-                                                          : team.transport(part.transport_name);
-  return t.unavailable(team.surroundings()).empty() ? t : team.default_transport();
-}
+template <Collective C>
+void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call);
 
 /// Runs a call by a part of a composite, or what is chosen for it on the part's transport.
-inline void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call) {
-  if (part.hierarchical != nullptr) return run_levels(team, *part.hierarchical, call);
+/// `C` is the call's collective.
+template <Collective C>
+void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call) {
+  if (part.hierarchical != nullptr) return run_levels<C>(team, *part.hierarchical, call);
   const TransportTable& t = transport_of(team, part);
   const bool reads = (t.offers & capability::node_memory) != 0 && team.on_one_node() &&
                      call.reducer.size <= team.options().chunk_bytes;
@@ -44,12 +40,13 @@ inline void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call
   }
   AlgorithmSpec chosen;
   chosen.transport = &t;
-  choose_any(chosen, call, team.selection_inputs(call, by_messages, false));
+  choose_flat<C>(chosen, call, inputs_of(team, call, by_messages, false));
   if (chosen.arrival != nullptr) return team.run(*chosen.arrival, call);
   team.run(chosen.schedule, t, call, orders);
 }
 
-/// A team with its hierarchy.
+/// A team with its hierarchy, in a call of collective C.
+template <Collective C>
 class TeamOfGroups final : public GroupedTeam {
  public:
   TeamOfGroups(TeamCore& team, const HierarchicalSpec& hierarchical)
@@ -86,7 +83,10 @@ class TeamOfGroups final : public GroupedTeam {
  private:
   /// `team` is null where this rank is alone.
   static void run(TeamCore* team, const AlgorithmSpec& part, const Call& call) {
-    if (team != nullptr) return run_part(*team, part, call);
+    if (team != nullptr) {
+      const auto run_as = [&]<Collective Phase>() { run_part<Phase>(*team, part, call); };
+      return with_collective(typename PhasesOf<C>::type{}, call.collective, run_as);
+    }
     const std::size_t bytes = call.bytes();
     if (bytes != 0 && !call.in_place()) std::memcpy(call.out, call.in, bytes);
   }
@@ -121,13 +121,14 @@ bool for_messages(TeamCore& team, const HierarchicalSpec& hierarchical, F&& f) {
   return true;
 }
 
-inline void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call) {
+template <Collective C>
+void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call) {
   if (team.hierarchy() == nullptr) {
-    return run_part(team, team.on_one_node() ? hierarchical.intra : hierarchical.inter, call);
+    return run_part<C>(team, team.on_one_node() ? hierarchical.intra : hierarchical.inter, call);
   }
   const Groups& groups = team.hierarchy()->groups;
   if (is_reduction(call.collective) && !call.reducer.commutative && !groups.contiguous()) {
-    return run_part(team, outermost(hierarchical), call);
+    return run_part<C>(team, outermost(hierarchical), call);
   }
   team.run_divided(
       hierarchical.id, call,
@@ -137,8 +138,8 @@ inline void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, con
                             [&team](const TransportTable& t) { return team.connected(t); });
       },
       [&] {
-        TeamOfGroups divided{team, hierarchical};
-        HierarchicalPhases{divided, call}.run();
+        TeamOfGroups<C> divided{team, hierarchical};
+        HierarchicalPhases{divided, call}.template run<C>();
       });
 }
 
@@ -225,12 +226,27 @@ class HierarchicalCheck {
   const Call& call_;
 };
 
-template <class>
+template <Collective C>
 void run_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call) {
   HierarchicalCheck{team, call}.check(hierarchical);
-  run_levels(team, hierarchical, call);
+  run_levels<C>(team, hierarchical, call);
 }
-PAPCOLL_COMPILE_ONCE(void run_hierarchical<>(TeamCore&, const HierarchicalSpec&, const Call&))
+
+/// run_hierarchical<C> of the call's collective.
+inline void run_any_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical,
+                                 const Call& call) {
+  with_collective(AllCollectives{}, call.collective,
+                  [&]<Collective C>() { run_hierarchical<C>(team, hierarchical, call); });
+}
+
+PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::allreduce>)
+PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::reduce>)
+PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::bcast>)
+PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::allgather>)
+PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::reduce_scatter>)
+PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::gather>)
+PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::scatter>)
+PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::barrier>)
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI

@@ -4,4 +4,8 @@
 #define PAPCOLL_COMPILED
 #endif
 #define PAPCOLL_COMPILES_IT
+#include <papcoll/algorithm.hpp>
+#include <papcoll/core.hpp>
+#include <papcoll/explain.hpp>
+#include <papcoll/hierarchical.hpp>
 #include <papcoll/papcoll.hpp>

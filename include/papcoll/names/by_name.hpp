@@ -5,7 +5,7 @@
 #include <papcoll/names/rows.hpp>
 #include <papcoll/policies/algorithm.hpp>
 #include <papcoll/policies/checks.hpp>
-#include <papcoll/policies/hierarchical.hpp>
+#include <papcoll/policies/hierarchical_spec.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -21,7 +21,7 @@ namespace detail {
 inline AlgorithmSpec spec_of(const ParsedName& parsed) {
   AlgorithmSpec spec;
   if (parsed.by_ticket) {
-    set_ticket_chain(spec);
+    set_ticket_chain(spec, parsed.row->by_ticket());
   } else {
     if (parsed.row != nullptr) spec.arrival = parsed.row->algorithm;
     spec.schedule = parsed.plan;
@@ -47,7 +47,6 @@ inline std::shared_ptr<const HierarchicalSpec> hierarchical_spec_of(
     c->inter.hierarchical = c->inner.get();
   }
   c->id = hierarchical_id(*c);
-  c->run = &run_hierarchical<>;
   return c;
 }
 
@@ -61,19 +60,10 @@ inline Algorithm algorithm(std::string_view name, Catalogue rows) {
   if (!parsed.parts.empty()) {
     hierarchical = detail::hierarchical_spec_of(parsed.parts);
     spec.hierarchical = hierarchical.get();
+    spec.run_hierarchical = &detail::run_any_hierarchical;
   }
   return {parsed.text(), std::move(spec), parsed.transport, std::move(hierarchical)};
 }
-
-namespace detail {
-
-template <class>
-Algorithm algorithm_named(std::string_view name) {
-  return algorithm(name, catalogue());
-}
-PAPCOLL_COMPILE_ONCE(Algorithm algorithm_named<>(std::string_view))
-
-}  // namespace detail
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

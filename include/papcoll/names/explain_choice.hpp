@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/collective_list.hpp>
 #include <papcoll/names/explanation.hpp>
 #include <papcoll/names/grammar.hpp>
 #include <papcoll/names/rows.hpp>
@@ -149,7 +150,8 @@ inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call&
   const std::string over = "+" + std::string(team.transport->name);
   AlgorithmSpec chosen;
   chosen.transport = team.transport;
-  choose_any(chosen, call, s);
+  with_collective(AllCollectives{}, call.collective,
+                  [&]<Collective C>() { choose<C>(chosen, call, s); });
   if (chosen.hierarchical != nullptr) {
     e.algorithm = "Hierarchical";
     e.reason = with_values(call.bytes() <= s.thresholds->hierarchical
@@ -159,7 +161,10 @@ inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call&
                "; what runs in nodes and between them is chosen there";
   } else if (chosen.arrival != nullptr) {
     e.algorithm = std::string(chosen.arrival->name) + over;
-    e.reason = with_values(choose_on_node(call, s).why, *s.thresholds);
+    NodeChoice choice;
+    with_collective(AllCollectives{}, call.collective,
+                    [&]<Collective C>() { choice = choose_on_node<C>(call, s); });
+    e.reason = with_values(choice.why, *s.thresholds);
   } else {
     e.algorithm = chosen.schedule.name() + over;
     e.reason = "ranks pass messages: " + with_values(why_by_messages(call, s), *s.thresholds);

@@ -78,15 +78,14 @@ constexpr CatalogueRow predicted_row(std::string_view proven_with = {}) {
   return row;
 }
 
-/// The row of an arrival-driven algorithm, with the names of its policies and, where the
-/// schedule does other things under other arrival policies, a sentence of its own.
+/// The row of an arrival-driven algorithm, with the names of its policies.
 constexpr CatalogueRow arrival_row(const ArrivalAlgorithm& algorithm, std::string_view arrival,
-                                   std::string_view schedule, std::string_view sentence = {}) {
+                                   std::string_view schedule) {
   CatalogueRow row;
   row.name = algorithm.name;
   row.arrival = arrival;
   row.schedule = schedule;
-  row.sentence = sentence.empty() ? algorithm.sentence : sentence;
+  row.sentence = algorithm.sentence;
   row.needs = requirement::node_memory | requirement::blocking_call;
   row.contract = algorithm.contract;
   if (!algorithm.keeps_order_on_request) {

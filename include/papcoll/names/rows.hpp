@@ -134,9 +134,12 @@ constexpr CatalogueRow suara_row() {
   return row;
 }
 
-constexpr CatalogueRow arrival_chain_row() {
-  CatalogueRow row = arrival_row(arrival_chain, "ArrivalOrder", "Chain");
-  row.by_ticket = &TicketChain::plan;
+template <class Arrival, class Schedule>
+constexpr CatalogueRow row_of(Under<Arrival, Schedule>) {
+  CatalogueRow row =
+      arrival_row(arrival_algorithm<Arrival, Schedule>, Arrival::name, Schedule::name);
+  using Driven = ArrivalDriven<Arrival, Schedule>;
+  if constexpr (requires { typename Driven::ByTicket; }) row.by_ticket = &Driven::ByTicket::plan;
   return row;
 }
 
@@ -153,18 +156,8 @@ constexpr CatalogueRow hierarchical_row() {
   return row;
 }
 
-// One line an algorithm; a name's first row is the one meant where several would fit.
-inline constexpr std::array catalogue_rows{
-    arrival_row(
-        dynamic_leader, "DynamicLeader", "LeaderFan",
-        "The first to arrive combines contributions as they come, and releases the others."),
-    arrival_row(static_leader, "StaticLeader", "LeaderFan",
-                "Always the same rank waits for all, combines, and releases the others."),
-    arrival_row(exchange, "StaticOrder", "Exchange"),
-    arrival_row(multi_leader, "StaticOrder", "MultiLeader"),
-    arrival_row(peer_slices, "StaticOrder", "PeerSlices"),
-    arrival_row(split_tail, "ArrivalOrder", "SplitTail"),
-    arrival_row(combining_tree, "ArrivalOrder", "CombiningTree"),
+// Static schedules and what is made of them, one line each.
+inline constexpr std::array other_rows{
     static_row<Linear>(),
     static_row<Chain>(),
     static_row<PipelinedChain>(),
@@ -188,7 +181,6 @@ inline constexpr std::array catalogue_rows{
     static_row<Bruck>(),
     static_row<NeighbourExchange>(),
     static_row<Dissemination>(),
-    arrival_chain_row(),
     hierarchical_row(),
     predicted_row<SortedLinearTree>("8"),
     predicted_row<PreReducedRing>("0,1024000"),
@@ -196,10 +188,20 @@ inline constexpr std::array catalogue_rows{
     predicted_row<StragglAR>("1 40"),
 };
 
+template <class... Algorithms>
+constexpr auto rows_with(ArrivalAlgorithmList<Algorithms...>) {
+  std::array<CatalogueRow, sizeof...(Algorithms) + other_rows.size()> rows{row_of(Algorithms{})...};
+  std::copy(other_rows.begin(), other_rows.end(), rows.begin() + sizeof...(Algorithms));
+  return rows;
+}
+
+template <class Algorithms>
+inline constexpr auto catalogue_rows = rows_with(Algorithms{});
+
 }  // namespace detail
 
 /// Every algorithm of the library.
-inline Catalogue catalogue() noexcept { return detail::catalogue_rows; }
+inline Catalogue catalogue() noexcept { return detail::catalogue_rows<ArrivalAlgorithms>; }
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

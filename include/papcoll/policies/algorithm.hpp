@@ -21,12 +21,16 @@ inline namespace PAPCOLL_ABI {
 class TeamCore;
 struct HierarchicalSpec;
 
+/// Runs a call by a hierarchical algorithm.
+using RunHierarchical = void(TeamCore&, const HierarchicalSpec&, const Call&);
+
 /// What a call has been told about how to run; whatever is left out is chosen for it. Made from
 /// policies by select<...>() or from a name by papcoll::algorithm().
 struct AlgorithmSpec {
   const ArrivalAlgorithm* arrival = nullptr;       ///< an arrival-driven algorithm, or
   AnySchedule schedule;                            ///< a static schedule, or
-  const HierarchicalSpec* hierarchical = nullptr;  ///< several of them, or neither; borrowed
+  const HierarchicalSpec* hierarchical = nullptr;  ///< several of them, or neither; borrowed,
+  RunHierarchical* run_hierarchical = nullptr;     ///< and how it runs
   AnyPredictor predictor;                          ///< for a schedule in predicted order
   bool by_ticket = false;  ///< rather in the order of arrival, if there are tickets
   const TransportTable* transport = nullptr;
@@ -47,7 +51,6 @@ struct HierarchicalSpec {
   AlgorithmSpec intra;
   AlgorithmSpec inter;
   std::uint32_t id = 0;  ///< tells composites apart when ranks compare their calls
-  void (*run)(TeamCore&, const HierarchicalSpec&, const Call&) = nullptr;
 
   // What the selections borrow, if they were made from names.
   std::string intra_transport;
@@ -90,15 +93,7 @@ inline void state_contract(Call& call, const AlgorithmSpec& s) noexcept {
   call.rank_order = !call.reducer.commutative || call.reproducible;
 }
 
-/// In by_name.hpp.
-template <class = void>
-Algorithm algorithm_named(std::string_view name);
-
 }  // namespace detail
-
-/// One of the library's own: "Rabenseifner+MpiTransport", "DynamicLeader", "KNomial:8"; "auto":
-/// chosen for each call (grammar.hpp has the grammar).
-inline Algorithm algorithm(std::string_view name) { return detail::algorithm_named<>(name); }
 
 /// A static schedule, with the parameters it has, for calls to run: algorithm(KNomial{8}).
 /// With a predictor, in the order that it predicts: algorithm(Chain{}, MovingAverage{16}).

@@ -1,20 +1,40 @@
 #pragma once
 
-#include <papcoll/algorithms/arrival/all.hpp>
+#include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/policies/algorithm.hpp>
 
 #include <type_traits>
+#include <utility>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
+
+struct TicketChain;
 
 namespace detail {
 
 /// Stands for "not given".
 struct Unnamed {};
+
+/// What a schedule is under an arrival policy, over a transport.
+template <class Arrival, class Schedule, class Transport>
+struct ScheduleUnder : std::type_identity<Schedule> {};
+template <class Arrival, class Schedule, class Transport>
+requires RunsUnder<Arrival, Schedule>
+struct ScheduleUnder<Arrival, Schedule, Transport>
+    : std::type_identity<typename ArrivalDriven<Arrival, Schedule>::Schedule> {
+};
+template <class Arrival, class Schedule, class Transport>
+requires RunsUnder<Arrival, Schedule> && PolicyOfKind<Transport, TransportPolicyKind> &&
+    (!(offers_of<Transport> & capability::node_memory)) &&
+    requires {
+  typename ArrivalDriven<Arrival, Schedule>::ByTicket;
+}
+struct ScheduleUnder<Arrival, Schedule, Transport>
+    : std::type_identity<typename ArrivalDriven<Arrival, Schedule>::ByTicket> {};
 
 /// Schedules that are made of whole algorithms, and what a set of policies with one says: see
 /// hierarchical.hpp.
@@ -104,8 +124,7 @@ struct arrival_can_be_non_blocking {
 
 template <class Schedule, class Arrival>
 struct schedule_runs_under_arrival {
-  static constexpr bool ok =
-      StaticSchedule<Schedule> || arrival_algorithm<Arrival, Schedule> != nullptr;
+  static constexpr bool ok = StaticSchedule<Schedule> || RunsUnder<Arrival, Schedule>;
   static_assert(ok,
                 "papcoll: this arrival-driven schedule does not run under this arrival policy: "
                 "leave the policy out, or take a static schedule such as Chain");
@@ -163,8 +182,8 @@ struct ArrivalOf<Unnamed> : std::type_identity<StaticOrder> {};
 }  // namespace detail
 
 /// Makes a selection one of TicketChain.
-inline void set_ticket_chain(AlgorithmSpec& s) {
-  s.schedule = TicketChain::plan();
+inline void set_ticket_chain(AlgorithmSpec& s, AnySchedule plan) {
+  s.schedule = std::move(plan);
   s.predictor = PredictedOrder<>::predictor();
   s.by_ticket = true;
 }
@@ -189,7 +208,7 @@ AlgorithmSpec select() {
                            typename detail::ScheduleOf<GivenArrival>::type, GivenSchedule>;
     using Arrival = std::conditional_t<std::same_as<GivenArrival, Unnamed>,
                                        typename detail::ArrivalOf<Named>::type, GivenArrival>;
-    using Schedule = typename ScheduleUnder<Arrival, Named, Transport>::type;
+    using Schedule = typename detail::ScheduleUnder<Arrival, Named, Transport>::type;
     s.contract = Contract::value;
     s.predictor = detail::predictor_of<Arrival>();
     if constexpr (!std::same_as<Transport, Unnamed>) s.transport = &transport_table<Transport>;
@@ -220,11 +239,11 @@ AlgorithmSpec select() {
           static_cast<void>(capability::needs_remote_tickets<Schedule, Transport>::ok);
         }
         if constexpr (std::same_as<Schedule, TicketChain>) {
-          set_ticket_chain(s);
+          set_ticket_chain(s, Schedule::plan());
         } else if constexpr (StaticSchedule<Schedule>) {
           s.schedule = AnySchedule::of<Schedule>();
         } else {
-          s.arrival = arrival_algorithm<Arrival, Named>;
+          s.arrival = &arrival_algorithm<Arrival, Named>;
         }
       }
     }

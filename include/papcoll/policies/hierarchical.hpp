@@ -1,16 +1,14 @@
 #pragma once
 
-#include <papcoll/algorithms/arrival/all.hpp>
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/policies/algorithm.hpp>
 #include <papcoll/policies/checks.hpp>
+#include <papcoll/policies/hierarchical_spec.hpp>
 
 #include <concepts>
-#include <cstdint>
-#include <string>
 #include <type_traits>
 
 namespace papcoll {
@@ -115,7 +113,7 @@ struct Part<Policies<Ps...>> {
     } else if constexpr (StaticSchedule<Schedule>) {
       s.schedule = AnySchedule::of<Schedule>();
     } else {
-      s.arrival = arrival_algorithm<Arrival, Named>;
+      s.arrival = &arrival_algorithm<Arrival, Named>;
     }
     return s;
   }
@@ -135,26 +133,6 @@ void check_level() {
   }
 }
 
-/// Runs a call by a composite; what has to be compiled for it is, wherever one is made.
-template <class = void>
-void run_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call);
-
-/// What tells a composite apart from others: the same however it was named.
-inline std::uint32_t hierarchical_id(const HierarchicalSpec& c) {
-  std::uint32_t h = 2166136261U;
-  for (const AlgorithmSpec* s : {&c.intra, &c.inter}) {
-    std::string text;
-    if (s->arrival != nullptr) text += s->arrival->name;
-    if (s->schedule) text += s->schedule.name();
-    if (s->predictor) text += "+" + predicted_order_name(s->predictor);
-    text += "+";
-    text += s->transport != nullptr ? s->transport->name : s->transport_name;
-    for (const char one : text) h = (h ^ static_cast<unsigned char>(one)) * 16777619U;
-    if (s->hierarchical != nullptr) h = (h ^ s->hierarchical->id) * 16777619U;
-  }
-  return h;
-}
-
 /// The composite that a type stands for.
 template <class C>
 const HierarchicalSpec& hierarchical_spec_of() {
@@ -167,18 +145,6 @@ const HierarchicalSpec& hierarchical_spec_of() {
       c.inter = PartOf<typename C::inter>::spec();
     }
     c.id = hierarchical_id(c);
-    c.run = &run_hierarchical<>;
-    return c;
-  }();
-  return hierarchical;
-}
-
-/// Hierarchical whose parts are chosen for each call.
-inline const HierarchicalSpec& hierarchical_of_chosen() {
-  static const HierarchicalSpec hierarchical = [] {
-    HierarchicalSpec c;
-    c.id = hierarchical_id(c);
-    c.run = &run_hierarchical<>;
     return c;
   }();
   return hierarchical;
@@ -198,6 +164,7 @@ struct HierarchicalPolicies {
     } else {
       check_level<Given, Commutes || !is_reduction(Tag::value)>();
       s.hierarchical = &hierarchical_spec_of<Given>();
+      s.run_hierarchical = &run_hierarchical<Tag::value>;
     }
     return s;
   }

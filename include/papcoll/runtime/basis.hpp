@@ -4,9 +4,7 @@
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/options.hpp>
-#include <papcoll/select/cache.hpp>
-#include <papcoll/select/suara_cache.hpp>
-#include <papcoll/select/thresholds.hpp>
+#include <papcoll/runtime/tuning_text.hpp>
 #include <papcoll/transport/node.hpp>
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/doorbells.hpp>
@@ -57,16 +55,18 @@ class TeamBasis {
   std::shared_ptr<void>& arena() noexcept { return arena_; }
 
   Hooks hooks{};
-  void set_thresholds(const Thresholds& thresholds) noexcept {
-    thresholds_ = thresholds;
-    choices_.forget();
-    suara_.forget();
-  }
-  const Thresholds& thresholds() const noexcept { return thresholds_; }
+  void set_tuning(TuningText tuning) { tuning_ = std::move(tuning); }
+  const TuningText& tuning() const noexcept { return tuning_; }
 
+  /// What calls that name no algorithm keep from call to call: of select/state.hpp, which makes it at
+  /// the first of them.
+  std::shared_ptr<void>& selection() noexcept { return selection_; }
+  void* selection_or_null() const noexcept { return selection_.get(); }
+
+  /// More ranks than processors on the node?
   void set_oversubscribed(bool yes) noexcept {
     waiter_.oversubscribed = yes;
-    choices_.forget();
+    ++looks_from_;
   }
   Waiter& waiter() noexcept { return waiter_; }
 
@@ -104,9 +104,9 @@ class TeamBasis {
   std::optional<Doorbells> bells_;
   std::optional<NodeSite> site_;
   Waiter waiter_;
-  Thresholds thresholds_;
-  mutable SuaraCache suara_;
-  SelectionCache choices_;
+  TuningText tuning_;
+  std::shared_ptr<void> selection_;
+  std::uint32_t looks_from_ = 0;  ///< see TeamFrames::looks()
   std::shared_ptr<void> arena_;
   std::vector<int> names_;  ///< the ranks', in the outermost team, if this is not it
   // A message is known by the number of its call: twice that of a blocking call, or one more than

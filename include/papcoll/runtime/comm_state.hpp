@@ -1,6 +1,5 @@
 #pragma once
 
-#include <papcoll/communicator.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/runtime/common_options.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
@@ -39,7 +38,7 @@ class CommState final : public Attached {
   /// The state of `comm`, made if it is not there. Throws argument_error.
   static std::shared_ptr<CommState> of(MPI_Comm comm, const Options* options);
 
-  CommState(MPI_Comm comm, const Options& options, const Thresholds& thresholds,
+  CommState(MPI_Comm comm, const Options& options, TuningText tuning,
             std::shared_ptr<MpiProcess> process)
       : process_(std::move(process)), link_(comm) {
     const ErrorsReturned guard{comm, "making a papcoll::Communicator"};
@@ -75,7 +74,7 @@ class CommState final : public Attached {
                               &transport_table<RmaTransport>},
                   options);
     core_->set_oversubscribed(oversubscribed);
-    core_->set_thresholds(thresholds);
+    core_->set_tuning(std::move(tuning));
     core_->hooks = {&CommState::progress,    &CommState::watch,
                     &CommState::refused,     &CommState::native,
                     &CommState::outstanding, simulated ? &CommState::busy_elsewhere : nullptr,
@@ -224,8 +223,8 @@ inline std::shared_ptr<CommState> CommState::of(MPI_Comm comm, const Options* op
     const Options wanted = options ? *options : Options{};
     const std::shared_ptr<MpiProcess> process = MpiProcess::get();
     process->meet(comm);
-    const Thresholds thresholds = require_common(comm, wanted);
-    found = std::make_shared<CommState>(comm, wanted, thresholds, process);
+    TuningText tuning = require_common(comm, wanted);
+    found = std::make_shared<CommState>(comm, wanted, std::move(tuning), process);
     attach(comm, Keyvals::get().comm, found);
     process->add(found);
   } else if (options != nullptr && found->core().options() != *options) {
@@ -236,22 +235,6 @@ inline std::shared_ptr<CommState> CommState::of(MPI_Comm comm, const Options* op
   }
   return found;
 }
-
-template <class>
-std::shared_ptr<TeamCore> core_of_comm(MPI_Comm comm, const Options* options) {
-  const std::shared_ptr<CommState> state = CommState::of(comm, options);
-  return {state, &state->core()};
-}
-PAPCOLL_COMPILE_ONCE(std::shared_ptr<TeamCore> core_of_comm<>(MPI_Comm, const Options*))
-
-template <class>
-CommFacts facts_of(const TeamCore& core) noexcept {
-  const Surroundings& s = core.surroundings();
-  return {s.nodes,      core.options(),      s.why_no_shared_memory,
-          s.why_no_cma, core.substitution(), core.no_tickets(),
-          core.broken()};
-}
-PAPCOLL_COMPILE_ONCE(CommFacts facts_of<>(const TeamCore&) noexcept)
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI

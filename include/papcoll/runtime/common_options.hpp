@@ -3,8 +3,7 @@
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/options.hpp>
-#include <papcoll/select/thresholds.hpp>
-#include <papcoll/select/tuning.hpp>
+#include <papcoll/runtime/tuning_text.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/check.hpp>
@@ -20,14 +19,14 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 /// Throws argument_error, on all ranks, unless all pass the same valid options. Gives the
-/// thresholds that they stand for. Collective.
-inline Thresholds require_common(MPI_Comm comm, const Options& options) {
+/// tuning file that they name. Collective.
+inline TuningText require_common(MPI_Comm comm, const Options& options) {
   constexpr const char* where = "comparing the Options of a papcoll::Communicator";
   const ErrorsReturned guard{comm, where};
   std::string problem = options.problem();
-  Thresholds thresholds;
+  TuningText tuning;
   try {
-    thresholds = tuned_thresholds(options.tuning);
+    tuning = tuning_text(options.tuning);
   } catch (const error& e) {
     if (problem.empty()) problem = bare(e.what());
   }
@@ -40,7 +39,7 @@ inline Thresholds require_common(MPI_Comm comm, const Options& options) {
                                           static_cast<std::int64_t>(options.peer_access),
                                           static_cast<std::int64_t>(options.tickets),
                                           static_cast<std::int64_t>(hash_of(options.groups)),
-                                          static_cast<std::int64_t>(hash_of(thresholds))};
+                                          static_cast<std::int64_t>(tuning.hash())};
   std::array<std::int64_t, 10> first = mine;
   check(MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_INT64_T, 0, comm), "MPI_Bcast",
         where);
@@ -56,7 +55,7 @@ inline Thresholds require_common(MPI_Comm comm, const Options& options) {
   if (!problem.empty()) {
     throw argument_error("papcoll: Options of a papcoll::Communicator: " + problem);
   }
-  return thresholds;
+  return tuning;
 }
 
 }  // namespace detail

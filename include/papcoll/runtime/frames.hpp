@@ -25,13 +25,9 @@ inline namespace PAPCOLL_ABI {
 /// Every one does, whatever it runs: this is where calls are compared.
 class TeamFrames : public TeamMessages {
  public:
-  /// What a call of this kind that names no algorithm ran last, if the choice stands.
-  const ArrivalAlgorithm* chosen_before(const Call& call) const noexcept {
-    return imbalance_ ? choices_.find(call, imbalance_->looks()) : nullptr;
-  }
-  void remember_choice(const Call& call, const ArrivalAlgorithm& algorithm) noexcept {
-    if (imbalance_) choices_.keep(call, imbalance_->looks(), algorithm);
-  }
+  /// Changes whenever what the ranks of a node know of arrivals and processors may have changed.
+  /// Only where they share memory.
+  std::uint32_t looks() const noexcept { return imbalance_->looks() + looks_from_; }
 
  protected:
   TeamFrames(Surroundings surroundings, std::vector<const TransportTable*> transports,

@@ -224,7 +224,6 @@ inline std::unique_ptr<TeamCore> make_inner(TeamCore& parent, const InnerTeam& t
   }
   auto core = std::make_unique<TeamCore>(std::move(s), parent.transports(), options);
   core->set_oversubscribed(parent.waiter().oversubscribed);
-  core->set_thresholds(parent.thresholds());
   core->belong_to(parent, members);
   return core;
 }

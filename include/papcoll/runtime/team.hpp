@@ -11,7 +11,6 @@
 #include <papcoll/runtime/requests.hpp>
 #include <papcoll/runtime/tickets.hpp>
 #include <papcoll/schedule/schedule.hpp>
-#include <papcoll/select/thresholds.hpp>
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
@@ -79,28 +78,20 @@ class TeamCore final : public TeamRequests {
     inter_ = inter;
   }
   Hierarchy* hierarchy() const noexcept { return hierarchy_.get(); }
+  TeamCore* parent() const noexcept { return static_cast<TeamCore*>(parent_); }
   bool is_inner() const noexcept { return parent_ != nullptr; }
   TeamCore* intra() const noexcept { return static_cast<TeamCore*>(intra_); }
   TeamCore* inter() const noexcept { return static_cast<TeamCore*>(inter_); }
 
   // --- what runs
 
-  /// What decides how the next call runs if no algorithm is named. `by_messages`: it can only pass
-  /// them. `any_transport`: none is named either.
-  SelectionInputs selection_inputs(const Call& call, bool by_messages,
-                                   bool any_transport) const noexcept {
-    SelectionInputs s;
-    s.size = size();
-    s.oversubscribed = waiter_.oversubscribed;
-    s.grouped = any_transport && has_groups_;
-    s.by_messages = by_messages;
-    s.between_nodes = !on_one_node() && !has_groups_;
-    s.suara = &suara_;
-    s.chunk_bytes = options_.chunk_bytes;
+  /// Several nodes, or groups, at least one of several ranks that have memory in common?
+  bool has_groups() const noexcept { return has_groups_; }
+
+  /// What the ranks have learnt of arrivals in calls of this kind, the same on all of them.
+  Imbalance imbalance_of(const Call& call) const noexcept {
     const Imbalance* const exchanged = agreements_.watched();
-    s.imbalance = exchanged != nullptr ? *exchanged : seen_on_board(call);
-    s.thresholds = &thresholds_;
-    return s;
+    return exchanged != nullptr ? *exchanged : seen_on_board(call);
   }
 
   /// Why calls that want tickets of a transport run in predicted order, or nothing if they do not,
@@ -136,6 +127,20 @@ class TeamCore final : public TeamRequests {
       take_buffers_back();
       throw;
     }
+  }
+
+  /// Runs a static schedule in the order of the ranks.
+  void run_in_rank_order(const AnySchedule& schedule, const TransportTable& transport,
+                         const Call& call) {
+    const CallWords words = words_of_plan(call, schedule, transport, nullptr);
+    const Epoch epoch{*this, words, call};
+    if (site_) announce_only();
+    if constexpr (assertion_level >= 2) compare(words, {});
+    if (is_empty(call)) return;
+    meet_before(transport);
+    Endpoint* const e = endpoint_or_native(transport);
+    if (e == nullptr) return hooks.native(hooks.context, call);
+    run_plan(schedule, *e, transport.rings, call);
   }
 
   /// Runs a static schedule; with a predictor, in the order that it predicts.

@@ -4,8 +4,7 @@
 #include <papcoll/node/board.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
-#include <papcoll/select/tuning.hpp>
-#include <papcoll/thread_team.hpp>
+#include <papcoll/runtime/tuning_text.hpp>
 #include <papcoll/transport/node.hpp>
 #include <papcoll/transport/shm/channels.hpp>
 #include <papcoll/transport/thread_transport.hpp>
@@ -68,7 +67,7 @@ class ThreadTeamState {
   ThreadTeamState(int ranks, const Options& options) : memory_(checked(ranks, options), options) {
     Doorbells::initialise(memory_.bells, ranks);
     NodeBoard{memory_.board, ranks, options.chunk_bytes}.initialise(options.first_epoch);
-    const Thresholds thresholds = tuned_thresholds(options.tuning);
+    const TuningText tuning = tuning_text(options.tuning);
     const bool oversubscribed = ranks > usable_processors();
     nodes_.reserve(static_cast<std::size_t>(ranks));
     cores_.reserve(static_cast<std::size_t>(ranks));
@@ -82,7 +81,7 @@ class ThreadTeamState {
       cores_.push_back(std::make_unique<TeamCore>(
           std::move(s), std::vector{&transport_table<ThreadTransport>}, options));
       cores_.back()->set_oversubscribed(oversubscribed);
-      cores_.back()->set_thresholds(thresholds);
+      cores_.back()->set_tuning(tuning);
     }
     if (!options.groups.empty()) divide_all(options);
   }
@@ -175,24 +174,6 @@ class ThreadTeamState {
   std::vector<std::unique_ptr<const Node>> nodes_;
   std::vector<std::unique_ptr<TeamCore>> cores_;
 };
-
-template <class>
-std::shared_ptr<ThreadTeamState> thread_team_state(int ranks, const Options& options) {
-  return std::make_shared<ThreadTeamState>(ranks, options);
-}
-PAPCOLL_COMPILE_ONCE(std::shared_ptr<ThreadTeamState> thread_team_state<>(int, const Options&))
-
-template <class>
-TeamCore& core_of_thread(ThreadTeamState& team, int rank) noexcept {
-  return team.core(rank);
-}
-PAPCOLL_COMPILE_ONCE(TeamCore& core_of_thread<>(ThreadTeamState&, int) noexcept)
-
-template <class>
-void run_threads(ThreadTeamState& team, void (*body)(void*, int), void* context) {
-  team.run(body, context);
-}
-PAPCOLL_COMPILE_ONCE(void run_threads<>(ThreadTeamState&, void (*)(void*, int), void*))
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI

@@ -4,9 +4,9 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/capability.hpp>
 #include <papcoll/policies/algorithm.hpp>
-#include <papcoll/policies/hierarchical.hpp>
+#include <papcoll/policies/hierarchical_spec.hpp>
 #include <papcoll/select/between_nodes.hpp>
-#include <papcoll/select/choice.hpp>
+#include <papcoll/select/inputs.hpp>
 #include <papcoll/select/on_node.hpp>
 #include <papcoll/select/thresholds.hpp>
 
@@ -14,6 +14,9 @@
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
+
+/// Completes a spec that names no algorithm.
+using Choose = void(AlgorithmSpec&, const Call&, const SelectionInputs&);
 
 namespace detail {
 
@@ -47,10 +50,6 @@ AnySchedule choose_by_messages(const Call& call, const SelectionInputs& s) {
   }
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// Does a call on several nodes go through their representatives?
 template <Collective C>
 bool goes_by_nodes(const Call& call, const SelectionInputs& s) noexcept {
@@ -65,57 +64,46 @@ bool goes_by_nodes(const Call& call, const SelectionInputs& s) noexcept {
 
 }  // namespace detail
 
+/// Completes a spec that names no algorithm, on a team without groups.
 template <Collective C>
-void choose(AlgorithmSpec& s, const Call& call, const SelectionInputs& inputs) {
+void choose_flat(AlgorithmSpec& s, const Call& call, const SelectionInputs& inputs) {
   const bool reads_memory = (s.transport->offers & capability::node_memory) != 0;
-  if (inputs.by_messages) {
-    // What reads memory wants all ranks there.
-  } else if (detail::goes_by_nodes<C>(call, inputs)) {
-    s.hierarchical = &detail::hierarchical_of_chosen();
-    return;
-  } else if (reads_memory && call.reducer.size <= inputs.chunk_bytes) {
-    s.arrival = detail::choose_on_node(call, inputs).algorithm;
+  // What reads memory wants all ranks there.
+  if (!inputs.by_messages && reads_memory && call.reducer.size <= inputs.chunk_bytes) {
+    s.arrival = detail::choose_on_node<C>(call, inputs).algorithm;
   }
   if (s.arrival == nullptr) {
     s.schedule = detail::choose_by_messages<C>(call, inputs);
   }
 }
 
-PAPCOLL_COMPILE_ONCE(Choose choose<Collective::allreduce>)
-PAPCOLL_COMPILE_ONCE(Choose choose<Collective::reduce>)
-PAPCOLL_COMPILE_ONCE(Choose choose<Collective::bcast>)
-PAPCOLL_COMPILE_ONCE(Choose choose<Collective::allgather>)
-PAPCOLL_COMPILE_ONCE(Choose choose<Collective::reduce_scatter>)
-PAPCOLL_COMPILE_ONCE(Choose choose<Collective::gather>)
-PAPCOLL_COMPILE_ONCE(Choose choose<Collective::scatter>)
-PAPCOLL_COMPILE_ONCE(Choose choose<Collective::barrier>)
-
-namespace detail {
-
-/// choose<C> of the call's collective.
-inline void choose_any(AlgorithmSpec& s, const Call& call, const SelectionInputs& inputs) {
-  const auto with = [&](Choose* choose) { choose(s, call, inputs); };
-  switch (call.collective) {
-    case Collective::allreduce:
-      return with(&choose<Collective::allreduce>);
-    case Collective::reduce:
-      return with(&choose<Collective::reduce>);
-    case Collective::bcast:
-      return with(&choose<Collective::bcast>);
-    case Collective::allgather:
-      return with(&choose<Collective::allgather>);
-    case Collective::reduce_scatter:
-      return with(&choose<Collective::reduce_scatter>);
-    case Collective::gather:
-      return with(&choose<Collective::gather>);
-    case Collective::scatter:
-      return with(&choose<Collective::scatter>);
-    case Collective::barrier:
-      return with(&choose<Collective::barrier>);
+/// Completes a spec that names no algorithm.
+template <Collective C>
+void choose(AlgorithmSpec& s, const Call& call, const SelectionInputs& inputs) {
+  if (!inputs.by_messages && detail::goes_by_nodes<C>(call, inputs)) {
+    s.hierarchical = &detail::hierarchical_of_chosen();
+    s.run_hierarchical = &detail::run_hierarchical<C>;
+    return;
   }
+  choose_flat<C>(s, call, inputs);
 }
 
-}  // namespace detail
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::allreduce>)
+PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::allreduce>)
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::reduce>)
+PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::reduce>)
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::bcast>)
+PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::bcast>)
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::allgather>)
+PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::allgather>)
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::reduce_scatter>)
+PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::reduce_scatter>)
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::gather>)
+PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::gather>)
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::scatter>)
+PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::scatter>)
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::barrier>)
+PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::barrier>)
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -9,6 +9,7 @@
 #include <papcoll/model/closed_forms/reduce.hpp>
 #include <papcoll/model/suara_choice.hpp>
 #include <papcoll/schedule/schedule.hpp>
+#include <papcoll/select/inputs.hpp>
 #include <papcoll/select/suara_cache.hpp>
 #include <papcoll/select/thresholds.hpp>
 

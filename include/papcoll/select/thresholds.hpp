@@ -1,6 +1,5 @@
 #pragma once
 
-#include <papcoll/arrival/imbalance.hpp>
 #include <papcoll/config.hpp>
 
 #include <array>
@@ -154,29 +153,6 @@ constexpr std::uint64_t hash_of(const Thresholds& t) noexcept {
   for (const ThresholdField& f : threshold_fields) h = (h ^ t.*(f.value)) * 1099511628211U;
   return h;
 }
-
-class SuaraCache;
-
-/// What else decides how a call runs: the same on all ranks of the team.
-struct SelectionInputs {
-  int size = 1;
-  bool oversubscribed = false;  ///< more ranks than processors on the node
-  bool grouped = false;         ///< several nodes, or groups, at least one of several ranks
-  bool by_messages = false;     ///< non-blocking, or in predicted order
-  bool between_nodes = false;   ///< every rank is on a node of its own
-  std::size_t chunk_bytes = 0;
-  Imbalance imbalance;  ///< of calls of this size
-  const Thresholds* thresholds = nullptr;
-  SuaraCache* suara = nullptr;  ///< what was found before; null: nothing
-
-  /// The mean wait for the last rank above which a call of so many bytes is imbalanced, in
-  /// nanoseconds.
-  std::uint64_t imbalanced_from(std::size_t bytes) const noexcept {
-    const std::uint64_t own =
-        imbalance.own != 0 ? imbalance.own : thresholds->own_time(bytes, size, oversubscribed);
-    return own * thresholds->late_percent / 100;
-  }
-};
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -3,16 +3,12 @@
 #include <papcoll/base/near_names.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/runtime/tuning_text.hpp>
 #include <papcoll/select/thresholds.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -200,33 +196,11 @@ Thresholds parse_tuning(std::string_view text, const std::string& source) {
 }
 PAPCOLL_COMPILE_ONCE(Thresholds parse_tuning<>(std::string_view, const std::string&))
 
-template <class = void>
-Thresholds read_tuning(const std::string& file) {
-  const auto cannot = [&file](int why) {
-    return system_error("papcoll: cannot read the tuning file " + file + ": " + std::strerror(why),
-                        why);
-  };
-  struct Close {
-    void operator()(std::FILE* f) const noexcept { static_cast<void>(std::fclose(f)); }
-  };
-  const std::unique_ptr<std::FILE, Close> in{std::fopen(file.c_str(), "re")};
-  if (!in) throw cannot(errno);
-  constexpr std::size_t most = 1U << 20U;  // such files have a few KB
-  std::string text(most, '\0');
-  text.resize(std::fread(text.data(), 1, most, in.get()));
-  if (std::ferror(in.get()) != 0) throw cannot(errno);
-  if (text.size() == most) throw cannot(EFBIG);
-  return parse_tuning<>(text, "tuning file " + file);
-}
-PAPCOLL_COMPILE_ONCE(Thresholds read_tuning<>(const std::string&))
-
-/// What a team is made with: those of the file, else of the file that the environment variable
-/// PAPCOLL_TUNING names, else the built-in ones. Throws argument_error (with line and field) and
-/// system_error.
+/// The thresholds that a team made with this file, or none, has. Throws argument_error (with line
+/// and field) and system_error.
 inline Thresholds tuned_thresholds(const std::string& file) {
-  if (!file.empty()) return read_tuning<>(file);
-  const char* const named = std::getenv("PAPCOLL_TUNING");  // NOLINT(concurrency-mt-unsafe)
-  return named != nullptr && *named != '\0' ? read_tuning<>(named) : Thresholds{};
+  const TuningText text = tuning_text(file);
+  return text.json.empty() ? Thresholds{} : parse_tuning<>(text.json, text.source);
 }
 
 }  // namespace detail

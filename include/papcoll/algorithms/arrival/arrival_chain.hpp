@@ -1,6 +1,9 @@
 #pragma once
 
 #include <papcoll/algorithms/static/chain.hpp>
+#include <papcoll/algorithms/static/ticket_chain.hpp>
+#include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/arrival/policies.hpp>
 #include <papcoll/base/capability.hpp>
 #include <papcoll/node/site.hpp>
 
@@ -242,6 +245,19 @@ struct ArrivalChain {
     bool begun_ = false;
   };
 };
+
+template <>
+struct ArrivalDriven<ArrivalOrder, Chain> {
+  using Schedule = ArrivalChain;
+  using Run = ArrivalChain::Run;
+  using ByTicket = TicketChain;
+  static constexpr std::string_view name = "ArrivalOrder+Chain";
+  static constexpr bool keeps_order_on_request = false;
+};
+
+namespace detail {
+PAPCOLL_COMPILE_ONCE(void run_arrival<ArrivalChain::Run>(NodeSite&, Waiter&, const Call&))
+}  // namespace detail
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -2,6 +2,8 @@
 
 #include <papcoll/algorithms/arrival/chunk_progress.hpp>
 #include <papcoll/algorithms/arrival/peer_buffers.hpp>
+#include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/arrival/policies.hpp>
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/node/board.hpp>
@@ -269,6 +271,18 @@ struct CombiningTree {
     bool begun_ = false;
   };
 };
+
+template <>
+struct ArrivalDriven<ArrivalOrder, CombiningTree> {
+  using Schedule = CombiningTree;
+  using Run = CombiningTree::Run;
+  static constexpr std::string_view name = "CombiningTree";
+  static constexpr bool keeps_order_on_request = true;
+};
+
+namespace detail {
+PAPCOLL_COMPILE_ONCE(void run_arrival<CombiningTree::Run>(NodeSite&, Waiter&, const Call&))
+}  // namespace detail
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

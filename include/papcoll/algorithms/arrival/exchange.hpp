@@ -2,6 +2,8 @@
 
 #include <papcoll/algorithms/arrival/blocks.hpp>
 #include <papcoll/algorithms/arrival/fan_out.hpp>
+#include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/arrival/policies.hpp>
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/node/site.hpp>
@@ -187,6 +189,18 @@ struct Exchange {
     bool writes_ = true;
   };
 };
+
+template <>
+struct ArrivalDriven<StaticOrder, Exchange> {
+  using Schedule = Exchange;
+  using Run = Exchange::Run;
+  static constexpr std::string_view name = "Exchange";
+  static constexpr bool keeps_order_on_request = true;
+};
+
+namespace detail {
+PAPCOLL_COMPILE_ONCE(void run_arrival<Exchange::Run>(NodeSite&, Waiter&, const Call&))
+}  // namespace detail
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <papcoll/algorithms/arrival/fan_out.hpp>
+#include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/arrival/policies.hpp>
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/node/site.hpp>
@@ -330,6 +332,30 @@ struct LeaderFan {
     alignas(16) std::byte partial_[NodeBoard::inline_bytes];
   };
 };
+
+template <>
+struct ArrivalDriven<DynamicLeader, LeaderFan> {
+  using Schedule = LeaderFan;
+  using Run = LeaderFan::Run<true>;
+  static constexpr std::string_view name = "DynamicLeader";
+  static constexpr std::string_view sentence =
+      "The first to arrive combines contributions as they come, and releases the others.";
+  static constexpr bool keeps_order_on_request = true;
+};
+template <>
+struct ArrivalDriven<StaticLeader, LeaderFan> {
+  using Schedule = LeaderFan;
+  using Run = LeaderFan::Run<false>;
+  static constexpr std::string_view name = "StaticLeader";
+  static constexpr std::string_view sentence =
+      "Always the same rank waits for all, combines, and releases the others.";
+  static constexpr bool keeps_order_on_request = true;
+};
+
+namespace detail {
+PAPCOLL_COMPILE_ONCE(void run_arrival<LeaderFan::Run<true>>(NodeSite&, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(void run_arrival<LeaderFan::Run<false>>(NodeSite&, Waiter&, const Call&))
+}  // namespace detail
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

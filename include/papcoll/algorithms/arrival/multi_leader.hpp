@@ -1,5 +1,7 @@
 #pragma once
 
+#include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/arrival/policies.hpp>
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/node/site.hpp>
@@ -188,6 +190,18 @@ struct MultiLeader {
     bool begun_ = false;
   };
 };
+
+template <>
+struct ArrivalDriven<StaticOrder, MultiLeader> {
+  using Schedule = MultiLeader;
+  using Run = MultiLeader::Run;
+  static constexpr std::string_view name = "MultiLeader";
+  static constexpr bool keeps_order_on_request = true;
+};
+
+namespace detail {
+PAPCOLL_COMPILE_ONCE(void run_arrival<MultiLeader::Run>(NodeSite&, Waiter&, const Call&))
+}  // namespace detail
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

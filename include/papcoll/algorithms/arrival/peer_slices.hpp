@@ -6,6 +6,8 @@
 #include <papcoll/algorithms/arrival/leader_fan.hpp>
 #include <papcoll/algorithms/arrival/multi_leader.hpp>
 #include <papcoll/algorithms/arrival/shared_copies.hpp>
+#include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/arrival/policies.hpp>
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/node/site.hpp>
@@ -331,6 +333,18 @@ struct PeerSlices {
     bool begun_ = false;
   };
 };
+
+template <>
+struct ArrivalDriven<StaticOrder, PeerSlices> {
+  using Schedule = PeerSlices;
+  using Run = PeerSlices::Run;
+  static constexpr std::string_view name = "PeerSlices";
+  static constexpr bool keeps_order_on_request = true;
+};
+
+namespace detail {
+PAPCOLL_COMPILE_ONCE(void run_arrival<PeerSlices::Run>(NodeSite&, Waiter&, const Call&))
+}  // namespace detail
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

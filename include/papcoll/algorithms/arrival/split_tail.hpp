@@ -2,6 +2,8 @@
 
 #include <papcoll/algorithms/arrival/chunk_progress.hpp>
 #include <papcoll/algorithms/arrival/peer_buffers.hpp>
+#include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/arrival/policies.hpp>
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/node/site.hpp>
@@ -260,6 +262,18 @@ struct SplitTail {
     bool begun_ = false;
   };
 };
+
+template <>
+struct ArrivalDriven<ArrivalOrder, SplitTail> {
+  using Schedule = SplitTail;
+  using Run = SplitTail::Run;
+  static constexpr std::string_view name = "SplitTail";
+  static constexpr bool keeps_order_on_request = false;
+};
+
+namespace detail {
+PAPCOLL_COMPILE_ONCE(void run_arrival<SplitTail::Run>(NodeSite&, Waiter&, const Call&))
+}  // namespace detail
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

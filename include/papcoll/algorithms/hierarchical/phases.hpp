@@ -2,11 +2,13 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/collective_list.hpp>
 #include <papcoll/topology/groups.hpp>
 
 #include <cstddef>
 #include <cstring>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 namespace papcoll {
@@ -38,6 +40,22 @@ class GroupedTeam {
 
 namespace detail {
 
+/// The collectives that the phases of a hierarchical collective are.
+template <Collective C>
+struct PhasesOf : std::type_identity<CollectiveList<C>> {};
+template <>
+struct PhasesOf<Collective::allreduce>
+    : std::type_identity<
+          CollectiveList<Collective::reduce, Collective::allreduce, Collective::bcast>> {};
+template <>
+struct PhasesOf<Collective::allgather>
+    : std::type_identity<
+          CollectiveList<Collective::gather, Collective::allgather, Collective::bcast>> {};
+template <>
+struct PhasesOf<Collective::reduce_scatter>
+    : std::type_identity<
+          CollectiveList<Collective::reduce, Collective::reduce_scatter, Collective::scatter>> {};
+
 /// One rank's call of a hierarchical collective: its phases.
 class HierarchicalPhases {
  public:
@@ -50,25 +68,16 @@ class HierarchicalPhases {
         number_(groups_.number_of(me_)),
         straight_(groups_.contiguous()) {}
 
+  template <Collective C>
   void run() {
-    switch (call_.collective) {
-      case Collective::allreduce:
-        return allreduce();
-      case Collective::reduce:
-        return reduce();
-      case Collective::bcast:
-        return bcast();
-      case Collective::allgather:
-        return allgather();
-      case Collective::reduce_scatter:
-        return reduce_scatter();
-      case Collective::gather:
-        return gather();
-      case Collective::scatter:
-        return scatter();
-      case Collective::barrier:
-        return barrier();
-    }
+    if constexpr (C == Collective::allreduce) return allreduce();
+    if constexpr (C == Collective::reduce) return reduce();
+    if constexpr (C == Collective::bcast) return bcast();
+    if constexpr (C == Collective::allgather) return allgather();
+    if constexpr (C == Collective::reduce_scatter) return reduce_scatter();
+    if constexpr (C == Collective::gather) return gather();
+    if constexpr (C == Collective::scatter) return scatter();
+    if constexpr (C == Collective::barrier) return barrier();
   }
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/entry/run_call.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/impl/run.ipp>
 #include <papcoll/plan/run.hpp>
 #include <papcoll/request.hpp>
 #include <papcoll/runtime/team.hpp>
@@ -18,52 +18,56 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
-template <class>
-Request start(const Caller& caller, const AlgorithmSpec& spec, Call& call, Choose* choose,
-              std::shared_ptr<const void> owned) {
+/// Starts a checked call.
+PAPCOLL_DECL Request start_checked(const Caller& caller, const AlgorithmSpec& spec,
+                                   const TransportTable& transport, const Call& call,
+                                   std::shared_ptr<const void> owned) {
+  PlanRun* const plan_run = caller.core.start(spec.schedule, transport, call, spec.predictor);
+  if (plan_run == nullptr) return {};
+  return {caller.core, *plan_run, std::move(owned)};
+}
+
+PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call,
+                                std::shared_ptr<const void> owned) {
   if (spec.hierarchical != nullptr) {
     caller.refuse(
         "Hierarchical cannot be non-blocking: take a static schedule or the blocking call");
   }
-  const Resolved r{caller, spec, call, choose};
-  PlanRun* const plan_run = caller.core.start(*r.schedule, *r.transport, call, spec.predictor);
-  if (plan_run == nullptr) return {};
-  return {caller.core, *plan_run, std::move(owned)};
+  const TransportTable& transport = transport_for(caller, spec);
+  state_contract(call, spec);
+  if (spec.arrival != nullptr) check_arrival(caller, *spec.arrival, transport, call);
+  check_schedule(caller, spec.schedule, call);
+  if (spec.by_ticket) check_ticket_chain(caller, call);
+  return start_checked(caller, spec, transport, call, std::move(owned));
 }
-PAPCOLL_COMPILE_ONCE(Request start<>(const Caller&, const AlgorithmSpec&, Call&, Choose*,
-                                     std::shared_ptr<const void>))
 
 }  // namespace detail
 
-template <class>
-void Request::release() {
+PAPCOLL_DECL void Request::release() {
   TeamCore& core = *std::exchange(core_, nullptr);
   owned_.reset();
   core.finish(*plan_run_);
 }
 
-template <class>
-bool Request::look() {
+PAPCOLL_DECL bool Request::look() {
   if (!core_->test(*plan_run_)) return false;
-  release<>();
+  release();
   return true;
 }
 
-template <class>
-void Request::await() {
+PAPCOLL_DECL void Request::await() {
   core_->wait(*plan_run_);
-  release<>();
+  release();
 }
 
-template <class>
-void Request::end() noexcept {
+PAPCOLL_DECL void Request::end() noexcept {
   if (std::uncaught_exceptions() > exceptions_) {
     core_->fail_everywhere("papcoll: an exception on rank " + std::to_string(core_->rank()) +
                            " destroyed a request before it was complete");
   }
   TeamCore& core = *core_;
   try {
-    await<>();
+    await();
   } catch (const error& problem) {
     // The communicator remembers it. What a transport may still read is leaked on purpose.
     if (core_ == nullptr) core.fail_everywhere(problem);
@@ -72,10 +76,6 @@ void Request::end() noexcept {
     }
   }
 }
-
-PAPCOLL_COMPILE_ONCE(bool Request::look<>())
-PAPCOLL_COMPILE_ONCE(void Request::await<>())
-PAPCOLL_COMPILE_ONCE(void Request::end<>() noexcept)
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/entry/run_hierarchical.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/names/explain_choice.hpp>
 #include <papcoll/runtime/team.hpp>
+#include <papcoll/select/state.hpp>
 
 #include <cstddef>
 #include <string>
@@ -13,7 +13,7 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
-inline std::string memory_of(const TeamCore& team) {
+PAPCOLL_DECL std::string memory_of(const TeamCore& team) {
   const Node* const node = team.surroundings().node;
   if (node == nullptr) {
     const std::string messages = "messages: " + team.surroundings().why_no_shared_memory;
@@ -29,9 +29,8 @@ inline std::string memory_of(const TeamCore& team) {
          (node->peers.pulls() ? ", or, if too long for that, by copies of the kernel" : "");
 }
 
-template <class>
-Explanation explain_call(TeamCore& team, Collective collective, std::size_t bytes,
-                         const CallTraits& traits) {
+PAPCOLL_DECL Explanation explain_call(TeamCore& team, Collective collective, std::size_t bytes,
+                                      const CallTraits& traits) {
   const Call call = described_call(collective, bytes, traits);
   const AlgorithmSpec& given = traits.algorithm.spec();
   const bool any_transport = given.transport == nullptr && given.transport_name.empty();
@@ -41,12 +40,10 @@ Explanation explain_call(TeamCore& team, Collective collective, std::size_t byte
   facts.on_one_node = team.on_one_node();
   facts.why_no_shared_memory = team.surroundings().why_no_shared_memory;
   facts.memory = memory_of(team);
-  facts.inputs = team.selection_inputs(call, by_messages, any_transport);
+  facts.inputs = inputs_of(team, call, by_messages, any_transport);
   facts.inputs.suara = nullptr;  // another thread's call may be at it
   return explain_choice(facts, call, traits);
 }
-PAPCOLL_COMPILE_ONCE(Explanation explain_call<>(TeamCore&, Collective, std::size_t,
-                                                const CallTraits&))
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI

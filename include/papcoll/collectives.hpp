@@ -1,0 +1,16 @@
+#pragma once
+
+// All collectives and the policies that they can be given. On request there are also algorithms by
+// name (algorithm.hpp), what would run and why (explain.hpp), and one algorithm within nodes and
+// another among them (hierarchical.hpp).
+#include <papcoll/algorithms/arrival/all.hpp>
+#include <papcoll/algorithms/static/all.hpp>
+#include <papcoll/allgather.hpp>
+#include <papcoll/allreduce.hpp>
+#include <papcoll/barrier.hpp>
+#include <papcoll/bcast.hpp>
+#include <papcoll/gather.hpp>
+#include <papcoll/reduce.hpp>
+#include <papcoll/reduce_scatter.hpp>
+#include <papcoll/request.hpp>
+#include <papcoll/scatter.hpp>

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <papcoll/base/call.hpp>
+#include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/run_hierarchical.hpp>
+#include <papcoll/impl/run.ipp>
+#include <papcoll/policies/algorithm.hpp>
+#include <papcoll/runtime/team.hpp>
+#include <papcoll/select/automatic.hpp>
+#include <papcoll/select/state.hpp>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// A spec that names no algorithm, completed for one call and checked against it.
+template <Collective C>
+struct ChosenAlgorithm {
+  const TransportTable& transport;
+  AlgorithmSpec spec;
+  bool is_watched = false;  ///< it depends on arrivals that ranks tell each other
+
+  ChosenAlgorithm(const Caller& caller, const AlgorithmSpec& given, Call& call)
+      : transport(transport_for(caller, given)) {
+    state_contract(call, given);
+    spec.transport = &transport;
+    const bool any_transport = given.transport == nullptr && given.transport_name.empty();
+    const bool by_messages = caller.non_blocking || given.predictor;
+    const SelectionInputs inputs = inputs_of(caller.core, call, by_messages, any_transport);
+    choose<C>(spec, call, inputs);
+    is_watched = watches_across_nodes(call, inputs);
+    if (spec.hierarchical != nullptr) return;
+    if (spec.arrival != nullptr) {
+      check_arrival(caller, *spec.arrival, transport, call);
+    } else {
+      check_schedule(caller, spec.schedule, call);
+      spec.predictor = given.predictor;
+    }
+  }
+};
+
+template <Collective C>
+void run_chosen(const Caller& caller, const AlgorithmSpec& given, Call& call) {
+  TeamCore& core = caller.core;
+  const bool remembers = given.is_free() && core.on_one_node();
+  if (remembers) {
+    state_contract(call, given);
+    const ArrivalAlgorithm* const before = selection_of(core).choices.find(call, core.looks());
+    if (before != nullptr) return core.run(*before, call);
+  }
+  const ChosenAlgorithm<C> chosen{caller, given, call};
+  if (remembers && chosen.spec.arrival != nullptr) {
+    selection_of(core).choices.keep(call, core.looks(), *chosen.spec.arrival);
+  }
+  const auto run = [&] {
+    if (chosen.spec.hierarchical != nullptr) {
+      run_hierarchical<C>(core, *chosen.spec.hierarchical, call);
+    } else {
+      run_checked(caller, chosen.spec, chosen.transport, call);
+    }
+  };
+  if (chosen.is_watched) return core.run_watched(run);
+  run();
+}
+
+PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::allreduce>(const Caller&, const AlgorithmSpec&,
+                                                            Call&))
+PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::reduce>(const Caller&, const AlgorithmSpec&,
+                                                         Call&))
+PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::bcast>(const Caller&, const AlgorithmSpec&, Call&))
+PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::allgather>(const Caller&, const AlgorithmSpec&,
+                                                            Call&))
+PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::reduce_scatter>(const Caller&,
+                                                                 const AlgorithmSpec&, Call&))
+PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::gather>(const Caller&, const AlgorithmSpec&,
+                                                         Call&))
+PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::scatter>(const Caller&, const AlgorithmSpec&,
+                                                          Call&))
+PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::barrier>(const Caller&, const AlgorithmSpec&,
+                                                          Call&))
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <papcoll/communicator.hpp>
+#include <papcoll/runtime/comm_state.hpp>
+#include <papcoll/runtime/team.hpp>
+
+#include <memory>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+PAPCOLL_DECL std::shared_ptr<TeamCore> core_of_comm(MPI_Comm comm, const Options* options) {
+  const std::shared_ptr<CommState> state = CommState::of(comm, options);
+  return {state, &state->core()};
+}
+
+PAPCOLL_DECL CommFacts facts_of(const TeamCore& core) noexcept {
+  const Surroundings& s = core.surroundings();
+  return {s.nodes,      core.options(),      s.why_no_shared_memory,
+          s.why_no_cma, core.substitution(), core.no_tickets(),
+          core.broken()};
+}
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

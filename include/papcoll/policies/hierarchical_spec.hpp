@@ -1,0 +1,46 @@
+#pragma once
+
+#include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/policies/algorithm.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// Runs a hierarchical call of collective C: see entry/run_hierarchical.hpp.
+template <Collective C>
+void run_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call);
+
+/// What tells a composite apart from others: the same however it was named.
+inline std::uint32_t hierarchical_id(const HierarchicalSpec& c) {
+  std::uint32_t h = 2166136261U;
+  for (const AlgorithmSpec* s : {&c.intra, &c.inter}) {
+    std::string text;
+    if (s->arrival != nullptr) text += s->arrival->name;
+    if (s->schedule) text += s->schedule.name();
+    if (s->predictor) text += "+" + predicted_order_name(s->predictor);
+    text += "+";
+    text += s->transport != nullptr ? s->transport->name : s->transport_name;
+    for (const char one : text) h = (h ^ static_cast<unsigned char>(one)) * 16777619U;
+    if (s->hierarchical != nullptr) h = (h ^ s->hierarchical->id) * 16777619U;
+  }
+  return h;
+}
+
+/// Hierarchical whose parts are chosen for each call.
+inline const HierarchicalSpec& hierarchical_of_chosen() {
+  static const HierarchicalSpec hierarchical = [] {
+    HierarchicalSpec c;
+    c.id = hierarchical_id(c);
+    return c;
+  }();
+  return hierarchical;
+}
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

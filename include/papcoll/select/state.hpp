@@ -1,0 +1,82 @@
+#pragma once
+
+#include <papcoll/base/call.hpp>
+#include <papcoll/policies/algorithm.hpp>
+#include <papcoll/runtime/team.hpp>
+#include <papcoll/select/cache.hpp>
+#include <papcoll/select/inputs.hpp>
+#include <papcoll/select/suara_cache.hpp>
+#include <papcoll/select/thresholds.hpp>
+#include <papcoll/select/tuning.hpp>
+
+#include <memory>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// What a team's calls that name no algorithm keep from call to call.
+struct SelectionState {
+  Thresholds thresholds;
+  SuaraCache suara;
+  SelectionCache choices;
+};
+
+/// Throws argument_error, on all ranks, if the tuning file says what it must not.
+[[gnu::cold, gnu::noinline]] inline SelectionState& make_selection(TeamCore& team) {
+  auto state = std::make_shared<SelectionState>();
+  if (team.parent() != nullptr) {
+    void* const outer = team.parent()->selection_or_null();
+    if (outer != nullptr) state->thresholds = static_cast<SelectionState*>(outer)->thresholds;
+  } else {
+    const TuningText& text = team.tuning();
+    if (!text.json.empty()) state->thresholds = parse_tuning<>(text.json, text.source);
+  }
+  team.selection() = state;
+  return *state;
+}
+
+inline SelectionState& selection_of(TeamCore& team) {
+  void* const state = team.selection_or_null();
+  return state != nullptr ? *static_cast<SelectionState*>(state) : make_selection(team);
+}
+
+inline const Thresholds& thresholds_of(TeamCore& team) { return selection_of(team).thresholds; }
+
+/// Instead of those of the tuning file; the same on all ranks, between the same two calls.
+inline void set_thresholds(TeamCore& team, const Thresholds& thresholds) {
+  SelectionState& state = selection_of(team);
+  state.thresholds = thresholds;
+  state.suara.forget();
+  state.choices.forget();
+}
+
+/// What decides how the team's next call runs if no algorithm is named. `by_messages`: it can only
+/// pass them. `any_transport`: none is named either.
+inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messages,
+                                 bool any_transport) {
+  SelectionState& state = selection_of(team);
+  SelectionInputs s;
+  s.size = team.size();
+  s.oversubscribed = team.waiter().oversubscribed;
+  s.grouped = any_transport && team.has_groups();
+  s.by_messages = by_messages;
+  s.between_nodes = !team.on_one_node() && !team.has_groups();
+  s.suara = &state.suara;
+  s.chunk_bytes = team.options().chunk_bytes;
+  s.imbalance = team.imbalance_of(call);
+  s.thresholds = &state.thresholds;
+  return s;
+}
+
+/// The transport a part runs on in this team.
+inline const TransportTable& transport_of(TeamCore& team, const AlgorithmSpec& part) {
+  const TransportTable& t = part.transport != nullptr     ? *part.transport
+                            : part.transport_name.empty() ? team.default_transport()
+                                                          : team.transport(part.transport_name);
+  return t.unavailable(team.surroundings()).empty() ? t : team.default_transport();
+}
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
