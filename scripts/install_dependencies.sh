@@ -24,7 +24,7 @@ needed=(
 )
 # The sanitizers' run-time libraries of clang++ come in a package of their own on some systems.
 # libsimgrid-dev is for tests and benchmarks with simulated ranks.
-useful=(libclang-rt-dev ccache shellcheck libsimgrid-dev)
+useful=(libclang-rt-dev ccache shellcheck pkg-config python3-yaml libsimgrid-dev)
 
 dry_run=false
 case "${1:-}" in

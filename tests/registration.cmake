@@ -52,16 +52,15 @@ elseif(PAPCOLL_WITH_MPI)
   list(APPEND papcoll_launch ${more_flags})
 endif()
 
-# papcoll for tests of several files: what they share is compiled once for all. Examples, tools,
-# benchmarks and some of the tests compile the headers as they are.
+# The core for tests of several files: what they share is compiled once for all, as papcoll does with
+# MPI. Tools, benchmarks and some of the tests compile the headers as they are.
 add_library(papcoll_compiled_core_for_tests STATIC EXCLUDE_FROM_ALL tests/compiled_core.cpp)
 target_compile_definitions(papcoll_compiled_core_for_tests PUBLIC PAPCOLL_COMPILED)
 target_link_libraries(papcoll_compiled_core_for_tests PUBLIC papcoll_core
                                                       PRIVATE papcoll_test_options)
 if(PAPCOLL_WITH_MPI)
-  add_library(papcoll_compiled_for_tests STATIC EXCLUDE_FROM_ALL include/papcoll/impl/papcoll.cpp)
-  target_compile_definitions(papcoll_compiled_for_tests PUBLIC PAPCOLL_COMPILED)
-  target_link_libraries(papcoll_compiled_for_tests PUBLIC papcoll PRIVATE papcoll_test_options)
+  target_link_libraries(papcoll_shared_code PRIVATE papcoll_test_options)
+  set_target_properties(papcoll_shared_code PROPERTIES CXX_EXTENSIONS OFF)
 endif()
 
 # One entry a file, so that ctest names what failed; Catch2 can tag each test with its file's name.
@@ -116,7 +115,7 @@ function(papcoll_rank_test name)
     set(arg_LABELS ranks)
   endif()
   add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE papcoll_compiled_for_tests papcoll_test_options ${arg_LIBRARIES})
+  target_link_libraries(${name} PRIVATE papcoll papcoll_test_options ${arg_LIBRARIES})
   foreach(ranks IN LISTS arg_RANKS)
     papcoll_run_on_ranks(${name}.${ranks} RANKS ${ranks} TARGET ${name} TIMEOUT ${arg_TIMEOUT}
                          LABELS ${arg_LABELS})
@@ -142,9 +141,8 @@ endfunction()
 function(papcoll_write_flags file)
   file(CONFIGURE OUTPUT flags_probe.cpp CONTENT "")
   add_library(papcoll_flags_probe OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/flags_probe.cpp)
-  target_link_libraries(papcoll_flags_probe PRIVATE $<IF:$<TARGET_EXISTS:papcoll>,papcoll,papcoll_core>
-                                                    papcoll_analysis
-                                                    papcoll_warnings)
+  target_link_libraries(papcoll_flags_probe PRIVATE papcoll_analysis papcoll_warnings
+    $<IF:$<TARGET_EXISTS:papcoll_header_only>,papcoll_header_only,papcoll_core>)
   set(includes $<TARGET_PROPERTY:papcoll_flags_probe,INCLUDE_DIRECTORIES>)
   set(includes $<FILTER:${includes},EXCLUDE,^/usr/include$>)
   set(defines $<TARGET_PROPERTY:papcoll_flags_probe,COMPILE_DEFINITIONS>)

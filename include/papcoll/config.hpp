@@ -67,6 +67,25 @@ inline constexpr std::size_t cache_line = 64;
 inline constexpr int assertion_level = PAPCOLL_ASSERTIONS;
 
 namespace detail {
+// Files that define PAPCOLL_COMPILED need papcoll.cpp, of their own version and compiled with the
+// same PAPCOLL_ASSERTIONS: they refer to a function that it alone has, and whose name says so where
+// the linker misses it. Files that do not define it may be in the same program.
+template <int major, int minor, int patch>
+struct version;
+template <int level>
+struct assertions;
+template <class Version, class Assertions>
+void link_papcoll_cpp_compiled_with() noexcept;
+#if defined(PAPCOLL_COMPILES_IT)
+template <class Version, class Assertions>
+void link_papcoll_cpp_compiled_with() noexcept {}
+#endif
+#if defined(PAPCOLL_COMPILED)
+[[gnu::used]] static void (*const shared_code)() noexcept = &link_papcoll_cpp_compiled_with<
+    version<PAPCOLL_VERSION_MAJOR, PAPCOLL_VERSION_MINOR, PAPCOLL_VERSION_PATCH>,
+    assertions<PAPCOLL_ASSERTIONS>>;
+#endif
+
 /// A hint to the core that this is a spin loop; no system call.
 inline void cpu_pause() noexcept {
 #if PAPCOLL_X86

@@ -91,7 +91,7 @@ class Predictions {
              std::to_string(turns_.period());
     }
     std::string text = "by " + predictor_.name() + ", the first to arrive first:";
-    for (const int r : forecast_.ranks()) text += " " + std::to_string(r);
+    for (const int r : forecast_.ranks()) text.append(" ").append(std::to_string(r));
     return text;
   }
 

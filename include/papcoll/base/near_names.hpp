@@ -47,8 +47,7 @@ inline std::string near_names(std::string_view written, std::vector<std::string_
       near.emplace_back(begins ? 1 : distance, name);
     }
   }
-  std::stable_sort(near.begin(), near.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(near.begin(), near.end());
   if (near.size() > most) near.resize(most);
   if (near.empty()) {
     for (const std::string_view name : names) near.emplace_back(0, name);

@@ -101,7 +101,12 @@ class SimulateCommand {
       const SimulatedCase c = call_.by(algorithm);
       const auto same = [&c](const auto& run) { return run.first.name == c.name; };
       if (std::any_of(runs.begin(), runs.end(), same)) return;
-      runs.emplace_back(c, simulate(c.schedule, c.shape, c.order, call_.model(), call_.options()));
+      Simulated run = simulate(c.schedule, c.shape, c.order, call_.model(), call_.options());
+      // The quickest first; those as quick as each other in the order they were named.
+      const auto slower = std::upper_bound(
+          runs.begin(), runs.end(), run.time(),
+          [](const auto& time, const auto& other) { return time < other.second.time(); });
+      runs.emplace(slower, c, std::move(run));
     };
     add(first);
     for (const std::string& name : others_) {
@@ -121,9 +126,6 @@ class SimulateCommand {
       }
       add(algorithm);
     }
-    std::stable_sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
-      return a.second.time() < b.second.time();
-    });
     if (as_json_) {
       Json all = Json::array();
       for (const auto& [c, run] : runs) all.push_back(reported(c, run));

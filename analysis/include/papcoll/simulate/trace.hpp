@@ -63,10 +63,12 @@ class Trace {
   void all(std::vector<SimulatedStep>& steps, std::vector<SimulatedEnds>& messages) const {
     std::vector<std::uint32_t> order(steps_.size());
     std::iota(order.begin(), order.end(), 0U);
-    std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+    // Not stable_sort: clang++ 18 and newer warn inside libstdc++ 12's.
+    std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
       const StepRecord& r = steps_[a];
       const StepRecord& s = steps_[b];
-      return r.rank != s.rank ? r.rank < s.rank : r.start < s.start;
+      if (r.rank != s.rank) return r.rank < s.rank;
+      return r.start != s.start ? r.start < s.start : a < b;
     });
     std::vector<std::uint32_t> place(order.size());
     steps.reserve(order.size());

@@ -1,0 +1,57 @@
+#!/bin/bash
+# compilers.sh FLAGS-FILE [DIRECTORY MPI-COMPILER LAUNCHER…]: every g++ 11 or newer and clang++ 14 or
+# newer that the PATH has under a name with a number (g++-12, clang++-16) takes papcoll.
+#
+# With the flags alone all headers are read, which is quick. With the rest, all headers, every
+# collective and the first example are compiled in DIRECTORY at -O2 and at -O3, where a compiler
+# warns of more, and the example is run. Warnings are counted; they are failures where the flags
+# have -Werror. PAPCOLL_COMPILERS="g++-11 clang++-19" names the compilers instead of the PATH.
+set -euo pipefail
+
+flags=$1
+shift
+
+numbered() {  # NAME OLDEST: the programs NAME-N of the PATH, N being OLDEST or more, in order
+  compgen -c "$1-" | sed -nE "s/^${1//+/[+]}-([0-9]+)$/\1/p" | sort -nu |
+    awk -v name="$1" -v oldest="$2" '$1 >= oldest { print name "-" $1 }'
+}
+
+read -ra compilers <<<"${PAPCOLL_COMPILERS:-$(numbered g++ 11 | xargs) $(numbered clang++ 14 | xargs)}"
+if ((${#compilers[@]} < 2)) && [[ -z ${PAPCOLL_COMPILERS:-} ]]; then
+  echo "SKIPPED: ${#compilers[@]} numbered compiler (g++-N, clang++-N); the other tests have one, too"
+  exit 77
+fi
+
+here=$(mktemp -d)
+trap 'rm -rf "$here"' EXIT
+(cd include && find papcoll -name '*.hpp'; cd ../analysis/include && find papcoll -name '*.hpp') |
+  sort | sed 's/.*/#include <&>/' >"$here/all_headers.cpp"
+
+failed=0
+# attempt WHAT COMMAND…: one line on how the command went.
+attempt() {
+  local what=$1 outcome=ok warnings
+  shift
+  "$@" >"$here/log" 2>&1 || outcome=FAILED
+  warnings=$(grep -cE '^[^ ].*: warning: ' "$here/log") || true
+  printf '%-11s %-32s %s, %d warnings\n' "$compiler" "$what" "$outcome" "$warnings"
+  if [[ $outcome != ok ]]; then failed=$((failed + 1)); fi
+  if [[ $outcome != ok ]] || ((warnings > 0)); then cat "$here/log"; fi
+}
+
+for compiler in "${compilers[@]}"; do
+  if (($# == 0)); then
+    attempt "reads all headers" "$compiler" @"$flags" -fsyntax-only "$here/all_headers.cpp"
+    continue
+  fi
+  export OMPI_CXX=$compiler MPICH_CXX=$compiler
+  for level in -O2 -O3; do
+    attempt "$level all headers" "$compiler" @"$flags" $level -c "$here/all_headers.cpp" -o "$1/object.o"
+    for source in tests/consumer/all_collectives.cpp examples/01_first_allreduce.cpp; do
+      attempt "$level $(basename $source)" "$compiler" @"$flags" $level -c $source -o "$1/object.o"
+    done
+    attempt "$level link" "$2" -pthread "$1/object.o" -o "$1/program"
+    attempt "$level run" timeout 120 "${@:3}" "$1/program"
+  done
+done
+((failed == 0))
