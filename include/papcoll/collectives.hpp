@@ -7,6 +7,7 @@
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/gather.hpp>

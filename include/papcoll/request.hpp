@@ -84,8 +84,10 @@ Request start(const Caller& caller, Call& call, const Algorithm& algorithm,
               std::shared_ptr<const void> owned) {
   const AlgorithmSpec spec = spec_of<Tag, true, Commutes, Ps...>(caller, algorithm);
   if constexpr (named_by<Ps...>() == Named::nothing) {
-    if (spec.is_automatic()) {
-      return start_chosen<Tag::value>(caller, spec, call, std::move(owned));
+    if constexpr (call_can_be_chosen_for<Tag>::ok) {
+      if (spec.is_automatic()) {
+        return start_chosen<Tag::value>(caller, spec, call, std::move(owned));
+      }
     }
   }
   return start_spec(caller, spec, call, std::move(owned));
@@ -97,6 +99,5 @@ Request start(const Caller& caller, Call& call, const Algorithm& algorithm,
 }  // namespace papcoll
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/entry/start_chosen.hpp>
 #include <papcoll/impl/request.ipp>
 #endif

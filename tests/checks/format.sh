@@ -3,8 +3,8 @@
 set -u
 
 command -v clang-format >/dev/null || { echo "SKIPPED: no clang-format"; exit 77; }
-files=$(git ls-files '*.hpp' '*.cpp' 2>/dev/null)
-[ -n "$files" ] || files=$(find include analysis tests examples benchmarks tools -name '*.[hc]pp')
+files=$(git ls-files '*.hpp' '*.ipp' '*.cpp' 2>/dev/null)
+[ -n "$files" ] || files=$(find include analysis tests examples benchmarks tools -name '*.[hic]pp')
 
 verdict=0
 for file in $files; do

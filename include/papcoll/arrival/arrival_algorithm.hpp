@@ -14,14 +14,14 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-/// An arrival-driven algorithm: what a schedule is under an arrival policy, where that makes it one.
-/// Each specialisation stands below the schedule, in the algorithm's own header.
+/// An arrival-driven algorithm: what a schedule is under an arrival policy that makes it one. Each
+/// specialisation stands below the schedule, in the algorithm's own header.
 ///
 /// Required: `Schedule`, whose `contract` and `serves(collective)` it has; `Run`, one call of it:
 /// default-constructible, `bool step(Site&, const Call&)` moves the call and says whether it is
 /// done; `name`, as in the catalogue; `keeps_order_on_request`, whether Call::rank_order makes it
-/// reproducible. Optional: `sentence`, where the schedule's says something else; `ByTicket`, what it
-/// is over transports that have tickets for ranks without common memory.
+/// reproducible. Optional: `sentence`, where the schedule's says something else; `ByTicket`, what
+/// it is over transports that have tickets for ranks without common memory.
 template <class Arrival, class Schedule>
 struct ArrivalDriven {};
 

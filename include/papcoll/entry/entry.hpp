@@ -252,9 +252,22 @@ PAPCOLL_DECL void run_arrival_driven(const Caller& caller, const AlgorithmSpec& 
 PAPCOLL_DECL void run_schedule(const Caller& caller, const AlgorithmSpec& spec, Call& call);
 PAPCOLL_DECL void run_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call);
 
-/// Chooses what the spec leaves open, and runs the call.
+/// Chooses what the spec leaves open, and runs the call: see automatic.hpp.
 template <Collective C>
 void run_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call);
+
+/// Has this file what chooses? Files with PAPCOLL_COMPILED need not; automatic.hpp says yes.
+template <class = void>
+inline constexpr bool chooses = !PAPCOLL_HAS_SHARED_CODE;
+
+template <class Tag>
+struct call_can_be_chosen_for {
+  static constexpr bool ok = chooses<>;
+  static_assert(ok,
+                "papcoll: this call names no algorithm, and nothing that chooses one is included: "
+                "include <papcoll/automatic.hpp> (papcoll.hpp and core.hpp do), or name one, as in "
+                "allreduce<papcoll::Ring>(comm, data)");
+};
 
 /// What a set of policies names, as far as it decides what a call has to compile.
 enum class Named : unsigned char { nothing, schedule, arrival_driven, something };
@@ -293,9 +306,8 @@ void run(const Caller& caller, Call& call, const Algorithm& algorithm) {
     run_arrival_driven(caller, spec, call);
   } else if constexpr (named == Named::something) {
     run_spec(caller, spec, call);
-  } else if (spec.is_automatic()) {
-    run_chosen<Tag::value>(caller, spec, call);
-  } else {
+  } else if constexpr (call_can_be_chosen_for<Tag>::ok) {
+    if (spec.is_automatic()) return run_chosen<Tag::value>(caller, spec, call);
     run_spec(caller, spec, call);
   }
 }
@@ -306,5 +318,5 @@ void run(const Caller& caller, Call& call, const Algorithm& algorithm) {
 }  // namespace papcoll
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/entry/run_chosen.hpp>
+#include <papcoll/impl/run.ipp>
 #endif

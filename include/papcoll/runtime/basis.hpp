@@ -58,8 +58,8 @@ class TeamBasis {
   void set_tuning(TuningText tuning) { tuning_ = std::move(tuning); }
   const TuningText& tuning() const noexcept { return tuning_; }
 
-  /// What calls that name no algorithm keep from call to call: of select/state.hpp, which makes it at
-  /// the first of them.
+  /// What calls that name no algorithm keep from call to call: of select/state.hpp, which makes it
+  /// at the first of them.
   std::shared_ptr<void>& selection() noexcept { return selection_; }
   void* selection_or_null() const noexcept { return selection_.get(); }
 

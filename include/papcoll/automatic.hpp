@@ -1,0 +1,21 @@
+#pragma once
+
+// Calls that name no algorithm: allreduce(comm, data), or only its transport, contract or arrival
+// policy. What runs is chosen for each call. Included by papcoll.hpp and core.hpp.
+#include <papcoll/entry/entry.hpp>
+
+#if PAPCOLL_HAS_SHARED_CODE
+#include <papcoll/entry/run_chosen.hpp>
+#include <papcoll/entry/start_chosen.hpp>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+template <>
+inline constexpr bool chooses<void> = true;
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
+#endif
