@@ -278,6 +278,8 @@ struct ArrivalDriven<ArrivalOrder, CombiningTree> {
   using Run = CombiningTree::Run;
   static constexpr std::string_view name = "CombiningTree";
   static constexpr bool keeps_order_on_request = true;
+  static constexpr bool lends_buffers = true;
+  static constexpr bool lends_results = true;
 };
 
 namespace detail {

@@ -269,6 +269,8 @@ struct ArrivalDriven<ArrivalOrder, SplitTail> {
   using Run = SplitTail::Run;
   static constexpr std::string_view name = "SplitTail";
   static constexpr bool keeps_order_on_request = false;
+  static constexpr bool lends_buffers = true;
+  static constexpr bool lends_results = true;
 };
 
 namespace detail {
