@@ -23,6 +23,7 @@ constexpr Algorithm static_leader = explored<papcoll::StaticLeader, papcoll::Lea
 constexpr Algorithm exchange = explored<papcoll::StaticOrder, papcoll::Exchange>;
 constexpr Algorithm multi_leader = explored<papcoll::StaticOrder, papcoll::MultiLeader>;
 constexpr Algorithm peer_slices = explored<papcoll::StaticOrder, papcoll::PeerSlices>;
+constexpr Algorithm last_combines = explored<papcoll::ArrivalOrder, LastCombines>;
 
 constexpr auto allreduce = Collective::allreduce;
 constexpr auto reduce = Collective::reduce;
@@ -249,6 +250,8 @@ TEST_CASE("Chunks overwritten before they were read", "[explore]") {
   CHECK(found<OneMoreInFlight>({multi_leader, allreduce, count}));
   CHECK(found<OneResultBuffer>({dynamic_leader, allreduce, count}));
   CHECK(found<OneResultBuffer>({multi_leader, allreduce, count}));
+  CHECK(found<TooManyInFlight>({last_combines, allreduce, count}));
+  CHECK(found<OneResultBuffer>({last_combines, allreduce, count}));
 }
 
 TEST_CASE("Two leaders", "[explore]") {
@@ -268,6 +271,7 @@ TEST_CASE("Flags and data in the wrong order", "[explore]") {
   CHECK(found<FlagFirst>({multi_leader, allreduce, 80}));
   CHECK(found<RelaxedFlags>({dynamic_leader, allreduce, 16}));
   CHECK(found<RelaxedFlags>({exchange, allgather, 3}));
+  CHECK(found<RelaxedFlags>({last_combines, allreduce, 16}));
 }
 
 TEST_CASE("Words that were not used for a while", "[explore]") {
