@@ -86,7 +86,7 @@ TEST_CASE("Four ranks: random schedules", "[explore]") {
 TEST_CASE("Buffers that peers cannot reach go through pools or slots", "[explore]") {
   const auto scripts = [](int ranks, auto&& f) {
     for_all_calls(ranks, 5, [&](const CallSpec& call) {
-      if (!lends_buffers(call.algorithm)) return;
+      if (!call.algorithm.lends_buffers()) return;
       for (const Reach reach : {Reach::pools, Reach::slots}) {
         // Pools are found to be there by what all had `frames` calls before.
         Script script{ranks, {call, call, call, call}};
@@ -123,7 +123,7 @@ TEST_CASE("Deeper: every schedule with three preemptions", "[explore]") {
       INFO(call.describe());
       World<TightBoard> world{{2, {call, call, call}}};
       // Those that lend buffers touch several times as many words.
-      require_complete(depth_first(world, lends_buffers(a) ? 2 : 3));
+      require_complete(depth_first(world, a.lends_buffers() ? 2 : 3));
     }
   }
 }

@@ -2,15 +2,9 @@
 
 // Makes the calls of a script on a site, whoever schedules its rank.
 
+#include "algorithms.hpp"
 #include "script.hpp"
 
-#include <papcoll/algorithms/arrival/arrival_chain.hpp>
-#include <papcoll/algorithms/arrival/combining_tree.hpp>
-#include <papcoll/algorithms/arrival/exchange.hpp>
-#include <papcoll/algorithms/arrival/leader_fan.hpp>
-#include <papcoll/algorithms/arrival/multi_leader.hpp>
-#include <papcoll/algorithms/arrival/peer_slices.hpp>
-#include <papcoll/algorithms/arrival/split_tail.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/node/board.hpp>
 
@@ -23,8 +17,7 @@ namespace explore {
 inline papcoll::CallWords words_of(const CallSpec& s) {
   if (s.invalid) return {0, papcoll::CallWords::invalid};
   return papcoll::CallWords::of(
-      s.count, s.collective, static_cast<std::uint32_t>(s.algorithm),
-      static_cast<std::uint32_t>(s.root),
+      s.count, s.collective, s.algorithm.id(), static_cast<std::uint32_t>(s.root),
       static_cast<std::uint32_t>(s.rank_order) | static_cast<std::uint32_t>(s.uneven) << 1);
 }
 
@@ -62,22 +55,10 @@ bool make_call(SiteType& site, const CallSpec& spec, const papcoll::Call& call, 
   } else if (spec.invalid) {
     site.fail_with("a call of rank " + std::to_string(site.rank()) + " is invalid");
     site.announce(nullptr, 0, 0);
-  } else if (spec.algorithm == Algorithm::dynamic_leader) {
-    complete = detail::run_to_end<papcoll::LeaderFan::Run<true>>(site, call, compares, wait);
-  } else if (spec.algorithm == Algorithm::static_leader) {
-    complete = detail::run_to_end<papcoll::LeaderFan::Run<false>>(site, call, compares, wait);
-  } else if (spec.algorithm == Algorithm::exchange) {
-    complete = detail::run_to_end<papcoll::Exchange::Run>(site, call, compares, wait);
-  } else if (spec.algorithm == Algorithm::multi_leader) {
-    complete = detail::run_to_end<papcoll::MultiLeader::Run>(site, call, compares, wait);
-  } else if (spec.algorithm == Algorithm::peer_slices) {
-    complete = detail::run_to_end<papcoll::PeerSlices::Run>(site, call, compares, wait);
-  } else if (spec.algorithm == Algorithm::split_tail) {
-    complete = detail::run_to_end<papcoll::SplitTail::Run>(site, call, compares, wait);
-  } else if (spec.algorithm == Algorithm::chain) {
-    complete = detail::run_to_end<papcoll::ArrivalChain::Run>(site, call, compares, wait);
   } else {
-    complete = detail::run_to_end<papcoll::CombiningTree::Run>(site, call, compares, wait);
+    with_run_of(spec.algorithm, [&]<class Run>() {
+      complete = detail::run_to_end<Run>(site, call, compares, wait);
+    });
   }
   site.leave();
   return complete;
@@ -97,7 +78,7 @@ inline std::string problem_of(const Script& script, std::size_t i, int rank, con
     // A bcast of several chunks may have given some of them.
     const bool chunked = spec.count * reducer_of(spec).size > chunk_bytes;
     const bool partly =
-        (spec.collective == Collective::bcast && chunked) || lends_buffers(spec.algorithm);
+        (spec.collective == Collective::bcast && chunked) || spec.algorithm.lends_buffers();
     if (partly ? buffers.confined() : buffers.untouched()) return {};
     return call + " failed, but wrote to its memory";
   }

@@ -14,6 +14,10 @@ using namespace explore;
 
 namespace {
 
+constexpr Algorithm dynamic_leader = explored<papcoll::DynamicLeader, papcoll::LeaderFan>;
+constexpr Algorithm exchange = explored<papcoll::StaticOrder, papcoll::Exchange>;
+constexpr Algorithm multi_leader = explored<papcoll::StaticOrder, papcoll::MultiLeader>;
+
 /// Other calls than `call` by which a rank may deviate.
 std::vector<CallSpec> wrong_calls(const CallSpec& call, int ranks) {
   std::vector<CallSpec> wrong;
@@ -32,22 +36,22 @@ std::vector<CallSpec> wrong_calls(const CallSpec& call, int ranks) {
     w.root = (call.root + 1) % ranks;
     wrong.push_back(w);
   }
-  for (const Algorithm a :
-       {Algorithm::dynamic_leader, Algorithm::static_leader, Algorithm::exchange}) {
+  for (const Algorithm a : algorithms()) {
+    if (a.lends_buffers()) continue;
     for (const Collective c : {Collective::allreduce, Collective::reduce, Collective::bcast,
                                Collective::allgather, Collective::barrier}) {
-      if (a == call.algorithm && c == call.collective) continue;
+      if ((a == call.algorithm && c == call.collective) || !a.serves(c)) continue;
       wrong.push_back({a, c, c == Collective::barrier ? 0 : call.count, call.root});
     }
   }
-  wrong.push_back({Algorithm::multi_leader, Collective::allreduce, 80});
-  if (!lends_buffers(call.algorithm)) return wrong;
+  wrong.push_back({multi_leader, Collective::allreduce, 80});
+  if (!call.algorithm.lends_buffers()) return wrong;
   // Those that find each other's tickets and work words.
   for (const Algorithm a : algorithms()) {
-    if (a == call.algorithm || !lends_buffers(a)) continue;
+    if (a == call.algorithm || !a.lends_buffers()) continue;
     for (const Collective c :
          {Collective::allreduce, Collective::reduce, Collective::bcast, Collective::allgather}) {
-      if (serves(a, c)) wrong.push_back({a, c, call.count, call.root});
+      if (a.serves(c)) wrong.push_back({a, c, call.count, call.root});
     }
   }
   return wrong;
@@ -56,25 +60,25 @@ std::vector<CallSpec> wrong_calls(const CallSpec& call, int ranks) {
 std::vector<CallSpec> right_calls(int ranks) {
   std::vector<CallSpec> calls;
   for (const Algorithm a : algorithms()) {
+    const auto add = [&](const CallSpec& call) {
+      if (a.serves(call.collective)) calls.push_back(call);
+    };
     for (const std::size_t count : {3U, 16U, 70U}) {
-      calls.push_back({a, Collective::allreduce, count, 0, true});
-      if (a == Algorithm::multi_leader) continue;
-      calls.push_back({a, Collective::reduce, count, ranks - 1, true});
-      calls.push_back({a, Collective::bcast, count, 0});
-      calls.push_back({a, Collective::allgather, count});
-      if (serves(a, Collective::reduce_scatter)) {
-        calls.push_back({a, Collective::reduce_scatter, count, 0, true});
-      }
+      add({a, Collective::allreduce, count, 0, true});
+      add({a, Collective::reduce, count, ranks - 1, true});
+      add({a, Collective::bcast, count, 0});
+      add({a, Collective::allgather, count});
+      add({a, Collective::reduce_scatter, count, 0, true});
     }
-    if (a != Algorithm::multi_leader) calls.push_back({a, Collective::barrier, 0});
+    add({a, Collective::barrier, 0});
   }
   return calls;
 }
 
 template <class F>
 void for_all_mismatches(int ranks, F&& explore_script) {
-  const CallSpec before{Algorithm::exchange, Collective::bcast, 3};
-  const CallSpec after{Algorithm::dynamic_leader, Collective::allreduce, 20};
+  const CallSpec before{exchange, Collective::bcast, 3};
+  const CallSpec after{dynamic_leader, Collective::allreduce, 20};
   for (const CallSpec& right : right_calls(ranks)) {
     for (const CallSpec& wrong : wrong_calls(right, ranks)) {
       if (wrong == right) continue;
@@ -105,10 +109,10 @@ TEST_CASE("Three ranks of which one makes another call", "[explore]") {
 }
 
 TEST_CASE("Three ranks that make three different calls", "[explore]") {
-  const CallSpec right{Algorithm::dynamic_leader, Collective::allreduce, 16};
+  const CallSpec right{dynamic_leader, Collective::allreduce, 16};
   CallSpec shorter = right;
   shorter.count = 3;
-  const CallSpec other{Algorithm::multi_leader, Collective::allreduce, 16};
+  const CallSpec other{multi_leader, Collective::allreduce, 16};
   World<WideBoard> world{{3, {right, right, right}, {{1, 1, shorter}, {2, 1, other}}}};
   require_fine(random_walks(world, 1, 2000));
   require_complete(depth_first(world, 1, 1'000'000, DepthFirst::AtBlocks::cost_one));
@@ -120,7 +124,7 @@ TEST_CASE("Half of the ranks run one algorithm, half another", "[explore]") {
   for (const Algorithm a : algorithms()) {
     for (const Algorithm b : algorithms()) {
       for (const Collective c : {Collective::allreduce, Collective::reduce}) {
-        if (a == b || !serves(a, c) || !serves(b, c)) continue;
+        if (a == b || !a.serves(c) || !b.serves(c)) continue;
         const CallSpec right{a, c, 70, 3, true};
         const CallSpec other{b, c, 70, 3, true};
         INFO(right.describe() << " and " << other.describe());
@@ -137,7 +141,7 @@ TEST_CASE("Half of the ranks run one algorithm, half another", "[explore]") {
 }
 
 TEST_CASE("Each reader of a bcast gets the data of its own root, or none", "[explore]") {
-  for (const Algorithm a : {Algorithm::dynamic_leader, Algorithm::exchange}) {
+  for (const Algorithm a : {dynamic_leader, exchange}) {
     for (const std::size_t count : {3U, 16U, 30U, 90U}) {
       CallSpec of_rank_0{a, Collective::bcast, count, 0};
       CallSpec of_rank_1 = of_rank_0;
@@ -151,8 +155,8 @@ TEST_CASE("Each reader of a bcast gets the data of its own root, or none", "[exp
 }
 
 TEST_CASE("A mismatch in call after call, across the wrap", "[explore]") {
-  const CallSpec right{Algorithm::exchange, Collective::allreduce, 16};
-  const CallSpec wrong{Algorithm::exchange, Collective::allgather, 16};
+  const CallSpec right{exchange, Collective::allreduce, 16};
+  const CallSpec wrong{exchange, Collective::allgather, 16};
   Script script{2, std::vector<CallSpec>(8, right), {}, 0xffff'fffbU};
   for (std::size_t i = 0; i < script.calls.size(); i += 2) {
     script.deviations.push_back({static_cast<int>(i / 2 % 2), i, wrong});

@@ -18,6 +18,13 @@ using namespace explore;
 
 namespace {
 
+constexpr Algorithm dynamic_leader = explored<papcoll::DynamicLeader, papcoll::LeaderFan>;
+constexpr Algorithm static_leader = explored<papcoll::StaticLeader, papcoll::LeaderFan>;
+constexpr Algorithm exchange = explored<papcoll::StaticOrder, papcoll::Exchange>;
+constexpr Algorithm multi_leader = explored<papcoll::StaticOrder, papcoll::MultiLeader>;
+constexpr Algorithm peer_slices = explored<papcoll::StaticOrder, papcoll::PeerSlices>;
+constexpr Algorithm last_combines = explored<papcoll::ArrivalOrder, LastCombines>;
+
 constexpr auto allreduce = Collective::allreduce;
 constexpr auto reduce = Collective::reduce;
 constexpr auto bcast = Collective::bcast;
@@ -233,63 +240,66 @@ class ForgetfulWaker : public RealBells {
 
 TEST_CASE("Chunks overwritten before they were read", "[explore]") {
   const std::size_t count = count_of(Size::chunks, false, 8);
-  CHECK(found<TooManyInFlight>({Algorithm::exchange, allreduce, count}));
-  CHECK(found<TooManyInFlight>({Algorithm::exchange, allgather, count}));
-  CHECK(found<TooManyInFlight>({Algorithm::dynamic_leader, allgather, count}));
-  CHECK(found<OneMoreInFlight>({Algorithm::exchange, reduce, count}));
-  CHECK(found<OneMoreInFlight>({Algorithm::exchange, bcast, count}));
-  CHECK(found<OneMoreInFlight>({Algorithm::dynamic_leader, reduce, count}));
-  CHECK(found<OneMoreInFlight>({Algorithm::static_leader, allreduce, count}));
-  CHECK(found<OneMoreInFlight>({Algorithm::multi_leader, allreduce, count}));
-  CHECK(found<OneResultBuffer>({Algorithm::dynamic_leader, allreduce, count}));
-  CHECK(found<OneResultBuffer>({Algorithm::multi_leader, allreduce, count}));
+  CHECK(found<TooManyInFlight>({exchange, allreduce, count}));
+  CHECK(found<TooManyInFlight>({exchange, allgather, count}));
+  CHECK(found<TooManyInFlight>({dynamic_leader, allgather, count}));
+  CHECK(found<OneMoreInFlight>({exchange, reduce, count}));
+  CHECK(found<OneMoreInFlight>({exchange, bcast, count}));
+  CHECK(found<OneMoreInFlight>({dynamic_leader, reduce, count}));
+  CHECK(found<OneMoreInFlight>({static_leader, allreduce, count}));
+  CHECK(found<OneMoreInFlight>({multi_leader, allreduce, count}));
+  CHECK(found<OneResultBuffer>({dynamic_leader, allreduce, count}));
+  CHECK(found<OneResultBuffer>({multi_leader, allreduce, count}));
+  CHECK(found<TooManyInFlight>({last_combines, allreduce, count}));
+  CHECK(found<OneResultBuffer>({last_combines, allreduce, count}));
 }
 
 TEST_CASE("Two leaders", "[explore]") {
-  CHECK(found<ClaimInHalves>({Algorithm::dynamic_leader, allreduce, 3}));
-  CHECK(found<ClaimInHalves>({Algorithm::dynamic_leader, allreduce, 16}, 3));
+  CHECK(found<ClaimInHalves>({dynamic_leader, allreduce, 3}));
+  CHECK(found<ClaimInHalves>({dynamic_leader, allreduce, 16}, 3));
 }
 
 TEST_CASE("Frames entered or left too early", "[explore]") {
-  CHECK(found<EntersEarly>({Algorithm::exchange, bcast, 3}));
-  CHECK(found<EntersEarly>({Algorithm::static_leader, reduce, 3}));
-  CHECK(found<ForgetsTheLast>({Algorithm::exchange, bcast, 3}, 3));
-  CHECK(found<LeavesEarly>({Algorithm::exchange, bcast, 3}));
-  CHECK(found<RelaxedLeave>({Algorithm::exchange, bcast, 16}));
+  CHECK(found<EntersEarly>({exchange, bcast, 3}));
+  CHECK(found<EntersEarly>({static_leader, reduce, 3}));
+  CHECK(found<ForgetsTheLast>({exchange, bcast, 3}, 3));
+  CHECK(found<LeavesEarly>({exchange, bcast, 3}));
+  CHECK(found<RelaxedLeave>({exchange, bcast, 16}));
 }
 
 TEST_CASE("Flags and data in the wrong order", "[explore]") {
-  CHECK(found<FlagFirst>({Algorithm::multi_leader, allreduce, 80}));
-  CHECK(found<RelaxedFlags>({Algorithm::dynamic_leader, allreduce, 16}));
-  CHECK(found<RelaxedFlags>({Algorithm::exchange, allgather, 3}));
+  CHECK(found<FlagFirst>({multi_leader, allreduce, 80}));
+  CHECK(found<RelaxedFlags>({dynamic_leader, allreduce, 16}));
+  CHECK(found<RelaxedFlags>({exchange, allgather, 3}));
+  CHECK(found<RelaxedFlags>({last_combines, allreduce, 16}));
 }
 
 TEST_CASE("Words that were not used for a while", "[explore]") {
-  CHECK(found<OrderedStamps>({Algorithm::dynamic_leader, allreduce, 3}, 2, 0x8000'0000));
+  CHECK(found<OrderedStamps>({dynamic_leader, allreduce, 3}, 2, 0x8000'0000));
 }
 
 TEST_CASE("Buffers and pools used while peers copy from them", "[explore]") {
-  CHECK(found<MissesThePool>({Algorithm::peer_slices, bcast, 54}));
-  CHECK(found<LooksForThePoolFirst>({Algorithm::peer_slices, bcast, 54}));
-  CHECK(found<NeverWaitsForThePool>({Algorithm::peer_slices, bcast, 54}));
-  CHECK(found<TakesUpInHalves>({Algorithm::peer_slices, allgather, 20}));
+  CHECK(found<MissesThePool>({peer_slices, bcast, 54}));
+  CHECK(found<LooksForThePoolFirst>({peer_slices, bcast, 54}));
+  CHECK(found<NeverWaitsForThePool>({peer_slices, bcast, 54}));
+  CHECK(found<TakesUpInHalves>({peer_slices, allgather, 20}));
 }
 
 TEST_CASE("Results", "[explore]") {
-  CHECK(found<HighLow>({Algorithm::exchange, allreduce, 3, 0, false, true}));
-  CHECK(found<HighLow>({Algorithm::static_leader, reduce, 3, 1, false, true}));
-  CHECK(found<OneByteMore>({Algorithm::dynamic_leader, bcast, 3}));
+  CHECK(found<HighLow>({exchange, allreduce, 3, 0, false, true}));
+  CHECK(found<HighLow>({static_leader, reduce, 3, 1, false, true}));
+  CHECK(found<OneByteMore>({dynamic_leader, bcast, 3}));
 }
 
 TEST_CASE("Lost wake-ups", "[explore]") {
   for (const Collective c : {allreduce, reduce, bcast, allgather}) {
-    CHECK(found<NeverRings>({Algorithm::exchange, c, 112}));
+    CHECK(found<NeverRings>({exchange, c, 112}));
   }
   using Hasty = SiteOver<WideBoard, HastySleeper>;
-  CHECK(found<Hasty>({Algorithm::exchange, barrier, 0}));
+  CHECK(found<Hasty>({exchange, barrier, 0}));
   using Forgetful = SiteOver<WideBoard, ForgetfulWaker>;
-  CHECK(found<Forgetful>({Algorithm::exchange, barrier, 0}));
+  CHECK(found<Forgetful>({exchange, barrier, 0}));
   shared_model().delays_stores = true;
-  CHECK(found<LazyFlag>({Algorithm::exchange, reduce, 64}));
+  CHECK(found<LazyFlag>({exchange, reduce, 64}));
   shared_model().delays_stores = false;
 }

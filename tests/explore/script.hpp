@@ -2,6 +2,8 @@
 
 // What the explored ranks do: a sequence of collectives, with what must come out of it.
 
+#include "algorithms.hpp"
+
 #include <papcoll/base/call.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/op.hpp>
@@ -16,45 +18,6 @@
 namespace explore {
 
 using papcoll::Collective;
-
-enum class Algorithm {
-  dynamic_leader,
-  static_leader,
-  exchange,
-  multi_leader,
-  peer_slices,
-  split_tail,
-  chain,
-  combining_tree
-};
-
-/// Do ranks read and write each other's buffers in it?
-inline bool lends_buffers(Algorithm a) noexcept { return a >= Algorithm::peer_slices; }
-/// Is the order of combination that of the arrivals?
-inline bool follows_arrivals(Algorithm a) noexcept {
-  return a == Algorithm::split_tail || a == Algorithm::chain;
-}
-
-inline std::string to_string(Algorithm a) {
-  switch (a) {
-    case Algorithm::dynamic_leader:
-      return "DynamicLeader";
-    case Algorithm::static_leader:
-      return "StaticLeader";
-    case Algorithm::exchange:
-      return "Exchange";
-    case Algorithm::multi_leader:
-      return "MultiLeader";
-    case Algorithm::peer_slices:
-      return "PeerSlices";
-    case Algorithm::split_tail:
-      return "SplitTail";
-    case Algorithm::chain:
-      return "Chain";
-    default:
-      return "CombiningTree";
-  }
-}
 
 /// A chunk of the explored boards, bytes.
 inline constexpr std::size_t chunk_bytes = 64;
@@ -75,8 +38,8 @@ struct CallSpec {
   friend bool operator==(const CallSpec&, const CallSpec&) = default;
 
   std::string describe() const {
-    return to_string(algorithm) + " " + std::string(papcoll::name_of(collective)) + " of " +
-           std::to_string(count) + ", root " + std::to_string(root) +
+    return std::string(algorithm.name()) + " " + std::string(papcoll::name_of(collective)) +
+           " of " + std::to_string(count) + ", root " + std::to_string(root) +
            (in_place ? ", in place" : "") + (rank_order ? ", rank order" : "") +
            (uneven ? ", uneven" : "");
   }

@@ -24,33 +24,18 @@ inline std::size_t count_of(Size size, bool rank_order, std::size_t chunks) {
   }
 }
 
-inline bool serves(Algorithm a, Collective c) noexcept {
-  if (a == Algorithm::multi_leader) return c == Collective::allreduce;
-  if (a == Algorithm::peer_slices) return c != Collective::barrier;
-  if (c == Collective::reduce_scatter) return a == Algorithm::exchange;
-  return !lends_buffers(a) || c == Collective::allreduce || c == Collective::reduce;
-}
-
-inline const std::vector<Algorithm>& algorithms() {
-  static const std::vector<Algorithm> all{Algorithm::dynamic_leader, Algorithm::static_leader,
-                                          Algorithm::exchange,       Algorithm::multi_leader,
-                                          Algorithm::peer_slices,    Algorithm::split_tail,
-                                          Algorithm::chain,          Algorithm::combining_tree};
-  return all;
-}
-
 /// All calls of a collective by an algorithm: sizes, roots, in place or not, ordered or not. The
 /// longest message has `chunks` chunks.
 inline std::vector<CallSpec> all_calls(Algorithm a, Collective c, int ranks, std::size_t chunks) {
   std::vector<CallSpec> calls;
-  if (!serves(a, c)) return calls;
+  if (!a.serves(c)) return calls;
   if (c == Collective::barrier) return {{a, c, 0}};
   for (const Size size : {Size::inlined, Size::one_chunk, Size::chunks}) {
     for (int root = 0; root < (papcoll::is_rooted(c) ? ranks : 1); ++root) {
       for (const bool in_place : {false, true}) {
         if (in_place && c == Collective::bcast) continue;
         for (const bool rank_order : {false, true}) {
-          if (rank_order && (!papcoll::is_reduction(c) || follows_arrivals(a))) continue;
+          if (rank_order && (!papcoll::is_reduction(c) || !a.keeps_order())) continue;
           CallSpec call{a, c, count_of(size, rank_order, chunks), root, in_place, rank_order};
           calls.push_back(call);
           if (c != Collective::reduce_scatter) continue;

@@ -16,6 +16,10 @@ using namespace explore;
 
 namespace {
 
+constexpr Algorithm static_leader = explored<papcoll::StaticLeader, papcoll::LeaderFan>;
+constexpr Algorithm exchange = explored<papcoll::StaticOrder, papcoll::Exchange>;
+constexpr Algorithm peer_slices = explored<papcoll::StaticOrder, papcoll::PeerSlices>;
+
 constexpr std::uint32_t before_wrap = 0xffff'fffeU;
 
 std::string describe(const Script& script) {
@@ -30,24 +34,24 @@ std::string describe(const Script& script) {
 std::vector<CallSpec> kinds(int ranks) {
   std::vector<CallSpec> calls;
   for (const Algorithm a : algorithms()) {
-    const bool ordered = !follows_arrivals(a);
+    const bool ordered = a.keeps_order();
     calls.push_back({a, Collective::allreduce, 3, 0, true, ordered});
     calls.push_back({a, Collective::allreduce, 38});
     for (const int root : {0, ranks - 1}) {
-      if (!serves(a, Collective::reduce)) continue;
+      if (!a.serves(Collective::reduce)) continue;
       calls.push_back({a, Collective::reduce, 3, root});
       calls.push_back({a, Collective::reduce, 22, root, true, ordered});
     }
-    if (serves(a, Collective::allgather)) calls.push_back({a, Collective::allgather, 20});
-    if (serves(a, Collective::reduce_scatter)) {
+    if (a.serves(Collective::allgather)) calls.push_back({a, Collective::allgather, 20});
+    if (a.serves(Collective::reduce_scatter)) {
       calls.push_back({a, Collective::reduce_scatter, 20, 0, true, ordered});
     }
-    if (serves(a, Collective::barrier)) calls.push_back({a, Collective::barrier, 0});
+    if (a.serves(Collective::barrier)) calls.push_back({a, Collective::barrier, 0});
   }
   for (const int root : {0, ranks - 1}) {
-    calls.push_back({Algorithm::peer_slices, Collective::bcast, 54, root});
-    calls.push_back({Algorithm::exchange, Collective::bcast, 3, root});
-    calls.push_back({Algorithm::exchange, Collective::bcast, 54, root});
+    calls.push_back({peer_slices, Collective::bcast, 54, root});
+    calls.push_back({exchange, Collective::bcast, 3, root});
+    calls.push_back({exchange, Collective::bcast, 54, root});
   }
   return calls;
 }
@@ -77,9 +81,9 @@ TEST_CASE("Every two kinds of call on three ranks: random schedules", "[explore]
 }
 
 TEST_CASE("Roots that do not wait run ahead until the frames are used up", "[explore]") {
-  const CallSpec give{Algorithm::exchange, Collective::bcast, 3, 0};
-  const CallSpec take{Algorithm::exchange, Collective::reduce, 3, 1};
-  const CallSpec lead{Algorithm::static_leader, Collective::reduce, 16, 1};
+  const CallSpec give{exchange, Collective::bcast, 3, 0};
+  const CallSpec take{exchange, Collective::reduce, 3, 1};
+  const CallSpec lead{static_leader, Collective::reduce, 16, 1};
   World<WideBoard> wide{{2, {give, take, lead, give, give, take, lead}, {}, before_wrap}};
   require_complete(depth_first(wide, 2));
   World<TightBoard> tight{{2, {give, take, lead, give, take}, {}, before_wrap}};

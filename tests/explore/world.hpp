@@ -165,7 +165,7 @@ class World {
                    "holder of ticket " + std::to_string(r) + frame);
       }
       for (std::uint32_t w = 0; w < Board::work_words(ranks()); ++w) {
-        model.name(&board_.work(e, w), sizeof(typename Board::TransportOp),
+        model.name(&board_.work(e, w), sizeof(typename Board::WorkWord),
                    "work " + std::to_string(w) + frame);
       }
       model.name(&board_.release(e), sizeof(typename Board::Header), "release" + frame);

@@ -1,5 +1,7 @@
 // Buffers in the arena, private ones that the kernel copies, and both at once.
 
+#include "arrival_names.hpp"
+
 #include <papcoll/algorithm.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/shared_vector.hpp>
@@ -44,7 +46,7 @@ bool is_total(const Vector& data, int ranks) {
 }
 
 template <class In, class Out>
-void check_reductions(Communicator& comm, In in, Out out, const char* name) {
+void check_reductions(Communicator& comm, In in, Out out, const std::string& name) {
   const auto algorithm = papcoll::algorithm(name);
   fill(in, comm.rank());
   papcoll::allreduce(comm, in, out, papcoll::sum, algorithm);
@@ -95,8 +97,12 @@ void check_moves(Communicator& comm, In in, Out out) {
   }
 }
 
-constexpr const char* algorithms[]{"PeerSlices", "SplitTail", "ArrivalOrder+Chain",
-                                   "CombiningTree"};
+/// Those whose ranks may leave a reduce before its root comes, since partial results stay behind.
+std::vector<std::string> names_left_early() {
+  return arrival_names([](const papcoll::ArrivalTraits& a) {
+    return a.lends_results && a.serves(papcoll::Collective::reduce);
+  });
+}
 
 }  // namespace
 
@@ -117,7 +123,7 @@ TEST_CASE("large buffers, wherever they are") {
     for (const std::size_t count : {std::size_t{5}, std::size_t{20'000}, std::size_t{200'000}}) {
       const std::vector<std::int64_t> mine(count);
       const shared_vector<std::int64_t> ours(count, arena);
-      for (const char* name : algorithms) {
+      for (const std::string& name : names_that_reduce_in_place()) {
         CAPTURE(static_cast<int>(access), count, name);
         check_reductions(comm, mine, mine, name);
         check_reductions(comm, ours, ours, name);
@@ -175,7 +181,7 @@ TEST_CASE("what a rank leaves for late ones outlives its communicator") {
     return;
   }
   std::vector<std::int64_t> data(300'000);
-  for (const char* name : {"SplitTail", "ArrivalOrder+Chain", "CombiningTree"}) {
+  for (const std::string& name : names_left_early()) {
     CAPTURE(name);
     call_and_free([&](Communicator& comm) {
       const papcoll::root last{comm.size() - 1};
@@ -205,7 +211,7 @@ TEST_CASE("ranks leave a reduce before its root comes, though the kernel copies 
   const int me = comm.rank();
   const papcoll::root last{comm.size() - 1};
   std::vector<std::int64_t> data(300'000);
-  for (const char* name : {"SplitTail", "ArrivalOrder+Chain", "CombiningTree"}) {
+  for (const std::string& name : names_left_early()) {
     CAPTURE(name);
     const auto reduce = [&] {
       fill(data, me);

@@ -270,13 +270,15 @@ TEST_CASE("A rank whose call ends before a fault has its text hears of it later"
 }
 
 TEST_CASE("Ranks that wait for nobody leave at once") {
-  using explore::Algorithm;
+  constexpr auto dynamic_leader = explore::explored<papcoll::DynamicLeader, papcoll::LeaderFan>;
+  constexpr auto static_leader = explore::explored<papcoll::StaticLeader, papcoll::LeaderFan>;
+  constexpr auto exchange = explore::explored<papcoll::StaticOrder, papcoll::Exchange>;
   using papcoll::Collective;
   const explore::Script script{2,
-                               {{Algorithm::exchange, Collective::bcast, 3, 0},
-                                {Algorithm::dynamic_leader, Collective::bcast, 64, 0},
-                                {Algorithm::exchange, Collective::reduce, 3, 1},
-                                {Algorithm::static_leader, Collective::reduce, 64, 1}}};
+                               {{exchange, Collective::bcast, 3, 0},
+                                {dynamic_leader, Collective::bcast, 64, 0},
+                                {exchange, Collective::reduce, 3, 1},
+                                {static_leader, Collective::reduce, 64, 1}}};
   Memory bells{Doorbells::bytes(2)};
   Doorbells::initialise(bells.data(), 2);
   Memory memory{NodeBoard::bytes(2, explore::chunk_bytes)};
@@ -332,19 +334,16 @@ void check_rings_on_leaving(const explore::CallSpec& spec) {
 }  // namespace
 
 TEST_CASE("Ranks that may have read a pool ring when they leave") {
-  using explore::Algorithm;
   using papcoll::Collective;
-  for (const int root : {0, 1}) {
-    check_rings_on_leaving<papcoll::PeerSlices::Run>(
-        {Algorithm::peer_slices, Collective::bcast, 54, root});
-    check_rings_on_leaving<papcoll::PeerSlices::Run>(
-        {Algorithm::peer_slices, Collective::reduce, 54, root});
-    check_rings_on_leaving<papcoll::SplitTail::Run>(
-        {Algorithm::split_tail, Collective::reduce, 54, root});
-    check_rings_on_leaving<papcoll::ArrivalChain::Run>(
-        {Algorithm::chain, Collective::reduce, 54, root});
-    check_rings_on_leaving<papcoll::CombiningTree::Run>(
-        {Algorithm::combining_tree, Collective::reduce, 54, root});
+  for (const explore::Algorithm a : explore::algorithms()) {
+    if (!a.lends_buffers()) continue;
+    explore::with_run_of(a, [&]<class Run>() {
+      for (const Collective c : {Collective::bcast, Collective::reduce}) {
+        for (const int root : {0, 1}) {
+          if (a.serves(c)) check_rings_on_leaving<Run>({a, c, 54, root});
+        }
+      }
+    });
   }
 }
 

@@ -1,5 +1,7 @@
 // Algorithms that read and write their peers' buffers: messages of many chunks, random arrivals.
 
+#include "arrival_names.hpp"
+
 #include <papcoll/algorithm.hpp>
 #include <papcoll/core.hpp>
 
@@ -101,7 +103,7 @@ Options with(PeerAccess access) {
 }  // namespace
 
 TEST_CASE("reductions of many chunks under random arrivals", "[team]") {
-  for (const char* name : {"PeerSlices", "SplitTail", "ArrivalOrder+Chain", "CombiningTree"}) {
+  for (const std::string& name : names_that_reduce_in_place()) {
     const auto algorithm = papcoll::algorithm(name);
     for (const PeerAccess access : {PeerAccess::best, PeerAccess::staged}) {
       for (const int ranks : {1, 2, 3, 5, 8}) {
@@ -147,8 +149,9 @@ TEST_CASE("elements that are larger than a nearest cache", "[team]") {
     for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] = a.values[i] + b.values[i];
     return sum;
   });
-  for (const char* name :
-       {"PeerSlices", "SplitTail", "ArrivalOrder+Chain", "CombiningTree", "MultiLeader"}) {
+  for (const std::string& name : arrival_names([](const papcoll::ArrivalTraits& a) {
+         return a.serves(papcoll::Collective::allreduce);
+       })) {
     CAPTURE(name);
     const auto algorithm = papcoll::algorithm(name);
     for (const PeerAccess access : {PeerAccess::best, PeerAccess::staged}) {

@@ -2,6 +2,7 @@
 
 // Calls of a team of threads that go wrong: what each rank hears, and what it may have done before.
 
+#include "arrival_names.hpp"
 #include "mistakes.hpp"
 #include "outcome.hpp"
 
@@ -44,17 +45,20 @@ inline std::vector<Outcome> heard(papcoll::ThreadTeam& team, std::vector<Outcome
 /// Ranks that have done their part of these may have left before anything was wrong.
 inline bool may_leave_early(Collective c) { return papcoll::is_rooted(c); }
 
-inline const std::vector<std::string> arrival_algorithms{
-    "",          "DynamicLeader",      "StaticLeader",  "Exchange",   "PeerSlices",
-    "SplitTail", "ArrivalOrder+Chain", "CombiningTree", "MultiLeader"};
-
-/// Partial results lie in the output of whoever combined them.
-inline bool may_write(const std::string& name) {
-  return name == "SplitTail" || name == "ArrivalOrder+Chain" || name == "CombiningTree";
-}
+/// The names of the arrival-driven algorithms, and none, which leaves the choice to the library.
+inline const std::vector<std::string> arrival_algorithms = [] {
+  std::vector<std::string> names = arrival_names();
+  names.emplace(names.begin());
+  return names;
+}();
 
 inline papcoll::Algorithm named(const std::string& name) {
   return name.empty() ? papcoll::Algorithm{} : papcoll::algorithm(name);
+}
+
+/// May a call that fails have written to outputs?
+inline bool may_write(const std::string& name) {
+  return !name.empty() && named(name).spec().arrival->lends_results;
 }
 
 inline bool serves(const std::string& name, Collective c) {

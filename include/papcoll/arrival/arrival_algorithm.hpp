@@ -14,34 +14,48 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-/// An arrival-driven algorithm: what a schedule is under an arrival policy that makes it one. Each
-/// specialisation stands below the schedule, in the algorithm's own header.
+/// What a schedule is under an arrival policy, where that makes it an arrival-driven algorithm.
+/// Each specialisation stands below the schedule, in the algorithm's own header, and is the only
+/// place that says so: policies, catalogue, tools, tests and the explorer of interleavings ask it.
 ///
 /// Required: `Schedule`, whose `contract` and `serves(collective)` it has; `Run`, one call of it:
 /// default-constructible, `bool step(Site&, const Call&)` moves the call and says whether it is
 /// done; `name`, as in the catalogue; `keeps_order_on_request`, whether Call::rank_order makes it
 /// reproducible. Optional: `sentence`, where the schedule's says something else; `ByTicket`, what
-/// it is over transports that have tickets for ranks without common memory.
+/// it is over transports that have tickets for ranks without common memory; `lends_buffers` and
+/// `lends_results`, see ArrivalTraits. A specialisation ends with
+///
+///     static_assert(papcoll::arrival_driven<Arrival, Schedule>);
+///
+/// which says what is missing. examples/09_write_your_own_arrival_algorithm is one from outside of
+/// the library.
 template <class Arrival, class Schedule>
 struct ArrivalDriven {};
 
 /// Is the schedule an arrival-driven algorithm under the arrival policy?
 template <class Arrival, class Schedule>
 concept RunsUnder = requires {
+  typename ArrivalDriven<Arrival, Schedule>::Schedule;
   typename ArrivalDriven<Arrival, Schedule>::Run;
   { ArrivalDriven<Arrival, Schedule>::name } -> std::convertible_to<std::string_view>;
   { ArrivalDriven<Arrival, Schedule>::keeps_order_on_request } -> std::convertible_to<bool>;
 };
 
-/// An arrival-driven algorithm without its type: an arrival policy with its schedule.
-struct ArrivalAlgorithm {
+/// What an arrival-driven algorithm says about itself.
+struct ArrivalTraits {
   std::string_view name;  ///< as in the catalogue: "DynamicLeader", "Exchange"
   std::uint8_t id;        ///< algorithm_id(name)
   std::string_view sentence;
   NumericalContract contract;   ///< the strongest it keeps by itself
   bool keeps_order_on_request;  ///< Call::rank_order makes it reproducible
-  int most_ranks;               ///< of a team that it serves
+  bool lends_buffers;  ///< ranks read and write each other's buffers, or pools, where they are
+  bool lends_results;  ///< partial results lie in outputs: a call that fails may have written there
+  int most_ranks;      ///< of a team that it serves
   bool (*serves)(Collective) noexcept;
+};
+
+/// An arrival-driven algorithm without its type: an arrival policy with its schedule.
+struct ArrivalAlgorithm : ArrivalTraits {
   void (*run)(NodeSite&, Waiter&, const Call&);
 
   /// Why it cannot serve a team of so many ranks, or nothing if it can.
@@ -74,27 +88,119 @@ constexpr std::string_view sentence_of() noexcept {
   }
 }
 
+template <class Driven>
+constexpr bool lends_buffers_of() noexcept {
+  if constexpr (requires { Driven::lends_buffers; }) {
+    return Driven::lends_buffers;
+  } else {
+    return false;
+  }
+}
+
+template <class Driven>
+constexpr bool lends_results_of() noexcept {
+  if constexpr (requires { Driven::lends_results; }) {
+    return Driven::lends_results;
+  } else {
+    return false;
+  }
+}
+
+template <class Driven>
+constexpr ArrivalTraits arrival_traits_of() noexcept {
+  using Schedule = typename Driven::Schedule;
+  return {.name = Driven::name,
+          .id = algorithm_id(Driven::name),
+          .sentence = sentence_of<Driven>(),
+          .contract = Schedule::contract,
+          .keeps_order_on_request = Driven::keeps_order_on_request,
+          .lends_buffers = lends_buffers_of<Driven>(),
+          .lends_results = lends_results_of<Driven>(),
+          .most_ranks = most_ranks_of<Schedule>(),
+          .serves = &Schedule::serves};
+}
+
 template <class Run>
 void run_arrival(NodeSite& site, Waiter& waiter, const Call& call) {
   Run run;
   waiter.until([&] { return run.step(site, call); });
 }
 
-template <class Driven>
+// One wrong thing, one sentence: see policies/checks.hpp.
+
+template <class Arrival, class Schedule>
+struct arrival_algorithm_is_specified {
+  static constexpr bool ok = RunsUnder<Arrival, Schedule>;
+  static_assert(ok,
+                "papcoll: ArrivalDriven<Arrival, Schedule> is not an arrival-driven algorithm: "
+                "specialise it with the types Schedule and Run and the constants name and "
+                "keeps_order_on_request");
+};
+
+template <class Schedule>
+struct arrival_schedule_describes_itself {
+  static constexpr bool ok = requires {
+    { Schedule::name } -> std::convertible_to<std::string_view>;
+    { Schedule::sentence } -> std::convertible_to<std::string_view>;
+    { Schedule::needs } -> std::convertible_to<unsigned>;
+    { Schedule::contract } -> std::convertible_to<NumericalContract>;
+    { &Schedule::serves } -> std::convertible_to<bool (*)(Collective) noexcept>;
+  };
+  static_assert(ok,
+                "papcoll: the schedule of an arrival-driven algorithm has name, sentence, "
+                "needs, contract and a static bool serves(Collective) noexcept");
+};
+
+template <class Run>
+struct arrival_run_steps {
+  static constexpr bool ok =
+      std::default_initializable<Run> && requires(Run run, NodeSite& site, const Call& call) {
+    { run.step(site, call) } -> std::same_as<bool>;
+  };
+  static_assert(ok,
+                "papcoll: the Run of an arrival-driven algorithm is default-constructible and has "
+                "template <papcoll::Site S> bool step(S& site, const papcoll::Call& call)");
+};
+
+template <class Arrival, class Schedule>
+constexpr bool is_arrival_driven() noexcept {
+  if constexpr (arrival_algorithm_is_specified<Arrival, Schedule>::ok) {
+    using Driven = ArrivalDriven<Arrival, Schedule>;
+    if constexpr (arrival_schedule_describes_itself<typename Driven::Schedule>::ok) {
+      return arrival_run_steps<typename Driven::Run>::ok;
+    }
+  }
+  return false;
+}
+
+template <class Arrival, class Schedule>
 constexpr ArrivalAlgorithm arrival_algorithm_of() noexcept {
-  using Schedule = typename Driven::Schedule;
-  return {Driven::name,       algorithm_id(Driven::name),        sentence_of<Driven>(),
-          Schedule::contract, Driven::keeps_order_on_request,    most_ranks_of<Schedule>(),
-          &Schedule::serves,  &run_arrival<typename Driven::Run>};
+  if constexpr (is_arrival_driven<Arrival, Schedule>()) {
+    using Driven = ArrivalDriven<Arrival, Schedule>;
+    return {arrival_traits_of<Driven>(), &run_arrival<typename Driven::Run>};
+  } else {
+    return {};
+  }
 }
 
 }  // namespace detail
+
+/// True for an arrival-driven algorithm; else the compiler says in one sentence what is wrong.
+template <class Arrival, class Schedule>
+inline constexpr bool arrival_driven = detail::is_arrival_driven<Arrival, Schedule>();
+
+/// What the algorithm that a schedule is under an arrival policy says about itself. Naming it
+/// compiles nothing of the algorithm.
+template <class Arrival, class Schedule>
+requires RunsUnder<Arrival, Schedule>
+inline constexpr ArrivalTraits arrival_traits =
+    detail::arrival_traits_of<ArrivalDriven<Arrival, Schedule>>();
 
 /// The algorithm that a schedule is under an arrival policy. Naming one compiles it.
 template <class Arrival, class Schedule>
 requires RunsUnder<Arrival, Schedule>
 inline constexpr ArrivalAlgorithm arrival_algorithm =
-    detail::arrival_algorithm_of<ArrivalDriven<Arrival, Schedule>>();
+    detail::arrival_algorithm_of<Arrival, Schedule>();
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -87,7 +87,7 @@ class BasicBoard {
   /// Compare-exchanged from what was seen, so that one rank has it at a time; acq_rel, since it
   /// hands over partial results; sequentially consistent where a bell follows, or a look at the
   /// failure word.
-  using TransportOp = Atomic<Stamp>;
+  using WorkWord = Atomic<Stamp>;
   static constexpr std::uint32_t work_chunks = 16;  ///< of each combination of a tree
   static constexpr std::uint32_t work_words(int ranks) noexcept {
     const auto tree = static_cast<std::uint32_t>(ranks) * work_chunks;
@@ -216,10 +216,10 @@ class BasicBoard {
     return at<Holder>(frame(e) + stamps_offset(ranks_) +
                       static_cast<std::size_t>(ticket) * sizeof(Holder));
   }
-  TransportOp& work(std::uint32_t e, std::uint32_t w) const noexcept {
-    return at<TransportOp>(frame(e) + stamps_offset(ranks_) +
-                           in_lines(static_cast<std::size_t>(ranks_) * sizeof(Holder)) +
-                           w * sizeof(TransportOp));
+  WorkWord& work(std::uint32_t e, std::uint32_t w) const noexcept {
+    return at<WorkWord>(frame(e) + stamps_offset(ranks_) +
+                        in_lines(static_cast<std::size_t>(ranks_) * sizeof(Holder)) +
+                        w * sizeof(WorkWord));
   }
   /// Chunk buffer of rank r; r == ranks() is the result.
   std::byte* buffer(std::uint32_t e, int r, std::uint32_t chunk) const noexcept {
@@ -244,7 +244,7 @@ class BasicBoard {
   }
   static std::size_t buffers_offset(int ranks) noexcept {
     return stamps_offset(ranks) + in_lines(static_cast<std::size_t>(ranks) * sizeof(Holder)) +
-           in_lines(work_words(ranks) * sizeof(TransportOp));
+           in_lines(work_words(ranks) * sizeof(WorkWord));
   }
   static std::size_t frame_bytes(int ranks, std::size_t chunk) noexcept {
     return buffers_offset(ranks) + (static_cast<std::size_t>(ranks) + 1) * buffers * chunk;

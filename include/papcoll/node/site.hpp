@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -43,8 +44,8 @@ inline namespace PAPCOLL_ABI {
 ///
 ///   draw_ticket()                   this rank, which has announced itself, is the n-th to arrive
 ///   holder(t)                       the rank with ticket t, or −1; it has announced itself
-///   work(w)                         state of work word w, 0 at first; else its upper two bits say
-///                                   whose it is, see WorkOf
+///   work(w)                         state of work word w, 0 at first; else its upper byte says
+///                                   whose it is, see WorkTag
 ///   take_up(w, seen, state)         changes it from what was seen, for one rank only
 ///   lay_down(w, state)              changes it back; tells everyone
 ///   put_back(w, state)              the same as if it had not been taken up, since the call failed
@@ -106,13 +107,27 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
   { s.use_pool() } -> std::same_as<bool>;
 };
 
-/// Whose a work word's state is. Ranks whose calls differ find each other's states; to another
-/// algorithm they mean nothing but that somebody is at work, until all hear of the mismatch.
-struct WorkOf {
-  static constexpr std::uint32_t mask = 3U << 30U;
-  static constexpr std::uint32_t shared_copies = 1U << 30U;
-  static constexpr std::uint32_t split_tail = 2U << 30U;
-  static constexpr std::uint32_t combining_tree = 3U << 30U;
+/// Says whose a work word's state is: its upper byte, made of the name of the algorithm that uses
+/// the word and that has its tag in its own header. Ranks whose calls differ find each other's
+/// states; to another algorithm they mean nothing but that somebody is at work, until all hear of
+/// the mismatch. The 24 bits below are the algorithm's own.
+class WorkTag {
+ public:
+  static constexpr unsigned own_bits = 24;
+
+  /// Never 0, so that no state is that of a word that nobody has touched.
+  explicit constexpr WorkTag(std::string_view algorithm) noexcept
+      : tag_((algorithm_id(algorithm) + 1U) << own_bits) {}
+
+  /// The state with these bits of the algorithm's own.
+  constexpr std::uint32_t state(std::uint32_t own) const noexcept { return tag_ | own; }
+  /// Is it one of another algorithm, and not that of a word that nobody has touched?
+  constexpr bool is_foreign(std::uint32_t state) const noexcept {
+    return state != 0 && (state >> own_bits) != (tag_ >> own_bits);
+  }
+
+ private:
+  std::uint32_t tag_;
 };
 
 /// As an audience: everyone on the node.

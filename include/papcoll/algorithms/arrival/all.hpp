@@ -22,8 +22,9 @@ struct Under {
 template <class... Algorithms>
 struct ArrivalAlgorithmList {};
 
-/// Every arrival-driven algorithm of the library, in the order of listings. The
-/// catalogue, the tools, the tests and the explorer of interleavings go by this list.
+/// Every arrival-driven algorithm of the library, in the order of listings. The catalogue, the
+/// tools, the tests and the explorer of interleavings go by this list: an algorithm is its header,
+/// with its ArrivalDriven, and a line here.
 using ArrivalAlgorithms =
     ArrivalAlgorithmList<Under<DynamicLeader, LeaderFan>, Under<StaticLeader, LeaderFan>,
                          Under<StaticOrder, Exchange>, Under<StaticOrder, MultiLeader>,

@@ -253,6 +253,8 @@ struct ArrivalDriven<ArrivalOrder, Chain> {
   using ByTicket = TicketChain;
   static constexpr std::string_view name = "ArrivalOrder+Chain";
   static constexpr bool keeps_order_on_request = false;
+  static constexpr bool lends_buffers = true;
+  static constexpr bool lends_results = true;
 };
 
 namespace detail {

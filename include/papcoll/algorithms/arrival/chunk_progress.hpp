@@ -12,6 +12,12 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
+/// A work word serves chunks k, k + Words, k + 2·Words, … of a call, and its state says which of
+/// them, modulo this many or more. A rank meets the one before k and the one after it, and no
+/// others: ChunkProgress keeps end() within Words chunks of low(), no chunk from end() on is
+/// combined without this rank, and all below end() − window() have been taken.
+inline constexpr std::uint32_t least_generations = 4;
+
 /// How far one rank of a reduction by PeerBuffers has come: the chunks it is done with, in any
 /// order, and those that may be worked on. `Words`: chunks that work words tell apart at a time, at
 /// most 64.
@@ -34,11 +40,12 @@ class ChunkProgress {
   bool complete() const noexcept { return low_ == count_; }
   bool is_done(std::uint32_t k) const noexcept { return k < low_ || (done_ & bit(k)) != 0; }
 
-  /// Where chunks go through slots: moves end() on to what all who take the result have left.
+  /// Where chunks go through slots: moves end() on to what all who take the result have left, but
+  /// no further than words tell chunks apart.
   template <Site S>
   bool slide(S& s, const Call& c) {
     bool moved = false;
-    while (end_ < count_) {
+    while (end_ < count_ && end_ - low_ < Words) {
       const std::uint32_t taken = end_ - buffers_->window() + 1;
       for (; next_taker_ < s.size(); ++next_taker_) {
         const bool takes = c.collective != Collective::reduce || next_taker_ == c.root;

@@ -108,7 +108,7 @@ struct CombiningTree {
       int holder = 0;
 
       static Chunk of(std::uint32_t state, std::uint32_t k) noexcept {
-        if (state != 0 && (state & WorkOf::mask) != WorkOf::combining_tree) return {true, false, 0};
+        if (tag.is_foreign(state)) return {true, false, 0};
         const std::uint32_t ahead = (state >> 18U) - generation(k);
         // The word has gone on to a later chunk while this rank of a reduce was away, or is still
         // that of an earlier one.
@@ -118,11 +118,14 @@ struct CombiningTree {
         return {(state & 1U) != 0, (state & 2U) != 0, static_cast<int>(state >> 2U & 0xffffU)};
       }
       std::uint32_t state(std::uint32_t k) const noexcept {
-        return WorkOf::combining_tree | generation(k) << 18U |
-               static_cast<std::uint32_t>(holder) << 2U |
-               static_cast<std::uint32_t>(combined) << 1U | static_cast<std::uint32_t>(busy);
+        return tag.state(generation(k) << 18U | static_cast<std::uint32_t>(holder) << 2U |
+                         static_cast<std::uint32_t>(combined) << 1U |
+                         static_cast<std::uint32_t>(busy));
       }
-      static constexpr std::uint32_t generations = 4096;
+      static constexpr WorkTag tag{"CombiningTree"};
+      static constexpr std::uint32_t generations = 64;
+      static_assert(generations << 18U == 1U << WorkTag::own_bits);
+      static_assert(generations >= detail::least_generations);
       static std::uint32_t generation(std::uint32_t k) noexcept { return k / words % generations; }
     };
 
@@ -278,6 +281,8 @@ struct ArrivalDriven<ArrivalOrder, CombiningTree> {
   using Run = CombiningTree::Run;
   static constexpr std::string_view name = "CombiningTree";
   static constexpr bool keeps_order_on_request = true;
+  static constexpr bool lends_buffers = true;
+  static constexpr bool lends_results = true;
 };
 
 namespace detail {

@@ -340,6 +340,7 @@ struct ArrivalDriven<StaticOrder, PeerSlices> {
   using Run = PeerSlices::Run;
   static constexpr std::string_view name = "PeerSlices";
   static constexpr bool keeps_order_on_request = true;
+  static constexpr bool lends_buffers = true;
 };
 
 namespace detail {

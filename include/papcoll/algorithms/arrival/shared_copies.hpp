@@ -78,8 +78,9 @@ class SharedCopies {
  private:
   static constexpr std::uint32_t words = NodeBoard::work_chunks;
   // States of a work word.
-  static constexpr std::uint32_t busy = WorkOf::shared_copies | 1U;
-  static constexpr std::uint32_t copied = WorkOf::shared_copies | 2U;
+  static constexpr WorkTag tag{"SharedCopies"};
+  static constexpr std::uint32_t busy = tag.state(1);
+  static constexpr std::uint32_t copied = tag.state(2);
 
   enum class Outcome { idle, moved, failed };
 

@@ -87,7 +87,7 @@ struct SplitTail {
       int merged = 0;
 
       static Chunk of(std::uint32_t state, std::uint32_t k) noexcept {
-        if (state != 0 && (state & WorkOf::mask) != WorkOf::split_tail) return {true, 0, 0};
+        if (tag.is_foreign(state)) return {true, 0, 0};
         const std::uint32_t ahead = (state >> 21U) - generation(k);
         // The word has gone on to a later chunk while this rank of a reduce was away, or is still
         // that of an earlier one.
@@ -99,11 +99,14 @@ struct SplitTail {
       }
       static_assert(most_ranks == 0x3ff);
       std::uint32_t state(std::uint32_t k) const noexcept {
-        return WorkOf::split_tail | generation(k) << 21U |
-               static_cast<std::uint32_t>(merged) << 11U |
-               static_cast<std::uint32_t>(holder) << 1U | static_cast<std::uint32_t>(busy);
+        return tag.state(generation(k) << 21U | static_cast<std::uint32_t>(merged) << 11U |
+                         static_cast<std::uint32_t>(holder) << 1U |
+                         static_cast<std::uint32_t>(busy));
       }
-      static constexpr std::uint32_t generations = 512;
+      static constexpr WorkTag tag{"SplitTail"};
+      static constexpr std::uint32_t generations = 8;
+      static_assert(generations << 21U == 1U << WorkTag::own_bits);
+      static_assert(generations >= detail::least_generations);
       static std::uint32_t generation(std::uint32_t k) noexcept { return k / words % generations; }
     };
 
@@ -269,6 +272,8 @@ struct ArrivalDriven<ArrivalOrder, SplitTail> {
   using Run = SplitTail::Run;
   static constexpr std::string_view name = "SplitTail";
   static constexpr bool keeps_order_on_request = false;
+  static constexpr bool lends_buffers = true;
+  static constexpr bool lends_results = true;
 };
 
 namespace detail {

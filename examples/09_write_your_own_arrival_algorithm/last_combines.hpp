@@ -1,0 +1,139 @@
+#pragma once
+
+#include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/arrival/policies.hpp>
+#include <papcoll/base/capability.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/node/site.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+// LastCombines: whoever comes last does all the work
+// --------------------------------------------------
+// Phases   1. Each rank writes its contribution to its slot, announces itself and draws a ticket.
+//          2. The rank with the last ticket combines all slots in rank order, chunk by chunk, and
+//             releases the others, who copy the result.
+// Cost     After the last arrival: P·n bytes combined by one rank, then n bytes copied by each.
+//          Nobody does anything but its own copy before.
+// Prefer   Never over the library's: DynamicLeader has combined all but one by then. It is short.
+// Limits   One node. Allreduce and barrier. Small messages go through slots like all others.
+// Contract Reproducible: one rank combines, in rank order.
+//
+//        ticket    0    1    2               ticket 2 is the last of three ranks:
+//        rank      c    a    b       →       b: a∘b∘c       →       a and c copy it
+
+struct LastCombines {
+  using policy_kind = papcoll::SchedulePolicyKind;
+  static constexpr std::string_view name = "LastCombines";
+  static constexpr std::string_view sentence = "Whoever comes last combines all contributions.";
+  // What the arrival policy and the transport have to offer.
+  static constexpr unsigned needs = papcoll::capability::tickets | papcoll::capability::node_memory;
+  static constexpr auto contract = papcoll::NumericalContract::reproducible;
+  friend bool operator==(const LastCombines&, const LastCombines&) = default;
+
+  static constexpr bool serves(papcoll::Collective c) noexcept {
+    return c == papcoll::Collective::allreduce || c == papcoll::Collective::barrier;
+  }
+
+  // One call of one rank. step() is called again and again until it returns true. It must not wait,
+  // and remembers in members how far it has come. Site lists what it may ask of the node.
+  class Run {
+   public:
+    template <papcoll::Site S>
+    bool step(S& s, const papcoll::Call& c) {
+      if (!begun_) begin(s, c);
+      for (;;) {
+        const bool moved = is_last_ ? combine_next(s, c) : follow(s, c);
+        if (done_ == chunks_.count) return true;
+        if (!moved) return false;
+      }
+    }
+
+   private:
+    template <papcoll::Site S>
+    void begin(S& s, const papcoll::Call& c) {
+      begun_ = true;
+      chunks_ = papcoll::Chunks{c.count, c.reducer.size, s.chunk_bytes()};
+      while (has_room(s)) write_next(s, c);
+      s.announce(nullptr, 0, written_);
+      is_last_ = s.draw_ticket() == s.size() - 1;
+    }
+
+    // A slot holds buffers() chunks. What a new one overwrites was combined: it is released.
+    template <papcoll::Site S>
+    bool has_room(S& s) const {
+      return written_ < chunks_.count && written_ < done_ + s.buffers();
+    }
+    template <papcoll::Site S>
+    void write_next(S& s, const papcoll::Call& c) {
+      const std::size_t n = chunks_.bytes(written_);
+      if (n != 0) s.write(s.slot(s.rank(), written_), c.in + chunks_.offset(written_), n);
+      ++written_;
+    }
+
+    template <papcoll::Site S>
+    bool combine_next(S& s, const papcoll::Call& c) {
+      for (; met_ < s.size(); ++met_) {
+        // That a rank has published the chunk says, too, that it has copied the result whose buffer
+        // this one is written over.
+        if (met_ != s.rank() && !s.arrived(met_, done_ + 1)) return false;
+        if (done_ != 0 || s.matches(met_)) continue;
+        s.fail(met_);  // its call is another one: all throw
+        return false;
+      }
+      met_ = 0;
+      s.all_arrived();
+      const std::size_t n = chunks_.length(done_);
+      std::byte* const sum = s.result(done_);
+      if (n != 0) {
+        if (s.size() == 1) s.write(sum, s.slot(0, done_), chunks_.bytes(done_));
+        for (int r = 1; r < s.size(); ++r) {
+          s.reduce(sum, r == 1 ? s.slot(0, done_) : sum, s.slot(r, done_), n);
+        }
+      }
+      s.release(done_ + 1, nullptr, 0);
+      take_next(s, c);
+      if (has_room(s)) write_next(s, c);
+      return true;
+    }
+
+    template <papcoll::Site S>
+    bool follow(S& s, const papcoll::Call& c) {
+      if (!s.released(done_ + 1)) return false;
+      s.all_arrived();  // says the one who came last
+      take_next(s, c);
+      if (has_room(s)) {
+        write_next(s, c);
+        s.publish(written_, papcoll::everyone);
+      }
+      return true;
+    }
+
+    template <papcoll::Site S>
+    void take_next(S& s, const papcoll::Call& c) {
+      if (chunks_.bytes(done_) != 0) {
+        s.read(c.out + chunks_.offset(done_), s.result(done_), chunks_.bytes(done_));
+      }
+      ++done_;
+    }
+
+    papcoll::Chunks chunks_;
+    std::uint32_t written_ = 0;  // chunks that have been in this rank's slot
+    std::uint32_t done_ = 0;     // chunks of which this rank has the result
+    int met_ = 0;                // the last: ranks below have published the next chunk
+    bool begun_ = false;
+    bool is_last_ = false;
+  };
+};
+
+// What makes it an algorithm: under which arrival policy it runs, and what is known of it.
+template <>
+struct papcoll::ArrivalDriven<papcoll::ArrivalOrder, LastCombines> {
+  using Schedule = LastCombines;
+  using Run = LastCombines::Run;
+  static constexpr std::string_view name = "LastCombines";
+  static constexpr bool keeps_order_on_request = true;
+};
+static_assert(papcoll::arrival_driven<papcoll::ArrivalOrder, LastCombines>);
