@@ -5,16 +5,16 @@
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/transport/mpi/rendezvous.hpp>
+#include <papcoll/transport/mpi/nodes.hpp>
+#include <papcoll/waiting/process_id.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
-
-#include <sched.h>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -35,7 +35,8 @@ class Attached {
 };
 
 /// The attribute keys under which papcoll finds its state: the library's only global variable. One
-/// is for the state of communicators, one for that of the process, since MPI_COMM_SELF has both.
+/// is for the state of communicators, one for why a communicator has none because making it failed,
+/// and one for the state of the process, since MPI_COMM_SELF has both.
 class Keyvals {
  public:
   static const Keyvals& get() {
@@ -44,12 +45,13 @@ class Keyvals {
   }
 
   int comm = MPI_KEYVAL_INVALID;
+  int failure = MPI_KEYVAL_INVALID;
   int process = MPI_KEYVAL_INVALID;
   mutable std::mutex making_process;  ///< held across calls of MPI on MPI_COMM_SELF only
 
  private:
   Keyvals() {
-    for (int* key : {&comm, &process}) {
+    for (int* key : {&comm, &failure, &process}) {
       check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Keyvals::on_delete, key, nullptr),
             "MPI_Comm_create_keyval", "papcoll's first use in this process");
     }
@@ -77,6 +79,14 @@ inline void attach(MPI_Comm comm, int key, std::shared_ptr<Attached> state) {
         "papcoll's set-up of a communicator");
   static_cast<void>(holder.release());
 }
+
+/// What the processes of a communicator tell each other when its state is made. Trivially copyable.
+struct NodeCard {
+  ProcessId process{};
+  std::uint64_t search = 0;   ///< a number of its own for each search for nodes; 0: none yet
+  std::int32_t node = 0;      ///< where that search found the process: a number of its node
+  std::int32_t pretends = 0;  ///< MPI may see several nodes where there is one machine
+};
 
 /// What papcoll keeps for the process, as an attribute of MPI_COMM_SELF, whose attributes are the
 /// first that MPI_Finalize deletes: at that moment everything of papcoll that still uses MPI ends.
@@ -116,14 +126,36 @@ class MpiProcess final : public Attached {
     open_.push_back(state);
   }
 
-  /// Waits until all ranks of the communicator are here, and moves this thread's requests
-  /// meanwhile.
-  void meet(MPI_Comm comm) {
-    MpiRendezvous meeting{comm};
-    while (!meeting.complete()) {
-      progress_others(nullptr);
-      sched_yield();
-    }
+  /// What this process tells of itself where ranks make a communicator.
+  NodeCard card() {
+    const std::lock_guard lock{mutex_};
+    return card_;
+  }
+
+  /// MPI was asked for the nodes of `ranks` ranks, and this process is on number `node` of them.
+  /// Kept is what was found among the most ranks, since it serves the most communicators.
+  void keep_node(std::uint64_t search, int node, int ranks) {
+    const std::lock_guard lock{mutex_};
+    if (search == 0 || ranks <= ranks_searched_) return;
+    ranks_searched_ = ranks;
+    card_.search = search;
+    card_.node = node;
+  }
+
+  /// Keeps which process a rank of MPI_COMM_WORLD is, if it is one (and not MPI_UNDEFINED).
+  void keep_process(int world_rank, const ProcessId& id) {
+    if (world_rank < 0 || id.place != card_.process.place) return;
+    const std::lock_guard lock{mutex_};
+    const auto at = static_cast<std::size_t>(world_rank);
+    if (at >= processes_.size()) processes_.resize(at + 1);
+    processes_[at] = id;
+  }
+
+  /// Which process the rank is, if this one was told and can watch it.
+  ProcessId process_of(int world_rank) {
+    const std::lock_guard lock{mutex_};
+    const auto at = static_cast<std::size_t>(world_rank);
+    return world_rank >= 0 && at < processes_.size() ? processes_[at] : ProcessId{};
   }
 
   /// From now on this thread's waits, on whatever communicator, also move the team's requests; or
@@ -186,6 +218,9 @@ class MpiProcess final : public Attached {
   std::mutex mutex_;  ///< of the lists; never held across a call of MPI
   std::vector<std::weak_ptr<Attached>> open_;
   std::vector<Busy> busy_;
+  NodeCard card_{ProcessId::own(), 0, 0, mpi_pretends_nodes() ? 1 : 0};
+  int ranks_searched_ = 0;            ///< among which card_.node was found
+  std::vector<ProcessId> processes_;  ///< by their ranks in MPI_COMM_WORLD, as far as known
 };
 
 }  // namespace detail
