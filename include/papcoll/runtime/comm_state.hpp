@@ -68,7 +68,7 @@ class CommState final : public Attached {
       s.why_no_shared_memory = "its ranks are on " + std::to_string(here.nodes) +
                                " nodes: take MpiTransport, or a communicator of one node";
     }
-    if (s.node == nullptr) connect_at_once(making);
+    if (s.node == nullptr) connect_at_once(all_ranks);
     const bool oversubscribed = is_oversubscribed(all_ranks, here);
     core_.emplace(std::move(s),
                   std::vector{&transport_table<ShmTransport>, &transport_table<MpiTransport>,
@@ -143,15 +143,13 @@ class CommState final : public Attached {
     s.why_no_shared_memory =
         first_problem(making.all_ranks(), problem, "finding the ranks of a node");
     if (!s.why_no_shared_memory.empty()) return {{s.rank}, s.size};
-    making.keep_nodes(here);
     return here;
   }
 
   /// Where messages are the only way, so that not even the first non-blocking call has to wait.
-  void connect_at_once(const Making& making) {
-    making.look_before_blocking();
+  void connect_at_once(const PolledCollectives& all_ranks) {
     try {
-      link_.connect(making.all_ranks());
+      link_.connect(all_ranks);
     } catch (const transport_unavailable&) {  // NOLINT(bugprone-empty-catch): MPI's own means
     }
   }

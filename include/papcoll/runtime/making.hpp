@@ -11,6 +11,7 @@
 #include <papcoll/transport/transport.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +22,6 @@
 #include <utility>
 #include <vector>
 
-#include <sys/random.h>
-
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
@@ -30,20 +29,18 @@ namespace detail {
 /// How the ranks of a communicator make its state together, and survive that one of them dies
 /// meanwhile. A rank waits for all others at each of these steps, in this order:
 ///
-///     meet                   all say who they are and what is known of their nodes
+///     meet                   all say which process they are, and where
 ///     compare Options        a bcast and a vote
-///     ask MPI for the nodes  unless all are on one machine, or the nodes known: see below
-///     share memory           tickets and a vote for each way tried, cross-memory attach and a vote,
-///                            a barrier
-///     connect                only where memory is not shared by all: MPI_Comm_dup, a vote, a bcast
+///     ask MPI for the nodes  seldom: MPI_Comm_split_type, a sum, a vote
+///     share memory           tickets and a vote for each way tried, cross-memory attach and a
+///                            vote, a barrier
+///     connect                only where not all share memory: MPI_Comm_idup, a vote, a bcast
 ///     count processors       an allgather, and a barrier if there are groups
 ///
-/// All but two calls are non-blocking and polled: whoever waits in them looks after its peers and
-/// keeps the deadline of the Options. MPI_Comm_split_type, which finds the nodes, and MPI_Comm_dup
-/// block, and if a rank dies inside one, or in the moment between the step before and that, the
-/// others may wait in MPI for ever. Their step before is one that all take part in, so this moment
-/// is all that is left, and on one machine nothing. Processes whose nodes one search has found do
-/// without MPI_Comm_split_type from then on.
+/// Each is a non-blocking call of MPI that is asked after: whoever waits looks after its peers and
+/// keeps the deadline of the Options. Only MPI_Comm_split_type blocks: if a rank dies inside it, or
+/// between the vote before and that, the others may wait in MPI for ever. It is needed only where
+/// the machines do not say what the nodes are: see known_nodes().
 ///
 /// A peer's death is seen on the same machine, in the same PID namespace, after the two have met
 /// in any communicator; other deaths are a matter for the deadline.
@@ -66,35 +63,23 @@ class Making {
   const PolledCollectives& all_ranks() const noexcept { return all_ranks_; }
   const std::shared_ptr<MpiProcess>& process() const noexcept { return process_; }
 
-  /// This rank's node, if MPI need not be asked: all ranks are in one place, or one search has
-  /// found the nodes of all.
+  /// This rank's node, where MPI need not be asked for it: a node is a machine, unless MPI was told
+  /// to pretend more of them, or some process does not know its own.
   std::optional<NodeRanks> known_nodes() const {
     if constexpr (simulated) return std::nullopt;  // they share a process
-    const auto is_here = [this](const NodeCard& c) {
-      return c.process.place == mine().process.place && c.pretends == 0;
-    };
-    if (mine().process.place != 0 && std::all_of(cards_.begin(), cards_.end(), is_here)) {
-      NodeRanks all{std::vector<int>(cards_.size()), 1};
-      std::iota(all.ranks.begin(), all.ranks.end(), 0);
-      return all;
-    }
-    const std::uint64_t search = cards_.front().search;
-    if (search == 0) return std::nullopt;
     NodeRanks here{{}, 0};
-    std::vector<int> nodes;
-    for (std::size_t r = 0; r < cards_.size(); ++r) {
-      if (cards_[r].search != search) return std::nullopt;
-      nodes.push_back(cards_[r].node);
-      if (cards_[r].node == mine().node) here.ranks.push_back(static_cast<int>(r));
+    std::vector<std::uint64_t> machines;
+    machines.reserve(met_.size());
+    for (std::size_t r = 0; r < met_.size(); ++r) {
+      const std::uint64_t machine = met_[r].id.machine;
+      if (machine == 0 || met_[r].pretends) return std::nullopt;
+      machines.push_back(machine);
+      if (machine == process_->id().machine) here.ranks.push_back(static_cast<int>(r));
     }
-    std::sort(nodes.begin(), nodes.end());
-    here.nodes = static_cast<int>(std::unique(nodes.begin(), nodes.end()) - nodes.begin());
+    std::sort(machines.begin(), machines.end());
+    const auto end = std::unique(machines.begin(), machines.end());
+    here.nodes = static_cast<int>(end - machines.begin());
     return here;
-  }
-
-  /// For the next communicators of these ranks.
-  void keep_nodes(const NodeRanks& here) {
-    process_->keep_node(search_, here.ranks.front(), static_cast<int>(cards_.size()));
   }
 
   /// Before something that blocks inside MPI. Throws peer_lost if a peer is dead already.
@@ -118,7 +103,12 @@ class Making {
  private:
   static constexpr const char* where = "making a papcoll::Communicator";
 
-  const NodeCard& mine() const noexcept { return cards_[static_cast<std::size_t>(rank_)]; }
+  /// What the ranks tell each other when they meet.
+  struct Hello {
+    ProcessId id{};
+    bool pretends = false;  ///< MPI may see several nodes where there is one machine
+    std::array<char, 7> unused{};
+  };
 
   void find_world_ranks() {
     const int size = all_ranks_.size(where);
@@ -137,20 +127,12 @@ class Making {
   }
 
   void meet() {
-    struct Hello {
-      NodeCard card;
-      std::uint64_t search = 0;  ///< this rank's proposal
-    };
-    Hello hello{process_->card(), 0};
-    if (rank_ == 0 && getrandom(&hello.search, sizeof hello.search, 0) < 0) hello.search = 0;
-    std::vector<Hello> all(world_ranks_.size());
-    all_ranks_.allgather(&hello, sizeof hello, all.data(), "meeting the other ranks");
-    search_ = all.front().search;
-    cards_.reserve(all.size());
-    for (std::size_t r = 0; r < all.size(); ++r) {
-      const ProcessId& id = all[r].card.process;
-      cards_.push_back(all[r].card);
-      peers_[r] = id.place == hello.card.process.place ? id : ProcessId{};
+    const Hello mine{process_->id(), mpi_pretends_nodes()};
+    met_.resize(world_ranks_.size());
+    all_ranks_.allgather(&mine, sizeof mine, met_.data(), "meeting the other ranks");
+    for (std::size_t r = 0; r < met_.size(); ++r) {
+      const ProcessId& id = met_[r].id;
+      peers_[r] = mine.id.sees(id) ? id : ProcessId{};
       process_->keep_process(world_ranks_[r], id);
     }
     // From here on nobody's turn has to come outside MPI.
@@ -190,9 +172,7 @@ class Making {
   int rank_ = 0;
   std::vector<int> world_ranks_;
   std::vector<ProcessId> peers_;  ///< those that can be watched
-  std::vector<NodeCard> cards_;
-  std::uint64_t search_ =
-      0;  ///< the number of this communicator's search for nodes, if it makes one
+  std::vector<Hello> met_;
 };
 
 /// Why the state of a communicator could not be made, as an attribute of it.

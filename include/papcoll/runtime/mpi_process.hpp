@@ -5,12 +5,10 @@
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/waiting/process_id.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -80,14 +78,6 @@ inline void attach(MPI_Comm comm, int key, std::shared_ptr<Attached> state) {
   static_cast<void>(holder.release());
 }
 
-/// What the processes of a communicator tell each other when its state is made. Trivially copyable.
-struct NodeCard {
-  ProcessId process{};
-  std::uint64_t search = 0;   ///< a number of its own for each search for nodes; 0: none yet
-  std::int32_t node = 0;      ///< where that search found the process: a number of its node
-  std::int32_t pretends = 0;  ///< MPI may see several nodes where there is one machine
-};
-
 /// What papcoll keeps for the process, as an attribute of MPI_COMM_SELF, whose attributes are the
 /// first that MPI_Finalize deletes: at that moment everything of papcoll that still uses MPI ends.
 class MpiProcess final : public Attached {
@@ -126,25 +116,11 @@ class MpiProcess final : public Attached {
     open_.push_back(state);
   }
 
-  /// What this process tells of itself where ranks make a communicator.
-  NodeCard card() {
-    const std::lock_guard lock{mutex_};
-    return card_;
-  }
-
-  /// MPI was asked for the nodes of `ranks` ranks, and this process is on number `node` of them.
-  /// Kept is what was found among the most ranks, since it serves the most communicators.
-  void keep_node(std::uint64_t search, int node, int ranks) {
-    const std::lock_guard lock{mutex_};
-    if (search == 0 || ranks <= ranks_searched_) return;
-    ranks_searched_ = ranks;
-    card_.search = search;
-    card_.node = node;
-  }
+  const ProcessId& id() const noexcept { return id_; }
 
   /// Keeps which process a rank of MPI_COMM_WORLD is, if it is one (and not MPI_UNDEFINED).
   void keep_process(int world_rank, const ProcessId& id) {
-    if (world_rank < 0 || id.place != card_.process.place) return;
+    if (world_rank < 0 || !id_.sees(id)) return;
     const std::lock_guard lock{mutex_};
     const auto at = static_cast<std::size_t>(world_rank);
     if (at >= processes_.size()) processes_.resize(at + 1);
@@ -218,8 +194,7 @@ class MpiProcess final : public Attached {
   std::mutex mutex_;  ///< of the lists; never held across a call of MPI
   std::vector<std::weak_ptr<Attached>> open_;
   std::vector<Busy> busy_;
-  NodeCard card_{ProcessId::own(), 0, 0, mpi_pretends_nodes() ? 1 : 0};
-  int ranks_searched_ = 0;            ///< among which card_.node was found
+  ProcessId id_ = ProcessId::own();
   std::vector<ProcessId> processes_;  ///< by their ranks in MPI_COMM_WORLD, as far as known
 };
 

@@ -45,14 +45,13 @@ class MpiLink {
   }
   bool connected() const noexcept { return static_cast<bool>(private_); }
 
-  /// Makes the private communicator; `all_ranks` is on the user's. Only MPI_Comm_dup itself waits
-  /// inside MPI. Collective.
+  /// Makes the private communicator; `all_ranks` is on the user's. Collective.
   void connect(const detail::PolledCollectives& all_ranks) {
     constexpr const char* where = "papcoll's first use of MpiTransport on a communicator";
     std::string problem;
     OwnedComm copy;
     try {
-      copy = OwnedComm::duplicate(user_, where);
+      copy = all_ranks.duplicate(where);
     } catch (const mpi_error& e) {
       problem = e.what();
     }

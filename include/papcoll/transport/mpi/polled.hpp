@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <utility>
 
 namespace papcoll {
@@ -73,6 +74,19 @@ class PolledCollectives {
     int result = 0;
     std::memcpy(&result, memory.get() + sizeof mine, sizeof result);
     return result;
+  }
+
+  /// A duplicate of the communicator whose errors are returned and not fatal. Throws mpi_error if
+  /// the MPI library has run out of communicators.
+  OwnedComm duplicate(const char* where) const {
+    const Memory memory =
+        wait(sizeof(MPI_Comm), "MPI_Comm_idup", where, [this](std::byte* at, MPI_Request* r) {
+          return MPI_Comm_idup(comm_, new (at) MPI_Comm{MPI_COMM_NULL}, r);
+        });
+    OwnedComm copy =
+        OwnedComm::take(*std::launder(reinterpret_cast<const MPI_Comm*>(memory.get())));
+    check(MPI_Comm_set_errhandler(copy.get(), MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", where);
+    return copy;
   }
 
   int rank(const char* where) const {
