@@ -164,8 +164,8 @@ namespace {
 /// One rank of many whose threads never run.
 struct FirstOfMany {
   explicit FirstOfMany(int ranks, const papcoll::Options& options)
-      : team(papcoll::detail::thread_team_state<>(ranks, options)) {}
-  papcoll::TeamCore& core() const { return papcoll::detail::core_of_thread<>(*team, 0); }
+      : team(papcoll::detail::thread_team_state(ranks, options)) {}
+  papcoll::TeamCore& core() const { return papcoll::detail::core_of_thread(*team, 0); }
   std::shared_ptr<papcoll::detail::ThreadTeamState> team;
 };
 

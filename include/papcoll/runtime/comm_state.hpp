@@ -3,6 +3,7 @@
 #include <papcoll/error.hpp>
 #include <papcoll/runtime/common_options.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
+#include <papcoll/runtime/making.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
 #include <papcoll/runtime/node_memory.hpp>
 #include <papcoll/runtime/team.hpp>
@@ -38,24 +39,23 @@ class CommState final : public Attached {
   /// The state of `comm`, made if it is not there. Throws argument_error.
   static std::shared_ptr<CommState> of(MPI_Comm comm, const Options* options);
 
-  CommState(MPI_Comm comm, const Options& options, TuningText tuning,
-            std::shared_ptr<MpiProcess> process)
-      : process_(std::move(process)), link_(comm) {
-    const ErrorsReturned guard{comm, "making a papcoll::Communicator"};
+  CommState(Making& making, const Options& options, TuningText tuning)
+      : process_(making.process()), link_(making.all_ranks().comm()) {
+    const PolledCollectives& all_ranks = making.all_ranks();
     Surroundings s;
-    check(MPI_Comm_rank(comm, &s.rank), "MPI_Comm_rank", "making a papcoll::Communicator");
-    check(MPI_Comm_size(comm, &s.size), "MPI_Comm_size", "making a papcoll::Communicator");
-    const NodeRanks here = find_node(comm, s);
+    s.rank = all_ranks.rank("making a papcoll::Communicator");
+    s.size = all_ranks.size("making a papcoll::Communicator");
+    const NodeRanks here = find_node(making, s);
     s.nodes = here.nodes;
     s.mpi = &link_;
     HierarchyPlans hierarchy;
     if (!s.why_no_shared_memory.empty()) {
       // MPI had no communicator to find the node with.
     } else {
-      hierarchy = plan_hierarchy(comm, here, options, true);
-      s.why_no_shared_memory = memory_.make(comm, here, options, hierarchy, s.why_no_cma);
+      hierarchy = plan_hierarchy(all_ranks, here, options, true);
+      s.why_no_shared_memory = memory_.make(all_ranks, here, options, hierarchy, s.why_no_cma);
       if (!s.why_no_shared_memory.empty()) {
-        hierarchy = plan_hierarchy(comm, here, options, false);
+        hierarchy = plan_hierarchy(all_ranks, here, options, false);
       } else if (here.nodes == 1) {
         s.node = &memory_.node();
       } else {
@@ -67,8 +67,8 @@ class CommState final : public Attached {
       s.why_no_shared_memory = "its ranks are on " + std::to_string(here.nodes) +
                                " nodes: take MpiTransport, or a communicator of one node";
     }
-    if (s.node == nullptr) connect_at_once();
-    const bool oversubscribed = is_oversubscribed(comm, here);
+    if (s.node == nullptr) connect_at_once(all_ranks);
+    const bool oversubscribed = is_oversubscribed(all_ranks, here);
     core_.emplace(std::move(s),
                   std::vector{&transport_table<ShmTransport>, &transport_table<MpiTransport>,
                               &transport_table<RmaTransport>},
@@ -80,9 +80,7 @@ class CommState final : public Attached {
                     &CommState::outstanding, simulated ? &CommState::busy_elsewhere : nullptr,
                     &CommState::is_gone,     this};
     divide(*core_, hierarchy, memory_.hierarchy());
-    if (!hierarchy.plans().empty()) {
-      check(MPI_Barrier(comm), "MPI_Barrier", "making a papcoll::Communicator");
-    }
+    if (!hierarchy.plans().empty()) all_ranks.barrier("dividing the ranks");
   }
   ~CommState() override { close(); }
 
@@ -131,39 +129,70 @@ class CommState final : public Attached {
   }
 
   /// The ranks of this node; this rank alone, and the reason in `s`, if MPI could not tell.
-  static NodeRanks find_node(MPI_Comm comm, Surroundings& s) {
+  static NodeRanks find_node(Making& making, Surroundings& s) {
+    if (auto known = making.known_nodes()) return *known;
     NodeRanks here;
     std::string problem;
+    making.look_before_blocking();
     try {
-      here = node_ranks(comm);
+      here = node_ranks(making.all_ranks());
     } catch (const mpi_error& e) {
       problem = e.what();
     }
-    s.why_no_shared_memory = first_problem(comm, problem, "finding the ranks of a node");
-    return s.why_no_shared_memory.empty() ? here : NodeRanks{{s.rank}, s.size};
+    s.why_no_shared_memory =
+        first_problem(making.all_ranks(), problem, "finding the ranks of a node");
+    if (!s.why_no_shared_memory.empty()) return {{s.rank}, s.size};
+    return here;
   }
 
   /// Where messages are the only way, so that not even the first non-blocking call has to wait.
-  void connect_at_once() {
+  void connect_at_once(const PolledCollectives& all_ranks) {
     try {
-      static_cast<void>(link_.comm());
+      link_.connect(all_ranks);
     } catch (const transport_unavailable&) {  // NOLINT(bugprone-empty-catch): MPI's own means
     }
   }
 
   /// The communicator's groups: those of its Options, else its nodes, if there are several.
-  static HierarchyPlans plan_hierarchy(MPI_Comm comm, const NodeRanks& here, const Options& options,
-                                       bool shares_memory) {
+  static HierarchyPlans plan_hierarchy(const PolledCollectives& all_ranks, const NodeRanks& here,
+                                       const Options& options, bool shares_memory) {
     if (here.nodes == 1 && options.groups.empty()) return {};
-    int size = 0;
-    check(MPI_Comm_size(comm, &size), "MPI_Comm_size", "making a papcoll::Communicator");
+    constexpr const char* where = "making a papcoll::Communicator";
     const int node = here.ranks.front();
-    std::vector<int> nodes(static_cast<std::size_t>(size));
-    check(MPI_Allgather(&node, 1, MPI_INT, nodes.data(), 1, MPI_INT, comm), "MPI_Allgather",
-          "making a papcoll::Communicator");
+    std::vector<int> nodes(static_cast<std::size_t>(all_ranks.size(where)));
+    all_ranks.allgather(&node, sizeof node, nodes.data(), where);
     const GroupColours levels = options.groups.empty() ? GroupColours{nodes} : options.groups;
     if (!shares_memory) nodes.assign(nodes.size(), -1);
     return {levels, nodes, node, options.chunk_bytes};
+  }
+
+  static std::shared_ptr<CommState> make(MPI_Comm comm, const Options& options) {
+    if (const auto failure =
+            std::static_pointer_cast<MakingFailure>(find_attached(comm, Keyvals::get().failure))) {
+      throw broken_communicator(
+          "papcoll: a papcoll::Communicator of this MPI communicator could "
+          "not be made before, and MPI may not know in order what its ranks "
+          "do: " +
+          bare(failure->why()));
+    }
+    const auto leave = [&](const error& problem) {
+      attach(comm, Keyvals::get().failure, std::make_shared<MakingFailure>(problem.what()));
+    };
+    try {
+      return Making::run(comm, options, MpiProcess::get(), [&](Making& making) {
+        const Thresholds thresholds = require_common(making.all_ranks(), options);
+        return std::make_shared<CommState>(making, options, thresholds);
+      });
+    } catch (const peer_lost& e) {
+      leave(e);
+      throw;
+    } catch (const deadline_exceeded& e) {
+      leave(e);
+      throw;
+    } catch (const mpi_error& e) {
+      leave(e);
+      throw;
+    }
   }
 
   static CommState& self(void* p) noexcept { return *static_cast<CommState*>(p); }
@@ -221,12 +250,9 @@ inline std::shared_ptr<CommState> CommState::of(MPI_Comm comm, const Options* op
   auto found = std::static_pointer_cast<CommState>(find_attached(comm, Keyvals::get().comm));
   if (!found) {
     const Options wanted = options ? *options : Options{};
-    const std::shared_ptr<MpiProcess> process = MpiProcess::get();
-    process->meet(comm);
-    TuningText tuning = require_common(comm, wanted);
-    found = std::make_shared<CommState>(comm, wanted, std::move(tuning), process);
+    found = make(comm, wanted);
     attach(comm, Keyvals::get().comm, found);
-    process->add(found);
+    found->process_->add(found);
   } else if (options != nullptr && found->core().options() != *options) {
     throw argument_error(
         "papcoll: this MPI communicator already has a papcoll::Communicator with other options (or "

@@ -6,9 +6,7 @@
 #include <papcoll/runtime/tuning_text.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
-#include <papcoll/transport/mpi/check.hpp>
-#include <papcoll/transport/mpi/handles.hpp>
-#include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/polled.hpp>
 
 #include <array>
 #include <cstdint>
@@ -20,9 +18,8 @@ namespace detail {
 
 /// Throws argument_error, on all ranks, unless all pass the same valid options. Gives the
 /// tuning file that they name. Collective.
-inline TuningText require_common(MPI_Comm comm, const Options& options) {
+inline TuningText require_common(const PolledCollectives& all_ranks, const Options& options) {
   constexpr const char* where = "comparing the Options of a papcoll::Communicator";
-  const ErrorsReturned guard{comm, where};
   std::string problem = options.problem();
   TuningText tuning;
   try {
@@ -41,17 +38,14 @@ inline TuningText require_common(MPI_Comm comm, const Options& options) {
                                           static_cast<std::int64_t>(hash_of(options.groups)),
                                           static_cast<std::int64_t>(tuning.hash())};
   std::array<std::int64_t, 10> first = mine;
-  check(MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_INT64_T, 0, comm), "MPI_Bcast",
-        where);
-  int size = 0;
-  check(MPI_Comm_size(comm, &size), "MPI_Comm_size", where);
-  if (problem.empty()) problem = problem_of(options.groups, size);
+  all_ranks.bcast(first.data(), sizeof first, 0, where);
+  if (problem.empty()) problem = problem_of(options.groups, all_ranks.size(where));
   if (problem.empty() && mine != first) {
     problem = mine.back() != first.back()
                   ? "their tuning, or $PAPCOLL_TUNING, says something else than on rank 0"
                   : "they differ from those of rank 0: pass the same on all ranks";
   }
-  problem = first_problem(comm, problem, where);
+  problem = first_problem(all_ranks, problem, where);
   if (!problem.empty()) {
     throw argument_error("papcoll: Options of a papcoll::Communicator: " + problem);
   }

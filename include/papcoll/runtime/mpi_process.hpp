@@ -5,7 +5,7 @@
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/transport/mpi/rendezvous.hpp>
+#include <papcoll/waiting/process_id.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -13,8 +13,6 @@
 #include <mutex>
 #include <thread>
 #include <vector>
-
-#include <sched.h>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -35,7 +33,8 @@ class Attached {
 };
 
 /// The attribute keys under which papcoll finds its state: the library's only global variable. One
-/// is for the state of communicators, one for that of the process, since MPI_COMM_SELF has both.
+/// is for the state of communicators, one for why a communicator has none because making it failed,
+/// and one for the state of the process, since MPI_COMM_SELF has both.
 class Keyvals {
  public:
   static const Keyvals& get() {
@@ -44,12 +43,13 @@ class Keyvals {
   }
 
   int comm = MPI_KEYVAL_INVALID;
+  int failure = MPI_KEYVAL_INVALID;
   int process = MPI_KEYVAL_INVALID;
   mutable std::mutex making_process;  ///< held across calls of MPI on MPI_COMM_SELF only
 
  private:
   Keyvals() {
-    for (int* key : {&comm, &process}) {
+    for (int* key : {&comm, &failure, &process}) {
       check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Keyvals::on_delete, key, nullptr),
             "MPI_Comm_create_keyval", "papcoll's first use in this process");
     }
@@ -116,14 +116,22 @@ class MpiProcess final : public Attached {
     open_.push_back(state);
   }
 
-  /// Waits until all ranks of the communicator are here, and moves this thread's requests
-  /// meanwhile.
-  void meet(MPI_Comm comm) {
-    MpiRendezvous meeting{comm};
-    while (!meeting.complete()) {
-      progress_others(nullptr);
-      sched_yield();
-    }
+  const ProcessId& id() const noexcept { return id_; }
+
+  /// Keeps which process a rank of MPI_COMM_WORLD is, if it is one (and not MPI_UNDEFINED).
+  void keep_process(int world_rank, const ProcessId& id) {
+    if (world_rank < 0 || !id_.sees(id)) return;
+    const std::lock_guard lock{mutex_};
+    const auto at = static_cast<std::size_t>(world_rank);
+    if (at >= processes_.size()) processes_.resize(at + 1);
+    processes_[at] = id;
+  }
+
+  /// Which process the rank is, if this one was told and can watch it.
+  ProcessId process_of(int world_rank) {
+    const std::lock_guard lock{mutex_};
+    const auto at = static_cast<std::size_t>(world_rank);
+    return world_rank >= 0 && at < processes_.size() ? processes_[at] : ProcessId{};
   }
 
   /// From now on this thread's waits, on whatever communicator, also move the team's requests; or
@@ -186,6 +194,8 @@ class MpiProcess final : public Attached {
   std::mutex mutex_;  ///< of the lists; never held across a call of MPI
   std::vector<std::weak_ptr<Attached>> open_;
   std::vector<Busy> busy_;
+  ProcessId id_ = ProcessId::own();
+  std::vector<ProcessId> processes_;  ///< by their ranks in MPI_COMM_WORLD, as far as known
 };
 
 }  // namespace detail

@@ -4,9 +4,9 @@
 #include <papcoll/node/board.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
-#include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
+#include <papcoll/transport/mpi/polled.hpp>
 #include <papcoll/transport/mpi/probe_copies.hpp>
 #include <papcoll/transport/node.hpp>
 #include <papcoll/transport/peer_memory.hpp>
@@ -39,10 +39,11 @@ class NodeMemory {
   NodeMemory& operator=(const NodeMemory&) = delete;
   ~NodeMemory() = default;
 
-  /// Makes it. Returns why it could not, the same on all ranks, or nothing. Collective over `comm`.
+  /// Makes it. Returns why it could not, the same on all ranks, or nothing. Collective.
   /// `why_no_cma`: see probe_copies().
-  std::string make(MPI_Comm comm, const NodeRanks& here, const Options& options,
-                   const HierarchyPlans& hierarchy, std::string& why_no_cma) {
+  std::string make(const PolledCollectives& all_ranks, const NodeRanks& here,
+                   const Options& options, const HierarchyPlans& hierarchy,
+                   std::string& why_no_cma) {
     if constexpr (simulated) return "simulated ranks share no memory";
     const bool whole = here.nodes == 1;
     const int ranks = static_cast<int>(here.ranks.size());
@@ -58,18 +59,17 @@ class NodeMemory {
     request.reserved = heads;
     bool arena = arenas != 0;
     try {
-      segment_ = std::make_shared<ShmSegment>(ShmSegment::create(comm, request));
+      segment_ = std::make_shared<ShmSegment>(ShmSegment::create(all_ranks, request));
     } catch (const transport_unavailable&) {  // perhaps for want of address space
       request.bytes -= arenas;
       arena = false;
       try {
-        segment_ = std::make_shared<ShmSegment>(ShmSegment::create(comm, request));
+        segment_ = std::make_shared<ShmSegment>(ShmSegment::create(all_ranks, request));
       } catch (const transport_unavailable& why) {
         return why.what();
       }
     }
-    int rank = 0;
-    check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", "sharing memory");
+    const int rank = all_ranks.rank("sharing memory");
     std::byte* const memory = segment_->data();
     const auto number = std::lower_bound(here.ranks.begin(), here.ranks.end(), rank);
     node_.rank = static_cast<int>(number - here.ranks.begin());
@@ -85,7 +85,7 @@ class NodeMemory {
     if (arena) node_.set_arena(node_.channels + channels, options.arena_bytes);
     const bool maps = arena && options.peer_access != PeerAccess::staged;
     node_.peers = {memory, maps ? segment_->bytes() : 0,
-                   probe_copies(comm, here, options.peer_access, why_no_cma),
+                   probe_copies(all_ranks, here, options.peer_access, why_no_cma),
                    options.peer_access == PeerAccess::copied};
     hierarchy_.heads = memory + bells + board;
     hierarchy_.channels = memory + heads + channels + (arena ? arenas : 0);
@@ -102,7 +102,7 @@ class NodeMemory {
     if (whole && rank == 0) {
       NodeBoard{node_.board, ranks, options.chunk_bytes}.initialise(options.first_epoch);
     }
-    check(MPI_Barrier(comm), "MPI_Barrier", "sharing memory");
+    all_ranks.barrier("sharing memory");
     return {};
   }
 

@@ -51,18 +51,6 @@ class OwnedComm {
  public:
   OwnedComm() noexcept = default;
 
-  /// A duplicate of `original` whose errors are returned and not fatal. Collective. Throws
-  /// mpi_error, on all ranks, if the MPI library has run out of communicators.
-  static OwnedComm duplicate(MPI_Comm original, const char* where) {
-    const detail::ErrorsReturned guard{original, where};
-    MPI_Comm handle = MPI_COMM_NULL;
-    detail::check(MPI_Comm_dup(original, &handle), "MPI_Comm_dup", where);
-    OwnedComm copy = take(handle);
-    detail::check(MPI_Comm_set_errhandler(handle, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler",
-                  where);
-    return copy;
-  }
-
   /// Takes over a communicator that somebody made.
   static OwnedComm take(MPI_Comm comm) noexcept {
     OwnedComm owner;

@@ -6,6 +6,7 @@
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/polled.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <algorithm>
@@ -29,16 +30,48 @@ inline namespace PAPCOLL_ABI {
 class MpiLink {
  public:
   explicit MpiLink(MPI_Comm user) : user_(user) {}
+  MpiLink(const MpiLink&) = delete;
+  MpiLink& operator=(const MpiLink&) = delete;
+  /// Leaks the private communicator of a team that was never made whole: peers may be dead.
+  ~MpiLink() { close(true); }
 
   MPI_Comm user() const noexcept { return user_; }
 
   /// The private communicator. The first use is collective. Throws transport_unavailable, on all
   /// ranks, if MPI has run out of communicators.
   MPI_Comm comm() {
-    if (!private_) connect();
+    if (!private_) connect(user_);
     return private_.get();
   }
   bool connected() const noexcept { return static_cast<bool>(private_); }
+
+  /// Makes the private communicator; `all_ranks` is on the user's. Collective.
+  void connect(const detail::PolledCollectives& all_ranks) {
+    constexpr const char* where = "papcoll's first use of MpiTransport on a communicator";
+    std::string problem;
+    OwnedComm copy;
+    try {
+      copy = all_ranks.duplicate(where);
+    } catch (const mpi_error& e) {
+      problem = e.what();
+    }
+    private_ = std::move(copy);
+    problem = detail::first_problem(all_ranks, problem, where);
+    if (!problem.empty()) {
+      private_.reset();
+      throw transport_unavailable(problem + "; free communicators that are no longer needed");
+    }
+    int* bound = nullptr;
+    int found = 0;
+    // Open MPI 4.1 keeps it at MPI_COMM_WORLD only.
+    detail::check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &found),
+                  "MPI_Comm_get_attr", where);
+    const int tags = found != 0 ? *bound : least_tag_bound;
+    sequences_ = std::bit_floor((static_cast<std::uint32_t>(tags) - first_tag) / tags_per_call);
+    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+    name_ = static_cast<std::uint64_t>(now) * 1000003U + static_cast<std::uint64_t>(getpid());
+    all_ranks.bcast(&name_, sizeof name_, 0, where);
+  }
 
   /// The tag of a message. Messages that share a tag are matched in the order in which they are
   /// posted; a plan keeps fewer than tags_per_block of a pair in flight in one block, and an engine
@@ -139,32 +172,6 @@ class MpiLink {
   bool refused_here(std::uint32_t number) const noexcept {
     return std::any_of(sent_.begin(), sent_.end(),
                        [number](const auto& r) { return !at_once(*r) && r->number == number; });
-  }
-
-  void connect() {
-    constexpr const char* where = "papcoll's first use of MpiTransport on a communicator";
-    std::string problem;
-    OwnedComm copy;
-    try {
-      copy = OwnedComm::duplicate(user_, where);
-    } catch (const mpi_error& e) {
-      problem = e.what();
-    }
-    problem = detail::first_problem(user_, problem, where);
-    if (!problem.empty()) {
-      throw transport_unavailable(problem + "; free communicators that are no longer needed");
-    }
-    int* bound = nullptr;
-    int found = 0;
-    // Open MPI 4.1 keeps it at MPI_COMM_WORLD only.
-    detail::check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &found),
-                  "MPI_Comm_get_attr", where);
-    const int tags = found != 0 ? *bound : least_tag_bound;
-    sequences_ = std::bit_floor((static_cast<std::uint32_t>(tags) - first_tag) / tags_per_call);
-    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-    name_ = static_cast<std::uint64_t>(now) * 1000003U + static_cast<std::uint64_t>(getpid());
-    detail::check(MPI_Bcast(&name_, 1, MPI_UINT64_T, 0, copy.get()), "MPI_Bcast", where);
-    private_ = std::move(copy);
   }
 
   static constexpr int least_tag_bound = 32767;  ///< that the standard grants

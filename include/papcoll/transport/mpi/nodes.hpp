@@ -3,9 +3,13 @@
 #include <papcoll/config.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/polled.hpp>
 
 #include <cstddef>
+#include <cstdlib>
 #include <numeric>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace papcoll {
@@ -17,17 +21,26 @@ struct NodeRanks {
   int nodes = 1;           ///< nodes of the whole communicator; the same on all ranks
 };
 
-/// Which ranks of `comm` can share memory with this one. Collective; no MPI communicator is left
-/// behind. Throws mpi_error.
-inline NodeRanks node_ranks(MPI_Comm comm) {
-  constexpr const char* where = "finding the ranks of a node";
-  int rank = 0;
-  detail::check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", where);
-  if constexpr (detail::simulated) {
-    NodeRanks alone{{rank}, 1};
-    detail::check(MPI_Comm_size(comm, &alone.nodes), "MPI_Comm_size", where);
-    return alone;
+/// Has MPICH been told to take ranks of one machine for ranks of several, as tests do? It reads
+/// each variable under three names.
+inline bool mpi_pretends_nodes() {
+  for (const std::string_view prefix : {"MPIR_CVAR_", "MPIR_PARAM_", "MPICH_"}) {
+    for (const char* name : {"NOLOCAL", "NUM_CLIQUES", "ODD_EVEN_CLIQUES", "EVEN_ODD_CLIQUES"}) {
+      if (std::getenv((std::string{prefix} + name).c_str()) != nullptr) return true;
+    }
   }
+  return false;
+}
+
+/// Asks MPI which ranks can share memory with this one. Collective, and MPI_Comm_split_type waits
+/// inside MPI, for which there is no non-blocking form. No MPI communicator is left behind. Throws
+/// mpi_error.
+inline NodeRanks node_ranks(const detail::PolledCollectives& all_ranks) {
+  constexpr const char* where = "finding the ranks of a node";
+  const MPI_Comm comm = all_ranks.comm();
+  const int rank = all_ranks.rank(where);
+  if constexpr (detail::simulated) return {{rank}, all_ranks.size(where)};
+  const detail::ErrorsReturned guard{comm, where};
   MPI_Comm node = MPI_COMM_NULL;
   detail::check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node),
                 "MPI_Comm_split_type", where);
@@ -52,8 +65,7 @@ inline NodeRanks node_ranks(MPI_Comm comm) {
   detail::check(translated, "MPI_Group_translate_ranks", where);
 
   const int first_of_node = rank_on_node == 0 ? 1 : 0;
-  detail::check(MPI_Allreduce(&first_of_node, &result.nodes, 1, MPI_INT, MPI_SUM, comm),
-                "MPI_Allreduce", where);
+  result.nodes = all_ranks.allreduce(first_of_node, MPI_SUM, where);
   return result;
 }
 

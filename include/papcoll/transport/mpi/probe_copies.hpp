@@ -4,9 +4,8 @@
 #include <papcoll/error.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
-#include <papcoll/transport/mpi/check.hpp>
-#include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
+#include <papcoll/transport/mpi/polled.hpp>
 #include <papcoll/transport/peer_memory.hpp>
 #include <papcoll/transport/shm/file.hpp>
 
@@ -24,10 +23,10 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 /// May the ranks of a node copy from each other's private memory (cross-memory attach)? Each tries
-/// it on all others. Collective over `comm`, with the same answer on all ranks: the processes of
-/// this node's ranks, or none and, in `why_no_cma`, why not.
-inline std::vector<pid_t> probe_copies(MPI_Comm comm, const NodeRanks& here, PeerAccess wanted,
-                                       std::string& why_no_cma) {
+/// it on all others. Collective, with the same answer on all ranks: the processes of this node's
+/// ranks, or none and, in `why_no_cma`, why not.
+inline std::vector<pid_t> probe_copies(const PolledCollectives& all_ranks, const NodeRanks& here,
+                                       PeerAccess wanted, std::string& why_no_cma) {
   if (wanted != PeerAccess::best && wanted != PeerAccess::copied) {
     why_no_cma = "the Options forbid it";
     return {};
@@ -38,14 +37,11 @@ inline std::vector<pid_t> probe_copies(MPI_Comm comm, const NodeRanks& here, Pee
     std::uint64_t value;
     std::int64_t pid;
   };
-  int size = 0;
-  check(MPI_Comm_size(comm, &size), "MPI_Comm_size", where);
   // Random, so that a process of the same number elsewhere is not taken for the rank.
   const std::uint64_t secret = ShmTicket::draw().nonce[0];
   const Probe mine{reinterpret_cast<std::uintptr_t>(&secret), secret, getpid()};
-  std::vector<Probe> all(static_cast<std::size_t>(size));
-  check(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm),
-        "MPI_Allgather", where);
+  std::vector<Probe> all(static_cast<std::size_t>(all_ranks.size(where)));
+  all_ranks.allgather(&mine, sizeof mine, all.data(), where);
   std::vector<pid_t> pids;
   for (const int r : here.ranks) {
     pids.push_back(static_cast<pid_t>(all[static_cast<std::size_t>(r)].pid));
@@ -62,7 +58,7 @@ inline std::vector<pid_t> probe_copies(MPI_Comm comm, const NodeRanks& here, Pee
   } catch (const system_error& e) {
     problem = std::string("the kernel refuses it (") + std::strerror(e.number) + ")";
   }
-  why_no_cma = first_problem(comm, problem, where);
+  why_no_cma = first_problem(all_ranks, problem, where);
   if (!why_no_cma.empty()) pids.clear();
   return pids;
 }

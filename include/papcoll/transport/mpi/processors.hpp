@@ -1,9 +1,9 @@
 #pragma once
 
 #include <papcoll/config.hpp>
-#include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
+#include <papcoll/transport/mpi/polled.hpp>
 
 #include <cstddef>
 #include <vector>
@@ -15,18 +15,15 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 /// Are there more ranks on this node than processors that they, taken together, may run on?
-/// Collective over `comm`.
-inline bool is_oversubscribed(MPI_Comm comm, const NodeRanks& here) {
+/// Collective.
+inline bool is_oversubscribed(const PolledCollectives& all_ranks, const NodeRanks& here) {
   if constexpr (simulated) return false;
   constexpr const char* where = "counting the processors of a node";
-  int size = 0;
-  check(MPI_Comm_size(comm, &size), "MPI_Comm_size", where);
   cpu_set_t mine;
   CPU_ZERO(&mine);
   if (sched_getaffinity(0, sizeof mine, &mine) != 0) CPU_ZERO(&mine);
-  std::vector<cpu_set_t> all(static_cast<std::size_t>(size));
-  check(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm),
-        "MPI_Allgather", where);
+  std::vector<cpu_set_t> all(static_cast<std::size_t>(all_ranks.size(where)));
+  all_ranks.allgather(&mine, sizeof mine, all.data(), where);
   cpu_set_t together;
   CPU_ZERO(&together);
   for (const int r : here.ranks) CPU_OR(&together, &together, &all[static_cast<std::size_t>(r)]);

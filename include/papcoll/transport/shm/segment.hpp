@@ -3,8 +3,7 @@
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
-#include <papcoll/transport/mpi/check.hpp>
-#include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/polled.hpp>
 #include <papcoll/transport/node.hpp>
 #include <papcoll/transport/shm/file.hpp>
 #include <papcoll/waiting/liveness.hpp>
@@ -45,14 +44,14 @@ class ShmSegment {
     std::vector<ShmWay> ways{ShmWay::by_descriptor, ShmWay::by_name};  ///< tried in this order
   };
 
-  /// Makes one segment for each node. Collective over `comm`, with a few small MPI collectives; all
-  /// ranks take the same way. Setting PAPCOLL_SHM=named for any rank forbids by_descriptor.
+  /// Makes one segment for each node. Collective, by a few small polled collectives; all ranks take
+  /// the same way. Setting PAPCOLL_SHM=named for any rank forbids by_descriptor.
   /// Throws transport_unavailable, on all ranks, if a rank could not be served in any way.
-  static ShmSegment create(MPI_Comm comm, const Request& request) {
+  static ShmSegment create(const detail::PolledCollectives& all_ranks, const Request& request) {
     std::string reasons;
     for (const ShmWay way : request.ways) {
       ShmSegment segment;
-      const std::string problem = segment.attempt(comm, request, way);
+      const std::string problem = segment.attempt(all_ranks, request, way);
       if (problem.empty()) return segment;
       reasons += (reasons.empty() ? "" : "; ") + problem;
     }
@@ -84,12 +83,10 @@ class ShmSegment {
 
  private:
   /// Tries one way and lets all ranks vote. Returns why it did not work for somebody, or nothing.
-  std::string attempt(MPI_Comm comm, const Request& request, ShmWay way) {
+  std::string attempt(const detail::PolledCollectives& all_ranks, const Request& request,
+                      ShmWay way) {
     constexpr const char* where = "making shared memory";
-    int rank = 0;
-    int size = 0;
-    detail::check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", where);
-    detail::check(MPI_Comm_size(comm, &size), "MPI_Comm_size", where);
+    const int rank = all_ranks.rank(where);
     const bool maker = request.ranks.front() == rank;
     head_ = head_bytes(request.ranks.size());
 
@@ -113,10 +110,8 @@ class ShmSegment {
       if (!problem.empty()) ticket.fd = -1;
     }
 
-    std::vector<ShmTicket> tickets(static_cast<std::size_t>(size));
-    detail::check(MPI_Allgather(&ticket, sizeof ticket, MPI_BYTE, tickets.data(), sizeof ticket,
-                                MPI_BYTE, comm),
-                  "MPI_Allgather", where);
+    std::vector<ShmTicket> tickets(static_cast<std::size_t>(all_ranks.size(where)));
+    all_ranks.allgather(&ticket, sizeof ticket, tickets.data(), where);
     ticket = tickets[static_cast<std::size_t>(request.ranks.front())];
     if (problem.empty()) {
       problem = problem_of([&] {
@@ -126,7 +121,7 @@ class ShmSegment {
                               static_cast<int>(request.ranks.size()), departed()};
       });
     }
-    return detail::first_problem(comm, problem, where);
+    return detail::first_problem(all_ranks, problem, where);
   }
 
   void join(const ShmTicket& ticket, ShmWay way, const Request& request) {

@@ -1,0 +1,191 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/options.hpp>
+#include <papcoll/runtime/mpi_process.hpp>
+#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/nodes.hpp>
+#include <papcoll/transport/mpi/polled.hpp>
+#include <papcoll/transport/transport.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// How the ranks of a communicator make its state together, and survive that one of them dies
+/// meanwhile. A rank waits for all others at each of these steps, in this order:
+///
+///     meet                   all say which process they are, and where
+///     compare Options        a bcast and a vote
+///     ask MPI for the nodes  seldom: MPI_Comm_split_type, a sum, a vote
+///     share memory           tickets and a vote for each way tried, cross-memory attach and a
+///                            vote, a barrier
+///     connect                only where not all share memory: MPI_Comm_idup, a vote, a bcast
+///     count processors       an allgather, and a barrier if there are groups
+///
+/// Each is a non-blocking call of MPI that is asked after: whoever waits looks after its peers and
+/// keeps the deadline of the Options. Only MPI_Comm_split_type blocks: if a rank dies inside it, or
+/// between the vote before and that, the others may wait in MPI for ever. It is needed only where
+/// the machines do not say what the nodes are: see known_nodes().
+///
+/// A peer's death is seen on the same machine, in the same PID namespace, after the two have met
+/// in any communicator; other deaths are a matter for the deadline.
+class Making {
+ public:
+  Making(MPI_Comm comm, const Options& options, std::shared_ptr<MpiProcess> process)
+      : process_(std::move(process)),
+        deadline_(options.deadline),
+        all_ranks_(comm, options.deadline,
+                   {&Making::move, &Making::watch, &Making::expired, this}) {
+    rank_ = all_ranks_.rank(where);
+    find_world_ranks();
+    peers_.reserve(world_ranks_.size());
+    for (const int r : world_ranks_) peers_.push_back(process_->process_of(r));
+  }
+  Making(const Making&) = delete;
+  Making& operator=(const Making&) = delete;
+  ~Making() = default;
+
+  const PolledCollectives& all_ranks() const noexcept { return all_ranks_; }
+  const std::shared_ptr<MpiProcess>& process() const noexcept { return process_; }
+
+  /// This rank's node, where MPI need not be asked for it: a node is a machine, unless MPI was told
+  /// to pretend more of them, or some process does not know its own.
+  std::optional<NodeRanks> known_nodes() const {
+    if constexpr (simulated) return std::nullopt;  // they share a process
+    NodeRanks here{{}, 0};
+    std::vector<std::uint64_t> machines;
+    machines.reserve(met_.size());
+    for (std::size_t r = 0; r < met_.size(); ++r) {
+      const std::uint64_t machine = met_[r].id.machine;
+      if (machine == 0 || met_[r].pretends) return std::nullopt;
+      machines.push_back(machine);
+      if (machine == process_->id().machine) here.ranks.push_back(static_cast<int>(r));
+    }
+    std::sort(machines.begin(), machines.end());
+    const auto end = std::unique(machines.begin(), machines.end());
+    here.nodes = static_cast<int>(end - machines.begin());
+    return here;
+  }
+
+  /// Before something that blocks inside MPI. Throws peer_lost if a peer is dead already.
+  void look_before_blocking() const { watch_peers(where); }
+
+  /// Makes something of `make(making)`. A failure of MPI that is due to a peer's death is told as
+  /// such.
+  template <class Make>
+  static auto run(MPI_Comm comm, const Options& options, std::shared_ptr<MpiProcess> process,
+                  Make&& make) {
+    Making making{comm, options, std::move(process)};
+    try {
+      making.meet();
+      return make(making);
+    } catch (const mpi_error&) {
+      making.watch_peers(where);
+      throw;
+    }
+  }
+
+ private:
+  static constexpr const char* where = "making a papcoll::Communicator";
+
+  /// What the ranks tell each other when they meet.
+  struct Hello {
+    ProcessId id{};
+    bool pretends = false;  ///< MPI may see several nodes where there is one machine
+    std::array<char, 7> unused{};
+  };
+
+  void find_world_ranks() {
+    const int size = all_ranks_.size(where);
+    std::vector<int> ranks(static_cast<std::size_t>(size));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    world_ranks_.resize(ranks.size());
+    MPI_Group here = MPI_GROUP_NULL;
+    MPI_Group world = MPI_GROUP_NULL;
+    MPI_Comm_group(all_ranks_.comm(), &here);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    const int code =
+        MPI_Group_translate_ranks(here, size, ranks.data(), world, world_ranks_.data());
+    MPI_Group_free(&here);
+    MPI_Group_free(&world);
+    check(code, "MPI_Group_translate_ranks", where);
+  }
+
+  void meet() {
+    const Hello mine{process_->id(), mpi_pretends_nodes()};
+    met_.resize(world_ranks_.size());
+    all_ranks_.allgather(&mine, sizeof mine, met_.data(), "meeting the other ranks");
+    for (std::size_t r = 0; r < met_.size(); ++r) {
+      const ProcessId& id = met_[r].id;
+      peers_[r] = mine.id.sees(id) ? id : ProcessId{};
+      process_->keep_process(world_ranks_[r], id);
+    }
+    // From here on nobody's turn has to come outside MPI.
+    if constexpr (simulated) all_ranks_ = PolledCollectives{all_ranks_.comm()};
+  }
+
+  static const Making& self(void* p) noexcept { return *static_cast<Making*>(p); }
+
+  static void move(void* p) { self(p).process_->progress_others(nullptr); }
+
+  static void watch(void* p, const char* doing) { self(p).watch_peers(doing); }
+
+  void watch_peers(const char* doing) const {
+    for (std::size_t r = 0; r < peers_.size(); ++r) {
+      if (static_cast<int>(r) == rank_ || !peers_[r].has_ended()) continue;
+      throw lost_rank("papcoll: rank " + std::to_string(r) +
+                          " died while a papcoll::Communicator was made, seen on rank " +
+                          std::to_string(rank_) + " in " + doing +
+                          ": make a new communicator among the ranks that are left",
+                      static_cast<int>(r));
+    }
+  }
+
+  static void expired(void* p, const char* doing) {
+    const Making& making = self(p);
+    const auto deadline = std::chrono::duration_cast<std::chrono::milliseconds>(making.deadline_);
+    throw deadline_exceeded("papcoll: rank " + std::to_string(making.rank_) +
+                            " waited longer than " + std::to_string(deadline.count()) +
+                            " ms, the deadline of its Options, in " + doing +
+                            " for a papcoll::Communicator: a peer is stopped, lost or never made "
+                            "the call");
+  }
+
+  std::shared_ptr<MpiProcess> process_;
+  std::chrono::nanoseconds deadline_;
+  PolledCollectives all_ranks_;
+  int rank_ = 0;
+  std::vector<int> world_ranks_;
+  std::vector<ProcessId> peers_;  ///< those that can be watched
+  std::vector<Hello> met_;
+};
+
+/// Why the state of a communicator could not be made, as an attribute of it.
+class MakingFailure final : public Attached {
+ public:
+  explicit MakingFailure(std::string why) : why_(std::move(why)) {}
+  void close() noexcept override {}
+  const std::string& why() const noexcept { return why_; }
+
+ private:
+  std::string why_;
+};
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,168 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/handles.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/waiting/waiter.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// Small collectives of MPI on a communicator, each begun by its non-blocking form and asked after
+/// until it is complete, so that a rank that waits in one does not sit inside MPI: it can move its
+/// other requests, look after its peers and keep a deadline. What their hooks throw leaves the
+/// collective unfinished; its buffer then belongs to MPI for ever.
+class PolledCollectives {
+ public:
+  /// As Waiter::Hooks; `expired` and `watch` are told by `where` what the rank was doing.
+  struct Hooks {
+    void (*move)(void*) = nullptr;                        ///< moves this thread's requests
+    void (*watch)(void*, const char* where) = nullptr;    ///< throws if a peer has died
+    void (*expired)(void*, const char* where) = nullptr;  ///< throws deadline_exceeded
+    void* context = nullptr;
+  };
+
+  /// Nobody is watched, and waits may last for ever.
+  PolledCollectives(MPI_Comm comm)  // NOLINT(google-explicit-constructor): as MPI's own
+      : comm_(comm) {}
+  PolledCollectives(MPI_Comm comm, std::chrono::nanoseconds deadline, Hooks hooks)
+      : comm_(comm), deadline_(deadline), hooks_(hooks) {}
+
+  MPI_Comm comm() const noexcept { return comm_; }
+
+  void barrier(const char* where) const {
+    wait(0, "MPI_Ibarrier", where,
+         [this](std::byte*, MPI_Request* r) { return MPI_Ibarrier(comm_, r); });
+  }
+
+  /// `bytes` of each rank to all, in rank order.
+  void allgather(const void* mine, std::size_t bytes, void* all, const char* where) const {
+    const std::size_t total = bytes * static_cast<std::size_t>(size(where));
+    const int n = static_cast<int>(bytes);
+    const Memory memory =
+        wait(bytes + total, "MPI_Iallgather", where, [&](std::byte* at, MPI_Request* r) {
+          std::memcpy(at, mine, bytes);
+          return MPI_Iallgather(at, n, MPI_BYTE, at + bytes, n, MPI_BYTE, comm_, r);
+        });
+    std::memcpy(all, memory.get() + bytes, total);
+  }
+
+  void bcast(void* data, std::size_t bytes, int root, const char* where) const {
+    const Memory memory = wait(bytes, "MPI_Ibcast", where, [&](std::byte* at, MPI_Request* r) {
+      std::memcpy(at, data, bytes);
+      return MPI_Ibcast(at, static_cast<int>(bytes), MPI_BYTE, root, comm_, r);
+    });
+    std::memcpy(data, memory.get(), bytes);
+  }
+
+  /// Combines one number of each rank by `op`.
+  int allreduce(int mine, MPI_Op op, const char* where) const {
+    const Memory memory =
+        wait(2 * sizeof(int), "MPI_Iallreduce", where, [&](std::byte* at, MPI_Request* r) {
+          std::memcpy(at, &mine, sizeof mine);
+          return MPI_Iallreduce(at, at + sizeof mine, 1, MPI_INT, op, comm_, r);
+        });
+    int result = 0;
+    std::memcpy(&result, memory.get() + sizeof mine, sizeof result);
+    return result;
+  }
+
+  /// A duplicate of the communicator whose errors are returned and not fatal. Throws mpi_error if
+  /// the MPI library has run out of communicators.
+  OwnedComm duplicate(const char* where) const {
+    const Memory memory =
+        wait(sizeof(MPI_Comm), "MPI_Comm_idup", where, [this](std::byte* at, MPI_Request* r) {
+          return MPI_Comm_idup(comm_, new (at) MPI_Comm{MPI_COMM_NULL}, r);
+        });
+    OwnedComm copy =
+        OwnedComm::take(*std::launder(reinterpret_cast<const MPI_Comm*>(memory.get())));
+    check(MPI_Comm_set_errhandler(copy.get(), MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", where);
+    return copy;
+  }
+
+  int rank(const char* where) const {
+    int r = 0;
+    check(MPI_Comm_rank(comm_, &r), "MPI_Comm_rank", where);
+    return r;
+  }
+  int size(const char* where) const {
+    int n = 0;
+    check(MPI_Comm_size(comm_, &n), "MPI_Comm_size", where);
+    return n;
+  }
+
+ private:
+  using Memory = std::unique_ptr<std::byte[]>;
+
+  struct Flight {
+    const PolledCollectives* with;
+    const char* where;
+  };
+
+  /// Gives the memory that the collective worked in.
+  template <class Start>
+  Memory wait(std::size_t bytes, const char* call, const char* where, Start&& start) const {
+    const ErrorsReturned guard{comm_, where};
+    // Not make_unique, which would write zeros.
+    Memory memory{new std::byte[bytes == 0 ? 1 : bytes]};  // NOLINT(modernize-make-unique)
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(start(memory.get(), &request), call, where);
+    if constexpr (simulated) {
+      if (hooks_.move == nullptr) {  // nobody's turn has to come outside MPI
+        check(MPI_Wait(&request, MPI_STATUS_IGNORE), call, where);
+        return memory;
+      }
+    }
+    Flight flight{this, where};
+    Waiter waiter;
+    waiter.oversubscribed = true;  // perhaps: nobody knows yet, and a yield costs little here
+    waiter.deadline = deadline_;
+    waiter.hooks = {&PolledCollectives::move, nullptr, &PolledCollectives::watch,
+                    &PolledCollectives::expired, &flight};
+    try {
+      waiter.until(
+          [&] {
+            int done = 0;
+            check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call, where);
+            return done != 0;
+          },
+          Naps::none);
+    } catch (...) {
+      static_cast<void>(memory.release());
+      throw;
+    }
+    return memory;
+  }
+
+  static void move(void* p) {
+    const Hooks& hooks = static_cast<Flight*>(p)->with->hooks_;
+    if (hooks.move) hooks.move(hooks.context);
+  }
+  static void watch(void* p) {
+    const Flight& flight = *static_cast<Flight*>(p);
+    const Hooks& hooks = flight.with->hooks_;
+    if (hooks.watch) hooks.watch(hooks.context, flight.where);
+  }
+  static void expired(void* p) {
+    const Flight& flight = *static_cast<Flight*>(p);
+    const Hooks& hooks = flight.with->hooks_;
+    if (hooks.expired) hooks.expired(hooks.context, flight.where);
+  }
+
+  MPI_Comm comm_;
+  std::chrono::nanoseconds deadline_{0};
+  Hooks hooks_{};
+};
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
