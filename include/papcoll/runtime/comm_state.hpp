@@ -180,8 +180,8 @@ class CommState final : public Attached {
     };
     try {
       return Making::run(comm, options, MpiProcess::get(), [&](Making& making) {
-        const Thresholds thresholds = require_common(making.all_ranks(), options);
-        return std::make_shared<CommState>(making, options, thresholds);
+        TuningText tuning = require_common(making.all_ranks(), options);
+        return std::make_shared<CommState>(making, options, std::move(tuning));
       });
     } catch (const peer_lost& e) {
       leave(e);
