@@ -165,7 +165,7 @@ class Runner {
         for (const int root : papcoll::is_rooted(c) ? roots() : std::vector<int>{0}) {
           run(candidate, c, {count, root, false});
           // A bcast has one buffer.
-          if (c != Collective::bcast) run(candidate, c, {count, root, true});
+          if (!papcoll::has_one_buffer(c)) run(candidate, c, {count, root, true});
         }
       }
     }

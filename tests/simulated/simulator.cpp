@@ -45,10 +45,9 @@ papcoll::LogGops model() {
   return m;
 }
 
-/// Does blocks of the vector belong to ranks?
+/// Do blocks of the vector belong to ranks?
 bool is_of_blocks(Collective c) {
-  return c == Collective::allgather || c == Collective::reduce_scatter || c == Collective::gather ||
-         c == Collective::scatter;
+  return papcoll::traits_of(c).vector == papcoll::VectorOf::block_per_rank;
 }
 
 class Calls {

@@ -26,15 +26,13 @@ struct Shape {
 
   /// Elements of the whole vector.
   std::size_t vector_size() const noexcept {
-    switch (collective) {
-      case Collective::allreduce:
-      case Collective::reduce:
-      case Collective::bcast:
-      case Collective::barrier:
+    switch (traits_of(collective).vector) {
+      case VectorOf::one_block:
         return count;
-      default:
+      case VectorOf::block_per_rank:
         return contribution(size - 1).hi;
     }
+    return 0;
   }
 
   /// The elements that belong to a rank in allgather, gather, scatter and reduce_scatter.

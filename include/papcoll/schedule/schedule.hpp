@@ -22,6 +22,21 @@ concept Emits = requires(const S& s, Builder& b) {
   s.emit(Tag{}, b);
 };
 
+namespace detail {
+
+template <std::size_t I>
+using TagOfIndex = CollectiveTag<static_cast<Collective>(I)>;
+
+template <class S, std::size_t... I>
+constexpr bool emits_any(std::index_sequence<I...>) noexcept {
+  return (Emits<S, TagOfIndex<I>> || ...);
+}
+
+template <class S>
+inline constexpr bool serves_any = emits_any<S>(std::make_index_sequence<collective_count>{});
+
+}  // namespace detail
+
 /// A static schedule: a regular value whose members are its parameters, that can emit at least
 /// one collective for any number of positions.
 ///
@@ -46,8 +61,7 @@ concept StaticSchedule = PolicyOfKind<S, SchedulePolicyKind> && std::regular<S> 
   } || requires {
     { s.commutative_only() } -> std::same_as<bool>;
   };
-} &&(Emits<S, Allreduce> || Emits<S, Reduce> || Emits<S, Bcast> || Emits<S, Allgather> ||
-     Emits<S, ReduceScatter> || Emits<S, Gather> || Emits<S, Scatter> || Emits<S, Barrier>);
+} && detail::serves_any<S>;
 
 class AnySchedule;
 
@@ -164,6 +178,11 @@ constexpr auto emit_entry() -> void (*)(const void*, Builder&) {
   }
 }
 
+template <class S, std::size_t... I>
+constexpr decltype(ScheduleTable::emit) emit_entries(std::index_sequence<I...>) {
+  return {emit_entry<S, TagOfIndex<I>>()...};
+}
+
 template <class S>
 constexpr auto parse_entry() -> AnySchedule (*)(std::string_view) {
   if constexpr (requires(std::string_view arguments) { S::parse(arguments); }) {
@@ -223,9 +242,7 @@ const ScheduleTable& schedule_table() noexcept {
       &segment_of<S>,
       resolved_entry<S>(),
       [](const void* a, const void* b) { return schedule_of<S>(a) == schedule_of<S>(b); },
-      {emit_entry<S, Allreduce>(), emit_entry<S, Reduce>(), emit_entry<S, Bcast>(),
-       emit_entry<S, Allgather>(), emit_entry<S, ReduceScatter>(), emit_entry<S, Gather>(),
-       emit_entry<S, Scatter>(), emit_entry<S, Barrier>()}};
+      emit_entries<S>(std::make_index_sequence<collective_count>{})};
   return table;
 }
 

@@ -20,7 +20,7 @@ inline namespace PAPCOLL_ABI {
 /// "reduce of 19 elements on 16 ranks, root 3, in place, operator does not commute".
 inline std::string describe(const Shape& s) {
   std::string text(name_of(s.collective));
-  if (s.collective != Collective::barrier) {
+  if (has_data(s.collective)) {
     text += " of ";
     if (s.counts.empty()) {
       text += detail::counted(s.count, "element");
@@ -41,16 +41,9 @@ namespace detail {
 /// size, empty parts, nothing at all. The first is for every root.
 inline std::vector<std::size_t> telling_counts(Collective collective, int size) {
   const auto ranks = static_cast<std::size_t>(size);
-  switch (collective) {
-    case Collective::barrier:
-      return {1};
-    case Collective::allreduce:
-    case Collective::reduce:
-    case Collective::bcast:
-      return {ranks + 3, 2 * ranks + 1, ranks / 2 + 1, 1, 0};
-    default:
-      return {2, 1, 0};
-  }
+  if (!has_data(collective)) return {1};
+  if (is_elementwise(collective)) return {ranks + 3, 2 * ranks + 1, ranks / 2 + 1, 1, 0};
+  return {2, 1, 0};
 }
 
 /// Shares of reduce_scatter that differ, some of them empty.
@@ -88,14 +81,10 @@ inline Order predicted_order(int size, std::uint64_t seed) {
   return Order::permutation(std::move(ranks), std::move(late));
 }
 
-inline bool is_whole_vector(Collective c) noexcept {
-  return c == Collective::allreduce || c == Collective::reduce || c == Collective::bcast;
-}
-
 /// Makes the shape one that the schedule cuts in blocks, the last one shorter: three, or as many as
 /// it takes until one that stands for others by the bytes cuts. False if it never does.
 inline bool cut_in_blocks(const AnySchedule& schedule, Shape& shape) {
-  if (!is_whole_vector(shape.collective)) return false;
+  if (!is_elementwise(shape.collective)) return false;
   for (const std::size_t bytes : {1UL << 16U, 1UL << 18U, 1UL << 20U, 1UL << 22U}) {
     const AnySchedule played = schedule.resolved(shape.size, bytes);
     const bool goes_by_bytes = !(played == schedule);
@@ -161,7 +150,7 @@ inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collect
       add(s);
     }
     if (Shape cut = s; detail::cut_in_blocks(schedule, cut)) add(cut);
-    if (detail::is_whole_vector(collective)) add(detail::huge_elements(s));
+    if (is_elementwise(collective)) add(detail::huge_elements(s));
     if (collective == Collective::reduce_scatter) {
       Shape unequal = s;
       unequal.counts = detail::unequal_shares(size);
@@ -172,7 +161,7 @@ inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collect
     if (!commutes && (!is_reduction(collective) || schedule.commutative_only())) continue;
     s.commutative = commutes;
     for (const bool in_place : {false, true}) {
-      if (in_place && collective == Collective::bcast) continue;
+      if (in_place && has_one_buffer(collective)) continue;
       s.in_place = in_place;
       for (s.root = 0; s.root < (is_rooted(collective) ? size : 1); ++s.root) add_root();
     }
