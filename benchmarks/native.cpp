@@ -108,6 +108,10 @@ std::function<void()> native_call(const Problem& problem, const Buffers& buffers
       return [=] { MPI_Scatter(parts, n, type, part, n, type, root, comm); };
     case Collective::barrier:
       return [=] { MPI_Barrier(comm); };
+    case Collective::alltoall:
+      return [=] { MPI_Alltoall(in, n, type, out, n, type, comm); };
+    case Collective::scan:
+      return [=] { MPI_Scan(in, out, n, type, op, comm); };
   }
   return {};
 }

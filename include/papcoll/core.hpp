@@ -3,7 +3,9 @@
 // Everything that needs no MPI: the collectives, and threads as ranks to call them from.
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/allgather.hpp>
+#include <papcoll/allgatherv.hpp>
 #include <papcoll/allreduce.hpp>
+#include <papcoll/alltoall.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/explain.hpp>
@@ -11,6 +13,7 @@
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/request.hpp>
+#include <papcoll/scan.hpp>
 #include <papcoll/scatter.hpp>
 #include <papcoll/thread_team.hpp>
 

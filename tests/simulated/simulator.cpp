@@ -46,9 +46,7 @@ papcoll::LogGops model() {
 }
 
 /// Do blocks of the vector belong to ranks?
-bool is_of_blocks(Collective c) {
-  return papcoll::traits_of(c).vector == papcoll::VectorOf::block_per_rank;
-}
+bool is_of_blocks(Collective c) { return papcoll::has_data(c) && !papcoll::is_elementwise(c); }
 
 class Calls {
  public:
@@ -95,6 +93,10 @@ class Calls {
         const std::span<const double> blocks = all_in;
         return papcoll::scatter(comm_, blocks, all_out.first(block_), papcoll::root{0}, by);
       }
+      case Collective::alltoall:
+        return papcoll::alltoall(comm_, std::as_const(in_), out_, by);
+      case Collective::scan:
+        return papcoll::scan(comm_, in, out, papcoll::sum, by);
       case Collective::barrier:
         return papcoll::barrier(comm_, by);
     }

@@ -66,7 +66,7 @@ inline std::string failure_of(const AnySchedule& schedule, Shape shape, bool shu
   // In rank order there is nothing to find that the check of the order does not find as well.
   const Order order = papcoll::static_order(shape);
   if (!in_order || !order.is_identity()) found = failure_of(schedule, shape, order, op);
-  if (found.empty() && shuffle) {
+  if (found.empty() && shuffle && !papcoll::is_prefix_reduction(shape.collective)) {
     const auto seed = static_cast<std::uint64_t>(shape.size + shape.root);
     found = failure_of(schedule, shape, shuffled(shape, seed), op);
   }

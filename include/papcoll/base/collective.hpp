@@ -21,23 +21,33 @@ enum class Collective : unsigned char {
   gather,
   scatter,
   barrier,
+  alltoall,
+  scan,
 };
 
 /// What the vector of a collective is made of, `count` elements each.
 enum class VectorOf : unsigned char {
   one_block,       ///< all ranks speak of the same elements
   block_per_rank,  ///< in rank order
+  block_per_pair,  ///< by sender, then by receiver
 };
 
 /// What a rank's buffer holds.
 enum class Holds : unsigned char {
   nothing,
   vector,     ///< all of it
-  own_block,  ///< of a vector of blocks
+  own_block,  ///< of a block for each rank, this rank's
+  // Of a block for each pair of ranks:
+  blocks_to_all,    ///< those that this rank sends, by receiver
+  blocks_from_all,  ///< those that it receives, by sender
 };
 
 /// Whose contributions are combined in a rank's result.
-enum class Combines : unsigned char { no_ranks, all_ranks };
+enum class Combines : unsigned char {
+  no_ranks,
+  all_ranks,
+  ranks_up_to_own,
+};
 
 /// What is asked of a collective in more than one place.
 struct CollectiveTraits {
@@ -56,7 +66,7 @@ struct CollectiveTraits {
   VectorOf vector;
   Combines combines;
   Buffers root;    ///< on the root, or on every rank if there is none
-  Buffers others;  ///< on the other ranks
+  Buffers others;  ///< on the other ranks, if there is a root
   unsigned flags;
 
   constexpr bool is(Flag f) const noexcept { return (flags & f) != 0; }
@@ -69,22 +79,24 @@ inline constexpr auto collective_traits = [] {
   using T = CollectiveTraits;
   // clang-format off
   return std::array{
-    T{"allreduce",      one_block,      all_ranks, {vector, vector},       {vector, vector},
+    T{"allreduce",      one_block,      all_ranks, {vector, vector},       {},
       T::inward | T::synchronizes},
     T{"reduce",         one_block,      all_ranks, {vector, vector},       {vector, nothing},
       T::rooted | T::inward},
     T{"bcast",          one_block,      no_ranks,  {vector, vector},       {nothing, vector},
       T::rooted | T::one_buffer},
-    T{"allgather",      block_per_rank, no_ranks,  {own_block, vector},    {own_block, vector},
+    T{"allgather",      block_per_rank, no_ranks,  {own_block, vector},    {},
       T::synchronizes},
-    T{"reduce_scatter", block_per_rank, all_ranks, {vector, own_block},    {vector, own_block},
+    T{"reduce_scatter", block_per_rank, all_ranks, {vector, own_block},    {},
       T::inward},
     T{"gather",         block_per_rank, no_ranks,  {own_block, vector},    {own_block, nothing},
       T::rooted | T::inward},
     T{"scatter",        block_per_rank, no_ranks,  {vector, own_block},    {nothing, own_block},
       T::rooted},
-    T{"barrier",        one_block,      no_ranks,  {vector, vector},       {vector, vector},
+    T{"barrier",        one_block,      no_ranks,  {vector, vector},       {},
       T::inward | T::synchronizes},
+    T{"alltoall",       block_per_pair, no_ranks,  {blocks_to_all, blocks_from_all}, {}, 0},
+    T{"scan",           one_block,      ranks_up_to_own, {vector, vector}, {}, T::inward},
   };
   // clang-format on
 }();
@@ -105,6 +117,24 @@ constexpr bool is_rooted(Collective c) noexcept {
 /// Does it combine elements with an operator?
 constexpr bool is_reduction(Collective c) noexcept {
   return traits_of(c).combines != Combines::no_ranks;
+}
+
+/// The ranks first, first + 1, … last − 1.
+struct Contributors {
+  int first = 0;
+  int last = 0;
+  constexpr bool contain(int rank) const noexcept { return first <= rank && rank < last; }
+};
+
+/// Whose contributions are combined in the result of this rank of `size`.
+constexpr Contributors contributors(Collective c, int rank, int size) noexcept {
+  return {0, traits_of(c).combines == Combines::ranks_up_to_own ? rank + 1 : size};
+}
+
+/// Must contributions be combined in rank order, whatever the operator? Where each rank has another
+/// result, ranks cannot change places.
+constexpr bool is_prefix_reduction(Collective c) noexcept {
+  return traits_of(c).combines == Combines::ranks_up_to_own;
 }
 
 /// Does it move elements? A barrier does not.
@@ -146,6 +176,8 @@ using ReduceScatter = CollectiveTag<Collective::reduce_scatter>;
 using Gather = CollectiveTag<Collective::gather>;
 using Scatter = CollectiveTag<Collective::scatter>;
 using Barrier = CollectiveTag<Collective::barrier>;
+using Alltoall = CollectiveTag<Collective::alltoall>;
+using Scan = CollectiveTag<Collective::scan>;
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -48,7 +48,7 @@ struct Resolved {
     if (s.is_automatic()) {
       chosen.transport = transport;
       const bool any_transport = s.transport == nullptr && s.transport_name.empty();
-      const bool by_messages = caller.non_blocking || s.predictor;
+      const bool by_messages = caller.non_blocking || s.predictor || call.schedules_only;
       const SelectionInputs inputs = core.selection_inputs(call, by_messages, any_transport);
       choose(chosen, call, inputs);
       is_watched = watches_across_nodes(call, inputs);
@@ -93,7 +93,7 @@ struct Resolved {
                          arrival->contract == NumericalContract::reproducible ||
                          arrival->keeps_order_on_request;
     if (reads_memory && core.on_one_node() && fits && few && ordered && !caller.non_blocking &&
-        arrival->serves(call.collective)) {
+        !call.schedules_only && arrival->serves(call.collective)) {
       return;
     }
     const std::string name{arrival->name};
@@ -107,6 +107,11 @@ struct Resolved {
     }
     if (!arrival->serves(call.collective)) {
       caller.refuse(not_served(name, call.collective, arrival->serves));
+    }
+    if (call.schedules_only) {
+      caller.refuse(name +
+                    " takes neighbouring elements, of each rank as many as of the others: for "
+                    "strided buffers and for counts take a static schedule such as Ring");
     }
     if (!core.on_one_node()) {
       const std::string why =
@@ -158,7 +163,7 @@ void execute(const Caller& caller, const AlgorithmSpec& spec, Call& call, Choose
     state_contract(call, spec);
     return spec.hierarchical->run(caller.core, *spec.hierarchical, call);
   }
-  const bool is_free = spec.is_free() && !caller.non_blocking;
+  const bool is_free = spec.is_free() && !caller.non_blocking && !call.schedules_only;
   if (is_free) {
     state_contract(call, spec);
     const ArrivalAlgorithm* const before = caller.core.chosen_before(call);

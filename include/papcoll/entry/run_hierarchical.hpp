@@ -3,6 +3,7 @@
 #include <papcoll/algorithms/hierarchical/phases.hpp>
 #include <papcoll/algorithms/static/linear.hpp>
 #include <papcoll/policies/hierarchical.hpp>
+#include <papcoll/policies/not_served.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/select/automatic.hpp>
@@ -148,6 +149,14 @@ class HierarchicalCheck {
   HierarchicalCheck(TeamCore& team, const Call& call) : team_(team), call_(call) {}
 
   void check(const HierarchicalSpec& hierarchical) const {
+    if (!hierarchical_serves(call_.collective)) {
+      refuse(not_served(std::string(hierarchical_name), call_.collective, &hierarchical_serves));
+    }
+    if (call_.schedules_only) {
+      refuse(
+          "Hierarchical takes neighbouring elements, of each rank as many as of the others: for "
+          "strided buffers and for counts take a static schedule such as Ring");
+    }
     const Hierarchy* const hierarchy = team_.hierarchy();
     const std::size_t depth = hierarchy == nullptr ? 0 : hierarchy->levels.size();
     bool shares = team_.on_one_node();

@@ -49,6 +49,8 @@ inline constexpr bool serves_any = emits_any<S>(std::make_index_sequence<collect
 /// `needs`, capability bits of its arrival policy, if positions are not all it needs;
 /// `segment(size, element_size)`, elements of the blocks in which it pipelines allreduce, reduce
 /// and bcast among `size` positions, 0 for one block;
+/// `own_parts_only = true`, if its alltoall asks for no parts but those the position itself sends
+/// and receives, so that it serves sizes that differ, of which a rank knows no others;
 /// `resolved(size, bytes)`, the schedule (an AnySchedule) that is played for a whole vector of so
 /// many bytes among `size` positions, where it stands for another one by what these are.
 template <class S>
@@ -77,6 +79,8 @@ struct ScheduleTable {
   AnySchedule (*resolved)(const void*, int size, std::size_t bytes);        ///< null: it is itself
   bool (*equal)(const void*, const void*);
   std::array<void (*)(const void*, Builder&), collective_count> emit;  ///< null: does not serve it
+
+  bool own_parts_only;
 
   bool serves(Collective c) const noexcept { return emit[static_cast<std::size_t>(c)] != nullptr; }
 };
@@ -117,6 +121,8 @@ class AnySchedule {
   unsigned needs() const noexcept { return table_->needs; }
   bool commutative_only() const { return table_->commutative_only(self_); }
   bool serves(Collective c) const noexcept { return table_->serves(c); }
+  /// Does its alltoall serve parts of sizes that differ?
+  bool own_parts_only() const noexcept { return table_->own_parts_only; }
   std::size_t segment(int size, std::size_t element_size) const {
     return table_->segment(self_, size, element_size);
   }
@@ -184,6 +190,15 @@ constexpr decltype(ScheduleTable::emit) emit_entries(std::index_sequence<I...>) 
 }
 
 template <class S>
+constexpr bool asks_for_own_parts_only() noexcept {
+  if constexpr (requires { S::own_parts_only; }) {
+    return S::own_parts_only;
+  } else {
+    return false;
+  }
+}
+
+template <class S>
 constexpr auto parse_entry() -> AnySchedule (*)(std::string_view) {
   if constexpr (requires(std::string_view arguments) { S::parse(arguments); }) {
     return [](std::string_view arguments) { return AnySchedule{S::parse(arguments)}; };
@@ -242,7 +257,8 @@ const ScheduleTable& schedule_table() noexcept {
       &segment_of<S>,
       resolved_entry<S>(),
       [](const void* a, const void* b) { return schedule_of<S>(a) == schedule_of<S>(b); },
-      emit_entries<S>(std::make_index_sequence<collective_count>{})};
+      emit_entries<S>(std::make_index_sequence<collective_count>{}),
+      asks_for_own_parts_only<S>()};
   return table;
 }
 

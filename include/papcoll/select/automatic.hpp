@@ -36,10 +36,16 @@ AnySchedule choose_by_messages(const Call& call, const SelectionInputs& s) {
     if (AnySchedule best = choose_between_nodes<C>(call, s)) return best;
     return AnySchedule::of<ScatterAllgather>();
   } else if constexpr (C == Collective::allgather) {
+    if (call.counts != nullptr) return AnySchedule::of<Ring>();
     if (bytes * static_cast<std::size_t>(s.size) <= t.bruck) return AnySchedule::of<Bruck>();
     return AnySchedule::of<Ring>();
   } else if constexpr (C == Collective::reduce_scatter) {
     return call.reducer.commutative ? AnySchedule::of<Pairwise>() : AnySchedule::of<Linear>();
+  } else if constexpr (C == Collective::alltoall) {
+    if (bytes <= t.alltoall_bruck) return AnySchedule::of<Bruck>();
+    return AnySchedule::of<Pairwise>();
+  } else if constexpr (C == Collective::scan) {
+    return AnySchedule::of<RecursiveDoubling>();
   } else if constexpr (C == Collective::barrier) {
     return AnySchedule::of<Dissemination>();
   } else {
@@ -55,7 +61,7 @@ namespace detail {
 template <Collective C>
 bool goes_by_nodes(const Call& call, const SelectionInputs& s) noexcept {
   if constexpr (C == Collective::reduce_scatter || C == Collective::gather ||
-                C == Collective::scatter) {
+                C == Collective::scatter || !hierarchical_serves(C)) {
     return false;
   } else {
     return s.grouped && !s.by_messages &&
@@ -89,6 +95,8 @@ PAPCOLL_COMPILE_ONCE(Choose choose<Collective::reduce_scatter>)
 PAPCOLL_COMPILE_ONCE(Choose choose<Collective::gather>)
 PAPCOLL_COMPILE_ONCE(Choose choose<Collective::scatter>)
 PAPCOLL_COMPILE_ONCE(Choose choose<Collective::barrier>)
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::alltoall>)
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::scan>)
 
 namespace detail {
 
@@ -112,6 +120,10 @@ inline void choose_any(AlgorithmSpec& s, const Call& call, const SelectionInputs
       return with(&choose<Collective::scatter>);
     case Collective::barrier:
       return with(&choose<Collective::barrier>);
+    case Collective::alltoall:
+      return with(&choose<Collective::alltoall>);
+    case Collective::scan:
+      return with(&choose<Collective::scan>);
   }
 }
 

@@ -25,13 +25,16 @@ inline std::string describe(const Shape& s) {
     if (s.counts.empty()) {
       text += detail::counted(s.count, "element");
     } else {
-      text += std::to_string(s.vector_size()) + " elements in unequal shares";
+      const std::size_t all = std::accumulate(s.counts.begin(), s.counts.end(), std::size_t{0});
+      text += std::to_string(all) + " elements in unequal shares";
     }
   }
   text += " on " + detail::counted(static_cast<std::size_t>(s.size), "rank");
   if (is_rooted(s.collective)) text += ", root " + std::to_string(s.root);
   if (s.in_place) text += ", in place";
   if (!s.commutative) text += ", operator does not commute";
+  if (!s.in_direct) text += ", no messages from the input";
+  if (!s.out_direct) text += ", no messages into the output";
   return text;
 }
 
@@ -46,11 +49,23 @@ inline std::vector<std::size_t> telling_counts(Collective collective, int size) 
   return {2, 1, 0};
 }
 
-/// Shares of reduce_scatter that differ, some of them empty.
+/// Blocks of ranks that differ, some of them empty.
 inline std::vector<std::size_t> unequal_shares(int size) {
   std::vector<std::size_t> shares(static_cast<std::size_t>(size));
   for (std::size_t r = 0; r < shares.size(); ++r) shares[r] = r * 2 % 3;
   return shares;
+}
+
+/// Blocks of pairs that differ, some of them empty. In place, two ranks have as much for each
+/// other.
+inline std::vector<std::size_t> unequal_pairs(int size, bool in_place) {
+  const auto ranks = static_cast<std::size_t>(size);
+  std::vector<std::size_t> sizes(ranks * ranks);
+  for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = i * 7 % 4;
+  for (std::size_t from = 0; in_place && from < ranks; ++from) {
+    for (std::size_t to = 0; to < from; ++to) sizes[from * ranks + to] = sizes[to * ranks + from];
+  }
+  return sizes;
 }
 
 /// An order that is not a rotation: position 0 is rank 0, then the others backwards.
@@ -122,7 +137,9 @@ struct VerifyCase {
 /// What a schedule is to be verified for with `size` ranks: all roots, in place and out of place,
 /// operators that commute and, where the schedule serves them, that do not, and telling counts.
 /// What other roots cannot show is tried with root 0 alone; so is an order that scatters the ranks.
-/// All schedules are tried in a predicted order, and those that need predictions in several.
+/// All schedules are tried in a predicted order, and those that need predictions in several; with
+/// blocks that differ in size, where the collective has blocks; and with buffers that messages
+/// cannot be sent from or received in.
 inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collective collective,
                                             int size) {
   std::vector<VerifyCase> cases;
@@ -135,7 +152,9 @@ inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collect
   auto add_root = [&] {
     s.count = counts.front();
     add(s);
-    if (s.commutative && (s.root == 0 || s.root == size / 2 || predicts)) {
+    // Ranks with results of their own cannot change places.
+    const bool any_order = s.commutative && !is_prefix_reduction(collective);
+    if (any_order && (s.root == 0 || s.root == size / 2 || predicts)) {
       for (std::uint64_t seed = 1; seed <= (predicts ? 4U : 1U); ++seed) {
         const Order order = detail::predicted_order(size, seed);
         const Order rooted = is_rooted(collective) ? order.with_first(s.root) : order;
@@ -144,17 +163,31 @@ inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collect
       }
     }
     if (s.root != 0) return;
-    if (s.commutative) cases.push_back({s, detail::scattered_order(size)});
+    if (any_order) cases.push_back({s, detail::scattered_order(size)});
     for (std::size_t i = 1; i < counts.size(); ++i) {
       s.count = counts[i];
       add(s);
     }
     if (Shape cut = s; detail::cut_in_blocks(schedule, cut)) add(cut);
     if (is_elementwise(collective)) add(detail::huge_elements(s));
-    if (collective == Collective::reduce_scatter) {
+    if (traits_of(collective).vector == VectorOf::block_per_rank) {
       Shape unequal = s;
       unequal.counts = detail::unequal_shares(size);
       add(unequal);
+    }
+    if (traits_of(collective).vector == VectorOf::block_per_pair && schedule.own_parts_only()) {
+      Shape unequal = s;
+      unequal.counts = detail::unequal_pairs(size, s.in_place);
+      add(unequal);
+    }
+    if (!s.commutative || !has_data(collective)) return;
+    s.count = counts.front();
+    for (const bool input : {true, false}) {
+      Shape apart = s;
+      apart.in_direct = !input && !s.in_place;
+      apart.out_direct = input && !s.in_place;
+      add(apart);
+      if (s.in_place) break;  // there is one buffer
     }
   };
   for (const bool commutes : {true, false}) {

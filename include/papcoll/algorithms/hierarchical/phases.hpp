@@ -68,6 +68,9 @@ class HierarchicalPhases {
         return scatter();
       case Collective::barrier:
         return barrier();
+      case Collective::alltoall:
+      case Collective::scan:
+        break;  // see hierarchical_serves()
     }
   }
 
