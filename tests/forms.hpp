@@ -3,6 +3,9 @@
 // Every form of every call, with types and operators of all kinds, for threads, processes and bare
 // MPI communicators alike. Gives what is wrong on this rank, or "".
 
+#include <papcoll/algorithms/static/bruck.hpp>
+#include <papcoll/algorithms/static/linear.hpp>
+#include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/allgather.hpp>
 #include <papcoll/allgatherv.hpp>
 #include <papcoll/allreduce.hpp>
@@ -303,7 +306,7 @@ class Forms {
     papcoll::allgatherv(comm_, in, out, counts);
     expect(out == parts(), "allgatherv");
     out = only(me_);
-    papcoll::allgatherv(comm_, out, counts, papcoll::algorithm("Bruck"));
+    papcoll::allgatherv<papcoll::Bruck>(comm_, out, counts);
     expect(out == parts(), "allgatherv in place");
     out.assign(out.size(), 0);
     papcoll::iallgatherv(comm_, in, out, counts).wait();
