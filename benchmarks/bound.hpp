@@ -80,6 +80,12 @@ inline Traffic least_traffic(const Workload& w) {
       return {all ? (p - own) * n : n, all ? (p - own) * n : n, all ? away : 0, all};
     case Collective::barrier:
       return {0, 0, 0, true};
+    case Collective::alltoall: {
+      const double blocks = all ? p * (p - own) : 2 * p - 1 - own;
+      return {blocks * n, blocks * n, all ? w.fullest_node * away : away, true};
+    }
+    case Collective::scan:  // the last to arrive may be the last rank, which nobody waits for
+      return {all ? p * n : n, all ? p * n : n, all ? once : 0, all};
   }
   return {};
 }

@@ -74,7 +74,7 @@ class Search {
                                .count = bytes_ / size_of(options_.type),
                                .counts = {},
                                .element_size = size_of(options_.type),
-                               .in_place = schedule_.collective == Collective::bcast};
+                               .in_place = papcoll::has_one_buffer(schedule_.collective)};
     return papcoll::simulate(
                papcoll::schedule_named(schedule_.schedule(segment), papcoll::catalogue()), shape,
                papcoll::static_order(shape), model)

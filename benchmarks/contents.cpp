@@ -45,10 +45,12 @@ T combine(Op op, T a, T b) {
   return a;
 }
 
+/// The inputs that belong in this rank's result, combined.
 template <class T>
 Table<T> reduced(const Problem& problem, unsigned round) {
   Table<T> result = inputs<T>(problem, 0, round);
-  for (int rank = 1; rank < problem.ranks; ++rank) {
+  const int last = papcoll::contributors(problem.collective, problem.rank, problem.ranks).last;
+  for (int rank = 1; rank < last; ++rank) {
     const Table<T> other = inputs<T>(problem, rank, round);
     for (std::size_t i = 0; i < period; ++i) {
       result[i] = combine(problem.op, result[i], other[i]);
@@ -95,7 +97,8 @@ void fill(const Problem& problem, const Buffers& buffers, unsigned round) {
   } else if (problem.in_place && problem.collective == Collective::scatter) {
     if (problem.is_root()) write(output, problem.output_count(), 0, own);
   } else if (problem.in_place) {
-    const bool whole = problem.collective == Collective::reduce_scatter;
+    const bool whole = problem.collective == Collective::reduce_scatter ||
+                       problem.collective == Collective::alltoall;
     write(own_block(problem, output), whole ? problem.output_count() : problem.count, 0, own);
   } else {
     write(input, problem.input_count(), 0, own);
@@ -111,6 +114,7 @@ std::optional<std::string> verify(const Problem& problem, const Buffers& buffers
     case Collective::barrier:
       return std::nullopt;
     case Collective::allreduce:
+    case Collective::scan:
       return compare(output, n, 0, reduced<T>(problem, round));
     case Collective::reduce:
       if (problem.is_root()) return compare(output, n, 0, reduced<T>(problem, round));
@@ -129,11 +133,14 @@ std::optional<std::string> verify(const Problem& problem, const Buffers& buffers
       if (!problem.is_root()) return std::nullopt;
       break;
     case Collective::allgather:
+    case Collective::alltoall:
       break;
   }
+  // Blocks of all ranks; of alltoall, those that they have for this one.
+  const std::size_t theirs = problem.collective == Collective::alltoall ? own_first : 0;
   for (int rank = 0; rank < problem.ranks; ++rank) {
     const std::size_t first = static_cast<std::size_t>(rank) * n;
-    auto wrong = compare(output + first, n, 0, inputs<T>(problem, rank, round), first);
+    auto wrong = compare(output + first, n, theirs, inputs<T>(problem, rank, round), first);
     if (wrong) return wrong;
   }
   return std::nullopt;

@@ -24,7 +24,7 @@ std::vector<Times> Contest::run(const Problem& wanted) {
   Options options = options_;
   options.collective = wanted.collective;
   options.algorithms = wanted.algorithms;
-  options.in_place = wanted.collective == Collective::bcast;
+  options.in_place = papcoll::has_one_buffer(wanted.collective);
   options.group_size = 0;
   options.arrival = wanted.spread > 0 ? "one-late" : "balanced";
   options.start = placement_.oversubscribed() ? Start::barrier : Start::clock;

@@ -25,6 +25,9 @@ std::function<void()> reduction_with(Collective collective, const Arguments<T>& 
     case Collective::reduce:
       if (a.in_place) return [=] { papcoll::reduce(a.comm, a.out, a.root, op, a.algorithm); };
       return [=] { papcoll::reduce(a.comm, a.in, a.out, a.root, op, a.algorithm); };
+    case Collective::scan:
+      if (a.in_place) return [=] { papcoll::scan(a.comm, a.out, op, a.algorithm); };
+      return [=] { papcoll::scan(a.comm, a.in, a.out, op, a.algorithm); };
     case Collective::reduce_scatter:
       if (a.in_place) return [=] { papcoll::reduce_scatter(a.comm, a.out, op, a.algorithm); };
       return [=] { papcoll::reduce_scatter(a.comm, a.in, a.out, op, a.algorithm); };
@@ -62,6 +65,9 @@ std::function<void()> movement(Collective collective, const Arguments<T>& a) {
     case Collective::scatter:
       if (a.in_place) return [=] { papcoll::scatter(a.comm, a.out, a.root, a.algorithm); };
       return [=] { papcoll::scatter(a.comm, a.in, a.out, a.root, a.algorithm); };
+    case Collective::alltoall:
+      if (a.in_place) return [=] { papcoll::alltoall(a.comm, a.out, a.algorithm); };
+      return [=] { papcoll::alltoall(a.comm, a.in, a.out, a.algorithm); };
     case Collective::barrier:
       return [=] { papcoll::barrier(a.comm, a.algorithm); };
     default:

@@ -108,30 +108,19 @@ std::function<void()> native_call(const Problem& problem, const Buffers& buffers
       return [=] { MPI_Scatter(parts, n, type, part, n, type, root, comm); };
     case Collective::barrier:
       return [=] { MPI_Barrier(comm); };
+    case Collective::alltoall:
+      return [=] { MPI_Alltoall(in, n, type, out, n, type, comm); };
+    case Collective::scan:
+      return [=] { MPI_Scan(in, out, n, type, op, comm); };
   }
   return {};
 }
 
 std::string native_name(Collective collective) {
-  switch (collective) {
-    case Collective::allreduce:
-      return "MPI_Allreduce";
-    case Collective::reduce:
-      return "MPI_Reduce";
-    case Collective::bcast:
-      return "MPI_Bcast";
-    case Collective::allgather:
-      return "MPI_Allgather";
-    case Collective::reduce_scatter:
-      return "MPI_Reduce_scatter_block";
-    case Collective::gather:
-      return "MPI_Gather";
-    case Collective::scatter:
-      return "MPI_Scatter";
-    case Collective::barrier:
-      return "MPI_Barrier";
-  }
-  return {};
+  std::string name{papcoll::name_of(collective)};
+  name.front() = static_cast<char>(name.front() - 'a' + 'A');
+  const bool equal_blocks = collective == Collective::reduce_scatter;  // without it, of counts
+  return "MPI_" + name + (equal_blocks ? "_block" : "");
 }
 
 std::string mpi_library() {

@@ -82,12 +82,12 @@ std::size_t parse_chunk(const std::string& text) {
 /// What CLI11 cannot know: options that need or exclude each other.
 void check_together(Options& options, bool sizes_given) {
   const auto fail = [](const std::string& text) { throw CLI::ValidationError(text); };
-  if (options.collective == Collective::barrier) {
+  if (!papcoll::has_data(options.collective)) {
     if (sizes_given) fail("--sizes: a barrier moves no data");
     options.sizes = {0};
   }
-  if (options.collective == Collective::bcast) options.in_place = true;  // it has one buffer only
-  if (options.in_place && options.collective == Collective::barrier) {
+  if (papcoll::has_one_buffer(options.collective)) options.in_place = true;
+  if (options.in_place && !papcoll::has_data(options.collective)) {
     fail("--in-place: a barrier has no buffers");
   }
 

@@ -2,6 +2,7 @@
 
 #include <papcoll/base/collective.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -65,42 +66,26 @@ struct Problem {
 
   /// Elements this rank passes in, in a buffer of its own; 0 where the output holds them.
   std::size_t input_count() const {
-    if (in_place) return 0;
-    switch (collective) {
-      case Collective::bcast:
-      case Collective::barrier:
-        return 0;
-      case Collective::reduce_scatter:
-        return count * blocks();
-      case Collective::scatter:
-        return is_root() ? count * blocks() : 0;
-      default:
-        return count;
-    }
+    return in_place || papcoll::has_one_buffer(collective) ? 0 : held(buffers().in);
   }
 
   /// Elements of this rank's output, which is the only buffer of a call in place.
   std::size_t output_count() const {
-    switch (collective) {
-      case Collective::barrier:
-        return 0;
-      case Collective::reduce:
-        return is_root() || in_place ? count : 0;
-      case Collective::allgather:
-        return count * blocks();
-      case Collective::reduce_scatter:
-        return in_place ? count * blocks() : count;
-      case Collective::gather:
-        return is_root() ? count * blocks() : in_place ? count : 0;
-      case Collective::scatter:
-        return in_place && is_root() ? count * blocks() : count;
-      default:
-        return count;
-    }
+    const std::size_t out = held(buffers().out);
+    return in_place ? std::max(out, held(buffers().in)) : out;
   }
 
  private:
-  std::size_t blocks() const { return static_cast<std::size_t>(ranks); }
+  papcoll::CollectiveTraits::Buffers buffers() const {
+    return papcoll::buffers_of(collective, is_root());
+  }
+
+  std::size_t held(papcoll::Holds what) const {
+    if (what == papcoll::Holds::nothing || !papcoll::has_data(collective)) return 0;
+    return what == papcoll::Holds::own_block || papcoll::is_elementwise(collective)
+               ? count
+               : count * static_cast<std::size_t>(ranks);
+  }
 };
 
 /// Memory of a buffer, and how to free it.

@@ -3,13 +3,19 @@
 // Every form of every call, with types and operators of all kinds, for threads, processes and bare
 // MPI communicators alike. Gives what is wrong on this rank, or "".
 
+#include <papcoll/algorithms/static/bruck.hpp>
+#include <papcoll/algorithms/static/linear.hpp>
+#include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/allgather.hpp>
+#include <papcoll/allgatherv.hpp>
 #include <papcoll/allreduce.hpp>
+#include <papcoll/alltoall.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
+#include <papcoll/scan.hpp>
 #include <papcoll/scatter.hpp>
 
 #include <array>
@@ -52,6 +58,10 @@ class Forms {
     reduce();
     bcast();
     allgather();
+    allgatherv();
+    alltoall();
+    scan();
+    strided();
     reduce_scatter();
     gather();
     scatter();
@@ -286,6 +296,104 @@ class Forms {
     out = only(me_);
     papcoll::iallgather(comm_, out.data(), 2).wait();
     expect(out == parts(), "iallgather in place, pointer and count");
+  }
+
+  void allgatherv() {
+    const std::vector<std::size_t> each(ranks(), 2);
+    const papcoll::counts counts{each};
+    const Ints in = part(me_);
+    Ints out(2 * ranks());
+    papcoll::allgatherv(comm_, in, out, counts);
+    expect(out == parts(), "allgatherv");
+    out = only(me_);
+    papcoll::allgatherv<papcoll::Bruck>(comm_, out, counts);
+    expect(out == parts(), "allgatherv in place");
+    out.assign(out.size(), 0);
+    papcoll::iallgatherv(comm_, in, out, counts).wait();
+    expect(out == parts(), "iallgatherv");
+    out = only(me_);
+    papcoll::iallgatherv(comm_, out, papcoll::counts{each}).wait();
+    expect(out == parts(), "iallgatherv in place");
+  }
+
+  void alltoall() {
+    const Ints in = parts();
+    Ints wanted;
+    for (int r = 0; r < size_; ++r) wanted.insert(wanted.end(), {10 * me_, 10 * me_ + 1});
+    Ints out(in.size());
+    auto check = [&](const char* what) {
+      expect(out == wanted, what);
+      out = in;
+    };
+    papcoll::alltoall(comm_, in, out);
+    check("alltoall");
+    papcoll::alltoall(comm_, out);
+    check("alltoall in place");
+    papcoll::alltoall(comm_, in.data(), out.data(), 2);
+    check("alltoall, pointers and count");
+    papcoll::alltoall(comm_, out.data(), 2);
+    check("alltoall in place, pointer and count");
+    papcoll::alltoall<papcoll::Bruck>(comm_, in, out);
+    check("alltoall by Bruck");
+
+    papcoll::ialltoall(comm_, in, out).wait();
+    check("ialltoall");
+    papcoll::ialltoall(comm_, out).wait();
+    check("ialltoall in place");
+    papcoll::ialltoall(comm_, in.data(), out.data(), 2).wait();
+    check("ialltoall, pointers and count");
+    papcoll::ialltoall(comm_, out.data(), 2).wait();
+    check("ialltoall in place, pointer and count");
+  }
+
+  void scan() {
+    const Ints in{me_, 1};
+    const Ints wanted{me_ * (me_ + 1) / 2, me_ + 1};
+    Ints out(2);
+    auto check = [&](const char* what) {
+      expect(out == wanted, what);
+      out = in;
+    };
+    papcoll::scan(comm_, in, out);
+    check("scan");
+    papcoll::scan(comm_, out);
+    check("scan in place");
+    papcoll::scan(comm_, in.data(), out.data(), 2);
+    check("scan, pointers and count");
+    papcoll::scan(comm_, out.data(), 2, papcoll::sum);
+    check("scan in place, pointer and count");
+    papcoll::scan<papcoll::Linear>(comm_, out, [](int a, int b) { return a + b; });
+    check("scan by Linear, a lambda");
+
+    papcoll::iscan(comm_, in, out).wait();
+    check("iscan");
+    papcoll::iscan(comm_, out, papcoll::sum).wait();
+    check("iscan in place");
+    papcoll::iscan(comm_, in.data(), out.data(), 2).wait();
+    check("iscan, pointers and count");
+    papcoll::iscan(comm_, out.data(), 2).wait();
+    check("iscan in place, pointer and count");
+  }
+
+  /// Every other element of four.
+  void strided() {
+    const Ints in{me_, -1, 1, -1};
+    Ints out = in;
+    const auto all = [](auto& v) { return papcoll::strided(v.data(), 2, 1, 2); };
+    auto check = [&](const char* what) {
+      expect(out == Ints{sum(), -1, size_, -1}, what);
+      out = in;
+    };
+    papcoll::allreduce(comm_, all(out));
+    check("allreduce of a strided buffer");
+    papcoll::allreduce(comm_, all(in), all(out), papcoll::sum);
+    check("allreduce of strided buffers");
+    papcoll::allreduce<papcoll::Ring>(comm_, all(out));
+    check("allreduce of a strided buffer by Ring");
+    papcoll::iallreduce(comm_, all(out)).wait();
+    check("iallreduce of a strided buffer");
+    papcoll::iallreduce(comm_, all(in), all(out), papcoll::sum).wait();
+    check("iallreduce of strided buffers");
   }
 
   void reduce_scatter() {

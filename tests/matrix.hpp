@@ -6,13 +6,16 @@
 
 #include <papcoll/algorithm.hpp>
 #include <papcoll/allgather.hpp>
+#include <papcoll/allgatherv.hpp>
 #include <papcoll/allreduce.hpp>
+#include <papcoll/alltoall.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
+#include <papcoll/scan.hpp>
 #include <papcoll/scatter.hpp>
 
 #include <algorithm>
@@ -65,6 +68,10 @@ struct Candidate {
     return algorithm.name().empty() ? "automatic" : std::string(algorithm.name());
   }
   bool serves(papcoll::Collective c) const { return row == nullptr || row->serves(c); }
+  /// Counts and strides, too? Those are for static schedules.
+  bool takes_any_layout() const {
+    return algorithm.spec().hierarchical == nullptr && algorithm.spec().arrival == nullptr;
+  }
   bool keeps_order() const {
     if (row == nullptr) return true;
     if ((row->needs & papcoll::requirement::commutative_operator) != 0) return false;
@@ -166,7 +173,7 @@ class Runner {
         for (const int root : papcoll::is_rooted(c) ? roots() : std::vector<int>{0}) {
           run(candidate, c, {count, root, false});
           // A bcast has one buffer.
-          if (c != Collective::bcast) run(candidate, c, {count, root, true});
+          if (!papcoll::has_one_buffer(c)) run(candidate, c, {count, root, true});
         }
       }
     }
@@ -197,12 +204,14 @@ class Runner {
     case_ = &k;
     switch (c) {
       case Collective::allreduce:
+        if (candidate.takes_any_layout()) strided_allreduce(k, op);
         return allreduce(k, op);
       case Collective::reduce:
         return reduce(k, op);
       case Collective::bcast:
         return bcast(k);
       case Collective::allgather:
+        if (candidate.takes_any_layout()) allgatherv(k);
         return allgather(k);
       case Collective::reduce_scatter:
         reduce_scatter_blocks(k, op);
@@ -213,6 +222,10 @@ class Runner {
         return scatter(k);
       case Collective::barrier:
         return papcoll::barrier(comm_, candidate.algorithm);
+      case Collective::alltoall:
+        return alltoall(k);
+      case Collective::scan:
+        return scan(k, op);
     }
   }
 
@@ -279,6 +292,66 @@ class Runner {
     expect("output", out, everybody());
   }
 
+  /// Blocks of two elements in rows of five, out of place into single ones in rows of three.
+  template <class Op>
+  void strided_allreduce(const Case& k, const Op& op) {
+    Guarded in{k.count * 5};
+    Guarded out{k.count * 6};
+    for (std::size_t i = 0; i < 2 * k.count; ++i) {
+      in.span()[i / 2 * 5 + i % 2] = Guarded::piece(1U << me_, i);
+    }
+    const auto from = papcoll::strided(in.span().data(), k.count, 2, 5);
+    const auto to = papcoll::strided(out.span().data(), 2 * k.count, 1, 3);
+    if (k.in_place) {
+      papcoll::allreduce(comm_, from, op, algorithm());
+    } else {
+      papcoll::allreduce(comm_, from, to, op, algorithm());
+    }
+    const Guarded& result = k.in_place ? in : out;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < result.span().size(); ++i) {
+      const bool is_element = k.in_place ? i % 5 < 2 : i % 3 == 0;
+      const Piece wanted = is_element ? Guarded::piece(everybody(), next++) : untouched;
+      if (result.span()[i] != wanted) {
+        return complain("element " + std::to_string(i) + " of a strided output is wrong");
+      }
+    }
+    if (!in.guards_hold() || !out.guards_hold()) complain("was written beyond the ends");
+  }
+
+  template <class Op>
+  void scan(const Case& k, const Op& op) {
+    const auto lower = static_cast<std::uint32_t>((std::uint64_t{2} << me_) - 1);
+    Guarded in{k.count};
+    in.fill(me_);
+    if (k.in_place) {
+      papcoll::scan(comm_, in.span(), op, algorithm());
+      return expect("data", in, lower);
+    }
+    Guarded out{k.count};
+    papcoll::scan(comm_, std::as_const(in).span(), out.span(), op, algorithm());
+    expect("input", in, 1U << me_);
+    expect("output", out, lower);
+  }
+
+  void alltoall(const Case& k) {
+    Guarded in{total(k.count)};
+    in.fill(me_);
+    Guarded out{total(k.count)};
+    if (k.in_place) {
+      papcoll::alltoall(comm_, in.span(), algorithm());
+    } else {
+      papcoll::alltoall(comm_, std::as_const(in).span(), out.span(), algorithm());
+      expect("input", in, 1U << me_);
+    }
+    const Guarded& result = k.in_place ? in : out;
+    if (!result.guards_hold()) complain("the output was written beyond its ends");
+    for (int r = 0; r < ranks_; ++r) {
+      const std::size_t at = static_cast<std::size_t>(r) * k.count;
+      expect_part("output", result.span().subspan(at, k.count), 1U << r, mine(k.count));
+    }
+  }
+
   template <class Op>
   void reduce(const Case& k, const Op& op) {
     const papcoll::root to{k.root};
@@ -316,6 +389,33 @@ class Runner {
       expect("input", in, 1U << me_, mine(k.count));
     }
     expect_gathered(out, k.count);
+  }
+
+  /// Uneven contributions, some of them empty.
+  void allgatherv(const Case& k) {
+    std::vector<std::size_t> each;
+    std::vector<std::size_t> first{0};
+    for (int r = 0; r < ranks_; ++r) {
+      each.push_back(r % 3 == 1 ? 0 : k.count + static_cast<std::size_t>(r));
+      first.push_back(first.back() + each.back());
+    }
+    const auto me = static_cast<std::size_t>(me_);
+    Guarded out{first.back()};
+    Guarded in{each[me]};
+    in.fill(me_, first[me]);
+    if (k.in_place) {
+      std::copy(in.span().begin(), in.span().end(),
+                out.span().begin() + static_cast<std::ptrdiff_t>(first[me]));
+      papcoll::allgatherv(comm_, out.span(), papcoll::counts{each}, algorithm());
+    } else {
+      papcoll::allgatherv(comm_, std::as_const(in).span(), out.span(), papcoll::counts{each},
+                          algorithm());
+      expect("input", in, 1U << me_, first[me]);
+    }
+    if (!out.guards_hold()) complain("the output was written beyond its ends");
+    for (std::size_t r = 0; r < each.size(); ++r) {
+      expect_part("output", out.span().subspan(first[r], each[r]), 1U << r, first[r]);
+    }
   }
 
   template <class Op>

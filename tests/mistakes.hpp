@@ -7,12 +7,14 @@
 #include <papcoll/algorithm.hpp>
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
+#include <papcoll/alltoall.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
+#include <papcoll/scan.hpp>
 #include <papcoll/scatter.hpp>
 
 #include <algorithm>
@@ -109,6 +111,19 @@ std::vector<Mistake<Comm>> all() {
       {Collective::allgather, "overlap",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          papcoll::allgather(c, wrong ? b.output(3) : b.input(3), b.out, a);
+       }},
+      {Collective::alltoall, "equal blocks",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         const std::size_t n = b.in.size() - (wrong ? 1 : 0);
+         papcoll::alltoall(c, b.input(n), b.output(n), a);
+       }},
+      {Collective::alltoall, "differ in length",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::alltoall(c, b.in, b.output(wrong ? 1 : b.in.size()), a);
+       }},
+      {Collective::scan, "differ in length",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::scan(c, b.input(3), b.output(wrong ? 2 : 3), papcoll::sum, a);
        }},
       {Collective::reduce_scatter, "equal blocks",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {

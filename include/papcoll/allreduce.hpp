@@ -4,8 +4,10 @@
 #include <papcoll/entry/wrong_call.hpp>
 #include <papcoll/request.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace papcoll {
@@ -39,6 +41,71 @@ Request start_allreduce(C&& comm, const T* in, T* out, std::size_t in_count, std
   auto owned = std::make_shared<const std::decay_t<const Op>>(op);
   Call call = allreduce_call(caller, in, out, in_count, out_count, *owned);
   return start<Allreduce, is_commutative<Op, T>, Ps...>(caller, call, algorithm, std::move(owned));
+}
+
+/// Where the elements of strided buffers lie, and the operator: what a call on such borrows.
+template <class Op>
+struct StridedParts {
+  Op op;
+  DataView in;
+  DataView out;
+};
+
+template <class T>
+DataView checked_view(const Caller& caller, const Strided<T>& s) {
+  const auto apart = static_cast<std::size_t>(s.stride < 0 ? -s.stride : s.stride);
+  caller.require(s.blocks <= 1 || apart >= s.block,
+                 "the blocks of a strided buffer overlap: the stride, in elements, is at least the "
+                 "length of a block");
+  return DataView::strided(s.block, s.stride * static_cast<std::ptrdiff_t>(sizeof(T)));
+}
+
+/// The checked call, which borrows `parts`.
+template <class T, class Op>
+Call strided_allreduce_call(const Caller& caller, const Strided<const T>& in, const Strided<T>& out,
+                            StridedParts<Op>& parts) {
+  caller.require(in.size() == out.size(),
+                 "input and output differ in length: an allreduce needs the same number of "
+                 "elements");
+  caller.require(in.data != nullptr || in.size() == 0,
+                 "the input is a null pointer: pass a buffer, or a count of 0");
+  caller.require(out.data != nullptr || out.size() == 0,
+                 "the output is a null pointer: pass a buffer, or a count of 0");
+  const bool same_places = in.block == out.block && in.stride == out.stride;
+  caller.require(in.data != out.data || in.size() == 0 || same_places,
+                 "input and output overlap: pass the same strided buffer once (in place), or two "
+                 "that have no element in common");
+  Call call = reduction_of(caller.collective, in.data, out.data, in.size(), parts.op);
+  parts.in = checked_view(caller, in);
+  parts.out = checked_view(caller, out);
+  call.in_view = &parts.in;
+  call.out_view = &parts.out;
+  call.schedules_only = true;
+  return call;
+}
+
+template <class... Ps, class C, class T, class Op>
+void run_strided_allreduce(C&& comm, const Strided<const T>& in, const Strided<T>& out,
+                           const Op& op, const Algorithm& algorithm) {
+  const Caller caller{core_of(comm), Collective::allreduce};
+  StridedParts<const Op&> parts{op, {}, {}};
+  Call call = strided_allreduce_call(caller, in, out, parts);
+  run<Allreduce, is_commutative<Op, T>, Ps...>(caller, call, algorithm);
+}
+
+template <class... Ps, class C, class T, class Op>
+Request start_strided_allreduce(C&& comm, const Strided<const T>& in, const Strided<T>& out,
+                                const Op& op, const Algorithm& algorithm) {
+  const Caller caller{core_of(comm), Collective::allreduce, true};
+  auto owned = std::make_shared<StridedParts<std::decay_t<const Op>>>(
+      StridedParts<std::decay_t<const Op>>{op, {}, {}});
+  Call call = strided_allreduce_call(caller, in, out, *owned);
+  return start<Allreduce, is_commutative<Op, T>, Ps...>(caller, call, algorithm, std::move(owned));
+}
+
+template <class T>
+Strided<const T> constant(const Strided<T>& s) noexcept {
+  return {s.data, s.blocks, s.block, s.stride};
 }
 
 }  // namespace detail
@@ -93,6 +160,22 @@ template <class... Ps, Team C, Element T, class Op = Sum>
   return value;
 }
 
+/// Elements that lie apart, in place: allreduce(comm, strided(column, rows, 1, columns)). Runs a
+/// static schedule.
+template <class... Ps, Team C, class T, class Op = Sum>
+requires(!std::is_const_v<T>) void allreduce(C&& comm, Strided<T> data, const Op& op = {},
+                                             const Algorithm& algorithm = {}) {
+  detail::run_strided_allreduce<Ps...>(comm, detail::constant(data), data, op, algorithm);
+}
+
+/// Elements that lie apart, out of place; blocks and strides of input and output may differ.
+template <class... Ps, Team C, class T, class U, class Op = Sum>
+requires(std::same_as<const T, const U> &&
+         !std::is_const_v<U>) void allreduce(C&& comm, Strided<T> in, Strided<U> out,
+                                             const Op& op = {}, const Algorithm& algorithm = {}) {
+  detail::run_strided_allreduce<Ps...>(comm, detail::constant(in), out, op, algorithm);
+}
+
 /// Non-blocking, in place. Runs a static schedule; see Request.
 template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
 requires(!ContiguousRange<Op>) [[nodiscard]] Request
@@ -127,6 +210,21 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
   const std::size_t n =
       detail::checked_count({detail::core_of(comm), Collective::allreduce, true}, count);
   return detail::start_allreduce<Ps...>(comm, in, out, n, n, op, algorithm);
+}
+
+/// Non-blocking, elements that lie apart, in place.
+template <class... Ps, Team C, class T, class Op = Sum>
+requires(!std::is_const_v<T>) [[nodiscard]] Request
+    iallreduce(C&& comm, Strided<T> data, const Op& op = {}, const Algorithm& algorithm = {}) {
+  return detail::start_strided_allreduce<Ps...>(comm, detail::constant(data), data, op, algorithm);
+}
+
+/// Non-blocking, elements that lie apart, out of place.
+template <class... Ps, Team C, class T, class U, class Op = Sum>
+requires(std::same_as<const T, const U> && !std::is_const_v<U>) [[nodiscard]] Request
+    iallreduce(C&& comm, Strided<T> in, Strided<U> out, const Op& op = {},
+               const Algorithm& algorithm = {}) {
+  return detail::start_strided_allreduce<Ps...>(comm, detail::constant(in), out, op, algorithm);
 }
 
 PAPCOLL_WRONG_CALL(detail::NoResult, allreduce,

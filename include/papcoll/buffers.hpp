@@ -17,7 +17,8 @@ struct root {
   int rank;
 };
 
-/// How many elements each rank gets of a reduce_scatter: one number for each rank, the same on all.
+/// How many elements each rank gets of a reduce_scatter or gives to an allgatherv: one number for
+/// each rank, the same on all.
 struct counts {
   explicit counts(std::span<const std::size_t> each) noexcept : of_rank(each) {}
   template <class Other>
@@ -30,6 +31,29 @@ struct counts {
   std::span<const std::size_t> of_rank;
 };
 
+/// Elements in blocks that lie apart, such as a column of a matrix or a part of an array of
+/// structures: `blocks` times `block` neighbours, the first ones of two blocks `stride` elements
+/// apart. What lies between is neither read nor written. Made by strided().
+template <class T>
+struct Strided {
+  T* data;
+  std::size_t blocks;
+  std::size_t block;
+  std::ptrdiff_t stride;
+
+  std::size_t size() const noexcept { return blocks * block; }
+};
+
+template <class T>
+Strided<T> strided(T* data, std::size_t blocks, std::size_t block, std::ptrdiff_t stride) noexcept {
+  return {data, blocks, block, stride};
+}
+
+template <class X>
+inline constexpr bool is_strided = false;
+template <class T>
+inline constexpr bool is_strided<Strided<T>> = true;
+
 /// Anything with contiguous elements of one trivially copyable type: std::vector, std::array,
 /// std::span, a built-in array.
 template <class R>
@@ -40,7 +64,7 @@ concept ContiguousRange = requires(R& r) {
 
 /// What a collective takes by value: one element of a trivially copyable type, and no buffer.
 template <class T>
-concept Element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> &&
+concept Element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !is_strided<T> &&
                   !std::is_null_pointer_v<T> && !requires(T & x) {
   std::ranges::begin(x);
 };

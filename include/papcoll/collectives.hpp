@@ -6,7 +6,9 @@
 #include <papcoll/algorithms/arrival/all.hpp>
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/allgather.hpp>
+#include <papcoll/allgatherv.hpp>
 #include <papcoll/allreduce.hpp>
+#include <papcoll/alltoall.hpp>
 #include <papcoll/automatic.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
@@ -14,4 +16,5 @@
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/request.hpp>
+#include <papcoll/scan.hpp>
 #include <papcoll/scatter.hpp>

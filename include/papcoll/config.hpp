@@ -17,11 +17,10 @@
 #define PAPCOLL_ASSERTIONS 1
 #endif
 
-// Code that is the same in every program is reached through templates (`template <class = void>`
-// where nothing varies), each named once by this macro. By default every file compiles what it
-// uses; where all files define PAPCOLL_COMPILED, papcoll.cpp alone does, and the others are done in
-// a third of the time. What callers need to see of it only by name is declared in one header, and
-// defined in a second that the first includes if PAPCOLL_HAS_SHARED_CODE.
+// Code that is the same in every program is declared by PAPCOLL_DECL in a header and defined in
+// impl/*.ipp, which the header includes if PAPCOLL_HAS_SHARED_CODE; templates whose arguments are
+// known are named by PAPCOLL_COMPILE_ONCE. By default every file compiles what it uses; where all
+// files define PAPCOLL_COMPILED, impl/papcoll.cpp alone does.
 #if !defined(PAPCOLL_COMPILED)
 #define PAPCOLL_DECL inline
 #define PAPCOLL_COMPILE_ONCE(...)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/built_in_operators.hpp>
+#include <papcoll/base/built_in_pair.hpp>
 #include <papcoll/base/kernels.hpp>
 #include <papcoll/config.hpp>
 
@@ -23,6 +24,7 @@ struct Reducer {
   const void* context = nullptr;  ///< the operator
   std::size_t size = 1;
   bool commutative = true;
+  BuiltInPair built_in{};  ///< the element type and the operator, if papcoll's own
 };
 
 /// An operator for elements of type T: op(const T& low, const T& high) gives something that
@@ -87,10 +89,10 @@ Reducer reducer(const Op& op) noexcept {
   if constexpr (OperatorFor<Op, T>) {
     if constexpr (detail::Vectorizable<T, Op>) {
       return {detail::vector_kernel<T, Op>(detail::best_instruction_set()), nullptr, sizeof(T),
-              is_commutative<Op, T>};
+              is_commutative<Op, T>, built_in_pair<T, Op>};
     } else {
-      return {detail::plain_kernel<T, Op>, detail::context_of(op), sizeof(T),
-              is_commutative<Op, T>};
+      return {detail::plain_kernel<T, Op>, detail::context_of(op), sizeof(T), is_commutative<Op, T>,
+              built_in_pair<T, Op>};
     }
   }
   return {};

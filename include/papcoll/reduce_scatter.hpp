@@ -15,13 +15,6 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
-/// Call::split of counts: 20 bits, for CallWords.
-constexpr std::uint32_t hash_of_counts(std::span<const std::size_t> each) noexcept {
-  std::uint64_t h = 0;
-  for (const std::size_t n : each) h = (h ^ (h >> 29U) ^ n) * 0x9e3779b97f4a7c15U;
-  return static_cast<std::uint32_t>(h >> 44U);
-}
-
 /// The checked call. `each`: elements of every rank, or null for equal blocks of `in`.
 template <class T, class Op>
 Call reduce_scatter_call(const Caller& caller, const T* in, T* out, std::size_t in_count,

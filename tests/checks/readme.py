@@ -15,7 +15,7 @@ import tempfile
 
 README = pathlib.Path("README.md")
 COLLECTIVES = ["allreduce", "reduce", "bcast", "allgather", "reduce_scatter", "gather", "scatter",
-               "barrier"]
+               "barrier", "alltoall", "scan"]
 BEGIN, END = "<!-- algorithms begin -->\n", "<!-- algorithms end -->"
 
 

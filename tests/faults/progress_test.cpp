@@ -148,6 +148,22 @@ class Program {
           papcoll::scatter(comm_, whole, result, root, a);
         }
         return expect(result, root.rank + 1);
+      case Collective::alltoall: {
+        std::vector<int> all(whole.size());
+        if (non_blocking) {
+          end(papcoll::ialltoall(comm_, whole, all, a));
+        } else {
+          papcoll::alltoall(comm_, whole, all, a);
+        }
+        return expect({all.end() - elements, all.end()}, size);
+      }
+      case Collective::scan:
+        if (non_blocking) {
+          end(papcoll::iscan(comm_, part, papcoll::sum, a));
+        } else {
+          papcoll::scan(comm_, part, papcoll::sum, a);
+        }
+        return expect(part, (rank + 1) * (rank + 2) / 2);
       case Collective::barrier:
         if (non_blocking) {
           end(papcoll::ibarrier(comm_, a));

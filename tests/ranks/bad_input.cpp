@@ -51,6 +51,7 @@ papcoll::Algorithm named(const std::string& name) {
 
 bool on_arrival_floor(const std::string& name, Collective c, const Communicator& comm) {
   if (comm.nodes() > 1 || c == Collective::gather || c == Collective::scatter) return false;
+  if (c == Collective::alltoall || c == Collective::scan) return false;
   return c != Collective::reduce_scatter && (name.empty() || name == "ShmTransport");
 }
 

@@ -87,6 +87,26 @@ TEST_CASE("without a communicator for papcoll, MPI's own collectives do, and it 
     CHECK(gathered == all);
     papcoll::barrier<papcoll::Dissemination, MpiTransport>(team);
 
+    std::vector<long> exchanged(all.size());
+    papcoll::alltoall<papcoll::Pairwise, MpiTransport>(team, all, exchanged);
+    CHECK(exchanged == std::vector<long>(all.size(), static_cast<long>(me)));
+    std::vector<long> prefix(10, 1);
+    papcoll::scan<papcoll::RecursiveDoubling, MpiTransport>(team, prefix);
+    CHECK(prefix == std::vector<long>(10, static_cast<long>(me + 1)));
+    std::vector<std::size_t> each(ranks, 5);
+    each.front() = 5 + 5 * ranks;
+    std::vector<long> unequal(10 * ranks);
+    papcoll::allgatherv<papcoll::Ring, MpiTransport>(
+        team, std::vector<long>(each[me], static_cast<long>(me)), unequal, papcoll::counts{each});
+    for (std::size_t i = 0, r = 0, left = each[0]; i < unequal.size(); ++i) {
+      while (left == 0) left = each[++r];
+      CHECK(unequal[i] == static_cast<long>(r));
+      --left;
+    }
+    std::vector<long> rows{1, -1, 2, -1};
+    papcoll::allreduce<papcoll::Ring, MpiTransport>(team, papcoll::strided(rows.data(), 2, 1, 2));
+    CHECK(rows == std::vector<long>{size, -1, 2L * size, -1});
+
     papcoll::allreduce(team, own);
     CHECK(own == sums);
   }

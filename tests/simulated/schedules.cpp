@@ -142,6 +142,18 @@ class Run {
         papcoll::scatter(comm_, std::span{in}, std::span{out}, root, algorithm_);
         return is_of(out, root_, n_ * static_cast<std::size_t>(me_));
       }
+      case Collective::alltoall: {
+        const std::vector<Piece> in = contribution(n_ * p, 0);
+        std::vector<Piece> out(n_ * p);
+        papcoll::alltoall(comm_, std::span{in}, std::span{out}, algorithm_);
+        return is_exchanged(out);
+      }
+      case Collective::scan: {
+        const std::vector<Piece> in = contribution(n_, 0);
+        std::vector<Piece> out(n_);
+        papcoll::scan(comm_, std::span{in}, std::span{out}, op, algorithm_);
+        return is_prefix(out);
+      }
       case Collective::barrier:
         papcoll::barrier(comm_, algorithm_);
         return true;
@@ -167,6 +179,23 @@ class Run {
   static bool is_of(std::span<const Piece> data, int rank, std::size_t first) {
     for (std::size_t i = 0; i < data.size(); ++i) {
       if (data[i] != piece(rank, first + i)) return false;
+    }
+    return true;
+  }
+  /// Of every rank what it has for this one.
+  bool is_exchanged(std::span<const Piece> data) const {
+    for (int r = 0; r < ranks_; ++r) {
+      const std::size_t at = static_cast<std::size_t>(r) * n_;
+      if (!is_of(data.subspan(at, n_), r, n_ * static_cast<std::size_t>(me_))) return false;
+    }
+    return true;
+  }
+  /// Everything of the ranks up to this one.
+  bool is_prefix(std::span<const Piece> data) const {
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      Piece wanted = piece(0, i);
+      for (int r = 1; r <= me_; ++r) wanted = combined(wanted, piece(r, i));
+      if (data[i] != wanted) return false;
     }
     return true;
   }

@@ -46,11 +46,8 @@ papcoll::LogGops model() {
   return m;
 }
 
-/// Does blocks of the vector belong to ranks?
-bool is_of_blocks(Collective c) {
-  return c == Collective::allgather || c == Collective::reduce_scatter || c == Collective::gather ||
-         c == Collective::scatter;
-}
+/// Do blocks of the vector belong to ranks?
+bool is_of_blocks(Collective c) { return papcoll::has_data(c) && !papcoll::is_elementwise(c); }
 
 class Calls {
  public:
@@ -97,6 +94,10 @@ class Calls {
         const std::span<const double> blocks = all_in;
         return papcoll::scatter(comm_, blocks, all_out.first(block_), papcoll::root{0}, by);
       }
+      case Collective::alltoall:
+        return papcoll::alltoall(comm_, std::as_const(in_), out_, by);
+      case Collective::scan:
+        return papcoll::scan(comm_, in, out, papcoll::sum, by);
       case Collective::barrier:
         return papcoll::barrier(comm_, by);
     }

@@ -59,14 +59,14 @@ inline std::string failure_of(const AnySchedule& schedule, const Shape& shape, c
 
 /// Runs one shape with every operator, in the static order and perhaps in another one.
 inline std::string failure_of(const AnySchedule& schedule, Shape shape, bool shuffle) {
-  const bool barrier = shape.collective == Collective::barrier;
+  const bool barrier = !papcoll::has_data(shape.collective);
   const Operator op = barrier ? Operator::idempotent : Operator::commutes;
   const bool in_order = papcoll::is_reduction(shape.collective) && !schedule.commutative_only();
   std::string found;
   // In rank order there is nothing to find that the check of the order does not find as well.
   const Order order = papcoll::static_order(shape);
   if (!in_order || !order.is_identity()) found = failure_of(schedule, shape, order, op);
-  if (found.empty() && shuffle) {
+  if (found.empty() && shuffle && !papcoll::is_prefix_reduction(shape.collective)) {
     const auto seed = static_cast<std::uint64_t>(shape.size + shape.root);
     found = failure_of(schedule, shape, shuffled(shape, seed), op);
   }
@@ -99,14 +99,14 @@ inline std::string failure_of(const AnySchedule& schedule, Collective c) {
     Shape shape;
     shape.collective = c;
     shape.size = size;
-    shape.count = c == Collective::barrier ? 1 : count;
-    shape.element_size = c == Collective::barrier ? 1 : 8;
+    shape.count = papcoll::has_data(c) ? count : 1;
+    shape.element_size = papcoll::has_data(c) ? 8 : 1;
     for (std::size_t r = 0; with_counts && r < static_cast<std::size_t>(size); ++r) {
       shape.counts.push_back((5 * r + 3) % 7 % (count + 1));
     }
     found = failure_of(schedule, shape);
   };
-  const bool counted = c != Collective::barrier;
+  const bool counted = papcoll::has_data(c);
   for (int size = 1; size <= 17; ++size) {
     for (const std::size_t count : {7U, 0U, 1U, 2U, 3U, 16U, 17U, 100U}) {
       if (counted || count == 7U) run(size, count, false);
@@ -119,9 +119,7 @@ inline std::string failure_of(const AnySchedule& schedule, Collective c) {
   for (const int size : {31, 33, 64}) {
     run(size, 1, false);
     if (counted) run(size, 7, false);
-    if (c == Collective::allreduce || c == Collective::reduce || c == Collective::bcast) {
-      run(size, 100, false);
-    }
+    if (papcoll::is_elementwise(c)) run(size, 100, false);
   }
   return found;
 }

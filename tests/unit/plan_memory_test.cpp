@@ -37,16 +37,17 @@ TEST_CASE("homes are those of each element, in pieces as long as can be", "[plan
   bool same = true;
   for (int run = 0; run < 200; ++run) {
     ElementLocations homes{elements};
-    std::vector<ElementLocation> expected(elements, ElementLocation::absent);
+    std::vector<ElementLocation> expected(elements);
     for (int i = 0; i < 20; ++i) {
       const Range r = random.range();
-      const auto location = static_cast<ElementLocation>(1 + random.below(3));
+      const ElementLocation location{static_cast<ElementLocation::Where>(1 + random.below(3)),
+                                     random.below(2)};
       homes.place(r, location);
       std::fill(expected.begin() + static_cast<std::ptrdiff_t>(r.lo),
                 expected.begin() + static_cast<std::ptrdiff_t>(r.hi), location);
       const Range asked = random.range();
       std::size_t at = asked.lo;
-      ElementLocation before = ElementLocation::absent;
+      ElementLocation before;
       for (const ElementLocations::Piece& p : homes.in(asked)) {
         same &= p.range.lo == at && p.range.hi > p.range.lo;
         same &= at == asked.lo || p.location != before;

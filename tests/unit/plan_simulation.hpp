@@ -66,18 +66,17 @@ inline Provenance contributed(int rank, std::size_t element) {
           static_cast<std::uint32_t>(element), true};
 }
 
-/// The ranks whose contributions belong in an element of the result.
-inline std::uint64_t wanted_ranks(const Shape& shape, std::size_t element) {
-  switch (shape.collective) {
-    case Collective::bcast:
-    case Collective::scatter:
-      return std::uint64_t{1} << shape.root;
-    case Collective::allgather:
-    case Collective::gather:
-      return std::uint64_t{1} << (element / shape.count);
-    default:
-      return ~std::uint64_t{0} >> (64 - shape.size);
+/// The ranks whose contributions belong in an element of a rank's result.
+inline std::uint64_t wanted_ranks(const Shape& shape, int rank, std::size_t element) {
+  const auto only = [](std::size_t r) { return std::uint64_t{1} << r; };
+  if (!papcoll::has_data(shape.collective) || papcoll::is_reduction(shape.collective)) {
+    const int last = papcoll::contributors(shape.collective, rank, shape.size).last;
+    return ~std::uint64_t{0} >> (64 - last);
   }
+  const auto [in, out] = papcoll::buffers_of(shape.collective, true);
+  if (in == papcoll::Holds::vector) return only(static_cast<std::size_t>(shape.root));
+  const std::size_t block = element / shape.count;
+  return only(in == papcoll::Holds::own_block ? block : block / shape.ranks());
 }
 
 enum class Mode {
@@ -123,12 +122,13 @@ class Simulation {
         : layout(papcoll::layout_of(shape)), plan(papcoll::make_plan(schedule, shape, order)) {}
 
     void fill(int rank) {
-      in.assign(layout.input_is_in_out ? 0 : layout.in.size(), {});
-      out.assign(layout.out.size(), {});
+      in.assign(layout.input_is_in_out ? 0 : layout.in, {});
+      out.assign(layout.out, {});
       scratch.assign(std::max(plan.full.scratch(), plan.last.scratch()), {});
-      for (std::size_t e = layout.in.lo; e < layout.in.hi; ++e) {
-        (layout.input_is_in_out ? out[e - layout.out.lo] : in[e - layout.in.lo]) =
-            contributed(rank, e);
+      for (const papcoll::Placement& p : layout.has) {
+        for (std::size_t i = 0; i < p.range.size(); ++i) {
+          (layout.input_is_in_out ? out : in)[p.offset + i] = contributed(rank, p.first + i);
+        }
       }
     }
 
@@ -285,16 +285,20 @@ class Simulation {
   void check(int r) {
     Rank& rank = of(r);
     const papcoll::Layout& l = rank.layout;
-    for (std::size_t e = 0; e < rank.in.size(); ++e) {
-      if (rank.in[e] != contributed(r, l.in.lo + e)) throw Failure("input is changed");
+    for (const papcoll::Placement& h : l.has) {
+      for (std::size_t i = 0; !l.input_is_in_out && i < h.range.size(); ++i) {
+        if (rank.in[h.offset + i] != contributed(r, h.first + i)) throw Failure("input is changed");
+      }
     }
-    for (std::size_t i = 0; i < l.required.size(); ++i) {
-      const std::size_t e = l.required.lo + i;
-      const Provenance& p = rank.out[l.required_at + i];
-      if (p.sound && p.element == e && p.ranks == wanted_ranks(shape_, e)) continue;
-      throw Failure("rank " + std::to_string(r) + " has for element " + std::to_string(e) +
-                    (p.sound ? " " : " an unsound ") + "element " + std::to_string(p.element) +
-                    " of ranks " + std::to_string(p.ranks));
+    for (const papcoll::Placement& m : l.must) {
+      for (std::size_t i = 0; i < m.range.size(); ++i) {
+        const std::size_t e = m.first + i;
+        const Provenance& p = rank.out[m.offset + i];
+        if (p.sound && p.element == e && p.ranks == wanted_ranks(shape_, r, e)) continue;
+        throw Failure("rank " + std::to_string(r) + " has for element " + std::to_string(e) +
+                      (p.sound ? " " : " an unsound ") + "element " + std::to_string(p.element) +
+                      " of ranks " + std::to_string(p.ranks));
+      }
     }
     const bool all_alike = shape_.collective == Collective::allreduce;
     if (all_alike && digests(r) != digests(0)) {

@@ -21,17 +21,17 @@ TEST_CASE("rings", "[schedule]") {
 }
 
 TEST_CASE("exchanges at doubling distances", "[schedule]") {
-  CHECK(failure_serving(RecursiveDoubling{}, {allreduce, allgather, barrier}) == "");
+  CHECK(failure_serving(RecursiveDoubling{}, {allreduce, allgather, barrier, scan}) == "");
   CHECK(failure_serving(Rabenseifner{}, {allreduce}) == "");
   CHECK(failure_serving(ReduceScatterGather{}, {reduce}) == "");
   CHECK(failure_serving(ReduceThenBcast<ReduceScatterGather, ScatterAllgather>{}, {allreduce}) ==
         "");
   CHECK(failure_serving(RecursiveHalving{}, {reduce_scatter}) == "");
-  CHECK(failure_serving(Bruck{}, {allgather}) == "");
+  CHECK(failure_serving(Bruck{}, {allgather, alltoall}) == "");
   CHECK(failure_serving(Dissemination{}, {barrier}) == "");
 }
 
 TEST_CASE("exchanges in pairs", "[schedule]") {
-  CHECK(failure_serving(Pairwise{}, {reduce_scatter}) == "");
+  CHECK(failure_serving(Pairwise{}, {reduce_scatter, alltoall}) == "");
   CHECK(failure_serving(NeighbourExchange{}, {allgather}) == "");
 }

@@ -14,7 +14,7 @@ using plan_simulation::failure_serving;
 
 TEST_CASE("Linear", "[schedule]") {
   CHECK(failure_serving(Linear{}, {allreduce, reduce, bcast, allgather, reduce_scatter, gather,
-                                   scatter, barrier}) == "");
+                                   scatter, barrier, alltoall, scan}) == "");
 }
 
 TEST_CASE("chains", "[schedule]") {

@@ -221,9 +221,7 @@ TEST_CASE("no simulated time beats the bandwidth of a port", "[simulate]") {
     const double parts = shape.size - 1;
     double least = 1000 * parts;  // bytes that some rank sends or receives
     if (shape.collective == Collective::allreduce) least = 2 * 1000 * parts / shape.size;
-    if (shape.collective == Collective::reduce || shape.collective == Collective::bcast) {
-      least = 1000;
-    }
+    if (shape.collective != Collective::allreduce && is_elementwise(shape.collective)) least = 1000;
     CHECK(time >= 3e-6 + least * 1e-8);
   });
 }

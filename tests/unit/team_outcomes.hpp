@@ -63,7 +63,8 @@ inline bool may_write(const std::string& name) {
 
 inline bool serves(const std::string& name, Collective c) {
   if (name.empty()) {
-    return c != Collective::gather && c != Collective::scatter && c != Collective::reduce_scatter;
+    return c != Collective::gather && c != Collective::scatter && c != Collective::reduce_scatter &&
+           c != Collective::alltoall && c != Collective::scan;
   }
   return named(name).spec().arrival->serves(c);
 }

@@ -75,8 +75,7 @@ class ArrivalForecast {
     if (!is_known() || (is_reduction(shape.collective) && !shape.commutative)) {
       return static_order(shape);
     }
-    const bool inward = is_reduction(shape.collective) || shape.collective == Collective::gather ||
-                        shape.collective == Collective::barrier;
+    const bool inward = traits_of(shape.collective).is(CollectiveTraits::inward);
     const Order& order = inward ? inward_ : outward_;
     return is_rooted(shape.collective) ? order.with_first(shape.root) : order;
   }

@@ -112,9 +112,7 @@ struct WatchedClass {
 
   static constexpr WatchedClass of(Collective c, std::size_t bytes) noexcept {
     const Size size = bytes <= 1024 ? small : bytes < 65536 ? medium : large;
-    const bool outward =
-        c == Collective::bcast || c == Collective::scatter || c == Collective::allgather;
-    return {static_cast<std::uint8_t>(size + (outward ? 3 : 0))};
+    return {static_cast<std::uint8_t>(size + (traits_of(c).is(CollectiveTraits::inward) ? 0 : 3))};
   }
   constexpr bool is_large() const noexcept { return index % 3 == large; }
 };

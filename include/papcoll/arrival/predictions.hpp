@@ -55,9 +55,7 @@ class Predictions {
 
   /// And left it.
   void left(Collective collective, Clock::time_point arrival) {
-    const bool all_have_come = collective == Collective::allreduce ||
-                               collective == Collective::allgather ||
-                               collective == Collective::barrier;
+    const bool all_have_come = traits_of(collective).is(CollectiveTraits::synchronizes);
     if (!common_clock_ && all_have_come) observe(arrival - Clock::now());
   }
 

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/data_view.hpp>
 #include <papcoll/op.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace papcoll {
@@ -17,34 +19,57 @@ constexpr std::uint8_t algorithm_id(std::string_view name) noexcept {
   return static_cast<std::uint8_t>(hash % 251);
 }
 
+/// What memory a call's buffers are in.
+enum class MemoryKind : unsigned char {
+  host,
+  device,   ///< only a device reads and writes it; steps that touch it are the transport's
+  managed,  ///< either may
+};
+
 /// One rank's call of a collective, below the seam: no element type, no operator type.
 ///
-/// The *vector* of a call is what the collective is about: `count` elements for allreduce, reduce
-/// and bcast; the contributions of all ranks one after the other, in rank order, for allgather,
-/// gather, scatter and reduce_scatter. `in` and `out` hold the parts of it that MPI's collective of
-/// the same name puts there. In place means in == out.
+/// The *vector* of a call is what the collective is about: `count` elements for allreduce, reduce,
+/// bcast and scan; a block of `count` for each rank, in rank order, for allgather, gather, scatter
+/// and reduce_scatter; one for each pair of ranks, by sender and then by receiver, for alltoall.
+/// `in` and `out` hold the parts of it that MPI's collective of the same name puts there. In place
+/// means in == out.
 struct Call {
   Collective collective = Collective::barrier;
   const std::byte* in = nullptr;
   std::byte* out = nullptr;
-  std::size_t count = 0;  ///< elements of the vector, or of each rank's contribution
-  const std::size_t* counts =
-      nullptr;  ///< reduce_scatter with counts: one for each rank, else null
+  std::size_t count = 0;  ///< elements of the vector, or of each of its blocks
+  /// Blocks that differ in size: elements of each rank's; of alltoall, what this rank sends to each
+  /// and then what it receives from each. Else null.
+  const std::size_t* counts = nullptr;
   Reducer reducer{};
   int root = 0;
   bool input_in_output = false;  ///< in place, although `in` does not begin where `out` does
   bool rank_order = false;    ///< combine in rank order: the operator or the contract asks for it
   bool reproducible = false;  ///< nothing may depend on arrivals, the choice of the algorithm least
+  bool schedules_only = false;  ///< its counts or its views are known to static schedules only
   // To tell mismatched calls apart. `types`, from the lowest bit: 1 of whether the operator
   // commutes, 17 of its number, 22 of the element type's.
   std::uint64_t types = 0;
-  std::uint32_t split = 0;  ///< a hash of `counts`
+  std::uint32_t split = 0;  ///< a hash of `counts`, where all ranks have the same
+
+  MemoryKind memory = MemoryKind::host;  ///< of in and out
+  // Where the elements lie if they are not neighbours, else null; in place both are the same.
+  const DataView* in_view = nullptr;
+  const DataView* out_view = nullptr;
+  void* stream = nullptr;  ///< of a device, in whose order the call's own work is done; else null
 
   bool in_place() const noexcept { return input_in_output || in == out; }
   std::size_t bytes() const noexcept { return count * reducer.size; }
 };
 
 namespace detail {
+
+/// Call::split of counts: 20 bits, for CallWords.
+constexpr std::uint32_t hash_of_counts(std::span<const std::size_t> each) noexcept {
+  std::uint64_t h = 0;
+  for (const std::size_t n : each) h = (h ^ (h >> 29U) ^ n) * 0x9e3779b97f4a7c15U;
+  return static_cast<std::uint32_t>(h >> 44U);
+}
 
 /// The call of a barrier; to schedules it is an allreduce of `token` with an idempotent operator.
 inline Call barrier_call(std::byte* token) noexcept {

@@ -10,8 +10,8 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-/// The collectives papcoll offers, as values. Each is also a type, by which a schedule says with
-/// one overload of emit() that it serves it.
+/// The collectives papcoll offers, as values. Each is also a type (below), by which a schedule says
+/// with one overload of emit() that it serves it, and a row of collective_traits.
 enum class Collective : unsigned char {
   allreduce,
   reduce,
@@ -21,32 +21,144 @@ enum class Collective : unsigned char {
   gather,
   scatter,
   barrier,
+  alltoall,
+  scan,
 };
 
-inline constexpr std::size_t collective_count = 8;
+/// What the vector of a collective is made of, `count` elements each.
+enum class VectorOf : unsigned char {
+  one_block,       ///< all ranks speak of the same elements
+  block_per_rank,  ///< in rank order
+  block_per_pair,  ///< by sender, then by receiver
+};
 
-/// The name as in the API and on command lines.
-constexpr std::string_view name_of(Collective c) noexcept {
-  constexpr std::array<std::string_view, collective_count> names{
-      "allreduce",      "reduce", "bcast",   "allgather",
-      "reduce_scatter", "gather", "scatter", "barrier"};
-  return names[static_cast<std::size_t>(c)];
+/// What a rank's buffer holds.
+enum class Holds : unsigned char {
+  nothing,
+  vector,     ///< all of it
+  own_block,  ///< of a block for each rank, this rank's
+  // Of a block for each pair of ranks:
+  blocks_to_all,    ///< those that this rank sends, by receiver
+  blocks_from_all,  ///< those that it receives, by sender
+};
+
+/// Whose contributions are combined in a rank's result.
+enum class Combines : unsigned char {
+  no_ranks,
+  all_ranks,
+  ranks_up_to_own,
+};
+
+/// What is asked of a collective in more than one place.
+struct CollectiveTraits {
+  struct Buffers {
+    Holds in;
+    Holds out;
+  };
+  enum Flag : unsigned {
+    rooted = 1,
+    one_buffer = 2,    ///< in and out are the same memory wherever a rank has both
+    inward = 4,        ///< early ranks have something to pass on before the last one has come
+    synchronizes = 8,  ///< no rank leaves before all have come, whatever the counts
+  };
+
+  std::string_view name;  ///< as in the API and on command lines
+  VectorOf vector;
+  Combines combines;
+  Buffers root;    ///< on the root, or on every rank if there is none
+  Buffers others;  ///< on the other ranks, if there is a root
+  unsigned flags;
+
+  constexpr bool is(Flag f) const noexcept { return (flags & f) != 0; }
+};
+
+inline constexpr auto collective_traits = [] {
+  using enum VectorOf;
+  using enum Holds;
+  using enum Combines;
+  using T = CollectiveTraits;
+  // clang-format off
+  return std::array{
+    T{"allreduce",      one_block,      all_ranks, {vector, vector},       {},
+      T::inward | T::synchronizes},
+    T{"reduce",         one_block,      all_ranks, {vector, vector},       {vector, nothing},
+      T::rooted | T::inward},
+    T{"bcast",          one_block,      no_ranks,  {vector, vector},       {nothing, vector},
+      T::rooted | T::one_buffer},
+    T{"allgather",      block_per_rank, no_ranks,  {own_block, vector},    {},
+      T::synchronizes},
+    T{"reduce_scatter", block_per_rank, all_ranks, {vector, own_block},    {},
+      T::inward},
+    T{"gather",         block_per_rank, no_ranks,  {own_block, vector},    {own_block, nothing},
+      T::rooted | T::inward},
+    T{"scatter",        block_per_rank, no_ranks,  {vector, own_block},    {nothing, own_block},
+      T::rooted},
+    T{"barrier",        one_block,      no_ranks,  {vector, vector},       {},
+      T::inward | T::synchronizes},
+    T{"alltoall",       block_per_pair, no_ranks,  {blocks_to_all, blocks_from_all}, {}, 0},
+    T{"scan",           one_block,      ranks_up_to_own, {vector, vector}, {}, T::inward},
+  };
+  // clang-format on
+}();
+
+inline constexpr std::size_t collective_count = collective_traits.size();
+
+constexpr const CollectiveTraits& traits_of(Collective c) noexcept {
+  return collective_traits[static_cast<std::size_t>(c)];
 }
 
+/// The name as in the API and on command lines.
+constexpr std::string_view name_of(Collective c) noexcept { return traits_of(c).name; }
+
 constexpr bool is_rooted(Collective c) noexcept {
-  return c == Collective::reduce || c == Collective::bcast || c == Collective::gather ||
-         c == Collective::scatter;
+  return traits_of(c).is(CollectiveTraits::rooted);
 }
 
 /// Does it combine elements with an operator?
 constexpr bool is_reduction(Collective c) noexcept {
-  return c == Collective::allreduce || c == Collective::reduce || c == Collective::reduce_scatter;
+  return traits_of(c).combines != Combines::no_ranks;
+}
+
+/// The ranks first, first + 1, … last − 1.
+struct Contributors {
+  int first = 0;
+  int last = 0;
+  constexpr bool contain(int rank) const noexcept { return first <= rank && rank < last; }
+};
+
+/// Whose contributions are combined in the result of this rank of `size`.
+constexpr Contributors contributors(Collective c, int rank, int size) noexcept {
+  return {0, traits_of(c).combines == Combines::ranks_up_to_own ? rank + 1 : size};
+}
+
+/// Must contributions be combined in rank order, whatever the operator? Where each rank has another
+/// result, ranks cannot change places.
+constexpr bool is_prefix_reduction(Collective c) noexcept {
+  return traits_of(c).combines == Combines::ranks_up_to_own;
+}
+
+/// Does it move elements? A barrier does not.
+constexpr bool has_data(Collective c) noexcept { return c != Collective::barrier; }
+
+/// Is every element treated alike, whatever its place, so that the vector may be cut anywhere?
+constexpr bool is_elementwise(Collective c) noexcept {
+  return traits_of(c).vector == VectorOf::one_block && has_data(c);
+}
+
+/// Are input and output the same memory wherever a rank has both?
+constexpr bool has_one_buffer(Collective c) noexcept {
+  return traits_of(c).is(CollectiveTraits::one_buffer);
+}
+
+/// What the buffers of a rank hold.
+constexpr CollectiveTraits::Buffers buffers_of(Collective c, bool is_root) noexcept {
+  return is_root || !is_rooted(c) ? traits_of(c).root : traits_of(c).others;
 }
 
 /// A call as messages name it: "reduce of 3 elements with root 1".
 [[gnu::cold]] inline std::string describe(Collective c, std::size_t count, int root) {
   std::string text{name_of(c)};
-  if (c == Collective::barrier) return text;
+  if (!has_data(c)) return text;
   text += " of " + std::to_string(count) + (count == 1 ? " element" : " elements");
   if (is_rooted(c)) text += " with root " + std::to_string(root);
   return text;
@@ -56,14 +168,16 @@ template <Collective C>
 struct CollectiveTag {
   static constexpr Collective value = C;
 };
-struct Allreduce : CollectiveTag<Collective::allreduce> {};
-struct Reduce : CollectiveTag<Collective::reduce> {};
-struct Bcast : CollectiveTag<Collective::bcast> {};
-struct Allgather : CollectiveTag<Collective::allgather> {};
-struct ReduceScatter : CollectiveTag<Collective::reduce_scatter> {};
-struct Gather : CollectiveTag<Collective::gather> {};
-struct Scatter : CollectiveTag<Collective::scatter> {};
-struct Barrier : CollectiveTag<Collective::barrier> {};
+using Allreduce = CollectiveTag<Collective::allreduce>;
+using Reduce = CollectiveTag<Collective::reduce>;
+using Bcast = CollectiveTag<Collective::bcast>;
+using Allgather = CollectiveTag<Collective::allgather>;
+using ReduceScatter = CollectiveTag<Collective::reduce_scatter>;
+using Gather = CollectiveTag<Collective::gather>;
+using Scatter = CollectiveTag<Collective::scatter>;
+using Barrier = CollectiveTag<Collective::barrier>;
+using Alltoall = CollectiveTag<Collective::alltoall>;
+using Scan = CollectiveTag<Collective::scan>;
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

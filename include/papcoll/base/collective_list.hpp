@@ -11,7 +11,8 @@ struct CollectiveList {};
 
 using AllCollectives = CollectiveList<Collective::allreduce, Collective::reduce, Collective::bcast,
                                       Collective::allgather, Collective::reduce_scatter,
-                                      Collective::gather, Collective::scatter, Collective::barrier>;
+                                      Collective::gather, Collective::scatter, Collective::barrier,
+                                      Collective::alltoall, Collective::scan>;
 
 /// Calls f.operator()<C>() for the collective of the list that `c` is: compiles f for those only.
 template <Collective... Cs, class F>

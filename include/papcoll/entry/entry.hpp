@@ -180,8 +180,10 @@ inline void check_buffers(const Caller& caller, const Call& c, std::size_t in_co
                  "the output is a null pointer: pass a buffer, or a count of 0");
   if (in_count == 0 || out_count == 0) return;
   // Where each rank has a place of its own in the longer buffer, one address twice is not in place.
-  const bool in_place =
-      c.in == c.out && (is_reduction(c.collective) || c.collective == Collective::bcast);
+  const auto [in, out] = buffers_of(c.collective, true);
+  const bool own_place =
+      in == Holds::own_block || (out == Holds::own_block && !is_reduction(c.collective));
+  const bool in_place = c.in == c.out && !own_place;
   const bool overlap =
       c.in < c.out + out_count * c.reducer.size && c.out < c.in + in_count * c.reducer.size;
   caller.require(in_place || !overlap,

@@ -25,7 +25,7 @@ struct ChosenAlgorithm {
     state_contract(call, given);
     spec.transport = &transport;
     const bool any_transport = given.transport == nullptr && given.transport_name.empty();
-    const bool by_messages = caller.non_blocking || given.predictor;
+    const bool by_messages = caller.non_blocking || given.predictor || call.schedules_only;
     const SelectionInputs inputs = inputs_of(caller.core, call, by_messages, any_transport);
     choose<C>(spec, call, inputs);
     is_watched = watches_across_nodes(call, inputs);
@@ -42,7 +42,7 @@ struct ChosenAlgorithm {
 template <Collective C>
 void run_chosen(const Caller& caller, const AlgorithmSpec& given, Call& call) {
   TeamCore& core = caller.core;
-  const bool remembers = given.is_free() && core.on_one_node();
+  const bool remembers = given.is_free() && core.on_one_node() && !call.schedules_only;
   if (remembers) {
     state_contract(call, given);
     const ArrivalAlgorithm* const before = selection_of(core).choices.find(call, core.looks());
@@ -78,6 +78,9 @@ PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::scatter>(const Caller&, const A
                                                           Call&))
 PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::barrier>(const Caller&, const AlgorithmSpec&,
                                                           Call&))
+PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::alltoall>(const Caller&, const AlgorithmSpec&,
+                                                           Call&))
+PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::scan>(const Caller&, const AlgorithmSpec&, Call&))
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI

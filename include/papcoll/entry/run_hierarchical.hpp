@@ -1,8 +1,10 @@
 #pragma once
 
+#include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/algorithms/hierarchical/phases.hpp>
 #include <papcoll/algorithms/static/linear.hpp>
 #include <papcoll/policies/hierarchical_spec.hpp>
+#include <papcoll/policies/not_served.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/select/automatic.hpp>
@@ -149,6 +151,14 @@ class HierarchicalCheck {
   HierarchicalCheck(TeamCore& team, const Call& call) : team_(team), call_(call) {}
 
   void check(const HierarchicalSpec& hierarchical) const {
+    if (!hierarchical_serves(call_.collective)) {
+      refuse(not_served(std::string(hierarchical_name), call_.collective, &hierarchical_serves));
+    }
+    if (call_.schedules_only) {
+      refuse(
+          "Hierarchical takes neighbouring elements, of each rank as many as of the others: for "
+          "strided buffers and for counts take a static schedule such as Ring");
+    }
     const Hierarchy* const hierarchy = team_.hierarchy();
     const std::size_t depth = hierarchy == nullptr ? 0 : hierarchy->levels.size();
     bool shares = team_.on_one_node();
@@ -247,6 +257,8 @@ PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::reduce_scatter
 PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::gather>)
 PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::scatter>)
 PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::barrier>)
+PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::alltoall>)
+PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::scan>)
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI

@@ -37,6 +37,10 @@ PAPCOLL_COMPILE_ONCE(Request start_chosen<Collective::scatter>(const Caller&, co
                                                                Call&, std::shared_ptr<const void>))
 PAPCOLL_COMPILE_ONCE(Request start_chosen<Collective::barrier>(const Caller&, const AlgorithmSpec&,
                                                                Call&, std::shared_ptr<const void>))
+PAPCOLL_COMPILE_ONCE(Request start_chosen<Collective::alltoall>(const Caller&, const AlgorithmSpec&,
+                                                                Call&, std::shared_ptr<const void>))
+PAPCOLL_COMPILE_ONCE(Request start_chosen<Collective::scan>(const Caller&, const AlgorithmSpec&,
+                                                            Call&, std::shared_ptr<const void>))
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI

@@ -47,7 +47,7 @@ PAPCOLL_DECL void check_arrival(const Caller& caller, const ArrivalAlgorithm& al
                        algorithm.contract == NumericalContract::reproducible ||
                        algorithm.keeps_order_on_request;
   if (reads_memory && core.on_one_node() && fits && few && ordered && !caller.non_blocking &&
-      algorithm.serves(call.collective)) {
+      !call.schedules_only && algorithm.serves(call.collective)) {
     return;
   }
   const std::string name{algorithm.name};
@@ -61,6 +61,11 @@ PAPCOLL_DECL void check_arrival(const Caller& caller, const ArrivalAlgorithm& al
   }
   if (!algorithm.serves(call.collective)) {
     caller.refuse(not_served(name, call.collective, algorithm.serves));
+  }
+  if (call.schedules_only) {
+    caller.refuse(name +
+                  " takes neighbouring elements, of each rank as many as of the others: for "
+                  "strided buffers and for counts take a static schedule such as Ring");
   }
   if (!core.on_one_node()) {
     const std::string why =

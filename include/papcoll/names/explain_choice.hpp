@@ -97,6 +97,8 @@ inline std::string why_by_messages(const Call& call, const SelectionInputs& s) {
     case Collective::allgather:
       return side(call.bytes() * static_cast<std::size_t>(s.size), &Thresholds::bruck) +
              " of all ranks";
+    case Collective::alltoall:
+      return side(call.bytes(), &Thresholds::alltoall_bruck) + " for each rank";
     case Collective::reduce_scatter:
       return call.reducer.commutative ? "for operators that commute"
                                       : "for operators not known to commute";

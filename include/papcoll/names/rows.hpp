@@ -149,7 +149,7 @@ constexpr CatalogueRow hierarchical_row() {
   row.sentence = hierarchical_sentence;
   row.needs = requirement::blocking_call;
   row.contract = NumericalContract::rank_consistent;
-  row.serves = [](Collective) noexcept { return true; };
+  row.serves = &hierarchical_serves;
   row.is_hierarchical = true;
   row.parameters = hierarchical_parameters;
   row.in_source = "Hierarchical<Policies<DynamicLeader, ShmTransport>, Rabenseifner>";

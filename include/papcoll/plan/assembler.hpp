@@ -5,14 +5,15 @@
 #include <papcoll/plan/flow.hpp>
 #include <papcoll/plan/layout.hpp>
 #include <papcoll/plan/locations.hpp>
+#include <papcoll/plan/memory.hpp>
 #include <papcoll/plan/plan.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/range.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,13 +32,7 @@ class PlanAssembler {
       : shape_(shape),
         order_(std::move(order)),
         position_(order_.position(shape_.rank)),
-        layout_(layout_of(shape)),
-        locations_(shape.vector_size()) {
-    if (!layout_.in.empty()) {
-      locations_.place(layout_.in,
-                       layout_.input_is_in_out ? ElementLocation::out : ElementLocation::in);
-    }
-  }
+        memory_(shape) {}
 
   const Shape& shape() const noexcept { return shape_; }
   const Order& order() const noexcept { return order_; }
@@ -66,16 +61,64 @@ class PlanAssembler {
     if (r.empty()) return;
     require_inside(r);
     const ElementLocation location = gather(r);
-    append({OpKind::send, peer, number(peer, 0), r.size(), {}, operand(location, r.lo), {}}, flow);
+    append_send(peer, memory_.operand(location, r.lo), r.size(), flow);
   }
 
   void receive(int peer, Range r, std::size_t flow = no_flow) {
     if (r.empty()) return;
     require_inside(r);
-    const ElementLocation location = writable_location(r);
-    append({OpKind::receive, peer, number(peer, 1), r.size(), operand(location, r.lo), {}, {}},
-           flow);
-    locations_.place(r, location);
+    const ElementLocation location = memory_.writable(r);
+    append_receive(peer, memory_.operand(location, r.lo), r.size(), flow);
+    memory_.place(r, location);
+    memory_.settle();
+  }
+
+  /// Several ranges as one message. They need not be neighbours, neither in the vector nor in
+  /// memory: what stands apart is brought together first.
+  void send(int peer, std::span<const Range> ranges, std::size_t flow = no_flow) {
+    const std::vector<Piece> pieces = pieces_of(ranges);
+    const std::size_t n = elements_of(pieces);
+    if (n == 0) return;
+    if (are_neighbours(pieces) && memory_.is_direct(pieces.front().location)) {
+      append_send(peer, first_of(pieces), n, flow);
+      return;
+    }
+    const std::size_t area = memory_.take_area(n);
+    std::size_t at = area;
+    for (const Piece& p : pieces) {
+      copy(PlanMemory::area(at), memory_.operand(p.location, p.range.lo), p.range.size());
+      at += p.range.size();
+    }
+    append_send(peer, PlanMemory::area(area), n, flow);
+    memory_.give_area_back(area, n);  // who takes it next waits for the send
+  }
+
+  void receive(int peer, std::span<const Range> ranges, std::size_t flow = no_flow) {
+    std::vector<Piece> pieces;
+    for (const Range r : ranges) {
+      if (r.empty()) continue;
+      require_inside(r);
+      pieces.push_back({r, memory_.place_in_output(r)});
+    }
+    const std::size_t n = elements_of(pieces);
+    if (n == 0) return;
+    if (pieces.front().location.where == ElementLocation::absent || !are_neighbours(pieces)) {
+      std::size_t at = memory_.take_area(n);
+      for (Piece& p : pieces) {
+        p.location = PlanMemory::in_area(p.range, at);
+        at += p.range.size();
+      }
+    }
+    append_receive(peer, first_of(pieces), n, flow);
+    for (const Piece& p : pieces) memory_.place(p.range, p.location);
+    memory_.settle();
+  }
+
+  /// This position has no further use for what it holds of these ranges.
+  void forget(std::span<const Range> ranges) {
+    for (const Range r : ranges) {
+      if (!r.empty()) memory_.place(r, {});
+    }
   }
 
   /// Receives the peer's partial result of r and combines it with this position's: op(lower, higher
@@ -87,59 +130,104 @@ class PlanAssembler {
     require_inside(r);
     const bool is_short = r.size() * shape_.element_size <= most_held_often;
     const std::size_t in_turn = flow != no_flow && is_short ? flows_[flow].temporaries() : 2;
-    const std::size_t temporary = next_temporary_++ % in_turn;
-    temporaries_[temporary] = std::max(temporaries_[temporary], r.size());
-    const Space space = temporary_space(temporary);
-    append({OpKind::receive, peer, number(peer, 1), r.size(), {space, 0}, {}, {}}, flow);
+    const Space space = memory_.temporary(next_temporary_++ % in_turn, r.size());
+    append_receive(peer, {space, 0}, r.size(), flow);
     const bool received_low = peer < position_;
-    for (const Piece& p : locations_.in(r)) {
+    for (const Piece& p : memory_.pieces(r)) {
       require_present(p);
-      const Operand mine = operand(p.location, p.range.lo);
+      const Operand mine = memory_.operand(p.location, p.range.lo);
       const Operand theirs{space, p.range.lo - r.lo};
       const ElementLocation location =
-          p.location == ElementLocation::in ? writable_location(p.range) : p.location;
-      append({OpKind::reduce, -1, 0, p.range.size(), operand(location, p.range.lo),
+          memory_.is_writable(p.location) ? p.location : memory_.writable(p.range);
+      append({OpKind::reduce, -1, 0, p.range.size(), memory_.operand(location, p.range.lo),
               received_low ? theirs : mine, received_low ? mine : theirs},
              flow);
-      locations_.place(p.range, location);
+      memory_.place(p.range, location);
     }
   }
 
   /// Adds the final copies into the output and gives the finished plan.
   Plan finish() && {
-    for (const Piece& p : locations_.in(layout_.required)) {
-      require_present(p);
-      const Operand to{Space::out, layout_.required_at + (p.range.lo - layout_.required.lo)};
-      const Operand from = operand(p.location, p.range.lo);
-      if (from != to) append({OpKind::copy, -1, 0, p.range.size(), to, from, {}});
+    save_what_is_overwritten();
+    for (const Placement& m : memory_.layout().must) {
+      for (const Piece& p : memory_.pieces(m.range)) {
+        require_present(p);
+        const Operand to{Space::out, m.offset + (p.range.lo - m.range.lo)};
+        const Operand from = memory_.operand(p.location, p.range.lo);
+        if (from != to) copy(to, from, p.range.size());
+      }
     }
-    const std::size_t scratch = fix_scratch();
+    const std::size_t scratch = memory_.fix_scratch(steps_);
     return Plan{std::move(steps_), dependencies_.all(), scratch, shape_.vector_size()};
   }
 
  private:
-  using Piece = ElementLocations::Piece;
-
-  // While a plan is being made, the vector's own scratch and each temporary are spaces of their
-  // own; fix_scratch() lays them out one after the other.
-  static Space temporary_space(std::size_t i) noexcept { return static_cast<Space>(3 + i); }
+  using Piece = PlanMemory::Piece;
 
   // A message number that comes round again in a transport's tag space must not meet its
   // predecessor in flight: no more than this many messages of one pair and direction are.
   static constexpr std::uint32_t messages_in_flight = 256;
 
-  ElementLocation writable_location(Range r) const noexcept {
-    return layout_.out.contains(r) ? ElementLocation::out : ElementLocation::scratch;
+  void append_send(int peer, Operand from, std::size_t n, std::size_t flow) {
+    append({OpKind::send, peer, number(peer, 0), n, {}, from, {}}, flow);
+  }
+  void append_receive(int peer, Operand to, std::size_t n, std::size_t flow) {
+    append({OpKind::receive, peer, number(peer, 1), n, to, {}, {}}, flow);
+  }
+  void copy(Operand to, Operand from, std::size_t n) {
+    append({OpKind::copy, -1, 0, n, to, from, {}});
   }
 
-  Operand operand(ElementLocation location, std::size_t element) const noexcept {
-    switch (location) {
-      case ElementLocation::in:
-        return {Space::in, element - layout_.in.lo};
-      case ElementLocation::out:
-        return {Space::out, element - layout_.out.lo};
-      default:
-        return {Space::scratch, element};
+  std::vector<Piece> pieces_of(std::span<const Range> ranges) const {
+    std::vector<Piece> pieces;
+    for (const Range r : ranges) {
+      if (r.empty()) continue;
+      require_inside(r);
+      for (const Piece& p : memory_.pieces(r)) {
+        require_present(p);
+        pieces.push_back(p);
+      }
+    }
+    return pieces;
+  }
+
+  static std::size_t elements_of(const std::vector<Piece>& pieces) noexcept {
+    std::size_t n = 0;
+    for (const Piece& p : pieces) n += p.range.size();
+    return n;
+  }
+
+  Operand first_of(const std::vector<Piece>& pieces) const noexcept {
+    return memory_.operand(pieces.front().location, pieces.front().range.lo);
+  }
+
+  /// Do the pieces stand one after the other in memory?
+  bool are_neighbours(const std::vector<Piece>& pieces) const noexcept {
+    for (std::size_t i = 1; i < pieces.size(); ++i) {
+      const Piece& a = pieces[i - 1];
+      const Piece& b = pieces[i];
+      const Operand end = memory_.operand(a.location, a.range.hi);
+      if (a.location.where != b.location.where || end != memory_.operand(b.location, b.range.lo)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// In place, what stands in the output may lie where something else is copied to first.
+  void save_what_is_overwritten() {
+    const Layout& layout = memory_.layout();
+    if (!layout.input_is_in_out || layout.must.size() < 2) return;
+    for (const Placement& m : layout.must) {
+      for (const Piece& p : memory_.pieces(m.range)) {
+        const Operand from = memory_.operand(p.location, p.range.lo);
+        if (from.space != Space::out || from.offset == m.offset + (p.range.lo - m.range.lo)) {
+          continue;
+        }
+        const std::size_t area = memory_.take_area(p.range.size());
+        copy(PlanMemory::area(area), from, p.range.size());
+        memory_.place(p.range, PlanMemory::in_area(p.range, area));
+      }
     }
   }
 
@@ -151,7 +239,7 @@ class PlanAssembler {
   }
 
   void require_present(const Piece& p) const {
-    if (p.location != ElementLocation::absent) return;
+    if (p.location.where != ElementLocation::absent) return;
     throw error("papcoll: a schedule of " + std::string(name_of(shape_.collective)) +
                 " reads elements [" + std::to_string(p.range.lo) + ", " +
                 std::to_string(p.range.hi) + ") on rank " + std::to_string(shape_.rank) + " of " +
@@ -159,23 +247,20 @@ class PlanAssembler {
                 " before they are there: receive them first, or send something else");
   }
 
-  /// Makes r stand in one piece of memory, and says where.
+  /// Makes r stand in one piece of memory that can be sent from, and says where.
   ElementLocation gather(Range r) {
-    const std::vector<Piece> parts = locations_.in(r);
+    const std::vector<Piece> parts = memory_.pieces(r);
     for (const Piece& p : parts) require_present(p);
-    if (parts.size() == 1) return parts.front().location;
-    const ElementLocation location = writable_location(r);
+    if (parts.size() == 1 && memory_.is_direct(parts.front().location)) {
+      return parts.front().location;
+    }
+    const ElementLocation location = memory_.writable(r);
     for (const Piece& p : parts) {
       if (p.location == location) continue;
-      append({OpKind::copy,
-              -1,
-              0,
-              p.range.size(),
-              operand(location, p.range.lo),
-              operand(p.location, p.range.lo),
-              {}});
+      copy(memory_.operand(location, p.range.lo), memory_.operand(p.location, p.range.lo),
+           p.range.size());
     }
-    locations_.place(r, location);
+    memory_.place(r, location);
     return location;
   }
 
@@ -216,48 +301,15 @@ class PlanAssembler {
     pair.push_back(index);
   }
 
-  /// Lays out the scratch space and gives its size.
-  std::size_t fix_scratch() {
-    std::size_t lo = shape_.vector_size();
-    std::size_t hi = 0;
-    auto operands = [this](auto&& visit) {
-      for (Step& s : steps_) {
-        if (s.kind != OpKind::receive) visit(s.a, s.n);
-        if (s.kind == OpKind::reduce) visit(s.b, s.n);
-        if (s.kind != OpKind::send) visit(s.to, s.n);
-      }
-    };
-    operands([&](const Operand& o, std::size_t n) {
-      if (o.space != Space::scratch || n == 0) return;
-      lo = std::min(lo, o.offset);
-      hi = std::max(hi, o.offset + n);
-    });
-    const std::size_t own = hi > lo ? hi - lo : 0;
-    std::array<std::size_t, Flow::most_temporaries + 1> first{own};
-    for (std::size_t i = 0; i < temporaries_.size(); ++i) first[i + 1] = first[i] + temporaries_[i];
-    operands([&](Operand& o, std::size_t n) {
-      if (n == 0) return;
-      if (o.space == Space::scratch) {
-        o.offset -= lo;
-      } else if (o.space >= temporary_space(0)) {
-        o.offset += first[static_cast<std::size_t>(o.space) - 3];
-        o.space = Space::scratch;
-      }
-    });
-    return first.back();
-  }
-
   Shape shape_;
   Order order_;
   int position_;
-  Layout layout_;
+  PlanMemory memory_;
   std::vector<Step> steps_;
-  ElementLocations locations_;
   StepDependencies dependencies_;
   /// The steps of the messages of each peer and direction, by number.
   std::vector<std::vector<std::uint32_t>> pairs_;
   std::vector<Flow> flows_;
-  std::array<std::size_t, Flow::most_temporaries> temporaries_{};  ///< elements of each
   std::size_t next_temporary_ = 0;
 };
 

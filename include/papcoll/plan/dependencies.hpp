@@ -100,8 +100,8 @@ class StepDependencies {
     return static_cast<std::uint32_t>(reads_.size() - 1);
   }
 
-  /// With those that PlanAssembler adds.
-  static constexpr std::size_t space_count = 3 + Flow::most_temporaries;
+  /// Those of plans, and those of PlanMemory: temporaries and areas.
+  static constexpr std::size_t space_count = 4 + Flow::most_temporaries;
 
   std::array<std::vector<Segment>, space_count> segments_;  ///< of each space, sorted
   std::vector<Read> reads_;

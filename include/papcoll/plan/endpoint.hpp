@@ -1,11 +1,13 @@
 #pragma once
 
+#include <papcoll/base/call.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/plan/plan.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -27,12 +29,22 @@ struct TransportOp {
   PlanRun* owner = nullptr;
   std::uint32_t slot = 0;
   std::uint32_t step = 0;
+  bool lies_apart = false;  ///< a local step with operands whose elements are not all neighbours
 
   std::size_t bytes() const noexcept { return n * reducer->size; }
 };
 
+/// Calls f with local steps that make up this one, such that in each the elements of every operand
+/// are neighbours. In run.hpp.
+template <class F>
+void for_each_piece(const TransportOp& w, F&& f);
+
+/// perform_locally() of each piece. In run.hpp.
+void perform_pieces(const TransportOp& w) noexcept;
+
 /// Does a local step here and now.
 inline void perform_locally(const TransportOp& w) noexcept {
+  if (w.lies_apart) return perform_pieces(w);
   if (w.kind == OpKind::reduce) {
     w.reducer->apply(w.to, w.a, w.b, w.n, w.reducer->context);
   } else if (w.n != 0) {
@@ -52,7 +64,19 @@ class Endpoint {
 
   /// Begins the step. True: it is complete already. False: progress() will call
   /// owner->complete(slot, step). Never waits.
+  /// A transport that combines or copies by itself begins reductions and copies like messages:
+  /// work.reducer->built_in names those it may have a kernel for, work.owner->call() the memory and
+  /// the stream. All others call perform_locally().
   virtual bool start(const TransportOp& work) = 0;
+
+  /// Does it run local steps of this kind, once started, one after the other in that order, as the
+  /// stream of a GPU does? Such a step is started before others of such kinds that it depends on
+  /// are complete.
+  virtual bool in_order(OpKind) const noexcept { return false; }
+
+  /// Scratch memory for calls whose buffers are not in the host's memory: `bytes`, aligned to cache
+  /// lines, where the transport's steps reach it. Null: the host's memory does.
+  virtual std::shared_ptr<std::byte> scratch(std::size_t /*bytes*/, MemoryKind) { return nullptr; }
 
   /// Moves what can be moved and reports what became complete; true if anything did. Never waits.
   virtual bool progress() = 0;

@@ -1,92 +1,108 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/schedule/order.hpp>
+#include <papcoll/plan/shape.hpp>
 #include <papcoll/schedule/range.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-/// The shape of a call, which is all that a plan depends on besides the schedule and the order.
-struct Shape {
-  Collective collective = Collective::barrier;
-  int size = 1;
-  int rank = 0;
-  int root = 0;
-  std::size_t count = 0;            ///< as in Call
-  std::vector<std::size_t> counts;  ///< reduce_scatter with counts: one for each rank, else empty
-  std::size_t element_size = 1;     ///< bytes
-  bool in_place = false;
-  bool commutative = true;
-
-  friend bool operator==(const Shape&, const Shape&) = default;
-
-  /// Elements of the whole vector.
-  std::size_t vector_size() const noexcept {
-    switch (collective) {
-      case Collective::allreduce:
-      case Collective::reduce:
-      case Collective::bcast:
-      case Collective::barrier:
-        return count;
-      default:
-        return contribution(size - 1).hi;
-    }
-  }
-
-  /// The elements that belong to a rank in allgather, gather, scatter and reduce_scatter.
-  Range contribution(int of_rank) const noexcept {
-    if (counts.empty()) {
-      const std::size_t lo = static_cast<std::size_t>(of_rank) * count;
-      return {lo, lo + count};
-    }
-    std::size_t lo = 0;
-    for (int r = 0; r < of_rank; ++r) lo += counts[static_cast<std::size_t>(r)];
-    return {lo, lo + counts[static_cast<std::size_t>(of_rank)]};
-  }
+/// Elements of the vector that stand, or belong, one after the other in a buffer of a rank.
+struct Placement {
+  Range range;
+  std::size_t offset = 0;   ///< of the first of them, in elements
+  std::uint64_t first = 0;  ///< its number among all contributions, the same on all ranks
 };
 
-/// Which part of the vector a rank's buffers hold, and which part it must end up with.
+/// What of the vector a rank's buffers hold, and what they must hold at the end. All placements are
+/// in the order of the vector, and none is empty.
 struct Layout {
-  Range in;                      ///< the vector elements that Space::in holds, from offset 0
-  Range out;                     ///< the vector elements that Space::out can hold, from offset 0
-  bool input_is_in_out = false;  ///< in place: the elements `in` stand in Space::out from the start
-  Range required;                ///< the elements that must stand in Space::out at the end
-  std::size_t required_at = 0;   ///< and the offset in Space::out where they must begin
+  std::size_t in = 0;            ///< elements of Space::in
+  std::size_t out = 0;           ///< elements of Space::out
+  bool input_is_in_out = false;  ///< in place: the input stands in Space::out from the start
+  std::vector<Placement> has;    ///< the rank's contribution
+  std::vector<Placement> may;    ///< what may be kept in Space::out meanwhile
+  std::vector<Placement> must;   ///< what must stand in Space::out at the end
 };
+
+namespace detail {
+
+/// The elements of a buffer, in its order.
+inline std::vector<Placement> placements(const Shape& s, Holds what) {
+  std::vector<Placement> all;
+  std::size_t offset = 0;
+  const auto add = [&](Range r, std::uint64_t first) {
+    if (!r.empty()) all.push_back({r, offset, first});
+    offset += r.size();
+  };
+  // Blocks of pairs have numbers that leave room for any sizes.
+  const auto add_pair = [&](int from, int to) {
+    const auto pair = static_cast<std::uint64_t>(from) * s.ranks() + static_cast<std::uint64_t>(to);
+    add(s.part(from, to), s.counts.empty() ? pair * s.count : pair << 32U);
+  };
+  switch (what) {
+    case Holds::nothing:
+      break;
+    case Holds::vector:
+      add({0, s.vector_size()}, 0);
+      break;
+    case Holds::own_block:
+      add(s.contribution(s.rank), s.contribution(s.rank).lo);
+      break;
+    case Holds::blocks_to_all:
+      for (int r = 0; r < s.size; ++r) add_pair(s.rank, r);
+      break;
+    case Holds::blocks_from_all:
+      for (int r = 0; r < s.size; ++r) add_pair(r, s.rank);
+      break;
+  }
+  return all;
+}
+
+inline std::size_t elements_of(const std::vector<Placement>& all) noexcept {
+  return all.empty() ? 0 : all.back().offset + all.back().range.size();
+}
+
+}  // namespace detail
 
 /// The layout that MPI's collective of the same name prescribes for this rank.
-inline Layout layout_of(const Shape& s) noexcept {
-  const Range all{0, s.vector_size()};
-  const bool root = s.rank == s.root;
-  switch (s.collective) {
-    case Collective::allreduce:
-    case Collective::barrier:
-      return {all, all, s.in_place, all, 0};
-    case Collective::reduce:
-      // A non-root's buffer is input only, also in place.
-      return root ? Layout{all, all, s.in_place, all, 0} : Layout{all, {}, false, {}, 0};
-    case Collective::bcast:
-      return root ? Layout{all, all, true, all, 0} : Layout{{}, all, false, all, 0};
-    case Collective::allgather:
-      return {s.contribution(s.rank), all, s.in_place, all, 0};
-    case Collective::gather:
-      return root ? Layout{s.contribution(s.rank), all, s.in_place, all, 0}
-                  : Layout{s.contribution(s.rank), {}, false, {}, 0};
-    case Collective::scatter: {
-      const Range own = s.contribution(s.rank);
-      if (!root) return {{}, own, false, own, 0};
-      return s.in_place ? Layout{all, {}, false, {}, 0} : Layout{all, own, false, own, 0};
+inline Layout layout_of(const Shape& s) {
+  const auto [in, out] = buffers_of(s.collective, s.rank == s.root);
+  Layout l;
+  l.has = detail::placements(s, in);
+  l.must = detail::placements(s, out);
+  l.in = detail::elements_of(l.has);
+  l.out = detail::elements_of(l.must);
+  // In place changes nothing for a rank with one buffer: a non-root's of reduce is input only.
+  l.input_is_in_out =
+      (s.in_place || has_one_buffer(s.collective)) && in != Holds::nothing && out != Holds::nothing;
+  if (l.input_is_in_out && in == Holds::vector && out == Holds::own_block) {
+    if (is_reduction(s.collective)) {
+      l.may = l.has;
+      l.out = l.in;
+    } else {  // the own block stands where it belongs, in what is input only
+      l.input_is_in_out = false;
+      l.must.clear();
+      l.out = 0;
     }
-    case Collective::reduce_scatter: {
-      const Range own = s.contribution(s.rank);
-      return s.in_place ? Layout{all, all, true, own, 0} : Layout{all, own, false, own, 0};
-    }
+    return l;
   }
-  return {};
+  if (l.input_is_in_out && in == Holds::own_block && !l.has.empty()) {
+    l.has.front().offset = l.has.front().range.lo;
+  }
+  const auto before = [](const Placement& a, const Placement& b) {
+    return a.range.lo < b.range.lo;
+  };
+  std::sort(l.must.begin(), l.must.end(), before);
+  // Of pairs, what is received in place would come to stand where something waits to be sent.
+  if (!l.input_is_in_out || out != Holds::blocks_from_all) l.may = l.must;
+  return l;
 }
 
 }  // namespace PAPCOLL_ABI

@@ -9,10 +9,22 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-/// Where the current value of an element stands while a plan is made.
-enum class ElementLocation : unsigned char { absent, in, out, scratch };
+/// Where the current value of an element stands while a plan is made: in a space, at the element's
+/// number in the vector plus `shift` (modulo 2^64, so that it may be less).
+struct ElementLocation {
+  enum Where : unsigned char {
+    absent,
+    in,
+    out,
+    scratch,  ///< which has a place for every element
+    area,     ///< of scratch memory that is used again, see Areas
+  };
+  Where where = absent;
+  std::size_t shift = 0;
+  friend bool operator==(const ElementLocation&, const ElementLocation&) = default;
+};
 
-/// The homes of all elements of a vector.
+/// The locations of all elements of a vector.
 class ElementLocations {
  public:
   /// Elements that stand together.
@@ -22,7 +34,7 @@ class ElementLocations {
   };
 
   /// `size` elements that are absent.
-  explicit ElementLocations(std::size_t size) : pieces_{{{0, size}, ElementLocation::absent}} {}
+  explicit ElementLocations(std::size_t size) : pieces_{{{0, size}, ElementLocation{}}} {}
 
   /// The pieces that r is made of, as long as can be, in order.
   std::vector<Piece> in(Range r) const {
@@ -39,7 +51,7 @@ class ElementLocations {
     auto first = at(r.lo);
     auto last = std::partition_point(first, pieces_.end(),
                                      [&](const Piece& p) { return p.range.hi < r.hi; });
-    // What is left of the pieces at both ends; with r it grows together where homes are the same.
+    // What is left of the pieces at both ends; with r it grows together where it has the same.
     Piece before{{first->range.lo, r.lo}, first->location};
     Piece after{{r.hi, last->range.hi}, last->location};
     ++last;
@@ -76,7 +88,7 @@ class ElementLocations {
                                 [&](const Piece& p) { return p.range.hi <= element; });
   }
 
-  std::vector<Piece> pieces_;  ///< sorted, covering the vector; neighbours have different homes
+  std::vector<Piece> pieces_;  ///< sorted, covering the vector; neighbours have different locations
 };
 
 }  // namespace PAPCOLL_ABI

@@ -56,10 +56,8 @@ inline Order static_order(const Shape& shape) {
 inline BlockedPlan make_plan(const AnySchedule& named, const Shape& shape, const Order& order) {
   const AnySchedule schedule = named.resolved(shape.size, shape.vector_size() * shape.element_size);
   BlockedPlan plan;
-  const bool cuttable = shape.collective == Collective::allreduce ||
-                        shape.collective == Collective::reduce ||
-                        shape.collective == Collective::bcast;
-  const std::size_t segment = cuttable ? schedule.segment(shape.size, shape.element_size) : 0;
+  const std::size_t segment =
+      is_elementwise(shape.collective) ? schedule.segment(shape.size, shape.element_size) : 0;
   plan.block_elements = shape.count;
   if (segment == 0 || segment >= shape.count) {
     plan.full = detail::plan_one_block(schedule, shape, order);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace papcoll {
@@ -71,6 +72,24 @@ class PlanRun {
     run();
   }
 
+  /// See the function of this name in endpoint.hpp.
+  template <class F>
+  void for_each_piece(const TransportOp& w, F&& f) const {
+    const Step& step = (*slots_[w.slot].plan)[w.step];
+    for (std::size_t done = 0; done < w.n;) {
+      TransportOp piece = w;
+      piece.lies_apart = false;
+      piece.n = w.n - done;
+      piece.to = find(w.slot, step.to, done, piece.n);
+      piece.a = find(w.slot, step.a, done, piece.n);
+      if (step.kind == OpKind::reduce) piece.b = find(w.slot, step.b, done, piece.n);
+      f(std::as_const(piece));
+      done += piece.n;
+    }
+  }
+
+  const Call& call() const noexcept { return call_; }
+
   bool done() const noexcept { return blocks_left_ == 0; }
   std::uint32_t sequence() const noexcept { return sequence_; }
 
@@ -98,6 +117,9 @@ class PlanRun {
     if (leak && !done()) {
       static_cast<void>(scratch_.release());
       scratch_bytes_ = 0;
+      if (lent_scratch_) {
+        static_cast<void>(new (std::nothrow) std::shared_ptr<std::byte>(std::move(lent_scratch_)));
+      }
     }
     blocks_left_ = 0;
     ready_.clear();
@@ -112,6 +134,7 @@ class PlanRun {
     std::size_t steps_left = 0;
     const Plan* plan = nullptr;
     std::vector<std::uint32_t> waits_for;  ///< per step: predecessors that are not complete
+    std::vector<bool> followed;            ///< per step, if any is: see follow()
   };
   struct Ready {
     std::uint32_t slot;
@@ -143,7 +166,11 @@ class PlanRun {
   }
 
   void reserve_scratch(std::size_t bytes) {
-    if (bytes <= scratch_bytes_) return;
+    lent_scratch_ = nullptr;
+    if (call_.memory != MemoryKind::host && bytes != 0) {
+      lent_scratch_ = endpoint_->scratch(bytes, call_.memory);
+    }
+    if (bytes <= scratch_bytes_ || lent_scratch_) return;
     scratch_.reset(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{cache_line})));
     scratch_bytes_ = bytes;
   }
@@ -161,6 +188,7 @@ class PlanRun {
         --blocks_left_;
         continue;
       }
+      s.followed.clear();
       const auto counts = s.plan->predecessors();
       s.waits_for.assign(counts.begin(), counts.end());
       for (std::uint32_t i = 0; i < counts.size(); ++i) {
@@ -182,13 +210,33 @@ class PlanRun {
         parked_.push_back(r);
         continue;
       }
-      if (endpoint_->start(work)) finish_step(r.slot, r.step);
+      if (endpoint_->start(work)) {
+        finish_step(r.slot, r.step);
+      } else if (work.peer < 0 && endpoint_->in_order(work.kind)) {
+        follow(r.slot, r.step);
+      }
     }
+  }
+
+  /// The local step is under way: what the endpoint runs in order behind it need not wait for it.
+  void follow(std::uint32_t slot, std::uint32_t step) {
+    Slot& s = slots_[slot];
+    if (s.followed.empty()) s.followed.resize(s.plan->size());
+    s.followed[step] = true;
+    for (const std::uint32_t next : s.plan->successors(step)) {
+      if (follows(s, next) && --s.waits_for[next] == 0) ready_.push_back({slot, next});
+    }
+  }
+
+  bool follows(const Slot& s, std::uint32_t step) const noexcept {
+    return (*s.plan)[step].peer < 0 && endpoint_->in_order((*s.plan)[step].kind);
   }
 
   void finish_step(std::uint32_t slot, std::uint32_t step) {
     Slot& s = slots_[slot];
+    const bool was_followed = !s.followed.empty() && s.followed[step];
     for (const std::uint32_t next : s.plan->successors(step)) {
+      if (was_followed && follows(s, next)) continue;  // it did not wait
       if (--s.waits_for[next] == 0) ready_.push_back({slot, next});
     }
     if (--s.steps_left == 0) {
@@ -214,6 +262,10 @@ class PlanRun {
     if (step.kind != OpKind::send) w.to = address(r.slot, step.to);
     if (step.kind != OpKind::receive) w.a = address(r.slot, step.a);
     if (step.kind == OpKind::reduce) w.b = address(r.slot, step.b);
+    if (call_.in_view != nullptr || call_.out_view != nullptr) {
+      w.lies_apart = step.peer < 0 && (view_of(step.to.space) || view_of(step.a.space) ||
+                                       (step.kind == OpKind::reduce && view_of(step.b.space)));
+    }
     return w;
   }
 
@@ -231,8 +283,24 @@ class PlanRun {
       case Space::out:
         return call_.out + shifted * size;
       default:
-        return scratch_.get() + slot * scratch_stride_ + o.offset * size;
+        return (lent_scratch_ ? lent_scratch_.get() : scratch_.get()) + slot * scratch_stride_ +
+               o.offset * size;
     }
+  }
+
+  const DataView* view_of(Space space) const noexcept {
+    return space == Space::in ? call_.in_view : space == Space::out ? call_.out_view : nullptr;
+  }
+
+  /// The address of element `done` of an operand. Reduces n to the number of elements from there on
+  /// that are neighbours, if it is more.
+  std::byte* find(std::uint32_t slot, Operand o, std::size_t done, std::size_t& n) const noexcept {
+    o.offset += done;
+    const DataView* const view = view_of(o.space);
+    if (view == nullptr) return address(slot, o);
+    std::byte* const base = o.space == Space::in ? const_cast<std::byte*>(call_.in) : call_.out;
+    const std::size_t element = slots_[slot].block * plan_->block_elements + o.offset;
+    return base + view->find(element, call_.reducer.size, n);
   }
 
   Endpoint* endpoint_ = nullptr;
@@ -249,8 +317,18 @@ class PlanRun {
   std::vector<Ready> parked_;  ///< steps whose peers are not known yet
   std::unique_ptr<std::byte[], AlignedDelete> scratch_;
   std::size_t scratch_bytes_ = 0;
+  std::shared_ptr<std::byte> lent_scratch_;  ///< the endpoint's, instead of scratch_
   std::size_t scratch_stride_ = 0;
 };
+
+template <class F>
+void for_each_piece(const TransportOp& w, F&& f) {
+  w.owner->for_each_piece(w, f);
+}
+
+inline void perform_pieces(const TransportOp& w) noexcept {
+  for_each_piece(w, [](const TransportOp& piece) { perform_locally(piece); });
+}
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -80,8 +80,8 @@ struct schedule_serves_collective {
   static_assert(ok,
                 "papcoll: this schedule does not serve this collective: take Rabenseifner for "
                 "allreduce, Binomial for reduce, bcast, gather and scatter, Bruck for allgather, "
-                "RecursiveHalving for reduce_scatter, Dissemination for barrier; the README's "
-                "table shows all");
+                "RecursiveHalving for reduce_scatter, Dissemination for barrier, Pairwise for "
+                "alltoall, RecursiveDoubling for scan; the README's table shows all");
 };
 
 template <class Schedule, bool Commutes>

@@ -150,6 +150,14 @@ const HierarchicalSpec& hierarchical_spec_of() {
   return hierarchical;
 }
 
+template <class Tag>
+struct composite_serves_collective {
+  static constexpr bool ok = hierarchical_serves(Tag::value);
+  static_assert(ok,
+                "papcoll: Hierarchical does not serve alltoall and scan: take Pairwise or Bruck, "
+                "and RecursiveDoubling");
+};
+
 template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
 struct HierarchicalPolicies {
   using Given = pick_policy<SchedulePolicyKind, Unnamed, Ps...>;
@@ -160,6 +168,8 @@ struct HierarchicalPolicies {
     if constexpr (!composite_stands_alone<Ps...>::ok) {
       return s;
     } else if constexpr (!composite_is_blocking<Given, NonBlocking>::ok) {
+      return s;
+    } else if constexpr (!composite_serves_collective<Tag>::ok) {
       return s;
     } else {
       check_level<Given, Commutes || !is_reduction(Tag::value)>();

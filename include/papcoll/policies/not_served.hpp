@@ -22,6 +22,8 @@ constexpr std::array<std::string_view, 2> schedules_for(Collective c) noexcept {
       {"Binomial", "Linear"},                 // gather
       {"Binomial", "Linear"},                 // scatter
       {"Dissemination", "Linear"},            // barrier
+      {"Pairwise", "Bruck"},                  // alltoall
+      {"RecursiveDoubling", "Linear"},        // scan
   }};
   return of[static_cast<std::size_t>(c)];
 }

@@ -40,18 +40,9 @@ class PlanRuns {
              std::uint32_t sequence, const Predictions* predictions, bool held = false) {
     // To a schedule, a barrier is an allreduce of one element, the token `out` points to.
     if (call.collective == Collective::barrier) call.count = 1;
-    const Shape shape{call.collective,
-                      size_,
-                      rank_,
-                      call.root,
-                      call.count,
-                      call.counts ? std::vector<std::size_t>(call.counts, call.counts + size_)
-                                  : std::vector<std::size_t>{},
-                      call.reducer.size,
-                      call.in_place(),
-                      call.reducer.commutative};
-    const bool predicted =
-        predictions != nullptr && !(call.rank_order && is_reduction(call.collective));
+    const Shape shape = shape_of(call, rank_, call.root);
+    const bool predicted = predictions != nullptr && !is_prefix_reduction(call.collective) &&
+                           !(call.rank_order && is_reduction(call.collective));
     const Order order = predicted ? predictions->forecast().order(shape) : static_order(shape);
     plan_run.start(e, plans_.get(schedule, shape, order), order, call, sequence, window_, held);
   }
@@ -59,15 +50,7 @@ class PlanRuns {
   /// Begins a call whose positions are not ranks: of the others it is not known yet which they are.
   void begin_at(PlanRun& plan_run, Endpoint& e, const AnySchedule& schedule, const Call& call,
                 std::uint32_t sequence, int position, int root) {
-    const Shape shape{call.collective,
-                      size_,
-                      position,
-                      root,
-                      call.count,
-                      {},
-                      call.reducer.size,
-                      call.in_place(),
-                      call.reducer.commutative};
+    const Shape shape = shape_of(call, position, root);
     plan_run.start_before_known(e, plans_.get(schedule, shape, Order::identity(size_)), size_, call,
                                 sequence, window_);
   }
@@ -85,6 +68,25 @@ class PlanRuns {
   }
 
  private:
+  Shape shape_of(const Call& call, int rank, int root) const {
+    Shape s;
+    s.collective = call.collective;
+    s.size = size_;
+    s.rank = rank;
+    s.root = root;
+    s.count = call.count;
+    if (call.counts != nullptr) {
+      const bool of_pairs = traits_of(call.collective).vector == VectorOf::block_per_pair;
+      s.counts.assign(call.counts, call.counts + (of_pairs ? 2 : 1) * size_);
+    }
+    s.element_size = call.reducer.size;
+    s.in_place = call.in_place();
+    s.commutative = call.reducer.commutative;
+    s.in_direct = call.in_view == nullptr;
+    s.out_direct = call.out_view == nullptr;
+    return s;
+  }
+
   int rank_;
   int size_;
   std::size_t window_;  ///< blocks in flight at once

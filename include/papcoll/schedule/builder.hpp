@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,7 @@ class Builder {
   }
 
   /// Part i (taken modulo size) of size() balanced parts of the vector.
-  Range block(int i) const noexcept { return part(vector_, wrap(i), size()); }
+  Range block(int i) const noexcept { return papcoll::part(vector_, wrap(i), size()); }
 
   /// Parts i, i+1, … i+n−1 as one range; they must not wrap around.
   Range blocks(int i, int n) const noexcept {
@@ -59,6 +60,15 @@ class Builder {
   Range contribution(int position) const {
     const int p = group_[static_cast<std::size_t>(wrap(position))];
     return sink_->shape().contribution(sink_->order().rank(p));
+  }
+
+  /// In alltoall: what a position has for another one (both taken modulo size). Where sizes differ,
+  /// a position may ask for its own parts only: those that it sends and those that it receives.
+  Range part(int from, int to) const {
+    const auto rank = [this](int p) {
+      return sink_->order().rank(group_[static_cast<std::size_t>(wrap(p))]);
+    };
+    return sink_->shape().part(rank(from), rank(to));
   }
 
   /// Calls f with the contributions of positions first, first+1, … first+n−1 (modulo size), joined
@@ -81,6 +91,17 @@ class Builder {
 
   void send(int to, Range r) { sink_->send(global(to), r, flow_); }
   void receive(int from, Range r) { sink_->receive(global(from), r, flow_); }
+  /// Several ranges as one message, in this order; both ends name the same.
+  void send(int to, std::span<const Range> ranges) { sink_->send(global(to), ranges, flow_); }
+  void receive(int from, std::span<const Range> ranges) {
+    sink_->receive(global(from), ranges, flow_);
+  }
+  /// The same of what this position has no further use for, so that its memory can be used again.
+  void give(int to, std::span<const Range> ranges) {
+    send(to, ranges);
+    sink_->forget(ranges);
+  }
+
   /// Receives `from`'s partial result of r and combines it with the own one, the lower
   /// position first.
   void reduce(int from, Range r) { sink_->reduce(global(from), r, flow_); }

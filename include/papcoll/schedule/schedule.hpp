@@ -22,6 +22,21 @@ concept Emits = requires(const S& s, Builder& b) {
   s.emit(Tag{}, b);
 };
 
+namespace detail {
+
+template <std::size_t I>
+using TagOfIndex = CollectiveTag<static_cast<Collective>(I)>;
+
+template <class S, std::size_t... I>
+constexpr bool emits_any(std::index_sequence<I...>) noexcept {
+  return (Emits<S, TagOfIndex<I>> || ...);
+}
+
+template <class S>
+inline constexpr bool serves_any = emits_any<S>(std::make_index_sequence<collective_count>{});
+
+}  // namespace detail
+
 /// A static schedule: a regular value whose members are its parameters, that can emit at least
 /// one collective for any number of positions.
 ///
@@ -34,6 +49,8 @@ concept Emits = requires(const S& s, Builder& b) {
 /// `needs`, capability bits of its arrival policy, if positions are not all it needs;
 /// `segment(size, element_size)`, elements of the blocks in which it pipelines allreduce, reduce
 /// and bcast among `size` positions, 0 for one block;
+/// `own_parts_only = true`, if its alltoall asks for no parts but those the position itself sends
+/// and receives, so that it serves sizes that differ, of which a rank knows no others;
 /// `resolved(size, bytes)`, the schedule (an AnySchedule) that is played for a whole vector of so
 /// many bytes among `size` positions, where it stands for another one by what these are.
 template <class S>
@@ -46,8 +63,7 @@ concept StaticSchedule = PolicyOfKind<S, SchedulePolicyKind> && std::regular<S> 
   } || requires {
     { s.commutative_only() } -> std::same_as<bool>;
   };
-} &&(Emits<S, Allreduce> || Emits<S, Reduce> || Emits<S, Bcast> || Emits<S, Allgather> ||
-     Emits<S, ReduceScatter> || Emits<S, Gather> || Emits<S, Scatter> || Emits<S, Barrier>);
+} && detail::serves_any<S>;
 
 class AnySchedule;
 
@@ -63,6 +79,8 @@ struct ScheduleTable {
   AnySchedule (*resolved)(const void*, int size, std::size_t bytes);        ///< null: it is itself
   bool (*equal)(const void*, const void*);
   std::array<void (*)(const void*, Builder&), collective_count> emit;  ///< null: does not serve it
+
+  bool own_parts_only;
 
   bool serves(Collective c) const noexcept { return emit[static_cast<std::size_t>(c)] != nullptr; }
 };
@@ -103,6 +121,8 @@ class AnySchedule {
   unsigned needs() const noexcept { return table_->needs; }
   bool commutative_only() const { return table_->commutative_only(self_); }
   bool serves(Collective c) const noexcept { return table_->serves(c); }
+  /// Does its alltoall serve parts of sizes that differ?
+  bool own_parts_only() const noexcept { return table_->own_parts_only; }
   std::size_t segment(int size, std::size_t element_size) const {
     return table_->segment(self_, size, element_size);
   }
@@ -161,6 +181,20 @@ constexpr auto emit_entry() -> void (*)(const void*, Builder&) {
     return [](const void* self, Builder& b) { schedule_of<S>(self).emit(Tag{}, b); };
   } else {
     return nullptr;
+  }
+}
+
+template <class S, std::size_t... I>
+constexpr decltype(ScheduleTable::emit) emit_entries(std::index_sequence<I...>) {
+  return {emit_entry<S, TagOfIndex<I>>()...};
+}
+
+template <class S>
+constexpr bool asks_for_own_parts_only() noexcept {
+  if constexpr (requires { S::own_parts_only; }) {
+    return S::own_parts_only;
+  } else {
+    return false;
   }
 }
 
@@ -223,9 +257,8 @@ const ScheduleTable& schedule_table() noexcept {
       &segment_of<S>,
       resolved_entry<S>(),
       [](const void* a, const void* b) { return schedule_of<S>(a) == schedule_of<S>(b); },
-      {emit_entry<S, Allreduce>(), emit_entry<S, Reduce>(), emit_entry<S, Bcast>(),
-       emit_entry<S, Allgather>(), emit_entry<S, ReduceScatter>(), emit_entry<S, Gather>(),
-       emit_entry<S, Scatter>(), emit_entry<S, Barrier>()}};
+      emit_entries<S>(std::make_index_sequence<collective_count>{}),
+      asks_for_own_parts_only<S>()};
   return table;
 }
 

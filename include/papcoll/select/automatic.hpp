@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/capability.hpp>
@@ -39,10 +40,16 @@ AnySchedule choose_by_messages(const Call& call, const SelectionInputs& s) {
     if (AnySchedule best = choose_between_nodes<C>(call, s)) return best;
     return AnySchedule::of<ScatterAllgather>();
   } else if constexpr (C == Collective::allgather) {
+    if (call.counts != nullptr) return AnySchedule::of<Ring>();
     if (bytes * static_cast<std::size_t>(s.size) <= t.bruck) return AnySchedule::of<Bruck>();
     return AnySchedule::of<Ring>();
   } else if constexpr (C == Collective::reduce_scatter) {
     return call.reducer.commutative ? AnySchedule::of<Pairwise>() : AnySchedule::of<Linear>();
+  } else if constexpr (C == Collective::alltoall) {
+    if (bytes <= t.alltoall_bruck) return AnySchedule::of<Bruck>();
+    return AnySchedule::of<Pairwise>();
+  } else if constexpr (C == Collective::scan) {
+    return AnySchedule::of<RecursiveDoubling>();
   } else if constexpr (C == Collective::barrier) {
     return AnySchedule::of<Dissemination>();
   } else {
@@ -54,7 +61,7 @@ AnySchedule choose_by_messages(const Call& call, const SelectionInputs& s) {
 template <Collective C>
 bool goes_by_nodes(const Call& call, const SelectionInputs& s) noexcept {
   if constexpr (C == Collective::reduce_scatter || C == Collective::gather ||
-                C == Collective::scatter) {
+                C == Collective::scatter || !hierarchical_serves(C)) {
     return false;
   } else {
     return s.grouped && !s.by_messages &&
@@ -104,6 +111,10 @@ PAPCOLL_COMPILE_ONCE(Choose choose<Collective::scatter>)
 PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::scatter>)
 PAPCOLL_COMPILE_ONCE(Choose choose<Collective::barrier>)
 PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::barrier>)
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::alltoall>)
+PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::alltoall>)
+PAPCOLL_COMPILE_ONCE(Choose choose<Collective::scan>)
+PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::scan>)
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

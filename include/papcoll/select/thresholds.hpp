@@ -67,6 +67,9 @@ struct Thresholds {
   std::size_t recursive_doubling = 8192;
   std::size_t tree = 65536;  ///< reduce and bcast: binomial below, scattered above
   std::size_t bruck = 4096;  ///< allgather, all contributions together
+  /// Alltoall, one block: Bruck, then Pairwise. Not measured yet; MPICH's (Thakur, Rabenseifner,
+  /// Gropp, IJHPCA 19(1), 2005, section 4.4) is 256.
+  std::size_t alltoall_bruck = 256;
   /// Several nodes with several ranks each: Hierarchical, then a flat schedule while arrivals are
   /// balanced. P. Alizadeh, MASc thesis, Queen's University 2021, ch. 6: flat is better for large
   /// balanced messages, Hierarchical by 20 to 29 % (64 KB to 64 MB) for imbalanced ones.
@@ -122,6 +125,7 @@ inline constexpr std::array threshold_fields{
     PAPCOLL_THRESHOLD(recursive_doubling),
     PAPCOLL_THRESHOLD(tree),
     PAPCOLL_THRESHOLD(bruck),
+    PAPCOLL_THRESHOLD(alltoall_bruck),
     PAPCOLL_THRESHOLD(hierarchical),
     PAPCOLL_THRESHOLD(link_alpha_ns),
     PAPCOLL_THRESHOLD(link_gap_ns),

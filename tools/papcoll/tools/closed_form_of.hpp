@@ -162,15 +162,7 @@ class OfCall {
 
   static double whole_vector(const Shape& s) {
     const auto bytes = static_cast<double>(s.count * s.element_size);
-    switch (s.collective) {
-      case Collective::allgather:
-      case Collective::reduce_scatter:
-      case Collective::gather:
-      case Collective::scatter:
-        return bytes * s.size;
-      default:
-        return bytes;
-    }
+    return traits_of(s.collective).vector == VectorOf::block_per_rank ? bytes * s.size : bytes;
   }
 
   Shape shape_;

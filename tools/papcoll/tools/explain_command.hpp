@@ -117,7 +117,7 @@ class ExplainCommand {
 
   void require_sense(Collective collective, std::size_t element_size) const {
     const auto refuse = [](const std::string& why) { throw argument_error("papcoll: " + why); };
-    const bool has_data = collective != Collective::barrier;
+    const bool has_data = papcoll::has_data(collective);
     if (has_data && bytes_option_->count() == 0)
       refuse("--bytes is required: write how large the call is, as --bytes 64k");
     if (!has_data && bytes_ != 0) refuse("--bytes: a barrier moves no data");

@@ -244,12 +244,10 @@ class SimulateCommand {
   }
 
   Json reported(const SimulatedCase& c, const Simulated& run) const {
-    Json all{
-        {"algorithm", c.name},
-        {"collective", name_of(c.shape.collective)},
-        {"ranks", c.shape.size},
-        {"bytes",
-         c.shape.collective == Collective::barrier ? 0 : c.shape.count * c.shape.element_size}};
+    Json all{{"algorithm", c.name},
+             {"collective", name_of(c.shape.collective)},
+             {"ranks", c.shape.size},
+             {"bytes", has_data(c.shape.collective) ? c.shape.count * c.shape.element_size : 0}};
     if (!c.chosen.empty()) all["chosen"] = c.chosen;
     if (!c.grid.empty()) all["grid"] = c.grid;
     if (is_rooted(c.shape.collective)) all["root"] = c.shape.root;

@@ -129,8 +129,8 @@ class SimulatedCall {
     std::size_t element = 8;
     while (bytes_ % element != 0) element /= 2;
     shape_.root = root_;
-    shape_.element_size = collective == Collective::barrier ? 1 : element;
-    shape_.count = collective == Collective::barrier ? 1 : bytes_ / element;
+    shape_.element_size = has_data(collective) ? element : 1;
+    shape_.count = has_data(collective) ? bytes_ / element : 1;
     if (!model_.empty()) costs_ = read_model(model_);
     options_.ports = ports_ == "shared" ? Ports::shared : Ports::exclusive;
     options_.window = window_;
@@ -197,7 +197,7 @@ class SimulatedCall {
  private:
   void require_sense() const {
     const auto refuse = [](const std::string& why) { throw argument_error("papcoll: " + why); };
-    const bool has_data = shape_.collective != Collective::barrier;
+    const bool has_data = papcoll::has_data(shape_.collective);
     if (has_data && bytes_ == 0 && bytes_option_->count() == 0) {
       refuse("--bytes is required: write how large the call is, as --bytes 64k");
     }

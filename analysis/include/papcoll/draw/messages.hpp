@@ -25,9 +25,10 @@ namespace detail {
 struct DrawnMessage {
   int from = 0;  ///< ranks
   int to = 0;
-  Range elements;         ///< of the block
+  Range elements;         ///< of the block; of several ranges the first
   bool combined = false;  ///< the receiver combines it with what it has
   std::size_t round = 0;
+  std::vector<Range> further{};  ///< the other ranges
 };
 
 /// The pieces in which a schedule moves the vector: the finest that no message divides.
@@ -39,6 +40,7 @@ class Pieces {
     for (const DrawnMessage& m : messages) {
       cuts_.push_back(m.elements.lo);
       cuts_.push_back(m.elements.hi);
+      for (const Range r : m.further) cuts_.insert(cuts_.end(), {r.lo, r.hi});
     }
     std::sort(cuts_.begin(), cuts_.end());
     cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());
@@ -69,6 +71,11 @@ class Pieces {
     return std::to_string(r.lo) + "–" + std::to_string(r.hi - 1);
   }
 
+  /// The same of a message; "3, …" where it has several ranges.
+  std::string name(const DrawnMessage& m) const {
+    return name(m.elements) + (m.further.empty() ? "" : ", …");
+  }
+
  private:
   std::size_t number(std::size_t cut) const {
     return static_cast<std::size_t>(std::lower_bound(cuts_.begin(), cuts_.end(), cut) -
@@ -78,15 +85,43 @@ class Pieces {
   std::vector<std::size_t> cuts_;
 };
 
-/// Which elements of the vector stand in the memory of one rank. An operand of a plan is one run of
-/// the vector, so what is known of its first element holds for all.
+/// Which elements of the vector stand in the memory of one rank.
 class ElementMap {
  public:
   explicit ElementMap(const Shape& shape) {
     const Layout l = layout_of(shape);
     const Space home = l.input_is_in_out ? Space::out : Space::in;
-    if (!l.in.empty()) write({home, home == Space::in ? 0 : l.in.lo - l.out.lo}, l.in);
+    for (const Placement& p : l.has) write({home, p.offset}, p.range);
   }
+
+  /// From now on these ranges stand there, one after the other.
+  void write(Operand at, const std::vector<Range>& elements) {
+    for (const Range r : elements) {
+      write(at, r);
+      at.offset += r.size();
+    }
+  }
+
+  /// The ranges that stand in n elements of memory.
+  std::vector<Range> read(Operand at, std::size_t n) const {
+    std::vector<Range> found;
+    while (n > 0) {
+      const Range r = first_run(at, n);
+      if (!found.empty() && found.back().hi == r.lo) {
+        found.back().hi = r.hi;
+      } else {
+        found.push_back(r);
+      }
+      at.offset += r.size();
+      n -= r.size();
+    }
+    return found;
+  }
+
+ private:
+  struct Run {
+    std::size_t lo, hi, element;
+  };
 
   void write(Operand at, Range elements) {
     auto& runs = runs_[static_cast<std::size_t>(at.space)];
@@ -103,19 +138,16 @@ class ElementMap {
     runs = std::move(next);
   }
 
-  Range read(Operand at, std::size_t n) const {
+  /// What stands there, up to the end of its run. An empty input is as good as any.
+  Range first_run(Operand at, std::size_t n) const {
     for (const Run& r : runs_[static_cast<std::size_t>(at.space)]) {
       if (at.offset < r.lo || at.offset >= r.hi) continue;
       const std::size_t lo = r.element + (at.offset - r.lo);
-      return {lo, lo + n};
+      return {lo, lo + std::min(n, r.hi - at.offset)};
     }
     return {0, n};
   }
 
- private:
-  struct Run {
-    std::size_t lo, hi, element;
-  };
   std::array<std::vector<Run>, 3> runs_;
 };
 
@@ -216,10 +248,12 @@ class Rounds {
 
   void deliver(const Ready& m, std::size_t round) {
     const Step& s = step(m.send);
-    const Range elements = maps_[m.send.rank].read(s.a, s.n);
+    std::vector<Range> elements = maps_[m.send.rank].read(s.a, s.n);
     maps_[m.receive.rank].write(step(m.receive).to, elements);
-    messages_.push_back({static_cast<int>(m.send.rank), static_cast<int>(m.receive.rank), elements,
-                         is_combined(m.receive), round});
+    const Range first = elements.front();
+    elements.erase(elements.begin());
+    messages_.push_back({static_cast<int>(m.send.rank), static_cast<int>(m.receive.rank), first,
+                         is_combined(m.receive), round, std::move(elements)});
   }
 
   /// Is what is received an operand of a reduction, and not its own result?

@@ -82,7 +82,7 @@ class RoundsPanel {
  public:
   RoundsPanel(const MessageGraph& graph, const Order& order) : graph_(&graph), order_(&order) {
     for (const DrawnMessage& m : graph.messages) {
-      pitch_ = std::max(pitch_, width_of(graph.pieces.name(m.elements), small) + 12);
+      pitch_ = std::max(pitch_, width_of(graph.pieces.name(m), small) + 12);
     }
     pitch_ = std::max(pitch_, std::min(widest_pitch, usual_width / order.size()));
     left_ = numbers + 10 + pitch_ / 2;
@@ -179,7 +179,7 @@ class RoundsPanel {
   }
 
   void draw(Svg& svg, const DrawnMessage& m, double y, double height) const {
-    const std::string label = graph_->pieces.name(m.elements);
+    const std::string label = graph_->pieces.name(m);
     const std::string kind = m.combined ? "combined" : "taken";
     const double x = column_of(m.from);
     const Point end{column_of(m.to), y + height - 5};

@@ -119,7 +119,7 @@ class TreePanel {
     double pitch = pitch_;
     for (std::size_t r = 0; divided && r < tree.parents.size(); ++r) {
       const DrawnMessage& first = graph_->messages[tree.edges[r]];
-      pitch = std::max(pitch, width_of(graph_->pieces.name(first.elements), small) + 14);
+      pitch = std::max(pitch, width_of(graph_->pieces.name(first), small) + 14);
     }
     const double tall = static_cast<double>(layout.levels()) * level;
     const double broad = static_cast<double>(layout.leaves()) * pitch;
@@ -146,9 +146,8 @@ class TreePanel {
       const int parent = tree.parents[static_cast<std::size_t>(rank)];
       if (parent < 0) continue;
       const auto r = static_cast<std::size_t>(rank);
-      const std::string label = divided
-                                    ? graph_->pieces.name(graph_->messages[tree.edges[r]].elements)
-                                    : std::to_string(rounds[r]);
+      const std::string label = divided ? graph_->pieces.name(graph_->messages[tree.edges[r]])
+                                        : std::to_string(rounds[r]);
       edge(p.svg, tree, rank, label, at(rank), at(parent), lies);
     }
     for (int rank = 0; rank < ranks; ++rank) {

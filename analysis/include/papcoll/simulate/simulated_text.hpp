@@ -16,11 +16,9 @@ namespace detail {
 inline std::string call_text(const AnySchedule& schedule, const Shape& shape) {
   const Collective c = shape.collective;
   std::string text = schedule.name() + " " + std::string(name_of(c));
-  if (c != Collective::barrier) {
+  if (has_data(c)) {
     text += " of " + bytes_text(shape.count * shape.element_size);
-    const bool in_parts =
-        c != Collective::allreduce && c != Collective::reduce && c != Collective::bcast;
-    if (in_parts) text += " a rank";
+    if (!is_elementwise(c)) text += " a rank";
   }
   text += ", " + std::to_string(shape.size) + (shape.size == 1 ? " rank" : " ranks");
   return is_rooted(c) ? text + ", root " + std::to_string(shape.root) : text;

@@ -20,9 +20,12 @@ namespace detail {
 /// input is no memory of its own but the beginning of the output.
 class CellMap {
  public:
-  CellMap(const Layout& layout, std::size_t scratch) {
-    const std::size_t out = layout.out.size();
-    const std::size_t in = layout.input_is_in_out ? out : layout.in.size();
+  /// `shape` is what the rank knows of the call.
+  CellMap(const Shape& shape, std::size_t scratch)
+      : direct_{shape.in_direct, shape.out_direct, true} {
+    const Layout layout = layout_of(shape);
+    const std::size_t out = layout.out;
+    const std::size_t in = layout.input_is_in_out ? out : layout.in;
     size_ = {in, out, scratch};
     base_ = {0, layout.input_is_in_out ? 0 : in, 0};
     base_[2] = base_[1] + out;
@@ -35,11 +38,14 @@ class CellMap {
   bool contains(Operand o, std::size_t n) const noexcept {
     return o.offset <= size(o.space) && n <= size(o.space) - o.offset;
   }
+  /// May messages be sent from there, or received there?
+  bool is_direct(Space space) const noexcept { return direct_[index(space)]; }
   bool is_const(Space space) const noexcept { return space == Space::in && input_is_const_; }
 
  private:
   static std::size_t index(Space space) noexcept { return static_cast<std::size_t>(space); }
 
+  std::array<bool, 3> direct_;
   std::array<std::size_t, 3> size_{};
   std::array<std::size_t, 3> base_{};
   bool input_is_const_ = true;
@@ -107,6 +113,12 @@ class MemoryCheck {
                      std::string(name_of(o.space)) + ", which has " +
                      std::to_string(map_->size(o.space))};
     };
+    const Space sent_or_received = s.kind == OpKind::send ? s.a.space : s.to.space;
+    if (message && !map_->is_direct(sent_or_received)) {
+      return {FaultKind::out_of_bounds, rank_, i, Verdict::nowhere,
+              describe(i) + " uses elements of its " + std::string(name_of(sent_or_received)) +
+                  " where they are, which messages cannot: it must go through scratch memory"};
+    }
     for_each_read(s, [&](Operand o) { stays_inside(o, " reads "); });
     if (!writes(s)) return verdict;
     if (verdict && map_->is_const(s.to.space)) {

@@ -20,18 +20,21 @@ inline namespace PAPCOLL_ABI {
 /// "reduce of 19 elements on 16 ranks, root 3, in place, operator does not commute".
 inline std::string describe(const Shape& s) {
   std::string text(name_of(s.collective));
-  if (s.collective != Collective::barrier) {
+  if (has_data(s.collective)) {
     text += " of ";
     if (s.counts.empty()) {
       text += detail::counted(s.count, "element");
     } else {
-      text += std::to_string(s.vector_size()) + " elements in unequal shares";
+      const std::size_t all = std::accumulate(s.counts.begin(), s.counts.end(), std::size_t{0});
+      text += std::to_string(all) + " elements in unequal shares";
     }
   }
   text += " on " + detail::counted(static_cast<std::size_t>(s.size), "rank");
   if (is_rooted(s.collective)) text += ", root " + std::to_string(s.root);
   if (s.in_place) text += ", in place";
   if (!s.commutative) text += ", operator does not commute";
+  if (!s.in_direct) text += ", no messages from the input";
+  if (!s.out_direct) text += ", no messages into the output";
   return text;
 }
 
@@ -41,23 +44,28 @@ namespace detail {
 /// size, empty parts, nothing at all. The first is for every root.
 inline std::vector<std::size_t> telling_counts(Collective collective, int size) {
   const auto ranks = static_cast<std::size_t>(size);
-  switch (collective) {
-    case Collective::barrier:
-      return {1};
-    case Collective::allreduce:
-    case Collective::reduce:
-    case Collective::bcast:
-      return {ranks + 3, 2 * ranks + 1, ranks / 2 + 1, 1, 0};
-    default:
-      return {2, 1, 0};
-  }
+  if (!has_data(collective)) return {1};
+  if (is_elementwise(collective)) return {ranks + 3, 2 * ranks + 1, ranks / 2 + 1, 1, 0};
+  return {2, 1, 0};
 }
 
-/// Shares of reduce_scatter that differ, some of them empty.
+/// Blocks of ranks that differ, some of them empty.
 inline std::vector<std::size_t> unequal_shares(int size) {
   std::vector<std::size_t> shares(static_cast<std::size_t>(size));
   for (std::size_t r = 0; r < shares.size(); ++r) shares[r] = r * 2 % 3;
   return shares;
+}
+
+/// Blocks of pairs that differ, some of them empty. In place, two ranks have as much for each
+/// other.
+inline std::vector<std::size_t> unequal_pairs(int size, bool in_place) {
+  const auto ranks = static_cast<std::size_t>(size);
+  std::vector<std::size_t> sizes(ranks * ranks);
+  for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = i * 7 % 4;
+  for (std::size_t from = 0; in_place && from < ranks; ++from) {
+    for (std::size_t to = 0; to < from; ++to) sizes[from * ranks + to] = sizes[to * ranks + from];
+  }
+  return sizes;
 }
 
 /// An order that is not a rotation: position 0 is rank 0, then the others backwards.
@@ -88,14 +96,10 @@ inline Order predicted_order(int size, std::uint64_t seed) {
   return Order::permutation(std::move(ranks), std::move(late));
 }
 
-inline bool is_whole_vector(Collective c) noexcept {
-  return c == Collective::allreduce || c == Collective::reduce || c == Collective::bcast;
-}
-
 /// Makes the shape one that the schedule cuts in blocks, the last one shorter: three, or as many as
 /// it takes until one that stands for others by the bytes cuts. False if it never does.
 inline bool cut_in_blocks(const AnySchedule& schedule, Shape& shape) {
-  if (!is_whole_vector(shape.collective)) return false;
+  if (!is_elementwise(shape.collective)) return false;
   for (const std::size_t bytes : {1UL << 16U, 1UL << 18U, 1UL << 20U, 1UL << 22U}) {
     const AnySchedule played = schedule.resolved(shape.size, bytes);
     const bool goes_by_bytes = !(played == schedule);
@@ -133,7 +137,9 @@ struct VerifyCase {
 /// What a schedule is to be verified for with `size` ranks: all roots, in place and out of place,
 /// operators that commute and, where the schedule serves them, that do not, and telling counts.
 /// What other roots cannot show is tried with root 0 alone; so is an order that scatters the ranks.
-/// All schedules are tried in a predicted order, and those that need predictions in several.
+/// All schedules are tried in a predicted order, and those that need predictions in several; with
+/// blocks that differ in size, where the collective has blocks; and with buffers that messages
+/// cannot be sent from or received in.
 inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collective collective,
                                             int size) {
   std::vector<VerifyCase> cases;
@@ -146,7 +152,9 @@ inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collect
   auto add_root = [&] {
     s.count = counts.front();
     add(s);
-    if (s.commutative && (s.root == 0 || s.root == size / 2 || predicts)) {
+    // Ranks with results of their own cannot change places.
+    const bool any_order = s.commutative && !is_prefix_reduction(collective);
+    if (any_order && (s.root == 0 || s.root == size / 2 || predicts)) {
       for (std::uint64_t seed = 1; seed <= (predicts ? 4U : 1U); ++seed) {
         const Order order = detail::predicted_order(size, seed);
         const Order rooted = is_rooted(collective) ? order.with_first(s.root) : order;
@@ -155,24 +163,38 @@ inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collect
       }
     }
     if (s.root != 0) return;
-    if (s.commutative) cases.push_back({s, detail::scattered_order(size)});
+    if (any_order) cases.push_back({s, detail::scattered_order(size)});
     for (std::size_t i = 1; i < counts.size(); ++i) {
       s.count = counts[i];
       add(s);
     }
     if (Shape cut = s; detail::cut_in_blocks(schedule, cut)) add(cut);
-    if (detail::is_whole_vector(collective)) add(detail::huge_elements(s));
-    if (collective == Collective::reduce_scatter) {
+    if (is_elementwise(collective)) add(detail::huge_elements(s));
+    if (traits_of(collective).vector == VectorOf::block_per_rank) {
       Shape unequal = s;
       unequal.counts = detail::unequal_shares(size);
       add(unequal);
+    }
+    if (traits_of(collective).vector == VectorOf::block_per_pair && schedule.own_parts_only()) {
+      Shape unequal = s;
+      unequal.counts = detail::unequal_pairs(size, s.in_place);
+      add(unequal);
+    }
+    if (!s.commutative || !has_data(collective)) return;
+    s.count = counts.front();
+    for (const bool input : {true, false}) {
+      Shape apart = s;
+      apart.in_direct = !input && !s.in_place;
+      apart.out_direct = input && !s.in_place;
+      add(apart);
+      if (s.in_place) break;  // there is one buffer
     }
   };
   for (const bool commutes : {true, false}) {
     if (!commutes && (!is_reduction(collective) || schedule.commutative_only())) continue;
     s.commutative = commutes;
     for (const bool in_place : {false, true}) {
-      if (in_place && collective == Collective::bcast) continue;
+      if (in_place && has_one_buffer(collective)) continue;
       s.in_place = in_place;
       for (s.root = 0; s.root < (is_rooted(collective) ? size : 1); ++s.root) add_root();
     }

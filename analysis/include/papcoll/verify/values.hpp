@@ -7,7 +7,6 @@
 #include <papcoll/verify/verdict.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -37,13 +36,13 @@ class Values {
     for (std::size_t rank = 0; rank < joint.ranks(); ++rank) {
       first_cell_.push_back(cells_.size());
       cells_.resize(cells_.size() + maps[rank].cells(), nothing);
-      shape_.rank = static_cast<int>(rank);
-      layouts_.push_back(layout_of(shape_));
+      layouts_.push_back(layout_of(shape_.seen_by(static_cast<int>(rank))));
       const Layout& layout = layouts_.back();
-      Operand at{layout.input_is_in_out ? Space::out : Space::in,
-                 layout.input_is_in_out ? layout.in.lo - layout.out.lo : 0};
-      for (std::size_t e = layout.in.lo; e < layout.in.hi; ++e, ++at.offset) {
-        cells_[first_cell_[rank] + maps[rank].cell(at)] = contribution(rank, e);
+      for (const Placement& p : layout.has) {
+        Operand at{layout.input_is_in_out ? Space::out : Space::in, p.offset};
+        for (std::size_t i = 0; i < p.range.size(); ++i, ++at.offset) {
+          cells_[first_cell_[rank] + maps[rank].cell(at)] = contribution(rank, p.first + i);
+        }
       }
     }
   }
@@ -71,17 +70,18 @@ class Values {
   /// Is the required output there? Elements are counted from `origin`.
   Verdict check(NumericalContract contract, std::size_t origin) {
     for (std::size_t rank = 0; rank < joint_.ranks(); ++rank) {
-      const Layout& layout = layouts_[rank];
-      const std::uint32_t* out = cell(rank, {Space::out, layout.required_at});
-      for (std::size_t e = layout.required.lo; e < layout.required.hi; ++e) {
-        const std::uint32_t value = out[e - layout.required.lo];
-        Verdict v;
-        if (!is_right(value, e)) v = explain(value, rank, e, origin);
-        if (v && shape_.collective == Collective::allreduce &&
-            contract != NumericalContract::fast) {
-          v = check_same_bits(value, rank, e, origin);
+      for (const Placement& p : layouts_[rank].must) {
+        const std::uint32_t* out = cell(rank, {Space::out, p.offset});
+        for (std::size_t i = 0; i < p.range.size(); ++i) {
+          const std::size_t e = p.first + i;
+          Verdict v;
+          if (!is_right(out[i], rank, e)) v = explain(out[i], rank, e, origin);
+          if (v && shape_.collective == Collective::allreduce &&
+              contract != NumericalContract::fast) {
+            v = check_same_bits(out[i], rank, e, origin);
+          }
+          if (!v) return v;
         }
-        if (!v) return v;
       }
     }
     return {};
@@ -153,10 +153,25 @@ class Values {
     return static_cast<std::uint32_t>(values_.size() - 1);
   }
 
-  bool is_right(std::uint32_t value, std::size_t e) const {
+  bool is_right(std::uint32_t value, std::size_t rank, std::size_t e) const {
     const Value& v = values_[value];
     return value != nothing && v.flaw == 0 && v.element == e &&
-           (!reduces_ || first_absent(value) == joint_.ranks());
+           (!reduces_ || first_wrong(value, rank) == joint_.ranks());
+  }
+
+  bool contains(std::uint32_t value, std::size_t contributor) const {
+    const std::uint64_t word = sets_[value * words_ + contributor / word_bits];
+    return (word >> (contributor % word_bits) & 1U) != 0;
+  }
+
+  /// The lowest rank whose contribution belongs in a value of this rank's result and is not there,
+  /// or does not belong and is there; or the number of ranks.
+  std::size_t first_wrong(std::uint32_t value, std::size_t rank) const {
+    const Contributors wanted =
+        contributors(shape_.collective, static_cast<int>(rank), shape_.size);
+    std::size_t r = 0;
+    while (r < joint_.ranks() && contains(value, r) == wanted.contain(static_cast<int>(r))) ++r;
+    return r;
   }
 
   /// What is wrong with a value that is not right.
@@ -168,8 +183,8 @@ class Values {
       return Verdict{kind, static_cast<int>(rank), Verdict::nowhere, origin + e, where + what};
     };
     if (value == nothing) return fault(FaultKind::missing, "is never written");
-    const std::size_t absent = reduces_ ? first_absent(value) : joint_.ranks();
-    const bool hole = absent < joint_.ranks();
+    const std::size_t wrong = reduces_ ? first_wrong(value, rank) : joint_.ranks();
+    const bool hole = wrong < joint_.ranks() && !contains(value, wrong);
     if (v.flaw != 0 && !(hole && flaws_[v.flaw - 1].kind == FaultKind::out_of_rank_order)) {
       const Flaw& flaw = flaws_[v.flaw - 1];
       return {flaw.kind, static_cast<int>(flaw.rank), flaw.step, origin + e,
@@ -179,7 +194,9 @@ class Values {
     if (v.element != e) {
       return fault(FaultKind::wrong, "holds element " + std::to_string(origin + v.element));
     }
-    return fault(FaultKind::missing, "lacks the contribution of rank " + std::to_string(absent));
+    const std::string contribution = "the contribution of rank " + std::to_string(wrong);
+    if (hole) return fault(FaultKind::missing, "lacks " + contribution);
+    return fault(FaultKind::wrong, "has " + contribution + ", which does not belong there");
   }
 
   std::string reason(FaultKind kind) const {
@@ -195,15 +212,6 @@ class Values {
       default:
         return "combines partial results that are not neighbours in rank order, the lower first";
     }
-  }
-
-  /// The lowest rank whose contribution is not in the value, or the number of ranks.
-  std::size_t first_absent(std::uint32_t value) const {
-    std::size_t w = 0;
-    while (w < words_ && ~sets_[value * words_ + w] == 0) ++w;
-    if (w == words_) return joint_.ranks();
-    const auto bit = static_cast<std::size_t>(std::countr_one(sets_[value * words_ + w]));
-    return std::min(joint_.ranks(), w * word_bits + bit);
   }
 
   Verdict check_same_bits(std::uint32_t value, std::size_t rank, std::size_t e,

@@ -45,7 +45,7 @@ inline Verdict verify_block(std::vector<const Plan*> plans, Shape shape, const O
   MemoryCheck memory;
   for (std::size_t rank = 0; rank < joint.ranks(); ++rank) {
     shape.rank = static_cast<int>(rank);
-    maps.emplace_back(layout_of(shape), joint.plan(rank).scratch());
+    maps.emplace_back(shape.seen_by(shape.rank), joint.plan(rank).scratch());
     if (Verdict v = memory.check(joint.plan(rank), maps.back(), shape.rank, joint.rank_at); !v) {
       return v;
     }
@@ -66,6 +66,10 @@ inline Verdict verify_block(std::vector<const Plan*> plans, Shape shape, const O
 /// Do all ranks cut the vector in the same blocks, and do these make up the vector?
 inline Verdict verify_blocks(std::span<const BlockedPlan> plans, const Shape& shape) {
   const BlockedPlan& first = plans.front();
+  // Where each rank knows the sizes of its own pairs only, each has a vector of its own.
+  const bool own_vectors =
+      traits_of(shape.collective).vector == VectorOf::block_per_pair && !shape.counts.empty();
+  if (own_vectors && first.blocks == 1) return {};
   for (std::size_t r = 0; r < plans.size(); ++r) {
     const BlockedPlan& p = plans[r];
     const int rank = static_cast<int>(r);
@@ -133,7 +137,7 @@ inline Verdict verify(const AnySchedule& schedule, Shape shape, const Order& ord
   std::vector<BlockedPlan> plans;
   for (shape.rank = 0; shape.rank < shape.size; ++shape.rank) {
     try {
-      plans.push_back(make_plan(schedule, shape, order));
+      plans.push_back(make_plan(schedule, shape.seen_by(shape.rank), order));
     } catch (const argument_error& e) {
       return {FaultKind::out_of_bounds, shape.rank, Verdict::nowhere, Verdict::nowhere, e.what()};
     } catch (const error& e) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/collective.hpp>
 #include <papcoll/base/contract.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/schedule/parameter.hpp>
@@ -72,6 +73,11 @@ struct Hierarchical {
 };
 
 inline constexpr std::string_view hierarchical_name = "Hierarchical";
+
+/// Has it phases for the collective? Blocks of pairs and results of prefixes have none yet.
+constexpr bool hierarchical_serves(Collective c) noexcept {
+  return traits_of(c).vector != VectorOf::block_per_pair && !is_prefix_reduction(c);
+}
 inline constexpr std::string_view hierarchical_sentence =
     "One algorithm within each node, another among one representative of each.";
 inline constexpr std::array hierarchical_parameters{

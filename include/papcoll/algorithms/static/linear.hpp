@@ -12,10 +12,13 @@ inline namespace PAPCOLL_ABI {
 /// Phases: one; for allreduce and barrier two, to position 0 and back.
 /// Cost: P−1 messages one after the other at the root, (P−1)(α + βm + γm) for reduce, without γ for
 ///   bcast, gather and scatter (m: one contribution). In allgather and reduce_scatter every
-///   position sends and receives P−1 messages.
+///   position sends and receives P−1 messages, in alltoall with all of them under way at once.
+///   Scan is a chain: position p adds its own to what it gets from p−1 and sends that to p+1,
+///   P−1 times α + βm + γm.
 /// Prefer it for a handful of positions, for gather and scatter of contributions so long that only
 ///   the root's link counts, and as the reference that other schedules are compared with.
-/// Limits: the root's time grows with P. Works for operators that do not commute.
+/// Limits: the root's time grows with P. Works for operators that do not commute, and for parts of
+///   an alltoall that differ in size.
 ///
 ///     reduce, P = 4               0        1        2        3
 ///                                 a        b        c        d
@@ -92,6 +95,19 @@ struct Linear {
     for (int p = me - 1; p >= 0; --p) b.send(p, b.contribution(p));
     for (int p = me - 1; p >= 0; --p) b.reduce(p, b.contribution(me));
     for (int p = me + 1; p <= last; ++p) b.reduce(p, b.contribution(me));
+  }
+
+  void emit(Alltoall, Builder& b) const {
+    const int me = b.position();
+    for (int k = 1; k < b.size(); ++k) b.send(b.wrap(me + k), b.part(me, me + k));
+    for (int k = 1; k < b.size(); ++k) b.receive(b.wrap(me - k), b.part(me - k, me));
+  }
+  static constexpr bool own_parts_only = true;
+
+  void emit(Scan, Builder& b) const {
+    const int me = b.position();
+    if (me > 0) b.reduce(me - 1, b.whole());
+    if (me + 1 < b.size()) b.send(me + 1, b.whole());
   }
 
   friend bool operator==(const Linear&, const Linear&) = default;

@@ -8,12 +8,13 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-/// Pairs at distance 1, 2, 4, … exchange all they have.
+/// Pairs at distance 1, 2, 4, … exchange all they have; in scan each sends upwards only.
 ///
 /// Phases: log₂ P rounds. If P is not a power of two, neighbours are folded before (see fold.hpp),
 ///   which costs two more rounds.
 /// Cost: allreduce log₂ P·(α + βm + γm), folded + 2(α + βm) + γm. Allgather log₂ P·α + (P−1)βm
-///   (m: one contribution), folded + 2α + Pβm. Barrier log₂ P·α, folded + 2α.
+///   (m: one contribution), folded + 2α + Pβm. Barrier log₂ P·α, folded + 2α. Scan
+///   ⌈log₂ P⌉(α + βm + γm) for any P.
 /// Prefer it for short vectors: no schedule has fewer rounds.
 /// Limits: long vectors (every round sends all of it: Rabenseifner, Ring); allgather and barrier
 ///   where P is not a power of two (Bruck, Dissemination). Works for operators that do not commute.
@@ -26,10 +27,16 @@ inline namespace PAPCOLL_ABI {
 ///                                             abcdef ←————————————————→ abcdef
 ///     unfold 0→1, 2→3         abcdef  abcdef  abcdef  abcdef  abcdef  abcdef
 ///
+///     scan, P = 5             0       1       2       3       4
+///                             a       b       c       d       e
+///     from p−1                a       ab      bc      cd      de
+///     from p−2                a       ab      abc     abcd    bcde
+///     from p−4                a       ab      abc     abcd    abcde
+///
 /// Both of a pair combine in the same order, so all positions hold the same bits.
 ///
 /// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
-/// MPICH", IJHPCA 19(1), 2005.
+/// MPICH", IJHPCA 19(1), 2005; scan: Hillis, Steele, "Data Parallel Algorithms", CACM 29(12), 1986.
 struct RecursiveDoubling {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = "RecursiveDoubling";
@@ -78,6 +85,16 @@ struct RecursiveDoubling {
     }
     if (fold.folded_away(me)) {
       b.contributions(me + 1, b.size() - 1, [&](Range r) { b.receive(me - 1, r); });
+    }
+  }
+
+  /// After the round of distance d a position holds the run of 2d positions that ends with it, or
+  /// all from 0 on.
+  void emit(Scan, Builder& b) const {
+    const int me = b.position();
+    for (int d = 1; d < b.size(); d *= 2) {
+      if (me + d < b.size()) b.send(me + d, b.whole());
+      if (me >= d) b.reduce(me - d, b.whole());
     }
   }
 

@@ -35,7 +35,8 @@ void ring_allgather(Builder& b, Part&& part) {
 /// Parts of the vector go around, each position talking only to its two neighbours.
 ///
 /// Phases: a reduce-scatter around the ring, then an allgather around it; allgather and
-///   reduce_scatter are the one or the other.
+///   reduce_scatter are the one or the other. Their parts may differ in size: each round then takes
+///   as long as the largest part that is under way.
 /// Cost: allreduce 2(P−1)α + 2·(P−1)/P·βm + (P−1)/P·γm; each of the halves half of it (m: the whole
 ///   vector). The data volume is the least possible.
 /// Prefer it for long vectors, and where neighbours in the order are neighbours in the machine.

@@ -22,6 +22,7 @@ class NativeCollectives {
       : comm_(comm), rank_(rank), size_(size) {}
 
   void run(const Call& c) {
+    if (c.in_view != nullptr || c.out_view != nullptr) return run_packed(c);
     switch (c.collective) {
       case Collective::allreduce:
         return combine(c, true);
@@ -33,6 +34,7 @@ class NativeCollectives {
                              where);
       }
       case Collective::allgather:
+        if (c.counts != nullptr) return allgather_counts(c);
         return allgather(c.in, c.out, c.bytes(), c.in_place());
       case Collective::gather:
         return gather(c.in, c.out, c.bytes(), c.root, c.in_place());
@@ -48,6 +50,15 @@ class NativeCollectives {
         return reduce_scatter(c);
       case Collective::barrier:
         return detail::check(MPI_Barrier(comm_), "MPI_Barrier", where);
+      case Collective::alltoall: {
+        const detail::WideCount n{c.bytes()};
+        return detail::check(
+            MPI_Alltoall(c.in_place() ? MPI_IN_PLACE : static_cast<const void*>(c.in), n.count(),
+                         n.type(), c.out, n.count(), n.type(), comm_),
+            "MPI_Alltoall", where);
+      }
+      case Collective::scan:
+        return combine(c, true);
     }
   }
 
@@ -70,11 +81,48 @@ class NativeCollectives {
                   "MPI_Gather", where);
   }
 
-  /// out = all contributions in `gathered_`, combined in rank order.
+  void allgather_counts(const Call& c) {
+    std::byte* out = c.out;
+    for (int r = 0; r < size_; ++r) {
+      const std::size_t bytes = c.counts[r] * c.reducer.size;
+      if (r == rank_ && c.in != out && bytes != 0) std::memcpy(out, c.in, bytes);
+      const detail::WideCount n{bytes};
+      detail::check(MPI_Bcast(out, n.count(), n.type(), r, comm_), "MPI_Bcast", where);
+      out += bytes;
+    }
+  }
+
+  /// A call on one vector whose elements are not neighbours: from a copy and into one.
+  void run_packed(const Call& c) {
+    std::vector<std::byte> data(c.bytes());
+    const auto for_each_run = [&](const DataView* view, auto&& f) {
+      for (std::size_t done = 0; done < c.count;) {
+        std::size_t n = c.count - done;
+        const std::size_t at = done * c.reducer.size;
+        f(data.data() + at,
+          view == nullptr ? static_cast<std::ptrdiff_t>(at) : view->find(done, c.reducer.size, n),
+          n * c.reducer.size);
+        done += n;
+      }
+    };
+    for_each_run(c.in_view, [&](std::byte* packed, std::ptrdiff_t at, std::size_t bytes) {
+      std::memcpy(packed, c.in + at, bytes);
+    });
+    Call packed = c;
+    packed.in = packed.out = data.data();
+    packed.in_view = packed.out_view = nullptr;
+    run(packed);
+    for_each_run(c.out_view, [&](const std::byte* packed_at, std::ptrdiff_t at, std::size_t bytes) {
+      std::memcpy(c.out + at, packed_at, bytes);
+    });
+  }
+
+  /// out = the contributions in `gathered_` that belong there, combined in rank order.
   void fold(const Call& c, std::byte* out, std::size_t elements) {
     const std::size_t bytes = elements * c.reducer.size;
+    const int last = contributors(c.collective, rank_, size_).last;
     std::memcpy(out, gathered_.data(), bytes);
-    for (std::size_t r = 1; r < static_cast<std::size_t>(size_); ++r) {
+    for (std::size_t r = 1; r < static_cast<std::size_t>(last); ++r) {
       c.reducer.apply(out, out, gathered_.data() + r * bytes, elements, c.reducer.context);
     }
   }
@@ -86,7 +134,7 @@ class NativeCollectives {
       const std::size_t bytes = n * c.reducer.size;
       const std::byte* const in = c.in + done * c.reducer.size;
       gathered_.resize(bytes * static_cast<std::size_t>(size_));
-      if (c.collective == Collective::allreduce) {
+      if (!is_rooted(c.collective)) {
         allgather(in, gathered_.data(), bytes, false);
       } else {
         gather(in, gathered_.data(), bytes, c.root, false);

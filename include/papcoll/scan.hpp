@@ -1,0 +1,122 @@
+#pragma once
+
+#include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/wrong_call.hpp>
+#include <papcoll/request.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+namespace detail {
+
+template <class T, class Op>
+Call scan_call(const Caller& caller, const T* in, T* out, std::size_t in_count,
+               std::size_t out_count, const Op& op) {
+  Call call = reduction_of(caller.collective, in, out, in_count, op);
+  caller.require(in_count == out_count,
+                 "input and output differ in length: a scan needs the same number of elements");
+  check_buffers(caller, call, in_count, out_count);
+  return call;
+}
+
+template <class... Ps, class C, class T, class Op>
+void run_scan(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t out_count,
+              const Op& op, const Algorithm& algorithm) {
+  const Caller caller{core_of(comm), Collective::scan};
+  Call call = scan_call(caller, in, out, in_count, out_count, op);
+  run<Scan, is_commutative<Op, T>, Ps...>(caller, call, algorithm);
+}
+
+template <class... Ps, class C, class T, class Op>
+Request start_scan(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t out_count,
+                   const Op& op, const Algorithm& algorithm) {
+  const Caller caller{core_of(comm), Collective::scan, true};
+  auto owned = std::make_shared<const std::decay_t<const Op>>(op);
+  Call call = scan_call(caller, in, out, in_count, out_count, *owned);
+  return start<Scan, is_commutative<Op, T>, Ps...>(caller, call, algorithm, std::move(owned));
+}
+
+}  // namespace detail
+
+/// Combines, position by position, the elements of the ranks up to this one: rank r gets those of
+/// ranks 0 to r, in rank order. Runs a static schedule. Policies, operator and errors as in
+/// allreduce.
+///
+/// In place: `data` is contribution and result.
+template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
+requires(!ContiguousRange<Op>) void scan(C&& comm, R&& data, const Op& op = {},
+                                         const Algorithm& algorithm = {}) {
+  auto* const p = detail::data_in_place<R>(data);
+  const std::size_t n = std::ranges::size(data);
+  detail::run_scan<Ps...>(comm, p, p, n, n, op, algorithm);
+}
+
+/// Out of place: `in` is unchanged, `out` has as many elements.
+template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
+void scan(C&& comm, const In& in, Out&& out, const Op& op = {}, const Algorithm& algorithm = {}) {
+  detail::run_scan<Ps...>(comm, std::ranges::data(in), detail::data_out<element_of<In>, Out>(out),
+                          std::ranges::size(in), std::ranges::size(out), op, algorithm);
+}
+
+/// Pointer and count, in place.
+template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
+void scan(C&& comm, T* data, N count, const Op& op = {}, const Algorithm& algorithm = {}) {
+  const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::scan}, count);
+  detail::run_scan<Ps...>(comm, data, data, n, n, op, algorithm);
+}
+
+/// Pointer and count, out of place.
+template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
+void scan(C&& comm, const T* in, std::type_identity_t<T>* out, N count, const Op& op = {},
+          const Algorithm& algorithm = {}) {
+  const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::scan}, count);
+  detail::run_scan<Ps...>(comm, in, out, n, n, op, algorithm);
+}
+
+/// Non-blocking, in place. See Request.
+template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
+requires(!ContiguousRange<Op>) [[nodiscard]] Request
+    iscan(C&& comm, R&& data, const Op& op = {}, const Algorithm& algorithm = {}) {
+  auto* const p = detail::data_in_place<R>(data);
+  const std::size_t n = std::ranges::size(data);
+  return detail::start_scan<Ps...>(comm, p, p, n, n, op, algorithm);
+}
+
+/// Non-blocking, out of place.
+template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
+[[nodiscard]] Request iscan(C&& comm, const In& in, Out&& out, const Op& op = {},
+                            const Algorithm& algorithm = {}) {
+  return detail::start_scan<Ps...>(comm, std::ranges::data(in),
+                                   detail::data_out<element_of<In>, Out>(out),
+                                   std::ranges::size(in), std::ranges::size(out), op, algorithm);
+}
+
+/// Non-blocking, pointer and count, in place.
+template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
+[[nodiscard]] Request iscan(C&& comm, T* data, N count, const Op& op = {},
+                            const Algorithm& algorithm = {}) {
+  const std::size_t n =
+      detail::checked_count({detail::core_of(comm), Collective::scan, true}, count);
+  return detail::start_scan<Ps...>(comm, data, data, n, n, op, algorithm);
+}
+
+/// Non-blocking, pointer and count, out of place.
+template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
+[[nodiscard]] Request iscan(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
+                            const Op& op = {}, const Algorithm& algorithm = {}) {
+  const std::size_t n =
+      detail::checked_count({detail::core_of(comm), Collective::scan, true}, count);
+  return detail::start_scan<Ps...>(comm, in, out, n, n, op, algorithm);
+}
+
+PAPCOLL_WRONG_CALL(detail::NoResult, scan,
+                   ", data [, op [, algorithm]]) or scan(comm, in, out [, op [, algorithm]]")
+PAPCOLL_WRONG_CALL(Request, iscan,
+                   ", data [, op [, algorithm]]) or iscan(comm, in, out [, op [, algorithm]]")
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
