@@ -1,5 +1,7 @@
 #include "library.hpp"
 
+#include <papcoll/explain.hpp>
+
 #include <cstdlib>
 #include <span>
 
