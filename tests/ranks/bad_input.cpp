@@ -2,6 +2,7 @@
 // once more with PAPCOLL_ASSERTIONS=2, where ranks compare their calls before anything is sent.
 
 #include <papcoll/algorithm.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/communicator.hpp>
 
 #include <chrono>

@@ -235,6 +235,7 @@ class NameParser {
     }
     if (schedule_ == open) schedule_ = {};
     if (schedule_.empty() && arrival_.empty()) return;
+    const CatalogueRow* driven = nullptr;
     for (const CatalogueRow& row : catalogue_) {
       // The first algorithm of an arrival policy of its own is what the policy alone means. Any
       // static schedule runs in a predicted order.
@@ -242,8 +243,12 @@ class NameParser {
       const bool fits = (arrival_.empty() || row.arrival == arrival_ ||
                          (arrival_ == predicted && row.plan != nullptr)) &&
                         (schedule_.empty() ? alone : row.schedule == schedule_);
-      if (fits) return take_row(row);
+      if (!fits) continue;
+      // A schedule without an arrival policy is the static one, if there is one of that name.
+      if (row.plan != nullptr || !arrival_.empty() || schedule_.empty()) return take_row(row);
+      if (driven == nullptr) driven = &row;
     }
+    if (driven != nullptr) return take_row(*driven);
     if (!schedule_.empty()) {
       fail(std::string(schedule_) + " does not run under " + std::string(arrival_) + ": " +
            combinations());
