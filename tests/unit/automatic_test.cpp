@@ -137,7 +137,7 @@ TEST_CASE("an explanation names thresholds, arrivals, memory and what cannot run
           for (int i = 0; i < 100; ++i) barrier(comm);
           expect(explain(comm, Collective::allreduce, 64), "worst-case imbalance ");
           expect(explain(comm, Collective::allreduce, 64, {.commutative = false}),
-                 "not        SplitTail, TwoTreeComplete, ");
+                 "not        SplitTail, ArrivalOrder+Chain, TwoTreeComplete, ");
           expect(explain(comm, Collective::allreduce, 1 << 20,
                          {.contract = NumericalContract::reproducible}),
                  "SplitTail, ArrivalOrder+Chain: bits must not depend on arrivals");
