@@ -12,8 +12,8 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
-template <>
-inline constexpr bool chooses<void> = true;
+template <Collective C>
+inline constexpr bool chooses<CollectiveTag<C>> = true;
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI

@@ -57,7 +57,7 @@ TEST_CASE("verify: names without an option, as those of list, simulate and draw"
   REQUIRE(o.status == 0);
   CHECK(contains(o.out, "proven  Ring allreduce, 1 to 4 ranks"));
   CHECK(contains(o.out, "proven  Bruck allgather, 1 to 4 ranks"));
-  CHECK(contains(o.out, "\n4 proven, 0 at fault"));
+  CHECK(contains(o.out, "\n5 proven, 0 at fault"));
 }
 
 TEST_CASE("verify: a catalogue of one's own, and a fault in it") {

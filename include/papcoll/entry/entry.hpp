@@ -259,12 +259,12 @@ template <Collective C>
 void run_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call);
 
 /// Has this file what chooses? Files with PAPCOLL_COMPILED need not; automatic.hpp says yes.
-template <class = void>
+template <class Tag>
 inline constexpr bool chooses = !PAPCOLL_HAS_SHARED_CODE;
 
 template <class Tag>
 struct call_can_be_chosen_for {
-  static constexpr bool ok = chooses<>;
+  static constexpr bool ok = chooses<Tag>;
   static_assert(ok,
                 "papcoll: this call names no algorithm, and nothing that chooses one is included: "
                 "include <papcoll/automatic.hpp> (papcoll.hpp and core.hpp do), or name one, as in "
