@@ -11,7 +11,7 @@
 
 // EXPECT: papcoll: this call names no algorithm, and nothing that chooses one is included
 // EXPECT: include <papcoll/automatic.hpp>
-// EXPECT: call_can_be_chosen_for<papcoll::Allreduce>
+// EXPECT: call_can_be_chosen_for<
 // ERRORS: 1
 
 void call(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data) {

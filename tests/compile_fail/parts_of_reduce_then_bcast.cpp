@@ -4,7 +4,7 @@
 #include <vector>
 
 // EXPECT: papcoll: ReduceThenBcast begins with a reduce, and its first schedule is no static one
-// EXPECT(clang++): part_serves<papcoll::ReorderedTwoTree, papcoll::Reduce>
+// EXPECT(clang++): part_serves<papcoll::ReorderedTwoTree,
 // EXPECT: papcoll: ReduceThenBcast ends with a bcast, and its second schedule is no static one
 // ERRORS: 2
 

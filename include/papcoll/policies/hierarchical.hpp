@@ -112,7 +112,7 @@ struct Part<Policies<Ps...>> {
       return s;
     } else if constexpr (StaticSchedule<Schedule>) {
       s.schedule = AnySchedule::of<Schedule>();
-    } else {
+    } else if constexpr (RunsUnder<Arrival, Named>) {
       s.arrival = &arrival_algorithm<Arrival, Named>;
     }
     return s;
