@@ -117,8 +117,8 @@ class StreamEndpoint final : public Endpoint {
 
   std::shared_ptr<std::byte> scratch(std::size_t bytes, MemoryKind kind) override {
     if (kind == MemoryKind::device) lent += bytes;
-    return {static_cast<std::byte*>(::operator new(bytes, std::align_val_t{cache_line})),
-            [](std::byte* p) { ::operator delete(p, std::align_val_t{cache_line}); }};
+    return {static_cast<std::byte*>(::operator new (bytes, std::align_val_t{cache_line})),
+            [](std::byte* p) { ::operator delete (p, std::align_val_t{cache_line}); }};
   }
 
   void abandon() noexcept override {}
