@@ -10,6 +10,7 @@
 #include <papcoll/algorithm.hpp>
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
+#include <papcoll/alltoall.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/communicator.hpp>
@@ -17,6 +18,7 @@
 #include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
+#include <papcoll/scan.hpp>
 #include <papcoll/scatter.hpp>
 #include <papcoll/simulate/simulate.hpp>
 

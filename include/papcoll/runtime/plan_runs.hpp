@@ -77,7 +77,8 @@ class PlanRuns {
     s.count = call.count;
     if (call.counts != nullptr) {
       const bool of_pairs = traits_of(call.collective).vector == VectorOf::block_per_pair;
-      s.counts.assign(call.counts, call.counts + (of_pairs ? 2 : 1) * size_);
+      const auto ranks = static_cast<std::size_t>(size_);
+      s.counts.assign(call.counts, call.counts + (of_pairs ? 2 * ranks : ranks));
     }
     s.element_size = call.reducer.size;
     s.in_place = call.in_place();

@@ -37,7 +37,7 @@ inline bool mpi_pretends_nodes() {
 /// mpi_error.
 inline NodeRanks node_ranks(const detail::PolledCollectives& all_ranks) {
   constexpr const char* where = "finding the ranks of a node";
-  const MPI_Comm comm = all_ranks.comm();
+  MPI_Comm comm = all_ranks.comm();
   const int rank = all_ranks.rank(where);
   if constexpr (detail::simulated) return {{rank}, all_ranks.size(where)};
   const detail::ErrorsReturned guard{comm, where};
