@@ -79,6 +79,14 @@ class PolledCollectives {
   /// A duplicate of the communicator whose errors are returned and not fatal. Throws mpi_error if
   /// the MPI library has run out of communicators.
   OwnedComm duplicate(const char* where) const {
+    if constexpr (simulated) {  // SMPI has no MPI_Comm_idup, and no rank of it dies
+      MPI_Comm made = MPI_COMM_NULL;
+      check(MPI_Comm_dup(comm_, &made), "MPI_Comm_dup", where);
+      OwnedComm copy = OwnedComm::take(made);
+      check(MPI_Comm_set_errhandler(copy.get(), MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler",
+            where);
+      return copy;
+    }
     const Memory memory =
         wait(sizeof(MPI_Comm), "MPI_Comm_idup", where, [this](std::byte* at, MPI_Request* r) {
           return MPI_Comm_idup(comm_, new (at) MPI_Comm{MPI_COMM_NULL}, r);
