@@ -67,8 +67,7 @@ struct Thresholds {
   std::size_t recursive_doubling = 8192;
   std::size_t tree = 65536;  ///< reduce and bcast: binomial below, scattered above
   std::size_t bruck = 4096;  ///< allgather, all contributions together
-  /// Alltoall, one block: Bruck, then Pairwise. Not measured yet; MPICH's (Thakur, Rabenseifner,
-  /// Gropp, IJHPCA 19(1), 2005, section 4.4) is 256.
+  /// Alltoall, one block: Bruck, then Pairwise. Not measured yet.
   std::size_t alltoall_bruck = 256;
   /// Several nodes with several ranks each: Hierarchical, then a flat schedule while arrivals are
   /// balanced. P. Alizadeh, MASc thesis, Queen's University 2021, ch. 6: flat is better for large
