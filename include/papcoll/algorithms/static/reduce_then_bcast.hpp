@@ -80,12 +80,12 @@ struct ReduceThenBcast {
         detail::part_serves<R, Reduce>,
         "papcoll: ReduceThenBcast begins with a reduce, and its first schedule is no "
         "static one that serves it: take Binomial, Chain, TwoTreeComplete or another that "
-        "the README's table shows for reduce");
+        "docs/policies.md shows for reduce");
     static_assert(
         detail::part_serves<B, Bcast>,
         "papcoll: ReduceThenBcast ends with a bcast, and its second schedule is no static "
-        "one that serves it: take Binomial, Chain, TwoTreeComplete or another that the "
-        "README's table shows for bcast");
+        "one that serves it: take Binomial, Chain, TwoTreeComplete or another that "
+        "docs/policies.md shows for bcast");
     reduce.emit(Reduce{}, b);
     bcast.emit(Bcast{}, b);
   }

@@ -153,7 +153,7 @@ struct Suara {
     static_assert((detail::suara_dimension_serves_allreduce<Dims> && ...),
                   "papcoll: Suara runs an allreduce along each dimension of its grid, and one of "
                   "these is no static schedule that serves it: take Ring, Rabenseifner, "
-                  "RecursiveDoubling or another that the README's table shows for allreduce");
+                  "RecursiveDoubling or another that docs/policies.md shows for allreduce");
     const detail::AlongDimension run{this,
                                      [](const void* self, std::size_t dimension, Builder& line) {
                                        std::size_t d = 0;
