@@ -63,8 +63,8 @@ struct ReduceThenBcast {
       "Any reduce to one position, then any bcast from there.";
   static constexpr bool commutative_only = detail::PartServing<R, Reduce>::commutative_only;
 
-  detail::PartServing<R, Reduce> reduce{};
-  detail::PartServing<B, Bcast> bcast{};
+  detail::PartServing<R, Reduce> reduce{};  ///< the first phase
+  detail::PartServing<B, Bcast> bcast{};    ///< the second phase
 
   std::string arguments() const {
     return join_arguments({AnySchedule(reduce).name(), AnySchedule(bcast).name()});
@@ -104,8 +104,8 @@ struct AnyReduceThenBcast {
       Parameter{"reduce", "Binomial", 0, "a schedule that serves reduce"},
       Parameter{"bcast", "Binomial", 0, "a schedule that serves bcast"}};
 
-  AnySchedule reduce;
-  AnySchedule bcast;
+  AnySchedule reduce;  ///< the first phase; must serve reduce
+  AnySchedule bcast;   ///< the second phase; must serve bcast
 
   bool commutative_only() const { return reduce && reduce.commutative_only(); }
 
