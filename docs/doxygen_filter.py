@@ -43,6 +43,8 @@ MEMBERS = [
     (r"StepCost cost\{\};", "What a step is taken to cost where waiting is weighed."),
     (r"static constexpr detail::HeapTrees trees\(", "The two trees among so many positions."),
     (r"using default_schedule = ", "The schedule that it implies where none is named."),
+    (r"inline double (\w+?)_(allgather|allreduce|barrier|bcast|gather|reduce|reduce_scatter|scatter)\(",
+     r"The seconds that a \4 by the schedule \3 takes."),
     (r"static constexpr bool rings = ", "Whether a message wakes a sleeping receiver."),
     (r"static std::string unavailable\(const Surroundings",
      "Why it cannot serve a team, or an empty text."),
@@ -51,7 +53,7 @@ MEMBERS = [
     (r"static std::unique_ptr<RemoteWords> open_words\(",
      "Makes this rank's view of n words on each rank; called by all ranks of a team at once."),
 ]
-MEMBERS = [(re.compile(rf"^(\s+)({pattern})"), text) for pattern, text in MEMBERS]
+MEMBERS = [(re.compile(rf"^(\s*)({pattern})"), text) for pattern, text in MEMBERS]
 
 NAMESPACE = re.compile(r"^(inline namespace PAPCOLL_ABI \{|\}  // namespace PAPCOLL_ABI)$")
 
