@@ -44,7 +44,7 @@ MEMBERS = [
     (r"static constexpr detail::HeapTrees trees\(", "The two trees among so many positions."),
     (r"using default_schedule = ", "The schedule that it implies where none is named."),
     (r"inline double (\w+?)_(allgather|allreduce|barrier|bcast|gather|reduce|reduce_scatter|scatter)\(",
-     r"The seconds that a \4 by the schedule \3 takes."),
+     r"The seconds that \4 takes by the schedule \3."),
     (r"static constexpr bool rings = ", "Whether a message wakes a sleeping receiver."),
     (r"static std::string unavailable\(const Surroundings",
      "Why it cannot serve a team, or an empty text."),
