@@ -40,18 +40,25 @@ class Communicator {
  public:
   /// Throws argument_error for MPI_COMM_NULL and inter-communicators.
   explicit Communicator(MPI_Comm comm) : core_(detail::core_of_comm(comm, nullptr)) {}
+  /// With options, the same on all ranks. Throws argument_error also for options that cannot be,
+  /// that differ among the ranks, or that differ from those that the MPI communicator already has.
   Communicator(MPI_Comm comm, const Options& options)
       : core_(detail::core_of_comm(comm, &options)) {}
+  /// The one moved from may only be destroyed or assigned to.
   Communicator(Communicator&&) noexcept = default;
+  /// As in construction.
   Communicator& operator=(Communicator&&) noexcept = default;
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator() = default;
 
+  /// This rank, as in the MPI communicator.
   int rank() const noexcept { return detail::rank_of(*core_); }
+  /// Ranks of the MPI communicator.
   int size() const noexcept { return detail::size_of(*core_); }
   /// Nodes (groups of ranks that could share memory) the ranks are on.
   int nodes() const noexcept { return facts().nodes; }
+  /// Those it was made with.
   const Options& options() const noexcept { return facts().options; }
   /// Why ShmTransport cannot serve this communicator, or nothing.
   const std::string& no_shared_memory() const noexcept { return facts().why_no_shared_memory; }
@@ -69,6 +76,7 @@ class Communicator {
   /// did not match where messages were under way.
   bool broken() const noexcept { return facts().broken; }
 
+  /// What collectives work on; for the library.
   TeamCore& core() noexcept { return *core_; }
 
  private:
@@ -80,6 +88,7 @@ class Communicator {
 /// A bare MPI_Comm is a team as well: its first call makes what Communicator would make.
 template <>
 struct TeamOf<MPI_Comm> {
+  /// For the library. Throws argument_error.
   static TeamCore& core(MPI_Comm comm) { return *detail::core_of_comm(comm, nullptr); }
 };
 

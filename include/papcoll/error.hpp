@@ -68,12 +68,14 @@ inline std::string bare(std::string text) {
 
 /// An MPI function returned an error code.
 struct mpi_error : error {
+  /// For the library.
   mpi_error(const std::string& text, int code_) : error(text), code(code_) {}
   int code;  ///< as MPI returned it
 };
 
 /// A system call failed (memory, files, futex).
 struct system_error : error {
+  /// For the library.
   system_error(const std::string& text, int number_) : error(text), number(number_) {}
   int number;  ///< errno
 };

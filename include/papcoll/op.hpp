@@ -18,13 +18,14 @@ inline namespace PAPCOLL_ABI {
 /// overlap them otherwise. `size` is the bytes of one element. A Reducer borrows the operator: the
 /// call (or the request) that made it keeps it alive.
 struct Reducer {
+  /// Combines n elements: see above.
   using Apply = void(std::byte* out, const std::byte* low, const std::byte* high, std::size_t n,
                      const void* context) noexcept;
   Apply* apply = nullptr;         ///< null for collectives that only move data
   const void* context = nullptr;  ///< the operator
-  std::size_t size = 1;
-  bool commutative = true;
-  BuiltInPair built_in{};  ///< the element type and the operator, if papcoll's own
+  std::size_t size = 1;           ///< bytes of an element
+  bool commutative = true;        ///< may contributions be combined in any order?
+  BuiltInPair built_in{};         ///< the element type and the operator, if papcoll's own
 };
 
 /// An operator for elements of type T: op(const T& low, const T& high) gives something that
@@ -57,7 +58,7 @@ inline constexpr bool is_commutative = [] {
 template <class Op, bool Commutes>
 struct Declared {
   static constexpr bool commutative = Commutes;
-  [[no_unique_address]] Op op;
+  [[no_unique_address]] Op op;  ///< the operator itself
   template <class T>
   constexpr auto operator()(const T& low, const T& high) const -> decltype(op(low, high)) {
     return op(low, high);

@@ -44,7 +44,7 @@ struct Options {
   /// needs no more), the rest for shared_vectors. Memory is taken only when it is used. 0: none,
   /// and shared_vector is ordinary memory.
   std::size_t arena_bytes = std::size_t{1} << 30U;
-  PeerAccess peer_access = PeerAccess::best;
+  PeerAccess peer_access = PeerAccess::best;  ///< how ranks of a node reach each other's buffers
   RemoteTickets tickets = RemoteTickets::probed;  ///< of ArrivalOrder over RmaTransport
   /// After how many blocking calls under PredictedOrder the ranks exchange again what they predict;
   /// it takes effect as many calls later. With P ranks it is P / 2 if that is more.

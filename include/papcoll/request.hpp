@@ -25,9 +25,12 @@ inline namespace PAPCOLL_ABI {
 class Request {
  public:
   Request() = default;
+  /// For the library: i-collectives make one.
   Request(TeamCore& core, PlanRun& plan_run, std::shared_ptr<const void> owned)
       : core_(&core), plan_run_(&plan_run), owned_(std::move(owned)) {}
+  /// The one moved from is complete.
   Request(Request&& o) noexcept { swap(o); }
+  /// Ends the request that was here as the destructor does.
   Request& operator=(Request&& o) noexcept {
     Request moved{std::move(o)};
     swap(moved);
@@ -46,6 +49,7 @@ class Request {
     if (core_ != nullptr) await();
   }
 
+  /// Has test() or wait() found it complete? Moves nothing along.
   bool complete() const noexcept { return core_ == nullptr; }
 
  private:

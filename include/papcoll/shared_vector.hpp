@@ -22,21 +22,25 @@ inline namespace PAPCOLL_ABI {
 template <class T>
 class shared_allocator {  // NOLINT(readability-identifier-naming): as std::allocator
  public:
-  using value_type = T;
+  using value_type = T;  ///< as allocators have it
 
   /// `team`: the Communicator whose collectives will be given the memory.
   template <Team C>
   explicit shared_allocator(C& team) : arena_(detail::arena_of(detail::core_of(team))) {}
+  /// The same arena, for other elements.
   template <class U>
   shared_allocator(const shared_allocator<U>& other) noexcept : arena_(other.arena()) {}
 
+  /// Memory for n elements, aligned to a cache line, not initialised. Throws std::bad_alloc.
   T* allocate(std::size_t n) {
     if (n > PTRDIFF_MAX / sizeof(T)) throw std::bad_array_new_length();
     static_assert(alignof(T) <= cache_line, "papcoll: the arena aligns to cache lines at most");
     return static_cast<T*>(arena_->allocate(n * sizeof(T)));
   }
+  /// What allocate() gave.
   void deallocate(T* p, std::size_t) noexcept { arena_->deallocate(p); }
 
+  /// Where the memory is taken from, for the library.
   const std::shared_ptr<Arena>& arena() const noexcept { return arena_; }
 
   template <class U>

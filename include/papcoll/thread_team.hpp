@@ -30,8 +30,11 @@ class ThreadTeam {
   /// One rank of the team, to be used by its own thread only.
   class Rank {
    public:
+    /// This rank, from 0.
     int rank() const noexcept { return rank_; }
+    /// Ranks of the team.
     int size() const noexcept { return size_; }
+    /// What collectives work on; for the library.
     TeamCore& core() noexcept { return *core_; }
 
    private:
@@ -43,6 +46,7 @@ class ThreadTeam {
     int size_;
   };
 
+  /// So many ranks. Throws argument_error if there are none or the options cannot be.
   explicit ThreadTeam(int ranks, const Options& options = {})
       : state_(detail::thread_team_state(ranks, options)) {
     for (int r = 0; r < ranks; ++r) {
@@ -50,6 +54,7 @@ class ThreadTeam {
     }
   }
 
+  /// Ranks of the team.
   int size() const noexcept { return static_cast<int>(ranks_.size()); }
 
   /// Runs body(rank) on a thread for each rank, and returns when all have. If a body throws, ranks

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The README keeps what it promises: its table of algorithms is what `papcoll list` says, and its first
-program compiles by the line below it, runs, and prints what is said.
+"""What the documents promise is kept: the table of algorithms in docs/policies.md is what `papcoll list`
+says, and the README's first program compiles by the line below it, runs, and prints what is said.
 
 readme.py table PAPCOLL [--write]
 readme.py program MPI-COMPILER LAUNCHER… RANKS
@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 README = pathlib.Path("README.md")
+POLICIES = pathlib.Path("docs/policies.md")
 COLLECTIVES = ["allreduce", "reduce", "bcast", "allgather", "reduce_scatter", "gather", "scatter",
                "barrier", "alltoall", "scan"]
 BEGIN, END = "<!-- algorithms begin -->\n", "<!-- algorithms end -->"
@@ -37,14 +38,14 @@ def table(tool):
 
 
 def check_table(tool, write):
-    text = README.read_text(encoding="utf-8")
+    text = POLICIES.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     found, after = rest.split(END)
     wanted = table(tool)
     if write:
-        README.write_text(before + BEGIN + wanted + END + after, encoding="utf-8")
+        POLICIES.write_text(before + BEGIN + wanted + END + after, encoding="utf-8")
     elif found != wanted:
-        print(f"README.md: the table of algorithms is not what `{tool} list` says. Bring it up to "
+        print(f"{POLICIES}: the table of algorithms is not what `{tool} list` says. Bring it up to "
               f"date by: {sys.argv[0]} table {tool} --write")
         return 1
     return 0

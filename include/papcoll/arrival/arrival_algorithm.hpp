@@ -43,15 +43,15 @@ concept RunsUnder = requires {
 
 /// What an arrival-driven algorithm says about itself.
 struct ArrivalTraits {
-  std::string_view name;  ///< as in the catalogue: "DynamicLeader", "Exchange"
-  std::uint8_t id;        ///< algorithm_id(name)
-  std::string_view sentence;
+  std::string_view name;        ///< as in the catalogue: "DynamicLeader", "Exchange"
+  std::uint8_t id;              ///< algorithm_id(name)
+  std::string_view sentence;    ///< about it, for listings
   NumericalContract contract;   ///< the strongest it keeps by itself
   bool keeps_order_on_request;  ///< Call::rank_order makes it reproducible
   bool lends_buffers;  ///< ranks read and write each other's buffers, or pools, where they are
   bool lends_results;  ///< partial results lie in outputs: a call that fails may have written there
   int most_ranks;      ///< of a team that it serves
-  bool (*serves)(Collective) noexcept;
+  bool (*serves)(Collective) noexcept;  ///< whether it serves the collective
 };
 
 /// An arrival-driven algorithm without its type: an arrival policy with its schedule.

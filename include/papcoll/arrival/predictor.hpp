@@ -144,8 +144,8 @@ class ArrivalHistory {
   ArrivalHistory& operator=(const ArrivalHistory&) = delete;
   virtual ~ArrivalHistory() = default;
 
-  virtual void observe(double seconds) = 0;
-  virtual double predict() const = 0;
+  virtual void observe(double seconds) = 0;  ///< takes note of an arrival
+  virtual double predict() const = 0;        ///< the next arrival, in seconds
 };
 
 /// Any predictor, as a value; or none.
@@ -153,6 +153,7 @@ class AnyPredictor {
  public:
   AnyPredictor() = default;
 
+  /// A predictor with its parameters.
   template <Predictor P>
   AnyPredictor(P predictor)  // NOLINT(google-explicit-constructor): a predictor is one of any
       : table_(&table_of<P>),
@@ -168,6 +169,7 @@ class AnyPredictor {
     return p;
   }
 
+  /// Is there one?
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
   /// With its parameters, as parse() reads it: "MovingAverage:16".
@@ -192,6 +194,7 @@ class AnyPredictor {
                          "': take MovingAverage:window, Exponential:weight or LastValue");
   }
 
+  /// What it will have seen of one rank; empty at first.
   std::unique_ptr<ArrivalHistory> new_history() const { return table_->new_history(self_); }
 
   friend bool operator==(const AnyPredictor& a, const AnyPredictor& b) {

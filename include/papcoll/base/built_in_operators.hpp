@@ -164,8 +164,8 @@ struct LogicalXor {
 /// The element type of minloc and maxloc: a value and where it was found (usually the rank).
 template <class T, class Index = int>
 struct ValueIndex {
-  T value;
-  Index index;
+  T value;      ///< what is compared
+  Index index;  ///< where it was found
   friend constexpr bool operator==(const ValueIndex&, const ValueIndex&) = default;
 };
 
@@ -195,18 +195,18 @@ struct MaxLoc {
   }
 };
 
-inline constexpr Sum sum{};
-inline constexpr Prod prod{};
-inline constexpr Min min{};
-inline constexpr Max max{};
-inline constexpr BitAnd bit_and{};
-inline constexpr BitOr bit_or{};
-inline constexpr BitXor bit_xor{};
-inline constexpr LogicalAnd logical_and{};
-inline constexpr LogicalOr logical_or{};
-inline constexpr LogicalXor logical_xor{};
-inline constexpr MinLoc minloc{};
-inline constexpr MaxLoc maxloc{};
+inline constexpr Sum sum{};                 ///< low + high
+inline constexpr Prod prod{};               ///< low × high
+inline constexpr Min min{};                 ///< the smaller one
+inline constexpr Max max{};                 ///< the larger one
+inline constexpr BitAnd bit_and{};          ///< low & high, of integers
+inline constexpr BitOr bit_or{};            ///< low | high, of integers
+inline constexpr BitXor bit_xor{};          ///< low ^ high, of integers
+inline constexpr LogicalAnd logical_and{};  ///< both are true
+inline constexpr LogicalOr logical_or{};    ///< at least one is true
+inline constexpr LogicalXor logical_xor{};  ///< exactly one is true
+inline constexpr MinLoc minloc{};           ///< of ValueIndex: the smaller value, and where
+inline constexpr MaxLoc maxloc{};           ///< of ValueIndex: the larger value, and where
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

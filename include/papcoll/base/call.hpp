@@ -34,31 +34,33 @@ enum class MemoryKind : unsigned char {
 /// `in` and `out` hold the parts of it that MPI's collective of the same name puts there. In place
 /// means in == out.
 struct Call {
-  Collective collective = Collective::barrier;
-  const std::byte* in = nullptr;
-  std::byte* out = nullptr;
+  Collective collective = Collective::barrier;  ///< which it is
+  const std::byte* in = nullptr;                ///< the input, if this rank has one
+  std::byte* out = nullptr;                     ///< the output, if this rank has one
   std::size_t count = 0;  ///< elements of the vector, or of each of its blocks
   /// Blocks that differ in size: elements of each rank's; of alltoall, what this rank sends to each
   /// and then what it receives from each. Else null.
   const std::size_t* counts = nullptr;
-  Reducer reducer{};
-  int root = 0;
+  Reducer reducer{};             ///< bytes of an element, and the operator if there is one
+  int root = 0;                  ///< a rank; 0 where there is no root
   bool input_in_output = false;  ///< in place, although `in` does not begin where `out` does
   bool rank_order = false;    ///< combine in rank order: the operator or the contract asks for it
   bool reproducible = false;  ///< nothing may depend on arrivals, the choice of the algorithm least
   bool schedules_only = false;  ///< its counts or its views are known to static schedules only
-  // To tell mismatched calls apart. `types`, from the lowest bit: 1 of whether the operator
-  // commutes, 17 of its number, 22 of the element type's.
+  /// To tell mismatched calls apart. From the lowest bit: 1 of whether the operator commutes, 17 of
+  /// its number, 22 of the element type's.
   std::uint64_t types = 0;
   std::uint32_t split = 0;  ///< a hash of `counts`, where all ranks have the same
 
   MemoryKind memory = MemoryKind::host;  ///< of in and out
-  // Where the elements lie if they are not neighbours, else null; in place both are the same.
+  /// Where the elements lie if they are not neighbours, else null; in place both are the same.
   const DataView* in_view = nullptr;
-  const DataView* out_view = nullptr;
+  const DataView* out_view = nullptr;  ///< the same of the output
   void* stream = nullptr;  ///< of a device, in whose order the call's own work is done; else null
 
+  /// Is the input where the output goes?
   bool in_place() const noexcept { return input_in_output || in == out; }
+  /// Bytes of `count` elements.
   std::size_t bytes() const noexcept { return count * reducer.size; }
 };
 

@@ -42,23 +42,29 @@ inline constexpr unsigned offers_of = [] {
 
 namespace capability {
 
+/// Every rank knows its position before the call starts.
 PAPCOLL_CAPABILITY(positions, 1U,
                    "papcoll: this schedule must know every rank's position before the call starts, "
                    "and this arrival policy does not: take StaticOrder, or leave the schedule out");
+/// One rank is the leader.
 PAPCOLL_CAPABILITY(leader, 2U,
                    "papcoll: this schedule needs an arrival policy that names a leader: take "
                    "DynamicLeader or StaticLeader");
+/// Ranks read each other's memory.
 PAPCOLL_CAPABILITY(node_memory, 4U,
                    "papcoll: this schedule reads its peers' memory, and this transport only passes "
                    "messages: take ShmTransport (ThreadTransport in a ThreadTeam), or a schedule "
                    "such as Ring");
+/// Ranks learn in which order they arrive.
 PAPCOLL_CAPABILITY(tickets, 8U,
                    "papcoll: this schedule goes by the order in which ranks arrive: take "
                    "ArrivalOrder, or leave the arrival policy out");
+/// It is predicted how late each rank will be.
 PAPCOLL_CAPABILITY(forecast, 16U,
                    "papcoll: this schedule needs to know how late each rank will be: take "
                    "PredictedOrder, or leave the arrival policy out");
 
+/// Ranks without common memory learn in which order they arrive.
 PAPCOLL_CAPABILITY(remote_tickets, 32U,
                    "papcoll: here this schedule goes by the order in which ranks arrive that share "
                    "no memory, and this transport has no tickets for them: take RmaTransport, or, "

@@ -51,10 +51,12 @@ enum class Combines : unsigned char {
 
 /// What is asked of a collective in more than one place.
 struct CollectiveTraits {
+  /// What a rank's two buffers hold.
   struct Buffers {
-    Holds in;
-    Holds out;
+    Holds in;   ///< the input
+    Holds out;  ///< the output
   };
+  /// What else is asked of it: bits.
   enum Flag : unsigned {
     rooted = 1,
     one_buffer = 2,    ///< in and out are the same memory wherever a rank has both
@@ -63,15 +65,17 @@ struct CollectiveTraits {
   };
 
   std::string_view name;  ///< as in the API and on command lines
-  VectorOf vector;
-  Combines combines;
-  Buffers root;    ///< on the root, or on every rank if there is none
-  Buffers others;  ///< on the other ranks, if there is a root
-  unsigned flags;
+  VectorOf vector;        ///< what its vector is made of
+  Combines combines;      ///< whose contributions a result has
+  Buffers root;           ///< on the root, or on every rank if there is none
+  Buffers others;         ///< on the other ranks, if there is a root
+  unsigned flags;         ///< bits of Flag
 
+  /// Is the flag set?
   constexpr bool is(Flag f) const noexcept { return (flags & f) != 0; }
 };
 
+/// The traits of all, by the value of Collective.
 inline constexpr auto collective_traits = [] {
   using enum VectorOf;
   using enum Holds;
@@ -101,8 +105,10 @@ inline constexpr auto collective_traits = [] {
   // clang-format on
 }();
 
+/// How many collectives there are.
 inline constexpr std::size_t collective_count = collective_traits.size();
 
+/// The traits of one.
 constexpr const CollectiveTraits& traits_of(Collective c) noexcept {
   return collective_traits[static_cast<std::size_t>(c)];
 }
@@ -110,6 +116,7 @@ constexpr const CollectiveTraits& traits_of(Collective c) noexcept {
 /// The name as in the API and on command lines.
 constexpr std::string_view name_of(Collective c) noexcept { return traits_of(c).name; }
 
+/// Has it a root?
 constexpr bool is_rooted(Collective c) noexcept {
   return traits_of(c).is(CollectiveTraits::rooted);
 }
@@ -121,8 +128,9 @@ constexpr bool is_reduction(Collective c) noexcept {
 
 /// The ranks first, first + 1, … last − 1.
 struct Contributors {
-  int first = 0;
-  int last = 0;
+  int first = 0;  ///< a rank
+  int last = 0;   ///< a rank, the first that is none of them
+  /// Is the rank one of them?
   constexpr bool contain(int rank) const noexcept { return first <= rank && rank < last; }
 };
 
@@ -164,20 +172,21 @@ constexpr CollectiveTraits::Buffers buffers_of(Collective c, bool is_root) noexc
   return text;
 }
 
+/// A collective as a type, by which a schedule says that it serves it.
 template <Collective C>
 struct CollectiveTag {
-  static constexpr Collective value = C;
+  static constexpr Collective value = C;  ///< the collective as a value
 };
-using Allreduce = CollectiveTag<Collective::allreduce>;
-using Reduce = CollectiveTag<Collective::reduce>;
-using Bcast = CollectiveTag<Collective::bcast>;
-using Allgather = CollectiveTag<Collective::allgather>;
-using ReduceScatter = CollectiveTag<Collective::reduce_scatter>;
-using Gather = CollectiveTag<Collective::gather>;
-using Scatter = CollectiveTag<Collective::scatter>;
-using Barrier = CollectiveTag<Collective::barrier>;
-using Alltoall = CollectiveTag<Collective::alltoall>;
-using Scan = CollectiveTag<Collective::scan>;
+using Allreduce = CollectiveTag<Collective::allreduce>;           ///< as a type
+using Reduce = CollectiveTag<Collective::reduce>;                 ///< as a type
+using Bcast = CollectiveTag<Collective::bcast>;                   ///< as a type
+using Allgather = CollectiveTag<Collective::allgather>;           ///< as a type
+using ReduceScatter = CollectiveTag<Collective::reduce_scatter>;  ///< as a type
+using Gather = CollectiveTag<Collective::gather>;                 ///< as a type
+using Scatter = CollectiveTag<Collective::scatter>;               ///< as a type
+using Barrier = CollectiveTag<Collective::barrier>;               ///< as a type
+using Alltoall = CollectiveTag<Collective::alltoall>;             ///< as a type
+using Scan = CollectiveTag<Collective::scan>;                     ///< as a type
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -18,13 +18,16 @@ enum class NumericalContract : unsigned char {
   reproducible,  ///< bits depend only on inputs, operator, type, count and placement of the ranks
 };
 
+/// The names of contracts, by their values.
 inline constexpr std::array<std::string_view, 3> contract_names{"Fast", "RankConsistent",
                                                                 "Reproducible"};
 
+/// The name as in algorithms' names.
 constexpr std::string_view name_of(NumericalContract c) noexcept {
   return contract_names[static_cast<std::size_t>(c)];
 }
 
+/// The contract of that name, or nothing.
 constexpr std::optional<NumericalContract> contract_named(std::string_view name) noexcept {
   for (std::size_t i = 0; i < contract_names.size(); ++i) {
     if (contract_names[i] == name) return static_cast<NumericalContract>(i);

@@ -25,14 +25,17 @@ concept Policy = requires {
 template <class P, class Kind>
 concept PolicyOfKind = Policy<P> && std::same_as<typename P::policy_kind, Kind>;
 
+/// Ranks may get results that differ in the last bits. No algorithm makes use of that yet.
 struct Fast {
   using policy_kind = ContractPolicyKind;
   static constexpr NumericalContract value = NumericalContract::fast;
 };
+/// All ranks get the same bits. The default.
 struct RankConsistent {
   using policy_kind = ContractPolicyKind;
   static constexpr NumericalContract value = NumericalContract::rank_consistent;
 };
+/// The bits never depend on who arrived when.
 struct Reproducible {
   using policy_kind = ContractPolicyKind;
   static constexpr NumericalContract value = NumericalContract::reproducible;

@@ -26,11 +26,13 @@ struct Hockney {
 /// g), nothing in a network that only delays. What goes from hand to hand does not tell them apart;
 /// pipelines do.
 struct HockneyWithGap : Hockney {
-  double gap = alpha;
+  double gap = alpha;  ///< seconds
 
   constexpr HockneyWithGap() = default;
+  /// All of alpha, as in Hockney's own model.
   // NOLINTNEXTLINE(google-explicit-constructor): Hockney's model is one of them
   constexpr HockneyWithGap(const Hockney& h) noexcept : Hockney(h), gap(h.alpha) {}
+  /// A gap of so many seconds.
   constexpr HockneyWithGap(const Hockney& h, double seconds) noexcept : Hockney(h), gap(seconds) {}
 
   /// How long a message of so many bytes keeps its port.

@@ -15,9 +15,10 @@ inline namespace PAPCOLL_ABI {
 /// What there is to know of a call besides its collective and its bytes, with the values that most
 /// calls have.
 struct CallTraits {
-  std::size_t element_size = sizeof(double);
-  bool commutative = true;  ///< the operator, if there is one
-  bool non_blocking = false;
+  std::size_t element_size = sizeof(double);  ///< bytes
+  bool commutative = true;                    ///< the operator, if there is one
+  bool non_blocking = false;                  ///< is it one that returns a Request?
+  /// What is promised of its bits.
   NumericalContract contract = NumericalContract::rank_consistent;
   Algorithm algorithm{};  ///< if one is named
 };

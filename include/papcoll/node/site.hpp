@@ -113,7 +113,7 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
 /// the mismatch. The 24 bits below are the algorithm's own.
 class WorkTag {
  public:
-  static constexpr unsigned own_bits = 24;
+  static constexpr unsigned own_bits = 24;  ///< bits of a state that are the algorithm's own
 
   /// Never 0, so that no state is that of a word that nobody has touched.
   explicit constexpr WorkTag(std::string_view algorithm) noexcept
@@ -140,9 +140,10 @@ struct Chunks {
   std::size_t elements = 0;   ///< of the whole message
   std::size_t per_chunk = 1;  ///< elements
   std::size_t size = 1;       ///< bytes of an element
-  std::uint32_t count = 1;
+  std::uint32_t count = 1;    ///< chunks
 
   Chunks() = default;
+  /// `total` elements in chunks of at most `chunk_bytes`.
   Chunks(std::size_t total, std::size_t element_size, std::size_t chunk_bytes) noexcept
       : elements(total), per_chunk(chunk_bytes / element_size), size(element_size) {
     if (total > per_chunk) {
@@ -160,11 +161,15 @@ struct Chunks {
     return {total, element_size, (wanted + grain - 1) / grain * grain};
   }
 
+  /// The first element of chunk k.
   std::size_t first(std::uint32_t k) const noexcept { return k * per_chunk; }
+  /// Elements of chunk k.
   std::size_t length(std::uint32_t k) const noexcept {
     return k + 1 < count ? per_chunk : elements - first(k);
   }
+  /// Where chunk k begins, in bytes.
   std::size_t offset(std::uint32_t k) const noexcept { return first(k) * size; }
+  /// Bytes of chunk k.
   std::size_t bytes(std::uint32_t k) const noexcept { return length(k) * size; }
 };
 

@@ -16,21 +16,22 @@ class PlanRun;
 
 /// One step of a plan made concrete: addresses, a rank, and who wants to hear of its completion.
 struct TransportOp {
-  OpKind kind = OpKind::copy;
-  int peer = -1;               ///< a rank of the team
-  std::uint32_t sequence = 0;  ///< number of the collective call on its communicator
-  std::uint32_t block = 0;     ///< block of the plan
-  std::uint32_t number = 0;    ///< message of this block between the two ranks
-  std::byte* to = nullptr;
-  const std::byte* a = nullptr;
-  const std::byte* b = nullptr;
-  std::size_t n = 0;  ///< elements
-  const Reducer* reducer = nullptr;
-  PlanRun* owner = nullptr;
-  std::uint32_t slot = 0;
-  std::uint32_t step = 0;
+  OpKind kind = OpKind::copy;        ///< send, receive, reduce or copy
+  int peer = -1;                     ///< a rank of the team
+  std::uint32_t sequence = 0;        ///< number of the collective call on its communicator
+  std::uint32_t block = 0;           ///< block of the plan
+  std::uint32_t number = 0;          ///< message of this block between the two ranks
+  std::byte* to = nullptr;           ///< where a receive or a local step writes
+  const std::byte* a = nullptr;      ///< what is sent or copied, or the lower operand
+  const std::byte* b = nullptr;      ///< the higher operand
+  std::size_t n = 0;                 ///< elements
+  const Reducer* reducer = nullptr;  ///< the element's size, and the operator
+  PlanRun* owner = nullptr;          ///< wants to hear: owner->complete(slot, step)
+  std::uint32_t slot = 0;            ///< for the owner
+  std::uint32_t step = 0;            ///< for the owner
   bool lies_apart = false;  ///< a local step with operands whose elements are not all neighbours
 
+  /// Bytes of the step's elements.
   std::size_t bytes() const noexcept { return n * reducer->size; }
 };
 

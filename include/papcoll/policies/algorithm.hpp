@@ -33,10 +33,12 @@ struct AlgorithmSpec {
   RunHierarchical* run_hierarchical = nullptr;     ///< and how it runs
   AnyPredictor predictor;                          ///< for a schedule in predicted order
   bool by_ticket = false;  ///< rather in the order of arrival, if there are tickets
-  const TransportTable* transport = nullptr;
+  const TransportTable* transport = nullptr;  ///< null: by transport_name, or the default
   std::string_view transport_name;  ///< looked up in the team, if `transport` is null; borrowed
+  /// What is promised of the bits.
   NumericalContract contract = NumericalContract::rank_consistent;
 
+  /// Is the algorithm left open?
   bool is_automatic() const noexcept {
     return arrival == nullptr && !schedule && hierarchical == nullptr;
   }
@@ -63,6 +65,7 @@ struct HierarchicalSpec {
 class Algorithm {
  public:
   Algorithm() = default;
+  /// For the library: papcoll::algorithm() makes one.
   Algorithm(std::string name, AlgorithmSpec spec, std::string transport_name = {},
             std::shared_ptr<const HierarchicalSpec> hierarchical = nullptr)
       : texts_(std::make_shared<const Texts>(
@@ -73,6 +76,7 @@ class Algorithm {
 
   /// The canonical name: "KNomial:8+MpiTransport"; empty: chosen for each call.
   std::string_view name() const noexcept { return texts_ ? texts_->name : std::string_view{}; }
+  /// What it names, for the library.
   const AlgorithmSpec& spec() const noexcept { return spec_; }
 
  private:

@@ -81,7 +81,7 @@ struct schedule_serves_collective {
                 "papcoll: this schedule does not serve this collective: take Rabenseifner for "
                 "allreduce, Binomial for reduce, bcast, gather and scatter, Bruck for allgather, "
                 "RecursiveHalving for reduce_scatter, Dissemination for barrier, Pairwise for "
-                "alltoall, RecursiveDoubling for scan; the README's table shows all");
+                "alltoall, RecursiveDoubling for scan; the table in docs/policies.md shows all");
 };
 
 template <class Schedule, bool Commutes>

@@ -25,17 +25,21 @@ inline namespace PAPCOLL_ABI {
 /// In rooted collectives position 0 is the root.
 class Builder {
  public:
+  /// For the library: emit() is handed one.
   Builder(PlanAssembler& sink, Range vector) : sink_(&sink), vector_(vector) {
     group_.resize(static_cast<std::size_t>(sink.shape().size));
     std::iota(group_.begin(), group_.end(), 0);
     me_ = sink.position();
   }
 
+  /// How many positions there are.
   int size() const noexcept { return static_cast<int>(group_.size()); }
+  /// The position whose steps are written.
   int position() const noexcept { return me_; }
 
   /// The elements this builder speaks of, all of them.
   Range whole() const noexcept { return vector_; }
+  /// Bytes of an element.
   std::size_t element_size() const noexcept { return sink_->shape().element_size; }
 
   /// Nanoseconds by which a position is expected after the first of all; 0 if nothing is known.
@@ -89,10 +93,13 @@ class Builder {
     if (!run.empty()) f(run);
   }
 
+  /// Sends elements to a position.
   void send(int to, Range r) { sink_->send(global(to), r, flow_); }
+  /// Receives elements from a position, over what is there.
   void receive(int from, Range r) { sink_->receive(global(from), r, flow_); }
   /// Several ranges as one message, in this order; both ends name the same.
   void send(int to, std::span<const Range> ranges) { sink_->send(global(to), ranges, flow_); }
+  /// The other end of it.
   void receive(int from, std::span<const Range> ranges) {
     sink_->receive(global(from), ranges, flow_);
   }

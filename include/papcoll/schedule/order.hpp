@@ -15,6 +15,7 @@ inline namespace PAPCOLL_ABI {
 /// order shares one immutable table.
 class Order {
  public:
+  /// Position p is rank p.
   static Order identity(int size) { return Order{size, 0, nullptr}; }
 
   /// Position 0 is rank `first`, position 1 the rank after it, and so on around.
@@ -36,14 +37,17 @@ class Order {
     return Order{size_, p, table_};
   }
 
+  /// How many ranks there are.
   int size() const noexcept { return size_; }
 
+  /// The rank that plays a position.
   int rank(int position) const noexcept {
     if (table_) return table_->ranks[index(position)];
     const int r = position + first_;
     return r < size_ ? r : r - size_;
   }
 
+  /// The position that a rank plays.
   int position(int rank) const noexcept {
     if (!table_) return rank >= first_ ? rank - first_ : rank - first_ + size_;
     int p = 0;
@@ -60,6 +64,7 @@ class Order {
   /// Made from the same permutation, by with_first() or as a copy?
   bool is_akin(const Order& o) const noexcept { return table_ && table_ == o.table_; }
 
+  /// Does every rank play the position of its number?
   bool is_identity() const noexcept { return !table_ && first_ == 0; }
 
   /// Orders that map alike compare equal if made alike: a permutation equals its own copies only.

@@ -9,12 +9,16 @@ inline namespace PAPCOLL_ABI {
 
 /// Elements [lo, hi) of the vector of a call.
 struct Range {
-  std::size_t lo = 0;
-  std::size_t hi = 0;
+  std::size_t lo = 0;  ///< the first one
+  std::size_t hi = 0;  ///< behind the last one
 
+  /// How many elements it has.
   constexpr std::size_t size() const noexcept { return hi - lo; }
+  /// Has it none?
   constexpr bool empty() const noexcept { return lo == hi; }
+  /// Do the two have an element in common?
   constexpr bool overlaps(Range o) const noexcept { return lo < o.hi && o.lo < hi; }
+  /// Are all of the other's elements in it?
   constexpr bool contains(Range o) const noexcept { return lo <= o.lo && o.hi <= hi; }
   friend constexpr bool operator==(Range, Range) = default;
 };

@@ -100,6 +100,7 @@ class AnySchedule {
  public:
   AnySchedule() = default;
 
+  /// A schedule with its parameters.
   template <StaticSchedule S>
   AnySchedule(S schedule)  // NOLINT(google-explicit-constructor): a schedule is one of any
       : table_(&detail::schedule_table<S>()),
@@ -115,11 +116,16 @@ class AnySchedule {
     return s;
   }
 
+  /// Is there one?
   explicit operator bool() const noexcept { return table_ != nullptr; }
+  /// The name without parameters.
   std::string_view base_name() const noexcept { return table_->name; }
+  /// One sentence about it.
   std::string_view sentence() const noexcept { return table_->sentence; }
+  /// Capability bits that it needs of other policies.
   unsigned needs() const noexcept { return table_->needs; }
   bool commutative_only() const { return table_->commutative_only(self_); }
+  /// Does it serve the collective?
   bool serves(Collective c) const noexcept { return table_->serves(c); }
   /// Does its alltoall serve parts of sizes that differ?
   bool own_parts_only() const noexcept { return table_->own_parts_only; }

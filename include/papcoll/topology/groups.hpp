@@ -33,7 +33,9 @@ struct Groups {
     return g;
   }
 
+  /// How many groups there are.
   int count() const noexcept { return static_cast<int>(members.size()); }
+  /// How many ranks there are.
   int size() const noexcept { return static_cast<int>(of.size()); }
   /// Ranks of the largest group.
   int largest() const noexcept {
@@ -41,10 +43,13 @@ struct Groups {
     for (const std::vector<int>& ranks : members) most = std::max(most, ranks.size());
     return static_cast<int>(most);
   }
+  /// The group of a rank.
   int group_of(int rank) const noexcept { return of[static_cast<std::size_t>(rank)]; }
+  /// The ranks of a group, ascending.
   const std::vector<int>& ranks_of(int group) const noexcept {
     return members[static_cast<std::size_t>(group)];
   }
+  /// The lowest rank of a group.
   int representative(int group) const noexcept { return ranks_of(group).front(); }
 
   /// The rank's number in its group.

@@ -35,8 +35,8 @@ struct lost_rank : peer_lost {
 
 /// What a team offers to transports: where its ranks are and what they share.
 struct Surroundings {
-  int rank = 0;
-  int size = 1;
+  int rank = 0;                ///< this one
+  int size = 1;                ///< ranks of the team
   int nodes = 1;               ///< nodes the team's ranks are on
   const Node* node = nullptr;  ///< memory shared by all ranks of the team, or null
   const Node* partial_node =
@@ -88,6 +88,7 @@ constexpr auto open_words_of() noexcept -> decltype(TransportTable::open_words) 
 
 }  // namespace detail
 
+/// A transport policy without its type, for the library.
 template <TransportPolicy T>
 inline constexpr TransportTable transport_table{
     T::name, T::offers, T::rings, &T::unavailable, &T::connect, detail::open_words_of<T>()};

@@ -27,7 +27,7 @@ inline namespace PAPCOLL_ABI {
 
 /// What a picture shows besides the schedule.
 struct DrawOptions {
-  LogGops model{};
+  LogGops model{};               ///< what messages and combining cost
   SimulateOptions simulation{};  ///< keep_steps need not be set
 };
 

@@ -29,9 +29,10 @@ enum class Shape : unsigned char {
 
 /// Every shape, with the name it has on command lines.
 struct NamedShape {
-  Shape shape;
-  std::string_view name;
+  Shape shape;            ///< the pattern's shape
+  std::string_view name;  ///< as on command lines
 };
+/// All of them.
 inline constexpr std::array<NamedShape, 8> shapes{{
     {Shape::balanced, "balanced"},
     {Shape::uniform, "uniform"},
@@ -61,9 +62,9 @@ inline Shape shape_named(std::string_view wanted) {
 /// Arrival patterns by rule: a pure function of (shape, spread, seed, call), so that every rank
 /// computes the whole pattern for itself and a run can be repeated on any machine.
 struct Generator {
-  Shape shape = Shape::balanced;
-  double spread = 0;       ///< seconds; MIF·α for a given maximum imbalance factor
-  std::uint64_t seed = 1;  ///< of the shapes that draw random numbers
+  Shape shape = Shape::balanced;  ///< the pattern's shape
+  double spread = 0;              ///< seconds; MIF·α for a given maximum imbalance factor
+  std::uint64_t seed = 1;         ///< of the shapes that draw random numbers
 
   /// Writes arrivals[r], the arrival time of rank r in call number `call`: seconds after a common
   /// start, in [0, spread].

@@ -18,11 +18,12 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {
 }
 }  // namespace detail
 
-/// Random numbers that are the same on every machine and compiler, which those of <random>'s
+/// Random numbers that are the same on every machine and compiler, which those of the standard
 /// distributions are not: splitmix64, one independent stream for each (seed, stream) pair. Ranks
 /// that construct equal streams draw equal numbers, so a random decision needs no message.
 class Random {
  public:
+  /// The beginning of a stream.
   constexpr explicit Random(std::uint64_t seed, std::uint64_t stream = 0) noexcept
       : state_(detail::mix(detail::mix(seed + golden) ^ (stream * golden + 1))) {}
 

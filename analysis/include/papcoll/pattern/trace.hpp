@@ -19,20 +19,22 @@ namespace pattern {
 
 /// The text of a trace is malformed; what() names line and column, both counted from 1.
 struct trace_error : argument_error {
+  /// For the library.
   trace_error(const std::string& text, std::size_t line_, std::size_t column_)
       : argument_error("arrival trace, line " + std::to_string(line_) + ", column " +
                        std::to_string(column_) + ": " + text),
         line(line_),
         column(column_) {}
-  std::size_t line;
-  std::size_t column;
+  std::size_t line;    ///< from 1
+  std::size_t column;  ///< from 1
 };
 
 /// Recorded arrival times, played back call by call and over again from the start.
 struct Trace {
-  std::size_t ranks = 0;
+  std::size_t ranks = 0;        ///< of each call
   std::vector<double> seconds;  ///< call after call, `ranks` arrival times each
 
+  /// How many were recorded.
   std::size_t calls() const noexcept { return ranks == 0 ? 0 : seconds.size() / ranks; }
 
   /// The recorded times of call number `call` modulo calls(); there must be one.

@@ -65,6 +65,7 @@ class LinkCosts {
     return l;
   }
 
+  /// Is nothing said, so that the model's costs are those of all?
   bool empty() const noexcept { return size_ == 0; }
 
   /// How many ranks it speaks of; 0: empty().

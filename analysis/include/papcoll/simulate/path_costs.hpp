@@ -19,9 +19,10 @@ struct PathCosts {
   double bytes = 0;         ///< of messages: G
   double overhead = 0;      ///< of messages, on processors: o and O
   double combining = 0;     ///< γ
-  double copying = 0;
-  double waiting = 0;  ///< for ports or processors that were busy with something else
+  double copying = 0;       ///< of elements, on processors
+  double waiting = 0;       ///< for ports or processors that were busy with something else
 
+  /// All of it.
   double sum() const noexcept {
     return late_arrival + latency + bytes + overhead + combining + copying + waiting;
   }

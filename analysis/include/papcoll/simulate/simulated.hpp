@@ -19,8 +19,9 @@ enum class Ports : unsigned char {
   shared,     ///< messages in flight share the bandwidth fairly, as SimGrid's flows do
 };
 
+/// What a simulation is told besides the schedule, its call and the costs.
 struct SimulateOptions {
-  Ports ports = Ports::exclusive;
+  Ports ports = Ports::exclusive;         ///< how messages share a port
   std::size_t window = Options{}.window;  ///< blocks of a pipelined plan in flight at once
   std::vector<double> arrivals{};         ///< seconds, by rank; empty: all at 0
   bool keep_path = false;                 ///< fill Simulated's critical_path
@@ -41,24 +42,26 @@ struct SimulateOptions {
 
 /// One step of one rank's plan in virtual time (seconds).
 struct SimulatedStep {
-  int rank = 0;
-  std::uint32_t block = 0;
-  std::uint32_t step = 0;  ///< its index in the plan of its block
-  OpKind kind = OpKind::copy;
-  int peer = -1;  ///< a rank; −1 for local steps
-  std::size_t bytes = 0;
-  double start = 0;  ///< when the processor took it up
-  double end = 0;    ///< when the rank knew that it was complete
+  int rank = 0;                ///< whose it is
+  std::uint32_t block = 0;     ///< of the plan
+  std::uint32_t step = 0;      ///< its index in the plan of its block
+  OpKind kind = OpKind::copy;  ///< send, receive, reduce or copy
+  int peer = -1;               ///< a rank; −1 for local steps
+  std::size_t bytes = 0;       ///< that it moves or combines
+  double start = 0;            ///< when the processor took it up
+  double end = 0;              ///< when the rank knew that it was complete
 };
 
 /// Both ends of a message: the steps, as places in Simulated's, and the ports (seconds).
 struct SimulatedEnds {
-  std::size_t send = 0;
-  std::size_t receive = 0;
-  double sent = 0;    ///< by the sender's processor
-  double depart = 0;  ///< it waits no more; a port that is shared is used only a latency later
-  double out_from = 0, out_to = 0;  ///< the sender's port is busy with it
-  double in_from = 0, in_to = 0;    ///< the receiver's
+  std::size_t send = 0;     ///< the sender's step
+  std::size_t receive = 0;  ///< the receiver's step
+  double sent = 0;          ///< by the sender's processor
+  double depart = 0;    ///< it waits no more; a port that is shared is used only a latency later
+  double out_from = 0;  ///< the sender's port is busy with it from here
+  double out_to = 0;    ///< to here
+  double in_from = 0;   ///< the receiver's port
+  double in_to = 0;     ///< to here
 };
 
 /// What became of a simulated call.

@@ -130,8 +130,8 @@ inline Shape huge_elements(Shape shape) {
 
 /// A call to verify and the order in which it is played.
 struct VerifyCase {
-  Shape shape;
-  Order order;
+  Shape shape;  ///< the call
+  Order order;  ///< which rank plays which position
 };
 
 /// What a schedule is to be verified for with `size` ranks: all roots, in place and out of place,
@@ -207,6 +207,7 @@ struct Proof {
   std::size_t cases = 0;  ///< verified
   Verdict verdict;        ///< the first fault
   Shape shape;            ///< and the call that shows it
+  /// Was no fault found?
   explicit operator bool() const noexcept { return verdict.proven(); }
 };
 
@@ -230,6 +231,7 @@ Proof verify_up_to(const AnySchedule& schedule, Collective collective, int max_r
   return proof;
 }
 
+/// The same without hearing of its progress.
 inline Proof verify_up_to(const AnySchedule& schedule, Collective collective, int max_ranks,
                           const VerifyOptions& options = {}) {
   return verify_up_to(

@@ -26,6 +26,7 @@ enum class FaultKind : unsigned char {
   deadlock,           ///< steps wait for each other in a circle
 };
 
+/// The name of a kind of fault.
 constexpr std::string_view name_of(FaultKind kind) noexcept {
   constexpr std::array<std::string_view, 11> names{
       "none",         "missing",   "doubled",  "wrong",         "out_of_rank_order",
@@ -36,15 +37,18 @@ constexpr std::string_view name_of(FaultKind kind) noexcept {
 
 /// What verify() found: that the plans are right, or the first fault.
 struct Verdict {
+  /// A step or an element that is none.
   static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
 
-  FaultKind fault = FaultKind::none;
-  int rank = -1;                  ///< where the fault shows
-  std::size_t step = nowhere;     ///< index in that rank's plan, where one step is to blame
+  FaultKind fault = FaultKind::none;  ///< its kind
+  int rank = -1;                      ///< where the fault shows
+  std::size_t step = nowhere;         ///< index in that rank's plan, where one step is to blame
   std::size_t element = nowhere;  ///< of the vector; for faults of memory accesses, of the space
   std::string sentence;           ///< all of it in words
 
+  /// Was no fault found?
   bool proven() const noexcept { return fault == FaultKind::none; }
+  /// Was no fault found?
   explicit operator bool() const noexcept { return proven(); }
 };
 

@@ -30,6 +30,7 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
+/// What is asked of the plans besides being right.
 struct VerifyOptions {
   /// With anything but Fast, all ranks' results of an allreduce must be combined in the same way.
   NumericalContract contract = NumericalContract::rank_consistent;

@@ -15,8 +15,8 @@ inline namespace PAPCOLL_ABI {
 /// An arrival policy and a schedule that is an arrival-driven algorithm under it.
 template <class A, class S>
 struct Under {
-  using Arrival = A;
-  using Schedule = S;
+  using Arrival = A;   ///< the arrival policy
+  using Schedule = S;  ///< what it is an algorithm with
 };
 
 template <class... Algorithms>

@@ -67,19 +67,22 @@ inline namespace PAPCOLL_ABI {
 template <class Intra, class Inter>
 struct Hierarchical {
   using policy_kind = SchedulePolicyKind;
-  using intra = Intra;
-  using inter = Inter;
+  using intra = Intra;  ///< the algorithm within groups
+  using inter = Inter;  ///< the algorithm among representatives
   static constexpr std::string_view name = "Hierarchical";
 };
 
+/// The name in listings, and in names of algorithms.
 inline constexpr std::string_view hierarchical_name = "Hierarchical";
 
 /// Has it phases for the collective? Blocks of pairs and results of prefixes have none yet.
 constexpr bool hierarchical_serves(Collective c) noexcept {
   return traits_of(c).vector != VectorOf::block_per_pair && !is_prefix_reduction(c);
 }
+/// One sentence about it, for listings.
 inline constexpr std::string_view hierarchical_sentence =
     "One algorithm within each node, another among one representative of each.";
+/// Its parameters, for listings.
 inline constexpr std::array hierarchical_parameters{
     Parameter{"within nodes", "auto", 0, "an algorithm"},
     Parameter{"among nodes", "auto", 0, "an algorithm, or several, from the inside out"}};

@@ -55,9 +55,10 @@ struct ClairvoyantTree {
     return {StepCost::parse(name, arguments)};
   }
 
+  /// One merge: a position hands its partial result to another one.
   struct Merge {
-    int from;
-    int to;
+    int from;  ///< the position that sends
+    int to;    ///< the position that combines
     friend bool operator==(const Merge&, const Merge&) = default;
   };
 

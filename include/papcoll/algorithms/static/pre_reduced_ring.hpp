@@ -57,8 +57,8 @@ struct PreReducedRing {
 
   /// How many ranks combine theirs first, and in how many pieces each part goes on.
   struct Shape {
-    int early = 1;
-    int pieces = 1;
+    int early = 1;   ///< ranks that combine theirs first
+    int pieces = 1;  ///< of each part
     friend bool operator==(const Shape&, const Shape&) = default;
   };
 

@@ -63,8 +63,8 @@ struct ReduceThenBcast {
       "Any reduce to one position, then any bcast from there.";
   static constexpr bool commutative_only = detail::PartServing<R, Reduce>::commutative_only;
 
-  detail::PartServing<R, Reduce> reduce{};
-  detail::PartServing<B, Bcast> bcast{};
+  detail::PartServing<R, Reduce> reduce{};  ///< the first phase
+  detail::PartServing<B, Bcast> bcast{};    ///< the second phase
 
   std::string arguments() const {
     return join_arguments({AnySchedule(reduce).name(), AnySchedule(bcast).name()});
@@ -80,12 +80,12 @@ struct ReduceThenBcast {
         detail::part_serves<R, Reduce>,
         "papcoll: ReduceThenBcast begins with a reduce, and its first schedule is no "
         "static one that serves it: take Binomial, Chain, TwoTreeComplete or another that "
-        "the README's table shows for reduce");
+        "docs/policies.md shows for reduce");
     static_assert(
         detail::part_serves<B, Bcast>,
         "papcoll: ReduceThenBcast ends with a bcast, and its second schedule is no static "
-        "one that serves it: take Binomial, Chain, TwoTreeComplete or another that the "
-        "README's table shows for bcast");
+        "one that serves it: take Binomial, Chain, TwoTreeComplete or another that "
+        "docs/policies.md shows for bcast");
     reduce.emit(Reduce{}, b);
     bcast.emit(Bcast{}, b);
   }
@@ -104,8 +104,8 @@ struct AnyReduceThenBcast {
       Parameter{"reduce", "Binomial", 0, "a schedule that serves reduce"},
       Parameter{"bcast", "Binomial", 0, "a schedule that serves bcast"}};
 
-  AnySchedule reduce;
-  AnySchedule bcast;
+  AnySchedule reduce;  ///< the first phase; must serve reduce
+  AnySchedule bcast;   ///< the second phase; must serve bcast
 
   bool commutative_only() const { return reduce && reduce.commutative_only(); }
 

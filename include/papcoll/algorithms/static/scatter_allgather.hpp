@@ -42,8 +42,9 @@ struct ScatterAllgather {
 
   static constexpr std::array parameters{Parameter{"gathering", "Ring", 0, "Ring or Bruck"}};
 
+  /// How the scattered parts are gathered.
   enum class Gathering : unsigned char { ring, bruck };
-  Gathering gathering = Gathering::ring;
+  Gathering gathering = Gathering::ring;  ///< of the second phase
 
   std::string arguments() const { return gathering == Gathering::ring ? "" : "Bruck"; }
   static ScatterAllgather parse(std::string_view arguments) {

@@ -124,10 +124,12 @@ struct Suara {
   static constexpr std::string_view sentence = detail::suara_sentence;
   static constexpr bool commutative_only =
       (detail::combines_in_any_order<detail::SuaraDimension<Dims>> || ...);
-  static constexpr std::size_t dimensions = sizeof...(Dims);
+  static constexpr std::size_t dimensions = sizeof...(Dims);  ///< of the grid
 
+  /// Lengths of the dimensions, the inmost first; 0: left out.
   std::array<int, dimensions> extents{};
-  bool folded = false;
+  bool folded = false;  ///< positions beyond the grid give theirs to neighbours first
+  /// The schedule along each dimension, the inmost first.
   std::tuple<detail::SuaraDimension<Dims>...> along{};
 
   std::string arguments() const {
@@ -153,7 +155,7 @@ struct Suara {
     static_assert((detail::suara_dimension_serves_allreduce<Dims> && ...),
                   "papcoll: Suara runs an allreduce along each dimension of its grid, and one of "
                   "these is no static schedule that serves it: take Ring, Rabenseifner, "
-                  "RecursiveDoubling or another that the README's table shows for allreduce");
+                  "RecursiveDoubling or another that docs/policies.md shows for allreduce");
     const detail::AlongDimension run{this,
                                      [](const void* self, std::size_t dimension, Builder& line) {
                                        std::size_t d = 0;
@@ -203,9 +205,9 @@ struct AnySuara {
       Parameter{"extents", "", 1,
                 "the least length of a row, or of more dimensions: 4x8; then folded"}};
 
-  std::vector<AnySchedule> along;
-  std::vector<int> extents;
-  bool folded = false;
+  std::vector<AnySchedule> along;  ///< the schedule along each dimension; empty: all are chosen
+  std::vector<int> extents;        ///< as in Suara; empty: chosen
+  bool folded = false;             ///< positions beyond the grid give theirs to neighbours first
 
   bool commutative_only() const {
     return along.empty() || std::any_of(along.begin(), along.end(), [](const AnySchedule& s) {

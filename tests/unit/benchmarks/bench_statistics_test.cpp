@@ -1,4 +1,4 @@
-#include "../../benchmarks/statistics.hpp"
+#include "../../../benchmarks/statistics.hpp"
 
 #include "catch.hpp"
 

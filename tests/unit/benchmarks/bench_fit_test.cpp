@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include "../../benchmarks/fit.hpp"
+#include "../../../benchmarks/fit.hpp"
 
 #include <papcoll/select/between_nodes.hpp>
 

@@ -1,4 +1,4 @@
-#include "../../benchmarks/quantities.hpp"
+#include "../../../benchmarks/quantities.hpp"
 
 #include "catch.hpp"
 

@@ -1,7 +1,7 @@
 #include "catch.hpp"
 
-#include "../../benchmarks/cost_fit.hpp"
-#include "../../benchmarks/one_way.hpp"
+#include "../../../benchmarks/cost_fit.hpp"
+#include "../../../benchmarks/one_way.hpp"
 
 #include <papcoll/model/closed_forms.hpp>
 

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""doxygen_filter.py FILE: the header as Doxygen reads it, with the same number of lines.
+
+The inline namespace of the version is left out: nobody writes its name. Members whose meaning a concept
+fixes for all types (`name`, `emit`, …) get one comment here, unless they have one of their own.
+"""
+
+import re
+import sys
+
+# What a line declares, and the comment it gets.
+MEMBERS = [
+    (r"using policy_kind = ", "Which of the four kinds of policy this is."),
+    (r"static constexpr std::string_view name = ", "The name in listings, and in names of algorithms."),
+    (r"static constexpr std::string_view sentence =", "One sentence about it, for listings."),
+    (r"static constexpr bool commutative_only =",
+     "Whether operators must commute, since contributions are combined out of rank order."),
+    (r"bool commutative_only\(\) const",
+     "Whether operators must commute, since contributions are combined out of rank order."),
+    (r"static constexpr unsigned needs =", "Capability bits that it needs of other policies."),
+    (r"static constexpr unsigned offers =", "Capability bits that it offers to a schedule."),
+    (r"static constexpr NumericalContract contract =", "The strongest contract that it keeps."),
+    (r"static constexpr bool serves\(Collective", "Whether it serves the collective."),
+    (r"static constexpr std::array parameters", "Its parameters, for listings."),
+    (r"std::string arguments\(\) const", "Its parameters as text, as after the colon of a name."),
+    (r"static \w+ parse\(std::string_view",
+     "Reads parameters as after the colon of a name; throws argument_error."),
+    (r"void emit\((\w+)( \w+)?, Builder& \w+\) const", r"Writes one position's steps of this collective."),
+    (r"std::size_t segment\(int ", "Elements of a block in which it pipelines; 0 for one block."),
+    (r"friend (constexpr )?bool operator==\(", "Whether the parameters are equal."),
+    (r"using LaneOp = ", "The same operator on the lanes of a vector register."),
+    (r"static constexpr bool commutative = ", "Whether the order of its operands does not matter."),
+    (r"static constexpr bool commutative_for = ", "The same, where it depends on the element type."),
+    (r"static constexpr const char\* name = ", "The operator's name, for command lines."),
+    (r"constexpr (auto|T|ValueIndex<T, Index>) operator\(\)\(const ",
+     "Combines two elements, that of the lower ranks first."),
+    (r"void observe\(History& h, double seconds\) const", "Takes note of an arrival."),
+    (r"double predict\(const History& h\) const", "The next arrival, in seconds."),
+    (r"static AnyPredictor predictor\(\)", "The predictor, without its type."),
+    (r"static constexpr bool own_parts_only = ",
+     "Its alltoall asks for no parts but those that the position itself sends and receives."),
+    (r"static constexpr NumericalContract value = ", "The same as a value."),
+    (r"StepCost cost\{\};", "What a step is taken to cost where waiting is weighed."),
+    (r"static constexpr detail::HeapTrees trees\(", "The two trees among so many positions."),
+    (r"using default_schedule = ", "The schedule that it implies where none is named."),
+    (r"inline double (\w+?)_(allgather|allreduce|barrier|bcast|gather|reduce|reduce_scatter|scatter)\(",
+     r"The seconds that \4 takes by the schedule \3."),
+    (r"static constexpr bool rings = ", "Whether a message wakes a sleeping receiver."),
+    (r"static std::string unavailable\(const Surroundings",
+     "Why it cannot serve a team, or an empty text."),
+    (r"static std::unique_ptr<Endpoint> connect\(",
+     "Makes this rank's end; called by all ranks of a team at once."),
+    (r"static std::unique_ptr<RemoteWords> open_words\(",
+     "Makes this rank's view of n words on each rank; called by all ranks of a team at once."),
+]
+MEMBERS = [(re.compile(rf"^(\s*)({pattern})"), text) for pattern, text in MEMBERS]
+
+NAMESPACE = re.compile(r"^(inline namespace PAPCOLL_ABI \{|\}  // namespace PAPCOLL_ABI)$")
+
+
+def filtered(lines):
+    has_comment = False
+    for line in lines:
+        if NAMESPACE.match(line):
+            line = ""
+        if not has_comment and "///<" not in line:
+            for pattern, text in MEMBERS:
+                if pattern.match(line):
+                    line = pattern.sub(rf"\1/** {text} */ \2", line)
+                    break
+        if not line.lstrip().startswith("template"):
+            has_comment = line.lstrip().startswith("///")
+        yield line
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1], encoding="utf-8") as file:
+        sys.stdout.write("\n".join(filtered(file.read().split("\n"))))

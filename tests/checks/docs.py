@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""What the documents name exists. Run in the root of the sources.
+
+docs.py            links between documents, paths in backticks, tests that contracts.md names, and that
+                   docs/README.md leads to every page
+docs.py selftest   each kind of fault is found in a text that has it
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+# Where a path in backticks may begin.
+ROOTS = ["", "include/papcoll", "analysis/include/papcoll", "include", "analysis/include", "tools"]
+ENDINGS = "hpp|ipp|cpp|py|sh|md|cmake|txt|json|gz"
+PATH = re.compile(rf"[\w.*…-]+(?:/[\w.*…-]+)*/|[\w./*…-]+\.(?:{ENDINGS})")
+# Files that a reader makes.
+MADE = {"first.cpp", "threads.cpp", "a.json", "b.json"}
+
+
+def sources():
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+                            capture_output=True, text=True)
+    paths = listed.stdout.split("\n") if listed.returncode == 0 else []
+    if not paths:
+        paths = [str(p) for p in pathlib.Path(".").rglob("*") if p.parts[0] not in ("build", ".git")]
+    return [pathlib.Path(p) for p in paths if p and pathlib.Path(p).is_file()]
+
+
+def documents(files):
+    return [p for p in files if p.suffix == ".md"]
+
+
+def without_code(text):
+    """The text with blocks of code blanked, line numbers kept."""
+    blank = lambda match: "\n" * match.group().count("\n")
+    text = re.sub(r"^```.*?^```$", blank, text, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"^    .*$", "", text, flags=re.MULTILINE)
+
+
+def anchors(text):
+    """The anchors of a document's headings, as web views of repositories make them."""
+    found = set()
+    for heading in re.findall(r"^#+ (.*)$", without_code(text), re.MULTILINE):
+        plain = re.sub(r"\[(.*?)\]\(.*?\)", r"\1", heading).lower()
+        found.add(re.sub(r"[^\w\- ]", "", plain).strip().replace(" ", "-"))
+    return found
+
+
+def links(page, text):
+    plain = re.sub(r"`[^`\n]*`", "", without_code(text))
+    for number, line in enumerate(plain.split("\n"), 1):
+        yield from ((number, target) for target in re.findall(r"\]\(([^)\s]+)\)", line))
+    # A link whose text is broken over two lines is found above, since its target is not.
+
+
+def wrong_links(page, text):
+    for number, target in links(page, text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        aim = page if not path else page.parent / path
+        if path and not aim.exists():
+            yield f"{page}:{number}: links to {target}, which does not exist"
+        elif anchor and anchor not in anchors(text if not path
+                                              else aim.read_text(encoding="utf-8")):
+            yield f"{page}:{number}: links to {target}, and there is no such heading"
+
+
+def exists(page, name, files):
+    if name in MADE:
+        return True
+    # Capitals stand for a name of the reader's, an ellipsis for anything.
+    pattern = re.sub(r"(?<![A-Za-z])[A-Z_]{3,}(?![A-Z]*\.md)", "*", name).replace("…", "*")
+    if re.match(r"\*?/|build/|/", pattern) or pattern.startswith("build"):
+        return True
+    for root in [*ROOTS, str(page.parent)]:
+        base = pathlib.Path(root)
+        if "*" in pattern:
+            if any(base.glob(pattern)):
+                return True
+        elif (base / pattern).exists():
+            return True
+    # A file's name alone, where a directory is the subject.
+    return "/" not in name and any(p.name == name for p in files)
+
+
+def wrong_paths(page, text, files):
+    for number, line in enumerate(without_code(text).split("\n"), 1):
+        for quoted in re.findall(r"`([^`]+)`", line):
+            for word in quoted.split():
+                if PATH.fullmatch(word) and not exists(page, word, files):
+                    yield f"{page}:{number}: names {word}, which does not exist"
+
+
+def wrong_tests(page, text):
+    for number, line in enumerate(text.split("\n"), 1):
+        match = re.match(r'- `(\S+)`: "(.*)"$', line)
+        if not match:
+            continue
+        path, name = pathlib.Path(match.group(1)), match.group(2)
+        if path.exists():
+            # Names may be broken over lines.
+            code = re.sub(r'"\s*\n\s*"', "", path.read_text(encoding="utf-8"))
+            if f'TEST_CASE("{name}"' not in code.replace("TEST_CASE(\n", "TEST_CASE("):
+                if not re.search(r'TEST_CASE\(\s*"' + re.escape(name) + '"', code):
+                    yield f'{page}:{number}: {path} has no test "{name}"'
+
+
+def pages_not_reached(index, text):
+    linked = {(index.parent / target.partition("#")[0]).resolve() for _, target in links(index, text)}
+    for page in sorted(index.parent.glob("*.md")):
+        if page.resolve() not in linked and page != index:
+            yield f"{index}: does not link to {page.name}"
+
+
+def check():
+    files = sources()
+    complaints = []
+    for page in documents(files):
+        text = page.read_text(encoding="utf-8")
+        complaints += wrong_links(page, text)
+        if "results" not in page.parts and page.name != "CHANGELOG.md":
+            complaints += wrong_paths(page, text, files)
+        complaints += wrong_tests(page, text)
+    index = pathlib.Path("docs/README.md")
+    complaints += pages_not_reached(index, index.read_text(encoding="utf-8"))
+    print("\n".join(complaints) or f"{len(documents(files))} documents, all that they name exists")
+    return 1 if complaints else 0
+
+
+def selftest():
+    page, files = pathlib.Path("docs/x.md"), sources()
+    cases = [
+        (wrong_links(page, "[a](nowhere.md)"), 1),
+        (wrong_links(page, "[a](tutorial.md#no-such-heading)"), 1),
+        (wrong_links(page, "# Some `code` here\n[a](#some-code-here) [b](../README.md#five-lines)"), 0),
+        (wrong_paths(page, "`base/nothing.hpp` and `nothing.py`", files), 2),
+        (wrong_paths(page, "`nothing/at/all/`", files), 1),
+        (wrong_paths(page, "`base/call.hpp`, `call.hpp`, `tests/unit/`, `impl/NAME.ipp`", files), 0),
+        (wrong_tests(page, '- `tests/unit/base/op_test.cpp`: "no such test"'), 1),
+        (wrong_tests(page, '- `tests/unit/base/op_test.cpp`: "every combination is op(low, high)"'), 0),
+        (pages_not_reached(pathlib.Path("docs/README.md"), "[a](tutorial.md)"),
+         len(list(pathlib.Path("docs").glob("*.md"))) - 2),
+    ]
+    wrong = [(number, found, wanted) for number, (faults, wanted) in enumerate(cases)
+             if len(found := list(faults)) != wanted]
+    for number, found, wanted in wrong:
+        print(f"case {number}: {wanted} faults wanted, found {found}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] not in ([], ["selftest"]):
+        print(__doc__, file=sys.stderr)
+        sys.exit(2)
+    sys.exit(selftest() if sys.argv[1:] else check())
