@@ -2,10 +2,10 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/node/board.hpp>
+#include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/runtime/tuning_text.hpp>
-#include <papcoll/transport/node.hpp>
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 #include <papcoll/waiting/waiter.hpp>

@@ -17,9 +17,12 @@ inline CallWords words_of(const Call& call, std::uint32_t algorithm) noexcept {
                        static_cast<std::uint32_t>(call.root) ^ call.split, call.types);
 }
 
+/// 16 bits that stand for a number of 32.
+constexpr std::uint32_t short_id(std::uint32_t id) noexcept { return id * 0x9e3779b1U >> 16; }
+
 /// The same of a call whose algorithm has a number that takes 32 bits.
 inline CallWords words_of_long(const Call& call, std::uint32_t id) noexcept {
-  return words_of(call, id * 0x9e3779b1U >> 16);
+  return words_of(call, short_id(id));
 }
 
 /// Numbers of schedules, with their parameters, on transports. Remembers the one asked for last.

@@ -169,7 +169,9 @@ class TeamFailures : public TeamBasis {
   }
 
   void require_usable() const {
-    if (broken_.empty()) return;
+    if (!broken_.empty()) refuse_broken();
+  }
+  [[noreturn, gnu::noinline, gnu::cold]] void refuse_broken() const {
     throw broken_communicator("papcoll: this communicator is of no use any more on rank " +
                               std::to_string(shown(rank())) + ": " + detail::bare(broken_));
   }

@@ -4,9 +4,9 @@
 #include <papcoll/arrival/imbalance.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/node/board.hpp>
+#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/runtime/messages.hpp>
-#include <papcoll/transport/peer_memory.hpp>
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
@@ -40,12 +40,11 @@ class TeamFrames : public TeamMessages {
   /// One blocking call from entering its frame to leaving it.
   class Epoch {
    public:
-    Epoch(TeamFrames& team, const CallWords& words, const Call& call) : team_(team) {
+    /// Always inline, so that a call costs the same however many kinds of calls a program makes.
+    [[gnu::always_inline]] Epoch(TeamFrames& team, const CallWords& words, const Call& call)
+        : team_(team) {
       team.require_usable();
-      if (team.outstanding_ != 0) {
-        team.require_own_thread();
-        team.progress();
-      }
+      if (team.outstanding_ != 0) team.move_requests();
       ++team.blocking_calls_;
       if (!team.site_) {
         team.called_ = words;
@@ -54,13 +53,7 @@ class TeamFrames : public TeamMessages {
       team.site_->begin(words, call.reducer);
       team.enter_frame(&call);
       team.in_epoch_ = true;
-      if (!team.site_->last_in_frame_matched()) {
-        team.announce_only();
-        team.waiter_.until([&] { return team.site_->failed(); });  // another may say so first
-        const std::string text = team.site_->failure_text();
-        end();
-        team.mismatch(text);
-      }
+      if (!team.site_->last_in_frame_matched()) fail_for_earlier_call();
     }
     Epoch(const Epoch&) = delete;
     Epoch& operator=(const Epoch&) = delete;
@@ -73,6 +66,13 @@ class TeamFrames : public TeamMessages {
     }
 
    private:
+    [[noreturn, gnu::noinline, gnu::cold]] void fail_for_earlier_call() {
+      team_.announce_only();
+      team_.waiter_.until([&] { return team_.site_->failed(); });  // another may say so first
+      const std::string text = team_.site_->failure_text();
+      end();
+      team_.mismatch(text);
+    }
     void end() noexcept {
       team_.site_->leave();
       team_.in_epoch_ = false;
@@ -150,6 +150,11 @@ class TeamFrames : public TeamMessages {
   }
 
  private:
+  [[gnu::noinline, gnu::cold]] void move_requests() {
+    require_own_thread();
+    progress();
+  }
+
   void forget_dead_readers() noexcept {
     const Hooks& h = outermost().hooks;
     for (int r = 0; r < size() && h.is_gone != nullptr; ++r) {

@@ -8,6 +8,7 @@
 #include <papcoll/error.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/runtime/call_numbers.hpp>
+#include <papcoll/runtime/own_sites.hpp>
 #include <papcoll/runtime/requests.hpp>
 #include <papcoll/runtime/tickets.hpp>
 #include <papcoll/schedule/schedule.hpp>
@@ -43,6 +44,7 @@ struct Hierarchy;
 //         refused_requests.hpp
 //     team/requests.hpp   non-blocking calls
 //     team.hpp            blocking calls, and teams within teams (hierarchy.hpp)
+//         own_sites.hpp       sites of transports that bring their own
 //         tickets.hpp         the order of arrival where no memory is shared
 //         call_words.hpp      what calls are compared by
 
@@ -106,27 +108,16 @@ class TeamCore final : public TeamRequests {
 
   // --- blocking calls
 
-  /// Runs an arrival-driven algorithm; the team must be on one node.
+  /// Runs an arrival-driven algorithm that is compiled for NodeSite; the team must be on one node.
   void run(const ArrivalAlgorithm& algorithm, const Call& call) {
-    const Epoch epoch{*this, words_of(call, algorithm.id), call};
-    if (call.count == 0 && call.collective != Collective::barrier) return announce_only();
-    try {
-      try {
-        algorithm.run(*site_, waiter_, call);
-      } catch (const failed_copy& problem) {
-        explain(problem);
-        throw;
-      }
-    } catch (const peer_error& problem) {  // all of this epoch see it: the next one is not affected
-      stop_readers(problem);
-      take_buffers_back();
-      throw;
-    } catch (const std::exception& problem) {
-      fail_everywhere(problem);
-      stop_readers(problem);
-      take_buffers_back();
-      throw;
-    }
+    run_on({&*site_, algorithm.id}, algorithm, call);
+  }
+
+  /// Runs an arrival-driven algorithm that is compiled for the transport's site.
+  void run(const ArrivalAlgorithm& algorithm, const TransportTable& transport, const Call& call) {
+    const bool own = transport.make_site != nullptr;
+    run_on(own ? own_site(transport, algorithm, call) : SiteOfCall{&*site_, algorithm.id},
+           algorithm, call);
   }
 
   /// Runs a static schedule in the order of the ranks.
@@ -221,6 +212,57 @@ class TeamCore final : public TeamRequests {
   }
 
  private:
+  /// What an arrival-driven call runs on.
+  struct SiteOfCall {
+    void* site;                 ///< of the kind that the call's algorithm is compiled for
+    std::uint32_t compared_by;  ///< 16 bits that stand for the algorithm on that site
+  };
+
+  void run_on(SiteOfCall on, const ArrivalAlgorithm& algorithm, const Call& call) {
+    const Epoch epoch{*this, words_of(call, on.compared_by), call};
+    if (call.count == 0 && call.collective != Collective::barrier) return announce_only();
+    try {
+      try {
+        algorithm.run(on.site, waiter_, call);
+      } catch (const failed_copy& problem) {
+        explain(problem);
+        throw;
+      }
+    } catch (const peer_error& problem) {  // all of this epoch see it: the next one is not affected
+      stop_readers(problem);
+      take_buffers_back();
+      throw;
+    } catch (const std::exception& problem) {
+      fail_everywhere(problem);
+      stop_readers(problem);
+      take_buffers_back();
+      throw;
+    }
+  }
+
+  [[gnu::noinline]] SiteOfCall own_site(const TransportTable& transport,
+                                        const ArrivalAlgorithm& algorithm, const Call& call) {
+    OwnSites::Of& own = own_sites_.of(transport);
+    if (own.site == nullptr) make_site(own, call);
+    return {own.site.get(), short_id(own.id_of(algorithm.id))};
+  }
+
+  /// Makes this rank's site of a transport that brings its own, in a call of all ranks: a frame of
+  /// its own shows that all of them want it, so that none is alone in what makes it.
+  [[gnu::noinline, gnu::cold]] void make_site(OwnSites::Of& own, const Call& call) {
+    const Epoch epoch{*this, words_of_long(call, own.id_of_making()), call};
+    announce_only();
+    compare_on_board();
+    try {
+      own.site = own.transport->make_site(surroundings_, *site_);
+    } catch (const transport_unavailable&) {
+      throw;  // on all ranks
+    } catch (const std::exception& problem) {
+      fail_everywhere(problem);
+      throw;
+    }
+  }
+
   /// In a call of all ranks: if connecting the transport blocks in MPI, they meet first.
   void meet_before(const TransportTable& t) {
     if (!site_ || !connections_.connecting_blocks(t)) return;
@@ -253,6 +295,7 @@ class TeamCore final : public TeamRequests {
     });
   }
 
+  OwnSites own_sites_;
   Tickets tickets_;
   std::shared_ptr<Hierarchy> hierarchy_;
   bool has_groups_ = false;
