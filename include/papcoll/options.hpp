@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/topology/groups.hpp>
 
@@ -67,14 +68,13 @@ struct Options {
   std::string problem() const {
     if (deadline.count() < 0) return "the deadline is negative: 0 stands for none";
     if (chunk_bytes == 0 || chunk_bytes % cache_line != 0) {
-      return "chunk_bytes is " + std::to_string(chunk_bytes) + ": take a multiple of " +
-             std::to_string(cache_line);
+      return detail::joined({"chunk_bytes is ", chunk_bytes, ": take a multiple of ", cache_line});
     }
     if (arena_bytes % 65536 != 0) {
-      return "arena_bytes is " + std::to_string(arena_bytes) + ": take a multiple of 65536";
+      return detail::joined({"arena_bytes is ", arena_bytes, ": take a multiple of 65536"});
     }
     if (window == 0 || 16 % window != 0) {
-      return "window is " + std::to_string(window) + ": take 1, 2, 4, 8 or 16";
+      return detail::joined({"window is ", window, ": take 1, 2, 4, 8 or 16"});
     }
     if (agreement_period == 0) return "agreement_period is 0: take at least 1 call";
     return {};

@@ -2,6 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/contract.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/waiting/waiter.hpp>
@@ -64,9 +65,9 @@ struct ArrivalAlgorithm : ArrivalTraits {
   /// Why it cannot serve a team of so many ranks, or nothing if it can.
   std::string refusal_of(int ranks) const {
     if (ranks <= most_ranks) return {};
-    return std::string(name) + " serves at most " + std::to_string(most_ranks) +
-           " ranks that share memory, and here are " + std::to_string(ranks) +
-           ": take DynamicLeader";
+    return detail::joined({name, " serves at most ", most_ranks,
+                           " ranks that share memory, and here are ", ranks,
+                           ": take DynamicLeader"});
   }
 };
 

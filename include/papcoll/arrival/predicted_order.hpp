@@ -3,6 +3,7 @@
 #include <papcoll/arrival/policies.hpp>
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/capability.hpp>
+#include <papcoll/base/joined.hpp>
 
 #include <string>
 #include <string_view>
@@ -38,7 +39,8 @@ static_assert(ArrivalPolicy<PredictedOrder<>>);
 /// "PredictedOrder", with the predictor unless it is the default: "PredictedOrder:Exponential:0.5".
 inline std::string predicted_order_name(const AnyPredictor& predictor) {
   const std::string name{PredictedOrder<>::name};
-  return predictor == PredictedOrder<>::predictor() ? name : name + ":" + predictor.name();
+  return predictor == PredictedOrder<>::predictor() ? name
+                                                    : detail::joined({name, ":", predictor.name()});
 }
 
 namespace detail {

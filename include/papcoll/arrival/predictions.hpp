@@ -4,6 +4,7 @@
 #include <papcoll/arrival/forecast.hpp>
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/plan/cache.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/schedule/schedule.hpp>
@@ -83,12 +84,12 @@ class Predictions {
   /// What is in force, in a sentence.
   std::string describe() const {
     if (!forecast_.is_known()) {
-      return "rank order, since no arrivals have been agreed on: " + predictor_.name() + " has " +
-             (observed_ ? "seen" : "no history; it has seen") + " " +
-             std::to_string(turns_.calls()) + " calls, and agreements take effect every " +
-             std::to_string(turns_.period());
+      return detail::joined(
+          {"rank order, since no arrivals have been agreed on: ", predictor_.name(), " has ",
+           (observed_ ? "seen" : "no history; it has seen"), " ", turns_.calls(),
+           " calls, and agreements take effect every ", turns_.period()});
     }
-    std::string text = "by " + predictor_.name() + ", the first to arrive first:";
+    std::string text = detail::joined({"by ", predictor_.name(), ", the first to arrive first:"});
     for (const int r : forecast_.ranks()) text.append(" ").append(std::to_string(r));
     return text;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 
@@ -86,9 +87,9 @@ struct MovingAverage {
     const auto [stop, failure] = std::from_chars(text.data(), end, p.window);
     if (failure != std::errc{} || stop != end || p.window == 0 || p.window > 65536) {
       throw argument_error(
-          "papcoll: MovingAverage needs a window of 1 to 65536 calls, but was "
-          "given '" +
-          std::string(text) + "'");
+          detail::joined({"papcoll: MovingAverage needs a window of 1 to 65536 calls, but was "
+                          "given '",
+                          text, "'"}));
     }
     return p;
   }
@@ -125,9 +126,9 @@ struct Exponential {
     const auto [stop, failure] = std::from_chars(text.data(), end, p.weight);
     if (failure != std::errc{} || stop != end || !(p.weight > 0 && p.weight <= 1)) {
       throw argument_error(
-          "papcoll: Exponential needs a weight above 0 and at most 1, but was "
-          "given '" +
-          std::string(text) + "'");
+          detail::joined({"papcoll: Exponential needs a weight above 0 and at most 1, but was "
+                          "given '",
+                          text, "'"}));
     }
     return p;
   }
@@ -175,7 +176,8 @@ class AnyPredictor {
   /// With its parameters, as parse() reads it: "MovingAverage:16".
   std::string name() const {
     const std::string arguments = table_->arguments(self_);
-    return std::string(table_->name) + (arguments.empty() ? "" : ":" + arguments);
+    return detail::joined(
+        {table_->name, (arguments.empty() ? "" : detail::joined({":", arguments}))});
   }
 
   /// One of the library's by its name with parameters. Throws argument_error.
@@ -190,8 +192,9 @@ class AnyPredictor {
       return bare ? of<Exponential>() : AnyPredictor{Exponential::parse(arguments)};
     }
     if (name == LastValue::name && bare) return of<LastValue>();
-    throw argument_error("papcoll: there is no predictor '" + std::string(text) +
-                         "': take MovingAverage:window, Exponential:weight or LastValue");
+    throw argument_error(
+        detail::joined({"papcoll: there is no predictor '", text,
+                        "': take MovingAverage:window, Exponential:weight or LastValue"}));
   }
 
   /// What it will have seen of one rank; empty at first.

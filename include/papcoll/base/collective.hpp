@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 
 #include <array>
@@ -167,8 +168,8 @@ constexpr CollectiveTraits::Buffers buffers_of(Collective c, bool is_root) noexc
 [[gnu::cold]] inline std::string describe(Collective c, std::size_t count, int root) {
   std::string text{name_of(c)};
   if (!has_data(c)) return text;
-  text += " of " + std::to_string(count) + (count == 1 ? " element" : " elements");
-  if (is_rooted(c)) text += " with root " + std::to_string(root);
+  text += detail::joined({" of ", count, (count == 1 ? " element" : " elements")});
+  if (is_rooted(c)) text += detail::joined({" with root ", root});
   return text;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/buffers.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/policies/checks.hpp>
@@ -193,14 +194,14 @@ inline void check_buffers(const Caller& caller, const Call& c, std::size_t in_co
 
 inline void check_root(const Caller& caller, root r) {
   if (r.rank >= 0 && r.rank < caller.size()) return;
-  caller.refuse("root " + std::to_string(r.rank) + " is not a rank: ranks are 0 to " +
-                std::to_string(caller.size() - 1));
+  caller.refuse(
+      detail::joined({"root ", r.rank, " is not a rank: ranks are 0 to ", caller.size() - 1}));
 }
 
 template <std::integral N>
 std::size_t checked_count(const Caller& caller, N n) {
   if (static_cast<std::ptrdiff_t>(n) < 0) {
-    caller.refuse("the count " + std::to_string(n) + " is negative: counts start at 0");
+    caller.refuse(detail::joined({"the count ", n, " is negative: counts start at 0"}));
   }
   return static_cast<std::size_t>(n);
 }

@@ -3,6 +3,7 @@
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/algorithms/hierarchical/phases.hpp>
 #include <papcoll/algorithms/static/linear.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/policies/hierarchical_spec.hpp>
 #include <papcoll/policies/not_served.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
@@ -193,40 +194,42 @@ class HierarchicalCheck {
       const auto name = [&s] { return std::string(s.arrival->name); };
       if (!shares) unavailable(name());
       if (!reads) {
-        refuse(name() + " reads its peers' memory, and " + std::string(t->name) +
-               " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)");
+        refuse(detail::joined(
+            {name(), " reads its peers' memory, and ", t->name,
+             " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)"}));
       }
       if (is_reduction(call_.collective) && ranks > s.arrival->most_ranks) {
         refuse(s.arrival->refusal_of(ranks));
       }
       if (is_reduction(call_.collective) && call_.rank_order &&
           !s.arrival->keeps_order_on_request) {
-        refuse(name() +
-               " combines in the order of arrival, which this operator or the contract "
-               "forbids: take CombiningTree, DynamicLeader or MultiLeader");
+        refuse(detail::joined(
+            {name(),
+             " combines in the order of arrival, which this operator or the contract "
+             "forbids: take CombiningTree, DynamicLeader or MultiLeader"}));
       }
       if (call_.reducer.size > team_.options().chunk_bytes) {
-        refuse(name() + " takes elements of at most " +
-               std::to_string(team_.options().chunk_bytes) +
-               " bytes: take a static schedule, or larger Options::chunk_bytes");
+        refuse(detail::joined({name(), " takes elements of at most ", team_.options().chunk_bytes,
+                               " bytes: take a static schedule, or larger Options::chunk_bytes"}));
       }
     }
     if (is_reduction(call_.collective) && !call_.reducer.commutative && s.schedule &&
         s.schedule.commutative_only()) {
-      refuse(s.schedule.name() +
-             " combines out of rank order and the operator is not known to commute: wrap "
-             "it as papcoll::commutative(op), or take Rabenseifner or Exchange");
+      refuse(detail::joined(
+          {s.schedule.name(),
+           " combines out of rank order and the operator is not known to commute: wrap "
+           "it as papcoll::commutative(op), or take Rabenseifner or Exchange"}));
     }
   }
 
   [[noreturn]] void unavailable(const std::string& what) const {
     const std::string& why_no_shared_memory = team_.surroundings().why_no_shared_memory;
-    const std::string why =
-        what + " within Hierarchical needs memory that the ranks it runs among share: " +
-        (why_no_shared_memory.empty() ? "give groups that lie within a node, or take MpiTransport"
-                                      : why_no_shared_memory);
+    const std::string why = detail::joined(
+        {what, " within Hierarchical needs memory that the ranks it runs among share: ",
+         (why_no_shared_memory.empty() ? "give groups that lie within a node, or take MpiTransport"
+                                       : why_no_shared_memory)});
     team_.tell_refusal(false, why);
-    throw transport_unavailable("papcoll: " + why);
+    throw transport_unavailable(detail::joined({"papcoll: ", why}));
   }
 
   [[noreturn]] void refuse(const std::string& what) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/names/explain_choice.hpp>
 #include <papcoll/runtime/team.hpp>
@@ -16,17 +17,20 @@ namespace detail {
 PAPCOLL_DECL std::string memory_of(const TeamCore& team) {
   const Node* const node = team.surroundings().node;
   if (node == nullptr) {
-    const std::string messages = "messages: " + team.surroundings().why_no_shared_memory;
+    const std::string messages =
+        detail::joined({"messages: ", team.surroundings().why_no_shared_memory});
     const bool has_group = team.intra() != nullptr && team.intra()->on_one_node();
-    return messages + (has_group ? "; within a node " + memory_of(*team.intra()) : "");
+    return messages +
+           (has_group ? detail::joined({"; within a node ", memory_of(*team.intra())}) : "");
   }
   if (node->peers.is_common()) return "threads: all memory is everyone's";
   const std::string arena = node->peers.maps() ? "in the arena where they are, " : "";
   if (node->peers.prefers_pulls()) {
-    return "buffers are read " + arena + "elsewhere by copies of the kernel";
+    return detail::joined({"buffers are read ", arena, "elsewhere by copies of the kernel"});
   }
-  return "buffers are read " + arena + "elsewhere chunk by chunk through shared memory" +
-         (node->peers.pulls() ? ", or, if too long for that, by copies of the kernel" : "");
+  return detail::joined(
+      {"buffers are read ", arena, "elsewhere chunk by chunk through shared memory",
+       (node->peers.pulls() ? ", or, if too long for that, by copies of the kernel" : "")});
 }
 
 PAPCOLL_DECL Explanation explain_call(TeamCore& team, Collective collective, std::size_t bytes,

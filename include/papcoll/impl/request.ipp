@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/impl/run.ipp>
 #include <papcoll/plan/run.hpp>
@@ -62,8 +63,8 @@ PAPCOLL_DECL void Request::await() {
 
 PAPCOLL_DECL void Request::end() noexcept {
   if (std::uncaught_exceptions() > exceptions_) {
-    core_->fail_everywhere("papcoll: an exception on rank " + std::to_string(core_->rank()) +
-                           " destroyed a request before it was complete");
+    core_->fail_everywhere(detail::joined({"papcoll: an exception on rank ", core_->rank(),
+                                           " destroyed a request before it was complete"}));
   }
   TeamCore& core = *core_;
   try {

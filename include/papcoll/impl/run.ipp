@@ -2,6 +2,7 @@
 
 #include <papcoll/algorithms/static/ticket_chain.hpp>
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/policies/not_served.hpp>
@@ -52,39 +53,43 @@ PAPCOLL_DECL void check_arrival(const Caller& caller, const ArrivalAlgorithm& al
   }
   const std::string name{algorithm.name};
   if (!ordered) {
-    caller.refuse(name +
-                  " combines in the order of arrival: for Reproducible, or an operator that is "
-                  "not known to commute, take CombiningTree or DynamicLeader");
+    caller.refuse(detail::joined(
+        {name,
+         " combines in the order of arrival: for Reproducible, or an operator that is "
+         "not known to commute, take CombiningTree or DynamicLeader"}));
   }
   if (caller.non_blocking) {
-    caller.refuse(name + " cannot be non-blocking: take a static schedule or the blocking call");
+    caller.refuse(detail::joined(
+        {name, " cannot be non-blocking: take a static schedule or the blocking call"}));
   }
   if (!algorithm.serves(call.collective)) {
     caller.refuse(not_served(name, call.collective, algorithm.serves));
   }
   if (call.schedules_only) {
-    caller.refuse(name +
-                  " takes neighbouring elements, of each rank as many as of the others: for "
-                  "strided buffers and for counts take a static schedule such as Ring");
+    caller.refuse(
+        detail::joined({name,
+                        " takes neighbouring elements, of each rank as many as of the others: for "
+                        "strided buffers and for counts take a static schedule such as Ring"}));
   }
   if (!core.on_one_node()) {
-    const std::string why =
-        name + " needs memory that all ranks share: " + core.surroundings().why_no_shared_memory;
+    const std::string why = detail::joined(
+        {name, " needs memory that all ranks share: ", core.surroundings().why_no_shared_memory});
     core.tell_refusal(false, why);
-    throw transport_unavailable("papcoll: " + why);
+    throw transport_unavailable(detail::joined({"papcoll: ", why}));
   }
   if (!has_site && (transport.offers & capability::node_memory) == 0) {
-    caller.refuse(name + " reads its peers' memory, and " + std::string(transport.name) +
-                  " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)");
+    caller.refuse(detail::joined(
+        {name, " reads its peers' memory, and ", transport.name,
+         " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)"}));
   }
   if (!has_site) {
-    caller.refuse(name + " was not compiled for the site of " + std::string(transport.name) +
-                  ": name both as policies, allreduce<" + name + ", " +
-                  std::string(transport.name) + ">");
+    caller.refuse(
+        detail::joined({name, " was not compiled for the site of ", transport.name,
+                        ": name both as policies, allreduce<", name, ", ", transport.name, ">"}));
   }
   if (!few) caller.refuse(algorithm.refusal_of(core.size()));
-  caller.refuse(name + " takes elements of at most " + std::to_string(core.options().chunk_bytes) +
-                " bytes: take a static schedule, or larger Options::chunk_bytes");
+  caller.refuse(detail::joined({name, " takes elements of at most ", core.options().chunk_bytes,
+                                " bytes: take a static schedule, or larger Options::chunk_bytes"}));
 }
 
 PAPCOLL_DECL void check_ticket_chain(const Caller& caller, const Call& call) {
@@ -109,9 +114,10 @@ PAPCOLL_DECL void check_schedule(const Caller& caller, const AnySchedule& schedu
                              [&](Collective c) { return schedule.serves(c); }));
   }
   if (!call.reducer.commutative && schedule.commutative_only()) {
-    caller.refuse(schedule.name() +
-                  " combines out of rank order and the operator is not known to commute: "
-                  "wrap it as papcoll::commutative(op), or take Rabenseifner or Exchange");
+    caller.refuse(
+        detail::joined({schedule.name(),
+                        " combines out of rank order and the operator is not known to commute: "
+                        "wrap it as papcoll::commutative(op), or take Rabenseifner or Exchange"}));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective_list.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/names/explanation.hpp>
 #include <papcoll/names/grammar.hpp>
 #include <papcoll/names/rows.hpp>
@@ -36,7 +37,7 @@ namespace detail {
 inline std::string shown_time(std::uint64_t ns) {
   const std::uint64_t hundredths = (ns + 5) / 10;
   const std::string digits = std::to_string(hundredths % 100);
-  return std::to_string(hundredths / 100) + "." + (digits.size() < 2 ? "0" : "") + digits + " µs";
+  return detail::joined({hundredths / 100, ".", (digits.size() < 2 ? "0" : ""), digits, " µs"});
 }
 
 inline std::uint64_t nanoseconds(double seconds) noexcept {
@@ -53,7 +54,7 @@ inline std::string with_values(std::string_view why, const Thresholds& t) {
     const std::string_view word = why.substr(0, n == 0 ? 1 : n);
     text += word;
     if (const ThresholdField* const f = threshold_named(word); f != nullptr) {
-      text += " (" + std::to_string(t.*(f->value)) + ")";
+      text += detail::joined({" (", t.*(f->value), ")"});
     }
     why.remove_prefix(word.size());
   }
@@ -77,16 +78,17 @@ inline std::string why_by_messages(const Call& call, const SelectionInputs& s) {
   if (is_long_between_nodes(call, s)) {
     const WeighedBetweenNodes w = weigh_any_between_nodes(call, s);
     if (w.wins(t)) {
-      return "between nodes, and by the model of link_alpha_ns, link_gap_ns, link_beta_as and "
-             "link_gamma_as " +
-             std::string(w.is_suara() ? "Suara" : "TwoTreeComplete") + " takes " +
-             shown_time(nanoseconds(w.best())) + ", what would run otherwise " +
-             shown_time(nanoseconds(w.otherwise)) + ", at least link_percent % of it";
+      return detail::joined(
+          {"between nodes, and by the model of link_alpha_ns, link_gap_ns, link_beta_as and "
+           "link_gamma_as ",
+           w.is_suara() ? "Suara" : "TwoTreeComplete", " takes ", shown_time(nanoseconds(w.best())),
+           ", what would run otherwise ", shown_time(nanoseconds(w.otherwise)),
+           ", at least link_percent % of it"});
     }
   }
   const auto side = [&](std::size_t bytes, std::size_t Thresholds::*threshold) {
-    return (bytes <= t.*threshold ? "at most " : "above ") + std::string(name_of(threshold)) +
-           " bytes";
+    return detail::joined(
+        {(bytes <= t.*threshold ? "at most " : "above "), name_of(threshold), " bytes"});
   };
   switch (call.collective) {
     case Collective::allreduce:
@@ -95,15 +97,16 @@ inline std::string why_by_messages(const Call& call, const SelectionInputs& s) {
     case Collective::bcast:
       return side(call.bytes(), &Thresholds::tree);
     case Collective::allgather:
-      return side(call.bytes() * static_cast<std::size_t>(s.size), &Thresholds::bruck) +
-             " of all ranks";
+      return detail::joined(
+          {side(call.bytes() * static_cast<std::size_t>(s.size), &Thresholds::bruck),
+           " of all ranks"});
     case Collective::alltoall:
-      return side(call.bytes(), &Thresholds::alltoall_bruck) + " for each rank";
+      return detail::joined({side(call.bytes(), &Thresholds::alltoall_bruck), " for each rank"});
     case Collective::reduce_scatter:
       return call.reducer.commutative ? "for operators that commute"
                                       : "for operators not known to commute";
     default:
-      return "what a " + std::string(name_of(call.collective)) + " always runs";
+      return detail::joined({"what a ", name_of(call.collective), " always runs"});
   }
 }
 
@@ -114,13 +117,14 @@ inline std::string refusal(const CatalogueRow& row, const TeamFacts& team, const
   if (non_blocking && (needs & requirement::blocking_call) != 0) return "the call is non-blocking";
   if ((needs & requirement::node_memory) != 0) {
     if (!team.on_one_node) {
-      return "the communicator has no memory that all ranks share: " + team.why_no_shared_memory;
+      return detail::joined(
+          {"the communicator has no memory that all ranks share: ", team.why_no_shared_memory});
     }
     if (row.algorithm != nullptr && team.inputs.size > row.algorithm->most_ranks) {
-      return "the node has more than " + std::to_string(row.algorithm->most_ranks) + " ranks";
+      return detail::joined({"the node has more than ", row.algorithm->most_ranks, " ranks"});
     }
     if (call.reducer.size > team.inputs.chunk_bytes) {
-      return "elements are larger than chunk_bytes, " + std::to_string(team.inputs.chunk_bytes);
+      return detail::joined({"elements are larger than chunk_bytes, ", team.inputs.chunk_bytes});
     }
   }
   if (!is_reduction(call.collective)) return {};
@@ -149,27 +153,29 @@ inline Call described_call(Collective collective, std::size_t bytes, const CallT
 /// What is chosen for a call that names no algorithm, and why.
 inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call& call) {
   const SelectionInputs& s = team.inputs;
-  const std::string over = "+" + std::string(team.transport->name);
+  const std::string over = detail::joined({"+", team.transport->name});
   AlgorithmSpec chosen;
   chosen.transport = team.transport;
   with_collective(AllCollectives{}, call.collective,
                   [&]<Collective C>() { choose<C>(chosen, call, s); });
   if (chosen.hierarchical != nullptr) {
     e.algorithm = "Hierarchical";
-    e.reason = with_values(call.bytes() <= s.thresholds->hierarchical
-                               ? "several nodes of several ranks, at most hierarchical bytes"
-                               : "several nodes of several ranks, imbalanced",
-                           *s.thresholds) +
-               "; what runs in nodes and between them is chosen there";
+    e.reason = detail::joined(
+        {with_values(call.bytes() <= s.thresholds->hierarchical
+                         ? "several nodes of several ranks, at most hierarchical bytes"
+                         : "several nodes of several ranks, imbalanced",
+                     *s.thresholds),
+         "; what runs in nodes and between them is chosen there"});
   } else if (chosen.arrival != nullptr) {
-    e.algorithm = std::string(chosen.arrival->name) + over;
+    e.algorithm = detail::joined({chosen.arrival->name, over});
     NodeChoice choice;
     with_collective(AllCollectives{}, call.collective,
                     [&]<Collective C>() { choice = choose_on_node<C>(call, s); });
     e.reason = with_values(choice.why, *s.thresholds);
   } else {
     e.algorithm = chosen.schedule.name() + over;
-    e.reason = "ranks pass messages: " + with_values(why_by_messages(call, s), *s.thresholds);
+    e.reason = detail::joined(
+        {"ranks pass messages: ", with_values(why_by_messages(call, s), *s.thresholds)});
   }
 }
 
@@ -190,7 +196,7 @@ inline std::vector<std::string> all_refusals(const TeamFacts& team, const Call& 
       rows[static_cast<std::size_t>(same - reasons.begin())].append(", ").append(row.name);
     }
   }
-  for (std::size_t i = 0; i < reasons.size(); ++i) rows[i] += ": " + reasons[i];
+  for (std::size_t i = 0; i < reasons.size(); ++i) rows[i] += detail::joined({": ", reasons[i]});
   return rows;
 }
 
@@ -225,20 +231,21 @@ inline Explanation explain_choice(const TeamFacts& team, const Call& call,
 
 template <class>
 std::string Explanation::text_of(const Explanation& e) {
-  std::string t = e.algorithm + "\n  because    " + e.reason + "\n  arrivals   ";
-  const std::string wait = "mean wait for the last " + detail::shown_time(e.imbalance.waiting);
+  std::string t = detail::joined({e.algorithm, "\n  because    ", e.reason, "\n  arrivals   "});
+  const std::string wait =
+      detail::joined({"mean wait for the last ", detail::shown_time(e.imbalance.waiting)});
   if (e.imbalance.seen != 0) {
-    t += "worst-case imbalance " + detail::shown_time(e.imbalance.worst) + ", average-case " +
-         detail::shown_time(e.imbalance.average) + ", " + wait + ", from " +
-         std::to_string(e.imbalance.seen) + " calls";
+    t += detail::joined({"worst-case imbalance ", detail::shown_time(e.imbalance.worst),
+                         ", average-case ", detail::shown_time(e.imbalance.average), ", ", wait,
+                         ", from ", e.imbalance.seen, " calls"});
   } else if (e.imbalance.waiting != 0) {
     t += wait;  // assumed by whoever asks
   } else {
     t += "none seen, so taken as balanced";
   }
-  t += "; imbalanced above a wait of " + detail::shown_time(e.imbalanced_from) + "\n  memory     " +
-       e.memory + "\n";
-  for (const std::string& r : e.refused) t += "  not        " + r + "\n";
+  t += detail::joined({"; imbalanced above a wait of ", detail::shown_time(e.imbalanced_from),
+                       "\n  memory     ", e.memory, "\n"});
+  for (const std::string& r : e.refused) t += detail::joined({"  not        ", r, "\n"});
   return t;
 }
 PAPCOLL_COMPILE_ONCE(std::string Explanation::text_of<>(const Explanation&))

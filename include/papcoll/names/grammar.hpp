@@ -3,6 +3,7 @@
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/base/contract.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/base/near_names.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/names/levels.hpp>
@@ -71,7 +72,7 @@ class NameParser {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw unknown_algorithm("papcoll: algorithm '" + std::string(text_) + "': " + what);
+    throw unknown_algorithm(detail::joined({"papcoll: algorithm '", text_, "': ", what}));
   }
 
   [[noreturn]] void fail_with(const error& e) const { fail(bare(e.what())); }
@@ -81,8 +82,8 @@ class NameParser {
     const std::string hint =
         name == "mpi" ? "only papcoll-bench knows it, for the MPI library's own collectives"
                       : near_names(name, all_names());
-    if (name != text_) fail("'" + std::string(name) + "' is no policy: " + hint);
-    throw unknown_algorithm("papcoll: '" + std::string(name) + "' is no policy: " + hint);
+    if (name != text_) fail(detail::joined({"'", name, "' is no policy: ", hint}));
+    throw unknown_algorithm(detail::joined({"papcoll: '", name, "' is no policy: ", hint}));
   }
 
   bool is_arrival(std::string_view name) const {
@@ -115,11 +116,11 @@ class NameParser {
 
   void take_beside(std::string_view policy, const CatalogueRow& row) {
     if (!contract_named(policy)) {
-      fail(std::string(row.name) +
-           " is made of whole algorithms, so only a contract stands beside "
-           "it, and '" +
-           std::string(policy) + "' is none: write it in one of its parts, as in " +
-           std::string(row.name) + ":DynamicLeader+ShmTransport,Rabenseifner+MpiTransport");
+      fail(detail::joined({row.name,
+                           " is made of whole algorithms, so only a contract stands beside "
+                           "it, and '",
+                           policy, "' is none: write it in one of its parts, as in ", row.name,
+                           ":DynamicLeader+ShmTransport,Rabenseifner+MpiTransport"}));
     }
     take(policy);
   }
@@ -132,10 +133,10 @@ class NameParser {
       fail_with(e);
     }
     if (texts.size() < 2) {
-      fail(std::string(row.name) +
-           " needs an algorithm for each level, from the inside out, two at "
-           "least: " +
-           std::string(row.name) + ":DynamicLeader,Rabenseifner");
+      fail(detail::joined({row.name,
+                           " needs an algorithm for each level, from the inside out, two at "
+                           "least: ",
+                           row.name, ":DynamicLeader,Rabenseifner"}));
     }
     for (const std::string_view text : texts) {
       ParsedName part = NameParser{text, catalogue_}.parse();
@@ -143,7 +144,8 @@ class NameParser {
         fail("levels within a level: write them one after the other, from the inside out");
       }
       if (part.by_ticket) {
-        fail(std::string(text) + " is for whole communicators: inside a node take ShmTransport");
+        fail(
+            detail::joined({text, " is for whole communicators: inside a node take ShmTransport"}));
       }
       if (part.contract != NumericalContract::rank_consistent) {
         fail("a numerical contract is that of the whole call: write it at the end");
@@ -167,7 +169,7 @@ class NameParser {
       set(schedule_, name, "schedules");
       if (has_arguments) arguments_ = policy.substr(name.size() + 1);
       if (has_arguments && arguments_.empty()) {
-        fail("nothing follows the colon of " + std::string(name) + ": leave the colon out");
+        fail(detail::joined({"nothing follows the colon of ", name, ": leave the colon out"}));
       }
       return;
     }
@@ -186,7 +188,7 @@ class NameParser {
     } else {
       fail_unknown(name);
     }
-    if (has_arguments) fail(std::string(name) + " takes no parameters");
+    if (has_arguments) fail(detail::joined({name, " takes no parameters"}));
   }
 
   void take_predictor(std::string_view text) {
@@ -199,8 +201,7 @@ class NameParser {
 
   void set(std::string_view& slot, std::string_view name, const char* kind) const {
     if (!slot.empty()) {
-      fail("two " + std::string(kind) + ", " + std::string(slot) + " and " + std::string(name) +
-           ": keep one");
+      fail(detail::joined({"two ", kind, ", ", slot, " and ", name, ": keep one"}));
     }
     slot = name;
   }
@@ -250,8 +251,7 @@ class NameParser {
     }
     if (driven != nullptr) return take_row(*driven);
     if (!schedule_.empty()) {
-      fail(std::string(schedule_) + " does not run under " + std::string(arrival_) + ": " +
-           combinations());
+      fail(detail::joined({schedule_, " does not run under ", arrival_, ": ", combinations()}));
     }
     parsed_.arrival = arrival_;  // it has no schedule of its own: one is chosen for each call
   }
@@ -260,8 +260,9 @@ class NameParser {
     std::string text;
     for (const CatalogueRow& row : catalogue_) {
       if (row.schedule != schedule_) continue;
-      text += (text.empty() ? "take " : " or ") + std::string(row.arrival);
-      if (row.plan != nullptr && row.arrival != predicted) text += " or " + std::string(predicted);
+      text += detail::joined({(text.empty() ? "take " : " or "), row.arrival});
+      if (row.plan != nullptr && row.arrival != predicted)
+        text += detail::joined({" or ", predicted});
     }
     return text;
   }
@@ -274,7 +275,7 @@ class NameParser {
     }
     parsed_.schedule = row.schedule;
     if (row.plan == nullptr) {
-      if (!arguments_.empty()) fail(std::string(row.schedule) + " takes no parameters");
+      if (!arguments_.empty()) fail(detail::joined({row.schedule, " takes no parameters"}));
       return;
     }
     try {
@@ -290,15 +291,16 @@ class NameParser {
       if (parsed_.row == nullptr || t.name != transport_) continue;
       parsed_.by_ticket = runs_by_ticket(*parsed_.row, t);
       if (runs_on(*parsed_.row, t)) continue;
-      fail(std::string(parsed_.row->name) + " reads its peers' memory, and " + std::string(t.name) +
-           " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)");
+      fail(detail::joined(
+          {parsed_.row->name, " reads its peers' memory, and ", t.name,
+           " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)"}));
     }
   }
 
   void check_contract() const {
     if (parsed_.row == nullptr || parsed_.contract <= parsed_.row->strongest) return;
-    fail(std::string(parsed_.row->name) + " keeps no stronger contract than " +
-         std::string(name_of(parsed_.row->strongest)));
+    fail(detail::joined(
+        {parsed_.row->name, " keeps no stronger contract than ", name_of(parsed_.row->strongest)}));
   }
 
   std::string_view text_;

@@ -2,6 +2,7 @@
 
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/base/contract.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/names/row.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
@@ -36,7 +37,7 @@ struct ParsedName {
                             predictor == PredictedOrder<>::predictor();
     if (predictor && !is_default) add(predicted_order_name(predictor));
     if (!parts.empty()) {
-      add(std::string(row->name) + parts_text());
+      add(detail::joined({row->name, parts_text()}));
     } else if (row != nullptr) {
       add(plan ? plan.name() : std::string(row->name));
     }

@@ -4,6 +4,7 @@
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/contract.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/base/near_names.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/names/requirements.hpp>
@@ -138,8 +139,8 @@ inline AnySchedule schedule_named(std::string_view text, Catalogue catalogue) {
     if (row.name != name) continue;
     return plan_of(row, name == text ? "" : text.substr(name.size() + 1), catalogue);
   }
-  throw unknown_algorithm("papcoll: there is no static schedule '" + std::string(name) +
-                          "': " + detail::near_names(name, std::move(names)));
+  throw unknown_algorithm(detail::joined({"papcoll: there is no static schedule '", name,
+                                          "': ", detail::near_names(name, std::move(names))}));
 }
 
 }  // namespace PAPCOLL_ABI

@@ -3,6 +3,7 @@
 #include <papcoll/algorithms/arrival/all.hpp>
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/algorithms/static/all.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/names/row.hpp>
 
 #include <algorithm>
@@ -24,20 +25,20 @@ inline AnySchedule parse_reduce_then_bcast(std::string_view arguments, Catalogue
   const auto parts = split_arguments(arguments);
   if (parts.size() != 2) {
     throw argument_error(
-        "papcoll: ReduceThenBcast needs two schedules, one that serves reduce and "
-        "one that serves bcast, but was given '" +
-        std::string(arguments) + "': write ReduceThenBcast:Binomial,Chain");
+        detail::joined({"papcoll: ReduceThenBcast needs two schedules, one that serves reduce and "
+                        "one that serves bcast, but was given '",
+                        arguments, "': write ReduceThenBcast:Binomial,Chain"}));
   }
   AnyReduceThenBcast schedule{schedule_named(parts[0], catalogue),
                               schedule_named(parts[1], catalogue)};
   auto require = [](const AnySchedule& part, Collective c) {
     if (part.serves(c)) return;
-    throw argument_error("papcoll: " + part.name() + " does not serve " + std::string(name_of(c)) +
-                         ", which ReduceThenBcast needs of its " +
-                         (c == Collective::reduce ? "first" : "second") +
-                         " schedule: write ReduceThenBcast:Binomial,Chain or others of `papcoll "
-                         "list " +
-                         std::string(name_of(c)) + "`");
+    throw argument_error(detail::joined(
+        {"papcoll: ", part.name(), " does not serve ", name_of(c),
+         ", which ReduceThenBcast needs of its ", (c == Collective::reduce ? "first" : "second"),
+         " schedule: write ReduceThenBcast:Binomial,Chain or others of `papcoll "
+         "list ",
+         name_of(c), "`"}));
   };
   require(schedule.reduce, Collective::reduce);
   require(schedule.bcast, Collective::bcast);
@@ -57,18 +58,19 @@ inline AnySchedule suara_dimension(std::string_view text, Catalogue catalogue) {
   const std::string_view after = text.substr(std::min(colon + 1, text.size()));
   const AnySchedule plain = schedule_named(text.substr(0, colon), catalogue);
   if (!plain.serves(Collective::allreduce)) {
-    throw argument_error("papcoll: " + plain.name() +
-                         " does not serve allreduce, which Suara needs along each dimension: take "
-                         "Ring, Rabenseifner, RecursiveDoubling or another of `papcoll list "
-                         "allreduce`");
+    throw argument_error(
+        detail::joined({"papcoll: ", plain.name(),
+                        " does not serve allreduce, which Suara needs along each dimension: take "
+                        "Ring, Rabenseifner, RecursiveDoubling or another of `papcoll list "
+                        "allreduce`"}));
   }
   try {
     return schedule_named(text, catalogue);
   } catch (const argument_error& e) {
     if (!is_no_name(after)) throw;
-    throw argument_error(std::string(e.what()) +
-                         "; where it is a length of the grid, it comes last, after a comma: " +
-                         std::string(how_to_write_suara));
+    throw argument_error(detail::joined(
+        {e.what(), "; where it is a length of the grid, it comes last, after a comma: ",
+         how_to_write_suara}));
   }
 }
 
@@ -83,10 +85,11 @@ inline AnySchedule parse_suara(std::string_view arguments, Catalogue catalogue) 
     extents = parts.back();
     parts.pop_back();
   }
-  const auto given = [&] { return "but was given '" + std::string(arguments) + "': "; };
+  const auto given = [&] { return detail::joined({"but was given '", arguments, "': "}); };
   if (std::any_of(parts.begin(), parts.end(), is_no_name)) {
-    throw argument_error("papcoll: Suara needs the lengths of its grid last, joined by x, " +
-                         given() + std::string(how_to_write_suara));
+    throw argument_error(
+        detail::joined({"papcoll: Suara needs the lengths of its grid last, joined by x, ", given(),
+                        how_to_write_suara}));
   }
   if (parts.size() >= 2) {
     for (const std::string_view part : parts) {
@@ -98,16 +101,16 @@ inline AnySchedule parse_suara(std::string_view arguments, Catalogue catalogue) 
   }
   const std::size_t lengths = schedule.extents.size();
   if (parts.size() < 2 || lengths > parts.size() || (lengths != 0 && lengths + 1 < parts.size())) {
-    throw argument_error(
-        "papcoll: Suara needs a schedule for each of two or more dimensions and, if anything, "
-        "the lengths of all of them or of all but the last, " +
-        given() + std::string(how_to_write_suara));
+    throw argument_error(detail::joined(
+        {"papcoll: Suara needs a schedule for each of two or more dimensions and, if anything, "
+         "the lengths of all of them or of all but the last, ",
+         given(), how_to_write_suara}));
   }
   if (schedule.folded && lengths == 0) {
-    throw argument_error(
-        "papcoll: Suara chooses by itself whether to fold if it chooses the grid: leave 'folded' "
-        "out of '" +
-        std::string(arguments) + "', or write the length of a row before it");
+    throw argument_error(detail::joined(
+        {"papcoll: Suara chooses by itself whether to fold if it chooses the grid: leave 'folded' "
+         "out of '",
+         arguments, "', or write the length of a row before it"}));
   }
   return schedule;
 }

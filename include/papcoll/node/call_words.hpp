@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 
 #include <cstddef>
@@ -45,14 +46,14 @@ struct CallWords {
   [[gnu::cold, gnu::noinline]] static std::string difference(const CallWords& a, int rank_a,
                                                              const CallWords& b, int rank_b) {
     if (rank_b < rank_a) return difference(b, rank_b, a, rank_a);
-    return "the ranks' calls do not match: " + contrast(a, rank_a, b, rank_b);
+    return detail::joined({"the ranks' calls do not match: ", contrast(a, rank_a, b, rank_b)});
   }
 
   /// The same, where of the other rank's call only the hash is known.
   [[gnu::cold, gnu::noinline]] std::string difference(int rank, std::uint32_t other_hash, int other,
                                                       int ranks) const {
     if (other_hash == CallWords{0, invalid}.hash()) {
-      return "rank " + std::to_string(other) + "'s call was invalid; its exception said why";
+      return detail::joined({"rank ", other, "'s call was invalid; its exception said why"});
     }
     CallWords guess = *this;
     for (int r = 0; r < ranks && is_rooted(collective()); ++r) {
@@ -61,9 +62,9 @@ struct CallWords {
       return other < rank ? contrast(guess, other, *this, rank)
                           : contrast(*this, rank, guess, other);
     }
-    return "rank " + std::to_string(rank) + " called " + describe() + ", rank " +
-           std::to_string(other) +
-           " something else: all ranks must make the same calls in the same order";
+    return detail::joined(
+        {"rank ", rank, " called ", describe(), ", rank ", other,
+         " something else: all ranks must make the same calls in the same order"});
   }
 
  private:
@@ -75,8 +76,8 @@ struct CallWords {
   std::uint64_t root() const noexcept { return what >> 20 & 0xfffff; }
 
   static std::string contrast(const CallWords& a, int rank_a, const CallWords& b, int rank_b) {
-    return "rank " + std::to_string(rank_a) + " called " + a.describe() + ", rank " +
-           std::to_string(rank_b) + " called " + b.describe() + remedy(a, b);
+    return detail::joined({"rank ", rank_a, " called ", a.describe(), ", rank ", rank_b, " called ",
+                           b.describe(), remedy(a, b)});
   }
 
   static std::string remedy(const CallWords& a, const CallWords& b) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/call_words.hpp>
@@ -102,7 +103,7 @@ class CallFrame {
     // Groups count for themselves, and their numbers say nothing to the caller.
     return words_.describe() +
            (names_.empty()
-                ? " (blocking call " + std::to_string(epoch_ - first + 1) + " of the communicator)"
+                ? detail::joined({" (blocking call ", epoch_ - first + 1, " of the communicator)"})
                 : " (among the ranks of a group)");
   }
 
@@ -120,11 +121,12 @@ class CallFrame {
       return epoch_reached(board_.left(r).epoch.load(std::memory_order_acquire), before);
     });
     if (!behind.empty()) {
-      return listed(behind) + " not left the call " + std::to_string(Board::frames) + " before " +
-             describe_call(first);
+      return detail::joined(
+          {listed(behind), " not left the call ", Board::frames, " before ", describe_call(first)});
     }
     const auto away = unless([&](int r) { return arrived(r, 0); });
-    return away.empty() ? "" : listed(away) + " not come to " + describe_call(first);
+    return away.empty() ? ""
+                        : detail::joined({listed(away), " not come to ", describe_call(first)});
   }
 
   /// Compares the calls of all who are there with this rank's own; for ranks that wait long.
@@ -151,9 +153,10 @@ class CallFrame {
 
   void fail(int r) {
     const CallWords theirs = words_of(r);
-    fail_with(theirs.what == CallWords::invalid
-                  ? "rank " + shown(r) + "'s call is invalid; its exception says why"
-                  : CallWords::difference(theirs, name(r), words_, name(rank_)));
+    fail_with(
+        theirs.what == CallWords::invalid
+            ? detail::joined({"rank ", shown(r), "'s call is invalid; its exception says why"})
+            : CallWords::difference(theirs, name(r), words_, name(rank_)));
   }
 
  protected:
@@ -210,8 +213,8 @@ class CallFrame {
     const std::uint32_t theirs =
         board_.left(r).called[(epoch_ - Board::frames) % Board::records].load(
             std::memory_order_relaxed);
-    fail_with("the ranks' calls did not match " + std::to_string(Board::frames) +
-              " calls ago: " + mine.difference(name(rank_), theirs, name(r), size()));
+    fail_with(detail::joined({"the ranks' calls did not match ", Board::frames, " calls ago: ",
+                              mine.difference(name(rank_), theirs, name(r), size())}));
   }
 
   /// "ranks 1 and 2 have", of which no more than eight are named.
@@ -221,9 +224,9 @@ class CallFrame {
     std::string text = ranks.size() == 1 ? "rank" : "ranks";
     for (std::size_t i = 0; i < shown; ++i) {
       const bool last = i + 1 == ranks.size();
-      text += (i == 0 ? " " : last ? " and " : ", ") + std::to_string(ranks[i]);
+      text += detail::joined({(i == 0 ? " " : last ? " and " : ", "), ranks[i]});
     }
-    if (shown < ranks.size()) text += " and " + std::to_string(ranks.size() - shown) + " more";
+    if (shown < ranks.size()) text += detail::joined({" and ", ranks.size() - shown, " more"});
     return text + (ranks.size() == 1 ? " has" : " have");
   }
 

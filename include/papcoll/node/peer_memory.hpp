@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 
@@ -19,7 +20,7 @@ inline namespace PAPCOLL_ABI {
 /// A copy from the memory of a rank of the node that did not work: ESRCH if the rank has died.
 struct failed_copy : system_error {
   failed_copy(int rank_, int number_)
-      : system_error("papcoll: cannot copy from the memory of rank " + std::to_string(rank_),
+      : system_error(detail::joined({"papcoll: cannot copy from the memory of rank ", rank_}),
                      number_),
         rank(rank_) {}
   int rank;

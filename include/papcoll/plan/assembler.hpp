@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/plan/dependencies.hpp>
 #include <papcoll/plan/flow.hpp>
@@ -233,18 +234,17 @@ class PlanAssembler {
 
   void require_inside(Range r) const {
     if (r.lo < r.hi && r.hi <= shape_.vector_size()) return;
-    throw argument_error("papcoll: a schedule of " + std::string(name_of(shape_.collective)) +
-                         " names elements [" + std::to_string(r.lo) + ", " + std::to_string(r.hi) +
-                         ") of a vector of " + std::to_string(shape_.vector_size()));
+    throw argument_error(
+        detail::joined({"papcoll: a schedule of ", name_of(shape_.collective), " names elements [",
+                        r.lo, ", ", r.hi, ") of a vector of ", shape_.vector_size()}));
   }
 
   void require_present(const Piece& p) const {
     if (p.location.where != ElementLocation::absent) return;
-    throw error("papcoll: a schedule of " + std::string(name_of(shape_.collective)) +
-                " reads elements [" + std::to_string(p.range.lo) + ", " +
-                std::to_string(p.range.hi) + ") on rank " + std::to_string(shape_.rank) + " of " +
-                std::to_string(shape_.size) +
-                " before they are there: receive them first, or send something else");
+    throw error(detail::joined(
+        {"papcoll: a schedule of ", name_of(shape_.collective), " reads elements [", p.range.lo,
+         ", ", p.range.hi, ") on rank ", shape_.rank, " of ", shape_.size,
+         " before they are there: receive them first, or send something else"}));
   }
 
   /// Makes r stand in one piece of memory that can be sent from, and says where.

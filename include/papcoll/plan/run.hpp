@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/make_plan.hpp>
 #include <papcoll/schedule/order.hpp>
@@ -107,9 +108,9 @@ class PlanRun {
   /// What is wrong with a message that is not as long as the step that receives it.
   [[gnu::cold, gnu::noinline]] std::string refuse(const TransportOp& w,
                                                   const std::string& sent) const {
-    return "papcoll: rank " + std::to_string(w.peer) + " sent " + sent + " where a message of " +
-           describe_call() + " on this rank has " + std::to_string(w.bytes()) +
-           " bytes: all ranks must pass the same count, type, root and algorithm";
+    return detail::joined({"papcoll: rank ", w.peer, " sent ", sent, " where a message of ",
+                           describe_call(), " on this rank has ", w.bytes(),
+                           " bytes: all ranks must pass the same count, type, root and algorithm"});
   }
 
   /// After the communicator broke. Memory that a transport may still touch is leaked on purpose.

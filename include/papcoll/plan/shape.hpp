@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/schedule/range.hpp>
 
@@ -79,10 +80,9 @@ struct Shape {
       if (f > me) lo -= counts[ranks() + me];  // the own block is among those that are sent
       return {lo, lo + counts[ranks() + f]};
     }
-    throw argument_error("papcoll: rank " + std::to_string(rank) +
-                         " does not know how many elements rank " + std::to_string(from) +
-                         " has for rank " + std::to_string(to) +
-                         ": for sizes that differ take Pairwise or Linear");
+    throw argument_error(
+        detail::joined({"papcoll: rank ", rank, " does not know how many elements rank ", from,
+                        " has for rank ", to, ": for sizes that differ take Pairwise or Linear"}));
   }
 
   /// What rank r knows of a shape that has the sizes of all pairs.

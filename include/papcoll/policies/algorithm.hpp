@@ -6,6 +6,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/contract.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/transport/transport.hpp>
 
@@ -107,7 +108,7 @@ inline Algorithm algorithm(AnySchedule schedule, AnyPredictor predictor = {}) {
   const bool predicts = (schedule.needs() & capability::forecast) != 0;
   if (predicts && !predictor) predictor = PredictedOrder<>::predictor();
   if (predictor && !(predicts && predictor == PredictedOrder<>::predictor())) {
-    name = predicted_order_name(predictor) + "+" + name;
+    name = detail::joined({predicted_order_name(predictor), "+", name});
   }
   AlgorithmSpec spec;
   spec.schedule = std::move(schedule);

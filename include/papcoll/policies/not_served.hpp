@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 
 #include <array>
@@ -35,7 +36,7 @@ namespace detail {
 template <class Serves>
 [[gnu::cold, gnu::noinline]] std::string not_served(const std::string& name, Collective wanted,
                                                     Serves&& serves) {
-  std::string text = name + " does not serve " + std::string(name_of(wanted));
+  std::string text = detail::joined({name, " does not serve ", name_of(wanted)});
   bool first = true;
   for (std::size_t i = 0; i < collective_count; ++i) {
     const auto c = static_cast<Collective>(i);
@@ -45,7 +46,7 @@ template <class Serves>
     first = false;
   }
   const auto others = schedules_for(wanted);
-  return text + ": take " + std::string(others[0]) + " or " + std::string(others[1]);
+  return detail::joined({text, ": take ", others[0], " or ", others[1]});
 }
 
 }  // namespace detail

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/runtime/call_numbers.hpp>
@@ -60,7 +61,7 @@ struct TeamBasis {
   int shown(int r) const noexcept { return names.empty() ? r : names[static_cast<std::size_t>(r)]; }
 
   [[noreturn, gnu::cold, gnu::noinline]] void mismatch(const std::string& what) const {
-    throw peer_error("papcoll: seen on rank " + std::to_string(shown(rank())) + ": " + what);
+    throw peer_error(detail::joined({"papcoll: seen on rank ", shown(rank()), ": ", what}));
   }
 };
 

@@ -3,6 +3,7 @@
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/transport/transport.hpp>
@@ -35,7 +36,7 @@ class PlanIds {
       schedule_ = schedule;
       transport_ = &transport;
       id_ = 0;
-      for (const char c : schedule.name() + "+" + std::string(transport.name)) {
+      for (const char c : detail::joined({schedule.name(), "+", transport.name})) {
         id_ = id_ * 31 + static_cast<unsigned char>(c);
       }
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/runtime/common_options.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
@@ -64,8 +65,9 @@ class CommState final : public Attached {
       ranks_here_ = here.ranks;
     }
     if (s.why_no_shared_memory.empty() && here.nodes > 1) {
-      s.why_no_shared_memory = "its ranks are on " + std::to_string(here.nodes) +
-                               " nodes: take MpiTransport, or a communicator of one node";
+      s.why_no_shared_memory =
+          detail::joined({"its ranks are on ", here.nodes,
+                          " nodes: take MpiTransport, or a communicator of one node"});
     }
     if (s.node == nullptr) connect_at_once(all_ranks);
     const bool oversubscribed = is_oversubscribed(all_ranks, here);
@@ -122,9 +124,9 @@ class CommState final : public Attached {
   [[noreturn, gnu::cold, gnu::noinline]] static void refuse_null() {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    throw argument_error("papcoll: a collective or a Communicator on MPI_COMM_NULL, on rank " +
-                         std::to_string(rank) +
-                         " of MPI_COMM_WORLD: ranks outside a group must not call its collectives");
+    throw argument_error(detail::joined(
+        {"papcoll: a collective or a Communicator on MPI_COMM_NULL, on rank ", rank,
+         " of MPI_COMM_WORLD: ranks outside a group must not call its collectives"}));
   }
 
   /// The ranks of this node; this rank alone, and the reason in `s`, if MPI could not tell.
@@ -169,10 +171,10 @@ class CommState final : public Attached {
     if (const auto failure =
             std::static_pointer_cast<MakingFailure>(find_attached(comm, Keyvals::get().failure))) {
       throw broken_communicator(
-          "papcoll: a papcoll::Communicator of this MPI communicator could "
-          "not be made before, and MPI may not know in order what its ranks "
-          "do: " +
-          bare(failure->why()));
+          detail::joined({"papcoll: a papcoll::Communicator of this MPI communicator could "
+                          "not be made before, and MPI may not know in order what its ranks "
+                          "do: ",
+                          bare(failure->why())}));
     }
     const auto leave = [&](const error& problem) {
       attach(comm, Keyvals::get().failure, std::make_shared<MakingFailure>(problem.what()));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/options.hpp>
@@ -47,7 +48,8 @@ inline TuningText require_common(const PolledCollectives& all_ranks, const Optio
   }
   problem = first_problem(all_ranks, problem, where);
   if (!problem.empty()) {
-    throw argument_error("papcoll: Options of a papcoll::Communicator: " + problem);
+    throw argument_error(
+        detail::joined({"papcoll: Options of a papcoll::Communicator: ", problem}));
   }
   return tuning;
 }

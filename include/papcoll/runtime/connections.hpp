@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/capability.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/transport/group_endpoint.hpp>
@@ -46,16 +47,16 @@ class Connections {
     for (const TransportTable* t : transports_) {
       if (t->name == name) return *t;
     }
-    throw transport_unavailable("papcoll: " + std::string(name) +
-                                " does not serve this kind of team" + " (rank " + here() +
-                                "): take " + std::string(transports_.front()->name));
+    throw transport_unavailable(
+        detail::joined({"papcoll: ", name, " does not serve this kind of team", " (rank ", here(),
+                        "): take ", transports_.front()->name}));
   }
 
   /// Throws transport_unavailable if the transport cannot serve this team.
   void require(const TransportTable& t) const {
     if (std::string why = t.unavailable(surroundings_); !why.empty()) {
-      throw transport_unavailable("papcoll: " + std::string(t.name) + " is not available on rank " +
-                                  here() + ": " + why);
+      throw transport_unavailable(
+          detail::joined({"papcoll: ", t.name, " is not available on rank ", here(), ": ", why}));
     }
   }
 

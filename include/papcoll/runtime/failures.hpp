@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/call_words.hpp>
@@ -189,9 +190,9 @@ class TeamFailures {
   }
 
   [[noreturn, gnu::noinline, gnu::cold]] void refuse_broken() const {
-    throw broken_communicator("papcoll: this communicator is of no use any more on rank " +
-                              std::to_string(basis_.shown(basis_.rank())) + ": " +
-                              detail::bare(broken_));
+    throw broken_communicator(
+        detail::joined({"papcoll: this communicator is of no use any more on rank ",
+                        basis_.shown(basis_.rank()), ": ", detail::bare(broken_)}));
   }
 
   // --- what a long wait does besides waiting
@@ -229,10 +230,10 @@ class TeamFailures {
   static void expired_hook(void* p) {
     TeamFailures& team = self(p);
     const TeamBasis& basis = team.basis_;
-    const std::string why = "papcoll: rank " + std::to_string(basis.shown(basis.rank())) +
-                            " waited longer than " +
-                            std::to_string(basis.options.deadline.count() / 1000000) +
-                            " ms, the deadline of its communicator" + team.waits_for();
+    const std::string why =
+        detail::joined({"papcoll: rank ", basis.shown(basis.rank()), " waited longer than ",
+                        basis.options.deadline.count() / 1000000,
+                        " ms, the deadline of its communicator", team.waits_for()});
     team.abort_node(NodeBoard::Abort::deadline);
     team.give_up(why);
     throw deadline_exceeded(why);
@@ -241,9 +242,12 @@ class TeamFailures {
   /// What this rank waits for, as far as it knows: a sentence part after a colon.
   [[gnu::cold, gnu::noinline]] std::string waits_for() const {
     constexpr const char* somebody = ": a peer is stopped, lost or never made the call";
-    if (const std::string what = node_.waits_for(); !what.empty()) return ": " + what;
-    if (awaited_ != nullptr) return ", in a non-blocking " + awaited_->describe_call() + somebody;
-    if (called_.what != CallWords::invalid) return ", in " + called_.describe() + somebody;
+    if (const std::string what = node_.waits_for(); !what.empty())
+      return detail::joined({": ", what});
+    if (awaited_ != nullptr)
+      return detail::joined({", in a non-blocking ", awaited_->describe_call(), somebody});
+    if (called_.what != CallWords::invalid)
+      return detail::joined({", in ", called_.describe(), somebody});
     return somebody;
   }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/runtime/agreements.hpp>
@@ -62,9 +63,10 @@ class InFlight {
   /// Requests are moved by all waits of the thread that started them, so by no other thread.
   void require_own_thread(int rank) const {
     if (!has_requests() || pthread_equal(thread_, pthread_self()) != 0) return;
-    throw argument_error("papcoll: rank " + std::to_string(rank) +
-                         " has requests under way that another thread started: a communicator with "
-                         "requests stays with one thread until they are complete");
+    throw argument_error(
+        detail::joined({"papcoll: rank ", rank,
+                        " has requests under way that another thread started: a communicator with "
+                        "requests stays with one thread until they are complete"}));
   }
 
  private:

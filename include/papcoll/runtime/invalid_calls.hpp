@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/call_words.hpp>
@@ -25,10 +26,9 @@ class InvalidCalls {
 
   /// This rank's call is invalid: tells the peers, who throw peer_error, and throws argument_error.
   [[noreturn]] void refuse(Collective collective, bool non_blocking, const std::string& text) {
-    const std::string what = std::string(name_of(collective)) + " on rank " +
-                             std::to_string(basis_.rank()) + " of " +
-                             std::to_string(basis_.size()) + ": " + text;
-    throw argument_error("papcoll: " + what + tell(non_blocking, what));
+    const std::string what = detail::joined(
+        {name_of(collective), " on rank ", basis_.rank(), " of ", basis_.size(), ": ", text});
+    throw argument_error(detail::joined({"papcoll: ", what, tell(non_blocking, what)}));
   }
 
   /// Tells the peers that this rank's call is invalid. If all ranks make such a call at once, the
@@ -51,8 +51,8 @@ class InvalidCalls {
   void look_for_refused_requests() {
     const int r = node_.find_refused_request(basis_.calls.requests());
     if (r < 0) return;
-    basis_.mismatch("rank " + std::to_string(r) +
-                    " made an invalid non-blocking call; its exception says why");
+    basis_.mismatch(
+        detail::joined({"rank ", r, " made an invalid non-blocking call; its exception says why"}));
   }
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/options.hpp>
@@ -152,22 +153,22 @@ class Making {
   void watch_peers(const char* doing) const {
     for (std::size_t r = 0; r < peers_.size(); ++r) {
       if (static_cast<int>(r) == rank_ || !peers_[r].has_ended()) continue;
-      throw lost_rank("papcoll: rank " + std::to_string(r) +
-                          " died while a papcoll::Communicator was made, seen on rank " +
-                          std::to_string(rank_) + " in " + doing +
-                          ": make a new communicator among the ranks that are left",
-                      static_cast<int>(r));
+      throw lost_rank(
+          detail::joined(
+              {"papcoll: rank ", r, " died while a papcoll::Communicator was made, seen on rank ",
+               rank_, " in ", doing, ": make a new communicator among the ranks that are left"}),
+          static_cast<int>(r));
     }
   }
 
   static void expired(void* p, const char* doing) {
     const Making& making = self(p);
     const auto deadline = std::chrono::duration_cast<std::chrono::milliseconds>(making.deadline_);
-    throw deadline_exceeded("papcoll: rank " + std::to_string(making.rank_) +
-                            " waited longer than " + std::to_string(deadline.count()) +
-                            " ms, the deadline of its Options, in " + doing +
-                            " for a papcoll::Communicator: a peer is stopped, lost or never made "
-                            "the call");
+    throw deadline_exceeded(
+        detail::joined({"papcoll: rank ", making.rank_, " waited longer than ", deadline.count(),
+                        " ms, the deadline of its Options, in ", doing,
+                        " for a papcoll::Communicator: a peer is stopped, lost or never made "
+                        "the call"}));
   }
 
   std::shared_ptr<MpiProcess> process_;

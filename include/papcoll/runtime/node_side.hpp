@@ -2,6 +2,7 @@
 
 #include <papcoll/arrival/imbalance.hpp>
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/node/node.hpp>
@@ -91,9 +92,9 @@ class NodeSide {
     enter_frame(nullptr);
     if (!site.last_in_frame_matched()) {
       basis_.waiter.until([&] { return site.failed(); });  // another may say so first
-      earlier = "; and " + site.failure_text();
+      earlier = detail::joined({"; and ", site.failure_text()});
     }
-    site.fail_with("another rank's call is invalid: " + what);
+    site.fail_with(detail::joined({"another rank's call is invalid: ", what}));
     announce_only();
     site.leave();
     return earlier;
@@ -160,8 +161,9 @@ class NodeSide {
     if (!shared_ || !shared_->site.under_way()) return {};
     const std::string who = missing();
     if (!who.empty()) return who;
-    return "all ranks have come to " + shared_->site.describe_call(basis_.options.first_epoch) +
-           ", and one is stopped or held up in it";
+    return detail::joined({"all ranks have come to ",
+                           shared_->site.describe_call(basis_.options.first_epoch),
+                           ", and one is stopped or held up in it"});
   }
 
   /// See ExposedBuffers.

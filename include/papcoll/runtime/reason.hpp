@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/runtime/basis.hpp>
@@ -39,21 +40,22 @@ inline std::uint32_t reason_of(const std::exception& problem, const TeamBasis& b
 [[gnu::cold]] inline std::string lost_text(std::uint32_t reason, const TeamBasis& basis,
                                            const std::string& missing) {
   const std::string here = std::to_string(basis.shown(basis.rank()));
-  const std::string seen = ", seen on rank " + here;
+  const std::string seen = detail::joined({", seen on rank ", here});
   if (reason == NodeBoard::Abort::deadline) {
-    return "papcoll: a peer of rank " + here + " gave up at the deadline of the communicator" +
-           (missing.empty() ? "" : ": " + missing);
+    return detail::joined({"papcoll: a peer of rank ", here,
+                           " gave up at the deadline of the communicator",
+                           (missing.empty() ? "" : detail::joined({": ", missing}))});
   }
   if (somebody_gave_up(reason)) {
-    return "papcoll: rank " + std::to_string(reason - NodeBoard::Abort::gave_up) +
-           " could not complete a call" + seen + "; its exception says why";
+    return detail::joined({"papcoll: rank ", reason - NodeBoard::Abort::gave_up,
+                           " could not complete a call", seen, "; its exception says why"});
   }
   if (!basis.surroundings.processes) {
-    return "papcoll: the thread of rank " + std::to_string(reason - 1) + " ended by an exception" +
-           seen;
+    return detail::joined(
+        {"papcoll: the thread of rank ", reason - 1, " ended by an exception", seen});
   }
-  return "papcoll: rank " + std::to_string(reason - 1) + " died" + seen +
-         ": make a new communicator among the ranks that are left";
+  return detail::joined({"papcoll: rank ", reason - 1, " died", seen,
+                         ": make a new communicator among the ranks that are left"});
 }
 
 [[noreturn, gnu::cold]] inline void throw_lost(std::uint32_t reason, const std::string& why) {

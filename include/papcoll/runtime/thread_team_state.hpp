@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
@@ -37,8 +38,8 @@ class AnonymousMemory {
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) {
       throw system_error(
-          "papcoll: no memory for a thread team of " + std::to_string(bytes) +
-              " bytes: fewer threads, or smaller Options::chunk_bytes or arena_bytes",
+          detail::joined({"papcoll: no memory for a thread team of ", bytes,
+                          " bytes: fewer threads, or smaller Options::chunk_bytes or arena_bytes"}),
           errno);
     }
     data_ = static_cast<std::byte*>(p);
@@ -121,12 +122,13 @@ class ThreadTeamState {
  private:
   static int checked(int ranks, const Options& options) {
     if (ranks < 1) {
-      throw argument_error("papcoll: a thread team of " + std::to_string(ranks) +
-                           " ranks: it needs at least one");
+      throw argument_error(
+          detail::joined({"papcoll: a thread team of ", ranks, " ranks: it needs at least one"}));
     }
     std::string problem = options.problem();
     if (problem.empty()) problem = problem_of(options.groups, ranks);
-    if (!problem.empty()) throw argument_error("papcoll: Options of a thread team: " + problem);
+    if (!problem.empty())
+      throw argument_error(detail::joined({"papcoll: Options of a thread team: ", problem}));
     return ranks;
   }
 

@@ -3,6 +3,7 @@
 #include <papcoll/arrival/ticket_board.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/capability.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/plan/endpoint.hpp>
@@ -32,7 +33,7 @@ class Tickets {
   const std::string& none() const noexcept { return none_; }
 
   void refuse(const TransportTable& t) {
-    none_ = std::string(t.name) + " has no tickets for this kind of team";
+    none_ = detail::joined({t.name, " has no tickets for this kind of team"});
   }
 
   /// Makes them, if they can be had. Blocks in MPI until all ranks are there.
@@ -41,8 +42,8 @@ class Tickets {
       board_.emplace(t.open_words(s, TicketBoard::words(s.size), options.tickets), s.rank, s.size,
                      options.first_epoch);
     } catch (const transport_unavailable& why) {
-      none_ =
-          std::string(t.name) + " gives no tickets, so calls run in predicted order: " + why.what();
+      none_ = detail::joined(
+          {t.name, " gives no tickets, so calls run in predicted order: ", why.what()});
     }
   }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 
@@ -40,8 +41,9 @@ namespace detail {
     file = named;
   }
   const auto cannot = [&file](int why) {
-    return system_error("papcoll: cannot read the tuning file " + file + ": " + std::strerror(why),
-                        why);
+    return system_error(
+        detail::joined({"papcoll: cannot read the tuning file ", file, ": ", std::strerror(why)}),
+        why);
   };
   struct Close {
     void operator()(std::FILE* f) const noexcept { static_cast<void>(std::fclose(f)); }
@@ -49,7 +51,7 @@ namespace detail {
   const std::unique_ptr<std::FILE, Close> in{std::fopen(file.c_str(), "re")};
   if (!in) throw cannot(errno);
   constexpr std::size_t most = 1U << 20U;  // such files have a few KB
-  TuningText text{std::string(most, '\0'), "tuning file " + file};
+  TuningText text{std::string(most, '\0'), detail::joined({"tuning file ", file})};
   text.json.resize(std::fread(text.json.data(), 1, most, in.get()));
   if (std::ferror(in.get()) != 0) throw cannot(errno);
   if (text.json.size() == most) throw cannot(EFBIG);

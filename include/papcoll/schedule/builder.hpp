@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/plan/assembler.hpp>
 #include <papcoll/schedule/range.hpp>
@@ -146,8 +147,9 @@ class Builder {
       b.group_.push_back(global(p));
     }
     if (b.me_ < 0) {
-      throw error("papcoll: among(): position " + std::to_string(me_) +
-                  " is not in the group it asks for: only members may speak for a group");
+      throw error(
+          detail::joined({"papcoll: among(): position ", me_,
+                          " is not in the group it asks for: only members may speak for a group"}));
     }
     return b;
   }
@@ -162,9 +164,9 @@ class Builder {
  private:
   int global(int position) const {
     if (position < 0 || position >= size()) {
-      throw argument_error("papcoll: a schedule names position " + std::to_string(position) +
-                           ", but there are only 0…" + std::to_string(size() - 1) +
-                           ": wrap() counts around");
+      throw argument_error(
+          detail::joined({"papcoll: a schedule names position ", position,
+                          ", but there are only 0…", size() - 1, ": wrap() counts around"}));
     }
     return group_[static_cast<std::size_t>(position)];
   }

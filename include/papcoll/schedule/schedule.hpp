@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/capability.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/schedule/builder.hpp>
@@ -141,7 +142,8 @@ class AnySchedule {
   /// The name with its parameters, as papcoll::algorithm() reads it: "KNomial:8".
   std::string name() const {
     const std::string arguments = table_->arguments(self_);
-    return std::string(table_->name) + (arguments.empty() ? "" : ":" + arguments);
+    return detail::joined(
+        {table_->name, (arguments.empty() ? "" : detail::joined({":", arguments}))});
   }
 
   /// A schedule of the same type with the parameters that the text after the colon gives. Throws
@@ -149,8 +151,9 @@ class AnySchedule {
   /// give.
   AnySchedule with_arguments(std::string_view arguments) const {
     if (table_->parse == nullptr) {
-      throw argument_error("papcoll: " + std::string(table_->name) + " takes no arguments, but '" +
-                           std::string(arguments) + "' was given: leave them and the colon out");
+      throw argument_error(
+          detail::joined({"papcoll: ", table_->name, " takes no arguments, but '", arguments,
+                          "' was given: leave them and the colon out"}));
     }
     return table_->parse(arguments);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/base/near_names.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
@@ -47,7 +48,7 @@ class TuningReader {
       if (name == "papcoll_tuning") {
         has_format = true;
         const std::uint64_t format = number();
-        if (format != 1) fail("this is format " + std::to_string(format) + ", and 1 is known");
+        if (format != 1) fail(detail::joined({"this is format ", format, ", and 1 is known"}));
       } else if (name == "machine") {
         static_cast<void>(string());
       } else if (name == "thresholds") {
@@ -73,7 +74,7 @@ class TuningReader {
       std::vector<std::string_view> names;
       names.reserve(threshold_fields.size());
       for (const ThresholdField& f : threshold_fields) names.push_back(f.name);
-      fail("there is no such threshold: " + near_names(name, std::move(names)));
+      fail(detail::joined({"there is no such threshold: ", near_names(name, std::move(names))}));
     }
     bool has_value = false;
     each_field([&](const std::string& field) {
@@ -122,7 +123,7 @@ class TuningReader {
     const char next = at_ < text_.size() ? text_[at_] : ' ';
     if (digits.empty() || (digits.size() > 1 && digits[0] == '0') || next == '.' || next == 'e' ||
         next == 'E') {
-      fail("a whole number from 0 up is expected" + found());
+      fail(detail::joined({"a whole number from 0 up is expected", found()}));
     }
     return n;
   }
@@ -156,7 +157,7 @@ class TuningReader {
   }
 
   void require(char c, const char* what) {
-    if (!next_is(c)) fail(std::string(what) + " is expected" + found());
+    if (!next_is(c)) fail(detail::joined({what, " is expected", found()}));
   }
 
   bool next_is(char c) {
@@ -172,15 +173,16 @@ class TuningReader {
     if (at_ == text_.size()) return ", and the file ends";
     const char c = text_[at_];
     const bool shows = c > 0x20 && c < 0x7f;
-    return shows ? std::string(", not '") + c + "'" : "";
+    return shows ? detail::joined({", not '", std::string_view(&c, 1), "'"}) : "";
   }
 
   [[noreturn]] void fail(const std::string& what) const {
     const std::string_view before = text_.substr(0, at_);
     std::size_t line = 1;
     for (const char c : before) line += c == '\n' ? 1 : 0;
-    throw argument_error("papcoll: " + source_ + ", line " + std::to_string(line) +
-                         (field_.empty() ? std::string{} : ", field " + field_) + ": " + what);
+    throw argument_error(detail::joined(
+        {"papcoll: ", source_, ", line ", line,
+         (field_.empty() ? std::string{} : detail::joined({", field ", field_})), ": ", what}));
   }
 
   std::string_view text_;

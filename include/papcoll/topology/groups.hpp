@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 
 #include <algorithm>
@@ -71,9 +72,9 @@ inline std::string problem_of(const GroupColours& levels, int size) {
   auto wanted = static_cast<std::size_t>(size);
   for (std::size_t level = 0; level < levels.size(); ++level) {
     if (levels[level].size() != wanted) {
-      return "list " + std::to_string(level) + " of groups has " +
-             std::to_string(levels[level].size()) + " colours for " + std::to_string(wanted) +
-             (level == 0 ? " ranks" : " groups of the list before");
+      return detail::joined({"list ", level, " of groups has ", levels[level].size(),
+                             " colours for ", wanted,
+                             (level == 0 ? " ranks" : " groups of the list before")});
     }
     wanted = Groups::by_colour(levels[level]).members.size();
   }

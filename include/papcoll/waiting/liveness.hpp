@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 
@@ -43,8 +44,8 @@ class PeerLiveness {
     const int number = errno;
     fd_ = -1;
     throw system_error(
-        "papcoll: cannot lock byte " + std::to_string(me) +
-            " of the node's shared memory: " + std::generic_category().message(number),
+        detail::joined({"papcoll: cannot lock byte ", me,
+                        " of the node's shared memory: ", std::generic_category().message(number)}),
         number);
   }
   PeerLiveness(PeerLiveness&& other) noexcept { swap(other); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/schedule/parameter.hpp>
@@ -28,7 +29,7 @@ inline std::string join_arguments(const std::vector<std::string>& parameters) {
   std::string text;
   for (const std::string& p : parameters) {
     const bool nested = p.find(',') != std::string::npos;
-    text.append(text.empty() ? "" : ",").append(nested ? "(" + p + ")" : p);
+    text.append(text.empty() ? "" : ",").append(nested ? detail::joined({"(", p, ")"}) : p);
   }
   return text;
 }
@@ -51,8 +52,8 @@ inline std::vector<std::string_view> split_arguments(std::string_view text) {
     if (text[i] == ',' && depth == 0) cut(i);
   }
   if (depth != 0) {
-    throw argument_error("papcoll: the parentheses in '" + std::string(text) +
-                         "' do not match: each ( needs its )");
+    throw argument_error(detail::joined(
+        {"papcoll: the parentheses in '", text, "' do not match: each ( needs its )"}));
   }
   cut(text.size());
   return parameters;
@@ -70,10 +71,10 @@ bool read_number(std::string_view text, std::size_t least, Number& number) noexc
 [[noreturn]] inline void refuse_argument(std::string_view schedule, const Parameter& parameter,
                                          std::string_view kind, std::string_view text,
                                          std::string_view example) {
-  throw argument_error("papcoll: " + std::string(schedule) + " needs " + std::string(kind) +
-                       " of at least " + std::to_string(parameter.least) + " as its " +
-                       std::string(parameter.name) + ", but was given '" + std::string(text) + "'" +
-                       (example.empty() ? "" : ": write " + std::string(example)));
+  throw argument_error(
+      detail::joined({"papcoll: ", schedule, " needs ", kind, " of at least ", parameter.least,
+                      " as its ", parameter.name, ", but was given '", text, "'",
+                      (example.empty() ? "" : detail::joined({": write ", example}))}));
 }
 
 }  // namespace detail
@@ -86,7 +87,7 @@ Number parse_number(std::string_view schedule, const Parameter& parameter, std::
   if (!detail::read_number(text, parameter.least, number)) {
     const std::string usual{parameter.standard};
     detail::refuse_argument(schedule, parameter, "a whole number", text,
-                            usual.empty() ? usual : usual + ", for example");
+                            usual.empty() ? usual : detail::joined({usual, ", for example"}));
   }
   return number;
 }
@@ -102,7 +103,7 @@ inline std::size_t parse_bytes(std::string_view schedule, const Parameter& param
   if (!detail::read_number(digits, parameter.least, number) || number << shift >> shift != number) {
     const std::string name(schedule);
     detail::refuse_argument(schedule, parameter, "a number of bytes", text,
-                            name + ":65536 or " + name + ":64k");
+                            detail::joined({name, ":65536 or ", name, ":64k"}));
   }
   return number << shift;
 }
@@ -114,10 +115,9 @@ inline std::vector<int> parse_extents(std::string_view schedule, const Parameter
   for (std::string_view rest = text;;) {
     const std::size_t end = std::min(rest.find('x'), rest.size());
     if (!detail::read_number(rest.substr(0, end), parameter.least, extents.emplace_back())) {
-      throw argument_error("papcoll: " + std::string(schedule) +
-                           " needs lengths of a grid of at least " +
-                           std::to_string(parameter.least) + ", joined by x, but was given '" +
-                           std::string(text) + "': write 8 for rows of 8, or 4x8");
+      throw argument_error(detail::joined(
+          {"papcoll: ", schedule, " needs lengths of a grid of at least ", parameter.least,
+           ", joined by x, but was given '", text, "': write 8 for rows of 8, or 4x8"}));
     }
     if (end == rest.size()) return extents;
     rest.remove_prefix(end + 1);

@@ -2,6 +2,7 @@
 
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/tree_steps.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/schedule/parameter.hpp>
 #include <papcoll/schedule/schedule.hpp>
@@ -61,8 +62,8 @@ struct KNomial {
  private:
   int checked_radix() const {
     if (radix >= 2) return radix;
-    throw argument_error("papcoll: a k-nomial tree has a radix of at least 2, not " +
-                         std::to_string(radix));
+    throw argument_error(
+        detail::joined({"papcoll: a k-nomial tree has a radix of at least 2, not ", radix}));
   }
 };
 static_assert(StaticSchedule<KNomial>);

@@ -2,6 +2,7 @@
 
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/binomial.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/schedule/parameter.hpp>
 #include <papcoll/schedule/schedule.hpp>
@@ -131,9 +132,9 @@ struct AnyReduceThenBcast {
  private:
   static void require(const AnySchedule& part, Collective c) {
     if (part && part.serves(c)) return;
-    throw argument_error("papcoll: ReduceThenBcast needs a schedule that serves " +
-                         std::string(name_of(c)) +
-                         (part ? ", and " + part.name() + " does not" : ""));
+    throw argument_error(
+        detail::joined({"papcoll: ReduceThenBcast needs a schedule that serves ", name_of(c),
+                        (part ? detail::joined({", and ", part.name(), " does not"}) : "")}));
   }
 };
 static_assert(StaticSchedule<AnyReduceThenBcast>);

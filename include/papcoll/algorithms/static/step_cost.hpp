@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/schedule/parameter.hpp>
@@ -31,15 +32,16 @@ struct StepCost {
   /// "500,200"; nothing for the default.
   std::string arguments() const {
     if (*this == StepCost{}) return {};
-    return std::to_string(alpha_ns) + "," + std::to_string(ns_per_kb);
+    return detail::joined({alpha_ns, ",", ns_per_kb});
   }
   static StepCost parse(std::string_view schedule, std::string_view text) {
     const auto numbers = split_arguments(text);
     if (numbers.size() != 2) {
-      throw argument_error("papcoll: " + std::string(schedule) +
-                           " needs two numbers, nanoseconds a message and nanoseconds a KB, but "
-                           "was given '" +
-                           std::string(text) + "': write " + std::string(schedule) + ":500,200");
+      throw argument_error(
+          detail::joined({"papcoll: ", schedule,
+                          " needs two numbers, nanoseconds a message and nanoseconds a KB, but "
+                          "was given '",
+                          text, "': write ", schedule, ":500,200"}));
     }
     return {parse_number<std::uint32_t>(schedule, parameters[0], numbers[0]),
             parse_number<std::uint32_t>(schedule, parameters[1], numbers[1])};

@@ -4,6 +4,7 @@
 #include <papcoll/algorithms/static/grid.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/algorithms/static/suara_parts.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/model/suara_choice.hpp>
@@ -266,9 +267,9 @@ struct AnySuara {
 
   static void require(const AnySchedule& part) {
     if (part && part.serves(Collective::allreduce)) return;
-    throw argument_error(
-        "papcoll: Suara needs schedules that serve allreduce along its dimensions" +
-        (part ? ", and " + part.name() + " does not" : std::string{}));
+    throw argument_error(detail::joined(
+        {"papcoll: Suara needs schedules that serve allreduce along its dimensions",
+         (part ? detail::joined({", and ", part.name(), " does not"}) : std::string{})}));
   }
 };
 static_assert(StaticSchedule<AnySuara>);

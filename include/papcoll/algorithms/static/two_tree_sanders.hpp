@@ -3,6 +3,7 @@
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/in_order_trees.hpp>
 #include <papcoll/algorithms/static/two_tree_chunks.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/schedule/parameter.hpp>
 #include <papcoll/schedule/range.hpp>
@@ -58,7 +59,7 @@ struct TwoTreeSanders {
   bool synchronised = false;    ///< a round begins when the one before is complete
 
   std::string arguments() const {
-    if (synchronised) return std::to_string(chunk_bytes) + ",rounds";
+    if (synchronised) return detail::joined({chunk_bytes, ",rounds"});
     return chunk_bytes == 0 ? "" : std::to_string(chunk_bytes);
   }
   static TwoTreeSanders parse(std::string_view arguments) {
@@ -66,15 +67,16 @@ struct TwoTreeSanders {
     const bool two = given.size() == 2;
     const auto is_word = [](std::string_view s) { return s == "rounds" || s == "free"; };
     if (is_word(given[0])) {
-      throw argument_error("papcoll: TwoTreeSanders needs the bytes of a chunk before '" +
-                           std::string(given[0]) + "': write TwoTreeSanders:0," +
-                           std::string(given[0]) + ", where 0 has them chosen");
+      throw argument_error(
+          detail::joined({"papcoll: TwoTreeSanders needs the bytes of a chunk before '", given[0],
+                          "': write TwoTreeSanders:0,", given[0], ", where 0 has them chosen"}));
     }
     if (given.size() > 2 || (two && !is_word(given[1]))) {
       throw argument_error(
-          "papcoll: TwoTreeSanders needs a number of bytes and perhaps 'rounds' or 'free', but was "
-          "given '" +
-          std::string(arguments) + "': write TwoTreeSanders:4096,rounds");
+          detail::joined({"papcoll: TwoTreeSanders needs a number of bytes and perhaps 'rounds' or "
+                          "'free', but was "
+                          "given '",
+                          arguments, "': write TwoTreeSanders:4096,rounds"}));
     }
     return {.chunk_bytes = parse_bytes(name, parameters[0], given[0]),
             .synchronised = two && given[1] == "rounds"};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/polled.hpp>
@@ -29,7 +30,7 @@ inline std::string first_problem(const PolledCollectives& all_ranks, std::string
   const std::size_t n = std::min(mine.size(), text.size() - 1);
   if (n != 0) std::memcpy(text.data(), mine.data(), n);
   all_ranks.bcast(text.data(), text.size(), first, where);
-  return "rank " + std::to_string(first) + ": " + text.data();
+  return detail::joined({"rank ", first, ": ", text.data()});
 }
 
 }  // namespace detail

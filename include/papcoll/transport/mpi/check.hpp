@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
@@ -15,10 +16,10 @@ namespace detail {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
-  throw mpi_error("papcoll: " + std::string(call) + " failed in " + where + ": " +
-                      std::string(text, static_cast<std::size_t>(length)) + " (code " +
-                      std::to_string(code) + ")",
-                  code);
+  throw mpi_error(
+      detail::joined({"papcoll: ", call, " failed in ", where, ": ",
+                      std::string(text, static_cast<std::size_t>(length)), " (code ", code, ")"}),
+      code);
 }
 
 /// Throws mpi_error if an MPI function did not return MPI_SUCCESS. `call` is its name, `where` a

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
@@ -59,7 +60,8 @@ class MpiLink {
     problem = detail::first_problem(all_ranks, problem, where);
     if (!problem.empty()) {
       private_.reset();
-      throw transport_unavailable(problem + "; free communicators that are no longer needed");
+      throw transport_unavailable(
+          detail::joined({problem, "; free communicators that are no longer needed"}));
     }
     int* bound = nullptr;
     int found = 0;
@@ -140,7 +142,7 @@ class MpiLink {
         was_told_ = at_once(*r);  // who refused one call does not know yet that it broke the others
         if (r->what >= PeerNotice::lost)
           throw detail::lost_rank(r->text, static_cast<int>(r->what));
-        throw peer_error("papcoll: another rank's call was invalid: " + std::string(r->text));
+        throw peer_error(detail::joined({"papcoll: another rank's call was invalid: ", r->text}));
       } else {
         ++r;
       }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/run.hpp>
@@ -151,7 +152,7 @@ class MpiEndpoint : public Endpoint {
     const TransportOp& w = works_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
     const MPI_Count bytes = detail::received_bytes(statuses_[static_cast<std::size_t>(i)], where);
     if (static_cast<std::size_t>(bytes) != w.bytes()) {
-      mismatch(i, std::to_string(bytes) + " bytes");
+      mismatch(i, detail::joined({bytes, " bytes"}));
     }
   }
 

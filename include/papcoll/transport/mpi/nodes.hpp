@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
@@ -26,7 +27,7 @@ struct NodeRanks {
 inline bool mpi_pretends_nodes() {
   for (const std::string_view prefix : {"MPIR_CVAR_", "MPIR_PARAM_", "MPICH_"}) {
     for (const char* name : {"NOLOCAL", "NUM_CLIQUES", "ODD_EVEN_CLIQUES", "EVEN_ODD_CLIQUES"}) {
-      if (std::getenv((std::string{prefix} + name).c_str()) != nullptr) return true;
+      if (std::getenv((detail::joined({prefix, name})).c_str()) != nullptr) return true;
     }
   }
   return false;

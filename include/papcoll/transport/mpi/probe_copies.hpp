@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/peer_memory.hpp>
@@ -56,7 +57,7 @@ inline std::vector<pid_t> probe_copies(const PolledCollectives& all_ranks, const
       if (seen != theirs.value) problem = "found another process than was meant";
     }
   } catch (const system_error& e) {
-    problem = std::string("the kernel refuses it (") + std::strerror(e.number) + ")";
+    problem = detail::joined({"the kernel refuses it (", std::strerror(e.number), ")"});
   }
   why_no_cma = first_problem(all_ranks, problem, where);
   if (!why_no_cma.empty()) pids.clear();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
@@ -214,11 +215,12 @@ class RmaWords final : public RemoteWords {
       if (least < std::chrono::nanoseconds{bearable}.count()) return {};
     }
     if (least == never) {
-      return "an atomic operation on rank 0's memory waits until rank 0 calls MPI (tried for " +
-             std::to_string(outside.count()) + " ms)";
+      return detail::joined(
+          {"an atomic operation on rank 0's memory waits until rank 0 calls MPI (tried for ",
+           outside.count(), " ms)"});
     }
-    return "an atomic operation on rank 0's memory takes " + std::to_string(least / 1000) +
-           " µs, and more than " + std::to_string(bearable.count()) + " is too slow";
+    return detail::joined({"an atomic operation on rank 0's memory takes ", least / 1000,
+                           " µs, and more than ", bearable.count(), " is too slow"});
   }
 
   std::int64_t stay_outside(std::int64_t is_outside) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/base/streaming.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/plan/endpoint.hpp>
@@ -216,7 +217,7 @@ class ChannelEndpoint final : public Endpoint {
 
   static void require_size(const TransportOp& w, std::size_t total) {
     if (w.bytes() == total) return;
-    throw peer_error(w.owner->refuse(w, std::to_string(total) + " bytes"));
+    throw peer_error(w.owner->refuse(w, detail::joined({total, " bytes"})));
   }
 
   Node node_;

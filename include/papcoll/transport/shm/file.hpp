@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 
@@ -33,7 +34,8 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 [[noreturn]] inline void throw_system_error(const std::string& what, int number) {
-  throw system_error("papcoll: " + what + ": " + std::generic_category().message(number), number);
+  throw system_error(
+      detail::joined({"papcoll: ", what, ": ", std::generic_category().message(number)}), number);
 }
 
 }  // namespace detail
@@ -64,7 +66,7 @@ struct ShmTicket {
 
   /// "papcoll-<uid>-<pid>-<nonce>"
   std::string name() const {
-    std::string text = prefix(uid) + std::to_string(pid) + "-";
+    std::string text = detail::joined({prefix(uid), pid, "-"});
     for (const std::uint64_t word : nonce) {
       for (int shift = 60; shift >= 0; shift -= 4) {
         text += "0123456789abcdef"[(word >> shift) & 0xf];
@@ -72,7 +74,7 @@ struct ShmTicket {
     }
     return text;
   }
-  static std::string prefix(std::int64_t uid) { return "papcoll-" + std::to_string(uid) + "-"; }
+  static std::string prefix(std::int64_t uid) { return detail::joined({"papcoll-", uid, "-"}); }
 };
 
 /// A file of memory that the processes of a node have open. Owns its descriptor, the only one of
@@ -104,7 +106,7 @@ class ShmFile {
     if (ftruncate(file.fd_, static_cast<off_t>(bytes)) != 0) {
       const int number = errno;
       if (way == ShmWay::by_name) remove_name(ticket);
-      detail::throw_system_error("cannot have " + std::to_string(bytes) + " bytes of shared memory",
+      detail::throw_system_error(detail::joined({"cannot have ", bytes, " bytes of shared memory"}),
                                  number);
     }
     return file;
@@ -146,10 +148,11 @@ class ShmFile {
                                       static_cast<off_t>(begin),
                                       static_cast<off_t>(offset - begin)));
         }
-        detail::throw_system_error("no room for " + std::to_string(bytes) +
-                                       " bytes of shared memory (is /dev/shm or the memory limit "
-                                       "too small?)",
-                                   why);
+        detail::throw_system_error(
+            detail::joined({"no room for ", bytes,
+                            " bytes of shared memory (is /dev/shm or the memory limit "
+                            "too small?)"}),
+            why);
       }
     }
   }
@@ -167,7 +170,8 @@ class ShmFile {
         return duplicate(ipc::shared_memory_object{how, name.c_str(), ipc::read_write});
       }
     } catch (const ipc::interprocess_exception& e) {
-      detail::throw_system_error("cannot open shared memory " + name, e.get_native_error());
+      detail::throw_system_error(detail::joined({"cannot open shared memory ", name}),
+                                 e.get_native_error());
     }
   }
 
@@ -179,19 +183,19 @@ class ShmFile {
   }
 
   static int behind_descriptor(const ShmTicket& ticket) {
-    const std::string path =
-        "/proc/" + std::to_string(ticket.pid) + "/fd/" + std::to_string(ticket.fd);
+    const std::string path = detail::joined({"/proc/", ticket.pid, "/fd/", ticket.fd});
     // Looked at before it is opened: in another PID namespace this is anything, and opening could
     // block, or closing it again drop the locks of another communicator.
     char target[128] = {};
     const ssize_t length = readlink(path.c_str(), target, sizeof target);
-    if (length < 0) detail::throw_system_error("cannot read " + path, errno);
+    if (length < 0) detail::throw_system_error(detail::joined({"cannot read ", path}), errno);
     if (!std::string_view(target, static_cast<std::size_t>(length))
-             .starts_with("/memfd:" + ticket.name())) {
-      detail::throw_system_error(path + " is another file (another PID namespace?)", ENOENT);
+             .starts_with(detail::joined({"/memfd:", ticket.name()}))) {
+      detail::throw_system_error(
+          detail::joined({path, " is another file (another PID namespace?)"}), ENOENT);
     }
     const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (fd < 0) detail::throw_system_error("cannot open " + path, errno);
+    if (fd < 0) detail::throw_system_error(detail::joined({"cannot open ", path}), errno);
     return fd;
   }
 
@@ -205,7 +209,7 @@ class ShmFile {
     const std::unique_ptr<DIR, Close> directory{opendir("/dev/shm")};
     if (!directory) return;
     const std::string prefix = ShmTicket::prefix(mine.uid);
-    const std::string own = prefix + std::to_string(mine.pid) + "-";
+    const std::string own = detail::joined({prefix, mine.pid, "-"});
     while (const dirent* entry = readdir(directory.get())) {
       const std::string_view name = entry->d_name;
       if (!name.starts_with(prefix) || name.starts_with(own)) continue;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/node.hpp>
@@ -55,7 +56,8 @@ class ShmSegment {
       if (problem.empty()) return segment;
       reasons += (reasons.empty() ? "" : "; ") + problem;
     }
-    throw transport_unavailable("papcoll: the ranks of a node cannot share memory: " + reasons);
+    throw transport_unavailable(
+        detail::joined({"papcoll: the ranks of a node cannot share memory: ", reasons}));
   }
 
   ShmSegment() noexcept = default;
