@@ -3,6 +3,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/contract.hpp>
 #include <papcoll/node/node_site.hpp>
+#include <papcoll/node/site.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
 #include <concepts>
@@ -56,7 +57,9 @@ struct ArrivalTraits {
 
 /// An arrival-driven algorithm without its type: an arrival policy with its schedule.
 struct ArrivalAlgorithm : ArrivalTraits {
-  void (*run)(NodeSite&, Waiter&, const Call&);
+  SiteKind site;  ///< what it is compiled for
+  /// Runs one call of this rank on its site, which is of that kind.
+  void (*run)(void* site, Waiter&, const Call&);
 
   /// Why it cannot serve a team of so many ranks, or nothing if it can.
   std::string refusal_of(int ranks) const {
@@ -120,8 +123,11 @@ constexpr ArrivalTraits arrival_traits_of() noexcept {
           .serves = &Schedule::serves};
 }
 
-template <class Run>
-void run_arrival(NodeSite& site, Waiter& waiter, const Call& call) {
+/// Runs a call on `any_site`, which is an S: its type is known again from here on, so that nothing
+/// within the call goes through a pointer to a function.
+template <class Run, Site S = NodeSite>
+void run_arrival(void* any_site, Waiter& waiter, const Call& call) {
+  S& site = *static_cast<S*>(any_site);
   Run run;
   waiter.until([&] { return run.step(site, call); });
 }
@@ -173,11 +179,11 @@ constexpr bool is_arrival_driven() noexcept {
   return false;
 }
 
-template <class Arrival, class Schedule>
+template <class Arrival, class Schedule, Site S>
 constexpr ArrivalAlgorithm arrival_algorithm_of() noexcept {
   if constexpr (is_arrival_driven<Arrival, Schedule>()) {
     using Driven = ArrivalDriven<Arrival, Schedule>;
-    return {arrival_traits_of<Driven>(), &run_arrival<typename Driven::Run>};
+    return {arrival_traits_of<Driven>(), SiteKind::of<S>(), &run_arrival<typename Driven::Run, S>};
   } else {
     return {};
   }
@@ -196,11 +202,12 @@ requires RunsUnder<Arrival, Schedule>
 inline constexpr ArrivalTraits arrival_traits =
     detail::arrival_traits_of<ArrivalDriven<Arrival, Schedule>>();
 
-/// The algorithm that a schedule is under an arrival policy. Naming one compiles it.
-template <class Arrival, class Schedule>
+/// The algorithm that a schedule is under an arrival policy, for transports with this type of site.
+/// Naming one compiles it.
+template <class Arrival, class Schedule, Site S = NodeSite>
 requires RunsUnder<Arrival, Schedule>
 inline constexpr ArrivalAlgorithm arrival_algorithm =
-    detail::arrival_algorithm_of<Arrival, Schedule>();
+    detail::arrival_algorithm_of<Arrival, Schedule, S>();
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

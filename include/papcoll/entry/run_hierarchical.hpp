@@ -34,8 +34,9 @@ void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call) {
   const AnyPredictor none;
   const AnyPredictor& orders = part.schedule ? none : part.predictor;
   const bool by_messages = !reads || call.counts != nullptr || orders;
-  if (!by_messages && part.arrival != nullptr && part.arrival->serves(call.collective)) {
-    return team.run(*part.arrival, call);
+  if (!by_messages && part.arrival != nullptr && part.arrival->site == t.site &&
+      part.arrival->serves(call.collective)) {
+    return team.run(*part.arrival, t, call);
   }
   if (part.schedule && part.schedule.serves(call.collective)) {
     return team.run(part.schedule, t, call, part.predictor);

@@ -40,13 +40,13 @@ PAPCOLL_DECL const TransportTable& transport_for(const Caller& caller, const Alg
 PAPCOLL_DECL void check_arrival(const Caller& caller, const ArrivalAlgorithm& algorithm,
                                 const TransportTable& transport, const Call& call) {
   TeamCore& core = caller.core;
-  const bool reads_memory = (transport.offers & capability::node_memory) != 0;
+  const bool has_site = transport.site == algorithm.site;
   const bool fits = call.reducer.size <= core.options().chunk_bytes;
   const bool few = core.size() <= algorithm.most_ranks;
   const bool ordered = !call.rank_order || !is_reduction(call.collective) ||
                        algorithm.contract == NumericalContract::reproducible ||
                        algorithm.keeps_order_on_request;
-  if (reads_memory && core.on_one_node() && fits && few && ordered && !caller.non_blocking &&
+  if (has_site && core.on_one_node() && fits && few && ordered && !caller.non_blocking &&
       !call.schedules_only && algorithm.serves(call.collective)) {
     return;
   }
@@ -73,9 +73,14 @@ PAPCOLL_DECL void check_arrival(const Caller& caller, const ArrivalAlgorithm& al
     core.tell_refusal(false, why);
     throw transport_unavailable("papcoll: " + why);
   }
-  if (!reads_memory) {
+  if (!has_site && (transport.offers & capability::node_memory) == 0) {
     caller.refuse(name + " reads its peers' memory, and " + std::string(transport.name) +
                   " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)");
+  }
+  if (!has_site) {
+    caller.refuse(name + " was not compiled for the site of " + std::string(transport.name) +
+                  ": name both as policies, allreduce<" + name + ", " +
+                  std::string(transport.name) + ">");
   }
   if (!few) caller.refuse(algorithm.refusal_of(core.size()));
   caller.refuse(name + " takes elements of at most " + std::to_string(core.options().chunk_bytes) +
@@ -114,7 +119,7 @@ PAPCOLL_DECL void check_schedule(const Caller& caller, const AnySchedule& schedu
 PAPCOLL_DECL void run_checked(const Caller& caller, const AlgorithmSpec& spec,
                               const TransportTable& transport, const Call& call) {
   if (spec.arrival != nullptr) {
-    caller.core.run(*spec.arrival, call);
+    caller.core.run(*spec.arrival, transport, call);
   } else {
     caller.core.run(spec.schedule, transport, call, spec.predictor, spec.by_ticket);
   }
@@ -124,7 +129,7 @@ PAPCOLL_DECL void run_arrival_driven(const Caller& caller, const AlgorithmSpec& 
   const TransportTable& transport = transport_for(caller, spec);
   state_contract(call, spec);
   check_arrival(caller, *spec.arrival, transport, call);
-  caller.core.run(*spec.arrival, call);
+  caller.core.run(*spec.arrival, transport, call);
 }
 
 PAPCOLL_DECL void run_schedule(const Caller& caller, const AlgorithmSpec& spec, Call& call) {

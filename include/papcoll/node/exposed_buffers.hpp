@@ -2,10 +2,10 @@
 
 #include <papcoll/config.hpp>
 #include <papcoll/node/board.hpp>
+#include <papcoll/node/node.hpp>
+#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/node/pool.hpp>
 #include <papcoll/node/work_words.hpp>
-#include <papcoll/transport/node.hpp>
-#include <papcoll/transport/peer_memory.hpp>
 
 #include <atomic>
 #include <cstddef>

@@ -3,8 +3,8 @@
 #include <papcoll/config.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/exposed_buffers.hpp>
+#include <papcoll/node/node.hpp>
 #include <papcoll/node/site.hpp>
-#include <papcoll/transport/node.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/error.hpp>
-#include <papcoll/transport/node.hpp>
-#include <papcoll/transport/peer_memory.hpp>
+#include <papcoll/node/node.hpp>
+#include <papcoll/node/peer_memory.hpp>
 
 #include <cstddef>
 #include <limits>

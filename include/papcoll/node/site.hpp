@@ -2,7 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/node/board.hpp>
-#include <papcoll/transport/peer_memory.hpp>
+#include <papcoll/node/peer_memory.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -13,7 +13,9 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
 /// What an arrival algorithm may ask of its node, in the epoch of one call. Nothing waits. Stages
-/// count chunks: publish(k) says "my chunks 0…k−1 are in my slot".
+/// count chunks: publish(k) says "my chunks 0…k−1 are in my slot". A transport that offers node
+/// memory brings the type of site that algorithms run on over it, see TransportPolicy: NodeSite, or
+/// one of its own, which ForwardingSite helps to write.
 ///
 ///   rank(), size(), buffers()       as one expects; buffers(): chunks of a slot in use at once
 ///   announce(small, n, k)           this rank arrives: n ≤ inline_bytes of payload in its header,
@@ -105,6 +107,27 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
   { s.shared_pool(n) } -> std::same_as<std::byte*>;
   { s.pools_hold(n) } -> std::same_as<bool>;
   { s.use_pool() } -> std::same_as<bool>;
+};
+
+/// Which type of site something is for, where the type itself is not known: equal if the types are.
+class SiteKind {
+ public:
+  constexpr SiteKind() = default;  ///< of no site
+
+  template <Site S>
+  static constexpr SiteKind of() noexcept {
+    return SiteKind{&tag<S>};
+  }
+
+  friend constexpr bool operator==(SiteKind, SiteKind) = default;
+
+ private:
+  template <class S>
+  static constexpr char tag = 0;
+
+  constexpr explicit SiteKind(const void* type) noexcept : type_(type) {}
+
+  const void* type_ = nullptr;
 };
 
 /// Says whose a work word's state is: its upper byte, made of the name of the algorithm that uses

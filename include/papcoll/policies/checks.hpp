@@ -211,7 +211,10 @@ AlgorithmSpec select() {
     using Schedule = typename detail::ScheduleUnder<Arrival, Named, Transport>::type;
     s.contract = Contract::value;
     s.predictor = detail::predictor_of<Arrival>();
-    if constexpr (!std::same_as<Transport, Unnamed>) s.transport = &transport_table<Transport>;
+    if constexpr (!std::same_as<Transport, Unnamed>) {
+      detail::check_site<Transport>();
+      s.transport = &transport_table<Transport>;
+    }
     if constexpr (!detail::arrival_can_be_non_blocking<Arrival, NonBlocking>::ok) {
       return s;
     } else if constexpr (!std::same_as<Schedule, Unnamed>) {
@@ -243,7 +246,8 @@ AlgorithmSpec select() {
         } else if constexpr (StaticSchedule<Schedule>) {
           s.schedule = AnySchedule::of<Schedule>();
         } else {
-          s.arrival = &arrival_algorithm<Arrival, Named>;
+          s.arrival =
+              &arrival_algorithm<Arrival, Named, typename detail::SiteOver<Transport>::type>;
         }
       }
     }

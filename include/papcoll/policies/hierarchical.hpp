@@ -107,13 +107,16 @@ struct Part<Policies<Ps...>> {
   static AlgorithmSpec spec() {
     AlgorithmSpec s;
     s.predictor = predictor_of<Arrival>();
-    if constexpr (!std::same_as<Transport, Unnamed>) s.transport = &transport_table<Transport>;
+    if constexpr (!std::same_as<Transport, Unnamed>) {
+      check_site<Transport>();
+      s.transport = &transport_table<Transport>;
+    }
     if constexpr (std::same_as<Schedule, Unnamed>) {
       return s;
     } else if constexpr (StaticSchedule<Schedule>) {
       s.schedule = AnySchedule::of<Schedule>();
     } else if constexpr (RunsUnder<Arrival, Named>) {
-      s.arrival = &arrival_algorithm<Arrival, Named>;
+      s.arrival = &arrival_algorithm<Arrival, Named, typename SiteOver<Transport>::type>;
     }
     return s;
   }

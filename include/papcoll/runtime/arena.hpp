@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/node/board.hpp>
+#include <papcoll/node/node.hpp>
 #include <papcoll/runtime/team.hpp>
-#include <papcoll/transport/node.hpp>
 
 #include <algorithm>
 #include <atomic>

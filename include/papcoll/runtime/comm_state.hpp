@@ -75,10 +75,9 @@ class CommState final : public Attached {
                   options);
     core_->set_oversubscribed(oversubscribed);
     core_->set_tuning(std::move(tuning));
-    core_->hooks = {&CommState::progress,    &CommState::watch,
-                    &CommState::refused,     &CommState::native,
-                    &CommState::outstanding, simulated ? &CommState::busy_elsewhere : nullptr,
-                    &CommState::is_gone,     this};
+    core_->set_hooks({&CommState::progress, &CommState::watch, &CommState::refused,
+                      &CommState::native, &CommState::outstanding,
+                      simulated ? &CommState::busy_elsewhere : nullptr, &CommState::is_gone, this});
     divide(*core_, hierarchy, memory_.hierarchy());
     if (!hierarchy.plans().empty()) all_ranks.barrier("dividing the ranks");
   }

@@ -1,66 +1,120 @@
 #pragma once
 
-#include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/call_words.hpp>
-#include <papcoll/options.hpp>
+#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/plan/run.hpp>
-#include <papcoll/runtime/agreements.hpp>
 #include <papcoll/runtime/basis.hpp>
-#include <papcoll/runtime/comparisons.hpp>
-#include <papcoll/runtime/connections.hpp>
-#include <papcoll/runtime/plan_runs.hpp>
+#include <papcoll/runtime/in_flight.hpp>
+#include <papcoll/runtime/node_side.hpp>
+#include <papcoll/runtime/reason.hpp>
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
 #include <cerrno>
-#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <string>
 #include <utility>
-#include <vector>
-
-#include <pthread.h>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-/// How a team breaks, how its ranks tell each other, and what a rank that waits looks out for; with
-/// all that may be in flight, which is forgotten then.
-class TeamFailures : public TeamBasis {
+/// How a team breaks, how its ranks tell each other, and what a rank that waits looks out for; in
+/// this team, the one around it, and those within it.
+class TeamFailures {
  public:
+  TeamFailures(TeamBasis& basis, NodeSide& node, InFlight& in_flight)
+      : basis_(basis), node_(node), in_flight_(in_flight) {
+    basis.waiter.hooks = {&TeamFailures::poke_hook, &TeamFailures::check_hook,
+                          &TeamFailures::watch_hook, &TeamFailures::expired_hook, this};
+  }
+  TeamFailures(const TeamFailures&) = delete;
+  TeamFailures& operator=(const TeamFailures&) = delete;
+  ~TeamFailures() = default;
+
+  void set_parent(TeamFailures& parent) noexcept { parent_ = &parent; }
+  void set_parts(TeamFailures* intra, TeamFailures* inter) noexcept {
+    intra_ = intra;
+    inter_ = inter;
+  }
+
+  // --- of calls
+
+  /// The blocking call under way, where messages alone compare it; `what` invalid: none.
+  void set_call(const CallWords& words) noexcept { called_ = words; }
+
+  /// Stands as long as a run is waited for, which is that of a request.
+  class Awaited {
+   public:
+    Awaited(TeamFailures& team, const PlanRun& run) : now_(team.awaited_) { now_ = &run; }
+    Awaited(const Awaited&) = delete;
+    Awaited& operator=(const Awaited&) = delete;
+    ~Awaited() { now_ = nullptr; }
+
+   private:
+    const PlanRun*& now_;
+  };
+
+  /// Stands as long as a call's phases run in the teams within this one.
+  class InPhases {
+   public:
+    explicit InPhases(TeamFailures& team) : now_(team.in_phases_) { now_ = true; }
+    InPhases(const InPhases&) = delete;
+    InPhases& operator=(const InPhases&) = delete;
+    ~InPhases() { now_ = false; }
+
+   private:
+    bool& now_;
+  };
+
+  // --- what may be done
+
   bool broken() const noexcept { return !broken_.empty(); }
+
+  void require_usable() const {
+    if (!broken_.empty()) refuse_broken();
+  }
 
   /// Moves all outstanding requests of the team once.
   void progress() {
-    or_fail_everywhere([&] {
-      connections_.progress();
-      if constexpr (assertion_level >= 2) comparisons_.progress();
-    });
+    or_fail_everywhere([&] { in_flight_.progress(); });
   }
 
-  /// As Endpoint::run_to_end(), if nothing else of this rank's could need moving.
-  bool waited_in_endpoint(const PlanRun& plan_run) {
-    TeamFailures* outer = this;
-    while (outer->parent_ != nullptr) outer = outer->parent_;
-    if (outer->hooks.busy_elsewhere == nullptr) return false;
-    Endpoint* const e = outer->connections_.only();
-    return e != nullptr && !outer->hooks.busy_elsewhere(outer->hooks.context) &&
-           e->run_to_end(plan_run);
+  template <class F>
+  void or_fail_everywhere(F&& f) {
+    try {
+      f();
+    } catch (const std::exception& problem) {
+      fail_everywhere(problem);
+      throw;
+    }
   }
+
+  /// Throws if the call under way has failed elsewhere, or the team is broken.
+  void check() { check_hook(this); }
+
+  /// Throws what the team knows of a rank from which nothing could be copied: the call has failed
+  /// there, or it died.
+  void explain(const failed_copy& problem) {
+    check();
+    if (problem.number != ESRCH) return;
+    abort_node(static_cast<std::uint32_t>(basis_.shown(problem.rank)) + 1);
+    lose(node_.abort_reason());
+  }
+
+  // --- breaking
 
   /// This rank cannot go on, and its peers cannot go on without it. `what`: gave_up, or a rank that
   /// died.
   void fail_everywhere(const std::string& why, PeerNotice what = PeerNotice::gave_up) noexcept {
     if (!broken_.empty()) return;
-    abort_node(what >= PeerNotice::lost
-                   ? static_cast<std::uint32_t>(what) + 1
-                   : NodeBoard::Abort::gave_up + static_cast<std::uint32_t>(shown(rank())));
-    if (!site_ && hooks.refused) {
+    abort_node(what >= PeerNotice::lost ? static_cast<std::uint32_t>(what) + 1
+                                        : detail::gave_up(basis_));
+    if (!node_.is_there() && basis_.hooks.refused) {
       try {
-        hooks.refused(hooks.context, calls(), what, detail::bare(why));
+        basis_.hooks.refused(basis_.hooks.context, basis_.calls.next(), what, detail::bare(why));
       } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): peers have their deadline
       }
     }
@@ -76,40 +130,33 @@ class TeamFailures : public TeamBasis {
   void give_up(const std::string& why) noexcept {
     if (!broken_.empty()) return;
     broken_ = why;
-    if (site_ && surroundings_.processes) site_->keep_what_is_lent();  // threads are joined first
+    if (basis_.surroundings.processes) node_.keep_what_is_lent();  // threads are joined first
     for (TeamFailures* team : {intra_, inter_}) {
       if (team != nullptr) team->give_up(why);
     }
-    holds_on_ |= connections_.abandon();
-    comparisons_.abandon(holds_on_);
-    plan_runs_.abandon(holds_on_);
-    agreements_.abandon(holds_on_);
-    if (outstanding_ != 0 && hooks.outstanding) hooks.outstanding(hooks.context, false);
-    outstanding_ = 0;
+    const bool had_requests = in_flight_.has_requests();
+    holds_on_ = in_flight_.abandon();
+    if (had_requests && basis_.hooks.outstanding) {
+      basis_.hooks.outstanding(basis_.hooks.context, false);
+    }
   }
 
   /// May something still read the memory of calls that were in flight when the team broke?
   bool holds_on() const noexcept { return holds_on_; }
 
-  /// Lets what nobody waits for come to its end, since the ranks part here. True: nothing is left.
+  /// Completes the exchanges that nobody waits for, since the ranks part here. True: none is left.
   bool settle() noexcept {
     bool in_time = true;
     for (TeamFailures* team : {intra_, inter_}) {
       if (team != nullptr && !team->settle()) in_time = false;
     }
-    return agreements_.settle() && in_time;
+    return in_flight_.agreements.settle() && in_time;
   }
 
   /// Marks the shared memory as broken and wakes everyone; `reason` as in NodeBoard::Abort, with a
   /// rank of the outermost team.
   void abort_node(std::uint32_t reason) noexcept {
-    if (site_) {
-      std::uint32_t first = 0;
-      const bool is_first = site_->board().abort().reason.compare_exchange_strong(
-          first, reason, std::memory_order_seq_cst);
-      if (!is_first) reason = first;
-      bells_->ring_all();
-    }
+    reason = node_.abort(reason);
     for (TeamFailures* team : {intra_, inter_}) {
       if (team != nullptr) team->abort_node(reason);
     }
@@ -117,196 +164,108 @@ class TeamFailures : public TeamBasis {
 
   /// Can it say in time that a peer died? Among ranks that share no memory, only while those of a
   /// group that do are in a call together.
-  bool tells_of_death() const noexcept { return site_.has_value() || in_phases_; }
-
- protected:
-  TeamFailures(Surroundings surroundings, std::vector<const TransportTable*> transports,
-               const Options& options)
-      : TeamBasis(std::move(surroundings), options),
-        connections_(surroundings_, std::move(transports)),
-        plan_runs_(rank(), size(), options.window),
-        agreements_(rank(), size(), on_one_node(), options.agreement_period) {
-    waiter_.hooks = {&TeamFailures::poke_hook, &TeamFailures::check_hook, &TeamFailures::watch_hook,
-                     &TeamFailures::expired_hook, this};
-  }
-  ~TeamFailures() = default;
+  bool tells_of_death() const noexcept { return node_.is_there() || in_phases_; }
 
   /// What has failed, as in NodeBoard::Abort: what any team around this one was told, or what the
   /// exception says.
   std::uint32_t reason_of(const std::exception& problem) const noexcept {
     for (const TeamFailures* team = this; team != nullptr; team = team->parent_) {
-      if (const std::uint32_t reason = team->abort_reason(); reason != 0) return reason;
+      if (const std::uint32_t reason = team->node_.abort_reason(); reason != 0) return reason;
     }
-    if (const auto* const lost = dynamic_cast<const detail::lost_rank*>(&problem)) {
-      return static_cast<std::uint32_t>(lost->rank) + 1;
-    }
-    if (dynamic_cast<const deadline_exceeded*>(&problem) != nullptr)
-      return NodeBoard::Abort::deadline;
-    return NodeBoard::Abort::gave_up + static_cast<std::uint32_t>(shown(rank()));
+    return detail::reason_of(problem, basis_);
   }
 
-  template <class F>
-  void or_fail_everywhere(F&& f) {
-    try {
-      f();
-    } catch (const std::exception& problem) {
-      fail_everywhere(problem);
-      throw;
-    }
+  // --- of the outermost team
+
+  const TeamHooks& outermost_hooks() const noexcept { return outermost().basis_.hooks; }
+  /// The only endpoint that has been used; null if there are others, or none.
+  Endpoint* outermost_endpoint() const noexcept {
+    return outermost().in_flight_.connections.only();
   }
 
-  /// Throws what the team knows of a rank from which nothing could be copied: the call has failed
-  /// there, or it died.
-  void explain(const failed_copy& problem) {
-    check_hook(this);
-    if (problem.number != ESRCH) return;
-    abort_node(static_cast<std::uint32_t>(shown(problem.rank)) + 1);
-    lose(abort_reason());
-  }
-
-  [[noreturn]] void mismatch(const std::string& what) const {
-    throw peer_error("papcoll: seen on rank " + std::to_string(shown(rank())) + ": " + what);
-  }
-
-  void require_usable() const {
-    if (broken_.empty()) return;
-    throw broken_communicator("papcoll: this communicator is of no use any more on rank " +
-                              std::to_string(shown(rank())) + ": " + detail::bare(broken_));
-  }
-
-  /// Requests are moved by all waits of the thread that started them, so by no other thread.
-  void require_own_thread() const {
-    if (outstanding_ == 0 || pthread_equal(thread_, pthread_self()) != 0) return;
-    throw argument_error("papcoll: rank " + std::to_string(rank()) +
-                         " has requests under way that another thread started: a communicator with "
-                         "requests stays with one thread until they are complete");
-  }
-
+ private:
   const TeamFailures& outermost() const noexcept {
     return parent_ == nullptr ? *this : parent_->outermost();
   }
 
-  /// Throws if the call under way has failed elsewhere, or the team is broken.
-  void check() { check_hook(this); }
+  [[noreturn, gnu::noinline, gnu::cold]] void refuse_broken() const {
+    throw broken_communicator("papcoll: this communicator is of no use any more on rank " +
+                              std::to_string(basis_.shown(basis_.rank())) + ": " +
+                              detail::bare(broken_));
+  }
 
-  Connections connections_;
-  PlanRuns plan_runs_;
-  Comparisons comparisons_;
-  Agreements agreements_;
-  std::size_t outstanding_ = 0;     ///< requests
-  pthread_t thread_{};              ///< of the outstanding requests
-  TeamFailures* parent_ = nullptr;  ///< the team that this one is a part of
-  TeamFailures* intra_ = nullptr;   ///< the division's
-  TeamFailures* inter_ = nullptr;
-  CallWords called_{0, CallWords::invalid};  ///< the blocking call under way, if there is no board
-  const PlanRun* awaited_ = nullptr;         ///< of the request that is waited for
-  bool in_epoch_ = false;
-  bool in_phases_ = false;
-
- private:
   // --- what a long wait does besides waiting
 
   static TeamFailures& self(void* p) noexcept { return *static_cast<TeamFailures*>(p); }
 
   static void poke_hook(void* p) {
     TeamFailures& team = self(p);
-    if (team.outstanding_ != 0) team.progress();
-    if (team.hooks.progress) team.hooks.progress(team.hooks.context);
+    if (team.in_flight_.has_requests()) team.progress();
+    const TeamHooks& hooks = team.basis_.hooks;
+    if (hooks.progress) hooks.progress(hooks.context);
     if (team.parent_ != nullptr) poke_hook(team.parent_);
   }
 
   static void check_hook(void* p) {
     TeamFailures& team = self(p);
-    if (team.site_ && team.in_epoch_) {
-      team.site_->compare_calls();
-      if (team.site_->failed()) team.mismatch(team.site_->failure_text());
-    }
-    if (const std::uint32_t reason = team.abort_reason(); reason != 0) team.lose(reason);
+    team.node_.check();
+    if (const std::uint32_t reason = team.node_.abort_reason(); reason != 0) team.lose(reason);
     // Where not all ranks share memory, those that do tell each other in that of their group; the
     // others are still to be told.
-    if (team.in_phases_ && team.intra_ != nullptr && !team.site_) {
-      const std::uint32_t reason = team.intra_->abort_reason();
-      if (reason != 0) throw_lost(reason, team.lost_text(reason));
+    if (team.in_phases_ && team.intra_ != nullptr && !team.node_.is_there()) {
+      const std::uint32_t reason = team.intra_->node_.abort_reason();
+      if (reason != 0) detail::throw_lost(reason, team.lost_text(reason));
     }
     if (team.parent_ != nullptr) check_hook(team.parent_);
   }
 
   static void watch_hook(void* p) {
     TeamFailures& team = self(p);
-    if (team.hooks.watch) team.hooks.watch(team.hooks.context);
+    const TeamHooks& hooks = team.basis_.hooks;
+    if (hooks.watch) hooks.watch(hooks.context);
     if (team.parent_ != nullptr) watch_hook(team.parent_);
-  }
-
-  /// What this rank waits for, as far as it knows: a sentence part after a colon.
-  [[gnu::cold, gnu::noinline]] std::string waits_for() const {
-    constexpr const char* somebody = ": a peer is stopped, lost or never made the call";
-    if (site_ && site_->under_way()) {
-      const std::string who = site_->missing(options_.first_epoch);
-      if (!who.empty()) return ": " + who;
-      return ": all ranks have come to " + site_->describe_call(options_.first_epoch) +
-             ", and one is stopped or held up in it";
-    }
-    if (awaited_ != nullptr) return ", in a non-blocking " + awaited_->describe_call() + somebody;
-    if (called_.what != CallWords::invalid) return ", in " + called_.describe() + somebody;
-    return somebody;
   }
 
   static void expired_hook(void* p) {
     TeamFailures& team = self(p);
-    const std::string why = "papcoll: rank " + std::to_string(team.shown(team.rank())) +
+    const TeamBasis& basis = team.basis_;
+    const std::string why = "papcoll: rank " + std::to_string(basis.shown(basis.rank())) +
                             " waited longer than " +
-                            std::to_string(team.options_.deadline.count() / 1000000) +
+                            std::to_string(basis.options.deadline.count() / 1000000) +
                             " ms, the deadline of its communicator" + team.waits_for();
     team.abort_node(NodeBoard::Abort::deadline);
     team.give_up(why);
     throw deadline_exceeded(why);
   }
 
-  // --- why a team is lost
+  /// What this rank waits for, as far as it knows: a sentence part after a colon.
+  [[gnu::cold, gnu::noinline]] std::string waits_for() const {
+    constexpr const char* somebody = ": a peer is stopped, lost or never made the call";
+    if (const std::string what = node_.waits_for(); !what.empty()) return ": " + what;
+    if (awaited_ != nullptr) return ", in a non-blocking " + awaited_->describe_call() + somebody;
+    if (called_.what != CallWords::invalid) return ", in " + called_.describe() + somebody;
+    return somebody;
+  }
 
-  /// As in NodeBoard::Abort; 0 where no memory is shared. In one order with what readers show of
-  /// themselves: see ExposedBuffers::reader().
-  std::uint32_t abort_reason() const noexcept {
-    return site_ ? site_->board().abort().reason.load(std::memory_order_seq_cst) : 0;
+  std::string lost_text(std::uint32_t reason) const {
+    return detail::lost_text(reason, basis_, node_.missing());
   }
 
   [[noreturn]] void lose(std::uint32_t reason) {
     const std::string why = lost_text(reason);
     give_up(why);
-    throw_lost(reason, why);
+    detail::throw_lost(reason, why);
   }
 
-  static bool somebody_gave_up(std::uint32_t reason) noexcept {
-    return reason != NodeBoard::Abort::deadline && (reason & NodeBoard::Abort::gave_up) != 0;
-  }
-
-  std::string lost_text(std::uint32_t reason) const {
-    const std::string here = std::to_string(shown(rank()));
-    const std::string seen = ", seen on rank " + here;
-    if (reason == NodeBoard::Abort::deadline) {
-      const std::string who =
-          site_ && site_->under_way() ? site_->missing(options_.first_epoch) : "";
-      return "papcoll: a peer of rank " + here + " gave up at the deadline of the communicator" +
-             (who.empty() ? "" : ": " + who);
-    }
-    if (somebody_gave_up(reason)) {
-      return "papcoll: rank " + std::to_string(reason - NodeBoard::Abort::gave_up) +
-             " could not complete a call" + seen + "; its exception says why";
-    }
-    if (!surroundings_.processes) {
-      return "papcoll: the thread of rank " + std::to_string(reason - 1) +
-             " ended by an exception" + seen;
-    }
-    return "papcoll: rank " + std::to_string(reason - 1) + " died" + seen +
-           ": make a new communicator among the ranks that are left";
-  }
-
-  [[noreturn]] static void throw_lost(std::uint32_t reason, const std::string& why) {
-    if (reason == NodeBoard::Abort::deadline) throw deadline_exceeded(why);
-    if (somebody_gave_up(reason)) throw peer_error(why);
-    throw detail::lost_rank(why, static_cast<int>(reason) - 1);
-  }
-
+  TeamBasis& basis_;
+  NodeSide& node_;
+  InFlight& in_flight_;
+  TeamFailures* parent_ = nullptr;  ///< of the team that this one is a part of
+  TeamFailures* intra_ = nullptr;   ///< of the teams within this one
+  TeamFailures* inter_ = nullptr;
+  CallWords called_{0, CallWords::invalid};
+  const PlanRun* awaited_ = nullptr;
+  bool in_phases_ = false;
   bool holds_on_ = false;
   std::string broken_;  ///< why, once it is
 };

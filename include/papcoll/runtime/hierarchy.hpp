@@ -1,9 +1,9 @@
 #pragma once
 
 #include <papcoll/node/board.hpp>
+#include <papcoll/node/node.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/groups.hpp>
-#include <papcoll/transport/node.hpp>
 #include <papcoll/transport/shm/channels.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 

@@ -5,70 +5,57 @@
 #include <papcoll/arrival/agreement.hpp>
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/capability.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/node/call_words.hpp>
+#include <papcoll/node/compare_calls.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/run.hpp>
+#include <papcoll/runtime/basis.hpp>
+#include <papcoll/runtime/call_numbers.hpp>
+#include <papcoll/runtime/connections.hpp>
 #include <papcoll/runtime/failures.hpp>
+#include <papcoll/runtime/in_flight.hpp>
 #include <papcoll/runtime/node_rendezvous.hpp>
+#include <papcoll/runtime/node_side.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
 #include <cstdint>
 #include <exception>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
 /// How a team passes messages: by plans on its endpoints, waited for or, for what it agrees on from
 /// time to time, not.
-class TeamMessages : public TeamFailures {
+class TeamMessages {
  public:
-  PlanCache& plans() noexcept { return plan_runs_.plans(); }
-
-  const std::vector<const TransportTable*>& transports() const noexcept {
-    return connections_.transports();
-  }
-  /// These four are as in Connections.
-  const TransportTable& default_transport() const noexcept {
-    return connections_.default_transport();
-  }
-  const TransportTable& transport(std::string_view name) const {
-    return connections_.transport(name);
-  }
-  void require(const TransportTable& t) const { connections_.require(t); }
-  const std::string& substitution() const noexcept { return connections_.substitution(); }
-
-  /// What a predictor's calls on this team have led to, so far: what order calls run in, and why.
-  const Predictions& predictions(const AnyPredictor& predictor) {
-    return agreements_.predictions_by(predictor);
-  }
-
- protected:
-  TeamMessages(Surroundings surroundings, std::vector<const TransportTable*> transports,
-               const Options& options)
-      : TeamFailures(std::move(surroundings), std::move(transports), options) {
-    if (site_) rendezvous_.emplace(site_->board(), *bells_);
-  }
-  ~TeamMessages() = default;
+  TeamMessages(TeamBasis& basis, NodeSide& node, InFlight& in_flight, TeamFailures& failures)
+      : basis_(basis), node_(node), in_flight_(in_flight), failures_(failures) {}
 
   /// As Connections::endpoint_or_native(), where the team has native collectives.
   Endpoint* endpoint_or_native(const TransportTable& t) {
-    return hooks.native == nullptr ? &connections_.endpoint(t) : connections_.endpoint_or_native(t);
+    Connections& c = in_flight_.connections;
+    return basis_.hooks.native == nullptr ? &c.endpoint(t) : c.endpoint_or_native(t);
+  }
+
+  /// As Endpoint::run_to_end(), if nothing else of this rank's could need moving.
+  bool waited_in_endpoint(const PlanRun& plan_run) {
+    const TeamHooks& hooks = failures_.outermost_hooks();
+    if (hooks.busy_elsewhere == nullptr) return false;
+    Endpoint* const e = failures_.outermost_endpoint();
+    return e != nullptr && !hooks.busy_elsewhere(hooks.context) && e->run_to_end(plan_run);
   }
 
   void run_plan(const AnySchedule& schedule, Endpoint& e, bool rings, const Call& call,
                 const Predictions* predictions = nullptr) {
-    PlanRun& plan_run = plan_runs_.idle();
-    or_fail_everywhere([&] {
-      plan_runs_.begin(plan_run, e, schedule, call, 2 * blocking_calls_, predictions);
+    PlanRun& plan_run = in_flight_.plan_runs.idle();
+    failures_.or_fail_everywhere([&] {
+      in_flight_.plan_runs.begin(plan_run, e, schedule, call, basis_.calls.sequence(), predictions);
       if (waited_in_endpoint(plan_run)) return;
-      waiter_.until(
+      basis_.waiter.until(
           [&] {
             e.progress();
             return plan_run.done();
@@ -77,13 +64,26 @@ class TeamMessages : public TeamFailures {
     });
   }
 
+  /// Throws peer_error, on all ranks and with nothing in flight, if the ranks' calls differ.
+  void compare(const CallWords& words, std::string_view refusal) {
+    if (basis_.size() == 1) return;
+    if (node_.is_there()) return node_.compare();
+    const TransportTable& t = in_flight_.connections.default_transport();
+    Endpoint* const e = endpoint_or_native(t);
+    if (e == nullptr) return;
+    ComparedCalls calls{words, basis_.rank(), refusal};
+    run_plan(AnySchedule::of<RecursiveDoubling>(), *e, t.rings, calls.call());
+    basis_.calls.count_blocking();  // the call itself has a number of its own
+    if (calls.differ) basis_.mismatch(calls.describe());
+  }
+
   /// May a call of this sequence number be in flight beside those that are? Moves them.
   bool has_room(Endpoint& e, std::uint32_t sequence) {
-    if (!agreements_.blocks(e, sequence) &&
-        (outstanding_ == 0 || !plan_runs_.blocks(e, sequence))) {
+    if (!in_flight_.agreements.blocks(e, sequence) &&
+        (!in_flight_.has_requests() || !in_flight_.plan_runs.blocks(e, sequence))) {
       return true;
     }
-    progress();
+    failures_.progress();
     return false;
   }
 
@@ -92,11 +92,13 @@ class TeamMessages : public TeamFailures {
   template <class Figures, class Adopt>
   [[gnu::noinline, gnu::cold]] void renew(Figures& figures, Endpoint& e, bool rings,
                                           Adopt&& adopt) {
-    or_fail_everywhere([&] {
+    failures_.or_fail_everywhere([&] {
       if (complete(figures.agreement())) adopt();
-      const std::uint32_t sequence = 2 * ++requests_ + 1;  // of a request that nobody holds
-      waiter_.until([&] { return has_room(e, sequence); }, Naps::none);
-      figures.begin(e, rings, exchange_over(rings), plans(), sequence);
+      // Of a request that nobody holds.
+      const std::uint32_t sequence =
+          CallCounter::sequence_of_request(basis_.calls.count_requests());
+      basis_.waiter.until([&] { return has_room(e, sequence); }, Naps::none);
+      figures.begin(e, rings, exchange_over(rings), in_flight_.plan_runs.plans(), sequence);
     });
   }
 
@@ -105,19 +107,20 @@ class TeamMessages : public TeamFailures {
   /// have come by then, it connects like the others before it throws.
   template <class Look>
   void meet_on_node(const TransportTable& t, Look&& look) {
-    if (!rendezvous_) return;
-    rendezvous_->arrive();
+    NodeRendezvous* const rendezvous = node_.rendezvous();
+    if (rendezvous == nullptr) return;
+    rendezvous->arrive();
     try {
-      waiter_.until([&] {
+      basis_.waiter.until([&] {
         look();
-        if (rendezvous_->is_closed()) check();
-        return rendezvous_->is_open();
+        if (rendezvous->is_closed()) failures_.check();
+        return rendezvous->is_open();
       });
     } catch (const std::exception& problem) {
-      fail_everywhere(problem);
-      if (!rendezvous_->close()) {
+      failures_.fail_everywhere(problem);
+      if (!rendezvous->close()) {
         try {
-          static_cast<void>(t.connect(surroundings_));
+          static_cast<void>(t.connect(basis_.surroundings));
         } catch (const error&) {  // NOLINT(bugprone-empty-catch): why it came to this matters more
         }
       }
@@ -129,7 +132,7 @@ class TeamMessages : public TeamFailures {
   /// Completes the exchange that is under way. False: none is.
   bool complete(Agreement& a) {
     if (!a.is_under_way()) return false;
-    waiter_.until([&a] { return a.progress(); }, a.rings() ? Naps::until_rung : Naps::none);
+    basis_.waiter.until([&a] { return a.progress(); }, a.rings() ? Naps::until_rung : Naps::none);
     return true;
   }
 
@@ -138,7 +141,10 @@ class TeamMessages : public TeamFailures {
     return rings ? AnySchedule::of<RecursiveDoubling>() : AnySchedule::of<EachToEach>();
   }
 
-  std::optional<NodeRendezvous> rendezvous_;
+  TeamBasis& basis_;
+  NodeSide& node_;
+  InFlight& in_flight_;
+  TeamFailures& failures_;
 };
 
 }  // namespace PAPCOLL_ABI

@@ -2,14 +2,14 @@
 
 #include <papcoll/error.hpp>
 #include <papcoll/node/board.hpp>
+#include <papcoll/node/node.hpp>
+#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi/polled.hpp>
 #include <papcoll/transport/mpi/probe_copies.hpp>
-#include <papcoll/transport/node.hpp>
-#include <papcoll/transport/peer_memory.hpp>
 #include <papcoll/transport/shm/channels.hpp>
 #include <papcoll/transport/shm/segment.hpp>
 #include <papcoll/waiting/doorbells.hpp>

@@ -3,15 +3,18 @@
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/collective.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/run.hpp>
+#include <papcoll/runtime/basis.hpp>
 #include <papcoll/runtime/call_numbers.hpp>
 #include <papcoll/runtime/comparisons.hpp>
+#include <papcoll/runtime/failures.hpp>
+#include <papcoll/runtime/in_flight.hpp>
 #include <papcoll/runtime/invalid_calls.hpp>
+#include <papcoll/runtime/messages.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
@@ -19,52 +22,50 @@
 #include <cstdint>
 #include <string>
 
-#include <pthread.h>
-
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
 /// The non-blocking calls of a team: any call of the team moves them all.
-class TeamRequests : public TeamInvalidCalls {
+class TeamRequests {
  public:
+  TeamRequests(TeamBasis& basis, InFlight& in_flight, TeamFailures& failures,
+               TeamMessages& messages, InvalidCalls& invalid_calls)
+      : basis_(basis),
+        in_flight_(in_flight),
+        failures_(failures),
+        messages_(messages),
+        invalid_calls_(invalid_calls) {}
+
   /// Null: there is nothing to wait for. Local, but for the first request that needs MPI messages,
   /// and for one that comes thousands of requests after one that is still under way.
   PlanRun* start(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
                  const AnyPredictor& predictor = {}) {
     require_usable();
-    require_own_thread();
     const Predictions* const expected =
-        predictor ? &agreements_.predictions_by(predictor) : nullptr;
+        predictor ? &in_flight_.agreements.predictions_by(predictor) : nullptr;
     if constexpr (assertion_level >= 2) {
-      if (size() > 1) return start_compared(schedule, transport, call, expected);
+      if (basis_.size() > 1) return start_compared(schedule, transport, call, expected);
     }
-    ++requests_;
+    const std::uint32_t number = basis_.calls.count_requests();
     if (is_empty(call)) return nullptr;
     Endpoint& e = endpoint_for_request(transport);
-    wait_for_room(e, requests_);
+    wait_for_room(e, number);
     count_request();
-    return &begin(e, schedule, call, expected, false);
+    return &begin(e, schedule, call, number, expected, false);
   }
 
   /// Waits for a request.
   void wait(const PlanRun& plan_run) {
     require_usable();
-    require_own_thread();
-    struct Awaited {
-      const PlanRun*& now;
-      Awaited(const PlanRun*& a, const PlanRun& e) : now(a) { now = &e; }
-      Awaited(const Awaited&) = delete;
-      Awaited& operator=(const Awaited&) = delete;
-      ~Awaited() { now = nullptr; }
-    } const awaited{awaited_, plan_run};
-    or_fail_everywhere([&] {
+    const TeamFailures::Awaited awaited{failures_, plan_run};
+    failures_.or_fail_everywhere([&] {
       if constexpr (assertion_level < 2) {
-        if (waited_in_endpoint(plan_run)) return;
+        if (messages_.waited_in_endpoint(plan_run)) return;
       }
-      waiter_.until(
+      basis_.waiter.until(
           [&] {
-            progress();
-            if (!plan_run.done()) look_for_refused_requests();
+            failures_.progress();
+            if (!plan_run.done()) invalid_calls_.look_for_refused_requests();
             return plan_run.done();
           },
           Naps::none);
@@ -74,15 +75,15 @@ class TeamRequests : public TeamInvalidCalls {
   /// Does once what a wait does again and again; is the request complete?
   bool test(const PlanRun& plan_run) {
     require_usable();
-    require_own_thread();
-    progress();
+    failures_.progress();
     if (plan_run.done()) return true;
-    or_fail_everywhere([&] {
-      look_for_refused_requests();
-      check();
+    failures_.or_fail_everywhere([&] {
+      invalid_calls_.look_for_refused_requests();
+      failures_.check();
+      const TeamHooks& hooks = basis_.hooks;
       if (hooks.progress) hooks.progress(hooks.context);
       if (const auto now = Waiter::Clock::now(); hooks.watch && now >= next_watch_) {
-        next_watch_ = now + waiter_.times.watch_every;
+        next_watch_ = now + basis_.waiter.times.watch_every;
         hooks.watch(hooks.context);
       }
     });
@@ -92,55 +93,44 @@ class TeamRequests : public TeamInvalidCalls {
   /// The request is done with. Throws peer_error if the ranks' calls were compared and differ.
   void finish(PlanRun& plan_run) {
     plan_run.claimed = false;
-    if (outstanding_ == 0) return;
-    if (--outstanding_ == 0 && hooks.outstanding) hooks.outstanding(hooks.context, false);
+    if (!in_flight_.has_requests()) return;
+    if (in_flight_.end_request()) tell_outstanding(false);
     if constexpr (assertion_level >= 2) {
-      const std::string difference = comparisons_.end(plan_run);
-      if (!difference.empty()) mismatch(difference);
+      const std::string difference = in_flight_.comparisons.end(plan_run);
+      if (!difference.empty()) basis_.mismatch(difference);
     }
   }
 
- protected:
-  using TeamInvalidCalls::TeamInvalidCalls;
-  ~TeamRequests() = default;
-
-  static bool is_empty(const Call& c) noexcept {
-    return c.count == 0 && c.counts == nullptr && c.collective != Collective::barrier;
-  }
-
-  /// What a call by a schedule is compared by.
-  CallWords words_of_plan(const Call& call, const AnySchedule& schedule,
-                          const TransportTable& transport, const Predictions* expected,
-                          bool by_ticket = false) {
-    return words_of_long(
-        call, plan_ids_.of(schedule, transport) + order_id(expected) + (by_ticket ? 1 : 0));
-  }
-
  private:
-  /// Tells orders that were agreed on apart, from each other and from those that need no agreement.
-  static std::uint32_t order_id(const Predictions* p) noexcept {
-    return p == nullptr ? 0 : 0x9e3779b9U * (p->generation() + 1);
+  static std::uint32_t sequence(std::uint32_t request) noexcept {
+    return CallCounter::sequence_of_request(request);
   }
 
-  static std::uint32_t sequence(std::uint32_t request) noexcept { return 2 * request + 1; }
+  void require_usable() const {
+    failures_.require_usable();
+    in_flight_.require_own_thread(basis_.rank());
+  }
 
   void wait_for_room(Endpoint& e, std::uint32_t request) {
-    or_fail_everywhere(
-        [&] { waiter_.until([&] { return has_room(e, sequence(request)); }, Naps::none); });
+    failures_.or_fail_everywhere([&] {
+      basis_.waiter.until([&] { return messages_.has_room(e, sequence(request)); }, Naps::none);
+    });
   }
 
   void count_request() {
-    if (outstanding_++ != 0) return;
-    thread_ = pthread_self();
-    if (hooks.outstanding) hooks.outstanding(hooks.context, true);
+    if (in_flight_.begin_request()) tell_outstanding(true);
   }
 
-  PlanRun& begin(Endpoint& e, const AnySchedule& schedule, const Call& call,
+  void tell_outstanding(bool any) {
+    if (basis_.hooks.outstanding) basis_.hooks.outstanding(basis_.hooks.context, any);
+  }
+
+  PlanRun& begin(Endpoint& e, const AnySchedule& schedule, const Call& call, std::uint32_t number,
                  const Predictions* expected, bool held) {
-    PlanRun& plan_run = plan_runs_.idle();
+    PlanRun& plan_run = in_flight_.plan_runs.idle();
     plan_run.claimed = true;
-    or_fail_everywhere([&] {
-      plan_runs_.begin(plan_run, e, schedule, call, sequence(requests_), expected, held);
+    failures_.or_fail_everywhere([&] {
+      in_flight_.plan_runs.begin(plan_run, e, schedule, call, sequence(number), expected, held);
     });
     return plan_run;
   }
@@ -148,49 +138,50 @@ class TeamRequests : public TeamInvalidCalls {
   /// Starts what compares the ranks' calls, and the call itself behind it.
   PlanRun* start_compared(const AnySchedule& schedule, const TransportTable& transport,
                           const Call& call, const Predictions* expected) {
-    const CallWords words = words_of_plan(call, schedule, transport, expected);
-    const std::uint32_t number = requests_ + 1;
-    requests_ += 2;  // whatever becomes of it: peers count both
-    Endpoint& nearest = endpoint_for_request(connections_.default_transport());
+    const CallWords words = words_.of(call, schedule, transport, expected);
+    // Whatever becomes of it: peers count both, that of the comparison and that of the call.
+    const std::uint32_t own = basis_.calls.count_requests(2);
+    const std::uint32_t number = own - 1;
+    Endpoint& nearest = endpoint_for_request(in_flight_.connections.default_transport());
     wait_for_room(nearest, number);
     count_request();
-    PlanRun& run = plan_runs_.idle();
+    PlanRun& run = in_flight_.plan_runs.idle();
     run.claimed = true;
-    Comparisons::Comparison& c = comparisons_.begin(words, rank(), run);
-    or_fail_everywhere([&] {
-      plan_runs_.begin(run, nearest, AnySchedule::of<RecursiveDoubling>(), c.calls.call(),
-                       sequence(number), nullptr);
+    Comparisons::Comparison& c = in_flight_.comparisons.begin(words, basis_.rank(), run);
+    failures_.or_fail_everywhere([&] {
+      in_flight_.plan_runs.begin(run, nearest, AnySchedule::of<RecursiveDoubling>(), c.calls.call(),
+                                 sequence(number), nullptr);
     });
     if (is_empty(call)) {
       c.held = &run;
       return &run;
     }
     // Where connecting blocks in MPI, nobody is to be left alone.
-    if (connections_.connecting_blocks(transport)) await(c);
+    if (in_flight_.connections.connecting_blocks(transport)) await(c);
     Endpoint* e = nullptr;
     try {
       e = &endpoint_for_request(transport);
     } catch (const transport_unavailable&) {
-      if (broken()) throw;
+      if (failures_.broken()) throw;
       await(c);
       finish_comparison(c);
       throw;
     } catch (const std::exception& problem) {
-      fail_everywhere(problem);
+      failures_.fail_everywhere(problem);
       throw;
     }
-    wait_for_room(*e, requests_);
-    c.held = &begin(*e, schedule, call, expected, true);
+    wait_for_room(*e, own);
+    c.held = &begin(*e, schedule, call, own, expected, true);
     return c.held;
   }
 
   /// Throws peer_error if the calls differ.
   void await(Comparisons::Comparison& c) {
-    or_fail_everywhere([&] {
-      waiter_.until(
+    failures_.or_fail_everywhere([&] {
+      basis_.waiter.until(
           [&] {
-            progress();
-            if (!c.run->done()) look_for_refused_requests();
+            failures_.progress();
+            if (!c.run->done()) invalid_calls_.look_for_refused_requests();
             return c.run->done();
           },
           Naps::none);
@@ -202,14 +193,21 @@ class TeamRequests : public TeamInvalidCalls {
     c.held = c.run;
     finish(*c.run);
   }
+
   Endpoint& endpoint_for_request(const TransportTable& t) {
-    if (connections_.connecting_blocks(t)) {
-      meet_on_node(t, [this] { look_for_refused_requests(); });  // who refused does not come
+    if (in_flight_.connections.connecting_blocks(t)) {
+      messages_.meet_on_node(
+          t, [this] { invalid_calls_.look_for_refused_requests(); });  // who refused does not come
     }
-    return connections_.endpoint(t);
+    return in_flight_.connections.endpoint(t);
   }
 
-  PlanIds plan_ids_;
+  TeamBasis& basis_;
+  InFlight& in_flight_;
+  TeamFailures& failures_;
+  TeamMessages& messages_;
+  InvalidCalls& invalid_calls_;
+  PlanWords words_;
   Waiter::Clock::time_point next_watch_{};
 };
 

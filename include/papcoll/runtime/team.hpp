@@ -1,15 +1,29 @@
 #pragma once
 
-#include <papcoll/algorithms/static/dissemination.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/arrival/exchanged_imbalance.hpp>
+#include <papcoll/arrival/imbalance.hpp>
 #include <papcoll/arrival/predictions.hpp>
+#include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/options.hpp>
+#include <papcoll/plan/cache.hpp>
+#include <papcoll/plan/run.hpp>
+#include <papcoll/runtime/basis.hpp>
 #include <papcoll/runtime/call_numbers.hpp>
+#include <papcoll/runtime/call_scope.hpp>
+#include <papcoll/runtime/failures.hpp>
+#include <papcoll/runtime/in_flight.hpp>
+#include <papcoll/runtime/invalid_calls.hpp>
+#include <papcoll/runtime/lent_buffers.hpp>
+#include <papcoll/runtime/messages.hpp>
+#include <papcoll/runtime/node_side.hpp>
+#include <papcoll/runtime/own_sites.hpp>
 #include <papcoll/runtime/requests.hpp>
-#include <papcoll/runtime/tickets.hpp>
+#include <papcoll/runtime/scheduled_calls.hpp>
+#include <papcoll/runtime/tuning_text.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
@@ -19,6 +33,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,44 +42,127 @@ inline namespace PAPCOLL_ABI {
 
 struct Hierarchy;
 
-// One rank's side of a team is made of layers, each a class that knows only those before it, and of
-// parts that know nothing of the team:
-//
-//     team/basis.hpp      who and where the ranks are, how this one waits, how many calls it made
-//     team/failures.hpp   how a team breaks, and what a waiting rank looks out for
-//         connections.hpp     transports and endpoints
-//         executions.hpp      runs of plans
-//         comparisons.hpp     what non-blocking calls begin with where they are compared
-//         agreements.hpp      what is agreed on by messages that nobody waits for
-//     team/messages.hpp   passing messages by plans
-//         gate.hpp            meeting before what blocks in MPI
-//     team/frames.hpp     entering and leaving calls on the board, and watching arrivals
-//     team/refusals.hpp   calls that are invalid or do not match
-//         refused_requests.hpp
-//     team/requests.hpp   non-blocking calls
-//     team.hpp            blocking calls, and teams within teams (hierarchy.hpp)
-//         tickets.hpp         the order of arrival where no memory is shared
-//         call_words.hpp      what calls are compared by
-
 /// The rank's side of a team of ranks, below the seam: what Communicator and ThreadTeam::Rank are
 /// made of. One thread at a time may use it.
-class TeamCore final : public TeamRequests {
+///
+/// It is made of parts, each of which is given those before it that it needs:
+///
+///     basis            who and where the ranks are, how this one waits, how many calls it made
+///     node side        the board of a node: entering and leaving calls, arrivals, what failed
+///     in flight        endpoints, runs of plans, comparisons, agreements, requests
+///     failures         how a team breaks, and what a waiting rank looks out for
+///     messages         calls and agreements by plans; meeting before what blocks in MPI
+///     invalid calls    how peers hear of them
+///     requests         non-blocking calls
+///     scheduled calls  blocking calls by schedules, tickets, phases of hierarchies
+///     lent buffers     how a rank gets its buffers back from a call that failed
+///     own sites        sites of transports that bring a type of their own
+///
+/// Blocking calls of arrival-driven algorithms, where nanoseconds count, are here.
+class TeamCore final {
  public:
   TeamCore(Surroundings surroundings, std::vector<const TransportTable*> transports,
            const Options& options)
-      : TeamRequests(std::move(surroundings), std::move(transports), options) {}
+      : basis_(std::move(surroundings), options), in_flight_(basis_, std::move(transports)) {}
+  TeamCore(const TeamCore&) = delete;
+  TeamCore& operator=(const TeamCore&) = delete;
   ~TeamCore() = default;
+
+  int rank() const noexcept { return basis_.rank(); }
+  int size() const noexcept { return basis_.size(); }
+  const Options& options() const noexcept { return basis_.options; }
+  const Surroundings& surroundings() const noexcept { return basis_.surroundings; }
+  bool on_one_node() const noexcept { return node_.is_there(); }
+  Waiter& waiter() noexcept { return basis_.waiter; }
+  /// The number of the next call, whichever it is.
+  std::uint32_t calls() const noexcept { return basis_.calls.next(); }
+
+  void set_hooks(const TeamHooks& hooks) noexcept { basis_.hooks = hooks; }
+  /// More ranks than processors on the node?
+  void set_oversubscribed(bool yes) noexcept {
+    basis_.waiter.oversubscribed = yes;
+    node_.look_again();
+  }
+  void set_tuning(TuningText tuning) { tuning_ = std::move(tuning); }
+  const TuningText& tuning() const noexcept { return tuning_; }
+
+  /// What this rank allocates node-shared memory from, once arena_of() has made it.
+  std::shared_ptr<void>& arena() noexcept { return arena_; }
+  /// What calls that name no algorithm keep from call to call: of select/state.hpp, which makes it
+  /// at the first of them.
+  std::shared_ptr<void>& selection() noexcept { return selection_; }
+  void* selection_or_null() const noexcept { return selection_.get(); }
+
+  // --- transports, see Connections
+
+  const std::vector<const TransportTable*>& transports() const noexcept {
+    return in_flight_.connections.transports();
+  }
+  const TransportTable& default_transport() const noexcept {
+    return in_flight_.connections.default_transport();
+  }
+  const TransportTable& transport(std::string_view name) const {
+    return in_flight_.connections.transport(name);
+  }
+  void require(const TransportTable& t) const { in_flight_.connections.require(t); }
+  const std::string& substitution() const noexcept { return in_flight_.connections.substitution(); }
+
+  // --- what the ranks know of each other's arrivals
+
+  /// Changes whenever what the ranks of a node know of arrivals and processors may have changed.
+  /// Only where they share memory.
+  std::uint32_t looks() const noexcept { return node_.looks(); }
+  /// What the ranks have learnt of arrivals in calls of this kind, the same on all of them.
+  Imbalance imbalance_of(const Call& call) const noexcept {
+    const Imbalance* const exchanged = in_flight_.agreements.watched();
+    return exchanged != nullptr ? *exchanged : node_.seen(call);
+  }
+  /// What a predictor's calls on this team have led to, so far: what order calls run in, and why.
+  const Predictions& predictions(const AnyPredictor& predictor) {
+    return in_flight_.agreements.predictions_by(predictor);
+  }
+  PlanCache& plans() noexcept { return in_flight_.plan_runs.plans(); }
+
+  /// Does the team draw tickets of a transport?
+  bool draws_tickets() const noexcept { return scheduled_.tickets().are_drawn(); }
+  /// Why calls that want tickets of a transport run in predicted order, or nothing if they do not,
+  /// or if there were none.
+  const std::string& no_tickets() const noexcept { return scheduled_.tickets().none(); }
+  /// The tickets' last chance to use MPI.
+  void close_tickets() noexcept { scheduled_.tickets().close(broken()); }
+
+  // --- failures, see TeamFailures
+
+  bool broken() const noexcept { return failures_.broken(); }
+  bool holds_on() const noexcept { return failures_.holds_on(); }
+  bool tells_of_death() const noexcept { return failures_.tells_of_death(); }
+  void progress() { failures_.progress(); }
+  bool settle() noexcept { return failures_.settle(); }
+  void give_up(const std::string& why) noexcept { failures_.give_up(why); }
+  void abort_node(std::uint32_t reason) noexcept { failures_.abort_node(reason); }
+  void fail_everywhere(const std::string& why) noexcept { failures_.fail_everywhere(why); }
+  void fail_everywhere(const std::exception& why) noexcept { failures_.fail_everywhere(why); }
+
+  // --- invalid calls, see there
+
+  [[noreturn]] void refuse(Collective collective, bool non_blocking, const std::string& text) {
+    invalid_calls_.refuse(collective, non_blocking, text);
+  }
+  std::string tell_refusal(bool non_blocking, const std::string& what) {
+    return invalid_calls_.tell(non_blocking, what);
+  }
 
   // --- teams within this one, see Hierarchy
 
   /// This team is one of `parent`'s, whose ranks `ranks` are this one's, in this order.
   void belong_to(TeamCore& parent, std::vector<int> ranks) {
     parent_ = &parent;
-    std::vector<int> names;
-    names.reserve(ranks.size());
-    for (const int r : ranks) names.push_back(parent.shown(r));
-    call_ranks(std::move(names));
-    connections_.go_through(parent.connections_, std::move(ranks), parent.blocking_calls_);
+    failures_.set_parent(parent.failures_);
+    basis_.names.reserve(ranks.size());
+    for (const int r : ranks) basis_.names.push_back(parent.basis_.shown(r));
+    node_.call_ranks(basis_.names);
+    in_flight_.connections.go_through(parent.in_flight_.connections, std::move(ranks),
+                                      parent.basis_.calls.blocking());
   }
 
   /// Gives the team its groups: this rank's, null if it is alone there, and, on representatives,
@@ -73,187 +171,103 @@ class TeamCore final : public TeamRequests {
   void divide(std::shared_ptr<Hierarchy> hierarchy, TeamCore* intra, TeamCore* inter,
               bool helps) noexcept {
     hierarchy_ = std::move(hierarchy);
-    has_groups_ = helps && !site_ && !is_inner();
+    has_groups_ = helps && !on_one_node() && !is_inner();
     intra_ = intra;
     inter_ = inter;
+    failures_.set_parts(intra == nullptr ? nullptr : &intra->failures_,
+                        inter == nullptr ? nullptr : &inter->failures_);
   }
   Hierarchy* hierarchy() const noexcept { return hierarchy_.get(); }
-  TeamCore* parent() const noexcept { return static_cast<TeamCore*>(parent_); }
+  TeamCore* parent() const noexcept { return parent_; }
   bool is_inner() const noexcept { return parent_ != nullptr; }
-  TeamCore* intra() const noexcept { return static_cast<TeamCore*>(intra_); }
-  TeamCore* inter() const noexcept { return static_cast<TeamCore*>(inter_); }
-
-  // --- what runs
-
+  TeamCore* intra() const noexcept { return intra_; }
+  TeamCore* inter() const noexcept { return inter_; }
   /// Several nodes, or groups, at least one of several ranks that have memory in common?
   bool has_groups() const noexcept { return has_groups_; }
 
-  /// What the ranks have learnt of arrivals in calls of this kind, the same on all of them.
-  Imbalance imbalance_of(const Call& call) const noexcept {
-    const Imbalance* const exchanged = agreements_.watched();
-    return exchanged != nullptr ? *exchanged : seen_on_board(call);
+  // --- non-blocking calls, see TeamRequests
+
+  PlanRun* start(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
+                 const AnyPredictor& predictor = {}) {
+    return requests_.start(schedule, transport, call, predictor);
   }
+  void wait(const PlanRun& plan_run) { requests_.wait(plan_run); }
+  bool test(const PlanRun& plan_run) { return requests_.test(plan_run); }
+  void finish(PlanRun& plan_run) { requests_.finish(plan_run); }
 
-  /// Why calls that want tickets of a transport run in predicted order, or nothing if they do not,
-  /// or if there were none.
-  const std::string& no_tickets() const noexcept { return tickets_.none(); }
+  // --- blocking calls by schedules, see ScheduledCalls
 
-  /// Does the team draw tickets of a transport?
-  bool draws_tickets() const noexcept { return tickets_.are_drawn(); }
-
-  /// The tickets' last chance to use MPI.
-  void close_tickets() noexcept { tickets_.close(broken()); }
-
-  // --- blocking calls
-
-  /// Runs an arrival-driven algorithm; the team must be on one node.
-  void run(const ArrivalAlgorithm& algorithm, const Call& call) {
-    const Epoch epoch{*this, words_of(call, algorithm.id), call};
-    if (call.count == 0 && call.collective != Collective::barrier) return announce_only();
-    try {
-      try {
-        algorithm.run(*site_, waiter_, call);
-      } catch (const failed_copy& problem) {
-        explain(problem);
-        throw;
-      }
-    } catch (const peer_error& problem) {  // all of this epoch see it: the next one is not affected
-      stop_readers(problem);
-      take_buffers_back();
-      throw;
-    } catch (const std::exception& problem) {
-      fail_everywhere(problem);
-      stop_readers(problem);
-      take_buffers_back();
-      throw;
-    }
-  }
-
-  /// Runs a static schedule in the order of the ranks.
   void run_in_rank_order(const AnySchedule& schedule, const TransportTable& transport,
                          const Call& call) {
-    const CallWords words = words_of_plan(call, schedule, transport, nullptr);
-    const Epoch epoch{*this, words, call};
-    if (site_) announce_only();
-    if constexpr (assertion_level >= 2) compare(words, {});
-    if (is_empty(call)) return;
-    meet_before(transport);
-    Endpoint* const e = endpoint_or_native(transport);
-    if (e == nullptr) return hooks.native(hooks.context, call);
-    run_plan(schedule, *e, transport.rings, call);
+    scheduled_.run_in_rank_order(schedule, transport, call);
   }
-
-  /// Runs a static schedule; with a predictor, in the order that it predicts.
-  /// `by_ticket`: rather in the order of arrival, if the transport has tickets; it is a chain.
   void run(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
            const AnyPredictor& predictor = {}, bool by_ticket = false) {
-    Predictions* const expected = predictor ? &agreements_.predictions_by(predictor) : nullptr;
-    const auto arrival = predictor ? Waiter::Clock::now() : Waiter::Clock::time_point{};
-    const CallWords words = words_of_plan(call, schedule, transport, expected, by_ticket);
-    const Epoch epoch{*this, words, call};
-    if (site_) announce_only();
-    if constexpr (assertion_level >= 2) compare(words, {});
-    if (is_empty(call)) return;
-    meet_before(transport);
-    Endpoint* const e = endpoint_or_native(transport);
-    if (e == nullptr) return hooks.native(hooks.context, call);
-    if (by_ticket && has_tickets(transport, *e)) {
-      return run_by_ticket(schedule, *e, call);
-    }
-    if (expected != nullptr) {
-      expected->arrived(arrival);
-      if (expected->count_call() && size() > 1) {
-        renew(*expected, *e, transport.rings, [&] { expected->adopt(plans()); });
-      }
-    }
-    run_plan(schedule, *e, transport.rings, call, expected);
-    if (expected != nullptr) expected->left(call.collective, arrival);
+    scheduled_.run(schedule, transport, call, predictor, by_ticket, is_inner());
   }
-
-  /// Runs a call whose `phases` are calls of the teams within this one. `connect` calls connected()
-  /// for each transport they use, and says if all are there.
   template <class Connect, class Phases>
   void run_divided(std::uint32_t id, const Call& call, Connect&& connect, Phases&& phases) {
-    const CallWords words = words_of_long(call, id);
-    const Epoch epoch{*this, words, call};
-    if (site_) announce_only();
-    if constexpr (assertion_level >= 2) compare(words, {});
-    if (is_empty(call)) return;
-    if (!connect()) return hooks.native(hooks.context, call);
-    struct InPhases {
-      bool& now;
-      explicit InPhases(bool& flag) : now(flag) { now = true; }
-      InPhases(const InPhases&) = delete;
-      InPhases& operator=(const InPhases&) = delete;
-      ~InPhases() { now = false; }
-    } const guard{in_phases_};
-    try {
-      phases();
-    } catch (const deadline_exceeded& problem) {
-      abort_node(NodeBoard::Abort::deadline);
-      give_up(problem.what());
-      throw;
-    } catch (const std::exception& problem) {
-      fail_everywhere(problem);
-      throw;
-    }
+    scheduled_.run_divided(id, call, connect, phases);
   }
-
-  /// Runs a call whose algorithm depends on arrivals, in a team on several nodes, and watches them.
-  /// Nobody leaves it before all have come.
   template <class F>
   void run_watched(F&& run) {
-    const auto arrival = Waiter::Clock::now();
-    run();
-    const auto in_call = Waiter::Clock::now() - arrival;
-    ExchangedImbalance& watch = agreements_.watch();
-    if (!watch.left(in_call)) return;
-    const TransportTable& t = default_transport();
-    Endpoint* const e = endpoint_or_native(t);
-    if (e != nullptr) renew(watch, *e, t.rings, [&] { watch.adopt(); });
+    scheduled_.run_watched(run);
+  }
+  bool connected(const TransportTable& t) { return scheduled_.connected(t); }
+
+  // --- blocking calls of arrival-driven algorithms
+
+  /// Runs an arrival-driven algorithm that is compiled for NodeSite; the team must be on one node.
+  void run(const ArrivalAlgorithm& algorithm, const Call& call) {
+    run_on({&node_.site(), algorithm.id}, algorithm, call);
   }
 
-  /// Connects a transport for the teams within, in a call of all ranks. False: MPI had no
-  /// communicator left for it.
-  bool connected(const TransportTable& t) {
-    meet_before(t);
-    return endpoint_or_native(t) != nullptr;
+  /// Runs an arrival-driven algorithm that is compiled for the transport's site.
+  void run(const ArrivalAlgorithm& algorithm, const TransportTable& transport, const Call& call) {
+    const bool own = transport.make_site != nullptr;
+    run_on(
+        own ? own_sites_.of(transport, algorithm, call) : SiteOfCall{&node_.site(), algorithm.id},
+        algorithm, call);
   }
 
  private:
-  /// In a call of all ranks: if connecting the transport blocks in MPI, they meet first.
-  void meet_before(const TransportTable& t) {
-    if (!site_ || !connections_.connecting_blocks(t)) return;
-    compare_on_board();
-    meet_on_node(t, [] {});
+  void run_on(SiteOfCall on, const ArrivalAlgorithm& algorithm, const Call& call) {
+    const CallScope scope{basis_, node_, in_flight_, failures_, words_of(call, on.compared_by),
+                          call};
+    if (call.count == 0 && call.collective != Collective::barrier) return node_.announce_only();
+    try {
+      try {
+        algorithm.run(on.site, basis_.waiter, call);
+      } catch (const failed_copy& problem) {
+        failures_.explain(problem);
+        throw;
+      }
+    } catch (const peer_error& problem) {  // all of this epoch see it: the next one is not affected
+      lent_buffers_.take_back(problem);
+      throw;
+    } catch (const std::exception& problem) {
+      failures_.fail_everywhere(problem);
+      lent_buffers_.take_back(problem);
+      throw;
+    }
   }
 
-  /// Are there tickets? Asked by all ranks in the same call, of which the first makes them.
-  bool has_tickets(const TransportTable& t, Endpoint& e) {
-    if (size() > 1 && tickets_.are_open()) open_tickets(t, e);
-    return tickets_.are_drawn();
-  }
-
-  [[gnu::noinline, gnu::cold]] void open_tickets(const TransportTable& t, Endpoint& e) {
-    if (t.open_words == nullptr || is_inner()) return tickets_.refuse(t);
-    // What follows blocks in MPI until all ranks are there.
-    std::byte token{};
-    run_plan(AnySchedule::of<Dissemination>(), e, t.rings, detail::barrier_call(&token));
-    ++blocking_calls_;  // the call itself has a number of its own
-    or_fail_everywhere([&] { tickets_.open(t, surroundings_, options_); });
-  }
-
-  void run_by_ticket(const AnySchedule& schedule, Endpoint& e, const Call& call) {
-    PlanRun& plan_run = plan_runs_.idle();
-    or_fail_everywhere([&] {
-      TicketedChain chain{tickets_.board(),    plan_runs_, plan_run, e, schedule, call,
-                          2 * blocking_calls_, rank(),     size()};
-      waiter_.until([&] { return chain.step(); }, Naps::none);
-      chain.end();
-    });
-  }
-
-  Tickets tickets_;
+  TeamBasis basis_;
+  NodeSide node_{basis_};
+  InFlight in_flight_;
+  TeamFailures failures_{basis_, node_, in_flight_};
+  TeamMessages messages_{basis_, node_, in_flight_, failures_};
+  InvalidCalls invalid_calls_{basis_, node_, failures_, messages_};
+  TeamRequests requests_{basis_, in_flight_, failures_, messages_, invalid_calls_};
+  ScheduledCalls scheduled_{basis_, node_, in_flight_, failures_, messages_};
+  LentBuffers lent_buffers_{basis_, node_, failures_};
+  OwnSites own_sites_{basis_, node_, in_flight_, failures_};
+  TuningText tuning_;
+  std::shared_ptr<void> selection_;
+  std::shared_ptr<void> arena_;
+  TeamCore* parent_ = nullptr;  ///< the team that this one is a part of
+  TeamCore* intra_ = nullptr;   ///< the hierarchy's
+  TeamCore* inter_ = nullptr;
   std::shared_ptr<Hierarchy> hierarchy_;
   bool has_groups_ = false;
 };

@@ -2,10 +2,10 @@
 
 #include <papcoll/error.hpp>
 #include <papcoll/node/board.hpp>
+#include <papcoll/node/node.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/runtime/tuning_text.hpp>
-#include <papcoll/transport/node.hpp>
 #include <papcoll/transport/shm/channels.hpp>
 #include <papcoll/transport/thread_transport.hpp>
 #include <papcoll/waiting/doorbells.hpp>

@@ -74,9 +74,9 @@ bool goes_by_nodes(const Call& call, const SelectionInputs& s) noexcept {
 /// Completes a spec that names no algorithm, on a team without groups.
 template <Collective C>
 void choose_flat(AlgorithmSpec& s, const Call& call, const SelectionInputs& inputs) {
-  const bool reads_memory = (s.transport->offers & capability::node_memory) != 0;
-  // What reads memory wants all ranks there.
-  if (!inputs.by_messages && reads_memory && call.reducer.size <= inputs.chunk_bytes) {
+  // The algorithms to choose among are compiled for NodeSite; they want all ranks there.
+  if (!inputs.by_messages && s.transport->takes_node_site() &&
+      call.reducer.size <= inputs.chunk_bytes) {
     s.arrival = detail::choose_on_node<C>(call, inputs).algorithm;
   }
   if (s.arrival == nullptr) {

@@ -1,10 +1,19 @@
 #pragma once
 
-#include <papcoll/transport/mpi/mpi_endpoint.hpp>
+#include <papcoll/plan/endpoint.hpp>
 #include <papcoll/transport/transport.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
+
+namespace detail {
+/// The endpoint of plans over MPI's messages.
+PAPCOLL_DECL std::unique_ptr<Endpoint> connect_messages(MpiLink& link);
+}  // namespace detail
 
 /// Ranks anywhere: MPI point-to-point messages on a private communicator.
 ///
@@ -21,10 +30,14 @@ struct MpiTransport {
     return s.mpi != nullptr ? "" : "this team has no MPI communicator: take ThreadTransport";
   }
   static std::unique_ptr<Endpoint> connect(const Surroundings& s) {
-    return detail::connect_messages<>(*s.mpi);
+    return detail::connect_messages(*s.mpi);
   }
 };
 static_assert(TransportPolicy<MpiTransport>);
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll
+
+#if PAPCOLL_HAS_SHARED_CODE
+#include <papcoll/impl/messages.ipp>
+#endif

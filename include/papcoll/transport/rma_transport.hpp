@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/transport/mpi/mpi_endpoint.hpp>
+#include <papcoll/transport/mpi_transport.hpp>
 #include <papcoll/transport/rma/rma_words.hpp>
 #include <papcoll/transport/transport.hpp>
 
@@ -25,7 +25,7 @@ struct RmaTransport {
     return s.mpi != nullptr ? "" : "this team has no MPI communicator: take ThreadTransport";
   }
   static std::unique_ptr<Endpoint> connect(const Surroundings& s) {
-    return detail::connect_messages<>(*s.mpi);
+    return detail::connect_messages(*s.mpi);
   }
   static std::unique_ptr<RemoteWords> open_words(const Surroundings& s, std::size_t n,
                                                  RemoteTickets tickets) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/node/node_site.hpp>
 #include <papcoll/transport/shm/channel_endpoint.hpp>
 #include <papcoll/transport/transport.hpp>
 
@@ -9,6 +10,7 @@ inline namespace PAPCOLL_ABI {
 /// Ranks are processes of one node: memory that they share.
 struct ShmTransport {
   using policy_kind = TransportPolicyKind;
+  using Site = NodeSite;
   static constexpr std::string_view name = "ShmTransport";
   static constexpr unsigned offers = capability::node_memory;
   static constexpr bool rings = true;

@@ -3,8 +3,10 @@
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/node/node.hpp>
+#include <papcoll/node/node_site.hpp>
+#include <papcoll/node/site.hpp>
 #include <papcoll/plan/endpoint.hpp>
-#include <papcoll/transport/node.hpp>
 #include <papcoll/transport/rma/remote_words.hpp>
 
 #include <concepts>
@@ -12,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -53,6 +56,8 @@ struct Surroundings {
 /// whether a message wakes a sleeping receiver; `unavailable(surroundings)`, why it cannot serve
 /// this team, or nothing if it can; `connect(surroundings)`, this rank's endpoint for plans.
 /// connect is called by all ranks of the team at once and may communicate.
+/// If it offers node_memory: `Site`, the type that arrival-driven algorithms run on over it, see
+/// BringsSite.
 /// If it offers remote_tickets: `open_words(surroundings, n, tickets)`, this rank's view of n words
 /// on each rank; called like connect. Throws transport_unavailable, on all ranks.
 template <class T>
@@ -64,6 +69,19 @@ concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> && requires(const
   { T::connect(s) } -> std::same_as<std::unique_ptr<Endpoint>>;
 };
 
+/// A transport over which arrival-driven algorithms run. Its `Site` is NodeSite, which every team
+/// on one node has, or a type of its own with `make_site(surroundings, node)`, this rank's site in
+/// the team whose NodeSite is `node`: both arguments outlive it. make_site is called once for a
+/// team, by all ranks at once, within the first call that needs it, after their calls were
+/// compared. It may communicate by means of its own. It throws transport_unavailable on all ranks,
+/// and the call fails; what one rank alone throws breaks the team.
+/// examples/10_write_your_own_site.cpp is such a transport.
+template <class T>
+concept BringsSite = Site<typename T::Site> &&
+    (std::same_as<typename T::Site, NodeSite> || requires(const Surroundings& s, NodeSite& node) {
+      { T::make_site(s, node) } -> std::same_as<std::unique_ptr<typename T::Site>>;
+    });
+
 /// A transport policy without its type.
 struct TransportTable {
   std::string_view name;
@@ -73,6 +91,12 @@ struct TransportTable {
   std::unique_ptr<Endpoint> (*connect)(const Surroundings&);
   std::unique_ptr<RemoteWords> (*open_words)(const Surroundings&, std::size_t,
                                              RemoteTickets) = nullptr;
+  SiteKind site{};  ///< what arrival-driven algorithms run on; of no site if it only has messages
+  /// Makes a rank's site of that kind; null: the kind is NodeSite, and the team has one.
+  std::shared_ptr<void> (*make_site)(const Surroundings&, NodeSite&) = nullptr;
+
+  /// Does it serve what is compiled for NodeSite, such as the algorithms that are chosen by papcoll?
+  bool takes_node_site() const noexcept { return site == SiteKind::of<NodeSite>(); }
 };
 
 namespace detail {
@@ -86,12 +110,81 @@ constexpr auto open_words_of() noexcept -> decltype(TransportTable::open_words) 
   }
 }
 
+template <class T>
+inline constexpr bool offers_node_memory = (offers_of<T> & capability::node_memory) != 0;
+
+// One wrong thing, one sentence: see policies/checks.hpp.
+
+template <class T>
+struct transport_names_its_site {
+  static constexpr bool ok = requires { typename T::Site; };
+  static_assert(ok,
+                "papcoll: this transport offers node memory and does not name the site of "
+                "arrival-driven algorithms over it: add `using Site = papcoll::NodeSite`, or a "
+                "type of its own, or do not offer capability::node_memory");
+};
+
+template <class T>
+struct site_of_transport_is_complete {
+  static constexpr bool ok = Site<typename T::Site>;
+  static_assert(ok,
+                "papcoll: the Site of this transport lacks something that arrival-driven "
+                "algorithms ask: derive it from papcoll::ForwardingSite, or declare all that the "
+                "concept papcoll::Site lists");
+};
+
+template <class T>
+struct transport_makes_its_site {
+  static constexpr bool ok = BringsSite<T>;
+  static_assert(ok,
+                "papcoll: this transport has a Site of its own and nothing that makes it: add "
+                "static std::unique_ptr<Site> make_site(const papcoll::Surroundings&, "
+                "papcoll::NodeSite&)");
+};
+
+/// Says what is wrong with a transport's site, if anything is.
+template <class T>
+void check_site() noexcept {
+  if constexpr (offers_node_memory<T>) {
+    if constexpr (!transport_names_its_site<T>::ok) {
+    } else if constexpr (!site_of_transport_is_complete<T>::ok) {
+    } else {
+      static_cast<void>(transport_makes_its_site<T>::ok);
+    }
+  }
+}
+
+/// What arrival-driven algorithms are compiled for over a transport: NodeSite where the transport
+/// brings none, so that a wrong transport gets one error only.
+template <class T>
+struct SiteOver : std::type_identity<NodeSite> {};
+template <class T>
+requires(offers_node_memory<T>&& BringsSite<T>) struct SiteOver<T>
+    : std::type_identity<typename T::Site> {
+};
+
+template <class T>
+std::shared_ptr<void> make_site_of(const Surroundings& s, NodeSite& node) {
+  return T::make_site(s, node);
+}
+
+template <TransportPolicy T>
+constexpr TransportTable transport_table_of() noexcept {
+  TransportTable table{T::name,         T::offers,   T::rings,
+                       &T::unavailable, &T::connect, open_words_of<T>()};
+  if constexpr (offers_node_memory<T> && BringsSite<T>) {
+    using OwnSite = typename T::Site;
+    table.site = SiteKind::of<OwnSite>();
+    if constexpr (!std::same_as<OwnSite, NodeSite>) table.make_site = &make_site_of<T>;
+  }
+  return table;
+}
+
 }  // namespace detail
 
 /// A transport policy without its type, for the library.
 template <TransportPolicy T>
-inline constexpr TransportTable transport_table{
-    T::name, T::offers, T::rings, &T::unavailable, &T::connect, detail::open_words_of<T>()};
+inline constexpr TransportTable transport_table = detail::transport_table_of<T>();
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -258,7 +258,7 @@ struct ArrivalDriven<ArrivalOrder, Chain> {
 };
 
 namespace detail {
-PAPCOLL_COMPILE_ONCE(void run_arrival<ArrivalChain::Run>(NodeSite&, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(void run_arrival<ArrivalChain::Run>(void*, Waiter&, const Call&))
 }  // namespace detail
 
 }  // namespace PAPCOLL_ABI

@@ -286,7 +286,7 @@ struct ArrivalDriven<ArrivalOrder, CombiningTree> {
 };
 
 namespace detail {
-PAPCOLL_COMPILE_ONCE(void run_arrival<CombiningTree::Run>(NodeSite&, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(void run_arrival<CombiningTree::Run>(void*, Waiter&, const Call&))
 }  // namespace detail
 
 }  // namespace PAPCOLL_ABI

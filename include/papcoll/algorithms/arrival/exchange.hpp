@@ -199,7 +199,7 @@ struct ArrivalDriven<StaticOrder, Exchange> {
 };
 
 namespace detail {
-PAPCOLL_COMPILE_ONCE(void run_arrival<Exchange::Run>(NodeSite&, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(void run_arrival<Exchange::Run>(void*, Waiter&, const Call&))
 }  // namespace detail
 
 }  // namespace PAPCOLL_ABI

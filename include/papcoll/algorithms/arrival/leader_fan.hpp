@@ -353,8 +353,8 @@ struct ArrivalDriven<StaticLeader, LeaderFan> {
 };
 
 namespace detail {
-PAPCOLL_COMPILE_ONCE(void run_arrival<LeaderFan::Run<true>>(NodeSite&, Waiter&, const Call&))
-PAPCOLL_COMPILE_ONCE(void run_arrival<LeaderFan::Run<false>>(NodeSite&, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(void run_arrival<LeaderFan::Run<true>>(void*, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(void run_arrival<LeaderFan::Run<false>>(void*, Waiter&, const Call&))
 }  // namespace detail
 
 }  // namespace PAPCOLL_ABI

@@ -200,7 +200,7 @@ struct ArrivalDriven<StaticOrder, MultiLeader> {
 };
 
 namespace detail {
-PAPCOLL_COMPILE_ONCE(void run_arrival<MultiLeader::Run>(NodeSite&, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(void run_arrival<MultiLeader::Run>(void*, Waiter&, const Call&))
 }  // namespace detail
 
 }  // namespace PAPCOLL_ABI

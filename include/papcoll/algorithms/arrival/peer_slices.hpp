@@ -344,7 +344,7 @@ struct ArrivalDriven<StaticOrder, PeerSlices> {
 };
 
 namespace detail {
-PAPCOLL_COMPILE_ONCE(void run_arrival<PeerSlices::Run>(NodeSite&, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(void run_arrival<PeerSlices::Run>(void*, Waiter&, const Call&))
 }  // namespace detail
 
 }  // namespace PAPCOLL_ABI

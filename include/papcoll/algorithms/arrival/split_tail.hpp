@@ -277,7 +277,7 @@ struct ArrivalDriven<ArrivalOrder, SplitTail> {
 };
 
 namespace detail {
-PAPCOLL_COMPILE_ONCE(void run_arrival<SplitTail::Run>(NodeSite&, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(void run_arrival<SplitTail::Run>(void*, Waiter&, const Call&))
 }  // namespace detail
 
 }  // namespace PAPCOLL_ABI

@@ -5,7 +5,6 @@
 #include <papcoll/plan/run.hpp>
 #include <papcoll/transport/mpi/link.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/transport/mpi/posted_receives.hpp>
 #include <papcoll/transport/mpi/wide_count.hpp>
 
 #include <chrono>
@@ -22,32 +21,20 @@ inline namespace PAPCOLL_ABI {
 
 /// The endpoint of static schedules over MPI point-to-point messages on the team's private
 /// communicator.
-class MpiEndpoint final : public Endpoint {
+class MpiEndpoint : public Endpoint {
  public:
   explicit MpiEndpoint(MpiLink& link) : link_(link) { static_cast<void>(link.comm()); }
 
   bool start(const TransportOp& work) override {
     if (work.kind == OpKind::reduce || work.kind == OpKind::copy) {
       perform_locally(work);
-      if (work.kind == OpKind::reduce) detail::charge_combining(work.bytes());
       return true;
     }
-    if (detail::simulated && work.kind == OpKind::receive && !posted_.admit(work)) return false;
     post(work);
     return false;
   }
 
   bool progress() override { return ask(&MPI_Testsome, "MPI_Testsome"); }
-
-  bool run_to_end(const PlanRun& plan_run) override {
-    if constexpr (!detail::simulated) return false;
-    // While a rank combines it sees nothing: what is complete has to be seen before.
-    const bool all = detail::simulated_gamma() > 0;
-    while (!plan_run.done() &&
-           (all ? ask(&MPI_Waitsome, "MPI_Waitsome") : ask(&wait_for_one, "MPI_Waitany"))) {
-    }
-    return plan_run.done();
-  }
 
   /// Receives are cancelled, and messages under way get time to end. What does not end, a message
   /// to or from a peer that is dead or stopped, is forgotten: MPI may still use its buffer.
@@ -60,13 +47,12 @@ class MpiEndpoint final : public Endpoint {
     holds_on_ |= !drained();
     requests_.clear();
     works_.clear();
-    posted_.forget();
   }
 
   std::uint32_t sequences_at_once() const noexcept override { return link_.sequences_at_once(); }
   bool holds_on() const noexcept override { return holds_on_; }
 
- private:
+ protected:
   void post(const TransportOp& work) {
     const int tag = link_.tag(work.sequence, work.block, work.number);
     const detail::WideCount wide{work.bytes()};
@@ -117,27 +103,16 @@ class MpiEndpoint final : public Endpoint {
     }
     requests_.resize(kept);
     works_.resize(kept);
-    if constexpr (detail::simulated) {
-      for (const TransportOp& w : received_)
-        posted_.complete(w, [this](const TransportOp& next) { post(next); });
-    }
+    received(received_);
     // What waits for a send should not also wait until this rank has combined what it received.
     for (const TransportOp& w : sent_) w.owner->complete(w.slot, w.step);
     for (const TransportOp& w : received_) w.owner->complete(w.slot, w.step);
     return true;
   }
 
-  /// MPI_Waitsome that tells of one request. SimGrid 3.32's own tests all others, too, which takes
-  /// simulated time for each, and leaves an entry for each message of 64 KB and more in a list of
-  /// the rank's that is searched for every later message.
-  static int wait_for_one(int count, MPI_Request* requests, int* complete, int* indices,
-                          MPI_Status* statuses) {
-    const int code = MPI_Waitany(count, requests, indices, statuses);
-    *complete = *indices == MPI_UNDEFINED ? 0 : 1;
-    if (code == MPI_SUCCESS || *complete == 0) return code;
-    statuses->MPI_ERROR = code;
-    return MPI_ERR_IN_STATUS;
-  }
+ private:
+  /// These receives are complete, and nothing has been told of it.
+  virtual void received(const std::vector<TransportOp>& /*receives*/) {}
 
   /// Lets what MPI is in the middle of come to its end, since it may read the caller's buffers
   /// until then. The peers that live do the same at this time. True if nothing is left.
@@ -187,19 +162,8 @@ class MpiEndpoint final : public Endpoint {
   std::vector<MPI_Status> statuses_;
   std::vector<TransportOp> sent_;      ///< what ended and is being reported
   std::vector<TransportOp> received_;  ///< the same
-  detail::PostedReceives posted_;      ///< of simulated ranks
   bool holds_on_ = false;
 };
-
-namespace detail {
-
-template <class = void>
-std::unique_ptr<Endpoint> connect_messages(MpiLink& link) {
-  return std::make_unique<MpiEndpoint>(link);
-}
-PAPCOLL_COMPILE_ONCE(std::unique_ptr<Endpoint> connect_messages<>(MpiLink&))
-
-}  // namespace detail
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

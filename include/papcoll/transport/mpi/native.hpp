@@ -99,9 +99,9 @@ class NativeCollectives {
       for (std::size_t done = 0; done < c.count;) {
         std::size_t n = c.count - done;
         const std::size_t at = done * c.reducer.size;
-        f(data.data() + at,
-          view == nullptr ? static_cast<std::ptrdiff_t>(at) : view->find(done, c.reducer.size, n),
-          n * c.reducer.size);
+        const std::ptrdiff_t from =
+            view == nullptr ? static_cast<std::ptrdiff_t>(at) : view->find(done, c.reducer.size, n);
+        f(data.data() + at, from, n * c.reducer.size);
         done += n;
       }
     };

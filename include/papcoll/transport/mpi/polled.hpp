@@ -48,6 +48,13 @@ class PolledCollectives {
   void allgather(const void* mine, std::size_t bytes, void* all, const char* where) const {
     const std::size_t total = bytes * static_cast<std::size_t>(size(where));
     const int n = static_cast<int>(bytes);
+    if constexpr (simulated) {
+      // SMPI sends non-blocking ones from each rank to each at once: a minute for 256 of them.
+      if (hooks_.move == nullptr) {
+        check(MPI_Allgather(mine, n, MPI_BYTE, all, n, MPI_BYTE, comm_), "MPI_Allgather", where);
+        return;
+      }
+    }
     const Memory memory =
         wait(bytes + total, "MPI_Iallgather", where, [&](std::byte* at, MPI_Request* r) {
           std::memcpy(at, mine, bytes);
@@ -66,6 +73,13 @@ class PolledCollectives {
 
   /// Combines one number of each rank by `op`.
   int allreduce(int mine, MPI_Op op, const char* where) const {
+    if constexpr (simulated) {  // as above
+      if (hooks_.move == nullptr) {
+        int all = 0;
+        check(MPI_Allreduce(&mine, &all, 1, MPI_INT, op, comm_), "MPI_Allreduce", where);
+        return all;
+      }
+    }
     const Memory memory =
         wait(2 * sizeof(int), "MPI_Iallreduce", where, [&](std::byte* at, MPI_Request* r) {
           std::memcpy(at, &mine, sizeof mine);

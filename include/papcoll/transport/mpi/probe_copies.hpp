@@ -2,11 +2,11 @@
 
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi/polled.hpp>
-#include <papcoll/transport/peer_memory.hpp>
 #include <papcoll/transport/shm/file.hpp>
 
 #include <cstddef>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <papcoll/base/streaming.hpp>
+#include <papcoll/node/node.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/run.hpp>
-#include <papcoll/transport/node.hpp>
 #include <papcoll/transport/shm/channels.hpp>
 
 #include <algorithm>

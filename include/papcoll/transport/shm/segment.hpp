@@ -2,9 +2,9 @@
 
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/node/node.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/polled.hpp>
-#include <papcoll/transport/node.hpp>
 #include <papcoll/transport/shm/file.hpp>
 #include <papcoll/waiting/liveness.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/config.hpp>
-#include <papcoll/transport/peer_memory.hpp>
+#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
 #include <cstddef>

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <papcoll/node/board.hpp>
+#include <papcoll/node/node_site.hpp>
+#include <papcoll/node/peer_memory.hpp>
+#include <papcoll/node/site.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// A Site that hands every request to the NodeSite of its team: the base class of a site that a
+/// transport brings. The derived class declares again what it does in a way of its own, such as
+/// slot() and result() for contributions in memory of its own; algorithms are compiled for the
+/// derived class and call what it declares, without virtual functions.
+///
+/// The team enters and leaves each call on its NodeSite, compares calls there and tells of failures
+/// there, so a derived class leaves announce(), arrived(), matches(), fail() and the reading of
+/// buffers as they are, or calls them. Stamps order every access to memory, whichever it is: what a
+/// rank wrote before publish() or announce(), its peers may read once arrived() says so.
+class ForwardingSite {
+ public:
+  explicit ForwardingSite(NodeSite& node) noexcept : node_(&node) {}
+
+  int rank() const noexcept { return node().rank(); }
+  int size() const noexcept { return node().size(); }
+  std::uint32_t buffers() const noexcept { return node().buffers(); }
+  std::size_t chunk_bytes() const noexcept { return node().chunk_bytes(); }
+
+  // --- flags
+
+  void announce(const std::byte* payload, std::size_t n, std::uint32_t chunks) noexcept {
+    node().announce(payload, n, chunks);
+  }
+  void offer(const BufferDescriptor& buffers, std::uint32_t chunks) noexcept {
+    node().offer(buffers, chunks);
+  }
+  void publish(std::uint32_t chunks, int audience) noexcept { node().publish(chunks, audience); }
+  bool arrived(int r, std::uint32_t chunks) const noexcept { return node().arrived(r, chunks); }
+  bool matches(int r) const noexcept { return node().matches(r); }
+  bool claim() noexcept { return node().claim(); }
+  int leader() const noexcept { return node().leader(); }
+  void finish_stage(std::uint32_t chunks) noexcept { node().finish_stage(chunks); }
+  bool stage(int r, std::uint32_t chunks) const noexcept { return node().stage(r, chunks); }
+  void release(std::uint32_t chunks, const std::byte* payload, std::size_t n) noexcept {
+    node().release(chunks, payload, n);
+  }
+  bool released(std::uint32_t chunks) const noexcept { return node().released(chunks); }
+  void all_arrived() noexcept { node().all_arrived(); }
+  void fail(int r) { node().fail(r); }
+
+  // --- data
+
+  std::byte* slot(int r, std::uint32_t chunk) noexcept { return node().slot(r, chunk); }
+  std::byte* result(std::uint32_t chunk) noexcept { return node().result(chunk); }
+  const std::byte* small(int r) const noexcept { return node().small(r); }
+  const std::byte* small_result() const noexcept { return node().small_result(); }
+  void write(std::byte* to, const std::byte* from, std::size_t n) noexcept {
+    node().write(to, from, n);
+  }
+  void read(std::byte* to, const std::byte* from, std::size_t n) noexcept {
+    node().read(to, from, n);
+  }
+  void reduce(std::byte* out, const std::byte* low, const std::byte* high, std::size_t n) noexcept {
+    node().reduce(out, low, high, n);
+  }
+  void reduce_for_peers(std::byte* out, const std::byte* low, const std::byte* high,
+                        std::size_t n) {
+    node().reduce_for_peers(out, low, high, n);
+  }
+  std::size_t scratch_bytes() const noexcept { return node().scratch_bytes(); }
+  std::byte* scratch(std::size_t i) noexcept { return node().scratch(i); }
+  int* pending() noexcept { return node().pending(); }
+
+  // --- tickets and work
+
+  int draw_ticket() noexcept { return node().draw_ticket(); }
+  int holder(int ticket) const noexcept { return node().holder(ticket); }
+  std::uint32_t work(std::uint32_t w) const noexcept { return node().work(w); }
+  bool take_up(std::uint32_t w, std::uint32_t seen, std::uint32_t state) noexcept {
+    return node().take_up(w, seen, state);
+  }
+  void lay_down(std::uint32_t w, std::uint32_t state) noexcept { node().lay_down(w, state); }
+  void put_back(std::uint32_t w, std::uint32_t state) noexcept { node().put_back(w, state); }
+
+  // --- peers' buffers, and pools
+
+  const PeerMemory& peers() const noexcept { return node().peers(); }
+  BufferDescriptor offer_of(int r) const noexcept { return node().offer_of(r); }
+  bool begin_reading() noexcept { return node().begin_reading(); }
+  bool end_reading() noexcept { return node().end_reading(); }
+  std::byte* pool(std::size_t n) { return node().pool(n); }
+  std::byte* shared_pool(std::size_t n) { return node().shared_pool(n); }
+  bool pools_hold(std::size_t n) { return node().pools_hold(n); }
+  bool use_pool() { return node().use_pool(); }
+
+ protected:
+  /// Calls that may be under way at once: a slow rank may still read slots of a former call. Memory
+  /// for slots has a part for each of 0 … frames − 1, and a call uses the part frame().
+  static constexpr int frames = NodeBoard::frames;
+  int frame() const noexcept { return static_cast<int>(node().epoch() % NodeBoard::frames); }
+
+  /// The team's own site, in the call under way.
+  NodeSite& node() const noexcept { return *node_; }
+
+ private:
+  NodeSite* node_;
+};
+static_assert(Site<ForwardingSite>);
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

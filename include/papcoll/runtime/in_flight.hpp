@@ -1,0 +1,76 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/runtime/agreements.hpp>
+#include <papcoll/runtime/basis.hpp>
+#include <papcoll/runtime/comparisons.hpp>
+#include <papcoll/runtime/connections.hpp>
+#include <papcoll/runtime/plan_runs.hpp>
+#include <papcoll/transport/transport.hpp>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pthread.h>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// All that a rank may have in flight on a team: messages, calls by plans, comparisons of calls,
+/// agreements that nobody waits for, and requests.
+class InFlight {
+ public:
+  InFlight(const TeamBasis& basis, std::vector<const TransportTable*> transports)
+      : connections(basis.surroundings, std::move(transports)),
+        plan_runs(basis.rank(), basis.size(), basis.options.window),
+        agreements(basis.rank(), basis.size(), basis.surroundings.node != nullptr,
+                   basis.options.agreement_period) {}
+
+  Connections connections;
+  PlanRuns plan_runs;
+  Comparisons comparisons;
+  Agreements agreements;
+
+  bool has_requests() const noexcept { return requests_ != 0; }
+  /// True: it is the only one.
+  bool begin_request() noexcept {
+    if (requests_++ != 0) return false;
+    thread_ = pthread_self();
+    return true;
+  }
+  /// True: it was the last one.
+  bool end_request() noexcept { return --requests_ == 0; }
+
+  void progress() {
+    connections.progress();
+    if constexpr (assertion_level >= 2) comparisons.progress();
+  }
+
+  /// After the team broke. True: something may still use the memory of what was in flight.
+  bool abandon() noexcept {
+    const bool holds_on = connections.abandon();
+    comparisons.abandon(holds_on);
+    plan_runs.abandon(holds_on);
+    agreements.abandon(holds_on);
+    requests_ = 0;
+    return holds_on;
+  }
+
+  /// Requests are moved by all waits of the thread that started them, so by no other thread.
+  void require_own_thread(int rank) const {
+    if (!has_requests() || pthread_equal(thread_, pthread_self()) != 0) return;
+    throw argument_error("papcoll: rank " + std::to_string(rank) +
+                         " has requests under way that another thread started: a communicator with "
+                         "requests stays with one thread until they are complete");
+  }
+
+ private:
+  std::size_t requests_ = 0;  ///< that are not complete
+  pthread_t thread_{};        ///< that started them
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,242 @@
+#pragma once
+
+#include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/node/board.hpp>
+#include <papcoll/node/call_words.hpp>
+#include <papcoll/node/node.hpp>
+#include <papcoll/node/node_site.hpp>
+#include <papcoll/node/peer_memory.hpp>
+#include <papcoll/options.hpp>
+#include <papcoll/runtime/basis.hpp>
+#include <papcoll/runtime/node_rendezvous.hpp>
+#include <papcoll/runtime/refused_requests.hpp>
+#include <papcoll/waiting/doorbells.hpp>
+#include <papcoll/waiting/waiter.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// What a rank does on the board of its node, if all ranks of its team share one. Every blocking
+/// call, whatever it runs, enters a frame there: so calls are compared, arrivals are watched, and
+/// failures are told. In a team whose ranks do not share memory it is absent: what needs the board
+/// must not be called, and what asks it finds nothing.
+class NodeSide {
+ public:
+  explicit NodeSide(TeamBasis& basis) : basis_(basis) {
+    if (const Node* node = basis.surroundings.node) {
+      shared_.emplace(*node, basis.options, basis.rank());
+      basis.waiter.bells = &shared_->bells;
+    }
+  }
+  NodeSide(const NodeSide&) = delete;
+  NodeSide& operator=(const NodeSide&) = delete;
+  ~NodeSide() = default;
+
+  /// Do all ranks of the team share a board?
+  bool is_there() const noexcept { return shared_.has_value(); }
+
+  // --- what needs the board
+
+  NodeSite& site() noexcept { return shared_->site; }
+
+  /// Enters the frame of a blocking call. Throws peer_error where a former call did not match.
+  void begin(const CallWords& words, const Call& call) {
+    NodeSite& site = shared_->site;
+    site.begin(words, call.reducer);
+    enter_frame(&call);
+    in_call_ = true;
+    if (!site.last_in_frame_matched()) fail_for_earlier_call();
+  }
+  void end() noexcept {
+    shared_->site.leave();
+    in_call_ = false;
+  }
+
+  /// Throws peer_error, on all ranks and with nothing in flight, if those of a node differ in the
+  /// call under way.
+  void compare() {
+    NodeSite& site = shared_->site;
+    basis_.waiter.until([&] {
+      for (int r = 0; r < basis_.size(); ++r) {
+        if (!site.arrived(r, 0)) return false;
+      }
+      return true;
+    });
+    site.all_arrived();
+    for (int r = 0; r < basis_.size(); ++r) {
+      if (site.matches(r)) continue;
+      site.compare_calls();
+      basis_.waiter.until([&] { return site.failed(); });
+      basis_.mismatch(site.failure_text());
+    }
+  }
+
+  /// Makes a call that is invalid on this rank fail on the others. What is to be added to the
+  /// exception of this rank, which may hear only here that an earlier call did not match.
+  std::string refuse_call(const std::string& what) {
+    NodeSite& site = shared_->site;
+    std::string earlier;
+    CallWords words;
+    words.what = CallWords::invalid;
+    const Reducer none;
+    site.begin(words, none);
+    enter_frame(nullptr);
+    if (!site.last_in_frame_matched()) {
+      basis_.waiter.until([&] { return site.failed(); });  // another may say so first
+      earlier = "; and " + site.failure_text();
+    }
+    site.fail_with("another rank's call is invalid: " + what);
+    announce_only();
+    site.leave();
+    return earlier;
+  }
+
+  /// This rank refuses its request of that number.
+  void refuse_request(std::uint32_t number) { shared_->refused.refuse(number); }
+
+  /// Changes whenever what the ranks know of arrivals and processors may have changed.
+  std::uint32_t looks() const noexcept { return shared_->monitor.looks() + looks_from_; }
+
+  // --- what finds nothing where there is no board
+
+  /// This rank comes to the call under way, and shares nothing in it.
+  void announce_only() noexcept {
+    if (shared_) shared_->site.announce(nullptr, 0, 0);
+  }
+
+  /// What the ranks have learnt of arrivals in calls of this kind.
+  Imbalance seen(const Call& call) const noexcept {
+    return shared_ ? shared_->monitor.of(kind_of(call)) : Imbalance{};
+  }
+
+  /// Where ranks meet before what blocks in MPI; null: nowhere.
+  NodeRendezvous* rendezvous() noexcept { return shared_ ? &shared_->rendezvous : nullptr; }
+
+  /// A peer that has refused a request up to this number which this rank has started; −1: none.
+  int find_refused_request(std::uint32_t last) {
+    return shared_ ? shared_->refused.find(last) : -1;
+  }
+
+  /// Marks the board as broken and wakes everyone. `reason`, as in NodeBoard::Abort, or that of the
+  /// rank which was first to do so.
+  std::uint32_t abort(std::uint32_t reason) noexcept {
+    if (!shared_) return reason;
+    std::uint32_t first = 0;
+    const bool is_first = shared_->site.board().abort().reason.compare_exchange_strong(
+        first, reason, std::memory_order_seq_cst);
+    shared_->bells.ring_all();
+    return is_first ? reason : first;
+  }
+
+  /// As in NodeBoard::Abort; 0: not broken. In one order with what readers show of themselves: see
+  /// ExposedBuffers::reader().
+  std::uint32_t abort_reason() const noexcept {
+    return shared_ ? shared_->site.board().abort().reason.load(std::memory_order_seq_cst) : 0;
+  }
+
+  /// Throws peer_error if the call under way does not match those of the ranks that have come.
+  void check() {
+    if (!in_call_) return;
+    shared_->site.compare_calls();
+    if (shared_->site.failed()) basis_.mismatch(shared_->site.failure_text());
+  }
+
+  /// Who has not come to the call under way, a sentence; empty: all have, or none is under way.
+  std::string missing() const {
+    const bool any = shared_ && shared_->site.under_way();
+    return any ? shared_->site.missing(basis_.options.first_epoch) : std::string{};
+  }
+
+  /// What this rank waits for in the call under way, a sentence; empty: none is under way.
+  std::string waits_for() const {
+    if (!shared_ || !shared_->site.under_way()) return {};
+    const std::string who = missing();
+    if (!who.empty()) return who;
+    return "all ranks have come to " + shared_->site.describe_call(basis_.options.first_epoch) +
+           ", and one is stopped or held up in it";
+  }
+
+  /// See ExposedBuffers.
+  void keep_what_is_lent() noexcept {
+    if (shared_) shared_->site.keep_what_is_lent();
+  }
+
+  void call_ranks(const std::vector<int>& names) {
+    if (shared_) shared_->site.call_ranks(names);
+  }
+
+  /// What is known of processors changes.
+  void look_again() noexcept { ++looks_from_; }
+
+ private:
+  /// All that is there if the board is.
+  struct Shared {
+    Shared(const Node& node, const Options& options, int rank)
+        : bells(node.bells, node.size),
+          site(NodeBoard{node.board, node.size, options.chunk_bytes}, bells, node.rank,
+               options.first_epoch, &node),
+          monitor(site.board(), rank),
+          rendezvous(site.board(), bells),
+          refused(site.board(), rank) {}
+
+    Doorbells bells;
+    NodeSite site;
+    ArrivalMonitor monitor;
+    NodeRendezvous rendezvous;
+    RefusedRequests refused;
+  };
+
+  /// Enters the frame of the call that has just begun, and watches arrivals; `call` is null where
+  /// there is none.
+  void enter_frame(const Call* call) {
+    NodeSite& site = shared_->site;
+    ArrivalMonitor& monitor = shared_->monitor;
+    const std::uint32_t epoch = site.epoch();
+    const WatchedClass kind = call != nullptr ? kind_of(*call) : WatchedClass{};
+    const bool notes = ArrivalMonitor::notes(epoch, kind);
+    const auto arrival = notes ? Waiter::Clock::now() : Waiter::Clock::time_point{};
+    if (!site.enter()) basis_.waiter.until([&] { return site.enter(); }, Naps::brief);
+    if (notes) {
+      monitor.note(epoch, static_cast<std::uint64_t>(arrival.time_since_epoch().count()), kind,
+                   call != nullptr && is_in_arena(*call));
+    }
+    if (ArrivalMonitor::looks(epoch)) monitor.look(epoch);
+  }
+
+  [[noreturn, gnu::noinline, gnu::cold]] void fail_for_earlier_call() {
+    NodeSite& site = shared_->site;
+    announce_only();
+    basis_.waiter.until([&] { return site.failed(); });  // another may say so first
+    const std::string text = site.failure_text();
+    end();
+    basis_.mismatch(text);
+  }
+
+  static WatchedClass kind_of(const Call& call) noexcept {
+    return WatchedClass::of(call.collective, call.bytes());
+  }
+
+  bool is_in_arena(const Call& call) const noexcept {
+    const PeerMemory& peers = shared_->site.peers();
+    const auto seen = [&](const std::byte* p) {
+      return p == nullptr || peers.place(p, call.bytes()).mapped != 0;
+    };
+    return seen(call.in) && seen(call.out);
+  }
+
+  TeamBasis& basis_;
+  std::optional<Shared> shared_;
+  std::uint32_t looks_from_ = 0;
+  bool in_call_ = false;  ///< between begin() and end()
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <papcoll/error.hpp>
+#include <papcoll/node/board.hpp>
+#include <papcoll/runtime/basis.hpp>
+#include <papcoll/transport/transport.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <string>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+// Why a team is lost, as a number that fits NodeBoard::Abort::reason, as a text and as an exception.
+
+/// This rank gave up.
+inline std::uint32_t gave_up(const TeamBasis& basis) noexcept {
+  return NodeBoard::Abort::gave_up + static_cast<std::uint32_t>(basis.shown(basis.rank()));
+}
+
+inline bool somebody_gave_up(std::uint32_t reason) noexcept {
+  return reason != NodeBoard::Abort::deadline && (reason & NodeBoard::Abort::gave_up) != 0;
+}
+
+/// What an exception on this rank says.
+inline std::uint32_t reason_of(const std::exception& problem, const TeamBasis& basis) noexcept {
+  if (const auto* const lost = dynamic_cast<const lost_rank*>(&problem)) {
+    return static_cast<std::uint32_t>(lost->rank) + 1;
+  }
+  if (dynamic_cast<const deadline_exceeded*>(&problem) != nullptr) {
+    return NodeBoard::Abort::deadline;
+  }
+  return gave_up(basis);
+}
+
+/// `missing`: who has not come to the call under way, a sentence, or nothing.
+[[gnu::cold]] inline std::string lost_text(std::uint32_t reason, const TeamBasis& basis,
+                                           const std::string& missing) {
+  const std::string here = std::to_string(basis.shown(basis.rank()));
+  const std::string seen = ", seen on rank " + here;
+  if (reason == NodeBoard::Abort::deadline) {
+    return "papcoll: a peer of rank " + here + " gave up at the deadline of the communicator" +
+           (missing.empty() ? "" : ": " + missing);
+  }
+  if (somebody_gave_up(reason)) {
+    return "papcoll: rank " + std::to_string(reason - NodeBoard::Abort::gave_up) +
+           " could not complete a call" + seen + "; its exception says why";
+  }
+  if (!basis.surroundings.processes) {
+    return "papcoll: the thread of rank " + std::to_string(reason - 1) + " ended by an exception" +
+           seen;
+  }
+  return "papcoll: rank " + std::to_string(reason - 1) + " died" + seen +
+         ": make a new communicator among the ranks that are left";
+}
+
+[[noreturn, gnu::cold]] inline void throw_lost(std::uint32_t reason, const std::string& why) {
+  if (reason == NodeBoard::Abort::deadline) throw deadline_exceeded(why);
+  if (somebody_gave_up(reason)) throw peer_error(why);
+  throw lost_rank(why, static_cast<int>(reason) - 1);
+}
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

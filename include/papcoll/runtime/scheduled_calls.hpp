@@ -1,0 +1,185 @@
+#pragma once
+
+#include <papcoll/algorithms/static/dissemination.hpp>
+#include <papcoll/arrival/exchanged_imbalance.hpp>
+#include <papcoll/arrival/predictions.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/node/board.hpp>
+#include <papcoll/node/call_words.hpp>
+#include <papcoll/plan/run.hpp>
+#include <papcoll/runtime/basis.hpp>
+#include <papcoll/runtime/call_numbers.hpp>
+#include <papcoll/runtime/call_scope.hpp>
+#include <papcoll/runtime/failures.hpp>
+#include <papcoll/runtime/in_flight.hpp>
+#include <papcoll/runtime/messages.hpp>
+#include <papcoll/runtime/node_side.hpp>
+#include <papcoll/runtime/tickets.hpp>
+#include <papcoll/schedule/schedule.hpp>
+#include <papcoll/transport/transport.hpp>
+#include <papcoll/waiting/waiter.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// The blocking calls of a team that run by schedules: in the order of the ranks, in a predicted
+/// order, or by tickets; and those whose phases are calls of the teams within it.
+class ScheduledCalls {
+ public:
+  ScheduledCalls(TeamBasis& basis, NodeSide& node, InFlight& in_flight, TeamFailures& failures,
+                 TeamMessages& messages)
+      : basis_(basis),
+        node_(node),
+        in_flight_(in_flight),
+        failures_(failures),
+        messages_(messages) {}
+
+  Tickets& tickets() noexcept { return tickets_; }
+  const Tickets& tickets() const noexcept { return tickets_; }
+
+  /// Runs a static schedule in the order of the ranks.
+  void run_in_rank_order(const AnySchedule& schedule, const TransportTable& transport,
+                         const Call& call) {
+    const CallWords words = words_.of(call, schedule, transport, nullptr);
+    const CallScope scope{basis_, node_, in_flight_, failures_, words, call};
+    if (Endpoint* const e = endpoint_for(transport, words, call)) {
+      messages_.run_plan(schedule, *e, transport.rings, call);
+    }
+  }
+
+  /// Runs a static schedule; with a predictor, in the order that it predicts.
+  /// `by_ticket`: rather in the order of arrival, if the transport has tickets; it is a chain.
+  /// `is_inner`: the team is a part of another.
+  void run(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
+           const AnyPredictor& predictor, bool by_ticket, bool is_inner) {
+    Predictions* const expected =
+        predictor ? &in_flight_.agreements.predictions_by(predictor) : nullptr;
+    const auto arrival = predictor ? Waiter::Clock::now() : Waiter::Clock::time_point{};
+    const CallWords words = words_.of(call, schedule, transport, expected, by_ticket);
+    const CallScope scope{basis_, node_, in_flight_, failures_, words, call};
+    Endpoint* const e = endpoint_for(transport, words, call);
+    if (e == nullptr) return;
+    if (by_ticket && has_tickets(transport, *e, is_inner)) {
+      return run_by_ticket(schedule, *e, call);
+    }
+    if (expected != nullptr) {
+      expected->arrived(arrival);
+      if (expected->count_call() && basis_.size() > 1) {
+        messages_.renew(*expected, *e, transport.rings,
+                        [&] { expected->adopt(in_flight_.plan_runs.plans()); });
+      }
+    }
+    messages_.run_plan(schedule, *e, transport.rings, call, expected);
+    if (expected != nullptr) expected->left(call.collective, arrival);
+  }
+
+  /// Runs a call whose `phases` are calls of the teams within this one. `connect` calls connected()
+  /// for each transport they use, and says if all are there.
+  template <class Connect, class Phases>
+  void run_divided(std::uint32_t id, const Call& call, Connect&& connect, Phases&& phases) {
+    const CallWords words = words_of_long(call, id);
+    const CallScope scope{basis_, node_, in_flight_, failures_, words, call};
+    if (!begins(words, call)) return;
+    if (!connect()) return basis_.hooks.native(basis_.hooks.context, call);
+    const TeamFailures::InPhases guard{failures_};
+    try {
+      phases();
+    } catch (const deadline_exceeded& problem) {
+      failures_.abort_node(NodeBoard::Abort::deadline);
+      failures_.give_up(problem.what());
+      throw;
+    } catch (const std::exception& problem) {
+      failures_.fail_everywhere(problem);
+      throw;
+    }
+  }
+
+  /// Runs a call whose algorithm depends on arrivals, in a team on several nodes, and watches them.
+  /// Nobody leaves it before all have come.
+  template <class F>
+  void run_watched(F&& run) {
+    const auto arrival = Waiter::Clock::now();
+    run();
+    const auto in_call = Waiter::Clock::now() - arrival;
+    ExchangedImbalance& watch = in_flight_.agreements.watch();
+    if (!watch.left(in_call)) return;
+    const TransportTable& t = in_flight_.connections.default_transport();
+    Endpoint* const e = messages_.endpoint_or_native(t);
+    if (e != nullptr) messages_.renew(watch, *e, t.rings, [&] { watch.adopt(); });
+  }
+
+  /// Connects a transport for the teams within, in a call of all ranks. False: MPI had no
+  /// communicator left for it.
+  bool connected(const TransportTable& t) {
+    meet_before(t);
+    return messages_.endpoint_or_native(t) != nullptr;
+  }
+
+ private:
+  /// In a call that has been entered: this rank comes to it. False: there is nothing to do in it.
+  bool begins(const CallWords& words, const Call& call) {
+    node_.announce_only();
+    if constexpr (assertion_level >= 2) messages_.compare(words, {});
+    return !is_empty(call);
+  }
+
+  /// The endpoint that the call goes by; null: it has nothing to do, or has run by MPI's own means.
+  Endpoint* endpoint_for(const TransportTable& t, const CallWords& words, const Call& call) {
+    if (!begins(words, call)) return nullptr;
+    meet_before(t);
+    Endpoint* const e = messages_.endpoint_or_native(t);
+    if (e == nullptr) basis_.hooks.native(basis_.hooks.context, call);
+    return e;
+  }
+
+  /// In a call of all ranks: if connecting the transport blocks in MPI, they meet first.
+  void meet_before(const TransportTable& t) {
+    if (!node_.is_there() || !in_flight_.connections.connecting_blocks(t)) return;
+    node_.compare();
+    messages_.meet_on_node(t, [] {});
+  }
+
+  /// Are there tickets? Asked by all ranks in the same call, of which the first makes them.
+  bool has_tickets(const TransportTable& t, Endpoint& e, bool is_inner) {
+    if (basis_.size() > 1 && tickets_.are_open()) open_tickets(t, e, is_inner);
+    return tickets_.are_drawn();
+  }
+
+  [[gnu::noinline, gnu::cold]] void open_tickets(const TransportTable& t, Endpoint& e,
+                                                 bool is_inner) {
+    if (t.open_words == nullptr || is_inner) return tickets_.refuse(t);
+    // What follows blocks in MPI until all ranks are there.
+    std::byte token{};
+    messages_.run_plan(AnySchedule::of<Dissemination>(), e, t.rings, detail::barrier_call(&token));
+    basis_.calls.count_blocking();  // the call itself has a number of its own
+    failures_.or_fail_everywhere([&] { tickets_.open(t, basis_.surroundings, basis_.options); });
+  }
+
+  void run_by_ticket(const AnySchedule& schedule, Endpoint& e, const Call& call) {
+    PlanRuns& runs = in_flight_.plan_runs;
+    PlanRun& plan_run = runs.idle();
+    failures_.or_fail_everywhere([&] {
+      TicketedChain chain{tickets_.board(),        runs,          plan_run,     e, schedule, call,
+                          basis_.calls.sequence(), basis_.rank(), basis_.size()};
+      basis_.waiter.until([&] { return chain.step(); }, Naps::none);
+      chain.end();
+    });
+  }
+
+  TeamBasis& basis_;
+  NodeSide& node_;
+  InFlight& in_flight_;
+  TeamFailures& failures_;
+  TeamMessages& messages_;
+  PlanWords words_;
+  Tickets tickets_;
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,190 @@
+// Transports that bring a site of their own: arrival-driven algorithms run on it, and nowhere else.
+
+#include "catch.hpp"
+#include "team_outcomes.hpp"
+
+#include <papcoll/core.hpp>
+#include <papcoll/hierarchical.hpp>
+#include <papcoll/node/forwarding_site.hpp>
+#include <papcoll/transport/transport.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace papcoll;
+using team_outcomes::outcomes;
+using team_outcomes::Rank;
+
+namespace {
+
+enum class Making { works, unavailable_on_all, fails_on_one };
+
+// What the sites of a test's team share, set before it is made.
+struct Shared {
+  std::vector<std::byte> memory;
+  std::atomic<int> sites{0};  ///< that there are
+  std::atomic<int> slots{0};  ///< that were asked for
+  Making making = Making::works;
+};
+Shared shared;
+
+class OwnSite final : public ForwardingSite {
+ public:
+  explicit OwnSite(NodeSite& node) : ForwardingSite(node) { ++shared.sites; }
+  OwnSite(const OwnSite&) = delete;
+  OwnSite& operator=(const OwnSite&) = delete;
+  ~OwnSite() { --shared.sites; }
+
+  std::byte* slot(int r, std::uint32_t chunk) noexcept { return buffer(r, chunk); }
+  std::byte* result(std::uint32_t chunk) noexcept { return buffer(size(), chunk); }
+
+  static std::size_t bytes(int ranks, const Options& options) {
+    return static_cast<std::size_t>(frames * (ranks + 1)) * NodeBoard::buffers *
+           options.chunk_bytes;
+  }
+
+ private:
+  std::byte* buffer(int owner, std::uint32_t chunk) const noexcept {
+    ++shared.slots;
+    const auto of = static_cast<std::size_t>(frame() * (size() + 1) + owner);
+    return shared.memory.data() + (of * buffers() + chunk % buffers()) * chunk_bytes();
+  }
+};
+
+struct OwnTransport : ThreadTransport {
+  static constexpr std::string_view name = "OwnTransport";
+  using Site = OwnSite;
+  static std::unique_ptr<Site> make_site(const Surroundings& s, NodeSite& node) {
+    if (shared.making == Making::unavailable_on_all) throw transport_unavailable("no memory");
+    if (shared.making == Making::fails_on_one && s.rank == 1) throw error("no memory on rank 1");
+    return std::make_unique<Site>(node);
+  }
+};
+static_assert(BringsSite<OwnTransport> && BringsSite<ThreadTransport>);
+
+/// A team whose ranks may use OwnTransport.
+class OwnTeam : public ThreadTeam {
+ public:
+  explicit OwnTeam(int ranks, Making making = Making::works)
+      : ThreadTeam(ranks, team_outcomes::patient) {
+    shared.memory.assign(OwnSite::bytes(ranks, team_outcomes::patient), std::byte{});
+    shared.slots = 0;
+    shared.making = making;
+  }
+};
+
+int sum_of_ranks(int ranks) { return ranks * (ranks - 1) / 2; }
+
+template <class... Policies>
+void add(Rank& comm, std::size_t count = 100) {
+  std::vector<int> data(count, comm.rank());
+  allreduce<Policies...>(comm, data);
+  if (data.front() != sum_of_ranks(comm.size()) || data.back() != data.front()) {
+    throw error("the sum is wrong");
+  }
+}
+
+template <class Arrival, class Schedule>
+void runs_on_its_site(bool has_slots) {
+  for (const int ranks : {1, 2, 5}) {
+    CAPTURE(std::string(arrival_traits<Arrival, Schedule>.name), ranks);
+    OwnTeam team{ranks};
+    const auto result = outcomes(team, [](Rank& comm) {
+      for (const std::size_t count : {1, 100, 100'000}) {
+        for (int i = 0; i < 6; ++i) add<Arrival, Schedule, OwnTransport>(comm, count);
+        add<Arrival, Schedule, ThreadTransport>(comm, count);
+      }
+    });
+    for (const Outcome& o : result) CHECK(o.is_fine());
+    CHECK(shared.sites == ranks);
+    if (has_slots && ranks > 1) CHECK(shared.slots > 0);
+    shared.slots = 0;
+    team.run([](Rank& comm) { add<Arrival, Schedule, ThreadTransport>(comm); });
+    CHECK(shared.slots == 0);
+  }
+  CHECK(shared.sites == 0);
+}
+
+}  // namespace
+
+TEST_CASE("all arrival-driven algorithms run on the site that a transport brings", "[site]") {
+  runs_on_its_site<DynamicLeader, LeaderFan>(true);
+  runs_on_its_site<StaticLeader, LeaderFan>(true);
+  runs_on_its_site<StaticOrder, Exchange>(true);
+  runs_on_its_site<StaticOrder, MultiLeader>(true);
+  // These read contributions where they are: threads see each other's buffers.
+  runs_on_its_site<StaticOrder, PeerSlices>(false);
+  runs_on_its_site<ArrivalOrder, SplitTail>(false);
+  runs_on_its_site<ArrivalOrder, CombiningTree>(false);
+  runs_on_its_site<ArrivalOrder, Chain>(false);
+}
+
+TEST_CASE("over a transport with its own site, what papcoll chooses is a schedule", "[site]") {
+  OwnTeam team{3};
+  const auto result = outcomes(team, [](Rank& comm) {
+    add<OwnTransport>(comm);
+    add<Ring, OwnTransport>(comm);
+  });
+  for (const Outcome& o : result) CHECK(o.is_fine());
+  CHECK(shared.sites == 0);
+}
+
+TEST_CASE("a hierarchy's part runs on the site that its transport brings", "[site]") {
+  shared.memory.assign(OwnSite::bytes(4, {}), std::byte{});
+  shared.making = Making::works;
+  shared.slots = 0;
+  // Two groups would share the test's memory: one of four ranks.
+  ThreadTeam team{5, {.groups = {{0, 0, 0, 0, 1}}}};
+  const auto result = outcomes(team, [](Rank& comm) {
+    add<Hierarchical<Policies<DynamicLeader, OwnTransport>, Policies<Exchange>>>(comm);
+  });
+  for (const Outcome& o : result) CHECK(o.is_fine());
+  CHECK(shared.sites == 4);
+  CHECK(shared.slots > 0);
+}
+
+TEST_CASE("ranks that name different sites are told so, in the first call and later", "[site]") {
+  for (const bool first : {true, false}) {
+    CAPTURE(first);
+    OwnTeam team{3};
+    if (!first) team.run([](Rank& comm) { add<DynamicLeader, OwnTransport>(comm); });
+    const auto result = outcomes(team, [](Rank& comm) {
+      if (comm.rank() == 1) return add<DynamicLeader, ThreadTransport>(comm);
+      add<DynamicLeader, OwnTransport>(comm);
+    });
+    for (const Outcome& o : result) {
+      CAPTURE(o);
+      CHECK(o.kind == "peer_error");
+      CHECK(o.says("their algorithms differ"));
+    }
+    for (const Outcome& o :
+         outcomes(team, [](Rank& comm) { add<DynamicLeader, OwnTransport>(comm); })) {
+      CHECK(o.is_fine());
+    }
+  }
+}
+
+TEST_CASE("a site that no rank can have fails the call, and a later call tries again", "[site]") {
+  OwnTeam team{3, Making::unavailable_on_all};
+  const auto call = [](Rank& comm) { add<Exchange, OwnTransport>(comm); };
+  for (const Outcome& o : outcomes(team, call)) CHECK(o.kind == "transport_unavailable");
+  shared.making = Making::works;
+  for (const Outcome& o : outcomes(team, call)) CHECK(o.is_fine());
+}
+
+TEST_CASE("a site that one rank alone cannot make breaks the team", "[site]") {
+  OwnTeam team{3, Making::fails_on_one};
+  const auto call = [](Rank& comm) { add<Exchange, OwnTransport>(comm); };
+  const auto result = outcomes(team, call);
+  CHECK(result[1].says("no memory on rank 1"));
+  for (const int r : {0, 2}) {
+    CAPTURE(r, result[static_cast<std::size_t>(r)]);
+    CHECK(result[static_cast<std::size_t>(r)].kind == "peer_error");
+  }
+  for (const Outcome& o : outcomes(team, call)) CHECK(o.kind == "broken_communicator");
+}
