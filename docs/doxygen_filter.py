@@ -50,21 +50,27 @@ MEMBERS = [
      "Why it cannot serve a team, or an empty text."),
     (r"static std::unique_ptr<Endpoint> connect\(",
      "Makes this rank's end; called by all ranks of a team at once."),
+    (r"using Site = ", "What arrival-driven algorithms run on over it."),
     (r"static std::unique_ptr<RemoteWords> open_words\(",
      "Makes this rank's view of n words on each rank; called by all ranks of a team at once."),
 ]
+# Members of this header, and what all of them do.
+SITE = ("/forwarding_site.hpp", r"[\w:*&<> ]+ \w+\([^()]*(\)|,$)",
+        "As the concept Site says, by papcoll's own site.")
 MEMBERS = [(re.compile(rf"^(\s*)({pattern})"), text) for pattern, text in MEMBERS]
 
+SITE_MEMBER = re.compile(rf"^(  )((?! |explicit|return|static)(?:{SITE[1]}))")
 NAMESPACE = re.compile(r"^(inline namespace PAPCOLL_ABI \{|\}  // namespace PAPCOLL_ABI)$")
 
 
-def filtered(lines):
+def filtered(path, lines):
     has_comment = False
+    members = [*MEMBERS, (SITE_MEMBER, SITE[2])] if path.endswith(SITE[0]) else MEMBERS
     for line in lines:
         if NAMESPACE.match(line):
             line = ""
         if not has_comment and "///<" not in line:
-            for pattern, text in MEMBERS:
+            for pattern, text in members:
                 if pattern.match(line):
                     line = pattern.sub(rf"\1/** {text} */ \2", line)
                     break
@@ -75,4 +81,4 @@ def filtered(lines):
 
 if __name__ == "__main__":
     with open(sys.argv[1], encoding="utf-8") as file:
-        sys.stdout.write("\n".join(filtered(file.read().split("\n"))))
+        sys.stdout.write("\n".join(filtered(sys.argv[1], file.read().split("\n"))))

@@ -48,7 +48,7 @@ if $check; then html=NO; fi
 {
   cat docs/Doxyfile
   echo "GENERATE_HTML = $html"
-  echo "GENERATE_XML = $(if $check; then echo YES; else echo NO; fi)"
+  echo "GENERATE_TAGFILE = $directory/papcoll.tag"
   echo "WARN_LOGFILE = $problems"
 } | doxygen - >"$directory/doxygen.log" 2>&1 || {
   tail -n 5 "$directory/doxygen.log"

@@ -22,6 +22,7 @@ inline namespace PAPCOLL_ABI {
 /// rank wrote before publish() or announce(), its peers may read once arrived() says so.
 class ForwardingSite {
  public:
+  /// `node`: what make_site() of the transport was given; outlives the site.
   explicit ForwardingSite(NodeSite& node) noexcept : node_(&node) {}
 
   int rank() const noexcept { return node().rank(); }

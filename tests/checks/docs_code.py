@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""The C++ in README.md and docs/ compiles: docs_code.py COMPILER [FLAG…], run in the root of the sources.
+
+A block with a main() is a program. Other blocks of a page stand in one namespace, one that begins with a
+declaration as it is, any other in a function; what they call comm, data and so on is declared in
+docs_code.hpp.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+INCLUDES = re.compile(r"^#include .*\n", re.MULTILINE)
+DECLARES = re.compile(r"(struct|class|template|bool|namespace)\b")
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def blocks(page):
+    """(line, code) of each block of C++."""
+    text = page.read_text(encoding="utf-8")
+    for match in re.finditer(r"^```cpp\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        yield text.count("\n", 0, match.start(1)) + 1, match.group(1)
+
+
+def unit_of(pages):
+    includes, body, programs, count = set(), [], [], 0
+    for number, page in enumerate(pages):
+        body.append(f"namespace page_{number} {{")
+        for line, code in blocks(page):
+            count += 1
+            if "int main(" in code:
+                programs.append((page, line, code))
+                continue
+            includes.update(INCLUDES.findall(code))
+            code = INCLUDES.sub("\n", code)
+            body.append(f"// {page}:{line}")
+            place = f'#line {line} "{page}"\n'
+            if DECLARES.match(code.lstrip()):
+                body.append(place + code)
+            else:
+                body.append(f"void block_{line}() {{\n{place}{code}\n}}")
+        body.append("}")
+    return "".join(sorted(includes)) + '#include "docs_code.hpp"\n' + "\n".join(body), programs, count
+
+
+def main(command):
+    if not command:
+        print(__doc__, file=sys.stderr)
+        return 2
+    pages = [pathlib.Path("README.md"), *sorted(pathlib.Path("docs").glob("*.md"))]
+    unit, programs, count = unit_of(pages)
+    failed = 0
+    with tempfile.TemporaryDirectory() as directory:
+        files = [("fragments", unit)] + [(f"{p}:{line}", code) for p, line, code in programs]
+        for number, (what, code) in enumerate(files):
+            source = pathlib.Path(directory) / f"{number}.cpp"
+            source.write_text(code, encoding="utf-8")
+            flags = ["-std=c++20", "-fsyntax-only", f"-I{HERE}", "-Iinclude", "-Ianalysis/include"]
+            if subprocess.run([*command, *flags, source]).returncode != 0:
+                print(f"FAILED: {what}")
+                failed += 1
+    print(f"{count} blocks of C++ in {len(pages)} pages, {len(programs)} of them programs, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
