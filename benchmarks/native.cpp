@@ -1,5 +1,7 @@
 #include "native.hpp"
 
+#include <papcoll/transport/smpi/simulated_time.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -9,6 +9,7 @@
 #include "together.hpp"
 
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/smpi/simulated_time.hpp>
 
 #include <fmt/format.h>
 

@@ -79,6 +79,7 @@ CONDITIONS = {
     "algorithm": "the same", "automatic": "the same", "explain": "the same", "hierarchical": "the same",
     "base/streaming": "<emmintrin.h> is not everywhere",
     "transport/mpi/mpi": "macros that may come from the command line, too",
+    "transport/smpi/simulated_time": "smpi_execute() is SMPI's alone",
     "base/kernels": "other machines' instruction sets have no spelling here",
 }
 

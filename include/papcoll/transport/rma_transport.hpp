@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/transport/mpi/mpi_endpoint.hpp>
+#include <papcoll/transport/mpi/connect_messages.hpp>
 #include <papcoll/transport/rma/rma_words.hpp>
 #include <papcoll/transport/transport.hpp>
 

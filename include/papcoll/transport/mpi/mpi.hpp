@@ -12,9 +12,6 @@
 
 #include <papcoll/config.hpp>
 
-#include <cstddef>
-#include <cstdlib>
-
 #ifdef SMPI_H
 #undef SEED  // its mpi.h defines it, for nobody
 #endif
@@ -40,26 +37,6 @@ inline constexpr bool mixes_windows_up = true;
 #else
 inline constexpr bool mixes_windows_up = false;
 #endif
-
-/// Simulated ranks compute in no time. Combining takes as long as $PAPCOLL_SIMULATED_GAMMA says,
-/// in seconds a byte.
-inline double simulated_gamma() {
-  static const char* const text = std::getenv("PAPCOLL_SIMULATED_GAMMA");
-  static const double gamma = text == nullptr ? 0 : std::strtod(text, nullptr);
-  return gamma;
-}
-inline void charge_combining([[maybe_unused]] std::size_t bytes) {
-#ifdef SMPI_H
-  if (simulated_gamma() > 0) smpi_execute(simulated_gamma() * static_cast<double>(bytes));
-#endif
-}
-
-/// Lets this simulated rank's time pass; nothing where ranks are real.
-inline void pass_simulated_time([[maybe_unused]] double seconds) {
-#ifdef SMPI_H
-  if (seconds > 0) smpi_execute(seconds);
-#endif
-}
 
 /// MPI_Get_elements_x of bytes, which SMPI has not.
 inline int get_bytes(const MPI_Status& status, MPI_Count& bytes) {

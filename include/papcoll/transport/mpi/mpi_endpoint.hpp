@@ -5,12 +5,10 @@
 #include <papcoll/plan/run.hpp>
 #include <papcoll/transport/mpi/link.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/transport/mpi/posted_receives.hpp>
 #include <papcoll/transport/mpi/wide_count.hpp>
 
 #include <chrono>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,34 +18,37 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
+namespace detail {
+
+/// Receives are posted as soon as their steps start.
+struct AllPosted {
+  static constexpr bool admit(const TransportOp&) noexcept { return true; }
+  template <class Post>
+  static constexpr void complete(const TransportOp&, Post&&) noexcept {}
+  static constexpr void forget() noexcept {}
+};
+
+}  // namespace detail
+
 /// The endpoint of static schedules over MPI point-to-point messages on the team's private
-/// communicator.
-class MpiEndpoint final : public Endpoint {
+/// communicator. `Receives` says which receives are posted: AllPosted, or PostedReceives for ranks
+/// that are simulated.
+template <class Receives>
+class BasicMpiEndpoint : public Endpoint {
  public:
-  explicit MpiEndpoint(MpiLink& link) : link_(link) { static_cast<void>(link.comm()); }
+  explicit BasicMpiEndpoint(MpiLink& link) : link_(link) { static_cast<void>(link.comm()); }
 
   bool start(const TransportOp& work) override {
     if (work.kind == OpKind::reduce || work.kind == OpKind::copy) {
       perform_locally(work);
-      if (work.kind == OpKind::reduce) detail::charge_combining(work.bytes());
       return true;
     }
-    if (detail::simulated && work.kind == OpKind::receive && !posted_.admit(work)) return false;
+    if (work.kind == OpKind::receive && !receives_.admit(work)) return false;
     post(work);
     return false;
   }
 
   bool progress() override { return ask(&MPI_Testsome, "MPI_Testsome"); }
-
-  bool run_to_end(const PlanRun& plan_run) override {
-    if constexpr (!detail::simulated) return false;
-    // While a rank combines it sees nothing: what is complete has to be seen before.
-    const bool all = detail::simulated_gamma() > 0;
-    while (!plan_run.done() &&
-           (all ? ask(&MPI_Waitsome, "MPI_Waitsome") : ask(&wait_for_one, "MPI_Waitany"))) {
-    }
-    return plan_run.done();
-  }
 
   /// Receives are cancelled, and messages under way get time to end. What does not end, a message
   /// to or from a peer that is dead or stopped, is forgotten: MPI may still use its buffer.
@@ -60,31 +61,13 @@ class MpiEndpoint final : public Endpoint {
     holds_on_ |= !drained();
     requests_.clear();
     works_.clear();
-    posted_.forget();
+    receives_.forget();
   }
 
   std::uint32_t sequences_at_once() const noexcept override { return link_.sequences_at_once(); }
   bool holds_on() const noexcept override { return holds_on_; }
 
- private:
-  void post(const TransportOp& work) {
-    const int tag = link_.tag(work.sequence, work.block, work.number);
-    const detail::WideCount wide{work.bytes()};
-    MPI_Request request = MPI_REQUEST_NULL;
-    if (work.kind == OpKind::send) {
-      detail::check(
-          MPI_Isend(work.a, wide.count(), wide.type(), work.peer, tag, link_.comm(), &request),
-          "MPI_Isend", where);
-    } else {
-      detail::check(
-          MPI_Irecv(work.to, wide.count(), wide.type(), work.peer, tag, link_.comm(), &request),
-          "MPI_Irecv", where);
-    }
-    requests_.push_back(request);
-    works_.push_back(work);
-    indices_.resize(requests_.size());
-  }
-
+ protected:
   /// Asks MPI for what is complete, and reports it; true if anything is.
   template <class Ask>
   bool ask(Ask* some, const char* call) {
@@ -117,9 +100,8 @@ class MpiEndpoint final : public Endpoint {
     }
     requests_.resize(kept);
     works_.resize(kept);
-    if constexpr (detail::simulated) {
-      for (const TransportOp& w : received_)
-        posted_.complete(w, [this](const TransportOp& next) { post(next); });
+    for (const TransportOp& w : received_) {
+      receives_.complete(w, [this](const TransportOp& next) { post(next); });
     }
     // What waits for a send should not also wait until this rank has combined what it received.
     for (const TransportOp& w : sent_) w.owner->complete(w.slot, w.step);
@@ -127,16 +109,23 @@ class MpiEndpoint final : public Endpoint {
     return true;
   }
 
-  /// MPI_Waitsome that tells of one request. SimGrid 3.32's own tests all others, too, which takes
-  /// simulated time for each, and leaves an entry for each message of 64 KB and more in a list of
-  /// the rank's that is searched for every later message.
-  static int wait_for_one(int count, MPI_Request* requests, int* complete, int* indices,
-                          MPI_Status* statuses) {
-    const int code = MPI_Waitany(count, requests, indices, statuses);
-    *complete = *indices == MPI_UNDEFINED ? 0 : 1;
-    if (code == MPI_SUCCESS || *complete == 0) return code;
-    statuses->MPI_ERROR = code;
-    return MPI_ERR_IN_STATUS;
+ private:
+  void post(const TransportOp& work) {
+    const int tag = link_.tag(work.sequence, work.block, work.number);
+    const detail::WideCount wide{work.bytes()};
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (work.kind == OpKind::send) {
+      detail::check(
+          MPI_Isend(work.a, wide.count(), wide.type(), work.peer, tag, link_.comm(), &request),
+          "MPI_Isend", where);
+    } else {
+      detail::check(
+          MPI_Irecv(work.to, wide.count(), wide.type(), work.peer, tag, link_.comm(), &request),
+          "MPI_Irecv", where);
+    }
+    requests_.push_back(request);
+    works_.push_back(work);
+    indices_.resize(requests_.size());
   }
 
   /// Lets what MPI is in the middle of come to its end, since it may read the caller's buffers
@@ -187,19 +176,11 @@ class MpiEndpoint final : public Endpoint {
   std::vector<MPI_Status> statuses_;
   std::vector<TransportOp> sent_;      ///< what ended and is being reported
   std::vector<TransportOp> received_;  ///< the same
-  detail::PostedReceives posted_;      ///< of simulated ranks
+  Receives receives_;
   bool holds_on_ = false;
 };
 
-namespace detail {
-
-template <class = void>
-std::unique_ptr<Endpoint> connect_messages(MpiLink& link) {
-  return std::make_unique<MpiEndpoint>(link);
-}
-PAPCOLL_COMPILE_ONCE(std::unique_ptr<Endpoint> connect_messages<>(MpiLink&))
-
-}  // namespace detail
+using MpiEndpoint = BasicMpiEndpoint<detail::AllPosted>;
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll
