@@ -159,7 +159,7 @@ class NodeSide {
   /// What this rank waits for in the call under way, a sentence; empty: none is under way.
   std::string waits_for() const {
     if (!shared_ || !shared_->site.under_way()) return {};
-    const std::string who = missing();
+    std::string who = missing();
     if (!who.empty()) return who;
     return detail::joined({"all ranks have come to ",
                            shared_->site.describe_call(basis_.options.first_epoch),

@@ -1,10 +1,13 @@
-// Parts of a team that know nothing of it: the gate, and the ledger of refused requests.
+// Parts of a team that know nothing of it: the gate, the ledger of refused requests, and the node
+// side of a team that has none.
 
 #include "catch.hpp"
 
 #include <papcoll/config.hpp>
 #include <papcoll/node/board.hpp>
+#include <papcoll/runtime/basis.hpp>
 #include <papcoll/runtime/node_rendezvous.hpp>
+#include <papcoll/runtime/node_side.hpp>
 #include <papcoll/runtime/refused_requests.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
@@ -119,4 +122,23 @@ TEST_CASE("so many refused requests that their numbers are lost", "[refused_requ
   CHECK(a.find(1) == -1);
   for (std::uint32_t i = 0; i < NodeBoard::refusals + 1; ++i) b.refuse(2000 + i);
   CHECK(a.find(1) == 1);
+}
+
+TEST_CASE("a node side without a board finds nothing, and changes nothing", "[node]") {
+  Surroundings apart;
+  apart.size = 3;
+  TeamBasis basis{apart, {}};
+  NodeSide node{basis};
+  CHECK_FALSE(node.is_there());
+  CHECK(basis.waiter.bells == nullptr);
+  node.announce_only();
+  node.check();
+  node.keep_what_is_lent();
+  CHECK(node.seen({}) == Imbalance{});
+  CHECK(node.rendezvous() == nullptr);
+  CHECK(node.find_refused_request(7) == -1);
+  CHECK(node.abort(5) == 5);
+  CHECK(node.abort_reason() == 0);
+  CHECK(node.missing().empty());
+  CHECK(node.waits_for().empty());
 }
