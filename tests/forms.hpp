@@ -1,7 +1,8 @@
 #pragma once
 
 // Every form of every call, with types and operators of all kinds, for threads, processes and bare
-// MPI communicators alike. Gives what is wrong on this rank, or "".
+// MPI communicators alike. Gives what is wrong on this rank, or "". One list,
+// so that a form that is missing shows.
 
 #include <papcoll/algorithms/static/bruck.hpp>
 #include <papcoll/algorithms/static/linear.hpp>

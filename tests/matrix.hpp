@@ -2,7 +2,8 @@
 
 // The matrix of the public API: algorithms × sizes × counts × roots × in place or out of place, for
 // threads and processes alike. Expected values are computed here, by each rank for itself. What is
-// wrong is gathered as text, since Catch2's assertions are for one thread.
+// wrong is gathered as text, since Catch2's assertions are for one thread. One
+// header, since all its collectives share their expectations.
 
 #include <papcoll/algorithm.hpp>
 #include <papcoll/allgather.hpp>

@@ -1,5 +1,5 @@
 // Boards and sites with a fault each. The explorer must find every one, for otherwise its silence
-// about the real ones would say nothing.
+// about the real ones would say nothing. One file, since it is a list.
 
 #include "explorer.hpp"
 #include "scripts.hpp"

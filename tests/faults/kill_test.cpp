@@ -17,6 +17,8 @@
 //
 // WITH: any of arena (buffers in it), copied (by the kernel), staged (not even that), rooted (at
 // the victim) and home (the ranks are the other way round, so the victim is rank 0).
+//
+// One file: it is one program.
 
 #include "outcome.hpp"
 

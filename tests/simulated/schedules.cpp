@@ -4,7 +4,7 @@
 //     schedules [COLLECTIVE…]     all of them, if none is named
 //     schedules deadlock          is one found?
 //
-// An element knows whose contributions it holds, and where it belongs.
+// An element knows whose contributions it holds, and where it belongs. One file: it is one program.
 
 #include <papcoll/algorithm.hpp>
 #include <papcoll/allgather.hpp>

@@ -6,6 +6,7 @@
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/near_names.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/names/known_policies.hpp>
 #include <papcoll/names/levels.hpp>
 #include <papcoll/names/parsed_name.hpp>
 #include <papcoll/names/requirements.hpp>
@@ -81,19 +82,9 @@ class NameParser {
     // A stand-in of papcoll-bench's, and all too near to a transport's name.
     const std::string hint =
         name == "mpi" ? "only papcoll-bench knows it, for the MPI library's own collectives"
-                      : near_names(name, all_names());
+                      : near_names(name, all_policy_names(catalogue_));
     if (name != text_) fail(detail::joined({"'", name, "' is no policy: ", hint}));
     throw unknown_algorithm(detail::joined({"papcoll: '", name, "' is no policy: ", hint}));
-  }
-
-  bool is_arrival(std::string_view name) const {
-    return name == predicted ||
-           std::any_of(catalogue_.begin(), catalogue_.end(),
-                       [name](const CatalogueRow& row) { return row.arrival == name; });
-  }
-  bool is_schedule(std::string_view name) const {
-    return std::any_of(catalogue_.begin(), catalogue_.end(),
-                       [name](const CatalogueRow& row) { return row.schedule == name; });
   }
 
   /// Reads a name of levels, if it is one.
@@ -153,10 +144,6 @@ class NameParser {
       parsed_.parts.push_back(std::move(part));
     }
   }
-  static constexpr std::string_view predicted = PredictedOrder<>::name;
-
-  // Says in so many words that the schedule is left open.
-  static constexpr std::string_view open = "auto";
 
   void take(std::string_view policy) {
     policy = without_blanks(policy);
@@ -165,7 +152,7 @@ class NameParser {
     if (name.empty()) {
       fail("a policy is missing: write one, or several joined by '+', such as Ring+MpiTransport");
     }
-    if (is_schedule(name)) {
+    if (is_schedule(name, catalogue_)) {
       set(schedule_, name, "schedules");
       if (has_arguments) arguments_ = policy.substr(name.size() + 1);
       if (has_arguments && arguments_.empty()) {
@@ -173,14 +160,14 @@ class NameParser {
       }
       return;
     }
-    if (name == open) {
+    if (name == left_open) {
       set(schedule_, name, "schedules");
-    } else if (is_arrival(name)) {
+    } else if (is_arrival(name, catalogue_)) {
       set(arrival_, name, "arrival policies");
-      if (has_arguments && name == predicted) {
+      if (has_arguments && name == predicted_name) {
         return take_predictor(policy.substr(name.size() + 1));
       }
-    } else if (is_transport(name)) {
+    } else if (is_transport_name(name)) {
       set(transport_, name, "transports");
     } else if (const auto contract = contract_named(name)) {
       set(contract_, name, "numerical contracts");
@@ -206,35 +193,12 @@ class NameParser {
     slot = name;
   }
 
-  // Programs may bring transports of their own, which only their teams know. What resembles one of
-  // the library's is a slip.
-  static bool is_transport(std::string_view name) {
-    constexpr std::string_view ending = "Transport";
-    bool resembles = false;
-    for (const TransportName& t : transport_names) {
-      if (t.name == name) return true;
-      resembles |= edit_distance(t.name, name) <= 2;
-    }
-    return !resembles && name.size() > ending.size() && name.ends_with(ending);
-  }
-
-  std::vector<std::string_view> all_names() const {
-    std::vector<std::string_view> names{open, predicted};
-    for (const CatalogueRow& row : catalogue_) {
-      if (!row.arrival.empty()) names.push_back(row.arrival);
-      names.push_back(row.schedule);
-    }
-    for (const TransportName& t : transport_names) names.push_back(t.name);
-    names.insert(names.end(), contract_names.begin(), contract_names.end());
-    return names;
-  }
-
   void find_row() {
     parsed_.transport = transport_;
-    if (arrival_ == predicted && !parsed_.predictor) {
+    if (arrival_ == predicted_name && !parsed_.predictor) {
       parsed_.predictor = PredictedOrder<>::predictor();
     }
-    if (schedule_ == open) schedule_ = {};
+    if (schedule_ == left_open) schedule_ = {};
     if (schedule_.empty() && arrival_.empty()) return;
     const CatalogueRow* driven = nullptr;
     for (const CatalogueRow& row : catalogue_) {
@@ -242,7 +206,7 @@ class NameParser {
       // static schedule runs in a predicted order.
       const bool alone = row.algorithm != nullptr && row.arrival != "StaticOrder";
       const bool fits = (arrival_.empty() || row.arrival == arrival_ ||
-                         (arrival_ == predicted && row.plan != nullptr)) &&
+                         (arrival_ == predicted_name && row.plan != nullptr)) &&
                         (schedule_.empty() ? alone : row.schedule == schedule_);
       if (!fits) continue;
       // A schedule without an arrival policy is the static one, if there is one of that name.
@@ -261,8 +225,8 @@ class NameParser {
     for (const CatalogueRow& row : catalogue_) {
       if (row.schedule != schedule_) continue;
       text += detail::joined({(text.empty() ? "take " : " or "), row.arrival});
-      if (row.plan != nullptr && row.arrival != predicted)
-        text += detail::joined({" or ", predicted});
+      if (row.plan != nullptr && row.arrival != predicted_name)
+        text += detail::joined({" or ", predicted_name});
     }
     return text;
   }
@@ -270,7 +234,7 @@ class NameParser {
   void take_row(const CatalogueRow& row) {
     parsed_.row = &row;
     parsed_.arrival = arrival_.empty() ? row.arrival : arrival_;
-    if (parsed_.arrival == predicted && !parsed_.predictor) {
+    if (parsed_.arrival == predicted_name && !parsed_.predictor) {
       parsed_.predictor = PredictedOrder<>::predictor();
     }
     parsed_.schedule = row.schedule;

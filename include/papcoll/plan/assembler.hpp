@@ -7,6 +7,7 @@
 #include <papcoll/plan/layout.hpp>
 #include <papcoll/plan/locations.hpp>
 #include <papcoll/plan/memory.hpp>
+#include <papcoll/plan/message_numbers.hpp>
 #include <papcoll/plan/plan.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/range.hpp>
@@ -33,7 +34,8 @@ class PlanAssembler {
       : shape_(shape),
         order_(std::move(order)),
         position_(order_.position(shape_.rank)),
-        memory_(shape) {}
+        memory_(shape),
+        numbers_(shape.size) {}
 
   const Shape& shape() const noexcept { return shape_; }
   const Order& order() const noexcept { return order_; }
@@ -165,15 +167,11 @@ class PlanAssembler {
  private:
   using Piece = PlanMemory::Piece;
 
-  // A message number that comes round again in a transport's tag space must not meet its
-  // predecessor in flight: no more than this many messages of one pair and direction are.
-  static constexpr std::uint32_t messages_in_flight = 256;
-
   void append_send(int peer, Operand from, std::size_t n, std::size_t flow) {
-    append({OpKind::send, peer, number(peer, 0), n, {}, from, {}}, flow);
+    append({OpKind::send, peer, numbers_.next(peer, false), n, {}, from, {}}, flow);
   }
   void append_receive(int peer, Operand to, std::size_t n, std::size_t flow) {
-    append({OpKind::receive, peer, number(peer, 1), n, to, {}, {}}, flow);
+    append({OpKind::receive, peer, numbers_.next(peer, true), n, to, {}, {}}, flow);
   }
   void copy(Operand to, Operand from, std::size_t n) {
     append({OpKind::copy, -1, 0, n, to, from, {}});
@@ -264,12 +262,6 @@ class PlanAssembler {
     return location;
   }
 
-  std::uint32_t number(int peer, std::size_t direction) {
-    if (pairs_.empty()) pairs_.resize(2 * static_cast<std::size_t>(shape_.size));
-    const std::size_t pair = 2 * static_cast<std::size_t>(peer) + direction;
-    return static_cast<std::uint32_t>(pairs_[pair].size());
-  }
-
   /// Bytes of a message of which a flow keeps more than two before they are combined.
   static constexpr std::size_t most_held_often = std::size_t{256} << 10;
 
@@ -279,8 +271,8 @@ class PlanAssembler {
     if (s.kind != OpKind::receive) dependencies_.read(s.a, s.n, index);
     if (s.kind == OpKind::reduce) dependencies_.read(s.b, s.n, index);
     if (s.kind != OpKind::send) dependencies_.write(s.to, s.n, index);
-    if (s.peer >= 0) throttle(s, index);
     const auto wait_for = [&](std::uint32_t earlier) { dependencies_.depend(index, earlier); };
+    if (s.peer >= 0) numbers_.take(s.peer, s.kind == OpKind::receive, index, wait_for);
     for (std::size_t f = flow; f != no_flow; f = flows_[f].outer()) {
       if (s.peer < 0) {
         flows_[f].combination(index);
@@ -292,23 +284,13 @@ class PlanAssembler {
     }
   }
 
-  void throttle(const Step& s, std::uint32_t index) {
-    auto& pair = pairs_[2 * static_cast<std::size_t>(s.peer) + (s.kind == OpKind::receive ? 1 : 0)];
-    if (pair.empty()) pair.reserve(8);
-    if (s.number >= messages_in_flight) {
-      dependencies_.depend(index, pair[s.number - messages_in_flight]);
-    }
-    pair.push_back(index);
-  }
-
   Shape shape_;
   Order order_;
   int position_;
   PlanMemory memory_;
   std::vector<Step> steps_;
   StepDependencies dependencies_;
-  /// The steps of the messages of each peer and direction, by number.
-  std::vector<std::vector<std::uint32_t>> pairs_;
+  MessageNumbers numbers_;
   std::vector<Flow> flows_;
   std::size_t next_temporary_ = 0;
 };

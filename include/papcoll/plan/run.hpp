@@ -4,13 +4,13 @@
 #include <papcoll/base/joined.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/make_plan.hpp>
+#include <papcoll/plan/scratch.hpp>
 #include <papcoll/schedule/order.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,11 +33,8 @@ class PlanRun {
              const Call& call, std::uint32_t sequence, std::size_t window, bool held = false) {
     known_.clear();
     launch(endpoint, std::move(plan), order, call, sequence, window);
-    if (held) {
-      ++blocks_left_;
-    } else {
-      run();
-    }
+    if (held) ++blocks_left_;
+    if (!held) run();
   }
 
   /// Once, after a start that was held.
@@ -63,11 +60,7 @@ class PlanRun {
     std::size_t kept = 0;
     for (const Ready r : parked_) {
       const bool waited = (*slots_[r.slot].plan)[r.step].peer == position;
-      if (waited) {
-        ready_.push_back(r);
-      } else {
-        parked_[kept++] = r;
-      }
+      (waited ? ready_.emplace_back() : parked_[kept++]) = r;
     }
     parked_.resize(kept);
     run();
@@ -115,13 +108,7 @@ class PlanRun {
 
   /// After the communicator broke. Memory that a transport may still touch is leaked on purpose.
   void abandon(bool leak) noexcept {
-    if (leak && !done()) {
-      static_cast<void>(scratch_.release());
-      scratch_bytes_ = 0;
-      if (lent_scratch_) {
-        static_cast<void>(new (std::nothrow) std::shared_ptr<std::byte>(std::move(lent_scratch_)));
-      }
-    }
+    if (leak && !done()) scratch_.leak();
     blocks_left_ = 0;
     ready_.clear();
     next_ready_ = 0;
@@ -141,12 +128,6 @@ class PlanRun {
     std::uint32_t slot;
     std::uint32_t step;
   };
-  struct AlignedDelete {
-    void operator()(std::byte* p) const noexcept {
-      ::operator delete[](p, std::align_val_t{cache_line});
-    }
-  };
-
   void launch(Endpoint& endpoint, std::shared_ptr<const BlockedPlan> plan, const Order& order,
               const Call& call, std::uint32_t sequence, std::size_t window) {
     endpoint_ = &endpoint;
@@ -157,23 +138,8 @@ class PlanRun {
     blocks_left_ = plan_->blocks;
     in_flight_ = std::min(window, plan_->blocks);
     if (slots_.size() < in_flight_) slots_.resize(in_flight_);
-    scratch_stride_ = round_up(plan_->full.scratch() * call.reducer.size);
-    reserve_scratch(in_flight_ * scratch_stride_);
+    scratch_.reserve(in_flight_, plan_->full.scratch() * call.reducer.size, endpoint, call.memory);
     for (std::size_t s = 0; s < in_flight_; ++s) begin_block(static_cast<std::uint32_t>(s), s);
-  }
-
-  static std::size_t round_up(std::size_t bytes) noexcept {
-    return (bytes + cache_line - 1) / cache_line * cache_line;
-  }
-
-  void reserve_scratch(std::size_t bytes) {
-    lent_scratch_ = nullptr;
-    if (call_.memory != MemoryKind::host && bytes != 0) {
-      lent_scratch_ = endpoint_->scratch(bytes, call_.memory);
-    }
-    if (bytes <= scratch_bytes_ || lent_scratch_) return;
-    scratch_.reset(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{cache_line})));
-    scratch_bytes_ = bytes;
   }
 
   /// Gives the slot a block, or the next of its blocks that has steps on this rank. Slot s runs
@@ -284,8 +250,7 @@ class PlanRun {
       case Space::out:
         return call_.out + shifted * size;
       default:
-        return (lent_scratch_ ? lent_scratch_.get() : scratch_.get()) + slot * scratch_stride_ +
-               o.offset * size;
+        return scratch_.of(slot) + o.offset * size;
     }
   }
 
@@ -316,10 +281,7 @@ class PlanRun {
   std::size_t next_ready_ = 0;
   std::vector<int> known_;     ///< the ranks of positions where order_ does not say, or empty
   std::vector<Ready> parked_;  ///< steps whose peers are not known yet
-  std::unique_ptr<std::byte[], AlignedDelete> scratch_;
-  std::size_t scratch_bytes_ = 0;
-  std::shared_ptr<std::byte> lent_scratch_;  ///< the endpoint's, instead of scratch_
-  std::size_t scratch_stride_ = 0;
+  PlanScratch scratch_;
 };
 
 template <class F>

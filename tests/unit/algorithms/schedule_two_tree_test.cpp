@@ -18,7 +18,8 @@
 
 #include "plan_matrix.hpp"
 
-// Two trees: their shapes, their colours, how they cut, and that they do what they say.
+// Two trees: their shapes, their colours, how they cut, and that they do what they say. One file,
+// since all cases share what the plans of a tree look like.
 
 using namespace papcoll;
 using enum Collective;

@@ -1,4 +1,5 @@
-// Function objects, their traits, and the Reducer made of them.
+// Function objects, their traits, and the Reducer made of them. One file, since all
+// cases share the types and operators.
 
 #include "catch.hpp"
 

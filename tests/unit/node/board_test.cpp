@@ -1,5 +1,5 @@
 // The board of the arrival floor: its layout, its stamps, and its algorithms on threads that are
-// delayed at random.
+// delayed at random. One file, since all cases share one team of threads.
 
 #include "catch.hpp"
 #include "explore/calls.hpp"

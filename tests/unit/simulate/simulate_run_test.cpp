@@ -14,7 +14,7 @@
 #include <vector>
 
 // What holds for every simulation: the critical path, bounds, arrivals, sameness; and what is
-// refused.
+// refused. One file, since all cases share one list of schedules.
 
 using namespace papcoll;
 

@@ -1,3 +1,5 @@
+// The files behind shared memory. One file, since all cases share a directory of their own.
+
 #include <papcoll/transport/shm/file.hpp>
 
 #include <cerrno>

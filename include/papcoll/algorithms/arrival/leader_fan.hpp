@@ -39,6 +39,8 @@ inline namespace PAPCOLL_ABI {
 // Source   P. Alizadeh, "Efficient Process Arrival Pattern Aware Collective Communication for HPC
 //          and Deep Learning", MASc thesis, Queen's University 2021, ch. 4, algorithm 4.1; the
 //          static leader is MVAPICH's two-level shared-memory allreduce, its reference.
+//
+// A long header: one state machine serves five collectives, and is to be read as one.
 
 /// The schedule behind DynamicLeader and StaticLeader.
 struct LeaderFan {

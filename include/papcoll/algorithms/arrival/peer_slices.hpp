@@ -48,6 +48,8 @@ inline namespace PAPCOLL_ABI {
 //
 // Source   J. M. Hashmi et al., "Designing efficient shared address space reduction collectives for
 //          multi-/many-cores", IPDPS 2018, where the address space is shared by XPMEM.
+//
+// A long header: the same phases serve all collectives, each with its own slices.
 
 /// The balanced collectives of one node for large buffers.
 struct PeerSlices {

@@ -25,6 +25,8 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
+// A long header: it has two policies, whose grid the caller gives or the cost model chooses.
+
 namespace detail {
 
 template <class Dimension>

@@ -1,0 +1,228 @@
+#pragma once
+
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/joined.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/buffers.hpp>
+#include <papcoll/op.hpp>
+#include <papcoll/policies/algorithm.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+// What callers pass to a collective: buffers, counts, roots, operators. They are checked here, first
+// by their types and then by their values, and become a Call.
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+class TeamCore;
+
+namespace detail {
+
+constexpr std::uint32_t text_hash(std::string_view text) noexcept {
+  std::uint32_t h = 2166136261U;
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 16777619U;
+  return h;
+}
+
+/// The same number on all ranks that use the same type. Closures, whose names tell apart what is
+/// the same code in two places, all have one number: two different lambdas look alike.
+template <class T>
+consteval std::uint32_t type_hash() noexcept {
+  constexpr std::string_view name = __PRETTY_FUNCTION__;
+  return name.find("lambda") == std::string_view::npos ? text_hash(name) : 1U;
+}
+
+// -- What is said of buffers of the wrong type. Whoever asks goes on with a pointer of the right
+// type, so that this sentence is the only one.
+
+template <class R>
+struct buffer_is_writable_in_place {
+  static constexpr bool ok = is_writable<R> && OutputRange<R>;
+  static_assert(ok,
+                "papcoll: an in-place collective writes its buffer: pass an lvalue or a std::span "
+                "of non-const elements, or pass in and out");
+};
+
+template <class R>
+struct output_is_writable {
+  static constexpr bool ok = is_writable<R> && OutputRange<R>;
+  static_assert(ok,
+                "papcoll: the output of a collective is an lvalue or a std::span of non-const "
+                "elements");
+};
+
+// The name of an algorithm, more likely than a buffer of characters where none belongs.
+template <class X>
+inline constexpr bool is_text = std::is_convertible_v<const X&, std::string_view>;
+
+template <class T, class Out>
+struct output_is_no_name {
+  static constexpr bool ok =
+      !is_text<Out> || (std::same_as<T, char> && is_writable<Out> && OutputRange<Out>);
+  static_assert(
+      ok,
+      "papcoll: text is no output: where it names an algorithm, that is "
+      "papcoll::algorithm(\"Ring\"), the last argument, after the operator if there is one");
+};
+
+template <class In, class Out>
+struct element_types_agree {
+  static constexpr bool ok = std::same_as<In, Out>;
+  static_assert(ok, "papcoll: input and output of a collective have elements of the same type");
+};
+
+template <class T>
+struct elements_can_be_copied {
+  static constexpr bool ok = std::is_trivially_copyable_v<T>;
+  static_assert(ok,
+                "papcoll: the elements of a collective are copied byte by byte, and this type is "
+                "not trivially copyable");
+};
+
+template <class Op>
+struct operator_is_no_algorithm {
+  static constexpr bool ok = !is_text<Op> && !Policy<Op> && !std::same_as<Op, Algorithm>;
+  static_assert(ok,
+                "papcoll: an algorithm goes after the operator: write papcoll::sum, "
+                "papcoll::algorithm(\"Ring\")");
+};
+
+template <class Op>
+struct operator_is_no_range {
+  static constexpr bool ok = !ContiguousRange<Op>;
+  static_assert(ok,
+                "papcoll: a range is no operator: sizes of a reduce_scatter go in "
+                "papcoll::counts{sizes}");
+};
+
+template <class Op, class T>
+struct operator_fits_elements {
+  static constexpr bool ok = OperatorFor<Op, T>;
+  static_assert(ok,
+                "papcoll: this operator cannot be called with two elements of this type: pass "
+                "papcoll::sum, papcoll::max or any function object (an MPI_Op or MPI_Datatype has "
+                "no meaning here: the type is deduced)");
+};
+
+/// The elements of a range that is input and output. `R` is its type as the caller passed it.
+template <class R>
+element_of<R>* data_in_place(std::remove_reference_t<R>& data) {
+  static_cast<void>(buffer_is_writable_in_place<R>::ok);
+  return const_cast<element_of<R>*>(std::ranges::data(data));
+}
+
+/// The elements of an output whose input has elements of type T.
+template <class T, class Out>
+T* data_out(std::remove_reference_t<Out>& out) {
+  if constexpr (!output_is_no_name<T, Out>::ok) {
+    return nullptr;
+  } else if constexpr (output_is_writable<Out>::ok && element_types_agree<T, element_of<Out>>::ok) {
+    return std::ranges::data(out);
+  } else {
+    return nullptr;
+  }
+}
+
+// -- What is said of values.
+
+/// TeamCore::refuse, rank and size.
+[[noreturn]] PAPCOLL_DECL void refuse(TeamCore& core, Collective collective, bool non_blocking,
+                                      const std::string& what);
+PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept;
+PAPCOLL_DECL int size_of(const TeamCore& core) noexcept;
+
+/// Whose call of what is being checked.
+struct Caller {
+  TeamCore& core;
+  Collective collective;
+  bool non_blocking = false;
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    detail::refuse(core, collective, non_blocking, what);
+  }
+  void require(bool right, const char* what) const {
+    if (!right) refuse(what);
+  }
+
+  int rank() const noexcept { return rank_of(core); }
+  int size() const noexcept { return size_of(core); }
+  std::size_t ranks() const noexcept { return static_cast<std::size_t>(size()); }
+};
+
+/// The local checks of a call's buffers. `in_count` and `out_count` are in elements.
+inline void check_buffers(const Caller& caller, const Call& c, std::size_t in_count,
+                          std::size_t out_count) {
+  if constexpr (assertion_level == 0) return;
+  caller.require(c.in != nullptr || in_count == 0,
+                 "the input is a null pointer: pass a buffer, or a count of 0");
+  caller.require(c.out != nullptr || out_count == 0,
+                 "the output is a null pointer: pass a buffer, or a count of 0");
+  if (in_count == 0 || out_count == 0) return;
+  // Where each rank has a place of its own in the longer buffer, one address twice is not in place.
+  const auto [in, out] = buffers_of(c.collective, true);
+  const bool own_place =
+      in == Holds::own_block || (out == Holds::own_block && !is_reduction(c.collective));
+  const bool in_place = c.in == c.out && !own_place;
+  const bool overlap =
+      c.in < c.out + out_count * c.reducer.size && c.out < c.in + in_count * c.reducer.size;
+  caller.require(in_place || !overlap,
+                 "input and output overlap: pass the same buffer once (in place), or two separate "
+                 "ones");
+}
+
+inline void check_root(const Caller& caller, root r) {
+  if (r.rank >= 0 && r.rank < caller.size()) return;
+  caller.refuse(
+      detail::joined({"root ", r.rank, " is not a rank: ranks are 0 to ", caller.size() - 1}));
+}
+
+template <std::integral N>
+std::size_t checked_count(const Caller& caller, N n) {
+  if (static_cast<std::ptrdiff_t>(n) < 0) {
+    caller.refuse(detail::joined({"the count ", n, " is negative: counts start at 0"}));
+  }
+  return static_cast<std::size_t>(n);
+}
+
+template <class T>
+Call call_of(Collective collective, const T* in, T* out, std::size_t n) {
+  Call c;
+  c.collective = collective;
+  c.in = reinterpret_cast<const std::byte*>(in);
+  c.out = reinterpret_cast<std::byte*>(out);
+  c.count = n;
+  if constexpr (elements_can_be_copied<T>::ok) c.reducer.size = sizeof(T);
+  c.types = std::uint64_t{type_hash<T>() >> 10U} << 18U;
+  return c;
+}
+
+/// A call with an operator; `op` must outlive it.
+template <class T, class Op>
+Call reduction_of(Collective collective, const T* in, T* out, std::size_t n, const Op& op) {
+  Call c = call_of(collective, in, out, n);
+  if constexpr (!elements_can_be_copied<T>::ok) {
+    return c;
+  } else if constexpr (!operator_is_no_algorithm<Op>::ok) {
+    return c;
+  } else if constexpr (!operator_is_no_range<Op>::ok) {
+    return c;
+  } else if constexpr (operator_fits_elements<Op, T>::ok) {
+    c.reducer = reducer<T>(op);
+    const std::uint32_t operation = std::is_empty_v<Op> ? type_hash<Op>() >> 15U : 0U;
+    c.types |= operation << 1U | (c.reducer.commutative ? 1U : 0U);
+  }
+  return c;
+}
+
+}  // namespace detail
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

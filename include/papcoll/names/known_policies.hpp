@@ -1,0 +1,61 @@
+#pragma once
+
+#include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/base/contract.hpp>
+#include <papcoll/base/near_names.hpp>
+#include <papcoll/names/requirements.hpp>
+#include <papcoll/names/row.hpp>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+namespace detail {
+
+inline constexpr std::string_view predicted_name = PredictedOrder<>::name;
+
+/// The name of a schedule that is chosen for each call.
+inline constexpr std::string_view left_open = "auto";
+
+inline bool is_arrival(std::string_view name, Catalogue catalogue) {
+  return name == predicted_name ||
+         std::any_of(catalogue.begin(), catalogue.end(),
+                     [name](const CatalogueRow& row) { return row.arrival == name; });
+}
+
+inline bool is_schedule(std::string_view name, Catalogue catalogue) {
+  return std::any_of(catalogue.begin(), catalogue.end(),
+                     [name](const CatalogueRow& row) { return row.schedule == name; });
+}
+
+/// Programs may bring transports of their own, which only their teams know. What resembles one of
+/// the library's is a slip.
+inline bool is_transport_name(std::string_view name) {
+  constexpr std::string_view ending = "Transport";
+  bool resembles = false;
+  for (const TransportName& t : transport_names) {
+    if (t.name == name) return true;
+    resembles |= edit_distance(t.name, name) <= 2;
+  }
+  return !resembles && name.size() > ending.size() && name.ends_with(ending);
+}
+
+/// Every policy that a name may have.
+inline std::vector<std::string_view> all_policy_names(Catalogue catalogue) {
+  std::vector<std::string_view> names{left_open, predicted_name};
+  for (const CatalogueRow& row : catalogue) {
+    if (!row.arrival.empty()) names.push_back(row.arrival);
+    names.push_back(row.schedule);
+  }
+  for (const TransportName& t : transport_names) names.push_back(t.name);
+  names.insert(names.end(), contract_names.begin(), contract_names.end());
+  return names;
+}
+
+}  // namespace detail
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
