@@ -26,6 +26,13 @@ enum class Collective : unsigned char {
   scan,
 };
 
+// The same again, for what is written once for each of them: X(allreduce) X(reduce) and so on.
+// clang-format off
+#define PAPCOLL_FOR_EACH_COLLECTIVE(X)                                               \
+  X(allreduce) X(reduce) X(bcast) X(allgather) X(reduce_scatter) X(gather) X(scatter) \
+  X(barrier) X(alltoall) X(scan)
+// clang-format on
+
 /// What the vector of a collective is made of, `count` elements each.
 enum class VectorOf : unsigned char {
   one_block,       ///< all ranks speak of the same elements
@@ -71,6 +78,8 @@ struct CollectiveTraits {
   Buffers root;           ///< on the root, or on every rank if there is none
   Buffers others;         ///< on the other ranks, if there is a root
   unsigned flags;         ///< bits of Flag
+  /// Names of schedules that serve it among any number of ranks, on any transport.
+  std::array<std::string_view, 2> schedules;
 
   /// Is the flag set?
   constexpr bool is(Flag f) const noexcept { return (flags & f) != 0; }
@@ -85,23 +94,25 @@ inline constexpr auto collective_traits = [] {
   // clang-format off
   return std::array{
     T{"allreduce",      one_block,      all_ranks, {vector, vector},       {},
-      T::inward | T::synchronizes},
+      T::inward | T::synchronizes, {"Rabenseifner", "RecursiveDoubling"}},
     T{"reduce",         one_block,      all_ranks, {vector, vector},       {vector, nothing},
-      T::rooted | T::inward},
+      T::rooted | T::inward, {"Binomial", "ReduceScatterGather"}},
     T{"bcast",          one_block,      no_ranks,  {vector, vector},       {nothing, vector},
-      T::rooted | T::one_buffer},
+      T::rooted | T::one_buffer, {"Binomial", "ScatterAllgather"}},
     T{"allgather",      block_per_rank, no_ranks,  {own_block, vector},    {},
-      T::synchronizes},
+      T::synchronizes, {"Ring", "Bruck"}},
     T{"reduce_scatter", block_per_rank, all_ranks, {vector, own_block},    {},
-      T::inward},
+      T::inward, {"RecursiveHalving", "Linear"}},
     T{"gather",         block_per_rank, no_ranks,  {own_block, vector},    {own_block, nothing},
-      T::rooted | T::inward},
+      T::rooted | T::inward, {"Binomial", "Linear"}},
     T{"scatter",        block_per_rank, no_ranks,  {vector, own_block},    {nothing, own_block},
-      T::rooted},
+      T::rooted, {"Binomial", "Linear"}},
     T{"barrier",        one_block,      no_ranks,  {vector, vector},       {},
-      T::inward | T::synchronizes},
-    T{"alltoall",       block_per_pair, no_ranks,  {blocks_to_all, blocks_from_all}, {}, 0},
-    T{"scan",           one_block,      ranks_up_to_own, {vector, vector}, {}, T::inward},
+      T::inward | T::synchronizes, {"Dissemination", "Linear"}},
+    T{"alltoall",       block_per_pair, no_ranks,  {blocks_to_all, blocks_from_all}, {},
+      0, {"Pairwise", "Bruck"}},
+    T{"scan",           one_block,      ranks_up_to_own, {vector, vector}, {},
+      T::inward, {"RecursiveDoubling", "Linear"}},
   };
   // clang-format on
 }();

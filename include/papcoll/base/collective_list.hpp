@@ -2,6 +2,9 @@
 
 #include <papcoll/base/collective.hpp>
 
+#include <cstddef>
+#include <utility>
+
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
@@ -9,10 +12,10 @@ namespace detail {
 template <Collective... Cs>
 struct CollectiveList {};
 
-using AllCollectives = CollectiveList<Collective::allreduce, Collective::reduce, Collective::bcast,
-                                      Collective::allgather, Collective::reduce_scatter,
-                                      Collective::gather, Collective::scatter, Collective::barrier,
-                                      Collective::alltoall, Collective::scan>;
+template <std::size_t... Is>
+CollectiveList<static_cast<Collective>(Is)...> list_collectives(std::index_sequence<Is...>);
+
+using AllCollectives = decltype(list_collectives(std::make_index_sequence<collective_count>{}));
 
 /// Calls f.operator()<C>() for the collective of the list that `c` is: compiles f for those only.
 template <Collective... Cs, class F>

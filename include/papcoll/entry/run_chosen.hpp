@@ -63,24 +63,10 @@ void run_chosen(const Caller& caller, const AlgorithmSpec& given, Call& call) {
   run();
 }
 
-PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::allreduce>(const Caller&, const AlgorithmSpec&,
-                                                            Call&))
-PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::reduce>(const Caller&, const AlgorithmSpec&,
-                                                         Call&))
-PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::bcast>(const Caller&, const AlgorithmSpec&, Call&))
-PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::allgather>(const Caller&, const AlgorithmSpec&,
-                                                            Call&))
-PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::reduce_scatter>(const Caller&,
-                                                                 const AlgorithmSpec&, Call&))
-PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::gather>(const Caller&, const AlgorithmSpec&,
-                                                         Call&))
-PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::scatter>(const Caller&, const AlgorithmSpec&,
-                                                          Call&))
-PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::barrier>(const Caller&, const AlgorithmSpec&,
-                                                          Call&))
-PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::alltoall>(const Caller&, const AlgorithmSpec&,
-                                                           Call&))
-PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::scan>(const Caller&, const AlgorithmSpec&, Call&))
+#define PAPCOLL_ONCE_FOR(c) \
+  PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::c>(const Caller&, const AlgorithmSpec&, Call&))
+PAPCOLL_FOR_EACH_COLLECTIVE(PAPCOLL_ONCE_FOR)
+#undef PAPCOLL_ONCE_FOR
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI

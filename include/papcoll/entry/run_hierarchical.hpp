@@ -253,16 +253,9 @@ inline void run_any_hierarchical(TeamCore& team, const HierarchicalSpec& hierarc
                   [&]<Collective C>() { run_hierarchical<C>(team, hierarchical, call); });
 }
 
-PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::allreduce>)
-PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::reduce>)
-PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::bcast>)
-PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::allgather>)
-PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::reduce_scatter>)
-PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::gather>)
-PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::scatter>)
-PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::barrier>)
-PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::alltoall>)
-PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::scan>)
+#define PAPCOLL_ONCE_FOR(c) PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::c>)
+PAPCOLL_FOR_EACH_COLLECTIVE(PAPCOLL_ONCE_FOR)
+#undef PAPCOLL_ONCE_FOR
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI

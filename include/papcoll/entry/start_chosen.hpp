@@ -18,29 +18,11 @@ Request start_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call
   return start_checked(caller, chosen.spec, chosen.transport, call, std::move(owned));
 }
 
-PAPCOLL_COMPILE_ONCE(Request start_chosen<Collective::allreduce>(const Caller&,
-                                                                 const AlgorithmSpec&, Call&,
-                                                                 std::shared_ptr<const void>))
-PAPCOLL_COMPILE_ONCE(Request start_chosen<Collective::reduce>(const Caller&, const AlgorithmSpec&,
-                                                              Call&, std::shared_ptr<const void>))
-PAPCOLL_COMPILE_ONCE(Request start_chosen<Collective::bcast>(const Caller&, const AlgorithmSpec&,
-                                                             Call&, std::shared_ptr<const void>))
-PAPCOLL_COMPILE_ONCE(Request start_chosen<Collective::allgather>(const Caller&,
-                                                                 const AlgorithmSpec&, Call&,
-                                                                 std::shared_ptr<const void>))
-PAPCOLL_COMPILE_ONCE(Request start_chosen<Collective::reduce_scatter>(const Caller&,
-                                                                      const AlgorithmSpec&, Call&,
-                                                                      std::shared_ptr<const void>))
-PAPCOLL_COMPILE_ONCE(Request start_chosen<Collective::gather>(const Caller&, const AlgorithmSpec&,
-                                                              Call&, std::shared_ptr<const void>))
-PAPCOLL_COMPILE_ONCE(Request start_chosen<Collective::scatter>(const Caller&, const AlgorithmSpec&,
-                                                               Call&, std::shared_ptr<const void>))
-PAPCOLL_COMPILE_ONCE(Request start_chosen<Collective::barrier>(const Caller&, const AlgorithmSpec&,
-                                                               Call&, std::shared_ptr<const void>))
-PAPCOLL_COMPILE_ONCE(Request start_chosen<Collective::alltoall>(const Caller&, const AlgorithmSpec&,
-                                                                Call&, std::shared_ptr<const void>))
-PAPCOLL_COMPILE_ONCE(Request start_chosen<Collective::scan>(const Caller&, const AlgorithmSpec&,
-                                                            Call&, std::shared_ptr<const void>))
+#define PAPCOLL_ONCE_FOR(c)                                                                     \
+  PAPCOLL_COMPILE_ONCE(Request start_chosen<Collective::c>(const Caller&, const AlgorithmSpec&, \
+                                                           Call&, std::shared_ptr<const void>))
+PAPCOLL_FOR_EACH_COLLECTIVE(PAPCOLL_ONCE_FOR)
+#undef PAPCOLL_ONCE_FOR
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI

@@ -4,30 +4,11 @@
 #include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 
-#include <array>
 #include <cstddef>
 #include <string>
-#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
-
-/// Schedules that serve a collective among any number of ranks, on any transport.
-constexpr std::array<std::string_view, 2> schedules_for(Collective c) noexcept {
-  constexpr std::array<std::array<std::string_view, 2>, collective_count> of{{
-      {"Rabenseifner", "RecursiveDoubling"},  // allreduce
-      {"Binomial", "ReduceScatterGather"},    // reduce
-      {"Binomial", "ScatterAllgather"},       // bcast
-      {"Ring", "Bruck"},                      // allgather
-      {"RecursiveHalving", "Linear"},         // reduce_scatter
-      {"Binomial", "Linear"},                 // gather
-      {"Binomial", "Linear"},                 // scatter
-      {"Dissemination", "Linear"},            // barrier
-      {"Pairwise", "Bruck"},                  // alltoall
-      {"RecursiveDoubling", "Linear"},        // scan
-  }};
-  return of[static_cast<std::size_t>(c)];
-}
 
 namespace detail {
 
@@ -45,7 +26,7 @@ template <class Serves>
     text += name_of(c);
     first = false;
   }
-  const auto others = schedules_for(wanted);
+  const auto others = traits_of(wanted).schedules;
   return detail::joined({text, ": take ", others[0], " or ", others[1]});
 }
 

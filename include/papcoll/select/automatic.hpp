@@ -53,6 +53,8 @@ AnySchedule choose_by_messages(const Call& call, const SelectionInputs& s) {
   } else if constexpr (C == Collective::barrier) {
     return AnySchedule::of<Dissemination>();
   } else {
+    static_assert(C == Collective::gather || C == Collective::scatter,
+                  "papcoll: nothing is chosen for this collective here: add its branch");
     return AnySchedule::of<Binomial>();
   }
 }
@@ -95,26 +97,11 @@ void choose(AlgorithmSpec& s, const Call& call, const SelectionInputs& inputs) {
   choose_flat<C>(s, call, inputs);
 }
 
-PAPCOLL_COMPILE_ONCE(Choose choose<Collective::allreduce>)
-PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::allreduce>)
-PAPCOLL_COMPILE_ONCE(Choose choose<Collective::reduce>)
-PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::reduce>)
-PAPCOLL_COMPILE_ONCE(Choose choose<Collective::bcast>)
-PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::bcast>)
-PAPCOLL_COMPILE_ONCE(Choose choose<Collective::allgather>)
-PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::allgather>)
-PAPCOLL_COMPILE_ONCE(Choose choose<Collective::reduce_scatter>)
-PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::reduce_scatter>)
-PAPCOLL_COMPILE_ONCE(Choose choose<Collective::gather>)
-PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::gather>)
-PAPCOLL_COMPILE_ONCE(Choose choose<Collective::scatter>)
-PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::scatter>)
-PAPCOLL_COMPILE_ONCE(Choose choose<Collective::barrier>)
-PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::barrier>)
-PAPCOLL_COMPILE_ONCE(Choose choose<Collective::alltoall>)
-PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::alltoall>)
-PAPCOLL_COMPILE_ONCE(Choose choose<Collective::scan>)
-PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::scan>)
+#define PAPCOLL_ONCE_FOR(c)                          \
+  PAPCOLL_COMPILE_ONCE(Choose choose<Collective::c>) \
+  PAPCOLL_COMPILE_ONCE(Choose choose_flat<Collective::c>)
+PAPCOLL_FOR_EACH_COLLECTIVE(PAPCOLL_ONCE_FOR)
+#undef PAPCOLL_ONCE_FOR
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

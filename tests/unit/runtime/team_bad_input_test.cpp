@@ -97,7 +97,7 @@ TEST_CASE("an invalid call on one rank, plan floor", "[team]") {
 
 TEST_CASE("what serves instead does serve", "[team]") {
   for (std::size_t i = 0; i < papcoll::collective_count; ++i) {
-    for (const auto name : papcoll::schedules_for(static_cast<Collective>(i))) {
+    for (const auto name : papcoll::traits_of(static_cast<Collective>(i)).schedules) {
       CHECK(papcoll::algorithm(name).spec().schedule.serves(static_cast<Collective>(i)));
     }
   }
