@@ -29,8 +29,8 @@ namespace {
 
 std::string path;  // of the file, agreed upon in main()
 
-// One rank's site. ForwardingSite hands all that an algorithm asks to papcoll's own site, which also
-// compares the ranks' calls; we declare again what we do otherwise: where chunks of data lie.
+// One rank's site. ForwardingSite hands all that an algorithm asks to papcoll's own site, which
+// also compares calls; we declare again what we do otherwise: where chunks of data lie.
 class FileSite final : public papcoll::ForwardingSite {
  public:
   explicit FileSite(papcoll::NodeSite& node) : ForwardingSite(node) {

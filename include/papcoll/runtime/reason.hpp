@@ -14,7 +14,7 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
-// Why a team is lost, as a number that fits NodeBoard::Abort::reason, as a text and as an exception.
+// Why a team is lost: as a number that fits NodeBoard::Abort::reason, a text and an exception.
 
 /// This rank gave up.
 inline std::uint32_t gave_up(const TeamBasis& basis) noexcept {

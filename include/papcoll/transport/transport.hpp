@@ -95,7 +95,7 @@ struct TransportTable {
   /// Makes a rank's site of that kind; null: the kind is NodeSite, and the team has one.
   std::shared_ptr<void> (*make_site)(const Surroundings&, NodeSite&) = nullptr;
 
-  /// Does it serve what is compiled for NodeSite, such as the algorithms that are chosen by papcoll?
+  /// Does it serve what is compiled for NodeSite, as are all algorithms that papcoll chooses?
   bool takes_node_site() const noexcept { return site == SiteKind::of<NodeSite>(); }
 };
 
