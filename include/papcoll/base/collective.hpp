@@ -117,6 +117,11 @@ inline constexpr auto collective_traits = [] {
   // clang-format on
 }();
 
+#define PAPCOLL_IN_ORDER(c) \
+  static_assert(collective_traits[static_cast<std::size_t>(Collective::c)].name == #c);
+PAPCOLL_FOR_EACH_COLLECTIVE(PAPCOLL_IN_ORDER)
+#undef PAPCOLL_IN_ORDER
+
 /// How many collectives there are.
 inline constexpr std::size_t collective_count = collective_traits.size();
 

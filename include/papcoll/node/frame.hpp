@@ -83,6 +83,11 @@ class CallFrame {
   }
 
   bool failed() const noexcept { return reached(look_at(board_.failure(epoch_).stamp), epoch_, 2); }
+  /// Has it failed, or is some rank about to say why it has? A rank that fails a call before it
+  /// comes to it shows that first.
+  bool is_failing() const noexcept {
+    return reached(look_at(board_.failure(epoch_).stamp), epoch_, 1);
+  }
   /// Once failed().
   std::string failure_text() {
     heard_of_all_ = true;

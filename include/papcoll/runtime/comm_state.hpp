@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -94,6 +95,7 @@ class CommState final : public Attached {
     closed_ = true;
     process_->set_outstanding(&*core_, false);
     core_->close_tickets();
+    core_->close_sites();
     const bool may_settle = link_.connected() && !core_->broken() && mpi_is_usable();
     link_.close(core_->broken() || (may_settle && !core_->settle()));
     core_->give_up("its MPI communicator was freed, or MPI_Finalize was called");
@@ -176,7 +178,7 @@ class CommState final : public Attached {
                           "do: ",
                           bare(failure->why())}));
     }
-    const auto leave = [&](const error& problem) {
+    const auto leave = [&](const std::exception& problem) {
       attach(comm, Keyvals::get().failure, std::make_shared<MakingFailure>(problem.what()));
     };
     try {
@@ -191,6 +193,11 @@ class CommState final : public Attached {
       leave(e);
       throw;
     } catch (const mpi_error& e) {
+      leave(e);
+      throw;
+    } catch (const error&) {
+      throw;                             // on all ranks, which may try again
+    } catch (const std::exception& e) {  // such as bad_alloc, on this rank alone
       leave(e);
       throw;
     }

@@ -75,9 +75,10 @@ class NodeSide {
     for (int r = 0; r < basis_.size(); ++r) {
       if (site.matches(r)) continue;
       site.compare_calls();
-      basis_.waiter.until([&] { return site.failed(); });
-      basis_.mismatch(site.failure_text());
+      fail();
     }
+    // A rank that hears of an earlier mismatch comes with equal words, and does not go on.
+    if (site.is_failing()) fail();
   }
 
   /// Makes a call that is invalid on this rank fail on the others. What is to be added to the
@@ -211,6 +212,13 @@ class NodeSide {
                    call != nullptr && is_in_arena(*call));
     }
     if (ArrivalMonitor::looks(epoch)) monitor.look(epoch);
+  }
+
+  /// Throws what made the call under way fail, once some rank has said it.
+  [[noreturn, gnu::noinline, gnu::cold]] void fail() {
+    NodeSite& site = shared_->site;
+    basis_.waiter.until([&] { return site.failed(); });
+    basis_.mismatch(site.failure_text());
   }
 
   [[noreturn, gnu::noinline, gnu::cold]] void fail_for_earlier_call() {

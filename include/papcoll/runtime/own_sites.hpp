@@ -40,11 +40,14 @@ class OwnSites {
     return {own.site.get(), short_id(own.number + algorithm.id)};
   }
 
+  /// Ends them, while the node's memory and MPI are still there.
+  void close() noexcept { sites_.clear(); }
+
  private:
   struct OwnSite {
     const TransportTable* transport;
     std::uint32_t number;        ///< of the transport's name; the lowest 9 bits are 0
-    std::shared_ptr<void> site;  ///< null until all ranks have made theirs
+    std::shared_ptr<void> site;  ///< null until this rank has made its own
   };
 
   static constexpr std::uint32_t no_algorithm = 256;  ///< above the numbers of all algorithms

@@ -131,6 +131,14 @@ class TeamCore final {
   /// The tickets' last chance to use MPI.
   void close_tickets() noexcept { scheduled_.tickets().close(broken()); }
 
+  /// The last chance of transports' sites to use the node's memory and MPI.
+  void close_sites() noexcept {
+    for (TeamCore* part : {intra_, inter_}) {
+      if (part != nullptr) part->close_sites();
+    }
+    own_sites_.close();
+  }
+
   // --- failures, see TeamFailures
 
   bool broken() const noexcept { return failures_.broken(); }

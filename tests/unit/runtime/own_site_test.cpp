@@ -9,11 +9,13 @@
 #include <papcoll/transport/transport.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 using namespace papcoll;
@@ -166,6 +168,31 @@ TEST_CASE("ranks that name different sites are told so, in the first call and la
          outcomes(team, [](Rank& comm) { add<DynamicLeader, OwnTransport>(comm); })) {
       CHECK(o.is_fine());
     }
+  }
+}
+
+TEST_CASE("no rank makes a site in a call that another leaves for an earlier one", "[site]") {
+  OwnTeam team{2};
+  const auto result = outcomes(team, [](Rank& comm) {
+    // The root has left when the other calls otherwise. It hears of it four calls later.
+    std::vector<int> data(comm.rank() == 0 ? 1 : 2, 7);
+    if (comm.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds{30});
+    try {
+      bcast<DynamicLeader>(comm, data, root{0});
+    } catch (const peer_error&) {  // NOLINT(bugprone-empty-catch)
+    }
+    for (int i = 0; i < 3; ++i) barrier<DynamicLeader>(comm);
+    if (comm.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds{30});
+    add<DynamicLeader, OwnTransport>(comm);
+  });
+  for (const Outcome& o : result) CHECK(o.kind == "peer_error");
+  CHECK(shared.sites == 0);
+  for (const Outcome& o : outcomes(team, [](Rank& comm) {
+         add<DynamicLeader>(comm, 1);
+         add<DynamicLeader, OwnTransport>(comm, 2);
+         add<DynamicLeader>(comm, 3);
+       })) {
+    CHECK(o.is_fine());
   }
 }
 

@@ -12,9 +12,8 @@ inline namespace PAPCOLL_ABI {
 /// A binomial tree: those who have it, or have combined it, double every round.
 ///
 /// Phases: one, up or down the tree; allreduce both.
-/// Cost: reduce ⌈log₂ P⌉(α + βm + γm), bcast ⌈log₂ P⌉(α + βm), allreduce the sum. Gather and
-/// scatter
-///   ⌈log₂ P⌉α + (P−1)βm (m: one contribution).
+/// Cost: reduce ⌈log₂ P⌉(α + βm + γm), bcast ⌈log₂ P⌉(α + βm), allreduce the sum. Gather
+///   and scatter ⌈log₂ P⌉α + (P−1)βm (m: one contribution).
 /// Prefer it for short vectors in reduce and bcast, for short contributions in gather and scatter.
 /// Limits: every level sends the whole vector, so long ones want ReduceScatterGather,
 ///   ScatterAllgather or a pipeline; in gather and scatter, data pass through several hands. Works

@@ -15,13 +15,11 @@ inline namespace PAPCOLL_ABI {
 /// Phases: log₂ P rounds of halving the vector while the distance doubles, then the same rounds
 ///   backwards. If P is not a power of two, neighbours are folded before by halves, and after.
 /// Cost: 2·log₂ P·α + 2·(P−1)/P·βm + (P−1)/P·γm; folded + 3α + 2βm + γm/2.
-/// Prefer it for vectors too long for RecursiveDoubling, where P is a power of two or the latency
-/// of
-///   Ring's 2(P−1) rounds counts.
+/// Prefer it for vectors too long for RecursiveDoubling, where P is a power of two or the
+///   latency of Ring's 2(P−1) rounds counts.
 /// Limits: the largest exchange is between neighbours and the smallest spans half the machine,
-/// which
-///   suits an order by nodes. Works for operators that do not commute. For reduce the same halving
-///   is in ReduceScatterGather.
+///   which suits an order by nodes. Works for operators that do not commute. For reduce the same
+///   halving is in ReduceScatterGather.
 ///
 ///     P = 4, parts 0–3 of the vector; [02] is a part combined of positions 0 to 2
 ///                            0            1            2            3

@@ -38,8 +38,14 @@ inline std::vector<pid_t> probe_copies(const PolledCollectives& all_ranks, const
     std::uint64_t value;
     std::int64_t pid;
   };
+  std::string problem;
   // Random, so that a process of the same number elsewhere is not taken for the rank.
-  const std::uint64_t secret = ShmTicket::draw().nonce[0];
+  std::uint64_t secret = 0;
+  try {
+    secret = ShmTicket::draw().nonce[0];
+  } catch (const system_error& e) {
+    problem = e.what();
+  }
   const Probe mine{reinterpret_cast<std::uintptr_t>(&secret), secret, getpid()};
   std::vector<Probe> all(static_cast<std::size_t>(all_ranks.size(where)));
   all_ranks.allgather(&mine, sizeof mine, all.data(), where);
@@ -47,7 +53,6 @@ inline std::vector<pid_t> probe_copies(const PolledCollectives& all_ranks, const
   for (const int r : here.ranks) {
     pids.push_back(static_cast<pid_t>(all[static_cast<std::size_t>(r)].pid));
   }
-  std::string problem;
   try {
     const PeerMemory peers{nullptr, 0, pids};
     for (std::size_t i = 0; i < pids.size() && problem.empty(); ++i) {
