@@ -1,5 +1,5 @@
-// Buffers in the arena, private ones that the kernel copies, and both at once. One file, since all cases
-// share the kinds of buffers.
+// Buffers in the arena, private ones that the kernel copies, and both at once. One file, since all
+// cases share the kinds of buffers.
 
 #include "arrival_names.hpp"
 

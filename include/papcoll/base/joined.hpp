@@ -12,8 +12,8 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
-/// A part of a message: text, or a whole number in decimal digits. Two words, so that a list of them
-/// is little code.
+/// A part of a message: text, or a whole number in decimal digits. Two words, so that a list of
+/// them is little code.
 class MessagePart {
  public:
   // Implicit, since they stand in lists of arguments.

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <type_traits>
 
-// What callers pass to a collective: buffers, counts, roots, operators. They are checked here, first
-// by their types and then by their values, and become a Call.
+// What callers pass to a collective: buffers, counts, roots, operators. They are checked here,
+// first by their types and then by their values, and become a Call.
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {

@@ -72,10 +72,10 @@ concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> && requires(const
 /// A transport over which arrival-driven algorithms run. Its `Site` is NodeSite, which every team
 /// on one node has, or a type of its own with `make_site(surroundings, node)`, this rank's site in
 /// the team whose NodeSite is `node`: both arguments and MPI
-/// outlive it. make_site is called once for a team, by all ranks at once, within the first call that
-/// needs it, after their calls were compared. It may communicate by means of its own. It throws transport_unavailable on all ranks,
-/// and the call fails; what one rank alone throws breaks the team.
-/// examples/10_write_your_own_site.cpp is such a transport.
+/// outlive it. make_site is called once for a team, by all ranks at once, within the first call
+/// that needs it, after their calls were compared. It may communicate by means of its own. It
+/// throws transport_unavailable on all ranks, and the call fails; what one rank alone throws breaks
+/// the team. examples/10_write_your_own_site.cpp is such a transport.
 template <class T>
 concept BringsSite = Site<typename T::Site> &&
     (std::same_as<typename T::Site, NodeSite> || requires(const Surroundings& s, NodeSite& node) {

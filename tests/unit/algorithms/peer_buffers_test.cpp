@@ -1,5 +1,5 @@
-// Algorithms that read and write their peers' buffers: messages of many chunks, random arrivals. One
-// file, since all cases share their team and their buffers.
+// Algorithms that read and write their peers' buffers: messages of many chunks, random arrivals.
+// One file, since all cases share their team and their buffers.
 
 #include "arrival_names.hpp"
 

@@ -1,8 +1,8 @@
 #pragma once
 
 // Runs the plans of all ranks with real data in one thread, in a random order that respects nothing
-// but the dependencies, and compares what comes out with what is computed here. One header, since all
-// collectives share the elements and the loop.
+// but the dependencies, and compares what comes out with what is computed here. One header, since
+// all collectives share the elements and the loop.
 
 #include <papcoll/plan/make_plan.hpp>
 

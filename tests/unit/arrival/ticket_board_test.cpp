@@ -1,6 +1,6 @@
 // The tickets of ranks without common memory, on a memory whose operations happen some time between
-// the moment when they are started and the moment when they are seen to be complete. One file, since all cases
-// share that memory.
+// the moment when they are started and the moment when they are seen to be complete. One file,
+// since all cases share that memory.
 
 #include <papcoll/arrival/ticket_board.hpp>
 

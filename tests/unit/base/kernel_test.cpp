@@ -1,5 +1,6 @@
 // The reduce kernels alone: every element type under every vectorised operator, in every variant
-// this machine can run, against scalar code written here. One file, since all cases share that code.
+// this machine can run, against scalar code written here. One file, since all cases share that
+// code.
 
 #include "catch.hpp"
 

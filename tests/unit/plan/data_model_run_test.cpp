@@ -1,6 +1,6 @@
 // Plans of calls whose blocks differ in size or whose elements lie apart, run with real data: all
-// ranks in one thread, over a loopback transport that delivers messages in random order. One file, since that
-// transport is for these cases only.
+// ranks in one thread, over a loopback transport that delivers messages in random order. One file,
+// since that transport is for these cases only.
 
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/plan/run.hpp>

@@ -134,9 +134,9 @@ class ExplainCommand {
   static const TransportTable& transport(bool one_node) {
     static constexpr TransportTable messages{transport_names[0].name, transport_names[0].offers,
                                              false, nullptr, nullptr};
-    static constexpr TransportTable memory{transport_names[1].name, transport_names[1].offers, true,
-                                           nullptr, nullptr, nullptr,
-                                           SiteKind::of<NodeSite>()};
+    static constexpr TransportTable memory{
+        transport_names[1].name, transport_names[1].offers, true, nullptr, nullptr, nullptr,
+        SiteKind::of<NodeSite>()};
     static_assert(messages.name == "MpiTransport" && memory.name == "ShmTransport");
     return one_node ? memory : messages;
   }
