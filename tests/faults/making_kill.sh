@@ -47,7 +47,7 @@ for ((kill = 0; kill < kills && SECONDS < seconds; ++kill)); do
       grep -q 'MPI_Comm_split_type' "$results/$rank"; then
       kind="hung in MPI_Comm_split_type"
     elif [[ $kind == hung && -n ${MPIR_CVAR_NUM_CLIQUES:-} ]] &&
-      grep -q 'PMPI_Test' "$results/$rank"; then
+      grep -q '^blocked inside MPI_Test' "$results/$rank"; then
       kind="hung in MPI_Test"
     elif [[ ! $kind =~ ^(fine|peer_lost|deadline_exceeded)$ ]] || ((ms > longest_ms)); then
       complain "kill $kill of rank $victim after $us us, rank $rank: $kind, $ms ms: $text"

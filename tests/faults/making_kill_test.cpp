@@ -16,6 +16,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -34,15 +35,32 @@ constexpr int most_communicators = 100;
 
 int hung_file = -1;
 
+// Since when this rank is in one call of MPI_Test, in seconds; 0: it is in none. Polling calls it
+// again and again, so that a long stay is MPI's doing.
+volatile std::time_t in_test_since = 0;
+
 extern "C" void tell_where_it_hangs(int) {
   std::array<void*, 64> frames{};
   constexpr std::string_view line = "hung|8000|0|\n";
   static_cast<void>(!write(hung_file, line.data(), line.size()));
+  constexpr std::time_t long_stay = 3;  // seconds
+  if (in_test_since != 0 && std::time(nullptr) - in_test_since >= long_stay) {
+    constexpr std::string_view blocked = "blocked inside MPI_Test\n";
+    static_cast<void>(!write(hung_file, blocked.data(), blocked.size()));
+  }
   backtrace_symbols_fd(frames.data(), backtrace(frames.data(), frames.size()), hung_file);
   _exit(EXIT_FAILURE);
 }
 
 }  // namespace
+
+/// MPI's profiling interface: all of this program's tests of requests come here.
+extern "C" int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
+  in_test_since = std::time(nullptr);
+  const int code = PMPI_Test(request, done, status);
+  in_test_since = 0;
+  return code;
+}
 
 int main(int argc, char** argv) {
   if (argc < 5) return EXIT_FAILURE;
