@@ -97,7 +97,7 @@ void runs_on_its_site(bool has_slots) {
     CAPTURE(std::string(arrival_traits<Arrival, Schedule>.name), ranks);
     OwnTeam team{ranks};
     const auto result = outcomes(team, [](Rank& comm) {
-      for (const std::size_t count : {1, 100, 100'000}) {
+      for (const std::size_t count : {std::size_t{1}, std::size_t{100}, std::size_t{100'000}}) {
         for (int i = 0; i < 6; ++i) add<Arrival, Schedule, OwnTransport>(comm, count);
         add<Arrival, Schedule, ThreadTransport>(comm, count);
       }
