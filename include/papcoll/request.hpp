@@ -86,7 +86,7 @@ Request start_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call
 template <class Tag, bool Commutes, class... Ps>
 Request start(const Caller& caller, Call& call, const Algorithm& algorithm,
               std::shared_ptr<const void> owned) {
-  const AlgorithmSpec spec = spec_of<Tag, true, Commutes, Ps...>(caller, algorithm);
+  const AlgorithmSpec& spec = spec_of<Tag, true, Commutes, Ps...>(caller, algorithm);
   if constexpr (named_by<Ps...>() == Named::nothing) {
     if constexpr (call_can_be_chosen_for<Tag>::ok) {
       if (spec.is_automatic()) {

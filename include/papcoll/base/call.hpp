@@ -34,6 +34,10 @@ enum class MemoryKind : unsigned char {
 /// `in` and `out` hold the parts of it that MPI's collective of the same name puts there. In place
 /// means in == out.
 struct Call {
+  /// Not constexpr, as GCC would then clear all of it by a string instruction, which takes as long
+  /// as much of a small call.
+  Call() noexcept {}  // NOLINT(modernize-use-equals-default)
+
   Collective collective = Collective::barrier;  ///< which it is
   const std::byte* in = nullptr;                ///< the input, if this rank has one
   std::byte* out = nullptr;                     ///< the output, if this rank has one

@@ -35,14 +35,15 @@ TeamCore& core_of(C&& team) {
 
 /// The policies, or the algorithm chosen at run time; not both.
 template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
-AlgorithmSpec spec_of(const Caller& caller, const Algorithm& algorithm) {
+const AlgorithmSpec& spec_of(const Caller& caller, const Algorithm& algorithm) {
   if constexpr (sizeof...(Ps) == 0) {
     static_cast<void>(caller);
     return algorithm.spec();
   } else {
     caller.require(algorithm.name().empty(),
                    "policies and the name of an algorithm were given: give one of them");
-    return select<Tag, NonBlocking, Commutes, Ps...>();
+    static const AlgorithmSpec named = select<Tag, NonBlocking, Commutes, Ps...>();
+    return named;
   }
 }
 
@@ -98,7 +99,7 @@ consteval Named named_by() {
 /// Runs a blocking call. `Commutes`: its operator is known to commute (true without operator).
 template <class Tag, bool Commutes, class... Ps>
 void run(const Caller& caller, Call& call, const Algorithm& algorithm) {
-  const AlgorithmSpec spec = spec_of<Tag, false, Commutes, Ps...>(caller, algorithm);
+  const AlgorithmSpec& spec = spec_of<Tag, false, Commutes, Ps...>(caller, algorithm);
   constexpr Named named = named_by<Ps...>();
   if constexpr (named == Named::schedule) {
     run_schedule(caller, spec, call);

@@ -8,6 +8,7 @@
 #include <papcoll/schedule/order.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -121,8 +122,10 @@ class PlanRun {
     std::size_t block = 0;
     std::size_t steps_left = 0;
     const Plan* plan = nullptr;
+    std::array<std::byte*, 3> base{};  ///< element 0 of the block in each Space
+    bool any_followed = false;
     std::vector<std::uint32_t> waits_for;  ///< per step: predecessors that are not complete
-    std::vector<bool> followed;            ///< per step, if any is: see follow()
+    std::vector<char> followed;            ///< per step, if any is: see follow()
   };
   struct Ready {
     std::uint32_t slot;
@@ -134,6 +137,7 @@ class PlanRun {
     plan_ = std::move(plan);
     order_ = order;
     call_ = call;
+    has_views_ = call.in_view != nullptr || call.out_view != nullptr;
     sequence_ = sequence;
     blocks_left_ = plan_->blocks;
     in_flight_ = std::min(window, plan_->blocks);
@@ -155,7 +159,8 @@ class PlanRun {
         --blocks_left_;
         continue;
       }
-      s.followed.clear();
+      s.any_followed = false;
+      set_bases(s, slot);
       const auto counts = s.plan->predecessors();
       s.waits_for.assign(counts.begin(), counts.end());
       for (std::uint32_t i = 0; i < counts.size(); ++i) {
@@ -165,6 +170,12 @@ class PlanRun {
     }
   }
 
+  void set_bases(Slot& s, std::uint32_t slot) const noexcept {
+    const std::size_t shift = s.block * plan_->block_elements * call_.reducer.size;
+    const auto shifted = [&](std::byte* p) { return p == nullptr ? nullptr : p + shift; };
+    s.base = {shifted(const_cast<std::byte*>(call_.in)), shifted(call_.out), scratch_.of(slot)};
+  }
+
   void run() {
     while (next_ready_ < ready_.size()) {
       const Ready r = ready_[next_ready_++];
@@ -172,24 +183,27 @@ class PlanRun {
         ready_.clear();
         next_ready_ = 0;
       }
-      const TransportOp work = work_of(r);
-      if (work.peer < 0 && (work.kind == OpKind::send || work.kind == OpKind::receive)) {
+      const Slot& s = slots_[r.slot];
+      const Step& step = (*s.plan)[r.step];
+      const int peer = step.peer < 0 ? -1 : rank_of(step.peer);
+      if (peer < 0 && (step.kind == OpKind::send || step.kind == OpKind::receive)) {
         parked_.push_back(r);
         continue;
       }
-      if (endpoint_->start(work)) {
+      if (endpoint_->start(operation(r, s, step, peer))) {
         finish_step(r.slot, r.step);
-      } else if (work.peer < 0 && endpoint_->in_order(work.kind)) {
+      } else if (peer < 0 && endpoint_->in_order(step.kind)) {
         follow(r.slot, r.step);
       }
     }
   }
 
   /// The local step is under way: what the endpoint runs in order behind it need not wait for it.
-  void follow(std::uint32_t slot, std::uint32_t step) {
+  [[gnu::noinline]] void follow(std::uint32_t slot, std::uint32_t step) {
     Slot& s = slots_[slot];
-    if (s.followed.empty()) s.followed.resize(s.plan->size());
-    s.followed[step] = true;
+    if (!s.any_followed) s.followed.assign(s.plan->size(), 0);
+    s.any_followed = true;
+    s.followed[step] = 1;
     for (const std::uint32_t next : s.plan->successors(step)) {
       if (follows(s, next) && --s.waits_for[next] == 0) ready_.push_back({slot, next});
     }
@@ -201,7 +215,7 @@ class PlanRun {
 
   void finish_step(std::uint32_t slot, std::uint32_t step) {
     Slot& s = slots_[slot];
-    const bool was_followed = !s.followed.empty() && s.followed[step];
+    const bool was_followed = s.any_followed && s.followed[step] != 0;
     for (const std::uint32_t next : s.plan->successors(step)) {
       if (was_followed && follows(s, next)) continue;  // it did not wait
       if (--s.waits_for[next] == 0) ready_.push_back({slot, next});
@@ -212,28 +226,31 @@ class PlanRun {
     }
   }
 
-  TransportOp work_of(Ready r) const {
-    const Slot& s = slots_[r.slot];
-    const Step& step = (*s.plan)[r.step];
-    TransportOp w;
-    w.kind = step.kind;
-    w.peer = step.peer < 0 ? -1 : rank_of(step.peer);
-    w.sequence = sequence_;
-    w.block = static_cast<std::uint32_t>(s.block);
-    w.number = step.number;
-    w.n = step.n;
-    w.reducer = &call_.reducer;
-    w.owner = const_cast<PlanRun*>(this);
-    w.slot = r.slot;
-    w.step = r.step;
-    if (step.kind != OpKind::send) w.to = address(r.slot, step.to);
-    if (step.kind != OpKind::receive) w.a = address(r.slot, step.a);
-    if (step.kind == OpKind::reduce) w.b = address(r.slot, step.b);
-    if (call_.in_view != nullptr || call_.out_view != nullptr) {
-      w.lies_apart = step.peer < 0 && (view_of(step.to.space) || view_of(step.a.space) ||
-                                       (step.kind == OpKind::reduce && view_of(step.b.space)));
-    }
-    return w;
+  /// Always inline, and each field is written once: it is made for every step.
+  [[gnu::always_inline]] TransportOp operation(Ready r, const Slot& s, const Step& step, int peer) {
+    const std::size_t size = call_.reducer.size;
+    const auto at = [&](Operand o) {
+      return s.base[static_cast<std::size_t>(o.space)] + o.offset * size;
+    };
+    return {.kind = step.kind,
+            .peer = peer,
+            .sequence = sequence_,
+            .block = static_cast<std::uint32_t>(s.block),
+            .number = step.number,
+            .to = step.kind != OpKind::send ? at(step.to) : nullptr,
+            .a = step.kind != OpKind::receive ? at(step.a) : nullptr,
+            .b = step.kind == OpKind::reduce ? at(step.b) : nullptr,
+            .n = step.n,
+            .reducer = &call_.reducer,
+            .owner = this,
+            .slot = r.slot,
+            .step = r.step,
+            .lies_apart = has_views_ && lies_apart(step)};
+  }
+
+  [[gnu::noinline]] bool lies_apart(const Step& step) const noexcept {
+    return step.peer < 0 && (view_of(step.to.space) || view_of(step.a.space) ||
+                             (step.kind == OpKind::reduce && view_of(step.b.space)));
   }
 
   /// −1: that is not known yet.
@@ -242,16 +259,7 @@ class PlanRun {
   }
 
   std::byte* address(std::uint32_t slot, Operand o) const noexcept {
-    const std::size_t size = call_.reducer.size;
-    const std::size_t shifted = slots_[slot].block * plan_->block_elements + o.offset;
-    switch (o.space) {
-      case Space::in:
-        return const_cast<std::byte*>(call_.in) + shifted * size;
-      case Space::out:
-        return call_.out + shifted * size;
-      default:
-        return scratch_.of(slot) + o.offset * size;
-    }
+    return slots_[slot].base[static_cast<std::size_t>(o.space)] + o.offset * call_.reducer.size;
   }
 
   const DataView* view_of(Space space) const noexcept {
@@ -273,6 +281,7 @@ class PlanRun {
   std::shared_ptr<const BlockedPlan> plan_;
   Order order_ = Order::identity(1);
   Call call_;
+  bool has_views_ = false;  ///< a buffer's elements are not all neighbours
   std::uint32_t sequence_ = 0;
   std::size_t blocks_left_ = 0;
   std::size_t in_flight_ = 1;  ///< blocks at once

@@ -28,6 +28,8 @@ using RunHierarchical = void(TeamCore&, const HierarchicalSpec&, const Call&);
 /// What a call has been told about how to run; whatever is left out is chosen for it. Made from
 /// policies by select<...>() or from a name by papcoll::algorithm().
 struct AlgorithmSpec {
+  AlgorithmSpec() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
+
   const ArrivalAlgorithm* arrival = nullptr;       ///< an arrival-driven algorithm, or
   AnySchedule schedule;                            ///< a static schedule, or
   const HierarchicalSpec* hierarchical = nullptr;  ///< several of them, or neither; borrowed,
@@ -65,7 +67,7 @@ struct HierarchicalSpec {
 /// Cheap to pass, made once.
 class Algorithm {
  public:
-  Algorithm() = default;
+  Algorithm() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
   /// For the library: papcoll::algorithm() makes one.
   Algorithm(std::string name, AlgorithmSpec spec, std::string transport_name = {},
             std::shared_ptr<const HierarchicalSpec> hierarchical = nullptr)

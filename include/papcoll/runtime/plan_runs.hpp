@@ -36,10 +36,14 @@ class PlanRuns {
   }
 
   /// Begins a call, in the order that is predicted, if it is. `held`: see PlanRun::start().
-  void begin(PlanRun& plan_run, Endpoint& e, const AnySchedule& schedule, Call call,
+  void begin(PlanRun& plan_run, Endpoint& e, const AnySchedule& schedule, const Call& call,
              std::uint32_t sequence, const Predictions* predictions, bool held = false) {
-    // To a schedule, a barrier is an allreduce of one element, the token `out` points to.
-    if (call.collective == Collective::barrier) call.count = 1;
+    if (call.collective == Collective::barrier && call.count != 1) {
+      // To a schedule, a barrier is an allreduce of one element, the token `out` points to.
+      Call of_token = call;
+      of_token.count = 1;
+      return begin(plan_run, e, schedule, of_token, sequence, predictions, held);
+    }
     const Shape shape = shape_of(call, rank_, call.root);
     const bool predicted = predictions != nullptr && !is_prefix_reduction(call.collective) &&
                            !(call.rank_order && is_reduction(call.collective));
