@@ -157,11 +157,25 @@ $<JOIN:$<TARGET_PROPERTY:papcoll_flags_probe,COMPILE_OPTIONS>,
 ")
 endfunction()
 
+# Tests that read many small files: checks/precompiled.sh comes before them.
+set(papcoll_precompiled ${CMAKE_CURRENT_BINARY_DIR}/tests/precompiled)
+function(papcoll_needs_precompiled test compiler)
+  if(NOT TEST precompiled.${compiler})
+    papcoll_check(precompiled.${compiler} COMMAND
+      ${papcoll_checks}/precompiled.sh ${compiler} ${papcoll_flags} ${papcoll_precompiled})
+    set_tests_properties(precompiled.${compiler} PROPERTIES
+                         FIXTURES_SETUP papcoll_precompiled.${compiler})
+  endif()
+  set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED papcoll_precompiled.${compiler})
+endfunction()
+
 function(papcoll_compile_fail_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "SOURCE" "")
   cmake_path(ABSOLUTE_PATH arg_SOURCE)
   foreach(compiler IN ITEMS g++ clang++)
     papcoll_check(compile_fail.${name}.${compiler} LABELS compile_fail
-      COMMAND ${papcoll_checks}/compile_fail.sh ${compiler} ${papcoll_flags} ${arg_SOURCE})
+      COMMAND ${papcoll_checks}/compile_fail.sh ${compiler} ${papcoll_flags} ${arg_SOURCE}
+              ${papcoll_precompiled})
+    papcoll_needs_precompiled(compile_fail.${name}.${compiler} ${compiler})
   endforeach()
 endfunction()

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# compile_fail.sh COMPILER FLAGS-FILE SOURCE: the source must be refused, and for the right reason.
+# compile_fail.sh COMPILER FLAGS-FILE SOURCE DIRECTORY: the source must be refused, and for the right reason.
 #
 # In the source:
 #   // EXPECT: a sentence       must stand in an error or note (several lines: each must)
@@ -9,14 +9,15 @@
 # typing error cannot pass for the refusal. Inline namespaces are removed before the comparison.
 set -u
 
-compiler=$1 flags=$2 source=$3
+compiler=$1 flags=$2 source=$3 precompiled=$4/others_$1.hpp
 
 command -v "$compiler" >/dev/null || { echo "SKIPPED: no $compiler"; exit 77; }
 
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 compile() {  # PAPCOLL_COMPILED: without the code that has no say in it, twice as fast
-  LC_ALL=C "$compiler" @"$flags" -DPAPCOLL_COMPILED -fsyntax-only -fmessage-length=0 "$@" "$source" >"$output" 2>&1
+  LC_ALL=C "$compiler" @"$flags" -DPAPCOLL_COMPILED -include "$precompiled" -fsyntax-only \
+    -fmessage-length=0 "$@" "$source" >"$output" 2>&1
 }
 
 if ! compile -DPAPCOLL_TEST_CONTROL; then

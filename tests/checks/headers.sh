@@ -1,11 +1,12 @@
 #!/bin/sh
-# headers.sh COMPILER FLAGS-FILE: all headers compile together, in either order and without a warning,
-# and none defines anything that two translation units could not both have; and every one compiles
-# alone, and twice. What a header forgets to include does not depend on the compiler where both have
-# the same standard library, so that one of them looks for it: clang++, or g++ where there is none.
+# headers.sh COMPILER FLAGS-FILE DIRECTORY: all headers compile together, in either order and without
+# a warning, and none defines anything that two translation units could not both have; and every one
+# compiles alone, and twice, but for the standard library, see precompiled.sh. What a header forgets
+# to include does not depend on the compiler where both have the same standard library, so that one
+# of them looks for it: clang++, or g++ where there is none.
 set -u
 
-compiler=$1 flags=$2
+compiler=$1 flags=$2 precompiled=$3/others_$1.hpp
 
 command -v "$compiler" >/dev/null || { echo "SKIPPED: no $compiler"; exit 77; }
 

@@ -12,7 +12,7 @@ mkdir -p "$directory/include"
 compile() {  # NAME SOURCE FLAGS…
   object=$directory/$1.o source=$2
   shift 2
-  "$compiler" -std=c++20 -O1 -pthread "$@" -c "$source" -o "$object"
+  "$compiler" -std=c++20 -O0 -pthread "$@" -c "$source" -o "$object"
 }
 link() {  # NAMES…
   objects=""

@@ -20,7 +20,7 @@ look() {  # NAME OWN-PATTERN HEADER-LINE
       sed 's#^\#include <papcoll/.*#\#include <papcoll/papcoll.hpp>#' "$source" >"$directory/named_$1.cpp"
       source=$directory/named_$1.cpp
     fi
-    "$compiler" -std=c++20 -O2 -pthread -I include -c "$source" -o "$object"
+    "$compiler" -std=c++20 -O0 -pthread -I include -c "$source" -o "$object"
     if nm -C --defined-only "$object" | grep -E "$others|$choice"; then
       echo "FAILED: $1 ($how headers) compiles the above"
       failed=1

@@ -13,7 +13,7 @@ said=$(pkg-config --modversion papcoll)
 [ "$said" = "$version" ] || { echo "FAILED: says version $said instead of $version"; exit 1; }
 
 # shellcheck disable=SC2046
-"$compiler" -std=c++20 -O2 -DPAPCOLL_COMPILED tests/consumer/mpi_program.cpp \
+"$compiler" -std=c++20 -O0 -DPAPCOLL_COMPILED tests/consumer/mpi_program.cpp \
   tests/consumer/second_unit.cpp "$(pkg-config --variable=compiled_source papcoll)" \
   $(pkg-config --cflags --libs papcoll) -o "$directory/pkg_config"
 "$@" "$directory/pkg_config"

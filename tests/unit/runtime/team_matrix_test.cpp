@@ -1,5 +1,6 @@
 #include "catch.hpp"
 #include "matrix.hpp"
+#include "sanitizer.hpp"
 
 #include <papcoll/thread_team.hpp>
 
@@ -42,7 +43,8 @@ TEST_CASE("all collectives, all algorithms, 1 2 3 4 5 8 ranks", "[team]") {
 }
 
 TEST_CASE("all collectives, all algorithms, other numbers of ranks", "[team]") {
-  for (const int ranks : {6, 7, 9, 10, 11, 12, 13, 14, 15, 16, 17}) {
+  for (const int ranks : {6, 7, 9, 17, 10, 11, 12, 13, 14, 15, 16}) {
+    if (under_tsan && ranks == 10) break;
     CHECK(whole_matrix(ranks, {static_cast<std::size_t>(ranks) + 1}) == "");
   }
 }
