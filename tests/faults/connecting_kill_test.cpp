@@ -11,6 +11,7 @@
 
 #include <papcoll/algorithm.hpp>
 #include <papcoll/allreduce.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/communicator.hpp>
 
 #include <chrono>

@@ -4,6 +4,7 @@
 #include "outcome.hpp"
 
 #include <papcoll/allreduce.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/communicator.hpp>
 
 #include <array>
@@ -63,7 +64,7 @@ void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::fre
 void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
 /// In the place of the C library's.
-extern "C" ssize_t getrandom(void* bytes, std::size_t n, unsigned /*flags*/) noexcept {
+extern "C" ssize_t getrandom(void* bytes, std::size_t n, unsigned /*flags*/) {
   if (no_random_numbers) {
     errno = ENOSYS;
     return -1;
