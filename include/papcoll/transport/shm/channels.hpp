@@ -21,8 +21,8 @@ struct Channel {
 
   struct Header {
     // release by the sender after the payload, acquire by the receiver before it; both sequentially
-    // consistent because a ring of the receiver's bell follows, which may look here for the last
-    // time before it sleeps (see Doorbells).
+    // consistent because a ring of the receiver's bell follows, and the receiver looks here before
+    // it sleeps (see Doorbells).
     std::atomic<std::uint32_t> stamp;
     std::uint32_t bytes;     ///< of this cell's payload
     std::uint32_t sequence;  ///< the message: see TransportOp
