@@ -77,6 +77,38 @@ TEST_CASE("nobody writes to the output of a rank that has thrown", "[peers]") {
   if (me == 0) CHECK(std::count(out.begin(), out.end(), -7) == static_cast<long>(count));
 }
 
+TEST_CASE("a message that nobody took breaks the communicator before another call can take it",
+          "[peers]") {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const OwnComm own{MPI_COMM_WORLD, rank / 2, rank};
+  papcoll::Options options;
+  options.deadline = std::chrono::seconds{20};
+  Communicator comm{own.get(), options};
+  if (comm.size() < 2 || !comm.no_shared_memory().empty()) {
+    WARN("SKIPPED: needs two ranks of one node");
+    return;
+  }
+  const auto bcast_from = [&](int from) {
+    return outcome_of([&] {
+      static_cast<void>(papcoll::bcast<papcoll::Binomial, papcoll::MpiTransport>(
+          comm, comm.rank(), papcoll::root{from}));
+    });
+  };
+  const auto barrier = [&] {
+    return outcome_of([&] { papcoll::barrier<papcoll::DynamicLeader>(comm); });
+  };
+  CHECK(bcast_from(0).is_fine());            // which connects, and so compares at once
+  CHECK(bcast_from(comm.rank()).is_fine());  // both send, and nobody receives
+  for (int i = 0; i < 3; ++i) CHECK(barrier().is_fine());
+  const Outcome fourth = barrier();
+  CAPTURE(fourth);
+  CHECK(fourth.kind == "peer_error");
+  CHECK(fourth.says("all ranks must name the same root"));
+  CHECK(comm.broken());
+  CHECK(bcast_from(0).kind == "broken_communicator");
+}
+
 TEST_CASE("what is freed in the arena of a broken communicator is not used again", "[peers]") {
   const OwnComm own;
   papcoll::Options options;

@@ -102,7 +102,8 @@ class BasicBoard {
   };
 
   /// The last epoch a rank has left: release after its last read in the epoch's frame; acquire by
-  /// those who want to write the frame again.
+  /// those who want to write the frame again. Both sequentially consistent where ranks lend their
+  /// pools, since whoever waits for its own is woken by a bell.
   struct alignas(cache_line) Left {
     Atomic<std::uint32_t> epoch;
     // What the rank called in the epochs e to e + records − 1, in record e mod records: relaxed,
@@ -140,7 +141,8 @@ class BasicBoard {
     /// 0: fine; 1 + rank: that rank is lost; gave_up + rank: it cannot go on; ~0: deadline
     Atomic<std::uint32_t> reason;
     /// How often ranks came to something that blocks in MPI until all are there; `closed` once one
-    /// cannot go there. Only its own value matters (acq_rel for the reason of who closed it).
+    /// cannot go there, and from then on never opens. Sequentially consistent: whoever comes last
+    /// rings a bell, and the others look before they sleep.
     Atomic<std::uint32_t> gate;
     static constexpr std::uint32_t closed = 0x80000000U;
     static constexpr std::uint32_t gave_up = 0x80000000U;

@@ -134,8 +134,9 @@ class ExposedBuffers : public WorkWords<Board, Bells> {
     // Calls are entered only when all have left those of `frames` calls before; and epochs that lie
     // 2^31 apart cannot be compared.
     if (epoch_ - pool_used_ > static_cast<std::uint32_t>(Board::frames)) return false;
+    // Sequentially consistent: it may be the last look before this rank sleeps.
     for (int r = 0; r < Base::size(); ++r) {
-      if (!epoch_reached(board_.left(r).epoch.load(std::memory_order_acquire), pool_used_)) {
+      if (!epoch_reached(board_.left(r).epoch.load(std::memory_order_seq_cst), pool_used_)) {
         return true;
       }
     }

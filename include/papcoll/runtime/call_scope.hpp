@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/error.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/runtime/basis.hpp>
 #include <papcoll/runtime/failures.hpp>
@@ -22,7 +23,7 @@ class CallScope {
     if (in_flight.has_requests()) move_requests(basis, in_flight);
     basis.calls.count_blocking();
     if (node.is_there()) {
-      node.begin(words, call);
+      if (!node.begin(words, call)) fail_for_earlier_call();
     } else {
       failures.set_call(words);
     }
@@ -42,6 +43,18 @@ class CallScope {
                                                   const InFlight& in_flight) {
     in_flight.require_own_thread(basis.rank());
     failures_.progress();
+  }
+
+  /// A call that this rank has long left did not match. If it passed messages there, one may be
+  /// left that nobody has taken, and a much later call must not take it.
+  [[noreturn, gnu::noinline, gnu::cold]] void fail_for_earlier_call() {
+    const bool passed_messages = node_.last_in_frame_passed_messages();
+    try {
+      node_.fail_for_earlier_call();
+    } catch (const peer_error& problem) {
+      if (passed_messages) failures_.fail_everywhere(problem);
+      throw;
+    }
   }
 
   NodeSide& node_;

@@ -19,6 +19,7 @@
 #include <papcoll/transport/mpi_transport.hpp>
 #include <papcoll/transport/rma_transport.hpp>
 #include <papcoll/transport/shm_transport.hpp>
+#include <papcoll/waiting/waiter.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -81,6 +82,13 @@ class CommState final : public Attached {
     core_->set_hooks({&CommState::progress, &CommState::watch, &CommState::refused,
                       &CommState::native, &CommState::outstanding,
                       simulated ? &CommState::busy_elsewhere : nullptr, &CommState::is_gone, this});
+    // Simulated ranks do not die, and wait inside MPI far more quickly.
+    if constexpr (!simulated) {
+      link_.connect_by({link_.user(),
+                        options.deadline,
+                        {&CommState::move_and_look, &CommState::watch_and_look,
+                         &CommState::late_to_connect, this}});
+    }
     divide(*core_, hierarchy, memory_.hierarchy());
     if (!hierarchy.plans().empty()) all_ranks.barrier("dividing the ranks");
   }
@@ -221,6 +229,21 @@ class CommState final : public Attached {
     if (dead < 0) return;
     const int rank = s.ranks_here_[static_cast<std::size_t>(dead)];
     s.core_->abort_node(static_cast<std::uint32_t>(rank) + 1);
+  }
+  // While this rank connects: as in any wait of its calls.
+  static void move_and_look(void* p) {
+    const Waiter::Hooks& wait = self(p).core_->waiter().hooks;
+    wait.poke(wait.context);
+    wait.check(wait.context);
+  }
+  static void watch_and_look(void* p, const char* /*where*/) {
+    const Waiter::Hooks& wait = self(p).core_->waiter().hooks;
+    wait.watch(wait.context);
+    wait.check(wait.context);
+  }
+  static void late_to_connect(void* p, const char* /*where*/) {
+    const Waiter::Hooks& wait = self(p).core_->waiter().hooks;
+    wait.expired(wait.context);
   }
   static bool is_gone(void* p, int rank) {
     const CommState& s = self(p);

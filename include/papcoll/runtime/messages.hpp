@@ -35,10 +35,15 @@ class TeamMessages {
   TeamMessages(TeamBasis& basis, NodeSide& node, InFlight& in_flight, TeamFailures& failures)
       : basis_(basis), node_(node), in_flight_(in_flight), failures_(failures) {}
 
+  /// As Connections::endpoint(). A rank that fails in connecting, alone, breaks the team.
+  Endpoint& endpoint(const TransportTable& t) {
+    return *or_break([&] { return &in_flight_.connections.endpoint(t); });
+  }
+
   /// As Connections::endpoint_or_native(), where the team has native collectives.
   Endpoint* endpoint_or_native(const TransportTable& t) {
-    Connections& c = in_flight_.connections;
-    return basis_.hooks.native == nullptr ? &c.endpoint(t) : c.endpoint_or_native(t);
+    if (basis_.hooks.native == nullptr) return &endpoint(t);
+    return or_break([&] { return in_flight_.connections.endpoint_or_native(t); });
   }
 
   /// As Endpoint::run_to_end(), if nothing else of this rank's could need moving.
@@ -129,6 +134,18 @@ class TeamMessages {
   }
 
  private:
+  template <class Connect>
+  Endpoint* or_break(Connect&& connect) {
+    try {
+      return connect();
+    } catch (const transport_unavailable&) {  // on all ranks
+      throw;
+    } catch (const std::exception& problem) {
+      failures_.fail_everywhere(problem);
+      throw;
+    }
+  }
+
   /// Completes the exchange that is under way. False: none is.
   bool complete(Agreement& a) {
     if (!a.is_under_way()) return false;

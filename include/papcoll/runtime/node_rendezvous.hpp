@@ -21,23 +21,23 @@ class NodeRendezvous {
   /// This rank is there.
   void arrive() noexcept {
     all_ += static_cast<std::uint32_t>(board_.ranks());
-    if (word().fetch_add(1, std::memory_order_acq_rel) + 1 == all_) bells_.ring_all();
+    if (word().fetch_add(1, std::memory_order_seq_cst) + 1 == all_) bells_.ring_all();
   }
 
   /// Are all there?
   bool is_open() const noexcept {
-    const std::uint32_t came = word().load(std::memory_order_acquire);
+    const std::uint32_t came = word().load(std::memory_order_seq_cst);
     return (came & closed) == 0 && came >= all_;
   }
 
   /// Has a rank closed it?
-  bool is_closed() const noexcept { return (word().load(std::memory_order_acquire) & closed) != 0; }
+  bool is_closed() const noexcept { return (word().load(std::memory_order_seq_cst) & closed) != 0; }
 
   /// This rank cannot go on. False: too late, all are there, and this one has to go with them.
   bool close() noexcept {
-    std::uint32_t came = word().load(std::memory_order_acquire);
+    std::uint32_t came = word().load(std::memory_order_seq_cst);
     while (came < all_) {  // what is closed is above
-      if (word().compare_exchange_weak(came, came | closed, std::memory_order_acq_rel)) return true;
+      if (word().compare_exchange_weak(came, came | closed, std::memory_order_seq_cst)) return true;
     }
     return (came & closed) != 0;
   }

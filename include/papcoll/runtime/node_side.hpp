@@ -15,6 +15,7 @@
 #include <papcoll/waiting/doorbells.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -48,17 +49,35 @@ class NodeSide {
 
   NodeSite& site() noexcept { return shared_->site; }
 
-  /// Enters the frame of a blocking call. Throws peer_error where a former call did not match.
-  void begin(const CallWords& words, const Call& call) {
+  /// Enters the frame of a blocking call. False: the call that used it before did not match, and
+  /// fail_for_earlier_call() is all that may follow.
+  bool begin(const CallWords& words, const Call& call) {
     NodeSite& site = shared_->site;
     site.begin(words, call.reducer);
     enter_frame(&call);
     in_call_ = true;
-    if (!site.last_in_frame_matched()) fail_for_earlier_call();
+    return site.last_in_frame_matched();
   }
   void end() noexcept {
     shared_->site.leave();
     in_call_ = false;
+  }
+
+  /// After begin(): throws peer_error, which all ranks in the call under way hear.
+  [[noreturn, gnu::noinline, gnu::cold]] void fail_for_earlier_call() {
+    NodeSite& site = shared_->site;
+    announce_only();
+    basis_.waiter.until([&] { return site.failed(); });  // another may say so first
+    const std::string text = site.failure_text();
+    end();
+    basis_.mismatch(text);
+  }
+
+  /// Did this rank pass messages, or begin to, in the call that used the present frame before? If
+  /// that did not match, one may be left that nobody has taken.
+  bool last_in_frame_passed_messages() const noexcept {
+    const std::uint32_t before = shared_->site.epoch() - NodeBoard::frames;
+    return with_messages_[before % NodeBoard::frames] == make_stamp(before, 1);
   }
 
   /// Throws peer_error, on all ranks and with nothing in flight, if those of a node differ in the
@@ -112,6 +131,13 @@ class NodeSide {
   /// This rank comes to the call under way, and shares nothing in it.
   void announce_only() noexcept {
     if (shared_) shared_->site.announce(nullptr, 0, 0);
+  }
+
+  /// From here on this rank passes messages in the call under way.
+  void note_messages() noexcept {
+    if (!shared_) return;
+    const std::uint32_t epoch = shared_->site.epoch();
+    with_messages_[epoch % NodeBoard::frames] = make_stamp(epoch, 1);
   }
 
   /// What the ranks have learnt of arrivals in calls of this kind.
@@ -221,15 +247,6 @@ class NodeSide {
     basis_.mismatch(site.failure_text());
   }
 
-  [[noreturn, gnu::noinline, gnu::cold]] void fail_for_earlier_call() {
-    NodeSite& site = shared_->site;
-    announce_only();
-    basis_.waiter.until([&] { return site.failed(); });  // another may say so first
-    const std::string text = site.failure_text();
-    end();
-    basis_.mismatch(text);
-  }
-
   static WatchedClass kind_of(const Call& call) noexcept {
     return WatchedClass::of(call.collective, call.bytes());
   }
@@ -246,6 +263,8 @@ class NodeSide {
   std::optional<Shared> shared_;
   std::uint32_t looks_from_ = 0;
   bool in_call_ = false;  ///< between begin() and end()
+  /// For each frame the last call in it in which this rank passed messages, (epoch, 1); 0: none.
+  std::array<Stamp, NodeBoard::frames> with_messages_{};
 };
 
 }  // namespace PAPCOLL_ABI

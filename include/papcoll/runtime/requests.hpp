@@ -199,7 +199,7 @@ class TeamRequests {
       messages_.meet_on_node(
           t, [this] { invalid_calls_.look_for_refused_requests(); });  // who refused does not come
     }
-    return in_flight_.connections.endpoint(t);
+    return messages_.endpoint(t);
   }
 
   TeamBasis& basis_;

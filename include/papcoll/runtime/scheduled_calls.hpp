@@ -87,6 +87,7 @@ class ScheduledCalls {
     const CallScope scope{basis_, node_, in_flight_, failures_, words, call};
     if (!begins(words, call)) return;
     if (!connect()) return basis_.hooks.native(basis_.hooks.context, call);
+    node_.note_messages();
     const TeamFailures::InPhases guard{failures_};
     try {
       phases();
@@ -134,7 +135,11 @@ class ScheduledCalls {
     if (!begins(words, call)) return nullptr;
     meet_before(t);
     Endpoint* const e = messages_.endpoint_or_native(t);
-    if (e == nullptr) basis_.hooks.native(basis_.hooks.context, call);
+    if (e == nullptr) {
+      basis_.hooks.native(basis_.hooks.context, call);
+    } else {
+      node_.note_messages();
+    }
     return e;
   }
 

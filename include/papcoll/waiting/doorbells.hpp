@@ -16,7 +16,8 @@ inline namespace PAPCOLL_ABI {
 ///
 /// Whoever changes shared state first stores the change sequentially consistent, then rings. A
 /// sleeper first says that it sleeps, sequentially consistent, then looks at its condition once
-/// more. One of the two therefore sees the other, and no wake-up is lost.
+/// more, by loads that are sequentially consistent, too: an acquire could pass its word. One of the
+/// two therefore sees the other, and no wake-up is lost.
 template <class Access, int FanOut = 4>
 class BasicDoorbells {
  public:

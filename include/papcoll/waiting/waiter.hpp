@@ -24,9 +24,8 @@ struct WaitTimes {
   /// 4 ranks on 2 cores, one 2 ms late, 64 KB: the tail is 50 µs if the others still yield, 77 if
   /// they have to be woken. 2 pinned ranks, one 200 µs late, 8 bytes: 1 µs against 31.
   nanoseconds yielding{5'000'000};
-  nanoseconds short_sleep{50'000};     ///< 16 MB Isend beside a sleeper: 16 ms with 50 µs naps,
-  nanoseconds short_until{5'000'000};  ///<   9 ms with none, 1.5 s with 10 ms naps
-  nanoseconds long_sleep{1'000'000};
+  nanoseconds short_sleep{50'000};     ///< where nobody rings
+  nanoseconds long_sleep{1'000'000};   ///< 16 MB Isend beside a sleeper: 1.5 s with 10 ms naps
   nanoseconds watch_after{2'000'000};  ///< a look at all peers costs 1.2 µs each
   nanoseconds watch_every{10'000'000};
   /// Of waits whose step moves MPI, where ranks share processors. 4 ranks on 2 cores, ring
@@ -122,8 +121,7 @@ class Waiter {
         sched_yield();
         continue;
       }
-      const bool brief = naps == Naps::brief || waited < times.short_until;
-      const auto nap = brief ? times.short_sleep : times.long_sleep;
+      const auto nap = naps == Naps::brief ? times.short_sleep : times.long_sleep;
       if (bells->nap(rank, nap, step)) return;
     }
   }

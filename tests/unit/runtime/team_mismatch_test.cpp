@@ -165,6 +165,48 @@ TEST_CASE("a root that has left hears four calls later, whatever it does then", 
   }
 }
 
+TEST_CASE("what is heard late of a call that passed messages breaks the team", "[team]") {
+  using papcoll::root;
+  const auto bcast_from = [](Rank& c, int from, const char* algorithm) {
+    return outcome_of([&] {
+      static_cast<void>(papcoll::bcast(c, 1, root{from}, papcoll::algorithm(algorithm)));
+    });
+  };
+  struct Case {
+    const char* algorithm;  ///< of the call that does not match
+    const char* fourth;     ///< of the one that hears
+    int bad_root;           ///< of the fourth call on rank 0, 0: none
+    bool breaks;
+  };
+  for (const Case& test :
+       {Case{"Binomial", "DynamicLeader", 0, true}, Case{"Binomial", "Binomial", 0, true},
+        Case{"Binomial", "DynamicLeader", 7, true}, Case{"DynamicLeader", "Binomial", 0, false},
+        Case{"DynamicLeader", "Binomial", 7, false}}) {
+    CAPTURE(test.algorithm, test.fourth, test.bad_root);
+    papcoll::ThreadTeam team{2, patient};
+    std::vector<Outcome> first(2);
+    std::vector<Outcome> last(2);
+    std::vector<Outcome> after(2);
+    std::vector<int> between(2);
+    team.run([&](Rank& c) {
+      const auto r = static_cast<std::size_t>(c.rank());
+      // Both are roots: a message of each stays, if it goes by messages.
+      first[r] = bcast_from(c, c.rank(), test.algorithm);
+      for (int i = 0; i < 3; ++i) between[r] += bcast_from(c, 0, "DynamicLeader").is_fine() ? 1 : 0;
+      last[r] = bcast_from(c, c.rank() == 0 ? test.bad_root : 0, test.fourth);
+      after[r] = bcast_from(c, 0, "DynamicLeader");
+    });
+    for (std::size_t r = 0; r < 2; ++r) {
+      CAPTURE(r, first[r], last[r], after[r]);
+      CHECK(first[r].is_fine());
+      CHECK(between[r] == 3);
+      CHECK(last[r].kind == (r == 0 && test.bad_root != 0 ? "argument_error" : "peer_error"));
+      CHECK(last[r].says("4 calls ago"));
+      CHECK(after[r].kind == (test.breaks ? "broken_communicator" : "fine"));
+    }
+  }
+}
+
 TEST_CASE("other algorithms on other ranks", "[team]") {
   for (const auto& [one, other] : std::vector<std::pair<std::string, std::string>>{
            {"Exchange", "DynamicLeader"},

@@ -249,6 +249,7 @@ TEST_CASE("a file is not swept while a rank holds its lock") {
     lock.l_len = 1;
     REQUIRE(fcntl(file.fd(), F_SETLK, &lock) == 0);
     return in_another_process([&] {
+      close(file.fd());  // what is open is left alone
       sweep();
       return exists(path_of(ticket)) ? 1 : 0;
     });
@@ -267,6 +268,28 @@ TEST_CASE("this process's own files are not swept") {
   sweep();
   const bool there = exists(path_of(ticket));
   ShmFile::remove_name(ticket);
+  CHECK(there);
+}
+
+TEST_CASE("a file that this process joined keeps its lock when another is made") {
+  // As another process makes it that takes long to be joined by all.
+  const ShmTicket theirs = left_over();
+  const ShmFile joined = ShmFile::open(theirs, ShmWay::by_name);
+  make_old(path_of(theirs), 90);
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = 3;
+  lock.l_len = 1;
+  REQUIRE(fcntl(joined.fd(), F_SETLK, &lock) == 0);
+  sweep();
+  const int held = in_another_process([&] {
+    struct flock seen = lock;
+    return fcntl(joined.fd(), F_GETLK, &seen) == 0 && seen.l_type == F_WRLCK ? 1 : 0;
+  });
+  const bool there = exists(path_of(theirs));
+  ShmFile::remove_name(theirs);
+  CHECK(held == 1);
   CHECK(there);
 }
 

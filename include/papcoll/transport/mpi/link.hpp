@@ -30,7 +30,7 @@ inline namespace PAPCOLL_ABI {
 /// duplicate, the only one it ever makes.
 class MpiLink {
  public:
-  explicit MpiLink(MPI_Comm user) : user_(user) {}
+  explicit MpiLink(MPI_Comm user) : user_(user), all_ranks_(user) {}
   MpiLink(const MpiLink&) = delete;
   MpiLink& operator=(const MpiLink&) = delete;
   /// Leaks the private communicator of a team that was never made whole: peers may be dead.
@@ -41,9 +41,11 @@ class MpiLink {
   /// The private communicator. The first use is collective. Throws transport_unavailable, on all
   /// ranks, if MPI has run out of communicators.
   MPI_Comm comm() {
-    if (!private_) connect(user_);
+    if (!private_) connect(all_ranks_);
     return private_.get();
   }
+  /// What a rank does while the first use waits for its peers. `all_ranks` is on the user's.
+  void connect_by(const detail::PolledCollectives& all_ranks) { all_ranks_ = all_ranks; }
   bool connected() const noexcept { return static_cast<bool>(private_); }
 
   /// Makes the private communicator; `all_ranks` is on the user's. Collective.
@@ -182,6 +184,7 @@ class MpiLink {
   static constexpr std::uint32_t tags_per_call = blocks_in_flight * tags_per_block;
 
   MPI_Comm user_;
+  detail::PolledCollectives all_ranks_;
   OwnedComm private_;
   std::uint64_t name_ = 0;       ///< the same on all ranks, and no other link's
   std::uint32_t sequences_ = 2;  ///< a power of two, so that tags go round evenly past 2^32

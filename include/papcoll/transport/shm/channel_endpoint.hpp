@@ -131,7 +131,7 @@ class ChannelEndpoint final : public Endpoint {
     bool any = false;
     while (s.sent < total) {
       if (peer.written - peer.known_consumed == Channel::cells) {
-        peer.known_consumed = channel.consumed.load(std::memory_order_acquire);
+        peer.known_consumed = channel.consumed.load(std::memory_order_seq_cst);
         if (peer.written - peer.known_consumed == Channel::cells) break;
       }
       Channel::Cell& cell = channel.cell(peer.written);
@@ -179,7 +179,7 @@ class ChannelEndpoint final : public Endpoint {
     bool any = false;
     while (!peer.receives.empty()) {
       Channel::Cell& cell = channel.cell(peer.read);
-      if (cell.header.stamp.load(std::memory_order_acquire) != peer.read + 1) break;
+      if (cell.header.stamp.load(std::memory_order_seq_cst) != peer.read + 1) break;
       std::byte* const to = destination(peer, cell.header);
       std::memcpy(to + peer.inbound, cell.payload, cell.header.bytes);
       peer.inbound += cell.header.bytes;

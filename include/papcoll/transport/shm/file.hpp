@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <ctime>
 #include <memory>
 #include <string>
@@ -199,14 +200,30 @@ class ShmFile {
     return fd;
   }
 
+  struct CloseDirectory {
+    void operator()(DIR* d) const noexcept { closedir(d); }
+  };
+  using Directory = std::unique_ptr<DIR, CloseDirectory>;
+
+  /// Has this process the file open? Also where nothing can tell.
+  static bool may_be_open_here(const struct stat& file) noexcept {
+    const Directory directory{opendir("/proc/self/fd")};
+    if (!directory) return true;
+    while (const dirent* entry = readdir(directory.get())) {
+      struct stat open_one {};
+      if (fstat(std::atoi(entry->d_name), &open_one) == 0 && open_one.st_dev == file.st_dev &&
+          open_one.st_ino == file.st_ino) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /// Removes what a process left that was killed between making and removing a name. A file that is
-  /// young, or of which a rank still holds a lock, is in use. Files of this process are left alone
-  /// because opening and closing them would drop its locks.
+  /// young, or of which a rank still holds a lock, is in use. Files that this process made, or has
+  /// open, are left alone because opening and closing them would drop its locks.
   static void sweep(const ShmTicket& mine) noexcept {
-    struct Close {
-      void operator()(DIR* d) const noexcept { closedir(d); }
-    };
-    const std::unique_ptr<DIR, Close> directory{opendir("/dev/shm")};
+    const Directory directory{opendir("/dev/shm")};
     if (!directory) return;
     const std::string prefix = ShmTicket::prefix(mine.uid);
     const std::string own = detail::joined({prefix, mine.pid, "-"});
@@ -218,7 +235,7 @@ class ShmFile {
         continue;
       }
       if (!S_ISREG(status.st_mode) || status.st_uid != static_cast<uid_t>(mine.uid) ||
-          status.st_mtime + minimum_age > std::time(nullptr)) {
+          status.st_mtime + minimum_age > std::time(nullptr) || may_be_open_here(status)) {
         continue;
       }
       ShmFile file;

@@ -1,0 +1,172 @@
+// While a communicator is made, one rank finds no memory: all ranks must get an exception, or all a
+// communicator, and nobody may hang. Where ranks find no random numbers, they share no memory.
+
+#include "outcome.hpp"
+
+#include <papcoll/allreduce.hpp>
+#include <papcoll/automatic.hpp>
+#include <papcoll/communicator.hpp>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <optional>
+#include <string>
+
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace {
+
+constexpr unsigned patience = 100;  ///< seconds until a rank that hangs ends itself
+constexpr std::chrono::milliseconds deadline{300};
+constexpr std::chrono::milliseconds longest{5000};
+
+thread_local long until_no_memory = 0;  ///< allocations, the one that fails included; 0: none does
+bool no_random_numbers = false;
+
+/// As with malloc; counts.
+void* take(std::size_t bytes, std::size_t alignment) {
+  if (until_no_memory != 0 && --until_no_memory == 0) return nullptr;
+  const std::size_t whole = (bytes + alignment) / alignment * alignment;
+  return std::aligned_alloc(alignment, whole);
+}
+void* take_or_throw(std::size_t bytes, std::size_t alignment) {
+  if (void* const memory = take(bytes, alignment)) return memory;
+  throw std::bad_alloc{};
+}
+
+constexpr std::size_t usual = alignof(std::max_align_t);
+
+}  // namespace
+
+void* operator new(std::size_t n) { return take_or_throw(n, usual); }
+void* operator new[](std::size_t n) { return take_or_throw(n, usual); }
+void* operator new(std::size_t n, std::align_val_t a) {
+  return take_or_throw(n, static_cast<std::size_t>(a));
+}
+void* operator new[](std::size_t n, std::align_val_t a) {
+  return take_or_throw(n, static_cast<std::size_t>(a));
+}
+void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return take(n, usual); }
+void* operator new[](std::size_t n, const std::nothrow_t&) noexcept { return take(n, usual); }
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+
+/// In the place of the C library's.
+extern "C" ssize_t getrandom(void* bytes, std::size_t n, unsigned /*flags*/) {
+  if (no_random_numbers) {
+    errno = ENOSYS;
+    return -1;
+  }
+  std::FILE* const source = std::fopen("/dev/urandom", "rb");
+  if (source == nullptr) return -1;
+  const std::size_t got = std::fread(bytes, 1, n, source);
+  std::fclose(source);
+  return static_cast<ssize_t>(got);
+}
+
+namespace {
+
+int failed = 0;
+
+void complain(int rank, const std::string& when, const std::string& what) {
+  std::fprintf(stderr, "FAILED: rank %d, %s: %s\n", rank, when.c_str(), what.c_str());
+  failed = 1;
+}
+
+struct Made {
+  Outcome outcome;
+  int fine = 0;  ///< ranks that have a communicator
+  std::string no_shared_memory;
+};
+
+/// All ranks make a communicator of their own copy of MPI_COMM_WORLD, and call with it if they can.
+Made make(int rank, int size, const std::string& when) {
+  MPI_Comm mpi = MPI_COMM_NULL;
+  {
+    const long armed = until_no_memory;
+    until_no_memory = 0;
+    MPI_Comm_dup(MPI_COMM_WORLD, &mpi);
+    until_no_memory = armed;
+  }
+  papcoll::Options options;
+  options.deadline = deadline;
+  const auto start = std::chrono::steady_clock::now();
+  std::optional<papcoll::Communicator> comm;
+  Made made;
+  made.outcome = outcome_of([&] { comm.emplace(mpi, options); });
+  until_no_memory = 0;
+  if (std::chrono::steady_clock::now() - start > longest) {
+    complain(rank, when, "took too long: " + made.outcome.what);
+  }
+  const int mine = comm ? 1 : 0;
+  MPI_Allreduce(&mine, &made.fine, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (made.fine == size) {
+    if (papcoll::allreduce(*comm, 1) != size) complain(rank, when, "a wrong sum");
+    made.no_shared_memory = comm->no_shared_memory();
+  }
+  comm.reset();
+  // The MPI communicator of one that failed may have collectives under way: it stays.
+  if (made.fine == size) MPI_Comm_free(&mpi);
+  return made;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  alarm(patience);
+  make(rank, size, "with all it needs");
+
+  // The first rank makes the memory of a node; the last only joins.
+  constexpr long most = 2000;
+  for (const int victim : {0, size - 1}) {
+    long failures = 0;
+    long n = 1;
+    for (bool spared = false; !spared && n < most; ++n) {
+      const std::string when =
+          "allocation " + std::to_string(n) + " of rank " + std::to_string(victim) + " fails";
+      if (rank == victim) until_no_memory = n;
+      const Made made = make(rank, size, when);
+      if (made.fine != 0 && made.fine != size) {
+        complain(rank, when, "only some have a communicator; here " + made.outcome.kind);
+      }
+      if (made.fine == 0) ++failures;
+      // Done when the rank needs no more than n − 1 in all.
+      int left = rank == victim && made.outcome.is_fine() ? 1 : 0;
+      MPI_Bcast(&left, 1, MPI_INT, victim, MPI_COMM_WORLD);
+      spared = left != 0;
+    }
+    if (rank == victim) {
+      std::printf("rank %d made %ld allocations; %ld that failed made all ranks fail\n", victim,
+                  n - 2, failures);
+      if (failures == 0 || n == most) complain(rank, "allocations", "counted wrongly");
+    }
+  }
+
+  no_random_numbers = true;
+  const Made made = make(rank, size, "no random numbers");
+  if (made.fine != size || made.no_shared_memory.find("no random number") == std::string::npos) {
+    complain(rank, "no random numbers", made.outcome.what + made.no_shared_memory);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  std::fflush(stdout);
+  if (failed != 0) _exit(EXIT_FAILURE);
+  MPI_Finalize();
+  return EXIT_SUCCESS;
+}
