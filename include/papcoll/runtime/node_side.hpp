@@ -66,11 +66,10 @@ class NodeSide {
   /// After begin(): throws peer_error, which all ranks in the call under way hear.
   [[noreturn, gnu::noinline, gnu::cold]] void fail_for_earlier_call() {
     NodeSite& site = shared_->site;
+    const Left left{*this};
     announce_only();
     basis_.waiter.until([&] { return site.failed(); });  // another may say so first
-    const std::string text = site.failure_text();
-    end();
-    basis_.mismatch(text);
+    basis_.mismatch(site.failure_text());
   }
 
   /// Did this rank pass messages, or begin to, in the call that used the present frame before? If
@@ -110,13 +109,13 @@ class NodeSide {
     const Reducer none;
     site.begin(words, none);
     enter_frame(nullptr);
+    const Left left{*this};
     if (!site.last_in_frame_matched()) {
       basis_.waiter.until([&] { return site.failed(); });  // another may say so first
       earlier = detail::joined({"; and ", site.failure_text()});
     }
     site.fail_with(detail::joined({"another rank's call is invalid: ", what}));
     announce_only();
-    site.leave();
     return earlier;
   }
 
@@ -206,6 +205,18 @@ class NodeSide {
   void look_again() noexcept { ++looks_from_; }
 
  private:
+  /// Leaves the frame, also where a wait throws.
+  class Left {
+   public:
+    explicit Left(NodeSide& node) noexcept : node_(node) {}
+    Left(const Left&) = delete;
+    Left& operator=(const Left&) = delete;
+    ~Left() { node_.end(); }
+
+   private:
+    NodeSide& node_;
+  };
+
   /// All that is there if the board is.
   struct Shared {
     Shared(const Node& node, const Options& options, int rank)
