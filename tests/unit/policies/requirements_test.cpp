@@ -146,7 +146,7 @@ TEST_CASE("sentences name what is known", "[requirements]") {
 }
 
 TEST_CASE("types and rows of the catalogue require the same", "[requirements]") {
-  const auto agree = []<class Arrival, class Schedule>(detail::Under<Arrival, Schedule>) {
+  const auto agree = []<class Arrival, class Schedule>(Under<Arrival, Schedule>) {
     const AlgorithmNeeds type = detail::NamedPolicies<Arrival, Schedule>::needs();
     const AlgorithmNeeds row = needs_of_algorithm(arrival_traits<Arrival, Schedule>);
     constexpr unsigned shared =
@@ -160,8 +160,10 @@ TEST_CASE("types and rows of the catalogue require the same", "[requirements]") 
   [&]<class... Algorithms>(ArrivalAlgorithmList<Algorithms...>) {
     (agree(Algorithms{}), ...);
   }(ArrivalAlgorithms{});
-  using Drawn = detail::NamedPolicies<ArrivalOrder, TicketChain>;
-  STATIC_REQUIRE((Drawn::needs().bits & requirement::blocking_call) != 0);
+  constexpr AlgorithmNeeds drawn =
+      needs_of_algorithm(ticketed_algorithm<ArrivalDriven<ArrivalOrder, Chain>>);
+  STATIC_REQUIRE(drawn.bits == (requirement::blocking_call | requirement::commutative_operator));
+  STATIC_REQUIRE(drawn.strongest == NumericalContract::rank_consistent);
 }
 
 TEST_CASE("a hierarchical algorithm requires what its row says", "[requirements]") {
