@@ -79,7 +79,7 @@ inline namespace PAPCOLL_ABI {
     "such as Rabenseifner or Exchange")                                                           \
   X(weaker_contract, 1U << 20U, nullptr,                                                          \
     "this schedule combines in the order of arrival, and ",                                       \
-    "under this contract bits must not depend on arrivals",                                       \
+    "bits must not depend on arrivals",                                                           \
     "for Reproducible take CombiningTree, DynamicLeader or MultiLeader")                          \
   X(neighbouring_elements, 1U << 21U, nullptr,                                                    \
     "this schedule takes neighbouring elements, of each rank as many as of the others, and ",     \
