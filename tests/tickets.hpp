@@ -29,7 +29,7 @@ inline const papcoll::CatalogueRow& row() {
 
 /// A few hundred elements are several segments.
 inline papcoll::Algorithm short_segments(papcoll::AlgorithmSpec s, std::string_view transport) {
-  papcoll::set_ticket_chain(s, papcoll::SortedLinearTree{});
+  s.follow_tickets(*row().tickets);
   s.schedule = papcoll::SortedLinearTree{.segment_bytes = 40};
   return {"ArrivalOrder+Chain of 40 bytes", s, std::string(transport)};
 }

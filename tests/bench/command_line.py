@@ -131,7 +131,7 @@ def test_groups():
                       "--check", "--algorithm", "Hierarchical:Exchange,Ring", "Ring")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     expect([r["resolved"] for r in rows] == ["Hierarchical:Exchange,Ring", "Ring+ShmTransport"]
-           and all(r["group_size"] == 1 for r in rows), "a composite of groups", result)
+           and all(r["group_size"] == 1 for r in rows), "a hierarchy of groups", result)
 
 
 def test_library_options():

@@ -1,14 +1,14 @@
-// Other policies beside a composite, and parts that are none.
+// Other policies beside Hierarchical, and parts that are none.
 #include <papcoll/core.hpp>
 #include <papcoll/hierarchical.hpp>
 
 #include <vector>
 
-// EXPECT: papcoll: Hierarchical is made of whole algorithms, so no arrival policy and no transport
-// EXPECT: composite_stands_alone<
-// EXPECT: papcoll: Hierarchical cannot be non-blocking
-// EXPECT: papcoll: a numerical contract is that of a whole call
-// EXPECT: papcoll: the first algorithm of Hierarchical is that of the inmost groups
+// EXPECT: papcoll: Hierarchical is made of whole algorithms, so only a contract stands
+// EXPECT: unmet::hierarchical_stands_alone<
+// EXPECT: papcoll: this algorithm moves only while its rank waits
+// EXPECT: papcoll: a numerical contract is that of the whole call
+// EXPECT: papcoll: these are levels within a level of Hierarchical
 // EXPECT: papcoll: two schedules for one collective
 // EXPECT: papcoll: this schedule combines contributions out of rank order
 // ERRORS: 7

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-// EXPECT: papcoll: this arrival-driven schedule does not run under this arrival policy
-// EXPECT: schedule_runs_under_arrival
+// EXPECT: papcoll: this schedule does not run under this arrival policy
+// EXPECT: unmet::fitting_arrival_policy<
 // ERRORS: 1
 
 void call(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data) {

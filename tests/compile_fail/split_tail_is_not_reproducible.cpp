@@ -3,7 +3,7 @@
 
 #include <vector>
 
-// EXPECT: papcoll: this schedule combines in the order of arrival, so that bits depend
+// EXPECT: papcoll: this schedule combines in the order of arrival, and bits must not
 // ERRORS: 1
 
 void call(papcoll::ThreadTeam::Rank& comm, std::vector<float>& data) {

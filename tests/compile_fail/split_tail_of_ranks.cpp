@@ -3,7 +3,7 @@
 
 #include <vector>
 
-// EXPECT: papcoll: this schedule goes by the order in which ranks arrive: take ArrivalOrder
+// EXPECT: papcoll: this schedule goes by the order in which ranks arrive, and this arrival policy
 // ERRORS: 1
 
 void call(papcoll::ThreadTeam::Rank& comm, std::vector<float>& data) {

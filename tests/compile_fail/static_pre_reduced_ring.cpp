@@ -4,7 +4,7 @@
 #include <vector>
 
 // EXPECT: papcoll: this schedule needs to know how late each rank will be
-// EXPECT: needs_forecast
+// EXPECT: unmet::forecast<
 // ERRORS: 1
 
 void call(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data) {

@@ -8,10 +8,10 @@
 #include <vector>
 
 // EXPECT: papcoll: this schedule reads its peers' memory, and this transport only passes messages
-// EXPECT: needs_node_memory<
-// EXPECT: papcoll: this schedule combines in the order of arrival, so that bits depend
+// EXPECT: unmet::node_memory<
+// EXPECT: papcoll: this schedule combines in the order of arrival, and bits must not
 // EXPECT: papcoll: here this schedule goes by the order in which ranks arrive that share no memory
-// EXPECT: papcoll: a non-blocking collective cannot follow this arrival policy
+// EXPECT: papcoll: this algorithm moves only while its rank waits in the call
 // EXPECT: papcoll: this schedule combines contributions out of rank order
 // EXPECT: papcoll: this schedule does not serve this collective
 // EXPECT: papcoll: ArrivalOrder over messages is for whole communicators

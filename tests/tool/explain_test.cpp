@@ -45,7 +45,7 @@ TEST_CASE("explain: what would run, and why") {
        "at most exchange_oversubscribed (");
   says({"8", "allreduce", "--ranks", "8", "--nodes", "4"}, "Hierarchical", "of several ranks");
   says({"8", "allreduce", "--ranks", "8", "--nodes", "4"}, "Hierarchical",
-       "ArrivalOrder+Chain: the communicator has no memory that all ranks share: the ranks are on "
+       "ArrivalOrder+Chain: the ranks that run it have no memory in common: the ranks are on "
        "4");
   says({"4k", "bcast", "--ranks", "8"}, "DynamicLeader+ShmTransport",
        "because    at most slices (");

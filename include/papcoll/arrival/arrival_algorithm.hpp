@@ -2,7 +2,6 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/contract.hpp>
-#include <papcoll/base/joined.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/waiting/waiter.hpp>
@@ -10,7 +9,6 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <string_view>
 
 namespace papcoll {
@@ -61,14 +59,6 @@ struct ArrivalAlgorithm : ArrivalTraits {
   SiteKind site;  ///< what it is compiled for
   /// Runs one call of this rank on its site, which is of that kind.
   void (*run)(void* site, Waiter&, const Call&);
-
-  /// Why it cannot serve a team of so many ranks, or nothing if it can.
-  std::string refusal_of(int ranks) const {
-    if (ranks <= most_ranks) return {};
-    return detail::joined({name, " serves at most ", most_ranks,
-                           " ranks that share memory, and here are ", ranks,
-                           ": take DynamicLeader"});
-  }
 };
 
 namespace detail {

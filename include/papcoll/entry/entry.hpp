@@ -75,25 +75,20 @@ enum class Named : unsigned char { nothing, schedule, arrival_driven, something 
 
 template <class... Ps>
 consteval Named named_by() {
-  using GivenSchedule = pick_policy<SchedulePolicyKind, Unnamed, Ps...>;
-  using GivenArrival = pick_policy<ArrivalPolicyKind, Unnamed, Ps...>;
-  using Schedule = std::conditional_t<std::same_as<GivenSchedule, Unnamed>,
-                                      typename ScheduleOf<GivenArrival>::type, GivenSchedule>;
-  using Arrival = std::conditional_t<std::same_as<GivenArrival, Unnamed>,
-                                     typename ArrivalOf<Schedule>::type, GivenArrival>;
-  using Transport = pick_policy<TransportPolicyKind, Unnamed, Ps...>;
-  if (std::same_as<Schedule, Unnamed>) return Named::nothing;
-  if ((is_hierarchical<Ps> || ...)) return Named::something;
-  using Runs = typename ScheduleUnder<Arrival, Schedule, Transport>::type;
-  if (StaticSchedule<Runs>) {
-    return std::same_as<Arrival, StaticOrder> ? Named::schedule : Named::something;
-  }
-  if constexpr (RunsUnder<Arrival, Schedule>) {
-    if (std::same_as<Runs, typename ArrivalDriven<Arrival, Schedule>::Schedule>) {
-      return Named::arrival_driven;
+  if constexpr ((is_hierarchical<Ps> || ...)) {
+    return Named::something;
+  } else {
+    using Policies = NamedPolicies<Ps...>;
+    using Arrival = typename Policies::Arrival;
+    using Schedule = typename Policies::Schedule;
+    if (!Policies::has_schedule) return Named::nothing;
+    if (StaticSchedule<Schedule>) {
+      return std::same_as<Arrival, StaticOrder> ? Named::schedule : Named::something;
     }
+    return RunsUnder<Arrival, typename Policies::Named> && !Policies::draws_tickets
+               ? Named::arrival_driven
+               : Named::something;
   }
-  return Named::something;
 }
 
 /// Runs a blocking call. `Commutes`: its operator is known to commute (true without operator).

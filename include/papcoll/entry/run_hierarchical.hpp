@@ -3,9 +3,11 @@
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/algorithms/hierarchical/phases.hpp>
 #include <papcoll/algorithms/static/linear.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/entry/refused_call.hpp>
 #include <papcoll/policies/hierarchical_spec.hpp>
-#include <papcoll/policies/not_served.hpp>
+#include <papcoll/policies/needs.hpp>
+#include <papcoll/policies/refusal.hpp>
+#include <papcoll/policies/requirements.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/select/automatic.hpp>
@@ -14,6 +16,7 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace papcoll {
@@ -23,8 +26,8 @@ namespace detail {
 template <Collective C>
 void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call);
 
-/// Runs a call by a part of a composite, or what is chosen for it on the part's transport.
-/// `C` is the call's collective.
+/// Runs a call by a part of a hierarchical algorithm, or by what is chosen for it on the part's
+/// transport. `C` is the call's collective.
 template <Collective C>
 void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call) {
   if (part.hierarchical != nullptr) return run_levels<C>(team, *part.hierarchical, call);
@@ -100,7 +103,7 @@ class TeamOfGroups final : public GroupedTeam {
   const HierarchicalSpec& hierarchical_;
 };
 
-/// The outermost of a composite's algorithms.
+/// The outermost of the algorithms of a hierarchy.
 inline const AlgorithmSpec& outermost(const HierarchicalSpec& hierarchical) {
   const HierarchicalSpec* c = &hierarchical;
   while (c->inter.hierarchical != nullptr) c = c->inter.hierarchical;
@@ -147,19 +150,19 @@ void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, const Call
       });
 }
 
-/// What must hold before a composite runs, the same on all ranks: nothing is sent until it does.
+/// Checks what must hold before a hierarchical algorithm runs, the same on all ranks: nothing is
+/// sent until it does.
 class HierarchicalCheck {
  public:
   HierarchicalCheck(TeamCore& team, const Call& call) : team_(team), call_(call) {}
 
   void check(const HierarchicalSpec& hierarchical) const {
-    if (!hierarchical_serves(call_.collective)) {
-      refuse(not_served(std::string(hierarchical_name), call_.collective, &hierarchical_serves));
-    }
-    if (call_.schedules_only) {
-      refuse(
-          "Hierarchical takes neighbouring elements, of each rank as many as of the others: for "
-          "strided buffers and for counts take a static schedule such as Ring");
+    if (const Requirement* const why =
+            why_not(hierarchical_needs(call_.collective), facts_of(call_, false), {})) {
+      RefusalDetails details;
+      details.algorithm = hierarchical_name;
+      tell_served(details, *why, call_.collective, &hierarchical_serves);
+      refuse_call(team_, call_.collective, false, *why, std::move(details));
     }
     const Hierarchy* const hierarchy = team_.hierarchy();
     const std::size_t depth = hierarchy == nullptr ? 0 : hierarchy->levels.size();
@@ -189,51 +192,31 @@ class HierarchicalCheck {
       throw;
     }
     const bool reads = t == nullptr ? shares : (t->offers & capability::node_memory) != 0;
-    if (reads && !shares) unavailable(std::string(t->name));
+    AlgorithmNeeds needs;
     if (s.arrival != nullptr) {
-      const auto name = [&s] { return std::string(s.arrival->name); };
-      if (!shares) unavailable(name());
-      if (!reads) {
-        refuse(detail::joined(
-            {name(), " reads its peers' memory, and ", t->name,
-             " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)"}));
-      }
-      if (is_reduction(call_.collective) && ranks > s.arrival->most_ranks) {
-        refuse(s.arrival->refusal_of(ranks));
-      }
-      if (is_reduction(call_.collective) && call_.rank_order &&
-          !s.arrival->keeps_order_on_request) {
-        refuse(detail::joined(
-            {name(),
-             " combines in the order of arrival, which this operator or the contract "
-             "forbids: take CombiningTree, DynamicLeader or MultiLeader"}));
-      }
-      if (call_.reducer.size > team_.options().chunk_bytes) {
-        refuse(detail::joined({name(), " takes elements of at most ", team_.options().chunk_bytes,
-                               " bytes: take a static schedule, or larger Options::chunk_bytes"}));
-      }
+      needs = needs_of_algorithm(*s.arrival);
+      if (!is_reduction(call_.collective)) needs.most_ranks = ranks;
+    } else {
+      if (s.schedule) needs = needs_in_call(s.schedule, call_);
+      needs.serves = true;  // what a part does not serve runs by what is chosen for it
+      if (reads) needs.bits |= requirement::common_memory;
     }
-    if (is_reduction(call_.collective) && !call_.reducer.commutative && s.schedule &&
-        s.schedule.commutative_only()) {
-      refuse(detail::joined(
-          {s.schedule.name(),
-           " combines out of rank order and the operator is not known to commute: wrap "
-           "it as papcoll::commutative(op), or take Rabenseifner or Exchange"}));
-    }
-  }
-
-  [[noreturn]] void unavailable(const std::string& what) const {
-    const std::string& why_no_shared_memory = team_.surroundings().why_no_shared_memory;
-    const std::string why = detail::joined(
-        {what, " within Hierarchical needs memory that the ranks it runs among share: ",
-         (why_no_shared_memory.empty() ? "give groups that lie within a node, or take MpiTransport"
-                                       : why_no_shared_memory)});
-    team_.tell_refusal(false, why);
-    throw transport_unavailable(detail::joined({"papcoll: ", why}));
-  }
-
-  [[noreturn]] void refuse(const std::string& what) const {
-    team_.refuse(call_.collective, false, what);
+    TeamOffers offers;
+    offers.ranks = ranks;
+    offers.chunk_bytes = team_.options().chunk_bytes;
+    if (!shares) offers.bits &= ~requirement::common_memory;
+    if (!reads) offers.bits &= ~requirement::node_memory;
+    const Requirement* const why = why_not(needs, facts_of(call_, false), offers);
+    if (why == nullptr) return;
+    RefusalDetails details;
+    details.algorithm = s.arrival != nullptr ? std::string(s.arrival->name)
+                        : s.schedule         ? s.schedule.name()
+                                             : std::string(t->name);
+    if (t != nullptr) details.transport = t->name;
+    details.found = static_cast<std::size_t>(ranks);
+    details.limit = static_cast<std::size_t>(needs.most_ranks);
+    if (why->bit == requirement::common_memory) details.algorithm += " within Hierarchical";
+    refuse_call(team_, call_.collective, false, *why, std::move(details));
   }
 
   TeamCore& team_;

@@ -31,14 +31,17 @@ PAPCOLL_DECL Request start_checked(const Caller& caller, const AlgorithmSpec& sp
 PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call,
                                 std::shared_ptr<const void> owned) {
   if (spec.hierarchical != nullptr) {
-    caller.refuse(
-        "Hierarchical cannot be non-blocking: take a static schedule or the blocking call");
+    AlgorithmNeeds needs;
+    needs.bits = requirement::blocking_call;
+    const Requirement* const why = why_not(needs, facts_of(call, true), {});
+    RefusalDetails details;
+    details.algorithm = "Hierarchical";
+    refuse_call(caller.core, call.collective, true, *why, std::move(details));
   }
   const TransportTable& transport = transport_for(caller, spec);
   state_contract(call, spec);
   if (spec.arrival != nullptr) check_arrival(caller, *spec.arrival, transport, call);
-  check_schedule(caller, spec.schedule, call);
-  if (spec.by_ticket) check_ticket_chain(caller, call);
+  check_named_schedule(caller, spec, call);
   return start_checked(caller, spec, transport, call, std::move(owned));
 }
 

@@ -1,14 +1,16 @@
 #pragma once
 
-#include <papcoll/algorithms/static/ticket_chain.hpp>
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/joined.hpp>
 #include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/refused_call.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/policies/not_served.hpp>
+#include <papcoll/policies/needs.hpp>
+#include <papcoll/policies/requirements.hpp>
 #include <papcoll/runtime/team.hpp>
 
+#include <cstddef>
 #include <string>
+#include <utility>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -41,84 +43,53 @@ PAPCOLL_DECL const TransportTable& transport_for(const Caller& caller, const Alg
 PAPCOLL_DECL void check_arrival(const Caller& caller, const ArrivalAlgorithm& algorithm,
                                 const TransportTable& transport, const Call& call) {
   TeamCore& core = caller.core;
-  const bool has_site = transport.site == algorithm.site;
-  const bool fits = call.reducer.size <= core.options().chunk_bytes;
-  const bool few = core.size() <= algorithm.most_ranks;
-  const bool ordered = !call.rank_order || !is_reduction(call.collective) ||
-                       algorithm.contract == NumericalContract::reproducible ||
-                       algorithm.keeps_order_on_request;
-  if (has_site && core.on_one_node() && fits && few && ordered && !caller.non_blocking &&
-      !call.schedules_only && algorithm.serves(call.collective)) {
-    return;
+  TeamOffers offers;
+  offers.ranks = core.size();
+  offers.chunk_bytes = core.options().chunk_bytes;
+  if (!core.on_one_node()) offers.bits &= ~requirement::common_memory;
+  if (transport.site != algorithm.site) {
+    offers.bits &= ~(requirement::compiled_site | requirement::node_memory);
+    offers.bits |= transport.offers & requirement::node_memory;
   }
-  const std::string name{algorithm.name};
-  if (!ordered) {
-    caller.refuse(detail::joined(
-        {name,
-         " combines in the order of arrival: for Reproducible, or an operator that is "
-         "not known to commute, take CombiningTree or DynamicLeader"}));
-  }
-  if (caller.non_blocking) {
-    caller.refuse(detail::joined(
-        {name, " cannot be non-blocking: take a static schedule or the blocking call"}));
-  }
-  if (!algorithm.serves(call.collective)) {
-    caller.refuse(not_served(name, call.collective, algorithm.serves));
-  }
-  if (call.schedules_only) {
-    caller.refuse(
-        detail::joined({name,
-                        " takes neighbouring elements, of each rank as many as of the others: for "
-                        "strided buffers and for counts take a static schedule such as Ring"}));
-  }
-  if (!core.on_one_node()) {
-    const std::string why = detail::joined(
-        {name, " needs memory that all ranks share: ", core.surroundings().why_no_shared_memory});
-    core.tell_refusal(false, why);
-    throw transport_unavailable(detail::joined({"papcoll: ", why}));
-  }
-  if (!has_site && (transport.offers & capability::node_memory) == 0) {
-    caller.refuse(detail::joined(
-        {name, " reads its peers' memory, and ", transport.name,
-         " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)"}));
-  }
-  if (!has_site) {
-    caller.refuse(
-        detail::joined({name, " was not compiled for the site of ", transport.name,
-                        ": name both as policies, allreduce<", name, ", ", transport.name, ">"}));
-  }
-  if (!few) caller.refuse(algorithm.refusal_of(core.size()));
-  caller.refuse(detail::joined({name, " takes elements of at most ", core.options().chunk_bytes,
-                                " bytes: take a static schedule, or larger Options::chunk_bytes"}));
+  const Requirement* const why =
+      why_not(needs_in_call(algorithm, call), facts_of(call, caller.non_blocking), offers);
+  if (why == nullptr) return;
+  RefusalDetails details;
+  details.algorithm = algorithm.name;
+  details.transport = transport.name;
+  tell_served(details, *why, call.collective, algorithm.serves);
+  details.limit = static_cast<std::size_t>(algorithm.most_ranks);
+  details.found = static_cast<std::size_t>(core.size());
+  refuse_call(core, call.collective, caller.non_blocking, *why, std::move(details));
 }
 
-PAPCOLL_DECL void check_ticket_chain(const Caller& caller, const Call& call) {
-  if (!TicketChain::serves(call.collective)) {
-    caller.refuse(not_served("ArrivalOrder+Chain", call.collective, &TicketChain::serves));
-  }
-  if (call.rank_order) {
-    caller.refuse(
-        "ArrivalOrder+Chain combines in the order of arrival: for Reproducible, or an operator "
-        "that is not known to commute, take a static schedule such as Rabenseifner");
-  }
-  if (caller.non_blocking) {
-    caller.refuse(
-        "ArrivalOrder+Chain cannot be non-blocking: take a static schedule or the blocking call");
-  }
+PAPCOLL_DECL void check_tickets(const Caller& caller, const TicketedAlgorithm& algorithm,
+                                const Call& call) {
+  const Requirement* const why =
+      why_not(needs_in_call(algorithm, call), facts_of(call, caller.non_blocking), {});
+  if (why == nullptr) return;
+  RefusalDetails details;
+  details.algorithm = algorithm.name;
+  tell_served(details, *why, call.collective, algorithm.serves);
+  refuse_call(caller.core, call.collective, caller.non_blocking, *why, std::move(details));
 }
 
 PAPCOLL_DECL void check_schedule(const Caller& caller, const AnySchedule& schedule,
                                  const Call& call) {
-  if (!schedule.serves(call.collective)) {
-    caller.refuse(not_served(schedule.name(), call.collective,
-                             [&](Collective c) { return schedule.serves(c); }));
-  }
-  if (!call.reducer.commutative && schedule.commutative_only()) {
-    caller.refuse(
-        detail::joined({schedule.name(),
-                        " combines out of rank order and the operator is not known to commute: "
-                        "wrap it as papcoll::commutative(op), or take Rabenseifner or Exchange"}));
-  }
+  const Requirement* const why =
+      why_not(needs_in_call(schedule, call), facts_of(call, caller.non_blocking), {});
+  if (why == nullptr) return;
+  RefusalDetails details;
+  details.algorithm = schedule.name();
+  tell_served(details, *why, call.collective, [&](Collective c) { return schedule.serves(c); });
+  refuse_call(caller.core, call.collective, caller.non_blocking, *why, std::move(details));
+}
+
+/// The same of a schedule in whatever order a spec names.
+PAPCOLL_DECL void check_named_schedule(const Caller& caller, const AlgorithmSpec& spec,
+                                       const Call& call) {
+  if (spec.tickets != nullptr) check_tickets(caller, *spec.tickets, call);
+  check_schedule(caller, spec.schedule, call);
 }
 
 /// Runs what a spec names on its transport, where nothing is left to check.
@@ -127,7 +98,7 @@ PAPCOLL_DECL void run_checked(const Caller& caller, const AlgorithmSpec& spec,
   if (spec.arrival != nullptr) {
     caller.core.run(*spec.arrival, transport, call);
   } else {
-    caller.core.run(spec.schedule, transport, call, spec.predictor, spec.by_ticket);
+    caller.core.run(spec.schedule, transport, call, spec.predictor, spec.tickets != nullptr);
   }
 }
 
@@ -153,8 +124,7 @@ PAPCOLL_DECL void run_spec(const Caller& caller, const AlgorithmSpec& spec, Call
   if (spec.arrival != nullptr) return run_arrival_driven(caller, spec, call);
   const TransportTable& transport = transport_for(caller, spec);
   state_contract(call, spec);
-  check_schedule(caller, spec.schedule, call);
-  if (spec.by_ticket) check_ticket_chain(caller, call);
+  check_named_schedule(caller, spec, call);
   run_checked(caller, spec, transport, call);
 }
 

@@ -4,7 +4,6 @@
 #include <papcoll/names/grammar.hpp>
 #include <papcoll/names/rows.hpp>
 #include <papcoll/policies/algorithm.hpp>
-#include <papcoll/policies/checks.hpp>
 #include <papcoll/policies/hierarchical_spec.hpp>
 
 #include <cstddef>
@@ -20,8 +19,8 @@ namespace detail {
 
 inline AlgorithmSpec spec_of(const ParsedName& parsed) {
   AlgorithmSpec spec;
-  if (parsed.by_ticket) {
-    set_ticket_chain(spec, parsed.row->by_ticket());
+  if (parsed.tickets != nullptr) {
+    spec.follow_tickets(*parsed.tickets);
   } else {
     if (parsed.row != nullptr) spec.arrival = parsed.row->algorithm;
     spec.schedule = parsed.plan;
@@ -31,7 +30,7 @@ inline AlgorithmSpec spec_of(const ParsedName& parsed) {
   return spec;
 }
 
-/// The levels of a composite's name from the given one outwards.
+/// The levels of a hierarchical algorithm's name from the given one outwards.
 inline std::shared_ptr<const HierarchicalSpec> hierarchical_spec_of(
     const std::vector<ParsedName>& parts, std::size_t level = 0) {
   auto c = std::make_shared<HierarchicalSpec>();

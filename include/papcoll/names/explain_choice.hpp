@@ -6,6 +6,9 @@
 #include <papcoll/names/explanation.hpp>
 #include <papcoll/names/grammar.hpp>
 #include <papcoll/names/rows.hpp>
+#include <papcoll/policies/needs.hpp>
+#include <papcoll/policies/refusal.hpp>
+#include <papcoll/policies/requirements.hpp>
 #include <papcoll/select/automatic.hpp>
 #include <papcoll/select/on_node.hpp>
 #include <papcoll/select/thresholds.hpp>
@@ -111,30 +114,27 @@ inline std::string why_by_messages(const Call& call, const SelectionInputs& s) {
 }
 
 /// Why a row of the catalogue cannot run a call, or nothing if it can.
-inline std::string refusal(const CatalogueRow& row, const TeamFacts& team, const Call& call,
-                           bool non_blocking) {
-  const unsigned needs = needs_of_call(row, call.collective);
-  if (non_blocking && (needs & requirement::blocking_call) != 0) return "the call is non-blocking";
-  if ((needs & requirement::node_memory) != 0) {
-    if (!team.on_one_node) {
-      return detail::joined(
-          {"the communicator has no memory that all ranks share: ", team.why_no_shared_memory});
-    }
-    if (row.algorithm != nullptr && team.inputs.size > row.algorithm->most_ranks) {
-      return detail::joined({"the node has more than ", row.algorithm->most_ranks, " ranks"});
-    }
-    if (call.reducer.size > team.inputs.chunk_bytes) {
-      return detail::joined({"elements are larger than chunk_bytes, ", team.inputs.chunk_bytes});
-    }
+inline std::string reason_against(const CatalogueRow& row, const TeamFacts& team, const Call& call,
+                                  bool non_blocking) {
+  AlgorithmNeeds needs;
+  needs.bits = row.needs;
+  needs.strongest = row.strongest;
+  if (row.algorithm != nullptr) needs.most_ranks = row.algorithm->most_ranks;
+  TeamOffers offers;
+  offers.ranks = team.inputs.size;
+  offers.chunk_bytes = team.inputs.chunk_bytes;
+  if (!team.on_one_node) offers.bits &= ~requirement::common_memory;
+  const Requirement* const why = why_not(needs, facts_of(call, non_blocking), offers);
+  if (why == nullptr) return {};
+  RefusalDetails details;
+  const bool counts = why->bit == requirement::few_ranks;
+  details.found = static_cast<std::size_t>(offers.ranks);
+  details.limit = counts ? static_cast<std::size_t>(needs.most_ranks) : offers.chunk_bytes;
+  std::string text = with_details(why->why, details);
+  if (why->bit == requirement::common_memory && !team.why_no_shared_memory.empty()) {
+    text += detail::joined({": ", team.why_no_shared_memory});
   }
-  if (!is_reduction(call.collective)) return {};
-  if ((needs & requirement::commutative_operator) != 0 && !call.reducer.commutative) {
-    return "the operator is not known to commute";
-  }
-  if (call.reproducible && row.strongest != NumericalContract::reproducible) {
-    return "bits must not depend on arrivals";
-  }
-  return {};
+  return text;
 }
 
 /// The call that is asked about.
@@ -186,7 +186,7 @@ inline std::vector<std::string> all_refusals(const TeamFacts& team, const Call& 
   std::vector<std::string> reasons;  // theirs
   for (const CatalogueRow& row : catalogue()) {
     if (!row.serves(call.collective)) continue;
-    std::string why = refusal(row, team, call, non_blocking);
+    std::string why = reason_against(row, team, call, non_blocking);
     if (why.empty()) continue;
     const auto same = std::find(reasons.begin(), reasons.end(), why);
     if (same == reasons.end()) {

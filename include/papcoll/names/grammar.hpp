@@ -9,8 +9,10 @@
 #include <papcoll/names/known_policies.hpp>
 #include <papcoll/names/levels.hpp>
 #include <papcoll/names/parsed_name.hpp>
-#include <papcoll/names/requirements.hpp>
 #include <papcoll/names/row.hpp>
+#include <papcoll/names/transport_names.hpp>
+#include <papcoll/policies/refusal.hpp>
+#include <papcoll/policies/requirements.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
@@ -76,6 +78,11 @@ class NameParser {
     throw unknown_algorithm(detail::joined({"papcoll: algorithm '", text_, "': ", what}));
   }
 
+  /// By a requirement that is not met.
+  [[noreturn]] void refuse(unsigned unmet, const RefusalDetails& details = {}) const {
+    fail(refusal(*first_requirement(unmet), details));
+  }
+
   [[noreturn]] void fail_with(const error& e) const { fail(bare(e.what())); }
 
   [[noreturn]] void fail_unknown(std::string_view name) const {
@@ -107,11 +114,7 @@ class NameParser {
 
   void take_beside(std::string_view policy, const CatalogueRow& row) {
     if (!contract_named(policy)) {
-      fail(detail::joined({row.name,
-                           " is made of whole algorithms, so only a contract stands beside "
-                           "it, and '",
-                           policy, "' is none: write it in one of its parts, as in ", row.name,
-                           ":DynamicLeader+ShmTransport,Rabenseifner+MpiTransport"}));
+      refuse(requirement::hierarchical_stands_alone, {.algorithm = std::string(row.name)});
     }
     take(policy);
   }
@@ -132,14 +135,11 @@ class NameParser {
     for (const std::string_view text : texts) {
       ParsedName part = NameParser{text, catalogue_}.parse();
       if (part.row != nullptr && part.row->is_hierarchical) {
-        fail("levels within a level: write them one after the other, from the inside out");
+        refuse(requirement::hierarchical_levels_in_order);
       }
-      if (part.by_ticket) {
-        fail(
-            detail::joined({text, " is for whole communicators: inside a node take ShmTransport"}));
-      }
+      if (part.tickets != nullptr) refuse(requirement::hierarchical_part_draws_no_tickets);
       if (part.contract != NumericalContract::rank_consistent) {
-        fail("a numerical contract is that of the whole call: write it at the end");
+        refuse(requirement::hierarchical_part_has_no_contract);
       }
       parsed_.parts.push_back(std::move(part));
     }
@@ -153,7 +153,7 @@ class NameParser {
       fail("a policy is missing: write one, or several joined by '+', such as Ring+MpiTransport");
     }
     if (is_schedule(name, catalogue_)) {
-      set(schedule_, name, "schedules");
+      set(schedule_, name, requirement::one_schedule);
       if (has_arguments) arguments_ = policy.substr(name.size() + 1);
       if (has_arguments && arguments_.empty()) {
         fail(detail::joined({"nothing follows the colon of ", name, ": leave the colon out"}));
@@ -161,16 +161,16 @@ class NameParser {
       return;
     }
     if (name == left_open) {
-      set(schedule_, name, "schedules");
+      set(schedule_, name, requirement::one_schedule);
     } else if (is_arrival(name, catalogue_)) {
-      set(arrival_, name, "arrival policies");
+      set(arrival_, name, requirement::one_arrival_policy);
       if (has_arguments && name == predicted_name) {
         return take_predictor(policy.substr(name.size() + 1));
       }
     } else if (is_transport_name(name)) {
-      set(transport_, name, "transports");
+      set(transport_, name, requirement::one_transport);
     } else if (const auto contract = contract_named(name)) {
-      set(contract_, name, "numerical contracts");
+      set(contract_, name, requirement::one_contract);
       parsed_.contract = *contract;
     } else {
       fail_unknown(name);
@@ -186,10 +186,8 @@ class NameParser {
     }
   }
 
-  void set(std::string_view& slot, std::string_view name, const char* kind) const {
-    if (!slot.empty()) {
-      fail(detail::joined({"two ", kind, ", ", slot, " and ", name, ": keep one"}));
-    }
+  void set(std::string_view& slot, std::string_view name, unsigned only_one) const {
+    if (!slot.empty()) refuse(only_one, {.both = detail::joined({", ", slot, " and ", name})});
     slot = name;
   }
 
@@ -215,7 +213,9 @@ class NameParser {
     }
     if (driven != nullptr) return take_row(*driven);
     if (!schedule_.empty()) {
-      fail(detail::joined({schedule_, " does not run under ", arrival_, ": ", combinations()}));
+      refuse(requirement::fitting_arrival_policy, {.algorithm = std::string(schedule_),
+                                                   .arrival = std::string(arrival_),
+                                                   .remedy = combinations()});
     }
     parsed_.arrival = arrival_;  // it has no schedule of its own: one is chosen for each call
   }
@@ -253,18 +253,23 @@ class NameParser {
   void check_transport() {
     for (const TransportName& t : transport_names) {
       if (parsed_.row == nullptr || t.name != transport_) continue;
-      parsed_.by_ticket = runs_by_ticket(*parsed_.row, t);
-      if (runs_on(*parsed_.row, t)) continue;
-      fail(detail::joined(
-          {parsed_.row->name, " reads its peers' memory, and ", t.name,
-           " only passes messages: take ShmTransport (ThreadTransport in a ThreadTeam)"}));
+      if (runs_by_ticket(*parsed_.row, t)) parsed_.tickets = parsed_.row->tickets;
+      if (const Requirement* const why = why_not_on(*parsed_.row, t)) {
+        refuse(why->bit,
+               {.algorithm = std::string(parsed_.row->name), .transport = std::string(t.name)});
+      }
     }
   }
 
   void check_contract() const {
-    if (parsed_.row == nullptr || parsed_.contract <= parsed_.row->strongest) return;
-    fail(detail::joined(
-        {parsed_.row->name, " keeps no stronger contract than ", name_of(parsed_.row->strongest)}));
+    if (parsed_.row == nullptr) return;
+    AlgorithmNeeds needs;
+    needs.strongest = parsed_.row->strongest;
+    CallFacts call;
+    call.contract = parsed_.contract;
+    if (const Requirement* const why = why_not(needs, call, {})) {
+      refuse(why->bit, {.algorithm = std::string(parsed_.row->name)});
+    }
   }
 
   std::string_view text_;

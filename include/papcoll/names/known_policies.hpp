@@ -3,8 +3,8 @@
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/base/contract.hpp>
 #include <papcoll/base/near_names.hpp>
-#include <papcoll/names/requirements.hpp>
 #include <papcoll/names/row.hpp>
+#include <papcoll/names/transport_names.hpp>
 
 #include <algorithm>
 #include <string_view>

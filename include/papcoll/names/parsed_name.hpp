@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/arrival/ticketed_algorithm.hpp>
 #include <papcoll/base/contract.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/names/row.hpp>
@@ -23,9 +24,9 @@ struct ParsedName {
   AnyPredictor predictor;  ///< of PredictedOrder
 
   const CatalogueRow* row = nullptr;
-  AnySchedule plan;               ///< if the row is a static schedule
-  bool by_ticket = false;         ///< the row's algorithm draws tickets of the transport
-  std::vector<ParsedName> parts;  ///< if it is a composite, from the inside out
+  AnySchedule plan;                            ///< if the row is a static schedule
+  const TicketedAlgorithm* tickets = nullptr;  ///< the row's, if the transport has tickets for it
+  std::vector<ParsedName> parts;               ///< of levels, from the inside out
 
   /// The canonical name.
   std::string text() const {

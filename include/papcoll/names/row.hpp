@@ -2,12 +2,15 @@
 
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/arrival/ticketed_algorithm.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/contract.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/near_names.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/names/requirements.hpp>
+#include <papcoll/names/transport_names.hpp>
+#include <papcoll/policies/needs.hpp>
+#include <papcoll/policies/requirements.hpp>
 #include <papcoll/schedule/parameter.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
@@ -29,16 +32,16 @@ struct CatalogueRow {
   std::string_view arrival;   ///< its arrival policy
   std::string_view schedule;  ///< and its schedule, without parameters
   std::string_view sentence;
-  unsigned needs = 0;  ///< requirement bits
+  unsigned needs = 0;  ///< bits of what it requires, see policies/requirements.hpp
   /// Of reductions: what it keeps by itself, and what it keeps if the call asks for it.
   NumericalContract contract = NumericalContract::reproducible;
   NumericalContract strongest = NumericalContract::reproducible;
   bool (*serves)(Collective) noexcept = nullptr;
 
   const ArrivalAlgorithm* algorithm = nullptr;  ///< an arrival-driven algorithm, or
-  /// The plan that such an algorithm runs over transports that have tickets for ranks without
-  /// common memory, if it can do without that.
-  AnySchedule (*by_ticket)() = nullptr;
+  /// What such an algorithm is over transports that have tickets for ranks without common memory,
+  /// if it can do without that.
+  const TicketedAlgorithm* tickets = nullptr;
   AnySchedule (*plan)() = nullptr;  ///< a static schedule, with default parameters
   /// If the schedule cannot read its parameters by itself: does it, with the schedules of a
   /// catalogue. Throws as AnySchedule::with_arguments().
@@ -87,18 +90,16 @@ constexpr CatalogueRow arrival_row(const ArrivalAlgorithm& algorithm, std::strin
   row.arrival = arrival;
   row.schedule = schedule;
   row.sentence = algorithm.sentence;
-  row.needs = requirement::node_memory | requirement::blocking_call;
+  const AlgorithmNeeds needs = needs_of_algorithm(algorithm);
+  row.needs = needs.bits;
   row.contract = algorithm.contract;
-  if (!algorithm.keeps_order_on_request) {
-    row.strongest = algorithm.contract;
-    row.needs |= requirement::commutative_operator;
-  }
+  row.strongest = needs.strongest;
   row.serves = algorithm.serves;
   row.algorithm = &algorithm;
   return row;
 }
 
-/// What it requires of a call of this collective.
+/// Bits of what it requires of a call of this collective.
 constexpr unsigned needs_of_call(const CatalogueRow& row, Collective c) noexcept {
   return is_reduction(c) ? row.needs : row.needs & ~requirement::commutative_operator;
 }
@@ -111,12 +112,22 @@ constexpr NumericalContract contract_of(const CatalogueRow& row, Collective c) n
 
 /// Does it run there by tickets that ranks draw which share no memory?
 constexpr bool runs_by_ticket(const CatalogueRow& row, const TransportName& transport) noexcept {
-  return row.by_ticket != nullptr && (transport.offers & capability::remote_tickets) != 0;
+  return row.tickets != nullptr && (transport.offers & capability::remote_tickets) != 0;
+}
+
+/// Why it does not run there; null if it does.
+constexpr const Requirement* why_not_on(const CatalogueRow& row,
+                                        const TransportName& transport) noexcept {
+  if (runs_by_ticket(row, transport)) return nullptr;
+  AlgorithmNeeds needs;
+  needs.bits = row.needs & requirement::of_transport;
+  TeamOffers offers;
+  offers.bits = transport.offers;
+  return why_not(needs, {}, offers);
 }
 
 constexpr bool runs_on(const CatalogueRow& row, const TransportName& transport) noexcept {
-  return (row.needs & requirement::node_memory & ~transport.offers) == 0 ||
-         runs_by_ticket(row, transport);
+  return why_not_on(row, transport) == nullptr;
 }
 
 /// A row's schedule with the parameters that the text after the colon gives, all of them defaults

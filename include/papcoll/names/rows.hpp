@@ -5,6 +5,7 @@
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/names/row.hpp>
+#include <papcoll/policies/hierarchical_spec.hpp>
 
 #include <algorithm>
 #include <array>
@@ -142,7 +143,7 @@ constexpr CatalogueRow row_of(Under<Arrival, Schedule>) {
   CatalogueRow row =
       arrival_row(arrival_algorithm<Arrival, Schedule>, Arrival::name, Schedule::name);
   using Driven = ArrivalDriven<Arrival, Schedule>;
-  if constexpr (requires { typename Driven::ByTicket; }) row.by_ticket = &Driven::ByTicket::plan;
+  if constexpr (requires { typename Driven::ByTicket; }) row.tickets = &ticketed_algorithm<Driven>;
   return row;
 }
 
@@ -150,7 +151,7 @@ constexpr CatalogueRow hierarchical_row() {
   CatalogueRow row;
   row.name = row.schedule = hierarchical_name;
   row.sentence = hierarchical_sentence;
-  row.needs = requirement::blocking_call;
+  row.needs = hierarchical_needs(Collective::allreduce).bits;
   row.contract = NumericalContract::rank_consistent;
   row.serves = &hierarchical_serves;
   row.is_hierarchical = true;

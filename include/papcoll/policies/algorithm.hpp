@@ -3,6 +3,7 @@
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/arrival/predictor.hpp>
+#include <papcoll/arrival/ticketed_algorithm.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/contract.hpp>
@@ -35,7 +36,8 @@ struct AlgorithmSpec {
   const HierarchicalSpec* hierarchical = nullptr;  ///< several of them, or neither; borrowed,
   RunHierarchical* run_hierarchical = nullptr;     ///< and how it runs
   AnyPredictor predictor;                          ///< for a schedule in predicted order
-  bool by_ticket = false;  ///< rather in the order of arrival, if there are tickets
+  /// Rather in the order of arrival, if the transport has tickets: see follow_tickets().
+  const TicketedAlgorithm* tickets = nullptr;
   const TransportTable* transport = nullptr;  ///< null: by transport_name, or the default
   std::string_view transport_name;  ///< looked up in the team, if `transport` is null; borrowed
   /// What is promised of the bits.
@@ -49,13 +51,19 @@ struct AlgorithmSpec {
   bool is_free() const noexcept {
     return is_automatic() && !predictor && transport == nullptr && transport_name.empty();
   }
+  /// Names an algorithm whose positions ranks draw. Where there are no tickets, they are predicted.
+  void follow_tickets(const TicketedAlgorithm& drawn) {
+    schedule = drawn.plan();
+    predictor = PredictedOrder<>::predictor();
+    tickets = &drawn;
+  }
 };
 
-/// An algorithm made of two: of the groups of a team, and of their representatives.
+/// A hierarchical algorithm, made of two: of the groups of a team, and of their representatives.
 struct HierarchicalSpec {
   AlgorithmSpec intra;
   AlgorithmSpec inter;
-  std::uint32_t id = 0;  ///< tells composites apart when ranks compare their calls
+  std::uint32_t id = 0;  ///< tells hierarchical algorithms apart when ranks compare their calls
 
   // What the selections borrow, if they were made from names.
   std::string intra_transport;

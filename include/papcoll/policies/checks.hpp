@@ -5,14 +5,17 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/policies/algorithm.hpp>
+#include <papcoll/policies/requirements.hpp>
+#include <papcoll/policies/unmet.hpp>
 
+#include <concepts>
 #include <type_traits>
-#include <utility>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-struct TicketChain;
+template <class Intra, class Inter>
+struct Hierarchical;
 
 namespace detail {
 
@@ -36,12 +39,22 @@ requires RunsUnder<Arrival, Schedule> && PolicyOfKind<Transport, TransportPolicy
 struct ScheduleUnder<Arrival, Schedule, Transport>
     : std::type_identity<typename ArrivalDriven<Arrival, Schedule>::ByTicket> {};
 
-/// Schedules that are made of whole algorithms, and what a set of policies with one says: see
-/// hierarchical.hpp.
 template <class P>
 inline constexpr bool is_hierarchical = false;
+template <class Intra, class Inter>
+inline constexpr bool is_hierarchical<Hierarchical<Intra, Inter>> = true;
+
+/// What a set of policies with a hierarchical algorithm says: see policies/hierarchical.hpp.
 template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
 struct HierarchicalPolicies;
+
+template <class Tag, class... Ps>
+struct hierarchical_is_included {
+  static constexpr bool ok = requires { sizeof(HierarchicalPolicies<Tag, false, true, Ps...>); };
+  static_assert(ok,
+                "papcoll: Hierarchical is named, and its header is not included: include "
+                "<papcoll/hierarchical.hpp>");
+};
 
 /// What depends on a schedule's parameters is asked by the call.
 template <class S>
@@ -71,94 +84,35 @@ constexpr NumericalContract contract_kept() {
   }
 }
 
-// One wrong thing, one sentence: the checkers below are instantiated one after the other, and their
-// template arguments show in the compiler's output.
-
-template <class Schedule, class Tag>
-struct schedule_serves_collective {
-  static constexpr bool ok = serves_collective<Schedule, Tag>();
+template <class... Ps>
+struct arguments_are_policies {
+  static constexpr bool ok = (Policy<Ps> && ...);
   static_assert(ok,
-                "papcoll: this schedule does not serve this collective: take Rabenseifner for "
-                "allreduce, Binomial for reduce, bcast, gather and scatter, Bruck for allgather, "
-                "RecursiveHalving for reduce_scatter, Dissemination for barrier, Pairwise for "
-                "alltoall, RecursiveDoubling for scan; the table in docs/policies.md shows all");
+                "papcoll: the template arguments of a collective are policies (an arrival policy, "
+                "a schedule, a transport, a contract, in any order); the element type is deduced");
 };
 
-template <class Schedule, bool Commutes>
-struct operator_commutes_for_schedule {
-  static constexpr bool ok = Commutes || !combines_out_of_order<Schedule>();
-  static_assert(
-      ok,
-      "papcoll: this schedule combines contributions out of rank order, and this operator "
-      "is not known to commute: if it does, wrap it as papcoll::commutative(op), else "
-      "take a schedule that keeps the order, such as Rabenseifner or Exchange");
-};
-
-template <class Schedule, class Contract>
-struct schedule_keeps_contract {
-  static constexpr bool ok =
-      Contract::value <= contract_kept<Schedule>() || !combines_out_of_order<Schedule>();
-  static_assert(ok,
-                "papcoll: this schedule combines in the order of arrival, so that bits depend on "
-                "who was late: for Reproducible take CombiningTree, DynamicLeader or MultiLeader");
-};
-
-template <class Schedule, bool NonBlocking>
-struct schedule_can_be_non_blocking {
-  static constexpr bool ok = !NonBlocking || StaticSchedule<Schedule>;
-  static_assert(ok,
-                "papcoll: a non-blocking collective cannot run this arrival-driven schedule, since "
-                "nobody would drive it while its rank computes: take a static schedule such as "
-                "Rabenseifner, or the blocking call");
-};
-
-template <class Arrival, bool NonBlocking>
-struct arrival_can_be_non_blocking {
-  static constexpr bool ok = !NonBlocking || (offers_of<Arrival> & capability::positions) != 0;
-  static_assert(
-      ok,
-      "papcoll: a non-blocking collective cannot follow this arrival policy, since a first "
-      "arriver that leads and goes off to compute would stall everyone: take StaticOrder "
-      "with a static schedule such as Rabenseifner, or the blocking call");
-};
-
-template <class Schedule, class Arrival>
-struct schedule_runs_under_arrival {
-  static constexpr bool ok = StaticSchedule<Schedule> || RunsUnder<Arrival, Schedule>;
-  static_assert(ok,
-                "papcoll: this arrival-driven schedule does not run under this arrival policy: "
-                "leave the policy out, or take a static schedule such as Chain");
-};
+/// Of no kind there may be two policies. The requirement that is not met, or null.
+template <class... Ps>
+constexpr const Requirement* why_malformed() noexcept {
+  unsigned unmet = 0;
+  if (policies_given < ArrivalPolicyKind, Ps... >> 1) unmet |= requirement::one_arrival_policy;
+  if (policies_given < SchedulePolicyKind, Ps... >> 1) unmet |= requirement::one_schedule;
+  if (policies_given < TransportPolicyKind, Ps... >> 1) unmet |= requirement::one_transport;
+  if (policies_given < ContractPolicyKind, Ps... >> 1) unmet |= requirement::one_contract;
+  return first_requirement(unmet);
+}
 
 template <class... Ps>
-constexpr bool policies_are_well_formed() {
-  constexpr bool all = (Policy<Ps> && ...);
-  if constexpr (!all) {
-    static_assert(
-        all,
-        "papcoll: the template arguments of a collective are policies (an arrival policy, "
-        "a schedule, a transport, a contract, in any order); the element type is deduced");
-    return false;
-  } else if constexpr (policies_given<ArrivalPolicyKind, Ps...> > 1) {
-    static_assert(policies_given<ArrivalPolicyKind, Ps...> <= 1,
-                  "papcoll: two arrival policies for one collective: keep one");
-    return false;
-  } else if constexpr (policies_given<SchedulePolicyKind, Ps...> > 1) {
-    static_assert(
-        policies_given<SchedulePolicyKind, Ps...> <= 1,
-        "papcoll: two schedules for one collective: keep one, or join a reduce and a bcast "
-        "as ReduceThenBcast");
-    return false;
-  } else if constexpr (policies_given<TransportPolicyKind, Ps...> > 1) {
-    static_assert(policies_given<TransportPolicyKind, Ps...> <= 1,
-                  "papcoll: two transports for one collective: keep one");
-    return false;
-  } else if constexpr (policies_given<ContractPolicyKind, Ps...> > 1) {
-    static_assert(policies_given<ContractPolicyKind, Ps...> <= 1,
-                  "papcoll: two numerical contracts for one collective: keep one");
-    return false;
+inline constexpr bool well_formed = (Policy<Ps> && ...) && why_malformed<Ps...>() == nullptr;
+
+/// Ends the compilation with one sentence for a set of policies that is not well formed.
+template <class Tag, class... Ps>
+void refuse_malformed() noexcept {
+  if constexpr (!(Policy<Ps> && ...)) {
+    static_cast<void>(arguments_are_policies<Ps...>::ok);
   } else {
-    return true;
+    refuse_policies<why_malformed<Ps...>()->bit, Tag, Ps...>();
   }
 }
 
@@ -179,14 +133,101 @@ struct ArrivalOf
 template <>
 struct ArrivalOf<Unnamed> : std::type_identity<StaticOrder> {};
 
-}  // namespace detail
+/// What a set of policies names. `Named` is the schedule that is written, or that of the arrival
+/// policy; `Schedule` is what it is under the arrival policy, over the transport.
+template <class... Ps>
+struct NamedPolicies {
+  using GivenArrival = pick_policy<ArrivalPolicyKind, Unnamed, Ps...>;
+  using GivenSchedule = pick_policy<SchedulePolicyKind, Unnamed, Ps...>;
+  using Transport = pick_policy<TransportPolicyKind, Unnamed, Ps...>;
+  using Contract = pick_policy<ContractPolicyKind, RankConsistent, Ps...>;
+  using Named = std::conditional_t<std::same_as<GivenSchedule, Unnamed>,
+                                   typename ScheduleOf<GivenArrival>::type, GivenSchedule>;
+  using Arrival = std::conditional_t<std::same_as<GivenArrival, Unnamed>,
+                                     typename ArrivalOf<Named>::type, GivenArrival>;
+  using Schedule = typename ScheduleUnder<Arrival, Named, Transport>::type;
 
-/// Makes a selection one of TicketChain.
-inline void set_ticket_chain(AlgorithmSpec& s, AnySchedule plan) {
-  s.schedule = std::move(plan);
-  s.predictor = PredictedOrder<>::predictor();
-  s.by_ticket = true;
+  static constexpr bool has_schedule = !std::same_as<Schedule, Unnamed>;
+  static constexpr bool has_transport = !std::same_as<Transport, Unnamed>;
+
+  /// Is the schedule one whose positions ranks draw?
+  static constexpr bool draws_tickets = [] {
+    if constexpr (requires { typename ArrivalDriven<Arrival, Named>::ByTicket; }) {
+      return std::same_as<Schedule, typename ArrivalDriven<Arrival, Named>::ByTicket>;
+    }
+    return false;
+  }();
+
+  /// What they require of a call, whatever it is of.
+  static constexpr AlgorithmNeeds needs() noexcept {
+    AlgorithmNeeds needs;
+    if constexpr (!has_schedule) {
+      if (!offers_positions) needs.bits = requirement::blocking_call;
+    } else {
+      needs.bits = needs_of<Schedule>;
+      if (!offers_positions || !StaticSchedule<Schedule>) needs.bits |= requirement::blocking_call;
+      if (!StaticSchedule<Named> && !RunsUnder<Arrival, Named>) {
+        needs.bits |= requirement::fitting_arrival_policy;
+      }
+      if (combines_out_of_order<Schedule>()) {
+        needs.bits |= requirement::commutative_operator;
+        needs.strongest = contract_kept<Schedule>();
+      }
+    }
+    return needs;
+  }
+
+  /// The same of a call of one collective.
+  template <class Tag>
+  static constexpr AlgorithmNeeds needs_for() noexcept {
+    AlgorithmNeeds in_call = needs();
+    if constexpr (has_schedule) in_call.serves = serves_collective<Schedule, Tag>();
+    return in_call;
+  }
+
+  /// What they offer to their schedule.
+  static constexpr TeamOffers offers() noexcept {
+    TeamOffers offers;
+    offers.bits &= ~(requirement::of_arrival | requirement::fitting_arrival_policy);
+    offers.bits |= offers_of<Arrival> & requirement::of_arrival;
+    if constexpr (has_transport) {
+      offers.bits &= ~requirement::of_transport;
+      offers.bits |= offers_of<Transport> & requirement::of_transport;
+    }
+    return offers;
+  }
+
+  /// What they name. Nothing where no such algorithm exists, which the caller has refused.
+  static AlgorithmSpec spec() {
+    AlgorithmSpec s;
+    s.predictor = predictor_of<Arrival>();
+    if constexpr (has_transport) s.transport = &transport_table<Transport>;
+    if constexpr (!has_schedule) {
+    } else if constexpr (draws_tickets) {
+      s.follow_tickets(ticketed_algorithm<ArrivalDriven<Arrival, Named>>);
+    } else if constexpr (StaticSchedule<Schedule>) {
+      s.schedule = AnySchedule::of<Schedule>();
+    } else if constexpr (RunsUnder<Arrival, Named>) {
+      s.arrival = &arrival_algorithm<Arrival, Named, typename SiteOver<Transport>::type>;
+    }
+    return s;
+  }
+
+ private:
+  static constexpr bool offers_positions = (offers_of<Arrival> & capability::positions) != 0;
+};
+
+/// What a call is, as far as its types say it.
+template <class Tag, bool NonBlocking, bool Commutes, class Contract>
+constexpr CallFacts call_facts() noexcept {
+  CallFacts facts;
+  facts.non_blocking = NonBlocking;
+  facts.commutes = Commutes || !is_reduction(Tag::value);
+  if (is_reduction(Tag::value)) facts.contract = Contract::value;
+  return facts;
 }
+
+}  // namespace detail
 
 /// Checks a set of policies for one collective, with one sentence for whatever is wrong, and gives
 /// what they say. `Commutes`: the call's operator is known to commute (true without operator).
@@ -194,63 +235,27 @@ template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
 AlgorithmSpec select() {
   AlgorithmSpec s;
   if constexpr ((detail::is_hierarchical<Ps> || ...)) {
-    if constexpr (detail::policies_are_well_formed<Ps...>()) {
+    if constexpr (!detail::hierarchical_is_included<Tag, Ps...>::ok) {
+    } else if constexpr (!detail::well_formed<Ps...>) {
+      detail::refuse_malformed<Tag, Ps...>();
+    } else {
       s = detail::HierarchicalPolicies<Tag, NonBlocking, Commutes, Ps...>::get();
     }
-  } else if constexpr (detail::policies_are_well_formed<Ps...>()) {
-    using detail::Unnamed;
-    using GivenArrival = detail::pick_policy<ArrivalPolicyKind, Unnamed, Ps...>;
-    using GivenSchedule = detail::pick_policy<SchedulePolicyKind, Unnamed, Ps...>;
-    using Transport = detail::pick_policy<TransportPolicyKind, Unnamed, Ps...>;
-    using Contract = detail::pick_policy<ContractPolicyKind, RankConsistent, Ps...>;
-    using Named =
-        std::conditional_t<std::same_as<GivenSchedule, Unnamed>,
-                           typename detail::ScheduleOf<GivenArrival>::type, GivenSchedule>;
-    using Arrival = std::conditional_t<std::same_as<GivenArrival, Unnamed>,
-                                       typename detail::ArrivalOf<Named>::type, GivenArrival>;
-    using Schedule = typename detail::ScheduleUnder<Arrival, Named, Transport>::type;
-    s.contract = Contract::value;
-    s.predictor = detail::predictor_of<Arrival>();
-    if constexpr (!std::same_as<Transport, Unnamed>) {
-      detail::check_site<Transport>();
-      s.transport = &transport_table<Transport>;
+  } else if constexpr (!detail::well_formed<Ps...>) {
+    detail::refuse_malformed<Tag, Ps...>();
+  } else {
+    using Policies = detail::NamedPolicies<Ps...>;
+    if constexpr (Policies::has_transport) detail::check_site<typename Policies::Transport>();
+    constexpr const Requirement* why =
+        why_not(Policies::template needs_for<Tag>(),
+                detail::call_facts<Tag, NonBlocking, Commutes, typename Policies::Contract>(),
+                Policies::offers());
+    if constexpr (why != nullptr) {
+      detail::refuse_policies<why->bit, Tag, Ps...>();
+    } else {
+      s = Policies::spec();
     }
-    if constexpr (!detail::arrival_can_be_non_blocking<Arrival, NonBlocking>::ok) {
-      return s;
-    } else if constexpr (!std::same_as<Schedule, Unnamed>) {
-      if constexpr (!detail::schedule_can_be_non_blocking<Schedule, NonBlocking>::ok) {
-        return s;
-      } else if constexpr (!capability::needs_positions<Schedule, Arrival>::ok) {
-        return s;
-      } else if constexpr (!capability::needs_leader<Schedule, Arrival>::ok) {
-        return s;
-      } else if constexpr (!capability::needs_tickets<Schedule, Arrival>::ok) {
-        return s;
-      } else if constexpr (!capability::needs_forecast<Schedule, Arrival>::ok) {
-        return s;
-      } else if constexpr (!detail::schedule_runs_under_arrival<Named, Arrival>::ok) {
-        return s;
-      } else if constexpr (!detail::schedule_serves_collective<Schedule, Tag>::ok) {
-        return s;
-      } else if constexpr (!detail::operator_commutes_for_schedule<Schedule, Commutes>::ok) {
-        return s;
-      } else if constexpr (!detail::schedule_keeps_contract<Schedule, Contract>::ok) {
-        return s;
-      } else {
-        if constexpr (std::same_as<Transport, Unnamed>) {
-        } else if constexpr (capability::needs_node_memory<Schedule, Transport>::ok) {
-          static_cast<void>(capability::needs_remote_tickets<Schedule, Transport>::ok);
-        }
-        if constexpr (std::same_as<Schedule, TicketChain>) {
-          set_ticket_chain(s, Schedule::plan());
-        } else if constexpr (StaticSchedule<Schedule>) {
-          s.schedule = AnySchedule::of<Schedule>();
-        } else {
-          s.arrival =
-              &arrival_algorithm<Arrival, Named, typename detail::SiteOver<Transport>::type>;
-        }
-      }
-    }
+    s.contract = Policies::Contract::value;
   }
   return s;
 }

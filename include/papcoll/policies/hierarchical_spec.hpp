@@ -1,9 +1,11 @@
 #pragma once
 
+#include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/policies/algorithm.hpp>
+#include <papcoll/policies/requirements.hpp>
 
 #include <cstdint>
 #include <string>
@@ -16,7 +18,15 @@ namespace detail {
 template <Collective C>
 void run_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call);
 
-/// What tells a composite apart from others: the same however it was named.
+/// What a hierarchical algorithm requires of a call, whatever its parts are.
+constexpr AlgorithmNeeds hierarchical_needs(Collective c) noexcept {
+  AlgorithmNeeds needs;
+  needs.bits = requirement::blocking_call | requirement::neighbouring_elements;
+  needs.serves = hierarchical_serves(c);
+  return needs;
+}
+
+/// What tells a hierarchical algorithm apart from others: the same however it was named.
 inline std::uint32_t hierarchical_id(const HierarchicalSpec& c) {
   std::uint32_t h = 2166136261U;
   for (const AlgorithmSpec* s : {&c.intra, &c.inter}) {

@@ -116,7 +116,7 @@ TEST_CASE("hierarchical by policies", "[hierarchical]") {
   CHECK(results == std::vector<int>(5, 38));
 }
 
-TEST_CASE("a composite has one number however it is named", "[hierarchical]") {
+TEST_CASE("a hierarchical algorithm has one number however it is named", "[hierarchical]") {
   using Two = Hierarchical<Policies<DynamicLeader, ThreadTransport>,
                            Policies<Rabenseifner, ThreadTransport>>;
   const Algorithm named =

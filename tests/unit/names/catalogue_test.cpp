@@ -96,7 +96,7 @@ TEST_CASE("requirements are data") {
   CHECK(needs_of_call(ring, Collective::allgather) == 0);
   const CatalogueRow& leader = row_named("DynamicLeader");
   CHECK(needs_of_call(leader, Collective::bcast) ==
-        (requirement::node_memory | requirement::blocking_call));
+        needs_of_algorithm(arrival_traits<DynamicLeader, LeaderFan>).bits);
   CHECK(contract_of(leader, Collective::allreduce) == NumericalContract::rank_consistent);
   CHECK(contract_of(leader, Collective::bcast) == NumericalContract::reproducible);
   for (const CatalogueRow& row : catalogue()) {

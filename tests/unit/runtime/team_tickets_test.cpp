@@ -177,11 +177,11 @@ TEST_CASE("what calls by tickets refuse", "[tickets]") {
           std::vector<int> data(3);
           expect("ArrivalOrder+Chain does not serve bcast, only allreduce, reduce: take Binomial",
                  [&] { papcoll::bcast(comm, data, papcoll::root{0}, chain()); });
-          expect("in the order of arrival", [&] {
+          expect("ArrivalOrder+Chain combines contributions out of rank order", [&] {
             papcoll::allreduce(
                 comm, data, [](int a, int b) { return a - b; }, chain());
           });
-          expect("cannot be non-blocking",
+          expect("the call is non-blocking",
                  [&] { papcoll::iallreduce(comm, data, papcoll::sum, chain()).wait(); });
           data.assign(3, 1);
           papcoll::allreduce(comm, data, papcoll::sum, chain());

@@ -6,7 +6,7 @@
 #include <papcoll/base/near_names.hpp>
 #include <papcoll/core.hpp>
 #include <papcoll/names/explain_choice.hpp>
-#include <papcoll/names/requirements.hpp>
+#include <papcoll/names/transport_names.hpp>
 #include <papcoll/select/tuning.hpp>
 #include <papcoll/tools/common.hpp>
 

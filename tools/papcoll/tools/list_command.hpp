@@ -3,8 +3,9 @@
 // `papcoll list`: every algorithm of a catalogue, what it serves and what it requires.
 
 #include <papcoll/base/near_names.hpp>
-#include <papcoll/names/requirements.hpp>
 #include <papcoll/names/row.hpp>
+#include <papcoll/names/transport_names.hpp>
+#include <papcoll/policies/requirements.hpp>
 #include <papcoll/tools/common.hpp>
 
 #include <CLI/CLI.hpp>
@@ -58,7 +59,7 @@ inline Json listed(const CatalogueRow& row, Collective c) {
   for (const Parameter& p : row.parameters) parameters.push_back(listed(p));
   Json needs = Json::array();
   for (const Requirement& r : requirements) {
-    if ((needs_of_call(row, c) & r.bit) != 0) needs.push_back(r.name);
+    if (r.asks != nullptr && (needs_of_call(row, c) & r.bit) != 0) needs.push_back(r.name);
   }
   return {
       {"collective", name_of(c)},
@@ -98,9 +99,9 @@ inline std::string described(const CatalogueRow& row) {
   if (!row.in_source.empty()) line("in C++", row.in_source);
   line("runs on", joined(transports_of(row)));
   for (const Requirement& r : requirements) {
-    if ((row.needs & r.bit) == 0) continue;
-    std::string sentence{r.sentence};
-    if (r.bit == requirement::node_memory && row.by_ticket != nullptr) {
+    if (r.asks == nullptr || (row.needs & r.bit) == 0) continue;
+    std::string sentence{r.asks};
+    if (r.bit == requirement::node_memory && row.tickets != nullptr) {
       sentence += "; but over " + joined(ticket_transports_of(row)) +
                   ": any nodes, by tickets that ranks draw";
     }

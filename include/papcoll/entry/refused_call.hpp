@@ -1,0 +1,35 @@
+#pragma once
+
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/joined.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/policies/refusal.hpp>
+#include <papcoll/runtime/team.hpp>
+
+#include <string>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// Refuses a call because of a row of the table of requirements: tells the other ranks, and throws.
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_call(TeamCore& core,
+                                                               Collective collective,
+                                                               bool non_blocking,
+                                                               const Requirement& why,
+                                                               RefusalDetails details) {
+  if (why.bit == requirement::small_elements) details.limit = core.options().chunk_bytes;
+  if (why.bit != requirement::common_memory) {
+    core.refuse(collective, non_blocking, refusal(why, details));
+  }
+  const std::string& reason = core.surroundings().why_no_shared_memory;
+  if (!reason.empty()) details.remedy = reason;
+  const std::string text = refusal(why, details);
+  core.tell_refusal(non_blocking, text);
+  throw transport_unavailable(joined({"papcoll: ", text}));
+}
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
