@@ -116,7 +116,8 @@ TEST_CASE("a row says itself whether its operator must commute") {
 
 TEST_CASE("every static schedule of the catalogue is proven") {
   for_each_static([](const CatalogueRow& row, Collective collective) {
-    const Proof proof = verify_up_to(row.plan(), collective, under_tsan ? 9 : 17, {.contract = row.contract});
+    const Proof proof =
+        verify_up_to(row.plan(), collective, under_tsan ? 9 : 17, {.contract = row.contract});
     INFO(row.name << ", " << describe(proof.shape) << ": " << proof.verdict.sentence);
     CHECK(proof);
   });
