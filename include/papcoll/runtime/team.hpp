@@ -211,6 +211,7 @@ class TeamCore final {
   }
   void run(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
            const AnyPredictor& predictor = {}, bool by_ticket = false) {
+    if (!predictor && !by_ticket) return scheduled_.run_in_rank_order(schedule, transport, call);
     scheduled_.run(schedule, transport, call, predictor, by_ticket, is_inner());
   }
   template <class Connect, class Phases>
