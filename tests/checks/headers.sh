@@ -20,7 +20,7 @@ if $alone; then
     grep -qs '^#if PAPCOLL_HAS_SHARED_CODE' "include/$header" && modes="$modes -UPAPCOLL_COMPILED"
     for mode in $modes; do
       printf '#include <%s>\n#include <%s>\n' "$header" "$header" |
-        "$compiler" @"$flags" "$mode" -fsyntax-only -x c++ - ||
+        "$compiler" @"$flags" "$mode" -include "$precompiled" -fsyntax-only -x c++ - ||
         { echo "FAILED: $header ($mode)"; failed=$((failed + 1)); }
     done
   done

@@ -59,7 +59,7 @@ class InvalidCalls {
   std::string refuse_call(const std::string& what) {
     basis_.calls.count_blocking();
     if (node_.is_there()) {
-      const std::string earlier = node_.refuse_call(what);
+      std::string earlier = node_.refuse_call(what);
       // As in CallScope, for a call that this rank left before it could hear.
       if (!earlier.empty() && node_.last_in_frame_passed_messages()) {
         failures_.fail_everywhere(earlier);
