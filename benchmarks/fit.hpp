@@ -33,20 +33,20 @@ inline std::size_t fit_threshold(std::span<const std::size_t> points, std::span<
 }
 
 struct ThresholdValue {
-  std::size_t papcoll::Thresholds::*threshold;
+  const papcoll::ThresholdField* threshold;
   std::size_t value;
 };
 
 /// The thresholds that are a network. No part of a message keeps its port longer than all of it.
 inline std::array<ThresholdValue, 4> link_thresholds(const papcoll::HockneyWithGap& h) {
-  using papcoll::Thresholds;
+  using papcoll::threshold;
   const auto whole = [](double x) { return static_cast<std::size_t>(std::llround(x)); };
   constexpr double nano = 1e9;
   constexpr double atto = 1e18;
-  return {{{&Thresholds::link_alpha_ns, whole(h.alpha * nano)},
-           {&Thresholds::link_gap_ns, whole(std::min(h.gap, h.alpha) * nano)},
-           {&Thresholds::link_beta_as, whole(h.beta * atto)},
-           {&Thresholds::link_gamma_as, whole(h.gamma * atto)}}};
+  return {{{threshold("network", "alpha_ns"), whole(h.alpha * nano)},
+           {threshold("network", "gap_ns"), whole(std::min(h.gap, h.alpha) * nano)},
+           {threshold("network", "beta_as"), whole(h.beta * atto)},
+           {threshold("network", "gamma_as"), whole(h.gamma * atto)}}};
 }
 
 /// Do times fall where they must rise, as they do when something else ran on the machine? Not if a

@@ -23,6 +23,8 @@
 namespace bench {
 namespace {
 
+using papcoll::threshold;
+using papcoll::ThresholdField;
 using papcoll::Thresholds;
 using Json = nlohmann::ordered_json;
 
@@ -38,7 +40,7 @@ enum class Where : unsigned char {
 
 /// Two algorithms, the first of which gives way to the second at a threshold.
 struct Comparison {
-  std::size_t Thresholds::*threshold;
+  const ThresholdField* threshold;
   Where where;
   Collective collective;
   const char* first;
@@ -51,36 +53,48 @@ struct Comparison {
 constexpr auto allreduce = Collective::allreduce;
 
 constexpr std::array comparisons{
-    Comparison{&Thresholds::exchange_two_ranks, Where::node_two, allreduce, "Exchange",
+    Comparison{threshold("allreduce", "exchange_two_ranks"), Where::node_two, allreduce, "Exchange",
                "MultiLeader"},
-    Comparison{&Thresholds::exchange_more_ranks, Where::node_more, allreduce, "Exchange",
-               "MultiLeader"},
-    Comparison{&Thresholds::exchange_oversubscribed, Where::node_crowded, allreduce, "Exchange",
-               "SplitTail"},
-    Comparison{&Thresholds::leader_oversubscribed, Where::node_crowded, allreduce, "DynamicLeader",
+    Comparison{threshold("allreduce", "exchange_more_ranks"), Where::node_more, allreduce,
+               "Exchange", "MultiLeader"},
+    Comparison{threshold("allreduce", "exchange_oversubscribed"), Where::node_crowded, allreduce,
+               "Exchange", "SplitTail"},
+    Comparison{threshold("allreduce", "leader_oversubscribed"), Where::node_crowded, allreduce,
+               "DynamicLeader", "PeerSlices"},
+    Comparison{threshold("allreduce", "multi_leader"), Where::node, allreduce, "MultiLeader",
                "PeerSlices"},
-    Comparison{&Thresholds::multi_leader, Where::node, allreduce, "MultiLeader", "PeerSlices"},
-    Comparison{&Thresholds::multi_leader_arena, Where::node, allreduce, "MultiLeader", "PeerSlices",
-               false, true},
-    Comparison{&Thresholds::slices, Where::node, Collective::reduce, "DynamicLeader", "PeerSlices"},
-    Comparison{&Thresholds::slices_arena, Where::node, Collective::reduce, "DynamicLeader",
+    Comparison{threshold("allreduce", "multi_leader_arena"), Where::node, allreduce, "MultiLeader",
                "PeerSlices", false, true},
-    Comparison{&Thresholds::late_exchange, Where::node, allreduce, "Exchange", "DynamicLeader",
-               true, false, true},
-    Comparison{&Thresholds::late_leader, Where::node, allreduce, "DynamicLeader", "SplitTail",
-               true},
-    Comparison{&Thresholds::late_leader_ordered, Where::node, allreduce, "DynamicLeader",
-               "CombiningTree", true},
-    Comparison{&Thresholds::late_reduce, Where::node, Collective::reduce, "Exchange",
+    Comparison{threshold("reduce", "slices"), Where::node, Collective::reduce, "DynamicLeader",
+               "PeerSlices"},
+    Comparison{threshold("reduce", "slices_arena"), Where::node, Collective::reduce,
+               "DynamicLeader", "PeerSlices", false, true},
+    Comparison{threshold("bcast", "slices"), Where::node, Collective::bcast, "DynamicLeader",
+               "PeerSlices"},
+    Comparison{threshold("bcast", "slices_arena"), Where::node, Collective::bcast, "DynamicLeader",
+               "PeerSlices", false, true},
+    Comparison{threshold("allgather", "slices"), Where::node, Collective::allgather, "Exchange",
+               "PeerSlices"},
+    Comparison{threshold("allgather", "slices_arena"), Where::node, Collective::allgather,
+               "Exchange", "PeerSlices", false, true},
+    Comparison{threshold("allreduce", "late_exchange"), Where::node, allreduce, "Exchange",
+               "DynamicLeader", true, false, true},
+    Comparison{threshold("allreduce", "late_leader"), Where::node, allreduce, "DynamicLeader",
+               "SplitTail", true},
+    Comparison{threshold("allreduce", "late_leader_ordered"), Where::node, allreduce,
+               "DynamicLeader", "CombiningTree", true},
+    Comparison{threshold("reduce", "late_exchange"), Where::node, Collective::reduce, "Exchange",
                "ArrivalOrder+Chain", true},
-    Comparison{&Thresholds::recursive_doubling, Where::anywhere, allreduce,
+    Comparison{threshold("allreduce", "recursive_doubling"), Where::anywhere, allreduce,
                "RecursiveDoubling+MpiTransport", "Rabenseifner+MpiTransport"},
-    Comparison{&Thresholds::tree, Where::anywhere, Collective::bcast, "Binomial+MpiTransport",
-               "ScatterAllgather+MpiTransport"},
-    Comparison{&Thresholds::bruck, Where::anywhere, Collective::allgather, "Bruck+MpiTransport",
-               "Ring+MpiTransport", false, false, true},
-    Comparison{&Thresholds::hierarchical, Where::nodes_of_several, allreduce, "Hierarchical",
-               "Rabenseifner+MpiTransport"},
+    Comparison{threshold("reduce", "binomial"), Where::anywhere, Collective::reduce,
+               "Binomial+MpiTransport", "ReduceScatterGather+MpiTransport"},
+    Comparison{threshold("bcast", "binomial"), Where::anywhere, Collective::bcast,
+               "Binomial+MpiTransport", "ScatterAllgather+MpiTransport"},
+    Comparison{threshold("allgather", "bruck"), Where::anywhere, Collective::allgather,
+               "Bruck+MpiTransport", "Ring+MpiTransport", false, false, true},
+    Comparison{threshold("network", "hierarchical"), Where::nodes_of_several, allreduce,
+               "Hierarchical", "Rabenseifner+MpiTransport"},
 };
 
 /// Mean waits in parts of a call's own time, at which what begins before the last arrival is timed.
@@ -162,9 +176,11 @@ class Tuner {
     };
     const std::string measured = fmt::format(
         "allreduce of 8 bytes {:.3g} µs, of 1 MB {:.4g} µs, {}", small, large, described());
-    set(placement_.oversubscribed() ? &Thresholds::own_ns_oversubscribed : &Thresholds::own_ns,
+    set(placement_.oversubscribed() ? threshold("arrivals", "own_ns_oversubscribed")
+                                    : threshold("arrivals", "own_ns"),
         whole(small * 1000 / ranks), measured);
-    set(&Thresholds::own_ps_a_byte, whole((large - small) * 1e6 / ranks / many), measured);
+    set(threshold("arrivals", "own_ps_a_byte"), whole((large - small) * 1e6 / ranks / many),
+        measured);
   }
 
   void compare(const Comparison& c) {
@@ -180,7 +196,7 @@ class Tuner {
       first.push_back(times[0]);
       second.push_back(times[1]);
     }
-    const std::size_t threshold = fit_threshold(points, first, second);
+    const std::size_t fitted = fit_threshold(points, first, second);
     std::string measured = fmt::format("{}{}{}, {}, µs by {} and {}:", name_of(c.collective),
                                        c.late ? ", one rank late" : "", c.arena ? ", arena" : "",
                                        described(), c.first, c.second);
@@ -188,8 +204,8 @@ class Tuner {
       measured += fmt::format(" {}: {:.4g} {:.4g}{}", format_bytes(options_.sizes[i]), first[i],
                               second[i], i + 1 < points.size() ? "," : "");
     }
-    if (fall(first) || fall(second)) doubtful_.emplace_back(papcoll::name_of(c.threshold));
-    set(c.threshold, threshold, measured);
+    if (fall(first) || fall(second)) doubtful_.push_back(c.threshold->full_name());
+    set(c.threshold, fitted, measured);
   }
 
   /// From which mean wait, in parts of a call's own time, what begins before the last arrival is
@@ -197,8 +213,9 @@ class Tuner {
   void find_imbalance() {
     // What waiting in a balanced loop of calls comes to must not pass for imbalance.
     constexpr std::size_t least = 50;
-    const std::size_t bytes = std::max(
-        std::size_t{1} << 18U, std::min(2 * thresholds_.late_leader, options_.sizes.back()));
+    const std::size_t bytes =
+        std::max(std::size_t{1} << 18U,
+                 std::min(2 * thresholds_.allreduce.late_leader, options_.sizes.back()));
     std::vector<double> balanced;
     std::vector<double> imbalanced;
     std::string measured = fmt::format(
@@ -214,8 +231,8 @@ class Tuner {
       imbalanced.push_back(times[1]);
       measured += fmt::format(" {}: {:.4g} {:.4g}", percent, times[0], times[1]);
     }
-    if (fall(balanced) || fall(imbalanced)) doubtful_.emplace_back("late_percent");
-    set(&Thresholds::late_percent,
+    if (fall(balanced) || fall(imbalanced)) doubtful_.emplace_back("arrivals.late_percent");
+    set(threshold("arrivals", "late_percent"),
         std::max(least, fit_threshold(waits_in_percent, balanced, imbalanced)), measured);
   }
 
@@ -238,12 +255,12 @@ class Tuner {
 
   std::string described() const { return bench::described(placement_); }
 
-  void set(std::size_t Thresholds::*threshold, std::size_t value, const std::string& measured) {
-    const std::string_view name = papcoll::name_of(threshold);
-    thresholds_.*threshold = value;
-    fitted_[std::string(name)] = {{"value", value}, {"measured", measured}};
+  void set(const ThresholdField* field, std::size_t value, const std::string& measured) {
+    field->in(thresholds_) = value;
+    fitted_[std::string(field->group)][std::string(field->name)] = {{"value", value},
+                                                                    {"measured", measured}};
     if (placement_.rank() == 0) {
-      fmt::print("{} = {}  ({})\n", name, value, measured);
+      fmt::print("{} = {}  ({})\n", field->full_name(), value, measured);
       std::fflush(stdout);
     }
   }

@@ -33,20 +33,20 @@ using papcoll::Collective;
 /// Low, so that what is measured on a busy machine makes choices change all the time.
 inline papcoll::Thresholds nervous() {
   papcoll::Thresholds t;
-  t.late_percent = 100;
-  t.own_ns = t.own_ns_oversubscribed = 2000;
-  t.late_exchange = 16;
-  t.late_leader = t.late_leader_ordered = 100'000;
+  t.arrivals.late_percent = 100;
+  t.arrivals.own_ns = t.arrivals.own_ns_oversubscribed = 2000;
+  t.allreduce.late_exchange = 16;
+  t.allreduce.late_leader = t.allreduce.late_leader_ordered = 100'000;
   return t;
 }
 
 /// So high that only a rank that is tens of milliseconds late counts.
 inline papcoll::Thresholds calm() {
   papcoll::Thresholds t;
-  t.late_percent = 100;
-  t.own_ns = t.own_ns_oversubscribed = 2'000'000;
-  t.late_exchange = 64;
-  t.late_leader = t.late_leader_ordered = 4096;
+  t.arrivals.late_percent = 100;
+  t.arrivals.own_ns = t.arrivals.own_ns_oversubscribed = 2'000'000;
+  t.allreduce.late_exchange = 64;
+  t.allreduce.late_leader = t.allreduce.late_leader_ordered = 4096;
   return t;
 }
 

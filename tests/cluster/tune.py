@@ -47,17 +47,19 @@ def test_tune(file):
     expect(tuning["papcoll_tuning"] == 1 and f"{RANKS} ranks" in tuning["machine"]
            and f"{RANKS} nodes" in tuning["machine"], "a tuning file of these nodes", result)
     found = tuning["thresholds"]
-    values = {name: threshold["value"] for name, threshold in found.items()}
-    costs = {"link_alpha_ns", "link_beta_as", "link_gamma_as"}
-    expect(costs | {"link_gap_ns"} <= values.keys(), f"what links cost among {values}", result)
+    values = {f"{group}.{name}": threshold["value"]
+              for group, thresholds in found.items() for name, threshold in thresholds.items()}
+    costs = {"network.alpha_ns", "network.beta_as", "network.gamma_as"}
+    expect(costs | {"network.gap_ns"} <= values.keys(), f"what links cost among {values}", result)
     expect(all(values.get(name, 0) > 0 for name in costs), f"costs, not {values}", result)
-    expect(0 <= values.get("link_gap_ns", -1) <= values.get("link_alpha_ns", 0),
+    expect(0 <= values.get("network.gap_ns", -1) <= values.get("network.alpha_ns", 0),
            f"a gap that is a part of the latency, not {values}", result)
-    expect(not {"own_ns", "late_percent", "multi_leader"} & values.keys(),
+    expect(not {"arrivals.own_ns", "arrivals.late_percent", "allreduce.multi_leader"} & values.keys(),
            f"nothing that only ranks of one node can show, not {values}", result)
-    for name, threshold in found.items():
-        line = f"{name} = {threshold['value']}  ({threshold['measured']})"
-        expect(line in result.stdout.splitlines(), f"{line}, on the screen as in the file", result)
+    for group, thresholds in found.items():
+        for name, threshold in thresholds.items():
+            line = f"{group}.{name} = {threshold['value']}  ({threshold['measured']})"
+            expect(line in result.stdout.splitlines(), f"{line}, on the screen as in the file", result)
 
 
 def test_read_again(file):
@@ -65,10 +67,10 @@ def test_read_again(file):
     result = run("allreduce", "--sizes", "8", "--check", env=environment)
     expect(result.returncode == 0, "a program that reads the file on all nodes", result)
     tuning = json.loads(file.read_text(encoding="utf-8"))
-    tuning["thresholds"]["link_alpha_ns"]["value"] = -1
+    tuning["thresholds"]["network"]["alpha_ns"]["value"] = -1
     file.write_text(json.dumps(tuning), encoding="utf-8")
     result = run("allreduce", "--sizes", "8", env=environment)
-    expect(result.returncode != 0 and "thresholds.link_alpha_ns.value:" in result.stderr,
+    expect(result.returncode != 0 and "thresholds.network.alpha_ns.value:" in result.stderr,
            "that it is read: a negative latency is refused", result)
 
 

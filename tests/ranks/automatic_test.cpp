@@ -26,8 +26,8 @@ namespace {
 constexpr std::chrono::seconds patience{60};
 
 std::string file_with(int value) {
-  return R"({"papcoll_tuning": 1, "thresholds": {"tree": {"value": )" + std::to_string(value) +
-         "}}}";
+  return R"({"papcoll_tuning": 1, "thresholds": {"bcast": {"binomial": {"value": )" +
+         std::to_string(value) + "}}}}";
 }
 
 std::string refusal_of(MPI_Comm comm, const papcoll::Options& options) {
@@ -80,7 +80,7 @@ TEST_CASE("across nodes Auto goes by nodes, and follows what ranks tell each oth
   papcoll::Communicator comm{own.get(), {.deadline = patience}};
   if (comm.nodes() == 1 || comm.nodes() == comm.size()) return;
   papcoll::Thresholds t;
-  t.hierarchical = 1024;
+  t.network.hierarchical = 1024;
   papcoll::detail::set_thresholds(comm.core(), t);
   const auto next = [&](std::size_t bytes) {
     return papcoll::explain(comm, papcoll::Collective::allreduce, bytes).algorithm;
@@ -106,7 +106,7 @@ TEST_CASE("between 16 nodes or more of a rank each Auto takes two trees or a gri
   papcoll::Communicator comm{own.get(), {.deadline = patience}};
   if (comm.nodes() < 16 || comm.nodes() != comm.size()) return;
   papcoll::Thresholds t;
-  t.link_percent = 100;
+  t.network.percent = 100;
   papcoll::detail::set_thresholds(comm.core(), t);
   constexpr std::size_t n = std::size_t{1} << 17U;
   const auto chosen = [&](papcoll::Collective c) {
@@ -136,7 +136,7 @@ TEST_CASE("between 16 nodes or more of a rank each Auto takes two trees or a gri
 
   // Where each message keeps the port busy for long, the chunks of two trees are too many; and 17
   // ranks are one too many for Rabenseifner.
-  t.link_alpha_ns = t.link_gap_ns = 20'000;
+  t.network.alpha_ns = t.network.gap_ns = 20'000;
   papcoll::detail::set_thresholds(comm.core(), t);
   INFO(papcoll::explain(comm, papcoll::Collective::allreduce, n * sizeof(double)).text());
   if (comm.size() <= 17) {
@@ -154,7 +154,7 @@ TEST_CASE("what ranks are told of thresholds is the same or refused", "[automati
     const TuningFile file{file_with(4711)};
     // Names differ, what the files say does not.
     papcoll::Communicator comm{other.get(), {.tuning = file.name()}};
-    CHECK(papcoll::detail::thresholds_of(comm.core()).tree == 4711);
+    CHECK(papcoll::detail::thresholds_of(comm.core()).bcast.binomial == 4711);
   }
   const bool alone = own.size() == 1;
   const TuningFile file{file_with(own.rank() == own.size() - 1 ? 1 : 2)};

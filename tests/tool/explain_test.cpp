@@ -30,7 +30,7 @@ TEST_CASE("explain: what would run, and why") {
     CHECK(contains(o.out, reason));
   };
   says({"64", "allreduce", "--ranks", "2"}, "Exchange+ShmTransport",
-       "balanced, two ranks, at most exchange_two_ranks (512) bytes");
+       "balanced, two ranks, at most allreduce.exchange_two_ranks (512) bytes");
   says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms"}, "SplitTail+ShmTransport",
        "mean wait for the last 10000.00 µs; imbalanced above");
   says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms", "--op", "other"},
@@ -40,24 +40,24 @@ TEST_CASE("explain: what would run, and why") {
   says({"8k", "allreduce", "--ranks", "4", "--private"}, "MultiLeader+ShmTransport",
        "buffers are private");
   says({"8k", "allreduce", "--ranks", "4", "--arena"}, "PeerSlices+ShmTransport",
-       "in the arena, above multi_leader_arena (");
+       "in the arena, above allreduce.multi_leader_arena (");
   says({"1k", "allreduce", "--ranks", "8", "--oversubscribed"}, "Exchange+ShmTransport",
-       "at most exchange_oversubscribed (");
+       "at most allreduce.exchange_oversubscribed (");
   says({"8", "allreduce", "--ranks", "8", "--nodes", "4"}, "Hierarchical", "of several ranks");
   says({"8", "allreduce", "--ranks", "8", "--nodes", "4"}, "Hierarchical",
        "ArrivalOrder+Chain: the ranks that run it have no memory in common: the ranks are on "
        "4");
   says({"4k", "bcast", "--ranks", "8"}, "DynamicLeader+ShmTransport",
-       "because    at most slices (");
+       "because    at most bcast.slices (");
   says({"4k", "bcast", "--ranks", "8", "--arena"}, "DynamicLeader+ShmTransport",
-       "because    in the arena, at most slices_arena (");
+       "because    in the arena, at most bcast.slices_arena (");
   says({"64k", "reduce", "--ranks", "4", "--arena"}, "PeerSlices+ShmTransport",
-       "because    balanced, in the arena, above slices_arena (");
+       "because    balanced, in the arena, above reduce.slices_arena (");
   says({"8", "gather", "--ranks", "4"}, "Binomial+ShmTransport", "what a gather always runs");
   says({"8", "reduce_scatter", "--ranks", "4", "--op", "other", "--non-blocking"},
        "Linear+ShmTransport", "ranks pass messages: for operators not known to commute");
   says({"8", "allreduce", "--ranks", "4", "--nodes", "4"}, "RecursiveDoubling+MpiTransport",
-       "ranks pass messages: at most recursive_doubling (8192) bytes");
+       "ranks pass messages: at most allreduce.recursive_doubling (8192) bytes");
   says({"8", "allreduce", "--ranks", "2", "--non-blocking"}, "RecursiveDoubling+ShmTransport",
        "Hierarchical: the call is non-blocking");
   CHECK(run({"explain", "barrier", "--ranks", "3"}).status == 0);
@@ -67,7 +67,9 @@ TEST_CASE("explain: by the thresholds of a tuning file") {
   const std::string file = "/tmp/papcoll_explain_test." + std::to_string(getpid());
   std::FILE* const out = std::fopen(file.c_str(), "w");
   REQUIRE(out != nullptr);
-  std::fputs(R"({"papcoll_tuning": 1, "thresholds": {"exchange_two_ranks": {"value": 8}}})", out);
+  std::fputs(
+      R"({"papcoll_tuning": 1, "thresholds": {"allreduce": {"exchange_two_ranks": {"value": 8}}}})",
+      out);
   std::fclose(out);
   const Outcome o = run({"explain", "allreduce", "--ranks", "2", "--bytes", "64", "--tuning",
                          file.c_str(), "--json"});
@@ -75,7 +77,7 @@ TEST_CASE("explain: by the thresholds of a tuning file") {
   REQUIRE(o.status == 0);
   const json all = json::parse(o.out);
   CHECK(all.at("algorithm") == "MultiLeader+ShmTransport");
-  CHECK(all.at("reason") == "balanced, at most multi_leader (8192) bytes");
+  CHECK(all.at("reason") == "balanced, at most allreduce.multi_leader (8192) bytes");
   CHECK(all.at("collective") == "allreduce");
   CHECK(all.at("ranks") == 2);
   CHECK(all.at("nodes") == 1);

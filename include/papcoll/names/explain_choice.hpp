@@ -47,18 +47,21 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   return static_cast<std::uint64_t>(seconds * 1e9);
 }
 
-/// Puts each threshold's value behind its name.
-inline std::string with_values(std::string_view why, const Thresholds& t) {
+/// "allreduce.multi_leader (8192)"
+inline std::string with_value(const ThresholdField& f, const Thresholds& t) {
+  return detail::joined({f.full_name(), " (", f.of(t), ")"});
+}
+
+/// Puts its group before and its value behind the name of each threshold of the collective.
+inline std::string with_values(std::string_view why, Collective collective, const Thresholds& t) {
   const auto in_name = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
   std::string text;
   while (!why.empty()) {
     std::size_t n = 0;
     while (n < why.size() && in_name(why[n])) ++n;
     const std::string_view word = why.substr(0, n == 0 ? 1 : n);
-    text += word;
-    if (const ThresholdField* const f = threshold_named(word); f != nullptr) {
-      text += detail::joined({" (", t.*(f->value), ")"});
-    }
+    const ThresholdField* const f = threshold_named(name_of(collective), word);
+    text += f == nullptr ? std::string(word) : with_value(*f, t);
     why.remove_prefix(word.size());
   }
   return text;
@@ -82,29 +85,32 @@ inline std::string why_by_messages(const Call& call, const SelectionInputs& s) {
     const WeighedBetweenNodes w = weigh_any_between_nodes(call, s);
     if (w.wins(t)) {
       return detail::joined(
-          {"between nodes, and by the model of link_alpha_ns, link_gap_ns, link_beta_as and "
-           "link_gamma_as ",
+          {"between nodes, and by the model of ", with_value(*threshold("network", "alpha_ns"), t),
+           ", ", with_value(*threshold("network", "gap_ns"), t), ", ",
+           with_value(*threshold("network", "beta_as"), t), " and ",
+           with_value(*threshold("network", "gamma_as"), t), " ",
            w.is_suara() ? "Suara" : "TwoTreeComplete", " takes ", shown_time(nanoseconds(w.best())),
-           ", what would run otherwise ", shown_time(nanoseconds(w.otherwise)),
-           ", at least link_percent % of it"});
+           ", what would run otherwise ", shown_time(nanoseconds(w.otherwise)), ", at least ",
+           with_value(*threshold("network", "percent"), t), " % of it"});
     }
   }
-  const auto side = [&](std::size_t bytes, std::size_t Thresholds::*threshold) {
+  const auto side = [&](std::size_t bytes, const ThresholdField* f) {
     return detail::joined(
-        {(bytes <= t.*threshold ? "at most " : "above "), name_of(threshold), " bytes"});
+        {(bytes <= f->of(t) ? "at most " : "above "), with_value(*f, t), " bytes"});
   };
   switch (call.collective) {
     case Collective::allreduce:
-      return side(call.bytes(), &Thresholds::recursive_doubling);
+      return side(call.bytes(), threshold("allreduce", "recursive_doubling"));
     case Collective::reduce:
+      return side(call.bytes(), threshold("reduce", "binomial"));
     case Collective::bcast:
-      return side(call.bytes(), &Thresholds::tree);
+      return side(call.bytes(), threshold("bcast", "binomial"));
     case Collective::allgather:
       return detail::joined(
-          {side(call.bytes() * static_cast<std::size_t>(s.size), &Thresholds::bruck),
+          {side(call.bytes() * static_cast<std::size_t>(s.size), threshold("allgather", "bruck")),
            " of all ranks"});
     case Collective::alltoall:
-      return detail::joined({side(call.bytes(), &Thresholds::alltoall_bruck), " for each rank"});
+      return detail::joined({side(call.bytes(), threshold("alltoall", "bruck")), " for each rank"});
     case Collective::reduce_scatter:
       return call.reducer.commutative ? "for operators that commute"
                                       : "for operators not known to commute";
@@ -161,21 +167,22 @@ inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call&
   if (chosen.hierarchical != nullptr) {
     e.algorithm = "Hierarchical";
     e.reason = detail::joined(
-        {with_values(call.bytes() <= s.thresholds->hierarchical
-                         ? "several nodes of several ranks, at most hierarchical bytes"
-                         : "several nodes of several ranks, imbalanced",
-                     *s.thresholds),
+        {"several nodes of several ranks, ",
+         (call.bytes() <= s.thresholds->network.hierarchical
+              ? detail::joined({"at most ",
+                                with_value(*threshold("network", "hierarchical"), *s.thresholds),
+                                " bytes"})
+              : "imbalanced"),
          "; what runs in nodes and between them is chosen there"});
   } else if (chosen.arrival != nullptr) {
     e.algorithm = detail::joined({chosen.arrival->name, over});
     NodeChoice choice;
     with_collective(AllCollectives{}, call.collective,
                     [&]<Collective C>() { choice = choose_on_node<C>(call, s); });
-    e.reason = with_values(choice.why, *s.thresholds);
+    e.reason = with_values(choice.why, call.collective, *s.thresholds);
   } else {
     e.algorithm = chosen.schedule.name() + over;
-    e.reason = detail::joined(
-        {"ranks pass messages: ", with_values(why_by_messages(call, s), *s.thresholds)});
+    e.reason = detail::joined({"ranks pass messages: ", why_by_messages(call, s)});
   }
 }
 

@@ -28,25 +28,26 @@ AnySchedule choose_by_messages(const Call& call, const SelectionInputs& s) {
   const std::size_t bytes = call.bytes();
   const Thresholds& t = *s.thresholds;
   if constexpr (C == Collective::allreduce) {
-    if (bytes <= t.recursive_doubling) return AnySchedule::of<RecursiveDoubling>();
+    if (bytes <= t.allreduce.recursive_doubling) return AnySchedule::of<RecursiveDoubling>();
     if (AnySchedule best = choose_between_nodes<C>(call, s)) return best;
     return AnySchedule::of<Rabenseifner>();
   } else if constexpr (C == Collective::reduce) {
-    if (bytes <= t.tree) return AnySchedule::of<Binomial>();
+    if (bytes <= t.reduce.binomial) return AnySchedule::of<Binomial>();
     if (AnySchedule best = choose_between_nodes<C>(call, s)) return best;
     return AnySchedule::of<ReduceScatterGather>();
   } else if constexpr (C == Collective::bcast) {
-    if (bytes <= t.tree) return AnySchedule::of<Binomial>();
+    if (bytes <= t.bcast.binomial) return AnySchedule::of<Binomial>();
     if (AnySchedule best = choose_between_nodes<C>(call, s)) return best;
     return AnySchedule::of<ScatterAllgather>();
   } else if constexpr (C == Collective::allgather) {
     if (call.counts != nullptr) return AnySchedule::of<Ring>();
-    if (bytes * static_cast<std::size_t>(s.size) <= t.bruck) return AnySchedule::of<Bruck>();
+    if (bytes * static_cast<std::size_t>(s.size) <= t.allgather.bruck)
+      return AnySchedule::of<Bruck>();
     return AnySchedule::of<Ring>();
   } else if constexpr (C == Collective::reduce_scatter) {
     return call.reducer.commutative ? AnySchedule::of<Pairwise>() : AnySchedule::of<Linear>();
   } else if constexpr (C == Collective::alltoall) {
-    if (bytes <= t.alltoall_bruck) return AnySchedule::of<Bruck>();
+    if (bytes <= t.alltoall.bruck) return AnySchedule::of<Bruck>();
     return AnySchedule::of<Pairwise>();
   } else if constexpr (C == Collective::scan) {
     return AnySchedule::of<RecursiveDoubling>();
@@ -67,7 +68,7 @@ bool goes_by_nodes(const Call& call, const SelectionInputs& s) noexcept {
     return false;
   } else {
     return s.grouped && !s.by_messages &&
-           (call.bytes() <= s.thresholds->hierarchical || is_imbalanced(call, s));
+           (call.bytes() <= s.thresholds->network.hierarchical || is_imbalanced(call, s));
   }
 }
 

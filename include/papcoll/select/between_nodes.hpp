@@ -17,7 +17,7 @@
 #include <limits>
 
 // Long vectors between many nodes: what is taken instead of scattering and gathering, by the closed
-// forms of model/ and the thresholds link_…. TwoTreeComplete for a bcast, reduce and allreduce, and
+// forms of model/ and the thresholds of the network. TwoTreeComplete for a bcast, reduce and allreduce, and
 // Suara for an allreduce.
 
 namespace papcoll {
@@ -28,10 +28,10 @@ namespace detail {
 inline HockneyWithGap link_of(const Thresholds& t) noexcept {
   constexpr double nano = 1e-9;
   constexpr double atto = 1e-18;
-  const Hockney h{static_cast<double>(t.link_alpha_ns) * nano,
-                  static_cast<double>(t.link_beta_as) * atto,
-                  static_cast<double>(t.link_gamma_as) * atto};
-  return {h, static_cast<double>(t.link_gap_ns) * nano};
+  const Hockney h{static_cast<double>(t.network.alpha_ns) * nano,
+                  static_cast<double>(t.network.beta_as) * atto,
+                  static_cast<double>(t.network.gamma_as) * atto};
+  return {h, static_cast<double>(t.network.gap_ns) * nano};
 }
 
 inline SuaraModel suara_model(const Thresholds& t, bool commutative) noexcept {
@@ -49,7 +49,7 @@ struct WeighedBetweenNodes {
   bool is_suara() const noexcept { return suara.dimensions > 1 && suara.seconds < two_trees; }
   double best() const noexcept { return is_suara() ? suara.seconds : two_trees; }
   bool wins(const Thresholds& t) const noexcept {
-    return otherwise * 100 >= best() * static_cast<double>(t.link_percent);
+    return otherwise * 100 >= best() * static_cast<double>(t.network.percent);
   }
 };
 
@@ -88,11 +88,11 @@ inline bool is_long_between_nodes(const Call& call, const SelectionInputs& s) no
   if (!s.between_nodes || s.size < fewest) return false;
   switch (call.collective) {
     case Collective::allreduce:
-      return call.bytes() > s.thresholds->recursive_doubling;
+      return call.bytes() > s.thresholds->allreduce.recursive_doubling;
     case Collective::reduce:
-      return call.bytes() > s.thresholds->tree && call.reducer.commutative;
+      return call.bytes() > s.thresholds->reduce.binomial && call.reducer.commutative;
     case Collective::bcast:
-      return call.bytes() > s.thresholds->tree;
+      return call.bytes() > s.thresholds->bcast.binomial;
     default:
       return false;
   }

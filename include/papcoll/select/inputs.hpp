@@ -29,7 +29,7 @@ struct SelectionInputs {
   std::uint64_t imbalanced_from(std::size_t bytes) const noexcept {
     const std::uint64_t own =
         imbalance.own != 0 ? imbalance.own : thresholds->own_time(bytes, size, oversubscribed);
-    return own * thresholds->late_percent / 100;
+    return own * thresholds->arrivals.late_percent / 100;
   }
 };
 

@@ -12,7 +12,7 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 /// An arrival-driven algorithm, null for none, and why it was chosen: part of a sentence, in
-/// which thresholds are called by their names.
+/// which thresholds of the collective are called by their own names.
 struct NodeChoice {
   const ArrivalAlgorithm* algorithm = nullptr;
   const char* why = "";
@@ -32,7 +32,7 @@ inline bool is_imbalanced(const Call& call, const SelectionInputs& s) noexcept {
 /// Does a call on several nodes depend on arrivals, and show them to all ranks?
 inline bool watches_across_nodes(const Call& call, const SelectionInputs& s) noexcept {
   return s.grouped && !s.by_messages && call.collective == Collective::allreduce &&
-         call.bytes() > s.thresholds->hierarchical;
+         call.bytes() > s.thresholds->network.hierarchical;
 }
 
 /// Were all buffers in the arena, and may that be acted on?
@@ -40,9 +40,9 @@ inline bool is_in_arena(const Call& call, const SelectionInputs& s) noexcept {
   return !call.reproducible && s.imbalance.in_arena;
 }
 
-/// Is it long enough for PeerSlices?
-inline bool is_for_slices(const Call& call, const SelectionInputs& s) noexcept {
-  const Thresholds& t = *s.thresholds;
+/// Is it long enough for PeerSlices? `t`: the thresholds of its collective.
+template <class Group>
+bool is_for_slices(const Call& call, const SelectionInputs& s, const Group& t) noexcept {
   return call.bytes() > (is_in_arena(call, s) ? t.slices_arena : t.slices);
 }
 
@@ -53,7 +53,7 @@ inline bool follows_arrivals(const Call& call, const SelectionInputs& s) noexcep
 
 template <class = void>
 NodeChoice choose_allreduce_balanced(const Call& call, const SelectionInputs& s) noexcept {
-  const Thresholds& t = *s.thresholds;
+  const Thresholds::Allreduce& t = s.thresholds->allreduce;
   const std::size_t bytes = call.bytes();
   if (s.oversubscribed) {
     if (bytes <= t.exchange_oversubscribed) {
@@ -89,7 +89,7 @@ NodeChoice choose_allreduce_balanced(const Call& call, const SelectionInputs& s)
 
 template <class = void>
 NodeChoice choose_allreduce_imbalanced(const Call& call, const SelectionInputs& s) noexcept {
-  const Thresholds& t = *s.thresholds;
+  const Thresholds::Allreduce& t = s.thresholds->allreduce;
   const std::size_t bytes = call.bytes();
   if (s.size <= 2 && bytes <= (call.rank_order ? t.late_leader_ordered : t.late_leader)) {
     NodeChoice together = choose_allreduce_balanced<>(call, s);
@@ -125,19 +125,19 @@ NodeChoice choose_reduce(const Call& call, const SelectionInputs& s) noexcept {
   const bool in_arena = is_in_arena(call, s);
   const bool commutes = !call.rank_order;
   if (is_imbalanced(call, s)) {
-    if (call.bytes() <= s.thresholds->late_reduce) {
-      return take<StaticOrder, Exchange>("imbalanced, at most late_reduce bytes");
+    if (call.bytes() <= s.thresholds->reduce.late_exchange) {
+      return take<StaticOrder, Exchange>("imbalanced, at most late_exchange bytes");
     }
     if (commutes)
-      return take<ArrivalOrder, Chain>("imbalanced, the operator commutes, above late_reduce");
+      return take<ArrivalOrder, Chain>("imbalanced, the operator commutes, above late_exchange");
     if (s.size <= CombiningTree::most_ranks) {
       return take<ArrivalOrder, CombiningTree>(
-          "imbalanced, in rank order, above late_reduce bytes");
+          "imbalanced, in rank order, above late_exchange bytes");
     }
     return take<DynamicLeader, LeaderFan>(
         "imbalanced, in rank order, too many ranks for CombiningTree");
   }
-  if (!is_for_slices(call, s)) {
+  if (!is_for_slices(call, s, s.thresholds->reduce)) {
     return take<DynamicLeader, LeaderFan>(in_arena
                                               ? "balanced, in the arena, at most slices_arena bytes"
                                               : "balanced, at most slices bytes");
@@ -167,10 +167,11 @@ NodeChoice choose_on_node(const Call& call, const SelectionInputs& s) noexcept {
   } else if constexpr (C == Collective::reduce) {
     return choose_reduce<>(call, s);
   } else if constexpr (C == Collective::bcast) {
-    if (is_for_slices(call, s)) return take<StaticOrder, PeerSlices>(above);
+    if (is_for_slices(call, s, s.thresholds->bcast)) return take<StaticOrder, PeerSlices>(above);
     return take<DynamicLeader, LeaderFan>(at_most);
   } else if constexpr (C == Collective::allgather) {
-    if (is_for_slices(call, s)) return take<StaticOrder, PeerSlices>(above);
+    if (is_for_slices(call, s, s.thresholds->allgather))
+      return take<StaticOrder, PeerSlices>(above);
     return take<StaticOrder, Exchange>(at_most);
   } else if constexpr (C == Collective::barrier) {
     return take<StaticOrder, Exchange>("a barrier");

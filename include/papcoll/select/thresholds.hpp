@@ -1,10 +1,12 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace papcoll {
@@ -12,148 +14,206 @@ inline namespace PAPCOLL_ABI {
 
 /// Where one algorithm gives way to the next, in bytes of the call unless it says otherwise: the
 /// first is taken up to the threshold, the second above. The same on every rank: a choice must be.
-/// A tuning file (tuning.hpp, written by `papcoll-bench --tune`) overrides them by their names.
+/// A tuning file (tuning.hpp, written by `papcoll-bench --tune`) overrides them by the names of
+/// their group and their own.
 struct Thresholds {
-  // Balanced, on one node. Allreduce, µs per call (doubles, Zen 4, Open MPI):
-  //   2 pinned ranks            512 B: Exchange 0.26, MultiLeader 0.26; 1 KB: 0.39, 0.28
-  //   8 ranks on 2 processors   8 KB: Exchange 21, DynamicLeader 23, MultiLeader 29
-  //                             16 KB: SplitTail 24, DynamicLeader 24, MultiLeader 27
-  //                             64 KB: SplitTail 51, MultiLeader 59, PeerSlices 62,
-  //                             DynamicLeader 66
-  std::size_t exchange_two_ranks = 512;
-  std::size_t exchange_more_ranks = 1024;
-  std::size_t exchange_oversubscribed = 8192;  ///< then SplitTail, or, in rank order,
-  std::size_t leader_oversubscribed = 65536;   ///< DynamicLeader, then MultiLeader, PeerSlices
-  /// MultiLeader, then PeerSlices. 2 pinned ranks, 64 KB: 7.1 µs (MultiLeader's way), and 2.5 in
-  /// the arena.
-  std::size_t multi_leader = 8192;
-  /// The same where all buffers have been in the arena. Prototype, 2 pinned ranks, 8 KB: 2.7 µs
-  /// through slots, 0.6 in place.
-  std::size_t multi_leader_arena = 4096;
-  /// Reduce, bcast: DynamicLeader, then PeerSlices; allgather: Exchange, then PeerSlices. Outside
-  /// the arena they are as quick as each other (2 ranks, 16 KB to 16 MB). Reduce with more ranks
-  /// than processors: DynamicLeader, then Chain (4 ranks on 2, 2 MB: 402 µs, PeerSlices 530).
-  std::size_t slices = (std::size_t{1} << 20U) - 1;
-  /// The same where all buffers have been in the arena, as multi_leader_arena.
-  std::size_t slices_arena = 4096;
+  /// Barrier as well, of one element.
+  struct Allreduce {
+    // Balanced, on one node, µs per call (doubles, Zen 4, Open MPI):
+    //   2 pinned ranks            512 B: Exchange 0.26, MultiLeader 0.26; 1 KB: 0.39, 0.28
+    //   8 ranks on 2 processors   8 KB: Exchange 21, DynamicLeader 23, MultiLeader 29
+    //                             16 KB: SplitTail 24, DynamicLeader 24, MultiLeader 27
+    //                             64 KB: SplitTail 51, MultiLeader 59, PeerSlices 62,
+    //                             DynamicLeader 66
+    std::size_t exchange_two_ranks = 512;
+    std::size_t exchange_more_ranks = 1024;
+    std::size_t exchange_oversubscribed = 8192;  ///< then SplitTail, or, in rank order,
+    std::size_t leader_oversubscribed = 65536;   ///< DynamicLeader, then MultiLeader, PeerSlices
+    /// MultiLeader, then PeerSlices. 2 pinned ranks, 64 KB: 7.1 µs (MultiLeader's way), and 2.5 in
+    /// the arena.
+    std::size_t multi_leader = 8192;
+    /// The same where all buffers have been in the arena. Prototype, 2 pinned ranks, 8 KB: 2.7 µs
+    /// through slots, 0.6 in place.
+    std::size_t multi_leader_arena = 4096;
 
-  // Imbalanced, on one node.
-  /// A call is imbalanced if its ranks wait for the last one, in the mean, for so many hundredths
-  /// of the call's own time, estimated below. Not measured yet: ranks of a balanced loop of calls
-  /// leave, and so arrive, up to one call's own time apart, a quarter of it waited for in the mean;
-  /// and what is done before the last arrival is worth something from one own time on.
-  std::size_t late_percent = 150;
-  /// The own time of a call, for each rank: 2 pinned ranks, 8 bytes: 0.26 µs; 8 ranks on 2
-  /// processors: 8.3 µs;
-  std::size_t own_ns = 130;
-  std::size_t own_ns_oversubscribed = 1000;
-  /// and for each rank and byte: 2 pinned ranks, 64 KB: 7.1 µs; 4 MB: 410 µs; 8 ranks on 2
-  /// processors, 64 KB: 50 µs.
-  std::size_t own_ps_a_byte = 55;
-  /// In bytes of all ranks together: Exchange, then DynamicLeader. Not measured yet: after the last
-  /// arrival Exchange combines all contributions, at 0.05 ns a byte, and DynamicLeader hands one
-  /// result over, at 0.2 µs.
-  std::size_t late_exchange = 4096;
-  /// DynamicLeader, then SplitTail, whose chunks have 16 KB: with few there is little to share.
-  std::size_t late_leader = 65535;
-  /// The same with CombiningTree, for operators that do not commute.
-  std::size_t late_leader_ordered = 65535;
-  /// Reduce: Exchange, then Chain, or CombiningTree; in both, ranks get away that have given what
-  /// they have. Mean µs in a call, uniform arrivals, 4 ranks on 2 processors, 64 KB: Exchange 95,
-  /// Chain 96, SplitTail 130, DynamicLeader 178; 2 MB: Chain 818, SplitTail 836, Exchange 2291.
-  std::size_t late_reduce = 65536;
+    // Imbalanced, on one node.
+    /// In bytes of all ranks together: Exchange, then DynamicLeader. Not measured yet: after the
+    /// last arrival Exchange combines all contributions, at 0.05 ns a byte, and DynamicLeader hands
+    /// one result over, at 0.2 µs.
+    std::size_t late_exchange = 4096;
+    /// DynamicLeader, then SplitTail, whose chunks have 16 KB: with few there is little to share.
+    std::size_t late_leader = 65535;
+    /// The same with CombiningTree, for operators that do not commute.
+    std::size_t late_leader_ordered = 65535;
 
-  // By messages (2 and 4 ranks over MPI's shared memory).
-  std::size_t recursive_doubling = 8192;
-  std::size_t tree = 65536;  ///< reduce and bcast: binomial below, scattered above
-  std::size_t bruck = 4096;  ///< allgather, all contributions together
-  /// Alltoall, one block: Bruck, then Pairwise. Not measured yet.
-  std::size_t alltoall_bruck = 256;
-  /// Several nodes with several ranks each: Hierarchical, then a flat schedule while arrivals are
-  /// balanced. P. Alizadeh, MASc thesis, Queen's University 2021, ch. 6: flat is better for large
-  /// balanced messages, Hierarchical by 20 to 29 % (64 KB to 64 MB) for imbalanced ones.
-  std::size_t hierarchical = 65536;
+    /// By messages: RecursiveDoubling, then Rabenseifner (2 and 4 ranks over MPI's shared memory).
+    std::size_t recursive_doubling = 8192;
 
-  // Long vectors between nodes: TwoTreeComplete or Suara where the closed forms of model/ find it
-  // clearly quicker than what runs otherwise. The network as they see it (papcoll-bench --tune
-  // measures it where every rank is on a node of its own), by default the published one of a Cray
-  // XC40 (see Hockney), and a gap that nothing was measured for: MPI libraries have some 0.3 µs.
-  std::size_t link_alpha_ns = 1500;       ///< of a message, in nanoseconds
-  std::size_t link_gap_ns = 300;          ///< how much of that keeps its port
-  std::size_t link_beta_as = 62500000;    ///< of a byte sent, in attoseconds
-  std::size_t link_gamma_as = 200000000;  ///< of a byte combined, in attoseconds
-  /// The time of what runs otherwise in hundredths of theirs, from which it is one of them.
-  std::size_t link_percent = 115;
+    friend bool operator==(const Allreduce&, const Allreduce&) = default;
+  } allreduce;
+
+  struct Reduce {
+    /// On one node: DynamicLeader, then PeerSlices. Outside the arena they are as quick as each
+    /// other (2 ranks, 16 KB to 16 MB). With more ranks than processors: DynamicLeader, then Chain
+    /// (4 ranks on 2, 2 MB: 402 µs, PeerSlices 530).
+    std::size_t slices = (std::size_t{1} << 20U) - 1;
+    /// The same where all buffers have been in the arena, as Allreduce::multi_leader_arena.
+    std::size_t slices_arena = 4096;
+    /// Imbalanced: Exchange, then Chain, or CombiningTree; in both, ranks get away that have given
+    /// what they have. Mean µs in a call, uniform arrivals, 4 ranks on 2 processors, 64 KB: Exchange
+    /// 95, Chain 96, SplitTail 130, DynamicLeader 178; 2 MB: Chain 818, SplitTail 836, Exchange
+    /// 2291.
+    std::size_t late_exchange = 65536;
+    std::size_t binomial = 65536;  ///< by messages, then ReduceScatterGather
+
+    friend bool operator==(const Reduce&, const Reduce&) = default;
+  } reduce;
+
+  struct Bcast {
+    std::size_t slices = (std::size_t{1} << 20U) - 1;  ///< as those of Reduce
+    std::size_t slices_arena = 4096;
+    std::size_t binomial = 65536;  ///< by messages, then ScatterAllgather
+
+    friend bool operator==(const Bcast&, const Bcast&) = default;
+  } bcast;
+
+  struct Allgather {
+    std::size_t slices = (std::size_t{1} << 20U) - 1;  ///< on one node: Exchange, then PeerSlices
+    std::size_t slices_arena = 4096;
+    std::size_t bruck = 4096;  ///< by messages, all contributions together: Bruck, then Ring
+
+    friend bool operator==(const Allgather&, const Allgather&) = default;
+  } allgather;
+
+  struct Alltoall {
+    std::size_t bruck = 256;  ///< by messages, one block: Bruck, then Pairwise; not measured yet
+
+    friend bool operator==(const Alltoall&, const Alltoall&) = default;
+  } alltoall;
+
+  /// When a call is imbalanced, on one node.
+  struct Arrivals {
+    /// Its ranks wait for the last one, in the mean, for so many hundredths of the call's own time,
+    /// estimated below. Not measured yet: ranks of a balanced loop of calls leave, and so arrive, up
+    /// to one call's own time apart, a quarter of it waited for in the mean; and what is done before
+    /// the last arrival is worth something from one own time on.
+    std::size_t late_percent = 150;
+    /// The own time of a call, for each rank: 2 pinned ranks, 8 bytes: 0.26 µs; 8 ranks on 2
+    /// processors: 8.3 µs;
+    std::size_t own_ns = 130;
+    std::size_t own_ns_oversubscribed = 1000;
+    /// and for each rank and byte: 2 pinned ranks, 64 KB: 7.1 µs; 4 MB: 410 µs; 8 ranks on 2
+    /// processors, 64 KB: 50 µs.
+    std::size_t own_ps_a_byte = 55;
+
+    friend bool operator==(const Arrivals&, const Arrivals&) = default;
+  } arrivals;
+
+  /// Several nodes, any collective.
+  struct Network {
+    // Long vectors: TwoTreeComplete or Suara where the closed forms of model/ find it clearly
+    // quicker than what runs otherwise. The network as they see it (papcoll-bench --tune measures it
+    // where every rank is on a node of its own), by default the published one of a Cray XC40 (see
+    // Hockney), and a gap that nothing was measured for: MPI libraries have some 0.3 µs.
+    std::size_t alpha_ns = 1500;       ///< of a message, in nanoseconds
+    std::size_t gap_ns = 300;          ///< how much of that keeps its port
+    std::size_t beta_as = 62500000;    ///< of a byte sent, in attoseconds
+    std::size_t gamma_as = 200000000;  ///< of a byte combined, in attoseconds
+    /// The time of what runs otherwise in hundredths of theirs, from which it is one of them.
+    std::size_t percent = 115;
+
+    /// Several nodes with several ranks each: Hierarchical, then a flat schedule while arrivals are
+    /// balanced. P. Alizadeh, MASc thesis, Queen's University 2021, ch. 6: flat is better for large
+    /// balanced messages, Hierarchical by 20 to 29 % (64 KB to 64 MB) for imbalanced ones.
+    std::size_t hierarchical = 65536;
+
+    friend bool operator==(const Network&, const Network&) = default;
+  } network;
 
   friend bool operator==(const Thresholds&, const Thresholds&) = default;
 
   /// Estimate of the time that a balanced call of so many bytes takes, in nanoseconds.
   std::uint64_t own_time(std::size_t bytes, int ranks, bool oversubscribed) const noexcept {
-    const std::uint64_t each = oversubscribed ? own_ns_oversubscribed : own_ns;
+    const std::uint64_t each = oversubscribed ? arrivals.own_ns_oversubscribed : arrivals.own_ns;
+    const std::size_t ps_a_byte = arrivals.own_ps_a_byte;
     return static_cast<std::uint64_t>(ranks) *
-           (each + bytes / 1000 * own_ps_a_byte + bytes % 1000 * own_ps_a_byte / 1000);
+           (each + bytes / 1000 * ps_a_byte + bytes % 1000 * ps_a_byte / 1000);
   }
 };
 
-/// A threshold and its name, which is that of the member.
+/// A threshold by the names of its group and of itself.
 struct ThresholdField {
+  std::string_view group;
   std::string_view name;
-  std::size_t Thresholds::*value;
+  std::size_t& (*in)(Thresholds&) noexcept;
+
+  constexpr std::size_t of(const Thresholds& t) const noexcept {
+    return in(const_cast<Thresholds&>(t));
+  }
+  /// "allreduce.multi_leader"
+  std::string full_name() const { return detail::joined({group, ".", name}); }
 };
 
 /// All of them. Whoever reads, writes, hashes or speaks of thresholds goes by this table.
-#define PAPCOLL_THRESHOLD(member) \
-  ThresholdField { #member, &Thresholds::member }
+#define PAPCOLL_THRESHOLD(group, member)                                                    \
+  ThresholdField {                                                                          \
+#group, #member, [](Thresholds & t) noexcept -> std::size_t& { return t.group.member; } \
+  }
 inline constexpr std::array threshold_fields{
-    PAPCOLL_THRESHOLD(exchange_two_ranks),
-    PAPCOLL_THRESHOLD(exchange_more_ranks),
-    PAPCOLL_THRESHOLD(exchange_oversubscribed),
-    PAPCOLL_THRESHOLD(leader_oversubscribed),
-    PAPCOLL_THRESHOLD(multi_leader),
-    PAPCOLL_THRESHOLD(multi_leader_arena),
-    PAPCOLL_THRESHOLD(slices),
-    PAPCOLL_THRESHOLD(slices_arena),
-    PAPCOLL_THRESHOLD(late_percent),
-    PAPCOLL_THRESHOLD(own_ns),
-    PAPCOLL_THRESHOLD(own_ns_oversubscribed),
-    PAPCOLL_THRESHOLD(own_ps_a_byte),
-    PAPCOLL_THRESHOLD(late_exchange),
-    PAPCOLL_THRESHOLD(late_leader),
-    PAPCOLL_THRESHOLD(late_leader_ordered),
-    PAPCOLL_THRESHOLD(late_reduce),
-    PAPCOLL_THRESHOLD(recursive_doubling),
-    PAPCOLL_THRESHOLD(tree),
-    PAPCOLL_THRESHOLD(bruck),
-    PAPCOLL_THRESHOLD(alltoall_bruck),
-    PAPCOLL_THRESHOLD(hierarchical),
-    PAPCOLL_THRESHOLD(link_alpha_ns),
-    PAPCOLL_THRESHOLD(link_gap_ns),
-    PAPCOLL_THRESHOLD(link_beta_as),
-    PAPCOLL_THRESHOLD(link_gamma_as),
-    PAPCOLL_THRESHOLD(link_percent),
+    PAPCOLL_THRESHOLD(allreduce, exchange_two_ranks),
+    PAPCOLL_THRESHOLD(allreduce, exchange_more_ranks),
+    PAPCOLL_THRESHOLD(allreduce, exchange_oversubscribed),
+    PAPCOLL_THRESHOLD(allreduce, leader_oversubscribed),
+    PAPCOLL_THRESHOLD(allreduce, multi_leader),
+    PAPCOLL_THRESHOLD(allreduce, multi_leader_arena),
+    PAPCOLL_THRESHOLD(allreduce, late_exchange),
+    PAPCOLL_THRESHOLD(allreduce, late_leader),
+    PAPCOLL_THRESHOLD(allreduce, late_leader_ordered),
+    PAPCOLL_THRESHOLD(allreduce, recursive_doubling),
+    PAPCOLL_THRESHOLD(reduce, slices),
+    PAPCOLL_THRESHOLD(reduce, slices_arena),
+    PAPCOLL_THRESHOLD(reduce, late_exchange),
+    PAPCOLL_THRESHOLD(reduce, binomial),
+    PAPCOLL_THRESHOLD(bcast, slices),
+    PAPCOLL_THRESHOLD(bcast, slices_arena),
+    PAPCOLL_THRESHOLD(bcast, binomial),
+    PAPCOLL_THRESHOLD(allgather, slices),
+    PAPCOLL_THRESHOLD(allgather, slices_arena),
+    PAPCOLL_THRESHOLD(allgather, bruck),
+    PAPCOLL_THRESHOLD(alltoall, bruck),
+    PAPCOLL_THRESHOLD(arrivals, late_percent),
+    PAPCOLL_THRESHOLD(arrivals, own_ns),
+    PAPCOLL_THRESHOLD(arrivals, own_ns_oversubscribed),
+    PAPCOLL_THRESHOLD(arrivals, own_ps_a_byte),
+    PAPCOLL_THRESHOLD(network, alpha_ns),
+    PAPCOLL_THRESHOLD(network, gap_ns),
+    PAPCOLL_THRESHOLD(network, beta_as),
+    PAPCOLL_THRESHOLD(network, gamma_as),
+    PAPCOLL_THRESHOLD(network, percent),
+    PAPCOLL_THRESHOLD(network, hierarchical),
 };
 #undef PAPCOLL_THRESHOLD
 static_assert(sizeof(Thresholds) == threshold_fields.size() * sizeof(std::size_t));
 
-/// The threshold of that name; null if there is none.
-constexpr const ThresholdField* threshold_named(std::string_view name) noexcept {
+/// The threshold of those names; null if there is none.
+constexpr const ThresholdField* threshold_named(std::string_view group,
+                                                std::string_view name) noexcept {
   for (const ThresholdField& f : threshold_fields) {
-    if (f.name == name) return &f;
+    if (f.group == group && f.name == name) return &f;
   }
   return nullptr;
 }
 
-constexpr std::string_view name_of(std::size_t Thresholds::*threshold) noexcept {
-  for (const ThresholdField& f : threshold_fields) {
-    if (f.value == threshold) return f.name;
-  }
-  return {};
+/// One that there is.
+consteval const ThresholdField* threshold(std::string_view group, std::string_view name) {
+  const ThresholdField* const f = threshold_named(group, name);
+  return f != nullptr ? f : throw "papcoll: there is no such threshold";
 }
 
 /// A number that is the same on ranks whose thresholds are.
 constexpr std::uint64_t hash_of(const Thresholds& t) noexcept {
   std::uint64_t h = 14695981039346656037U;
-  for (const ThresholdField& f : threshold_fields) h = (h ^ t.*(f.value)) * 1099511628211U;
+  for (const ThresholdField& f : threshold_fields) h = (h ^ f.of(t)) * 1099511628211U;
   return h;
 }
 

@@ -24,8 +24,8 @@ inline namespace PAPCOLL_ABI {
 //       "papcoll_tuning": 1,
 //       "machine": "any text",
 //       "thresholds": {
-//         "multi_leader": {"value": 8192, "measured": "any text"},
-//         "late_percent": {"value": 150}
+//         "allreduce": {"multi_leader": {"value": 8192, "measured": "any text"}},
+//         "arrivals": {"late_percent": {"value": 150}}
 //       }
 //     }
 //
@@ -53,7 +53,10 @@ class TuningReader {
         static_cast<void>(string());
       } else if (name == "thresholds") {
         has_thresholds = true;
-        each_field([&](const std::string& threshold) { read_threshold(threshold); });
+        each_field([&](const std::string& group) {
+          require_group(group);
+          each_field([&](const std::string& threshold) { read_threshold(group, threshold); });
+        });
       } else {
         fail("there is no such field: papcoll_tuning, machine and thresholds are known");
       }
@@ -68,19 +71,30 @@ class TuningReader {
  private:
   static constexpr std::uint64_t most = std::uint64_t{1} << 40U;
 
-  void read_threshold(const std::string& name) {
-    const ThresholdField* const threshold = threshold_named(name);
+  void require_group(const std::string& group) const {
+    std::vector<std::string_view> groups;
+    for (const ThresholdField& f : threshold_fields) {
+      if (f.group == group) return;
+      if (groups.empty() || groups.back() != f.group) groups.push_back(f.group);
+    }
+    fail(detail::joined(
+        {"there is no such group of thresholds: ", near_names(group, std::move(groups))}));
+  }
+
+  void read_threshold(const std::string& group, const std::string& name) {
+    const ThresholdField* const threshold = threshold_named(group, name);
     if (threshold == nullptr) {
       std::vector<std::string_view> names;
-      names.reserve(threshold_fields.size());
-      for (const ThresholdField& f : threshold_fields) names.push_back(f.name);
+      for (const ThresholdField& f : threshold_fields) {
+        if (f.group == group) names.push_back(f.name);
+      }
       fail(detail::joined({"there is no such threshold: ", near_names(name, std::move(names))}));
     }
     bool has_value = false;
     each_field([&](const std::string& field) {
       if (field == "value") {
         has_value = true;
-        thresholds_.*(threshold->value) = static_cast<std::size_t>(number());
+        threshold->in(thresholds_) = static_cast<std::size_t>(number());
       } else if (field == "measured") {
         static_cast<void>(string());
       } else {
@@ -188,7 +202,7 @@ class TuningReader {
   std::string_view text_;
   std::string source_;
   std::size_t at_ = 0;
-  std::string field_;  ///< where it is: "thresholds.multi_leader.value"
+  std::string field_;  ///< where it is: "thresholds.allreduce.multi_leader.value"
   Thresholds thresholds_;
 };
 

@@ -39,7 +39,7 @@ TEST_CASE("bench: times that fall where they must rise") {
 TEST_CASE("a measured network is what Suara is chosen by", "[bench]") {
   papcoll::Thresholds t;
   const auto set = [&](const papcoll::HockneyWithGap& h) {
-    for (const bench::ThresholdValue& v : bench::link_thresholds(h)) t.*(v.threshold) = v.value;
+    for (const bench::ThresholdValue& v : bench::link_thresholds(h)) v.threshold->in(t) = v.value;
     return papcoll::detail::suara_model(t, true).link;
   };
   const auto read = set({{2.5e-6, 8.3e-11, 1.7e-11}, 0.4e-6});

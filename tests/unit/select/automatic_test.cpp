@@ -76,7 +76,7 @@ TEST_CASE("two ranks that come apart do what two that come together do, but for 
       const auto* const apart = detail::choose_on_node<Collective::allreduce>(call, s).algorithm;
       const auto* const long_messages = ordered ? &arrival_algorithm<ArrivalOrder, CombiningTree>
                                                 : &arrival_algorithm<ArrivalOrder, SplitTail>;
-      CHECK(apart == (bytes > t.late_leader ? long_messages : together));
+      CHECK(apart == (bytes > t.allreduce.late_leader ? long_messages : together));
       s.size = 3;
       if (bytes > 4096)
         CHECK(detail::choose_on_node<Collective::allreduce>(call, s).algorithm != together);
@@ -127,7 +127,7 @@ TEST_CASE("an explanation names thresholds, arrivals, memory and what cannot run
             }
           };
           Thresholds t;
-          t.exchange_two_ranks = t.exchange_oversubscribed = 100;
+          t.allreduce.exchange_two_ranks = t.allreduce.exchange_oversubscribed = 100;
           detail::set_thresholds(comm.core(), t);
           const Explanation small = explain(comm, Collective::allreduce, 64);
           expect(small, "Exchange+ThreadTransport");
@@ -144,7 +144,7 @@ TEST_CASE("an explanation names thresholds, arrivals, memory and what cannot run
           expect(explain(comm, Collective::allreduce, 64, {.non_blocking = true}),
                  "DynamicLeader, StaticLeader, ");
           expect(explain(comm, Collective::allreduce, 64, {.non_blocking = true}),
-                 "ranks pass messages: at most recursive_doubling (8192) bytes");
+                 "ranks pass messages: at most allreduce.recursive_doubling (8192) bytes");
           expect(explain(comm, Collective::allreduce, 8, {.algorithm = algorithm("Ring")}),
                  "Ring+ThreadTransport\n  because    the call names it");
           expect(explain(comm, Collective::bcast, 1 << 20, {.element_size = 1 << 20}),

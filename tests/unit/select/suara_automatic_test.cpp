@@ -67,7 +67,7 @@ struct Nodes {
 
 TEST_CASE("two trees or Suara are chosen between many nodes where they win clearly", "[suara]") {
   Nodes many{1021};
-  many.thresholds.link_gap_ns = 0;
+  many.thresholds.network.gap_ns = 0;
   CHECK(many.chosen(4'000'000) == "TwoTreeComplete");
   CHECK_THAT(many.chosen(4'000'000, false), Catch::Matchers::StartsWith("Suara:"));
   // Nor for short vectors, for long ones on few nodes, or where all share memory.
@@ -87,7 +87,7 @@ TEST_CASE("two trees are weighed against what would run otherwise", "[suara]") {
 
 TEST_CASE("a grid is chosen where each chunk of two trees costs much", "[suara]") {
   Nodes many{509};
-  many.thresholds.link_gap_ns = 1500;
+  many.thresholds.network.gap_ns = 1500;
   CHECK_THAT(many.chosen(524'288), Catch::Matchers::StartsWith("Suara:"));
   CHECK_THAT(many.reason(524'288), Catch::Matchers::Contains("Suara takes"));
 }
@@ -110,7 +110,7 @@ TEST_CASE("two trees bcast and reduce long vectors between many nodes", "[suara]
 TEST_CASE("what is chosen between nodes keeps the order where the operator wants it", "[suara]") {
   for (const int nodes : {61, 509, 1000}) {
     Nodes n{nodes};
-    n.thresholds.link_percent = 100;
+    n.thresholds.network.percent = 100;
     for (const std::size_t bytes : {16384UL, 1UL << 20U, 1UL << 22U}) {
       const std::string name = n.chosen(bytes, false);
       CHECK(name.find("Ring") == std::string::npos);
@@ -122,21 +122,21 @@ TEST_CASE("what is chosen between nodes keeps the order where the operator wants
 TEST_CASE("a choice between nodes goes by the thresholds of a tuning file", "[suara]") {
   Nodes many{1021};
   many.thresholds = detail::parse_tuning(
-      R"({"papcoll_tuning": 1, "thresholds": {"link_gap_ns": {"value": 0},
-          "link_percent": {"value": 101}}})",
+      R"({"papcoll_tuning": 1, "thresholds": {"network": {"gap_ns": {"value": 0},
+          "percent": {"value": 101}}}})",
       "test");
   CHECK(many.chosen(1'000'000) == "TwoTreeComplete");
   many.memory.forget();
-  many.thresholds.link_percent = 100000;
+  many.thresholds.network.percent = 100000;
   CHECK(many.chosen(1'000'000) == "Rabenseifner");
 }
 
 TEST_CASE("an explanation says by which model a choice between nodes was made", "[suara]") {
   Nodes many{1021};
-  many.thresholds.link_gap_ns = 0;
+  many.thresholds.network.gap_ns = 0;
   const std::string text = many.reason(4'000'000, false);
   CHECK_THAT(text, Catch::Matchers::StartsWith("Suara:"));
-  CHECK_THAT(text, Catch::Matchers::Contains("link_gap_ns (0)"));
+  CHECK_THAT(text, Catch::Matchers::Contains("network.gap_ns (0)"));
   CHECK_THAT(text, Catch::Matchers::Contains("what would run otherwise"));
   CHECK_THAT(Nodes{8}.reason(4'000'000), Catch::Matchers::StartsWith("Rabenseifner+"));
 }
