@@ -112,8 +112,8 @@ struct Thresholds {
   /// Several nodes, any collective.
   struct Network {
     // Long vectors: TwoTreeComplete or Suara where the closed forms of model/ find it clearly
-    // quicker than what runs otherwise. The network as they see it (papcoll-bench --tune measures it
-    // where every rank is on a node of its own), by default the published one of a Cray XC40 (see
+    // quicker than what runs otherwise. The network as they see it (papcoll-bench --tune measures
+    // it where every rank is on a node of its own), by default the published one of a Cray XC40 (see
     // Hockney), and a gap that nothing was measured for: MPI libraries have some 0.3 µs.
     std::size_t alpha_ns = 1500;       ///< of a message, in nanoseconds
     std::size_t gap_ns = 300;          ///< how much of that keeps its port

@@ -116,7 +116,8 @@ TEST_CASE("what is wrong with a tuning file is said with line and field", "[tuni
 
 TEST_CASE("whatever is cut off of a tuning file is noticed", "[tuning]") {
   const std::string whole =
-      R"({"papcoll_tuning": 1, "machine": "m", "thresholds": {"bcast": {"binomial": {"value": 1}}}})";
+      R"({"papcoll_tuning": 1, "machine": "m",
+          "thresholds": {"bcast": {"binomial": {"value": 1}}}})";
   static_cast<void>(parse(whole));
   for (std::size_t n = 0; n < whole.size(); ++n) {
     CHECK(refusal_of(whole.substr(0, n)) != "accepted");
