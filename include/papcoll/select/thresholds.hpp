@@ -95,8 +95,8 @@ struct Thresholds {
   struct Arrivals {
     /// Its ranks wait for the last one, in the mean, for so many hundredths of the call's own time,
     /// estimated below. Not measured yet: ranks of a balanced loop of calls leave, and so arrive, up
-    /// to one call's own time apart, a quarter of it waited for in the mean; and what is done before
-    /// the last arrival is worth something from one own time on.
+    /// to one call's own time apart, a quarter of it waited for in the mean; and what is done
+    /// before the last arrival is worth something from one own time on.
     std::size_t late_percent = 150;
     /// The own time of a call, for each rank: 2 pinned ranks, 8 bytes: 0.26 µs; 8 ranks on 2
     /// processors: 8.3 µs;
@@ -113,8 +113,8 @@ struct Thresholds {
   struct Network {
     // Long vectors: TwoTreeComplete or Suara where the closed forms of model/ find it clearly
     // quicker than what runs otherwise. The network as they see it (papcoll-bench --tune measures
-    // it where every rank is on a node of its own), by default the published one of a Cray XC40 (see
-    // Hockney), and a gap that nothing was measured for: MPI libraries have some 0.3 µs.
+    // it where every rank is on a node of its own), by default the published one of a Cray XC40
+    // (see Hockney), and a gap that nothing was measured for: MPI libraries have some 0.3 µs.
     std::size_t alpha_ns = 1500;       ///< of a message, in nanoseconds
     std::size_t gap_ns = 300;          ///< how much of that keeps its port
     std::size_t beta_as = 62500000;    ///< of a byte sent, in attoseconds
