@@ -60,9 +60,9 @@ struct Thresholds {
     /// The same where all buffers have been in the arena, as Allreduce::multi_leader_arena.
     std::size_t slices_arena = 4096;
     /// Imbalanced: Exchange, then Chain, or CombiningTree; in both, ranks get away that have given
-    /// what they have. Mean µs in a call, uniform arrivals, 4 ranks on 2 processors, 64 KB: Exchange
-    /// 95, Chain 96, SplitTail 130, DynamicLeader 178; 2 MB: Chain 818, SplitTail 836, Exchange
-    /// 2291.
+    /// what they have. Mean µs in a call, uniform arrivals, 4 ranks on 2 processors, 64 KB:
+    /// Exchange 95, Chain 96, SplitTail 130, DynamicLeader 178; 2 MB: Chain 818, SplitTail 836,
+    /// Exchange 2291.
     std::size_t late_exchange = 65536;
     std::size_t binomial = 65536;  ///< by messages, then ReduceScatterGather
 
@@ -93,10 +93,10 @@ struct Thresholds {
 
   /// When a call is imbalanced, on one node.
   struct Arrivals {
-    /// Its ranks wait for the last one, in the mean, for so many hundredths of the call's own time,
-    /// estimated below. Not measured yet: ranks of a balanced loop of calls leave, and so arrive, up
-    /// to one call's own time apart, a quarter of it waited for in the mean; and what is done
-    /// before the last arrival is worth something from one own time on.
+    /// Its ranks wait for the last one, in the mean, for so many hundredths of the call's own
+    /// time, estimated below. Not measured yet: ranks of a balanced loop of calls leave, and so
+    /// arrive, up to one call's own time apart, a quarter of it waited for in the mean; and what is
+    /// done before the last arrival is worth something from one own time on.
     std::size_t late_percent = 150;
     /// The own time of a call, for each rank: 2 pinned ranks, 8 bytes: 0.26 µs; 8 ranks on 2
     /// processors: 8.3 µs;
