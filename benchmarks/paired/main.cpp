@@ -2,8 +2,8 @@
 //
 //   main OLD.so NEW.so BLOCKS MILLISECONDS CALL BYTES…
 //
-// prints a line "BYTES OLD NEW RATIO" for each size: medians over the blocks of calls, in µs, and the
-// median of the ratios NEW/OLD of neighbouring blocks. MILLISECONDS are those of a block.
+// prints a line "BYTES OLD NEW RATIO" for each size: medians over the blocks of calls, in µs, and
+// the median of the ratios NEW/OLD of neighbouring blocks. MILLISECONDS are those of a block.
 
 #include <dlfcn.h>
 #include <mpi.h>

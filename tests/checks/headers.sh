@@ -16,12 +16,13 @@ case $compiler in clang*) alone=true ;; *) command -v clang++ >/dev/null && alon
 
 if $alone; then
   for header in $headers; do
-    modes=-DPAPCOLL_COMPILED
-    grep -qs '^#if PAPCOLL_HAS_SHARED_CODE' "include/$header" && modes="$modes -UPAPCOLL_COMPILED"
-    for mode in $modes; do
-      printf '#include <%s>\n#include <%s>\n' "$header" "$header" |
-        "$compiler" @"$flags" "$mode" -include "$precompiled" -fsyntax-only -x c++ - ||
-        { echo "FAILED: $header ($mode)"; failed=$((failed + 1)); }
+    modes=define
+    grep -qs '^#if PAPCOLL_HAS_SHARED_CODE' "include/$header" && modes="$modes undef"
+    for mode in $modes; do  # in the text: the command line has to be that of what is precompiled
+      printf '#undef PAPCOLL_COMPILED\n#%s PAPCOLL_COMPILED\n#include <%s>\n#include <%s>\n' \
+        "$mode" "$header" "$header" |
+        "$compiler" @"$flags" -DPAPCOLL_COMPILED -include "$precompiled" -fsyntax-only -x c++ - ||
+        { echo "FAILED: $header ($mode PAPCOLL_COMPILED)"; failed=$((failed + 1)); }
     done
   done
 fi

@@ -17,8 +17,8 @@
 #include <limits>
 
 // Long vectors between many nodes: what is taken instead of scattering and gathering, by the closed
-// forms of model/ and the thresholds of the network. TwoTreeComplete for a bcast, reduce and allreduce, and
-// Suara for an allreduce.
+// forms of model/ and the thresholds of the network. TwoTreeComplete for a bcast, reduce and
+// allreduce, and Suara for an allreduce.
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
