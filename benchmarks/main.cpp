@@ -14,6 +14,7 @@
 #include "tune.hpp"
 
 #include <fmt/format.h>
+#include <papcoll/transport/mpi/library.hpp>
 
 #include <algorithm>
 #include <cstdio>

@@ -1,5 +1,6 @@
 #include "native.hpp"
 
+#include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/smpi/simulated_time.hpp>
 
 #include <fmt/format.h>

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
+#include <papcoll/transport/mpi/library.hpp>
 
 #include <algorithm>
 #include <cstdint>

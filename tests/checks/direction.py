@@ -82,6 +82,7 @@ CONDITIONS = {
     "transport/smpi/simulated_time": "only SMPI lets simulated time pass",
     "base/streaming": "<emmintrin.h> is not everywhere",
     "transport/mpi/mpi": "macros that may come from the command line, too",
+    "transport/mpi/library": "simulated ranks have an MPI library of their own, which lacks some",
     "base/kernels": "other machines' instruction sets have no spelling here",
 }
 

@@ -1,5 +1,6 @@
 #include <papcoll/algorithm.hpp>
 #include <papcoll/communicator.hpp>
+#include <papcoll/transport/mpi/library.hpp>
 
 #include <chrono>
 #include <memory>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/communicator.hpp>
+#include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 
 /// An MPI communicator of a test's own, so that what it breaks is not another test's.

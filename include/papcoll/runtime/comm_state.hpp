@@ -11,6 +11,7 @@
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
+#include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/link.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/native.hpp>
@@ -54,6 +55,9 @@ class CommState final : public Attached {
     HierarchyPlans hierarchy;
     if (!s.why_no_shared_memory.empty()) {
       // MPI had no communicator to find the node with.
+    } else if (here.nodes == s.size && s.size > 1) {
+      hierarchy = plan_hierarchy(all_ranks, here, options, false);
+      ranks_here_ = here.ranks;
     } else {
       hierarchy = plan_hierarchy(all_ranks, here, options, true);
       s.why_no_shared_memory = memory_.make(all_ranks, here, options, hierarchy, s.why_no_cma);
@@ -82,8 +86,7 @@ class CommState final : public Attached {
     core_->set_hooks({&CommState::progress, &CommState::watch, &CommState::refused,
                       &CommState::native, &CommState::outstanding,
                       simulated ? &CommState::busy_elsewhere : nullptr, &CommState::is_gone, this});
-    // Simulated ranks do not die, and wait inside MPI far more quickly.
-    if constexpr (!simulated) {
+    if constexpr (!simulated) {  // which wait inside MPI
       link_.connect_by({link_.user(),
                         options.deadline,
                         {&CommState::move_and_look, &CommState::watch_and_look,

@@ -6,6 +6,7 @@
 #include <papcoll/options.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
 #include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi/polled.hpp>
@@ -58,10 +59,7 @@ class Making {
     find_world_ranks();
     peers_.reserve(world_ranks_.size());
     for (const int r : world_ranks_) peers_.push_back(process_->process_of(r));
-    // Simulated ranks that have nothing to move wait inside MPI, which is far quicker.
-    if constexpr (simulated) {
-      if (!process_->is_busy(nullptr)) all_ranks_ = PolledCollectives{comm};
-    }
+    if (!process_->is_busy(nullptr)) wait_inside_mpi();
   }
   Making(const Making&) = delete;
   Making& operator=(const Making&) = delete;
@@ -73,7 +71,6 @@ class Making {
   /// This rank's node, where MPI need not be asked for it: a node is a machine, unless MPI was told
   /// to pretend more of them, or some process does not know its own.
   std::optional<NodeRanks> known_nodes() const {
-    if constexpr (simulated) return std::nullopt;  // they share a process
     NodeRanks here{{}, 0};
     std::vector<std::uint64_t> machines;
     machines.reserve(met_.size());
@@ -142,7 +139,11 @@ class Making {
       peers_[r] = mine.id.sees(id) ? id : ProcessId{};
       process_->keep_process(world_ranks_[r], id);
     }
-    // From here on nobody's turn has to come outside MPI.
+    wait_inside_mpi();
+  }
+
+  /// From here on nobody needs this rank outside MPI, where a simulated one best waits.
+  void wait_inside_mpi() {
     if constexpr (simulated) all_ranks_ = PolledCollectives{all_ranks_.comm()};
   }
 

@@ -4,6 +4,7 @@
 #include <papcoll/error.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/waiting/process_id.hpp>
 
@@ -194,7 +195,7 @@ class MpiProcess final : public Attached {
   std::mutex mutex_;  ///< of the lists; never held across a call of MPI
   std::vector<std::weak_ptr<Attached>> open_;
   std::vector<Busy> busy_;
-  ProcessId id_ = ProcessId::own();
+  ProcessId id_ = own_process();
   std::vector<ProcessId> processes_;  ///< by their ranks in MPI_COMM_WORLD, as far as known
 };
 

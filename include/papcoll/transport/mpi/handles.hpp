@@ -2,6 +2,7 @@
 
 #include <papcoll/config.hpp>
 #include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 
 #include <utility>
@@ -21,18 +22,18 @@ inline bool mpi_is_usable() noexcept {
 }
 
 /// While it lives, errors on a communicator are returned and not fatal. The user's error handler is
-/// back afterwards. SMPI returns errors always, and may have no error handler.
+/// back afterwards.
 class ErrorsReturned {
  public:
   ErrorsReturned(MPI_Comm comm, const char* where) : comm_(comm), before_(MPI_ERRHANDLER_NULL) {
-    if constexpr (simulated) return;
-    check(MPI_Comm_get_errhandler(comm_, &before_), "MPI_Comm_get_errhandler", where);
+    check(error_handler(comm_, &before_), "MPI_Comm_get_errhandler", where);
+    if (before_ == MPI_ERRHANDLER_NULL) return;
     check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", where);
   }
   ErrorsReturned(const ErrorsReturned&) = delete;
   ErrorsReturned& operator=(const ErrorsReturned&) = delete;
   ~ErrorsReturned() {
-    if constexpr (simulated) return;
+    if (before_ == MPI_ERRHANDLER_NULL) return;
     MPI_Comm_set_errhandler(comm_, before_);
     MPI_Errhandler_free(&before_);
   }

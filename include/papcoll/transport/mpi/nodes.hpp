@@ -40,7 +40,6 @@ inline NodeRanks node_ranks(const detail::PolledCollectives& all_ranks) {
   constexpr const char* where = "finding the ranks of a node";
   MPI_Comm comm = all_ranks.comm();
   const int rank = all_ranks.rank(where);
-  if constexpr (detail::simulated) return {{rank}, all_ranks.size(where)};
   const detail::ErrorsReturned guard{comm, where};
   MPI_Comm node = MPI_COMM_NULL;
   detail::check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node),

@@ -3,6 +3,7 @@
 #include <papcoll/config.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
+#include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
@@ -41,24 +42,16 @@ class PolledCollectives {
 
   void barrier(const char* where) const {
     wait(0, "MPI_Ibarrier", where,
-         [this](std::byte*, MPI_Request* r) { return MPI_Ibarrier(comm_, r); });
+         [this](std::byte*, MPI_Request* r) { return started().barrier(r); });
   }
 
   /// `bytes` of each rank to all, in rank order.
   void allgather(const void* mine, std::size_t bytes, void* all, const char* where) const {
     const std::size_t total = bytes * static_cast<std::size_t>(size(where));
-    const int n = static_cast<int>(bytes);
-    if constexpr (simulated) {
-      // SMPI sends non-blocking ones from each rank to each at once: a minute for 256 of them.
-      if (hooks_.move == nullptr) {
-        check(MPI_Allgather(mine, n, MPI_BYTE, all, n, MPI_BYTE, comm_), "MPI_Allgather", where);
-        return;
-      }
-    }
     const Memory memory =
         wait(bytes + total, "MPI_Iallgather", where, [&](std::byte* at, MPI_Request* r) {
           std::memcpy(at, mine, bytes);
-          return MPI_Iallgather(at, n, MPI_BYTE, at + bytes, n, MPI_BYTE, comm_, r);
+          return started().allgather(at, static_cast<int>(bytes), at + bytes, r);
         });
     std::memcpy(all, memory.get() + bytes, total);
   }
@@ -66,24 +59,17 @@ class PolledCollectives {
   void bcast(void* data, std::size_t bytes, int root, const char* where) const {
     const Memory memory = wait(bytes, "MPI_Ibcast", where, [&](std::byte* at, MPI_Request* r) {
       std::memcpy(at, data, bytes);
-      return MPI_Ibcast(at, static_cast<int>(bytes), MPI_BYTE, root, comm_, r);
+      return started().bcast(at, static_cast<int>(bytes), root, r);
     });
     std::memcpy(data, memory.get(), bytes);
   }
 
   /// Combines one number of each rank by `op`.
   int allreduce(int mine, MPI_Op op, const char* where) const {
-    if constexpr (simulated) {  // as above
-      if (hooks_.move == nullptr) {
-        int all = 0;
-        check(MPI_Allreduce(&mine, &all, 1, MPI_INT, op, comm_), "MPI_Allreduce", where);
-        return all;
-      }
-    }
     const Memory memory =
         wait(2 * sizeof(int), "MPI_Iallreduce", where, [&](std::byte* at, MPI_Request* r) {
           std::memcpy(at, &mine, sizeof mine);
-          return MPI_Iallreduce(at, at + sizeof mine, 1, MPI_INT, op, comm_, r);
+          return started().allreduce(at, at + sizeof mine, op, r);
         });
     int result = 0;
     std::memcpy(&result, memory.get() + sizeof mine, sizeof result);
@@ -93,17 +79,9 @@ class PolledCollectives {
   /// A duplicate of the communicator whose errors are returned and not fatal. Throws mpi_error if
   /// the MPI library has run out of communicators.
   OwnedComm duplicate(const char* where) const {
-    if constexpr (simulated) {  // SMPI has no MPI_Comm_idup, and no rank of it dies
-      MPI_Comm made = MPI_COMM_NULL;
-      check(MPI_Comm_dup(comm_, &made), "MPI_Comm_dup", where);
-      OwnedComm copy = OwnedComm::take(made);
-      check(MPI_Comm_set_errhandler(copy.get(), MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler",
-            where);
-      return copy;
-    }
     const Memory memory =
         wait(sizeof(MPI_Comm), "MPI_Comm_idup", where, [this](std::byte* at, MPI_Request* r) {
-          return MPI_Comm_idup(comm_, new (at) MPI_Comm{MPI_COMM_NULL}, r);
+          return started().duplicate(new (at) MPI_Comm{MPI_COMM_NULL}, r);
         });
     OwnedComm copy =
         OwnedComm::take(*std::launder(reinterpret_cast<const MPI_Comm*>(memory.get())));
@@ -130,6 +108,8 @@ class PolledCollectives {
     const char* where;
   };
 
+  Started started() const noexcept { return {comm_, hooks_.move == nullptr}; }
+
   /// Gives the memory that the collective worked in.
   template <class Start>
   Memory wait(std::size_t bytes, const char* call, const char* where, Start&& start) const {
@@ -138,12 +118,7 @@ class PolledCollectives {
     Memory memory{new std::byte[bytes == 0 ? 1 : bytes]};  // NOLINT(modernize-make-unique)
     MPI_Request request = MPI_REQUEST_NULL;
     check(start(memory.get(), &request), call, where);
-    if constexpr (simulated) {
-      if (hooks_.move == nullptr) {  // nobody's turn has to come outside MPI
-        check(MPI_Wait(&request, MPI_STATUS_IGNORE), call, where);
-        return memory;
-      }
-    }
+    if (request == MPI_REQUEST_NULL) return memory;  // complete already
     Flight flight{this, where};
     Waiter waiter;
     waiter.oversubscribed = true;  // perhaps: nobody knows yet, and a yield costs little here

@@ -2,6 +2,7 @@
 
 #include <papcoll/config.hpp>
 #include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
+#include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/link.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/rma/remote_words.hpp>
@@ -54,8 +55,8 @@ class RmaWords final : public RemoteWords {
     if (tickets == RemoteTickets::never) {
       throw transport_unavailable("the Options forbid tickets by RMA");
     }
-    if constexpr (detail::simulated) {
-      throw transport_unavailable("simulated ranks cannot lock windows and look at them");
+    if constexpr (!detail::sees_locked_windows) {
+      throw transport_unavailable("ranks cannot look at windows that they have locked");
     }
     MPI_Comm comm = link.comm();
     detail::check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank", where);
