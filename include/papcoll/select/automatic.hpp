@@ -16,7 +16,11 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-/// Completes a spec that names no algorithm.
+/// Completes a spec that names no algorithm: by nodes, if there are several with several ranks;
+/// else in the memory of the node (on_node.hpp); else by messages. It depends on the call, the
+/// thresholds, and on how late ranks come, on which they agree every 16 calls by what each has
+/// noted on the board (arrival/imbalance.hpp): all choose alike. On one node run_chosen.hpp keeps
+/// what was chosen until the call or that look at the arrivals is another.
 using Choose = void(AlgorithmSpec&, const Call&, const SelectionInputs&);
 
 namespace detail {

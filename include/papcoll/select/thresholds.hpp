@@ -29,8 +29,8 @@ struct Thresholds {
     std::size_t exchange_more_ranks = 1024;
     std::size_t exchange_oversubscribed = 8192;  ///< then SplitTail, or, in rank order,
     std::size_t leader_oversubscribed = 65536;   ///< DynamicLeader, then MultiLeader, PeerSlices
-    /// MultiLeader, then PeerSlices. 2 pinned ranks, 64 KB: 7.1 µs (MultiLeader's way), and 2.5 in
-    /// the arena.
+    /// MultiLeader, then PeerSlices, which goes on as MultiLeader where ranks do not see each
+    /// other's buffers. 2 pinned ranks, 64 KB: 7.1 µs as MultiLeader, and 2.5 in the arena.
     std::size_t multi_leader = 8192;
     /// The same where all buffers have been in the arena. Prototype, 2 pinned ranks, 8 KB: 2.7 µs
     /// through slots, 0.6 in place.
@@ -41,7 +41,8 @@ struct Thresholds {
     /// last arrival Exchange combines all contributions, at 0.05 ns a byte, and DynamicLeader hands
     /// one result over, at 0.2 µs.
     std::size_t late_exchange = 4096;
-    /// DynamicLeader, then SplitTail, whose chunks have 16 KB: with few there is little to share.
+    /// DynamicLeader, then, from 64 KB on, SplitTail, which shares pieces of 16 KB out: with few
+    /// there is little to share.
     std::size_t late_leader = 65535;
     /// The same with CombiningTree, for operators that do not commute.
     std::size_t late_leader_ordered = 65535;

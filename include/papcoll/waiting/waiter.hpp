@@ -40,15 +40,19 @@ enum class Naps {
   until_rung,  ///< whoever completes the step rings this rank's bell
 };
 
-/// The one place where papcoll waits. Owns spinning, yielding, sleeping, MPI progress, the watch
-/// for dead peers and the deadline, for every algorithm and transport.
+/// Where papcoll waits: run_arrival() for arrival-driven algorithms, TeamMessages::run_plan() for
+/// schedules, requests, and the making of communicators. Owns spinning, yielding, sleeping, MPI
+/// progress, the watch for dead peers and the deadline. Only what parts from peers at the end, or
+/// tries out a window of MPI, waits by itself, and for a bounded time.
 class Waiter {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// What the team contributes. poke() moves MPI and the rank's outstanding requests; check()
-  /// throws if the communicator broke or the current call failed elsewhere; watch() throws
-  /// peer_lost if it finds a peer dead. Any may be null.
+  /// What the team contributes: TeamFailures (runtime/failures.hpp) fills them. poke() moves MPI
+  /// and the rank's outstanding requests; check() throws if the communicator broke or the current
+  /// call failed elsewhere; watch() asks PeerLiveness (by CommState::watch) for dead peers, and
+  /// marks the board if there is one, so that the next check() of each rank throws peer_lost. Any
+  /// may be null.
   struct Hooks {
     void (*poke)(void*) = nullptr;
     void (*check)(void*) = nullptr;

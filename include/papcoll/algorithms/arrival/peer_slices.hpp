@@ -77,8 +77,8 @@ struct PeerSlices {
         if (!copies_.unreachable()) return false;
         way_ = Way::staged;
       }
-      if (way_ == Way::unknown && !choose(s, c)) return false;
-      if (way_ == Way::staged) return stage(s, c);
+      if (way_ == Way::unknown && !choose_way(s, c)) return false;
+      if (way_ == Way::staged) return run_staged(s, c);
       return c.collective == Collective::reduce_scatter ? scatter(s, c) : reduce(s, c);
     }
 
@@ -132,7 +132,7 @@ struct PeerSlices {
     /// Once all have come: is everyone's reached where it is? All ranks see the same. False while
     /// that is not known, or if the call has failed.
     template <Site S>
-    bool choose(S& s, const Call& c) {
+    bool choose_way(S& s, const Call& c) {
       for (; next_ < s.size(); ++next_) {
         if (next_ == s.rank()) continue;
         if (!s.arrived(next_, 0)) return false;
@@ -149,7 +149,7 @@ struct PeerSlices {
     }
 
     template <Site S>
-    bool stage(S& s, const Call& c) {
+    bool run_staged(S& s, const Call& c) {
       switch (c.collective) {
         case Collective::allreduce:
           return multi_leader_.step(s, c);

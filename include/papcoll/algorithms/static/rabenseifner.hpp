@@ -21,7 +21,7 @@ inline namespace PAPCOLL_ABI {
 ///   which suits an order by nodes. Works for operators that do not commute. For reduce the same
 ///   halving is in ReduceScatterGather.
 ///
-///     P = 4, parts 0–3 of the vector; [02] is a part combined of positions 0 to 2
+///     P = 4, parts 0–3 of the vector; [03] is a part combined of positions 0 to 3
 ///                            0            1            2            3
 ///     distance 1         parts 0,1    parts 2,3    parts 0,1    parts 2,3    of [01] and of [23]
 ///     distance 2         part 0       part 2       part 1       part 3       of [03]
