@@ -1,8 +1,10 @@
 # How tests are registered, for tests/ and examples/. A test that cannot run on this machine prints
 # "SKIPPED: reason" and exits 77.
 #
-#   papcoll_unit_test(NAME SOURCES file… [LIBRARIES target…] [LABELS l…] [TIMEOUT s])
-#   papcoll_rank_test(NAME RANKS n… SOURCES file… [LIBRARIES target…] [LABELS l…] [TIMEOUT s])
+#   papcoll_unit_test(NAME SOURCES file… [LONERS name…] [LIBRARIES target…] [LABELS l…]
+#                     [TIMEOUT s])
+#   papcoll_rank_test(NAME RANKS n… SOURCES file… [LONERS name…] [LIBRARIES target…] [LABELS l…]
+#                     [TIMEOUT s])
 #   papcoll_run_on_ranks(TEST RANKS n TARGET t [ARGS …] [LAUNCH flag…] [LABELS l…] [TIMEOUT s])
 #   papcoll_compile_fail_test(NAME SOURCE file)     see checks/compile_fail.sh
 #   papcoll_check(NAME COMMAND program … [LABELS l…] [TIMEOUT s])
@@ -63,9 +65,35 @@ if(PAPCOLL_WITH_MPI)
   set_target_properties(papcoll_shared_code PROPERTIES CXX_EXTENSIONS OFF)
 endif()
 
+# Files of one directory are compiled together, a few at a time: what they include is read, and what
+# they instantiate is compiled, once for all of them, in a third of the time. So names in their
+# anonymous namespaces differ from each other; a file whose names do not is in LONERS.
+function(papcoll_compile_together target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LONERS")
+  set(at_a_time 6)
+  set(last_directory "")
+  foreach(source IN LISTS arg_SOURCES)
+    cmake_path(GET source STEM stem)
+    cmake_path(GET source PARENT_PATH directory)
+    if(stem IN_LIST arg_LONERS)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      continue()
+    endif()
+    if(NOT directory STREQUAL last_directory)
+      cmake_path(GET directory FILENAME room)
+      set(last_directory ${directory})
+      set(files 0)
+    endif()
+    math(EXPR part "${files} / ${at_a_time}")
+    math(EXPR files "${files} + 1")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room}_${part})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
 # One entry a file, so that ctest names what failed; Catch2 can tag each test with its file's name.
 function(papcoll_unit_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LONERS;LIBRARIES;LABELS")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
@@ -77,6 +105,7 @@ function(papcoll_unit_test name)
     set(no_tests_fails --warn NoTests)
   endif()
   add_executable(${name} ${arg_SOURCES})
+  papcoll_compile_together(${name} SOURCES ${arg_SOURCES} LONERS ${arg_LONERS})
   target_link_libraries(${name} PRIVATE papcoll_compiled_core_for_tests papcoll_test_options
                                         ${arg_LIBRARIES})
   foreach(source IN LISTS arg_SOURCES)
@@ -107,7 +136,7 @@ function(papcoll_run_on_ranks test)
 endfunction()
 
 function(papcoll_rank_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "RANKS;SOURCES;LIBRARIES;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "RANKS;SOURCES;LONERS;LIBRARIES;LABELS")
   if(NOT PAPCOLL_WITH_MPI)
     return()
   endif()
@@ -115,6 +144,7 @@ function(papcoll_rank_test name)
     set(arg_LABELS ranks)
   endif()
   add_executable(${name} ${arg_SOURCES})
+  papcoll_compile_together(${name} SOURCES ${arg_SOURCES} LONERS ${arg_LONERS})
   target_link_libraries(${name} PRIVATE papcoll papcoll_test_options ${arg_LIBRARIES})
   foreach(ranks IN LISTS arg_RANKS)
     papcoll_run_on_ranks(${name}.${ranks} RANKS ${ranks} TARGET ${name} TIMEOUT ${arg_TIMEOUT}

@@ -9,9 +9,14 @@
 # typing error cannot pass for the refusal. Inline namespaces are removed before the comparison.
 set -u
 
-compiler=$1 flags=$2 source=$3 precompiled=$4/others_$1.hpp
+compiler=$1 flags=$2 source=$3 precompiled=$4
 
 command -v "$compiler" >/dev/null || { echo "SKIPPED: no $compiler"; exit 77; }
+
+case $(grep -m 1 -E '^#(include <papcoll/|if)' "$source") in
+  '#include <papcoll/core.hpp>') precompiled=$precompiled/core_$compiler.hpp ;;
+  *) precompiled=$precompiled/others_$compiler.hpp ;;
+esac
 
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT

@@ -1,7 +1,8 @@
 #!/bin/sh
 # precompiled.sh COMPILER FLAGS-FILE DIRECTORY: what papcoll's headers include of others, compiled
 # once, for scripts that compile many small files: they do with -include others_COMPILER.hpp.
-# includes.py finds what a header forgets to include of the standard library.
+# includes.py finds what a header forgets to include of the standard library. core_COMPILER.hpp has
+# <papcoll/core.hpp>, too, for files that begin with it.
 set -u
 
 compiler=$1 flags=$2 directory=$3
@@ -9,11 +10,14 @@ compiler=$1 flags=$2 directory=$3
 command -v "$compiler" >/dev/null || { echo "SKIPPED: no $compiler"; exit 77; }
 
 mkdir -p "$directory"
-header=$directory/others_$compiler.hpp
+others=$directory/others_$compiler.hpp core=$directory/core_$compiler.hpp
 grep -rhoE '^#include <[^>]+>' include analysis/include --include='*.hpp' |
-  grep -vE '<(papcoll/|mpi\.h)' | sort -u >"$header"
+  grep -vE '<(papcoll/|mpi\.h)' | sort -u >"$others"
+{ cat "$others"; echo '#include <papcoll/core.hpp>'; } >"$core"
 case $compiler in
-  clang*) out=$header.pch ;;
-  *) out=$header.gch ;;
+  clang*) suffix=pch ;;
+  *) suffix=gch ;;
 esac
-"$compiler" @"$flags" -DPAPCOLL_COMPILED -x c++-header "$header" -o "$out"
+for header in "$others" "$core"; do
+  "$compiler" @"$flags" -DPAPCOLL_COMPILED -x c++-header "$header" -o "$header.$suffix" || exit 1
+done

@@ -1,12 +1,13 @@
 #!/bin/bash
-# release.sh MPI_COMPILER DIRECTORY: the preset of README.md and scripts/demo.sh builds the programs.
-# It optimises more than the other tests' builds, and compilers then warn of more: here that fails.
+# release.sh COMPILER MPI_COMPILER DIRECTORY: the preset of README.md and scripts/demo.sh builds the
+# programs. It optimises more than the other tests' builds, and compilers then warn of more: here
+# that fails. The preset openmpi has its flags as PAPCOLL_PROGRAM_FLAGS, so that ccache has most of it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-mpi_compiler=$1 build=$2/release
+compiler=$1 mpi_compiler=$2 build=$3/release
 
 if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
-cmake --preset release -B "$build" -DMPI_CXX_COMPILER="$mpi_compiler" \
-  -DPAPCOLL_WARNINGS_AS_ERRORS=ON >/dev/null
+cmake --preset release -B "$build" -DCMAKE_CXX_COMPILER="$compiler" \
+  -DMPI_CXX_COMPILER="$mpi_compiler" -DPAPCOLL_WARNINGS_AS_ERRORS=ON >/dev/null
 cmake --build "$build" --target papcoll_tool papcoll-bench ddp_digits
 "$build/tools/papcoll" list >/dev/null

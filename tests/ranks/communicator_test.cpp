@@ -19,13 +19,13 @@ using papcoll::Communicator;
 
 namespace {
 
-constexpr std::chrono::seconds patience{30};
+constexpr std::chrono::seconds half_a_minute{30};
 
 }  // namespace
 
 TEST_CASE("every form of every call", "[communicator]") {
   const OwnComm own;
-  Communicator comm{own.get(), {.deadline = patience}};
+  Communicator comm{own.get(), {.deadline = half_a_minute}};
   CHECK(forms::problems(comm, comm.rank(), comm.size()) == "");
 }
 
@@ -39,13 +39,13 @@ TEST_CASE("a bare MPI_Comm", "[communicator]") {
 
 TEST_CASE("one MPI communicator, several times", "[communicator]") {
   const OwnComm own;
-  const papcoll::Options options{.deadline = patience};
+  const papcoll::Options options{.deadline = half_a_minute};
   Communicator one{own.get(), options};
   Communicator same{own.get()};
   Communicator again{own.get(), options};
   CHECK(&one.core() == &same.core());
   CHECK(&one.core() == &again.core());
-  CHECK(same.options().deadline == patience);
+  CHECK(same.options().deadline == half_a_minute);
   const Outcome other = outcome_of([&] {
     Communicator{own.get(), {.deadline = std::chrono::seconds{1}}};
   });
@@ -101,7 +101,7 @@ TEST_CASE("what is no communicator for collectives", "[communicator]") {
 
 TEST_CASE("requests of all kinds", "[communicator]") {
   const OwnComm own;
-  Communicator comm{own.get(), {.deadline = patience, .first_epoch = 0xfffffff0U}};
+  Communicator comm{own.get(), {.deadline = half_a_minute, .first_epoch = 0xfffffff0U}};
   for (const std::string name :
        {"ShmTransport", "MpiTransport", "Ring+MpiTransport", "Linear+MpiTransport",
         "PipelinedChain:64+MpiTransport", "PipelinedBinaryTree:64+ShmTransport"}) {
@@ -121,7 +121,7 @@ TEST_CASE("requests of all kinds", "[communicator]") {
 TEST_CASE("requests on a communicator made by a split", "[communicator]") {
   // Late ranks make messages of several requests meet.
   const OwnComm own{MPI_COMM_WORLD, 0, 0};
-  Communicator comm{own.get(), {.deadline = patience}};
+  Communicator comm{own.get(), {.deadline = half_a_minute}};
   const auto algorithm = papcoll::algorithm("MpiTransport");
   papcoll::barrier(comm, algorithm);
   std::vector<int> a(4, 1 + comm.rank());
@@ -141,7 +141,7 @@ TEST_CASE("requests on a communicator made by a split", "[communicator]") {
 
 TEST_CASE("a request stays with its thread", "[communicator]") {
   const OwnComm own;
-  Communicator comm{own.get(), {.deadline = patience}};
+  Communicator comm{own.get(), {.deadline = half_a_minute}};
   if (comm.size() < 2) return;
   std::vector<int> data(10, 1);
   papcoll::Request request = papcoll::iallreduce(comm, data);
@@ -154,7 +154,7 @@ TEST_CASE("a request stays with its thread", "[communicator]") {
 
 TEST_CASE("a rank that is in another call moves its requests", "[communicator]") {
   const OwnComm own;
-  Communicator comm{own.get(), {.deadline = patience}};
+  Communicator comm{own.get(), {.deadline = half_a_minute}};
   for (const char* request : {"Ring+ShmTransport", "Ring+MpiTransport"}) {
     for (const char* blocking : {"Exchange", "DynamicLeader", "Dissemination+ShmTransport",
                                  "Dissemination+MpiTransport"}) {
@@ -170,8 +170,8 @@ TEST_CASE("a rank that is in another call moves its requests", "[communicator]")
 TEST_CASE("a rank that waits on another communicator moves its requests", "[communicator]") {
   const OwnComm own_a;
   const OwnComm own_b;
-  Communicator a{own_a.get(), {.deadline = patience}};
-  Communicator b{own_b.get(), {.deadline = patience}};
+  Communicator a{own_a.get(), {.deadline = half_a_minute}};
+  Communicator b{own_b.get(), {.deadline = half_a_minute}};
   for (const char* request : {"Ring+ShmTransport", "Ring+MpiTransport"}) {
     for (const char* blocking : {"Exchange", "DynamicLeader", "Dissemination+ShmTransport",
                                  "Dissemination+MpiTransport"}) {
@@ -199,9 +199,9 @@ TEST_CASE("a rank that waits on another communicator moves its requests", "[comm
 
 TEST_CASE("groups of ranks at the same time", "[communicator]") {
   const OwnComm world;
-  Communicator all{world.get(), {.deadline = patience}};
+  Communicator all{world.get(), {.deadline = half_a_minute}};
   const OwnComm split{MPI_COMM_WORLD, world.rank() / 2, 0};
-  Communicator pair{split.get(), {.deadline = patience}};
+  Communicator pair{split.get(), {.deadline = half_a_minute}};
   const OwnComm alone{MPI_COMM_WORLD, world.rank(), 0};
   Communicator self{alone.get()};
   for (int i = 0; i < 100; ++i) {

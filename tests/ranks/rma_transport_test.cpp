@@ -22,7 +22,7 @@ using papcoll::Chain;
 using papcoll::RemoteTickets;
 using papcoll::RmaTransport;
 
-constexpr std::chrono::seconds patience{30};
+constexpr std::chrono::seconds half_a_minute{30};
 
 papcoll::Algorithm short_segments() { return tickets::short_segments({}, "RmaTransport"); }
 
@@ -32,7 +32,7 @@ TEST_CASE("tickets by RMA, if they are fast, whether or not, and never", "[rma]"
   for (const auto tickets : {RemoteTickets::probed, RemoteTickets::always, RemoteTickets::never}) {
     const OwnComm own;
     papcoll::Communicator comm{
-        own.get(), {.deadline = patience, .tickets = tickets, .first_epoch = 0xffffffe0U}};
+        own.get(), {.deadline = half_a_minute, .tickets = tickets, .first_epoch = 0xffffffe0U}};
     INFO("tickets " << static_cast<int>(tickets) << ", " << comm.no_tickets());
     CHECK(tickets::calls_by_ticket(comm, short_segments(), 300, 3) == "");
     const bool draws = comm.core().draws_tickets();
@@ -52,7 +52,8 @@ TEST_CASE("tickets by RMA, if they are fast, whether or not, and never", "[rma]"
 
 TEST_CASE("the matrix by tickets, and some schedules over the same messages", "[rma]") {
   const OwnComm own;
-  papcoll::Communicator comm{own.get(), {.deadline = patience, .tickets = RemoteTickets::always}};
+  papcoll::Communicator comm{own.get(),
+                             {.deadline = half_a_minute, .tickets = RemoteTickets::always}};
   matrix::Runner runner{comm};
   for (const matrix::Candidate& c : matrix::candidates("RmaTransport")) {
     if (c.row != nullptr && c.row->algorithm == nullptr && c.row->name != "Binomial") continue;
@@ -63,7 +64,7 @@ TEST_CASE("the matrix by tickets, and some schedules over the same messages", "[
 
 TEST_CASE("tickets between other calls", "[rma]") {
   const OwnComm own;
-  papcoll::Communicator comm{own.get(), {.deadline = patience}};
+  papcoll::Communicator comm{own.get(), {.deadline = half_a_minute}};
   auto some = matrix::candidates("MpiTransport");
   for (const auto& c : matrix::candidates("RmaTransport")) some.push_back(c);
   CHECK(mixed::calls_of_all_kinds(comm, some, 500, 5) == "");
@@ -71,7 +72,7 @@ TEST_CASE("tickets between other calls", "[rma]") {
 
 TEST_CASE("ArrivalOrder, Chain and RmaTransport as policies", "[rma]") {
   const OwnComm own;
-  papcoll::Communicator comm{own.get(), {.deadline = patience}};
+  papcoll::Communicator comm{own.get(), {.deadline = half_a_minute}};
   // More than a segment, and more than a message that MPI sends before it is received.
   const std::vector<double> in(100'000, comm.rank() + 1.0);
   std::vector<double> out(in.size());
@@ -88,7 +89,8 @@ TEST_CASE("ArrivalOrder, Chain and RmaTransport as policies", "[rma]") {
 TEST_CASE("communicators with tickets come and go", "[rma]") {
   for (int i = 0; i < 20; ++i) {
     const OwnComm own;
-    papcoll::Communicator comm{own.get(), {.deadline = patience, .tickets = RemoteTickets::always}};
+    papcoll::Communicator comm{own.get(),
+                               {.deadline = half_a_minute, .tickets = RemoteTickets::always}};
     CHECK(papcoll::allreduce(comm, 1, papcoll::sum, short_segments()) == comm.size());
   }
 }
@@ -100,7 +102,7 @@ TEST_CASE("communicators that have no rank in common get their tickets at the sa
   for (int i = 0; i < 30; ++i) {
     const OwnComm half{MPI_COMM_WORLD, world_rank % 2, world_rank};
     papcoll::Communicator comm{half.get(),
-                               {.deadline = patience, .tickets = RemoteTickets::always}};
+                               {.deadline = half_a_minute, .tickets = RemoteTickets::always}};
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(tickets::calls_by_ticket(comm, short_segments(), 10, 7) == "");
     if (papcoll::detail::mixes_windows_up && comm.nodes() > 1 && comm.size() > comm.nodes()) {
