@@ -39,13 +39,14 @@ class PolledCollectives {
 
   MPI_Comm comm() const noexcept { return comm_; }
 
-  void barrier(const char* where) const {
+  [[gnu::cold]] void barrier(const char* where) const {
     wait(0, "MPI_Ibarrier", where,
          [this](std::byte*, MPI_Request* r) { return MPI_Ibarrier(comm_, r); });
   }
 
   /// `bytes` of each rank to all, in rank order.
-  void allgather(const void* mine, std::size_t bytes, void* all, const char* where) const {
+  [[gnu::cold]] void allgather(const void* mine, std::size_t bytes, void* all,
+                               const char* where) const {
     const std::size_t total = bytes * static_cast<std::size_t>(size(where));
     const int n = static_cast<int>(bytes);
     if constexpr (simulated) {
@@ -63,7 +64,7 @@ class PolledCollectives {
     std::memcpy(all, memory.get() + bytes, total);
   }
 
-  void bcast(void* data, std::size_t bytes, int root, const char* where) const {
+  [[gnu::cold]] void bcast(void* data, std::size_t bytes, int root, const char* where) const {
     const Memory memory = wait(bytes, "MPI_Ibcast", where, [&](std::byte* at, MPI_Request* r) {
       std::memcpy(at, data, bytes);
       return MPI_Ibcast(at, static_cast<int>(bytes), MPI_BYTE, root, comm_, r);
@@ -72,7 +73,7 @@ class PolledCollectives {
   }
 
   /// Combines one number of each rank by `op`.
-  int allreduce(int mine, MPI_Op op, const char* where) const {
+  [[gnu::cold]] int allreduce(int mine, MPI_Op op, const char* where) const {
     if constexpr (simulated) {  // as above
       if (hooks_.move == nullptr) {
         int all = 0;
@@ -92,7 +93,7 @@ class PolledCollectives {
 
   /// A duplicate of the communicator whose errors are returned and not fatal. Throws mpi_error if
   /// the MPI library has run out of communicators.
-  OwnedComm duplicate(const char* where) const {
+  [[gnu::cold]] OwnedComm duplicate(const char* where) const {
     if constexpr (simulated) {  // SMPI has no MPI_Comm_idup, and no rank of it dies
       MPI_Comm made = MPI_COMM_NULL;
       check(MPI_Comm_dup(comm_, &made), "MPI_Comm_dup", where);
@@ -111,12 +112,12 @@ class PolledCollectives {
     return copy;
   }
 
-  int rank(const char* where) const {
+  [[gnu::cold]] int rank(const char* where) const {
     int r = 0;
     check(MPI_Comm_rank(comm_, &r), "MPI_Comm_rank", where);
     return r;
   }
-  int size(const char* where) const {
+  [[gnu::cold]] int size(const char* where) const {
     int n = 0;
     check(MPI_Comm_size(comm_, &n), "MPI_Comm_size", where);
     return n;
@@ -132,16 +133,24 @@ class PolledCollectives {
 
   /// Gives the memory that the collective worked in.
   template <class Start>
-  Memory wait(std::size_t bytes, const char* call, const char* where, Start&& start) const {
+  [[gnu::cold]] Memory wait(std::size_t bytes, const char* call, const char* where,
+                            Start&& start) const {
     const ErrorsReturned guard{comm_, where};
     // Not make_unique, which would write zeros.
     Memory memory{new std::byte[bytes == 0 ? 1 : bytes]};  // NOLINT(modernize-make-unique)
     MPI_Request request = MPI_REQUEST_NULL;
     check(start(memory.get(), &request), call, where);
+    complete(request, memory, call, where);
+    return memory;
+  }
+
+  /// Waits for the request; where that throws, it keeps the memory, which no longer is `memory`'s.
+  [[gnu::cold]] void complete(MPI_Request& request, Memory& memory, const char* call,
+                              const char* where) const {
     if constexpr (simulated) {
       if (hooks_.move == nullptr) {  // nobody's turn has to come outside MPI
         check(MPI_Wait(&request, MPI_STATUS_IGNORE), call, where);
-        return memory;
+        return;
       }
     }
     Flight flight{this, where};
@@ -162,7 +171,6 @@ class PolledCollectives {
       static_cast<void>(memory.release());
       throw;
     }
-    return memory;
   }
 
   static void move(void* p) {
