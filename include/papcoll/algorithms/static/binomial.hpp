@@ -36,15 +36,15 @@ struct Binomial {
       "A binomial tree: those who have it double every round.";
   static constexpr bool commutative_only = false;
 
-  void emit(Reduce, Builder& b) const { detail::knomial_reduce(b, 2); }
-  void emit(Bcast, Builder& b) const { detail::knomial_bcast(b, 2); }
+  [[gnu::cold]] void emit(Reduce, Builder& b) const { detail::knomial_reduce(b, 2); }
+  [[gnu::cold]] void emit(Bcast, Builder& b) const { detail::knomial_bcast(b, 2); }
 
-  void emit(Allreduce, Builder& b) const {
+  [[gnu::cold]] void emit(Allreduce, Builder& b) const {
     emit(Reduce{}, b);
     emit(Bcast{}, b);
   }
 
-  void emit(Gather, Builder& b) const {
+  [[gnu::cold]] void emit(Gather, Builder& b) const {
     const KNomialTree tree{2, b.size()};
     const int me = b.position();
     tree.for_children_up(me, [&](int child) {
@@ -55,7 +55,7 @@ struct Binomial {
     b.contributions(me, tree.run(me), [&](Range r) { b.send(parent, r); });
   }
 
-  void emit(Scatter, Builder& b) const {
+  [[gnu::cold]] void emit(Scatter, Builder& b) const {
     const KNomialTree tree{2, b.size()};
     const int me = b.position();
     if (me != 0) {

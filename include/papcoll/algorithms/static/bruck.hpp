@@ -60,13 +60,13 @@ struct Bruck {
       "What a position has doubles every round, for any number of positions.";
   static constexpr bool commutative_only = false;
 
-  void emit(Allgather, Builder& b) const {
+  [[gnu::cold]] void emit(Allgather, Builder& b) const {
     detail::bruck_allgather(b, [&b](int first, int n, auto&& f) { b.contributions(first, n, f); });
   }
 
   /// What position s has for d is o = d − s positions away. In the round of each bit, all whose o
   /// has that bit go on by as much: position p then holds what came from p − (the lower bits of o).
-  void emit(Alltoall, Builder& b) const {
+  [[gnu::cold]] void emit(Alltoall, Builder& b) const {
     const int me = b.position();
     std::vector<Range> out;
     std::vector<Range> in;

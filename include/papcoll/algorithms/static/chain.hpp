@@ -30,13 +30,13 @@ struct Chain {
   static constexpr std::string_view sentence = "One position after the other.";
   static constexpr bool commutative_only = false;
 
-  void emit(Reduce, Builder& b) const {
+  [[gnu::cold]] void emit(Reduce, Builder& b) const {
     const int me = b.position();
     if (me + 1 < b.size()) b.reduce(me + 1, b.whole());
     if (me > 0) b.send(me - 1, b.whole());
   }
 
-  void emit(Bcast, Builder& b) const {
+  [[gnu::cold]] void emit(Bcast, Builder& b) const {
     const int me = b.position();
     if (me > 0) b.receive(me - 1, b.whole());
     if (me + 1 < b.size()) b.send(me + 1, b.whole());

@@ -97,7 +97,7 @@ struct ClairvoyantTree {
     return found;
   }
 
-  void emit(Reduce, Builder& b) const {
+  [[gnu::cold]] void emit(Reduce, Builder& b) const {
     const std::uint64_t step = cost.of(b.whole().size() * b.element_size());
     for (const Merge& m : merges(b.size(), step, [&b](int p) { return b.lateness(p); })) {
       if (m.to == b.position()) b.reduce(m.from, b.whole());
@@ -105,7 +105,7 @@ struct ClairvoyantTree {
     }
   }
 
-  void emit(Allreduce, Builder& b) const {
+  [[gnu::cold]] void emit(Allreduce, Builder& b) const {
     emit(Reduce{}, b);
     detail::knomial_bcast(b, 2);
   }

@@ -28,7 +28,7 @@ struct Dissemination {
       "Each position signals those at doubling distances: fewest rounds for any number.";
   static constexpr bool commutative_only = false;
 
-  void emit(Barrier, Builder& b) const {
+  [[gnu::cold]] void emit(Barrier, Builder& b) const {
     const int me = b.position();
     for (int distance = 1; distance < b.size(); distance *= 2) {
       b.send(b.wrap(me + distance), b.whole());

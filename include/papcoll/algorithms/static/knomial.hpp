@@ -49,10 +49,10 @@ struct KNomial {
     return {.radix = parse_number<int>(name, parameters[0], arguments)};
   }
 
-  void emit(Reduce, Builder& b) const { detail::knomial_reduce(b, checked_radix()); }
-  void emit(Bcast, Builder& b) const { detail::knomial_bcast(b, checked_radix()); }
+  [[gnu::cold]] void emit(Reduce, Builder& b) const { detail::knomial_reduce(b, checked_radix()); }
+  [[gnu::cold]] void emit(Bcast, Builder& b) const { detail::knomial_bcast(b, checked_radix()); }
 
-  void emit(Allreduce, Builder& b) const {
+  [[gnu::cold]] void emit(Allreduce, Builder& b) const {
     emit(Reduce{}, b);
     emit(Bcast{}, b);
   }

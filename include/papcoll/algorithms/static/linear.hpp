@@ -40,7 +40,7 @@ struct Linear {
       "Everybody sends to the root, or to everybody, directly.";
   static constexpr bool commutative_only = false;
 
-  void emit(Reduce, Builder& b) const {
+  [[gnu::cold]] void emit(Reduce, Builder& b) const {
     if (b.position() != 0) {
       b.send(0, b.whole());
       return;
@@ -48,7 +48,7 @@ struct Linear {
     for (int p = 1; p < b.size(); ++p) b.reduce(p, b.whole());
   }
 
-  void emit(Bcast, Builder& b) const {
+  [[gnu::cold]] void emit(Bcast, Builder& b) const {
     if (b.position() != 0) {
       b.receive(0, b.whole());
       return;
@@ -56,14 +56,14 @@ struct Linear {
     for (int p = 1; p < b.size(); ++p) b.send(p, b.whole());
   }
 
-  void emit(Allreduce, Builder& b) const {
+  [[gnu::cold]] void emit(Allreduce, Builder& b) const {
     emit(Reduce{}, b);
     emit(Bcast{}, b);
   }
 
-  void emit(Barrier, Builder& b) const { emit(Allreduce{}, b); }
+  [[gnu::cold]] void emit(Barrier, Builder& b) const { emit(Allreduce{}, b); }
 
-  void emit(Gather, Builder& b) const {
+  [[gnu::cold]] void emit(Gather, Builder& b) const {
     if (b.position() != 0) {
       b.send(0, b.contribution(b.position()));
       return;
@@ -71,7 +71,7 @@ struct Linear {
     for (int p = 1; p < b.size(); ++p) b.receive(p, b.contribution(p));
   }
 
-  void emit(Scatter, Builder& b) const {
+  [[gnu::cold]] void emit(Scatter, Builder& b) const {
     if (b.position() != 0) {
       b.receive(0, b.contribution(b.position()));
       return;
@@ -80,7 +80,7 @@ struct Linear {
   }
 
   // Staggered, so that no position is everybody's target at once.
-  void emit(Allgather, Builder& b) const {
+  [[gnu::cold]] void emit(Allgather, Builder& b) const {
     const int me = b.position();
     for (int k = 1; k < b.size(); ++k) {
       b.send(b.wrap(me + k), b.contribution(me));
@@ -88,7 +88,7 @@ struct Linear {
     }
   }
 
-  void emit(ReduceScatter, Builder& b) const {
+  [[gnu::cold]] void emit(ReduceScatter, Builder& b) const {
     const int me = b.position();
     const int last = b.size() - 1;
     for (int p = me + 1; p <= last; ++p) b.send(p, b.contribution(p));
@@ -97,14 +97,14 @@ struct Linear {
     for (int p = me + 1; p <= last; ++p) b.reduce(p, b.contribution(me));
   }
 
-  void emit(Alltoall, Builder& b) const {
+  [[gnu::cold]] void emit(Alltoall, Builder& b) const {
     const int me = b.position();
     for (int k = 1; k < b.size(); ++k) b.send(b.wrap(me + k), b.part(me, me + k));
     for (int k = 1; k < b.size(); ++k) b.receive(b.wrap(me - k), b.part(me - k, me));
   }
   static constexpr bool own_parts_only = true;
 
-  void emit(Scan, Builder& b) const {
+  [[gnu::cold]] void emit(Scan, Builder& b) const {
     const int me = b.position();
     if (me > 0) b.reduce(me - 1, b.whole());
     if (me + 1 < b.size()) b.send(me + 1, b.whole());

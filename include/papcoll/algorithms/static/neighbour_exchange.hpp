@@ -30,7 +30,7 @@ struct NeighbourExchange {
       "Neighbours exchange in pairs, alternately with the one and the other side.";
   static constexpr bool commutative_only = false;
 
-  void emit(Allgather, Builder& b) const {
+  [[gnu::cold]] void emit(Allgather, Builder& b) const {
     if (b.size() % 2 != 0) {
       Ring{}.emit(Allgather{}, b);
       return;

@@ -41,7 +41,7 @@ struct Pairwise {
       "Everybody sends every other its part, in rounds that pair all up.";
   static constexpr bool commutative_only = true;
 
-  void emit(ReduceScatter, Builder& b) const {
+  [[gnu::cold]] void emit(ReduceScatter, Builder& b) const {
     const int me = b.position();
     for (int k = 1; k < b.size(); ++k) {
       b.send(b.wrap(me + k), b.contribution(me + k));
@@ -49,7 +49,7 @@ struct Pairwise {
     }
   }
 
-  void emit(Alltoall, Builder& b) const {
+  [[gnu::cold]] void emit(Alltoall, Builder& b) const {
     const int me = b.position();
     for (int k = 1; k < b.size(); ++k) {
       b.send(b.wrap(me + k), b.part(me, me + k));

@@ -91,7 +91,7 @@ struct PreReducedRing {
     return best;
   }
 
-  void emit(Allreduce, Builder& b) const {
+  [[gnu::cold]] void emit(Allreduce, Builder& b) const {
     const int n = b.size();
     const int me = n - 1 - b.position();  // as the i-th to come
     auto at = [n](int i) { return n - 1 - i; };

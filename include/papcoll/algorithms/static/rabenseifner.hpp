@@ -36,7 +36,7 @@ struct Rabenseifner {
       "Reduce-scatter by recursive halving, then allgather by recursive doubling.";
   static constexpr bool commutative_only = false;
 
-  void emit(Allreduce, Builder& b) const {
+  [[gnu::cold]] void emit(Allreduce, Builder& b) const {
     const Fold fold{b.size()};
     detail::fold_halves(b, fold);
     if (!fold.folded_away(b.position())) {

@@ -44,7 +44,7 @@ struct RecursiveDoubling {
       "Pairs at doubling distances exchange all they have: fewest rounds for short vectors.";
   static constexpr bool commutative_only = false;
 
-  void emit(Allreduce, Builder& b) const {
+  [[gnu::cold]] void emit(Allreduce, Builder& b) const {
     const Fold fold{b.size()};
     detail::fold_whole(b, fold);
     if (!fold.folded_away(b.position())) {
@@ -58,9 +58,9 @@ struct RecursiveDoubling {
     detail::unfold(b, fold);
   }
 
-  void emit(Barrier, Builder& b) const { emit(Allreduce{}, b); }
+  [[gnu::cold]] void emit(Barrier, Builder& b) const { emit(Allreduce{}, b); }
 
-  void emit(Allgather, Builder& b) const {
+  [[gnu::cold]] void emit(Allgather, Builder& b) const {
     const Fold fold{b.size()};
     const int me = b.position();
     // What the positions of the core's run [v, v+n) contribute.
@@ -90,7 +90,7 @@ struct RecursiveDoubling {
 
   /// After the round of distance d a position holds the run of 2d positions that ends with it, or
   /// all from 0 on.
-  void emit(Scan, Builder& b) const {
+  [[gnu::cold]] void emit(Scan, Builder& b) const {
     const int me = b.position();
     for (int d = 1; d < b.size(); d *= 2) {
       if (me + d < b.size()) b.send(me + d, b.whole());

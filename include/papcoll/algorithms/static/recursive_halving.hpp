@@ -35,7 +35,7 @@ struct RecursiveHalving {
       "Halves of the group exchange what belongs to the other half, down to one position.";
   static constexpr bool commutative_only = true;
 
-  void emit(ReduceScatter, Builder& b) const {
+  [[gnu::cold]] void emit(ReduceScatter, Builder& b) const {
     const int me = b.position();
     int lo = 0;
     for (int n = b.size(); n > 1;) {

@@ -35,7 +35,7 @@ struct ReduceScatterGather {
       "Reduce-scatter by recursive halving, then a binomial gather to the root.";
   static constexpr bool commutative_only = false;
 
-  void emit(Reduce, Builder& b) const {
+  [[gnu::cold]] void emit(Reduce, Builder& b) const {
     const Fold fold{b.size()};
     detail::fold_halves(b, fold);
     if (fold.folded_away(b.position())) return;

@@ -50,7 +50,9 @@ struct ReorderedTwoTree {
     return {{{size, up, 1}, {size, down, -1}}};
   }
 
-  void emit(Bcast, Builder& b) const { detail::bcast_along(trees(b.size()), {chunk_bytes}, b); }
+  [[gnu::cold]] void emit(Bcast, Builder& b) const {
+    detail::bcast_along(trees(b.size()), {chunk_bytes}, b);
+  }
 
   friend bool operator==(const ReorderedTwoTree&, const ReorderedTwoTree&) = default;
 };

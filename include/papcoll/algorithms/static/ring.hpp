@@ -12,7 +12,7 @@ namespace detail {
 /// P−1 rounds in which partial results go once around, from each position to the next; position p
 /// ends with the result of part(p). part(i) gives a range for every i, modulo size.
 template <class Part>
-void ring_reduce_scatter(Builder& b, Part&& part) {
+[[gnu::cold]] void ring_reduce_scatter(Builder& b, Part&& part) {
   const int me = b.position();
   for (int k = 1; k < b.size(); ++k) {
     b.send(b.wrap(me + 1), part(me - k));
@@ -22,7 +22,7 @@ void ring_reduce_scatter(Builder& b, Part&& part) {
 
 /// P−1 rounds in which part(p), held by position p, goes once around.
 template <class Part>
-void ring_allgather(Builder& b, Part&& part) {
+[[gnu::cold]] void ring_allgather(Builder& b, Part&& part) {
   const int me = b.position();
   for (int k = 0; k + 1 < b.size(); ++k) {
     b.send(b.wrap(me + 1), part(me - k));
@@ -62,17 +62,17 @@ struct Ring {
       "Parts of the vector go around a ring: least data for long vectors.";
   static constexpr bool commutative_only = true;
 
-  void emit(Allreduce, Builder& b) const {
+  [[gnu::cold]] void emit(Allreduce, Builder& b) const {
     auto block = [&b](int i) { return b.block(i); };
     detail::ring_reduce_scatter(b, block);
     detail::ring_allgather(b, block);
   }
 
-  void emit(ReduceScatter, Builder& b) const {
+  [[gnu::cold]] void emit(ReduceScatter, Builder& b) const {
     detail::ring_reduce_scatter(b, [&b](int p) { return b.contribution(p); });
   }
 
-  void emit(Allgather, Builder& b) const {
+  [[gnu::cold]] void emit(Allgather, Builder& b) const {
     detail::ring_allgather(b, [&b](int p) { return b.contribution(p); });
   }
 

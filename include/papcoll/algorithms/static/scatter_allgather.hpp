@@ -55,7 +55,7 @@ struct ScatterAllgather {
         {"papcoll: ScatterAllgather gathers by Ring or Bruck, not by '", arguments, "'"}));
   }
 
-  void emit(Bcast, Builder& b) const {
+  [[gnu::cold]] void emit(Bcast, Builder& b) const {
     const KNomialTree tree{2, b.size()};
     const int me = b.position();
     if (me != 0) b.receive(tree.parent(me), b.blocks(me, tree.run(me)));

@@ -59,13 +59,13 @@ struct SortedLinearTree {
     return {.segment_bytes = parse_bytes(name, parameters[0], arguments)};
   }
 
-  void emit(Reduce tag, Builder& b) const {
+  [[gnu::cold]] void emit(Reduce tag, Builder& b) const {
     for_segments(b, [tag](Builder& one) { Chain{}.emit(tag, one); });
   }
-  void emit(Bcast tag, Builder& b) const {
+  [[gnu::cold]] void emit(Bcast tag, Builder& b) const {
     for_segments(b, [tag](Builder& one) { Chain{}.emit(tag, one); });
   }
-  void emit(Allreduce, Builder& b) const {
+  [[gnu::cold]] void emit(Allreduce, Builder& b) const {
     emit(Reduce{}, b);
     emit(Bcast{}, b);
   }

@@ -72,7 +72,7 @@ struct StragglAR {
     return {.block_bytes = parse_bytes(name, parameters[0], arguments)};
   }
 
-  void emit(Allreduce, Builder& b) const {
+  [[gnu::cold]] void emit(Allreduce, Builder& b) const {
     if (b.size() == 1) return;
     const Swaps swaps{b.size(), blocks(b.size(), b.whole().size() * b.element_size())};
     if (b.position() != 0) combine_early(b, swaps);

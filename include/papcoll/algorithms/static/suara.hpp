@@ -149,7 +149,7 @@ struct Suara {
         [&](std::size_t d, int n) { return dims[d].segment(n, element_size); });
   }
 
-  void emit(Allreduce, Builder& b) const {
+  [[gnu::cold]] void emit(Allreduce, Builder& b) const {
     static_assert(
         sizeof...(Dims) >= 2,
         "papcoll: Suara needs a schedule for each of two or more dimensions: write "
@@ -230,7 +230,7 @@ struct AnySuara {
     });
   }
 
-  void emit(Allreduce, Builder& b) const {
+  [[gnu::cold]] void emit(Allreduce, Builder& b) const {
     if (along.empty())
       return resolved(b.size(), detail::bytes_of(b)).emit(Collective::allreduce, b);
     for (const AnySchedule& s : along) require(s);

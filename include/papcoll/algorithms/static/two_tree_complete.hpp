@@ -99,9 +99,13 @@ struct TwoTreeComplete {
     return {{{size, 1, 1}, {size, size - 1, -1}}};
   }
 
-  void emit(Reduce, Builder& b) const { detail::reduce_along(trees(b.size()), {chunk_bytes}, b); }
-  void emit(Bcast, Builder& b) const { detail::bcast_along(trees(b.size()), {chunk_bytes}, b); }
-  void emit(Allreduce, Builder& b) const {
+  [[gnu::cold]] void emit(Reduce, Builder& b) const {
+    detail::reduce_along(trees(b.size()), {chunk_bytes}, b);
+  }
+  [[gnu::cold]] void emit(Bcast, Builder& b) const {
+    detail::bcast_along(trees(b.size()), {chunk_bytes}, b);
+  }
+  [[gnu::cold]] void emit(Allreduce, Builder& b) const {
     emit(Reduce{}, b);
     emit(Bcast{}, b);
   }

@@ -86,7 +86,7 @@ struct TwoTreeSanders {
     return TwoTreeChunks{chunk_bytes}.segment(element_size);
   }
 
-  void emit(Bcast, Builder& b) const {
+  [[gnu::cold]] void emit(Bcast, Builder& b) const {
     Steps steps{*this, TwoTreeChunks::least_in_bcast, b};
     for (int round = 0; round < steps.rounds; ++round) {
       steps.for_edges(round, [&](const Edge& e, int chunk, Builder& flow) {
@@ -97,7 +97,7 @@ struct TwoTreeSanders {
   }
 
   // Backwards in time, but not in the order of the chunks: the first is to be complete first.
-  void emit(Reduce, Builder& b) const {
+  [[gnu::cold]] void emit(Reduce, Builder& b) const {
     Steps steps{*this, TwoTreeChunks::least_in_reduce, b};
     for (int round = steps.rounds - 1; round >= 0; --round) {
       steps.for_edges(round, [&](const Edge& e, int chunk, Builder& flow) {
@@ -108,7 +108,7 @@ struct TwoTreeSanders {
     }
   }
 
-  void emit(Allreduce, Builder& b) const {
+  [[gnu::cold]] void emit(Allreduce, Builder& b) const {
     emit(Reduce{}, b);
     emit(Bcast{}, b);
   }
