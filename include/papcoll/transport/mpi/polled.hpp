@@ -144,7 +144,7 @@ class PolledCollectives {
     return memory;
   }
 
-  /// Waits for the request; where that throws, it keeps the memory, which no longer is `memory`'s.
+  /// Waits for the request. Where that throws, the memory is MPI's for ever, and not `memory`'s.
   [[gnu::cold]] void complete(MPI_Request& request, Memory& memory, const char* call,
                               const char* where) const {
     if constexpr (simulated) {
