@@ -18,7 +18,7 @@ constexpr char lower(char c) noexcept {
 }
 
 /// How many letters have to be put in, left out or exchanged to make b of a; case does not count.
-inline std::size_t edit_distance(std::string_view a, std::string_view b) {
+[[gnu::cold]] inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -32,11 +32,20 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// Sorts a few elements; std::sort takes the compiler far longer.
+template <class T>
+[[gnu::cold]] void sort_few(std::vector<T>& all) {
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    for (std::size_t j = i; j > 0 && all[j] < all[j - 1]; --j) std::swap(all[j], all[j - 1]);
+  }
+}
+
 /// "did you mean A, B or C?" with the names that are close to what was written, the closest first;
 /// or, if none is, all names.
-inline std::string near_names(std::string_view written, std::vector<std::string_view> names) {
+[[gnu::cold]] inline std::string near_names(std::string_view written,
+                                            std::vector<std::string_view> names) {
   constexpr std::size_t most = 3;
-  std::sort(names.begin(), names.end());
+  sort_few(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   std::vector<std::pair<std::size_t, std::string_view>> near;
   for (const std::string_view name : names) {
@@ -47,7 +56,7 @@ inline std::string near_names(std::string_view written, std::vector<std::string_
       near.emplace_back(begins ? 1 : distance, name);
     }
   }
-  std::sort(near.begin(), near.end());
+  sort_few(near);
   if (near.size() > most) near.resize(most);
   if (near.empty()) {
     for (const std::string_view name : names) near.emplace_back(0, name);

@@ -229,9 +229,10 @@ void run_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical, cons
   run_levels<C>(team, hierarchical, call);
 }
 
-/// run_hierarchical<C> of the call's collective.
-inline void run_any_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical,
-                                 const Call& call) {
+/// run_hierarchical<C> of the call's collective. A template, so that who names no algorithm by text
+/// does not instantiate all of them.
+template <class = void>
+void run_any_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call) {
   with_collective(AllCollectives{}, call.collective,
                   [&]<Collective C>() { run_hierarchical<C>(team, hierarchical, call); });
 }

@@ -59,7 +59,7 @@ inline Algorithm algorithm(std::string_view name, Catalogue rows) {
   if (!parsed.parts.empty()) {
     hierarchical = detail::hierarchical_spec_of(parsed.parts);
     spec.hierarchical = hierarchical.get();
-    spec.run_hierarchical = &detail::run_any_hierarchical;
+    spec.run_hierarchical = &detail::run_any_hierarchical<>;
   }
   return {parsed.text(), std::move(spec), parsed.transport, std::move(hierarchical)};
 }

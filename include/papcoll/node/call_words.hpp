@@ -75,12 +75,13 @@ struct CallWords {
   Collective collective() const noexcept { return static_cast<Collective>(what & 0xf); }
   std::uint64_t root() const noexcept { return what >> 20 & 0xfffff; }
 
-  static std::string contrast(const CallWords& a, int rank_a, const CallWords& b, int rank_b) {
+  [[gnu::cold]] static std::string contrast(const CallWords& a, int rank_a, const CallWords& b,
+                                            int rank_b) {
     return detail::joined({"rank ", rank_a, " called ", a.describe(), ", rank ", rank_b, " called ",
                            b.describe(), remedy(a, b)});
   }
 
-  static std::string remedy(const CallWords& a, const CallWords& b) {
+  [[gnu::cold]] static std::string remedy(const CallWords& a, const CallWords& b) {
     if (a.collective() != b.collective()) {
       return ": all ranks must call the same collectives in the same order";
     }

@@ -61,14 +61,14 @@ class CallFrame {
   Bells& bells() noexcept { return bells_; }
 
   /// What messages call the ranks, if not by their numbers here.
-  void call_ranks(std::vector<int> names) { names_ = std::move(names); }
+  [[gnu::cold]] void call_ranks(std::vector<int> names) { names_ = std::move(names); }
 
   // --- failures
 
   /// Makes every rank that is still in this epoch throw peer_error with the text; the first wins.
   /// Whoever sees that calls differ may still come to the end of its own, if the first is stopped
   /// before its text is there: then it hears of it when the frame is used again.
-  void fail_with(const std::string& text) {
+  [[gnu::cold]] void fail_with(const std::string& text) {
     typename Board::Failure& f = board_.failure(epoch_);
     Stamp before = f.stamp.load(std::memory_order_acquire);
     if (reached(before, epoch_, 1)) return;
@@ -89,7 +89,7 @@ class CallFrame {
     return reached(look_at(board_.failure(epoch_).stamp), epoch_, 1);
   }
   /// Once failed().
-  std::string failure_text() {
+  [[gnu::cold]] std::string failure_text() {
     heard_of_all_ = true;
     typename Board::Failure& f = board_.failure(epoch_);
     std::array<char, sizeof(f.text)> text{};
@@ -156,7 +156,7 @@ class CallFrame {
     heard_of_all_ = true;
   }
 
-  void fail(int r) {
+  [[gnu::cold]] void fail(int r) {
     const CallWords theirs = words_of(r);
     fail_with(
         theirs.what == CallWords::invalid
@@ -223,7 +223,7 @@ class CallFrame {
   }
 
   /// "ranks 1 and 2 have", of which no more than eight are named.
-  static std::string listed(const std::vector<int>& ranks) {
+  [[gnu::cold]] static std::string listed(const std::vector<int>& ranks) {
     constexpr std::size_t most = 8;
     const std::size_t shown = ranks.size() <= most ? ranks.size() : most;
     std::string text = ranks.size() == 1 ? "rank" : "ranks";
@@ -235,7 +235,7 @@ class CallFrame {
     return text + (ranks.size() == 1 ? " has" : " have");
   }
 
-  int name(int r) const noexcept {
+  [[gnu::cold]] int name(int r) const noexcept {
     return names_.empty() ? r : names_[static_cast<std::size_t>(r)];
   }
   std::string shown(int r) const { return std::to_string(name(r)); }

@@ -14,7 +14,7 @@ inline namespace PAPCOLL_ABI {
 class Areas {
  public:
   /// The offset of n elements in a row, the first that are free.
-  std::size_t take(std::size_t n) {
+  [[gnu::cold]] std::size_t take(std::size_t n) {
     for (auto f = free_.begin(); f != free_.end(); ++f) {
       if (f->n < n) continue;
       const std::size_t at = f->at;
@@ -35,12 +35,12 @@ class Areas {
   /// The elements can be taken again after settle(). Not before: what is received in the round in
   /// which they were sent would wait for that send, and where all ranks do so, they wait for each
   /// other in a circle.
-  void give_back(std::size_t at, std::size_t n) {
+  [[gnu::cold]] void give_back(std::size_t at, std::size_t n) {
     if (n != 0) resting_.push_back({at, n});
   }
 
   /// To be called after each receive.
-  void settle() {
+  [[gnu::cold]] void settle() {
     for (const Piece& p : resting_) free_again(p);
     resting_.clear();
   }
@@ -53,7 +53,7 @@ class Areas {
     std::size_t n;
   };
 
-  void free_again(Piece p) {
+  [[gnu::cold]] void free_again(Piece p) {
     auto f = std::partition_point(free_.begin(), free_.end(),
                                   [&](const Piece& x) { return x.at < p.at; });
     f = free_.insert(f, p);

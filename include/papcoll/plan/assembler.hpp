@@ -30,7 +30,7 @@ inline namespace PAPCOLL_ABI {
 /// over it, and what is still there at the end and belongs in the output is copied then.
 class PlanAssembler {
  public:
-  PlanAssembler(const Shape& shape, Order order)
+  [[gnu::cold]] PlanAssembler(const Shape& shape, Order order)
       : shape_(shape),
         order_(std::move(order)),
         position_(order_.position(shape_.rank)),
@@ -43,14 +43,14 @@ class PlanAssembler {
 
   /// A flow of messages, of which there are at most `in_flight` of a pair and direction at once;
   /// within `outer`, if that is one. The number is for send(), receive(), reduce() and end_round().
-  std::size_t add_flow(std::uint32_t in_flight, std::size_t outer) {
+  [[gnu::cold]] std::size_t add_flow(std::uint32_t in_flight, std::size_t outer) {
     flows_.emplace_back(std::max(in_flight, 1U), outer);
     return flows_.size() - 1;
   }
   static constexpr std::size_t no_flow = Flow::none;
 
   /// What is told of the flow from now on waits for what was told before.
-  void end_round(std::size_t flow) {
+  [[gnu::cold]] void end_round(std::size_t flow) {
     if (flow == no_flow) return;
     flows_[flow].end_round([this](const std::vector<std::uint32_t>& round) {
       const auto join = static_cast<std::uint32_t>(steps_.size());
@@ -60,14 +60,14 @@ class PlanAssembler {
     });
   }
 
-  void send(int peer, Range r, std::size_t flow = no_flow) {
+  [[gnu::cold]] void send(int peer, Range r, std::size_t flow = no_flow) {
     if (r.empty()) return;
     require_inside(r);
     const ElementLocation location = gather(r);
     append_send(peer, memory_.operand(location, r.lo), r.size(), flow);
   }
 
-  void receive(int peer, Range r, std::size_t flow = no_flow) {
+  [[gnu::cold]] void receive(int peer, Range r, std::size_t flow = no_flow) {
     if (r.empty()) return;
     require_inside(r);
     const ElementLocation location = memory_.writable(r);
@@ -78,7 +78,7 @@ class PlanAssembler {
 
   /// Several ranges as one message. They need not be neighbours, neither in the vector nor in
   /// memory: what stands apart is brought together first.
-  void send(int peer, std::span<const Range> ranges, std::size_t flow = no_flow) {
+  [[gnu::cold]] void send(int peer, std::span<const Range> ranges, std::size_t flow = no_flow) {
     const std::vector<Piece> pieces = pieces_of(ranges);
     const std::size_t n = elements_of(pieces);
     if (n == 0) return;
@@ -96,7 +96,7 @@ class PlanAssembler {
     memory_.give_area_back(area, n);  // who takes it next waits for the send
   }
 
-  void receive(int peer, std::span<const Range> ranges, std::size_t flow = no_flow) {
+  [[gnu::cold]] void receive(int peer, std::span<const Range> ranges, std::size_t flow = no_flow) {
     std::vector<Piece> pieces;
     for (const Range r : ranges) {
       if (r.empty()) continue;
@@ -118,7 +118,7 @@ class PlanAssembler {
   }
 
   /// This position has no further use for what it holds of these ranges.
-  void forget(std::span<const Range> ranges) {
+  [[gnu::cold]] void forget(std::span<const Range> ranges) {
     for (const Range r : ranges) {
       if (!r.empty()) memory_.place(r, {});
     }
@@ -128,7 +128,7 @@ class PlanAssembler {
   /// position). An operator that does not commute comes with rank order; for all others positions
   /// decide, not ranks, so that in any order all pairs between two groups of neighbouring positions
   /// decide alike, and ranks that should hold the same value hold the same bits.
-  void reduce(int peer, Range r, std::size_t flow = no_flow) {
+  [[gnu::cold]] void reduce(int peer, Range r, std::size_t flow = no_flow) {
     if (r.empty()) return;
     require_inside(r);
     const bool is_short = r.size() * shape_.element_size <= most_held_often;
@@ -150,7 +150,7 @@ class PlanAssembler {
   }
 
   /// Adds the final copies into the output and gives the finished plan.
-  Plan finish() && {
+  [[gnu::cold]] Plan finish() && {
     save_what_is_overwritten();
     for (const Placement& m : memory_.layout().must) {
       for (const Piece& p : memory_.pieces(m.range)) {
@@ -167,17 +167,17 @@ class PlanAssembler {
  private:
   using Piece = PlanMemory::Piece;
 
-  void append_send(int peer, Operand from, std::size_t n, std::size_t flow) {
+  [[gnu::cold]] void append_send(int peer, Operand from, std::size_t n, std::size_t flow) {
     append({OpKind::send, peer, numbers_.next(peer, false), n, {}, from, {}}, flow);
   }
-  void append_receive(int peer, Operand to, std::size_t n, std::size_t flow) {
+  [[gnu::cold]] void append_receive(int peer, Operand to, std::size_t n, std::size_t flow) {
     append({OpKind::receive, peer, numbers_.next(peer, true), n, to, {}, {}}, flow);
   }
-  void copy(Operand to, Operand from, std::size_t n) {
+  [[gnu::cold]] void copy(Operand to, Operand from, std::size_t n) {
     append({OpKind::copy, -1, 0, n, to, from, {}});
   }
 
-  std::vector<Piece> pieces_of(std::span<const Range> ranges) const {
+  [[gnu::cold]] std::vector<Piece> pieces_of(std::span<const Range> ranges) const {
     std::vector<Piece> pieces;
     for (const Range r : ranges) {
       if (r.empty()) continue;
@@ -201,7 +201,7 @@ class PlanAssembler {
   }
 
   /// Do the pieces stand one after the other in memory?
-  bool are_neighbours(const std::vector<Piece>& pieces) const noexcept {
+  [[gnu::cold]] bool are_neighbours(const std::vector<Piece>& pieces) const noexcept {
     for (std::size_t i = 1; i < pieces.size(); ++i) {
       const Piece& a = pieces[i - 1];
       const Piece& b = pieces[i];
@@ -214,7 +214,7 @@ class PlanAssembler {
   }
 
   /// In place, what stands in the output may lie where something else is copied to first.
-  void save_what_is_overwritten() {
+  [[gnu::cold]] void save_what_is_overwritten() {
     const Layout& layout = memory_.layout();
     if (!layout.input_is_in_out || layout.must.size() < 2) return;
     for (const Placement& m : layout.must) {
@@ -230,14 +230,14 @@ class PlanAssembler {
     }
   }
 
-  void require_inside(Range r) const {
+  [[gnu::cold]] void require_inside(Range r) const {
     if (r.lo < r.hi && r.hi <= shape_.vector_size()) return;
     throw argument_error(
         detail::joined({"papcoll: a schedule of ", name_of(shape_.collective), " names elements [",
                         r.lo, ", ", r.hi, ") of a vector of ", shape_.vector_size()}));
   }
 
-  void require_present(const Piece& p) const {
+  [[gnu::cold]] void require_present(const Piece& p) const {
     if (p.location.where != ElementLocation::absent) return;
     throw error(detail::joined(
         {"papcoll: a schedule of ", name_of(shape_.collective), " reads elements [", p.range.lo,
@@ -246,7 +246,7 @@ class PlanAssembler {
   }
 
   /// Makes r stand in one piece of memory that can be sent from, and says where.
-  ElementLocation gather(Range r) {
+  [[gnu::cold]] ElementLocation gather(Range r) {
     const std::vector<Piece> parts = memory_.pieces(r);
     for (const Piece& p : parts) require_present(p);
     if (parts.size() == 1 && memory_.is_direct(parts.front().location)) {

@@ -24,18 +24,11 @@ class PlanCache {
         return entries_.front().plan;
       }
     }
-    auto plan = std::make_shared<const BlockedPlan>(make_plan(schedule, shape, order));
-    steps_ += steps_of(*plan);
-    entries_.push_front({schedule, shape, order, plan});
-    while (entries_.size() > 1 && (entries_.size() > max_entries || steps_ > max_steps)) {
-      steps_ -= steps_of(*entries_.back().plan);
-      entries_.pop_back();
-    }
-    return plan;
+    return made(schedule, shape, order);
   }
 
   /// Drops the plans of a permutation that will not be used again, whatever rank came first in it.
-  void forget(const Order& order) {
+  [[gnu::cold]] void forget(const Order& order) {
     for (auto e = entries_.begin(); e != entries_.end();) {
       if (e->order.is_akin(order)) {
         steps_ -= steps_of(*e->plan);
@@ -58,6 +51,19 @@ class PlanCache {
     Order order;
     std::shared_ptr<const BlockedPlan> plan;
   };
+
+  [[gnu::cold, gnu::noinline]] std::shared_ptr<const BlockedPlan> made(const AnySchedule& schedule,
+                                                                       const Shape& shape,
+                                                                       const Order& order) {
+    auto plan = std::make_shared<const BlockedPlan>(make_plan(schedule, shape, order));
+    steps_ += steps_of(*plan);
+    entries_.push_front({schedule, shape, order, plan});
+    while (entries_.size() > 1 && (entries_.size() > max_entries || steps_ > max_steps)) {
+      steps_ -= steps_of(*entries_.back().plan);
+      entries_.pop_back();
+    }
+    return plan;
+  }
 
   static std::size_t steps_of(const BlockedPlan& p) noexcept {
     return p.full.size() + p.last.size();

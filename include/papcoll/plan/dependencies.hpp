@@ -30,7 +30,7 @@ class StepDependencies {
   }
 
   /// The same for the newest step, which has no dependency yet, and steps that differ.
-  void depend_on_all(std::uint32_t later, const std::vector<std::uint32_t>& earlier) {
+  [[gnu::cold]] void depend_on_all(std::uint32_t later, const std::vector<std::uint32_t>& earlier) {
     for (const std::uint32_t e : earlier) dependencies_.push_back({e, later});
   }
 

@@ -66,7 +66,7 @@ class Flow {
     std::vector<std::uint32_t> steps;  ///< its messages
   };
 
-  Pair& pair(int peer, bool is_received) {
+  [[gnu::cold]] Pair& pair(int peer, bool is_received) {
     for (Pair& p : pairs_) {
       if (p.peer == peer && p.is_received == is_received) return p;
     }

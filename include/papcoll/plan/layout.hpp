@@ -34,7 +34,7 @@ struct Layout {
 namespace detail {
 
 /// The elements of a buffer, in its order.
-inline std::vector<Placement> placements(const Shape& s, Holds what) {
+[[gnu::cold]] inline std::vector<Placement> placements(const Shape& s, Holds what) {
   std::vector<Placement> all;
   std::size_t offset = 0;
   const auto add = [&](Range r, std::uint64_t first) {
@@ -72,7 +72,7 @@ inline std::size_t elements_of(const std::vector<Placement>& all) noexcept {
 }  // namespace detail
 
 /// The layout that MPI's collective of the same name prescribes for this rank.
-inline Layout layout_of(const Shape& s) {
+[[gnu::cold]] inline Layout layout_of(const Shape& s) {
   const auto [in, out] = buffers_of(s.collective, s.rank == s.root);
   Layout l;
   l.has = detail::placements(s, in);

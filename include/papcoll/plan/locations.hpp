@@ -37,7 +37,7 @@ class ElementLocations {
   explicit ElementLocations(std::size_t size) : pieces_{{{0, size}, ElementLocation{}}} {}
 
   /// The pieces that r is made of, as long as can be, in order.
-  std::vector<Piece> in(Range r) const {
+  [[gnu::cold]] std::vector<Piece> in(Range r) const {
     std::vector<Piece> found;
     if (r.empty()) return found;
     for (auto p = at(r.lo); p != pieces_.end() && p->range.lo < r.hi; ++p) {
@@ -47,7 +47,7 @@ class ElementLocations {
   }
 
   /// From now on r, which is not empty, has this location.
-  void place(Range r, ElementLocation location) {
+  [[gnu::cold]] void place(Range r, ElementLocation location) {
     auto first = at(r.lo);
     auto last = std::partition_point(first, pieces_.end(),
                                      [&](const Piece& p) { return p.range.hi < r.hi; });

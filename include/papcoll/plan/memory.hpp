@@ -23,7 +23,7 @@ class PlanMemory {
  public:
   using Piece = ElementLocations::Piece;
 
-  explicit PlanMemory(const Shape& shape)
+  [[gnu::cold]] explicit PlanMemory(const Shape& shape)
       : layout_(layout_of(shape)),
         in_direct_(shape.in_direct),
         out_direct_(shape.out_direct),
@@ -42,7 +42,7 @@ class PlanMemory {
   std::vector<Piece> pieces(Range r) const { return locations_.in(r); }
 
   /// From now on r, which is not empty, has this location.
-  void place(Range r, ElementLocation location) {
+  [[gnu::cold]] void place(Range r, ElementLocation location) {
     if (areas_.size() != 0) {
       for (const Piece& p : locations_.in(r)) {
         if (p.location.where != ElementLocation::area || p.location == location) continue;
@@ -53,7 +53,7 @@ class PlanMemory {
   }
 
   /// Where r can be received in the output; absent if it cannot.
-  ElementLocation place_in_output(Range r) const noexcept {
+  [[gnu::cold]] ElementLocation place_in_output(Range r) const noexcept {
     if (!out_direct_) return {};
     const auto& may = layout_.may;
     const auto p = std::partition_point(may.begin(), may.end(),
@@ -63,7 +63,7 @@ class PlanMemory {
   }
 
   /// Where r can be received.
-  ElementLocation writable(Range r) {
+  [[gnu::cold]] ElementLocation writable(Range r) {
     const ElementLocation out = place_in_output(r);
     if (out.where != ElementLocation::absent) return out;
     if (!many_blocks_) return {ElementLocation::scratch, 0};
@@ -96,13 +96,13 @@ class PlanMemory {
   static Operand area(std::size_t at) noexcept { return {area_space, at}; }
 
   /// The i-th temporary, of at least n elements.
-  Space temporary(std::size_t i, std::size_t n) noexcept {
+  [[gnu::cold]] Space temporary(std::size_t i, std::size_t n) noexcept {
     temporaries_[i] = std::max(temporaries_[i], n);
     return temporary_space(i);
   }
 
   /// Gives the steps their places in scratch space, and its size.
-  std::size_t fix_scratch(std::vector<Step>& steps) const {
+  [[gnu::cold]] std::size_t fix_scratch(std::vector<Step>& steps) const {
     std::size_t lo = vector_;
     std::size_t hi = 0;
     auto operands = [&steps](auto&& visit) {

@@ -17,7 +17,7 @@ class MessageNumbers {
   explicit MessageNumbers(int positions) noexcept : positions_(positions) {}
 
   /// The number of the next message from (`received`) or to the peer.
-  std::uint32_t next(int peer, bool received) {
+  [[gnu::cold]] std::uint32_t next(int peer, bool received) {
     if (steps_.empty()) steps_.resize(2 * static_cast<std::size_t>(positions_));
     return static_cast<std::uint32_t>(of(peer, received).size());
   }
@@ -35,7 +35,7 @@ class MessageNumbers {
  private:
   static constexpr std::size_t in_flight = 256;
 
-  std::vector<std::uint32_t>& of(int peer, bool received) noexcept {
+  [[gnu::cold]] std::vector<std::uint32_t>& of(int peer, bool received) noexcept {
     return steps_[2 * static_cast<std::size_t>(peer) + (received ? 1 : 0)];
   }
 

@@ -59,8 +59,8 @@ class Plan {
   Plan() = default;
 
   /// `scratch` and `count` as the functions of the same name; each dependency is given once.
-  Plan(std::vector<Step> steps, std::span<const Dependency> dependencies, std::size_t scratch,
-       std::size_t count)
+  [[gnu::cold]] Plan(std::vector<Step> steps, std::span<const Dependency> dependencies,
+                     std::size_t scratch, std::size_t count)
       : steps_(std::move(steps)), scratch_(scratch), count_(count) {
     first_.assign(steps_.size() + 1, 0);
     predecessors_.assign(steps_.size(), 0);

@@ -63,7 +63,7 @@ struct Shape {
 
   /// What rank `from` has for rank `to`, of a vector with a block for each pair. Throws
   /// argument_error if this rank does not know its size.
-  Range part(int from, int to) const {
+  [[gnu::cold]] Range part(int from, int to) const {
     const auto f = static_cast<std::size_t>(from);
     const auto t = static_cast<std::size_t>(to);
     const auto me = static_cast<std::size_t>(rank);

@@ -22,7 +22,8 @@ inline namespace PAPCOLL_ABI {
 class Connections {
  public:
   /// `surroundings` must live longer.
-  Connections(const Surroundings& surroundings, std::vector<const TransportTable*> transports)
+  [[gnu::cold]] Connections(const Surroundings& surroundings,
+                            std::vector<const TransportTable*> transports)
       : surroundings_(surroundings), transports_(std::move(transports)) {
     for (const TransportTable* t : transports_) {
       if (default_ == nullptr && t->unavailable(surroundings_).empty()) default_ = t;
@@ -31,7 +32,8 @@ class Connections {
 
   /// The team is one of `parent`'s, whose ranks `ranks` are its own: messages of MPI go that way,
   /// under the number `calls` of the parent's present call.
-  void go_through(Connections& parent, std::vector<int> ranks, const std::uint32_t& calls) {
+  [[gnu::cold]] void go_through(Connections& parent, std::vector<int> ranks,
+                                const std::uint32_t& calls) {
     parent_ = &parent;
     ranks_ = std::move(ranks);
     parent_calls_ = &calls;
@@ -110,7 +112,7 @@ class Connections {
   }
 
   /// After the team broke. True: something may still use the memory of what was in flight.
-  bool abandon() noexcept {
+  [[gnu::cold]] bool abandon() noexcept {
     bool holds_on = false;
     for (auto& c : connected_) {
       c.endpoint->abandon();

@@ -98,7 +98,7 @@ class TeamFailures {
 
   /// Throws what the team knows of a rank from which nothing could be copied: the call has failed
   /// there, or it died.
-  void explain(const failed_copy& problem) {
+  [[gnu::cold]] void explain(const failed_copy& problem) {
     check();
     if (problem.number != ESRCH) return;
     abort_node(static_cast<std::uint32_t>(basis_.shown(problem.rank)) + 1);
@@ -109,7 +109,8 @@ class TeamFailures {
 
   /// This rank cannot go on, and its peers cannot go on without it. `what`: gave_up, or a rank that
   /// died.
-  void fail_everywhere(const std::string& why, PeerNotice what = PeerNotice::gave_up) noexcept {
+  [[gnu::cold]] void fail_everywhere(const std::string& why,
+                                     PeerNotice what = PeerNotice::gave_up) noexcept {
     if (!broken_.empty()) return;
     abort_node(what >= PeerNotice::lost ? static_cast<std::uint32_t>(what) + 1
                                         : detail::gave_up(basis_));
@@ -121,14 +122,14 @@ class TeamFailures {
     }
     give_up(why);
   }
-  void fail_everywhere(const std::exception& problem) noexcept {
+  [[gnu::cold]] void fail_everywhere(const std::exception& problem) noexcept {
     const auto* const lost = dynamic_cast<const detail::lost_rank*>(&problem);
     fail_everywhere(problem.what(),
                     lost != nullptr ? static_cast<PeerNotice>(lost->rank) : PeerNotice::gave_up);
   }
 
   /// The team is of no use any more: calls in flight are forgotten, later calls throw.
-  void give_up(const std::string& why) noexcept {
+  [[gnu::cold]] void give_up(const std::string& why) noexcept {
     if (!broken_.empty()) return;
     broken_ = why;
     if (basis_.surroundings.processes) node_.keep_what_is_lent();  // threads are joined first
@@ -146,7 +147,7 @@ class TeamFailures {
   bool holds_on() const noexcept { return holds_on_; }
 
   /// Completes the exchanges that nobody waits for, since the ranks part here. True: none is left.
-  bool settle() noexcept {
+  [[gnu::cold]] bool settle() noexcept {
     bool in_time = true;
     for (TeamFailures* team : {intra_, inter_}) {
       if (team != nullptr && !team->settle()) in_time = false;
@@ -156,7 +157,7 @@ class TeamFailures {
 
   /// Marks the shared memory as broken and wakes everyone; `reason` as in NodeBoard::Abort, with a
   /// rank of the outermost team.
-  void abort_node(std::uint32_t reason) noexcept {
+  [[gnu::cold]] void abort_node(std::uint32_t reason) noexcept {
     reason = node_.abort(reason);
     for (TeamFailures* team : {intra_, inter_}) {
       if (team != nullptr) team->abort_node(reason);
@@ -169,7 +170,7 @@ class TeamFailures {
 
   /// What has failed, as in NodeBoard::Abort: what any team around this one was told, or what the
   /// exception says.
-  std::uint32_t reason_of(const std::exception& problem) const noexcept {
+  [[gnu::cold]] std::uint32_t reason_of(const std::exception& problem) const noexcept {
     for (const TeamFailures* team = this; team != nullptr; team = team->parent_) {
       if (const std::uint32_t reason = team->node_.abort_reason(); reason != 0) return reason;
     }
@@ -227,7 +228,7 @@ class TeamFailures {
     if (team.parent_ != nullptr) watch_hook(team.parent_);
   }
 
-  static void expired_hook(void* p) {
+  [[gnu::cold]] static void expired_hook(void* p) {
     TeamFailures& team = self(p);
     const TeamBasis& basis = team.basis_;
     const std::string why =
@@ -251,7 +252,7 @@ class TeamFailures {
     return somebody;
   }
 
-  std::string lost_text(std::uint32_t reason) const {
+  [[gnu::cold]] std::string lost_text(std::uint32_t reason) const {
     return detail::lost_text(reason, basis_, node_.missing());
   }
 

@@ -34,7 +34,7 @@ class InvalidCalls {
   /// Tells the peers that this rank's call is invalid. If all ranks make such a call at once, the
   /// team stays as it was. Returns what is to be added to the exception of this rank, which may
   /// hear only here that an earlier call did not match; or nothing.
-  std::string tell(bool non_blocking, const std::string& what) {
+  [[gnu::cold]] std::string tell(bool non_blocking, const std::string& what) {
     if (failures_.broken()) return {};
     if (!non_blocking) return refuse_call(detail::bare(what));
     refuse_request(detail::bare(what));
@@ -56,7 +56,7 @@ class InvalidCalls {
   }
 
  private:
-  std::string refuse_call(const std::string& what) {
+  [[gnu::cold]] std::string refuse_call(const std::string& what) {
     basis_.calls.count_blocking();
     if (node_.is_there()) {
       std::string earlier = node_.refuse_call(what);
@@ -79,13 +79,13 @@ class InvalidCalls {
     return {};
   }
 
-  void refuse_request(const std::string& what) {
+  [[gnu::cold]] void refuse_request(const std::string& what) {
     const std::uint32_t number = basis_.calls.count_requests(numbers_of_request());
     if (node_.is_there()) return node_.refuse_request(number);
     tell_by_message(what);
   }
 
-  void tell_by_message(const std::string& what) {
+  [[gnu::cold]] void tell_by_message(const std::string& what) {
     const TeamHooks& hooks = basis_.hooks;
     if (hooks.refused) {
       hooks.refused(hooks.context, basis_.calls.next() - 1, PeerNotice::invalid_call, what);

@@ -101,7 +101,7 @@ class NodeSide {
 
   /// Makes a call that is invalid on this rank fail on the others. What is to be added to the
   /// exception of this rank, which may hear only here that an earlier call did not match.
-  std::string refuse_call(const std::string& what) {
+  [[gnu::cold]] std::string refuse_call(const std::string& what) {
     NodeSite& site = shared_->site;
     std::string earlier;
     CallWords words;
@@ -154,7 +154,7 @@ class NodeSide {
 
   /// Marks the board as broken and wakes everyone. `reason`, as in NodeBoard::Abort, or that of the
   /// rank which was first to do so.
-  std::uint32_t abort(std::uint32_t reason) noexcept {
+  [[gnu::cold]] std::uint32_t abort(std::uint32_t reason) noexcept {
     if (!shared_) return reason;
     std::uint32_t first = 0;
     const bool is_first = shared_->site.board().abort().reason.compare_exchange_strong(
@@ -177,13 +177,13 @@ class NodeSide {
   }
 
   /// Who has not come to the call under way, a sentence; empty: all have, or none is under way.
-  std::string missing() const {
+  [[gnu::cold]] std::string missing() const {
     const bool any = shared_ && shared_->site.under_way();
     return any ? shared_->site.missing(basis_.options.first_epoch) : std::string{};
   }
 
   /// What this rank waits for in the call under way, a sentence; empty: none is under way.
-  std::string waits_for() const {
+  [[gnu::cold]] std::string waits_for() const {
     if (!shared_ || !shared_->site.under_way()) return {};
     std::string who = missing();
     if (!who.empty()) return who;
@@ -193,11 +193,11 @@ class NodeSide {
   }
 
   /// See ExposedBuffers.
-  void keep_what_is_lent() noexcept {
+  [[gnu::cold]] void keep_what_is_lent() noexcept {
     if (shared_) shared_->site.keep_what_is_lent();
   }
 
-  void call_ranks(const std::vector<int>& names) {
+  [[gnu::cold]] void call_ranks(const std::vector<int>& names) {
     if (shared_) shared_->site.call_ranks(names);
   }
 

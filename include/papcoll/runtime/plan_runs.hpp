@@ -67,7 +67,7 @@ class PlanRuns {
   }
 
   /// After the team broke. `leak`: something may still use their memory.
-  void abandon(bool leak) noexcept {
+  [[gnu::cold]] void abandon(bool leak) noexcept {
     for (auto& e : plan_runs_) e->abandon(leak);
   }
 

@@ -27,7 +27,7 @@ inline namespace PAPCOLL_ABI {
 class Builder {
  public:
   /// For the library: emit() is handed one.
-  Builder(PlanAssembler& sink, Range vector) : sink_(&sink), vector_(vector) {
+  [[gnu::cold]] Builder(PlanAssembler& sink, Range vector) : sink_(&sink), vector_(vector) {
     group_.resize(static_cast<std::size_t>(sink.shape().size));
     std::iota(group_.begin(), group_.end(), 0);
     me_ = sink.position();
@@ -69,7 +69,7 @@ class Builder {
 
   /// In alltoall: what a position has for another one (both taken modulo size). Where sizes differ,
   /// a position may ask for its own parts only: those that it sends and those that it receives.
-  Range part(int from, int to) const {
+  [[gnu::cold]] Range part(int from, int to) const {
     const auto rank = [this](int p) {
       return sink_->order().rank(group_[static_cast<std::size_t>(wrap(p))]);
     };
@@ -95,30 +95,32 @@ class Builder {
   }
 
   /// Sends elements to a position.
-  void send(int to, Range r) { sink_->send(global(to), r, flow_); }
+  [[gnu::cold]] void send(int to, Range r) { sink_->send(global(to), r, flow_); }
   /// Receives elements from a position, over what is there.
-  void receive(int from, Range r) { sink_->receive(global(from), r, flow_); }
+  [[gnu::cold]] void receive(int from, Range r) { sink_->receive(global(from), r, flow_); }
   /// Several ranges as one message, in this order; both ends name the same.
-  void send(int to, std::span<const Range> ranges) { sink_->send(global(to), ranges, flow_); }
+  [[gnu::cold]] void send(int to, std::span<const Range> ranges) {
+    sink_->send(global(to), ranges, flow_);
+  }
   /// The other end of it.
-  void receive(int from, std::span<const Range> ranges) {
+  [[gnu::cold]] void receive(int from, std::span<const Range> ranges) {
     sink_->receive(global(from), ranges, flow_);
   }
   /// The same of what this position has no further use for, so that its memory can be used again.
-  void give(int to, std::span<const Range> ranges) {
+  [[gnu::cold]] void give(int to, std::span<const Range> ranges) {
     send(to, ranges);
     sink_->forget(ranges);
   }
 
   /// Receives `from`'s partial result of r and combines it with the own one, the lower
   /// position first.
-  void reduce(int from, Range r) { sink_->reduce(global(from), r, flow_); }
+  [[gnu::cold]] void reduce(int from, Range r) { sink_->reduce(global(from), r, flow_); }
 
   /// The same plan, for a pipeline: of the messages that the builder it gives (or one made of that)
   /// is told of, at most `in_flight` of a pair and direction are on their way at once, the earlier
   /// ones of the text first. Without it there are as many as the data allow, and where they share a
   /// port fairly, all arrive at the end.
-  Builder flow(std::uint32_t in_flight) const {
+  [[gnu::cold]] Builder flow(std::uint32_t in_flight) const {
     Builder b{*this};
     b.flow_ = sink_->add_flow(in_flight, flow_);
     return b;
@@ -155,14 +157,14 @@ class Builder {
   }
 
   /// The same plan and positions, on a part of the vector.
-  Builder within(Range r) const {
+  [[gnu::cold]] Builder within(Range r) const {
     Builder b{*this};
     b.vector_ = r;
     return b;
   }
 
  private:
-  int global(int position) const {
+  [[gnu::cold]] int global(int position) const {
     if (position < 0 || position >= size()) {
       throw argument_error(
           detail::joined({"papcoll: a schedule names position ", position,

@@ -184,10 +184,16 @@ const S& schedule_of(const void* self) noexcept {
   return *static_cast<const S*>(self);
 }
 
+// Cold as make_plan() is.
+template <class S, class Tag>
+[[gnu::cold]] void emit_as(const void* self, Builder& b) {
+  schedule_of<S>(self).emit(Tag{}, b);
+}
+
 template <class S, class Tag>
 constexpr auto emit_entry() -> void (*)(const void*, Builder&) {
   if constexpr (Emits<S, Tag>) {
-    return [](const void* self, Builder& b) { schedule_of<S>(self).emit(Tag{}, b); };
+    return &emit_as<S, Tag>;
   } else {
     return nullptr;
   }

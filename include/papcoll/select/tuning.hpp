@@ -41,7 +41,7 @@ class TuningReader {
   TuningReader(std::string_view text, std::string source)
       : text_(text), source_(std::move(source)) {}
 
-  Thresholds read() {
+  [[gnu::cold]] Thresholds read() {
     bool has_format = false;
     bool has_thresholds = false;
     each_field([&](const std::string& name) {
@@ -71,7 +71,7 @@ class TuningReader {
  private:
   static constexpr std::uint64_t most = std::uint64_t{1} << 40U;
 
-  void require_group(const std::string& group) const {
+  [[gnu::cold]] void require_group(const std::string& group) const {
     std::vector<std::string_view> groups;
     for (const ThresholdField& f : threshold_fields) {
       if (f.group == group) return;
@@ -81,7 +81,7 @@ class TuningReader {
         {"there is no such group of thresholds: ", near_names(group, std::move(groups))}));
   }
 
-  void read_threshold(const std::string& group, const std::string& name) {
+  [[gnu::cold]] void read_threshold(const std::string& group, const std::string& name) {
     const ThresholdField* const threshold = threshold_named(group, name);
     if (threshold == nullptr) {
       std::vector<std::string_view> names;
@@ -106,26 +106,31 @@ class TuningReader {
 
   /// Reads an object; `f`, called with each field's name, reads its value.
   template <class F>
-  void each_field(F&& f) {
+  [[gnu::cold]] void each_field(F&& f) {
     require('{', "an object");
-    std::vector<std::string> names;
     if (next_is('}')) return;
+    std::vector<std::string> names;
     do {
       const std::size_t outer = field_.size();
-      std::string name = string();
-      field_ += (field_.empty() ? "" : ".") + name;
-      for (const std::string& other : names) {
-        if (other == name) fail("it is there twice");
-      }
-      require(':', "':' and its value");
-      f(name);
-      names.push_back(std::move(name));
+      f(new_field(names));
       field_.resize(outer);
     } while (next_is(','));
     require('}', "',' or '}'");
   }
 
-  std::uint64_t number() {
+  /// Reads the name of a field, which is none of `names`, and adds it to them.
+  [[gnu::cold]] const std::string& new_field(std::vector<std::string>& names) {
+    std::string name = string();
+    field_ += (field_.empty() ? "" : ".") + name;
+    for (const std::string& other : names) {
+      if (other == name) fail("it is there twice");
+    }
+    require(':', "':' and its value");
+    names.push_back(std::move(name));
+    return names.back();
+  }
+
+  [[gnu::cold]] std::uint64_t number() {
     skip_blanks();
     const std::size_t begin = at_;
     std::uint64_t n = 0;
@@ -142,7 +147,7 @@ class TuningReader {
     return n;
   }
 
-  std::string string() {
+  [[gnu::cold]] std::string string() {
     require('"', "text in quotation marks");
     std::string s;
     for (;;) {
@@ -155,7 +160,7 @@ class TuningReader {
   }
 
   /// What a backslash stands for; names need none, so that other characters than ASCII may be lost.
-  char escaped() {
+  [[gnu::cold]] char escaped() {
     constexpr std::string_view letters = "\"\\/bfnrt";
     constexpr std::string_view meanings = "\"\\/\b\f\n\r\t";
     const char c = at_ < text_.size() ? text_[at_++] : '\n';
@@ -170,11 +175,11 @@ class TuningReader {
     return '?';
   }
 
-  void require(char c, const char* what) {
+  [[gnu::cold]] void require(char c, const char* what) {
     if (!next_is(c)) fail(detail::joined({what, " is expected", found()}));
   }
 
-  bool next_is(char c) {
+  [[gnu::cold]] bool next_is(char c) {
     skip_blanks();
     if (at_ == text_.size() || text_[at_] != c) return false;
     ++at_;
@@ -183,14 +188,14 @@ class TuningReader {
 
   void skip_blanks() { at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
 
-  std::string found() const {
+  [[gnu::cold]] std::string found() const {
     if (at_ == text_.size()) return ", and the file ends";
     const char c = text_[at_];
     const bool shows = c > 0x20 && c < 0x7f;
     return shows ? detail::joined({", not '", std::string_view(&c, 1), "'"}) : "";
   }
 
-  [[noreturn]] void fail(const std::string& what) const {
+  [[noreturn, gnu::cold]] void fail(const std::string& what) const {
     const std::string_view before = text_.substr(0, at_);
     std::size_t line = 1;
     for (const char c : before) line += c == '\n' ? 1 : 0;

@@ -30,7 +30,7 @@ inline namespace PAPCOLL_ABI {
 /// duplicate, the only one it ever makes.
 class MpiLink {
  public:
-  explicit MpiLink(MPI_Comm user) : user_(user), all_ranks_(user) {}
+  [[gnu::cold]] explicit MpiLink(MPI_Comm user) : user_(user), all_ranks_(user) {}
   MpiLink(const MpiLink&) = delete;
   MpiLink& operator=(const MpiLink&) = delete;
   /// Leaks the private communicator of a team that was never made whole: peers may be dead.
@@ -45,11 +45,13 @@ class MpiLink {
     return private_.get();
   }
   /// What a rank does while the first use waits for its peers. `all_ranks` is on the user's.
-  void connect_by(const detail::PolledCollectives& all_ranks) { all_ranks_ = all_ranks; }
+  [[gnu::cold]] void connect_by(const detail::PolledCollectives& all_ranks) {
+    all_ranks_ = all_ranks;
+  }
   bool connected() const noexcept { return static_cast<bool>(private_); }
 
   /// Makes the private communicator; `all_ranks` is on the user's. Collective.
-  void connect(const detail::PolledCollectives& all_ranks) {
+  [[gnu::cold]] void connect(const detail::PolledCollectives& all_ranks) {
     constexpr const char* where = "papcoll's first use of MpiTransport on a communicator";
     std::string problem;
     OwnedComm copy;
@@ -96,7 +98,7 @@ class MpiLink {
   /// Tells all other ranks that this rank's call number `number` was invalid, or that it gave up
   /// altogether. Says nothing where there is no private communicator, or where this rank
   /// only passes on what it was told.
-  void send_refusal(std::uint32_t number, PeerNotice what, const std::string& text) {
+  [[gnu::cold]] void send_refusal(std::uint32_t number, PeerNotice what, const std::string& text) {
     if (!connected() || was_told_) return;
     int rank = 0;
     int size = 0;
@@ -154,7 +156,7 @@ class MpiLink {
   /// Frees the private communicator. Local in practice: MPI may only require that nothing is
   /// pending. It is leaked where messages may be left that nobody will receive, since MPI would
   /// give them to the next communicator that it makes in its place.
-  void close(bool broken) noexcept {
+  [[gnu::cold]] void close(bool broken) noexcept {
     if (broken || !sent_.empty()) {
       static_cast<void>(private_.release());
       for (auto& r : sent_) static_cast<void>(r.release());

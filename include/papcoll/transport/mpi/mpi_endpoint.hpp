@@ -24,7 +24,9 @@ inline namespace PAPCOLL_ABI {
 /// communicator.
 class MpiEndpoint : public Endpoint {
  public:
-  explicit MpiEndpoint(MpiLink& link) : link_(link) { static_cast<void>(link.comm()); }
+  [[gnu::cold]] explicit MpiEndpoint(MpiLink& link) : link_(link) {
+    static_cast<void>(link.comm());
+  }
 
   bool start(const TransportOp& work) override {
     if (work.kind == OpKind::reduce || work.kind == OpKind::copy) {
@@ -39,7 +41,7 @@ class MpiEndpoint : public Endpoint {
 
   /// Receives are cancelled, and messages under way get time to end. What does not end, a message
   /// to or from a peer that is dead or stopped, is forgotten: MPI may still use its buffer.
-  void abandon() noexcept override {
+  [[gnu::cold]] void abandon() noexcept override {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
       if (works_[i].kind == OpKind::receive && requests_[i] != MPI_REQUEST_NULL) {
         MPI_Cancel(&requests_[i]);
@@ -117,7 +119,7 @@ class MpiEndpoint : public Endpoint {
 
   /// Lets what MPI is in the middle of come to its end, since it may read the caller's buffers
   /// until then. The peers that live do the same at this time. True if nothing is left.
-  bool drained() noexcept {
+  [[gnu::cold]] bool drained() noexcept {
     using Clock = std::chrono::steady_clock;
     constexpr std::chrono::milliseconds patience{100};  ///< after the last message that ended
     const int count = static_cast<int>(requests_.size());

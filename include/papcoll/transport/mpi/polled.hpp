@@ -40,13 +40,14 @@ class PolledCollectives {
 
   MPI_Comm comm() const noexcept { return comm_; }
 
-  void barrier(const char* where) const {
+  [[gnu::cold]] void barrier(const char* where) const {
     wait(0, "MPI_Ibarrier", where,
          [this](std::byte*, MPI_Request* r) { return started().barrier(r); });
   }
 
   /// `bytes` of each rank to all, in rank order.
-  void allgather(const void* mine, std::size_t bytes, void* all, const char* where) const {
+  [[gnu::cold]] void allgather(const void* mine, std::size_t bytes, void* all,
+                               const char* where) const {
     const std::size_t total = bytes * static_cast<std::size_t>(size(where));
     const Memory memory =
         wait(bytes + total, "MPI_Iallgather", where, [&](std::byte* at, MPI_Request* r) {
@@ -56,7 +57,7 @@ class PolledCollectives {
     std::memcpy(all, memory.get() + bytes, total);
   }
 
-  void bcast(void* data, std::size_t bytes, int root, const char* where) const {
+  [[gnu::cold]] void bcast(void* data, std::size_t bytes, int root, const char* where) const {
     const Memory memory = wait(bytes, "MPI_Ibcast", where, [&](std::byte* at, MPI_Request* r) {
       std::memcpy(at, data, bytes);
       return started().bcast(at, static_cast<int>(bytes), root, r);
@@ -65,7 +66,7 @@ class PolledCollectives {
   }
 
   /// Combines one number of each rank by `op`.
-  int allreduce(int mine, MPI_Op op, const char* where) const {
+  [[gnu::cold]] int allreduce(int mine, MPI_Op op, const char* where) const {
     const Memory memory =
         wait(2 * sizeof(int), "MPI_Iallreduce", where, [&](std::byte* at, MPI_Request* r) {
           std::memcpy(at, &mine, sizeof mine);
@@ -78,7 +79,7 @@ class PolledCollectives {
 
   /// A duplicate of the communicator whose errors are returned and not fatal. Throws mpi_error if
   /// the MPI library has run out of communicators.
-  OwnedComm duplicate(const char* where) const {
+  [[gnu::cold]] OwnedComm duplicate(const char* where) const {
     const Memory memory =
         wait(sizeof(MPI_Comm), "MPI_Comm_idup", where, [this](std::byte* at, MPI_Request* r) {
           return started().duplicate(new (at) MPI_Comm{MPI_COMM_NULL}, r);
@@ -89,12 +90,12 @@ class PolledCollectives {
     return copy;
   }
 
-  int rank(const char* where) const {
+  [[gnu::cold]] int rank(const char* where) const {
     int r = 0;
     check(MPI_Comm_rank(comm_, &r), "MPI_Comm_rank", where);
     return r;
   }
-  int size(const char* where) const {
+  [[gnu::cold]] int size(const char* where) const {
     int n = 0;
     check(MPI_Comm_size(comm_, &n), "MPI_Comm_size", where);
     return n;
@@ -112,13 +113,20 @@ class PolledCollectives {
 
   /// Gives the memory that the collective worked in.
   template <class Start>
-  Memory wait(std::size_t bytes, const char* call, const char* where, Start&& start) const {
+  [[gnu::cold]] Memory wait(std::size_t bytes, const char* call, const char* where,
+                            Start&& start) const {
     const ErrorsReturned guard{comm_, where};
     // Not make_unique, which would write zeros.
     Memory memory{new std::byte[bytes == 0 ? 1 : bytes]};  // NOLINT(modernize-make-unique)
     MPI_Request request = MPI_REQUEST_NULL;
     check(start(memory.get(), &request), call, where);
-    if (request == MPI_REQUEST_NULL) return memory;  // complete already
+    if (request != MPI_REQUEST_NULL) complete(request, memory, call, where);
+    return memory;
+  }
+
+  /// Waits for the request. Where that throws, the memory is MPI's for ever, and not `memory`'s.
+  [[gnu::cold]] void complete(MPI_Request& request, Memory& memory, const char* call,
+                              const char* where) const {
     Flight flight{this, where};
     Waiter waiter;
     waiter.oversubscribed = true;  // perhaps: nobody knows yet, and a yield costs little here
@@ -137,7 +145,6 @@ class PolledCollectives {
       static_cast<void>(memory.release());
       throw;
     }
-    return memory;
   }
 
   static void move(void* p) {
