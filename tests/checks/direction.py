@@ -83,6 +83,7 @@ CONDITIONS = {
     "base/streaming": "<emmintrin.h> is not everywhere",
     "transport/mpi/mpi": "macros that may come from the command line, too",
     "transport/mpi/library": "simulated ranks have an MPI library of their own, which lacks some",
+    "transport/smpi/library": "the same",
     "base/kernels": "other machines' instruction sets have no spelling here",
 }
 

@@ -2,8 +2,11 @@
 
 // transport/mpi/library.hpp for ranks that SimGrid's SMPI simulates.
 
-#include <papcoll/config.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+
+#ifdef SMPI_H
+
+#include <papcoll/config.hpp>
 #include <papcoll/waiting/process_id.hpp>
 
 #include <cstdint>
@@ -70,3 +73,5 @@ struct Started {
 }  // namespace detail
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll
+
+#endif
