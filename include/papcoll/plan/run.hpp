@@ -19,6 +19,8 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
+// A long header: what a step needs is found in one object, and all of it is inlined into run().
+
 /// One run of a plan by one rank: starts each step on the endpoint as soon as the steps before it
 /// are complete. Nothing here waits; whoever waits calls Endpoint::progress() until done(). An
 /// object may be used again when done, and then keeps its memory.

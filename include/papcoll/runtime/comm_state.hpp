@@ -184,9 +184,8 @@ class CommState final : public Attached {
     if (const auto failure =
             std::static_pointer_cast<MakingFailure>(find_attached(comm, Keyvals::get().failure))) {
       throw broken_communicator(
-          detail::joined({"papcoll: a papcoll::Communicator of this MPI communicator could "
-                          "not be made before, and MPI may not know in order what its ranks "
-                          "do: ",
+          detail::joined({"papcoll: a papcoll::Communicator of this MPI communicator could not be "
+                          "made before, and MPI may not know in order what its ranks do: ",
                           bare(failure->why())}));
     }
     const auto leave = [&](const std::exception& problem) {
