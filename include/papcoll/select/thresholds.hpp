@@ -17,7 +17,6 @@ inline namespace PAPCOLL_ABI {
 /// A tuning file (tuning.hpp, written by `papcoll-bench --tune`) overrides them by the names of
 /// their group and their own.
 struct Thresholds {
-  /// Barrier as well, of one element.
   struct Allreduce {
     // Balanced, on one node, µs per call (doubles, Zen 4, Open MPI):
     //   2 pinned ranks            512 B: Exchange 0.26, MultiLeader 0.26; 1 KB: 0.39, 0.28
@@ -95,7 +94,7 @@ struct Thresholds {
   /// When a call is imbalanced, on one node.
   struct Arrivals {
     /// Its ranks wait for the last one, in the mean, for so many hundredths of the call's own
-    /// time, estimated below. Not measured yet: ranks of a balanced loop of calls leave, and so
+    /// time: what its calls took, or before that the estimate below. Not measured yet: ranks of a balanced loop of calls leave, and so
     /// arrive, up to one call's own time apart, a quarter of it waited for in the mean; and what is
     /// done before the last arrival is worth something from one own time on.
     std::size_t late_percent = 150;

@@ -13,8 +13,8 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-/// How long a rank waits in which way. Every number has its measurement beside it (2 cores at
-/// 2.6 GHz, 8 ranks on them where it says oversubscribed).
+/// How long a rank waits in which way, with what was measured (2 cores at 2.6 GHz, 8 ranks on them
+/// where it says oversubscribed).
 struct WaitTimes {
   using nanoseconds = std::chrono::nanoseconds;
   /// About 1 µs, on each turn that has a processor to itself. A cache line crosses cores in 0.1 µs;
@@ -24,7 +24,7 @@ struct WaitTimes {
   /// 4 ranks on 2 cores, one 2 ms late, 64 KB: the tail is 50 µs if the others still yield, 77 if
   /// they have to be woken. 2 pinned ranks, one 200 µs late, 8 bytes: 1 µs against 31.
   nanoseconds yielding{5'000'000};
-  nanoseconds short_sleep{50'000};     ///< where nobody rings
+  nanoseconds short_sleep{50'000};     ///< where nobody rings; not measured
   nanoseconds long_sleep{1'000'000};   ///< 16 MB Isend beside a sleeper: 1.5 s with 10 ms naps
   nanoseconds watch_after{2'000'000};  ///< a look at all peers costs 1.2 µs each
   nanoseconds watch_every{10'000'000};
