@@ -46,8 +46,8 @@ class TeamMessages {
     return or_break([&] { return in_flight_.connections.endpoint_or_native(t); });
   }
 
-  /// As Endpoint::run_to_end(), which only simulated ranks have, if nothing else of this rank's could
-  /// need moving.
+  /// As Endpoint::run_to_end(), which only simulated ranks have, if nothing else of this rank's
+  /// could need moving.
   bool waited_in_endpoint(const PlanRun& plan_run) {
     const TeamHooks& hooks = failures_.outermost_hooks();
     if (hooks.busy_elsewhere == nullptr) return false;

@@ -93,10 +93,11 @@ struct Thresholds {
 
   /// When a call is imbalanced, on one node.
   struct Arrivals {
-    /// Its ranks wait for the last one, in the mean, for so many hundredths of the call's own
-    /// time: what its calls took, or before that the estimate below. Not measured yet: ranks of a balanced loop of calls leave, and so
-    /// arrive, up to one call's own time apart, a quarter of it waited for in the mean; and what is
-    /// done before the last arrival is worth something from one own time on.
+    /// Its ranks wait for the last one, in the mean, for so many hundredths of the call's own time:
+    /// what such calls took, or before that is known the estimate below. Not measured yet: ranks of
+    /// a balanced loop of calls leave, and so arrive, up to one call's own time apart, a quarter of
+    /// it waited for in the mean; and what is done before the last arrival is worth something from
+    /// one own time on.
     std::size_t late_percent = 150;
     /// The own time of a call, for each rank: 2 pinned ranks, 8 bytes: 0.26 µs; 8 ranks on 2
     /// processors: 8.3 µs;
