@@ -68,7 +68,9 @@ def measure(arguments, directory, call):
         result = subprocess.run(
             [*arguments.launch.split(), "-n", str(arguments.ranks), str(directory / "main"),
              *libraries, str(arguments.blocks), str(arguments.block_ms), call, *map(str, sizes)],
-            check=True, capture_output=True, text=True)
+            stdout=subprocess.PIPE, text=True)
+        if result.returncode != 0:
+            sys.exit(f"paired.py: {' '.join(result.args)} failed: see --launch and --calls")
         for line in result.stdout.splitlines():
             size, first, second, ratio = (float(word) for word in line.split())
             old, new = (second, first) if swapped else (first, second)
