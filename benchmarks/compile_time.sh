@@ -2,6 +2,7 @@
 # How long papcoll's users wait for their compiler: user seconds of one file each, the best of some
 # runs, in turns with those of another checkout of papcoll if one is given.
 set -euo pipefail
+shopt -s lastpipe  # add() is the end of pipes
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
@@ -71,13 +72,10 @@ program papcoll "$ring" | add "allreduce<Ring, MpiTransport>, PAPCOLL_COMPILED" 
 program papcoll "$six" | add "six collectives, PAPCOLL_COMPILED" -DPAPCOLL_COMPILED
 
 seconds() {  # CHECKOUT FILE FLAGS
-  local before after
-  before=$(times | awk 'NR == 2 {print $1}')
+  local TIMEFORMAT=%U
   # shellcheck disable=SC2086
-  "$compiler" -std=c++20 -O2 -pthread $3 -I "$1/include" -c "$2" -o "$directory/o" 2>/dev/null || return 1
-  after=$(times | awk 'NR == 2 {print $1}')
-  awk -v a="$before" -v b="$after" 'function s(t) { split(t, p, /[ms]/); return p[1] * 60 + p[2] }
-    BEGIN { printf "%.2f", s(b) - s(a) }'
+  { time "$compiler" -std=c++20 -O2 -pthread $3 -I "$1/include" -c "$2" -o "$directory/o" \
+    2>/dev/null; } 2>&1
 }
 
 printf '%-52s' "user seconds, least of $runs ($compiler)"
