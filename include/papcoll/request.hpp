@@ -13,10 +13,11 @@ inline namespace PAPCOLL_ABI {
 /// A non-blocking collective under way. Owns its operator; the buffers belong to the caller and
 /// must not be touched until the request is complete. Any papcoll call of the thread that started
 /// it moves it along; another thread must not wait for it, nor use its communicator meanwhile.
-/// Its communicator must outlive it.
+/// Once its MPI communicator is freed, or MPI_Finalize was called, it throws broken_communicator.
 ///
 /// A request that is destroyed before it is complete waits for itself. If an exception destroys it,
-/// its buffers may be next, so the communicator is broken, on all ranks, and it does not wait.
+/// its buffers may be next, so the communicator is broken, on all ranks, and it does not wait; the
+/// same if another thread destroys it.
 ///
 /// At the communication assertion level (PAPCOLL_ASSERTIONS=2) it begins with a small allreduce
 /// that compares the ranks' calls. Where they differ, test() and wait() throw peer_error on all

@@ -152,6 +152,19 @@ TEST_CASE("a communicator whose MPI communicator was freed says so, and can be d
   CHECK_THROWS_AS(papcoll::ibarrier(comm).wait(), papcoll::broken_communicator);
 }
 
+TEST_CASE("a request whose MPI communicator was freed says so, and can be destroyed") {
+  for (const bool waits : {true, false}) {
+    for (const char* const transport : {"Binomial", "Binomial+MpiTransport"}) {
+      MPI_Comm mpi = duplicate_of_world();
+      std::vector<int> data(1000, 1);
+      papcoll::barrier(mpi);
+      papcoll::Request request = papcoll::iallreduce(mpi, data, papcoll::sum, named(transport));
+      MPI_Comm_free(&mpi);
+      if (waits) CHECK_THROWS_AS(request.wait(), papcoll::broken_communicator);
+    }
+  }
+}
+
 TEST_CASE("a bare MPI communicator and a Communicator of it are the same team") {
   MPI_Comm mpi = duplicate_of_world();
   CHECK(allreduce_over(mpi) == sum_of_ranks());

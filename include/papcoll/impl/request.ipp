@@ -73,8 +73,10 @@ PAPCOLL_DECL void Request::end() noexcept {
   try {
     await();
   } catch (const error& problem) {
-    // The communicator remembers it. What a transport may still read is leaked on purpose.
-    if (core_ == nullptr) core.fail_everywhere(problem);
+    // The communicator remembers it, also where this thread may not wait, and so does not know when
+    // the buffers are free. What a transport may still read is leaked on purpose.
+    core.fail_everywhere(problem);
+    if (core_ != nullptr) plan_run_->claimed = false;
     if (core.holds_on()) {
       static_cast<void>(new (std::nothrow) std::shared_ptr<const void>(std::move(owned_)));
     }

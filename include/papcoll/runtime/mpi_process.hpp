@@ -31,6 +31,9 @@ class Attached {
   /// The MPI communicator, or MPI itself, is about to go: last chance for MPI calls. Never waits
   /// for peers; may be called more than once.
   virtual void close() noexcept = 0;
+
+  /// Does something of the user's refer to it that does not keep it alive?
+  virtual bool in_use() const noexcept { return false; }
 };
 
 /// The attribute keys under which papcoll finds its state: the library's only global variable. One
@@ -57,9 +60,11 @@ class Keyvals {
   }
 
   static int on_delete(MPI_Comm, int, void* value, void*) {
-    const std::unique_ptr<std::shared_ptr<Attached>> holder{
+    std::unique_ptr<std::shared_ptr<Attached>> holder{
         static_cast<std::shared_ptr<Attached>*>(value)};
     (*holder)->close();
+    // A request of a communicator that is freed too early still asks it: it is kept for ever.
+    if ((*holder)->in_use()) static_cast<void>(holder.release());
     return MPI_SUCCESS;
   }
 };

@@ -66,6 +66,11 @@ class PlanRuns {
     });
   }
 
+  /// Does a request look at one?
+  [[gnu::cold]] bool any_claimed() const noexcept {
+    return std::any_of(plan_runs_.begin(), plan_runs_.end(), [](const auto& x) { return x->claimed; });
+  }
+
   /// After the team broke. `leak`: something may still use their memory.
   [[gnu::cold]] void abandon(bool leak) noexcept {
     for (auto& e : plan_runs_) e->abandon(leak);

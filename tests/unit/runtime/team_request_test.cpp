@@ -195,6 +195,20 @@ TEST_CASE("an exception destroys a request", "[team]") {
   for (const Outcome& o : after) CHECK(o.kind == "broken_communicator");
 }
 
+TEST_CASE("a request that another thread destroys breaks the team", "[team]") {
+  // It may not wait there, and the buffers may be next.
+  papcoll::ThreadTeam team{2, patient};
+  const auto result = outcomes(team, [](Rank& comm) {
+    std::vector<int> data(50'000, 1);
+    papcoll::Request request = papcoll::iallreduce(comm, data, papcoll::sum);
+    if (comm.rank() == 1) return request.wait();
+    std::thread([&] { const papcoll::Request gone{std::move(request)}; }).join();
+    papcoll::barrier(comm);
+  });
+  CHECK(result[0].kind == "broken_communicator");
+  CHECK(result[1].kind == "peer_error");
+}
+
 TEST_CASE("a request that lives through an exception elsewhere", "[team]") {
   papcoll::ThreadTeam team{3, patient};
   CHECK(problems(team, [](Rank& comm) -> std::string {
