@@ -8,6 +8,7 @@
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -49,9 +50,12 @@ struct TeamBasis {
 
   const Surroundings surroundings;
   const Options options;
-  TeamHooks hooks{};       ///< given by whoever makes the team
-  Waiter waiter;           ///< its bells are the node side's, its hooks those of TeamFailures
-  CallCounter calls;       ///< counted by the parts that begin calls
+  TeamHooks hooks{};  ///< given by whoever makes the team
+  Waiter waiter;      ///< its bells are the node side's, its hooks those of TeamFailures
+  CallCounter calls;  ///< counted by the parts that begin calls
+  /// Is a blocking call under way? Only to tell who calls at the same time, so relaxed is enough:
+  /// it orders nothing, and two threads that come at the same instant are not told apart.
+  std::atomic<bool> in_call{false};
   std::vector<int> names;  ///< the ranks', in the outermost team, if this is not it
 
   int rank() const noexcept { return surroundings.rank; }
@@ -60,8 +64,22 @@ struct TeamBasis {
   /// The outermost team's number of a rank, for messages.
   int shown(int r) const noexcept { return names.empty() ? r : names[static_cast<std::size_t>(r)]; }
 
+  /// Throws argument_error in a thread, or an operator, that calls while a call is under way.
+  void require_no_call() const {
+    if (in_call.load(std::memory_order_relaxed)) refuse_second_call();
+  }
+
   [[noreturn, gnu::cold, gnu::noinline]] void mismatch(const std::string& what) const {
     throw peer_error(detail::joined({"papcoll: seen on rank ", shown(rank()), ": ", what}));
+  }
+
+ private:
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_second_call() const {
+    throw argument_error(
+        detail::joined({"papcoll: rank ", shown(rank()),
+                        " calls while it is in another call on the same communicator, in another "
+                        "thread or in that call's operator: take a communicator for each thread "
+                        "(MPI_Comm_dup)"}));
   }
 };
 

@@ -8,6 +8,8 @@
 #include <papcoll/runtime/in_flight.hpp>
 #include <papcoll/runtime/node_side.hpp>
 
+#include <atomic>
+
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
@@ -18,7 +20,7 @@ class CallScope {
   /// Always inline, so that a call costs the same however many kinds of calls a program makes.
   [[gnu::always_inline]] CallScope(TeamBasis& basis, NodeSide& node, InFlight& in_flight,
                                    TeamFailures& failures, const CallWords& words, const Call& call)
-      : node_(node), failures_(failures) {
+      : only_call_(basis), node_(node), failures_(failures) {
     failures.require_usable();
     if (in_flight.has_requests()) move_requests(basis, in_flight);
     basis.calls.count_blocking();
@@ -57,6 +59,22 @@ class CallScope {
     }
   }
 
+  /// Also undone where the rest of the constructor throws.
+  class OnlyCall {
+   public:
+    explicit OnlyCall(TeamBasis& basis) : in_call_(basis.in_call) {
+      basis.require_no_call();
+      in_call_.store(true, std::memory_order_relaxed);
+    }
+    OnlyCall(const OnlyCall&) = delete;
+    OnlyCall& operator=(const OnlyCall&) = delete;
+    ~OnlyCall() { in_call_.store(false, std::memory_order_relaxed); }
+
+   private:
+    std::atomic<bool>& in_call_;
+  };
+
+  OnlyCall only_call_;
   NodeSide& node_;
   TeamFailures& failures_;
 };

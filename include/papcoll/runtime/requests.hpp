@@ -102,6 +102,7 @@ class TeamRequests {
 
   void require_usable() const {
     failures_.require_usable();
+    basis_.require_no_call();
     in_flight_.require_own_thread(basis_.rank());
   }
 

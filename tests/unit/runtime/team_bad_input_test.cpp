@@ -10,10 +10,13 @@
 #include <papcoll/thread_team.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 using namespace team_outcomes;
@@ -195,6 +198,37 @@ TEST_CASE("more ranks than an algorithm can count", "[team]") {
         "SplitTail serves a limited number of ranks that share memory, and here are 1024 ranks, "
         "more than 1023: take DynamicLeader"));
     CHECK(data == std::vector<int>(100, 1));
+  }
+}
+
+TEST_CASE("a second thread in a call on the same communicator is refused", "[team]") {
+  papcoll::ThreadTeam team{2, patient};
+  std::atomic<bool> refused{false};
+  const auto call = [&](Rank& comm) {
+    const Outcome outcome = outcome_of([&] { papcoll::barrier(comm); });
+    if (!outcome.is_fine()) refused = true;
+    return outcome;
+  };
+  team.run([&](Rank& comm) {
+    if (comm.rank() == 1) {
+      while (!refused) std::this_thread::yield();
+      CHECK(call(comm).is_fine());
+      return;
+    }
+    Outcome second;
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds{20});
+      second = call(comm);
+    });
+    Outcome first = call(comm);
+    other.join();
+    if (second.is_fine()) std::swap(first, second);  // whichever came first
+    CHECK(first.is_fine());
+    CHECK(second.kind == "argument_error");
+    CHECK(second.says("take a communicator for each thread"));
+  });
+  for (const Outcome& o : outcomes(team, [](Rank& comm) { papcoll::barrier(comm); })) {
+    CHECK(o.is_fine());
   }
 }
 
