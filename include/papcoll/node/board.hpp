@@ -94,9 +94,12 @@ class BasicBoard {
     return tree < 64 ? 64 : tree;
   }
 
-  /// Why the epoch failed. `stamp` is compare-exchanged to (epoch, 1) by the first who finds a
-  /// fault, and set to (epoch, 2), release, when its text is there.
+  /// Why the epoch failed. `stamp` is compare-exchanged to (epoch, found) by the first who finds a
+  /// fault, and set to (epoch, told), release, when its text is there; how often epochs have begun
+  /// again at 0 stands in the bits above these two.
   struct alignas(cache_line) Failure {
+    static constexpr std::uint32_t found = 1;
+    static constexpr std::uint32_t told = 2;
     Atomic<Stamp> stamp;
     char text[504];
   };

@@ -64,7 +64,8 @@ struct CallWords {
     }
     return detail::joined(
         {"rank ", rank, " called ", describe(), ", rank ", other,
-         " something else: all ranks must make the same calls in the same order"});
+         " something else: all ranks must make the same calls in the same order, of the same type, "
+         "operator and policies"});
   }
 
  private:

@@ -36,7 +36,7 @@ class ExposedBuffers : public WorkWords<Board, Bells> {
   bool begin_reading() noexcept {
     auto& reading = board_.reading(rank_).now;
     reading.store(1, std::memory_order_seq_cst);
-    if (!broken() && !reached(Base::look_at(board_.failure(epoch_).stamp), epoch_, 1)) return true;
+    if (!broken() && !Base::is_failing()) return true;
     reading.store(0, std::memory_order_release);
     return false;
   }

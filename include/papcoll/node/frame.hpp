@@ -71,22 +71,24 @@ class CallFrame {
   [[gnu::cold]] void fail_with(const std::string& text) {
     typename Board::Failure& f = board_.failure(epoch_);
     Stamp before = f.stamp.load(std::memory_order_acquire);
-    if (reached(before, epoch_, 1)) return;
-    if (!f.stamp.compare_exchange_strong(before, make_stamp(epoch_, 1),
+    if (says_failure(before, Board::Failure::found)) return;
+    if (!f.stamp.compare_exchange_strong(before, failure_stamp(Board::Failure::found),
                                          std::memory_order_acq_rel)) {
       return;
     }
     const std::string kept = text.substr(0, sizeof(f.text) - 1);
     Access::write(f.text, kept.c_str(), kept.size() + 1);
-    f.stamp.store(make_stamp(epoch_, 2), std::memory_order_seq_cst);
+    f.stamp.store(failure_stamp(Board::Failure::told), std::memory_order_seq_cst);
     bells_.ring_all();
   }
 
-  bool failed() const noexcept { return reached(look_at(board_.failure(epoch_).stamp), epoch_, 2); }
+  bool failed() const noexcept {
+    return says_failure(look_at(board_.failure(epoch_).stamp), Board::Failure::told);
+  }
   /// Has it failed, or is some rank about to say why it has? A rank that fails a call before it
   /// comes to it shows that first.
   bool is_failing() const noexcept {
-    return reached(look_at(board_.failure(epoch_).stamp), epoch_, 1);
+    return says_failure(look_at(board_.failure(epoch_).stamp), Board::Failure::found);
   }
   /// Once failed().
   [[gnu::cold]] std::string failure_text() {
@@ -173,7 +175,7 @@ class CallFrame {
         all_left_(first_epoch - 1) {}
 
   void begin_epoch(const CallWords& words) noexcept {
-    ++epoch_;
+    if (++epoch_ == 0) ++rounds_;
     heard_of_all_ = false;
     words_ = words;
   }
@@ -208,6 +210,14 @@ class CallFrame {
   CallWords words_;
 
  private:
+  // Nobody takes a failure back, and the epoch's number returns after 2³² calls.
+  Stamp failure_stamp(std::uint32_t state) const noexcept {
+    return make_stamp(epoch_, rounds_ << 2U | state);
+  }
+  bool says_failure(Stamp s, std::uint32_t state) const noexcept {
+    return s >= failure_stamp(state) && s <= failure_stamp(Board::Failure::told);
+  }
+
   CallWords words_of(int r) const noexcept {
     CallWords words;
     Access::read(&words, &board_.header(epoch_, r).words, sizeof words);
@@ -240,6 +250,7 @@ class CallFrame {
   }
   std::string shown(int r) const { return std::to_string(name(r)); }
 
+  std::uint32_t rounds_ = 0;   ///< how often the epoch has begun again at 0
   std::uint32_t all_left_;     ///< this rank knows that all ranks have left this epoch
   bool heard_of_all_ = false;  ///< of this call: all matched it, or this rank knows why not
   struct Unheard {

@@ -146,6 +146,33 @@ TEST_CASE("A stamp is reached only by its own epoch") {
   CHECK(reached(make_stamp(0xffff'ffffU, 0xffff'ffffU), 0xffff'ffffU, 0xffff'ffffU));
 }
 
+TEST_CASE("A failure is not that of the call with the same epoch, 2^32 calls later") {
+  using Base = papcoll::CallFrame<NodeBoard, Doorbells>;
+  struct Frame : Base {
+    Frame(const NodeBoard& board, const Doorbells& bells) : Base(board, bells, 0, 1) {}
+    void begin_as(std::uint32_t epoch) {
+      epoch_ = epoch - 1;
+      begin_epoch({});
+    }
+  };
+  Memory bells{Doorbells::bytes(1)};
+  Memory memory{NodeBoard::bytes(1, explore::chunk_bytes)};
+  Doorbells::initialise(bells.data(), 1);
+  NodeBoard board{memory.data(), 1, explore::chunk_bytes};
+  board.initialise(1);
+  Frame frame{board, Doorbells{bells.data(), 1}};
+  frame.begin_as(5);
+  frame.fail_with("on purpose");
+  CHECK(frame.failed());
+  CHECK(frame.failure_text() == "on purpose");
+  frame.begin_as(0);
+  frame.begin_as(5);
+  CHECK(!frame.failed());
+  CHECK(!frame.is_failing());
+  frame.fail_with("once more");
+  CHECK(frame.failure_text() == "once more");
+}
+
 TEST_CASE("Epochs are compared across the wrap") {
   CHECK(papcoll::epoch_reached(2, 0xffff'fffeU));
   CHECK(!papcoll::epoch_reached(0xffff'fffeU, 2));
