@@ -120,7 +120,10 @@ class Waiter {
         if (hooks.watch) hooks.watch(hooks.context);
         watched = now + times.watch_every;
       }
-      if (deadline.count() != 0 && waited > deadline && hooks.expired) hooks.expired(hooks.context);
+      if (deadline.count() != 0 && waited > deadline && hooks.expired) {
+        if (step()) return;  // this rank may have been held up since it last asked
+        hooks.expired(hooks.context);
+      }
       if (naps == Naps::none || bells == nullptr || waited < times.yielding) {
         sched_yield();
         continue;

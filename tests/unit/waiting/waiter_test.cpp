@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <thread>
 
 using papcoll::Doorbells;
 using papcoll::Waiter;
@@ -53,4 +54,18 @@ TEST_CASE("A rank whose step rings nobody never sleeps") {
   int tries = 1000;
   waiter.until([&] { return --tries <= 0; }, papcoll::Naps::none);
   CHECK(tries == 0);
+}
+
+TEST_CASE("A rank that was held up beyond its deadline asks once more before it gives up") {
+  static bool done = false;
+  Waiter waiter;
+  waiter.deadline = std::chrono::milliseconds{5};
+  waiter.hooks.poke = [](void*) {
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    done = true;
+  };
+  waiter.hooks.expired = [](void*) { FAIL("the deadline of a step that is complete"); };
+  done = false;
+  waiter.until([] { return done; }, papcoll::Naps::none);
+  CHECK(done);
 }
