@@ -114,5 +114,6 @@ TEST_CASE("list: refusals") {
   refused({"list", "--xml"}, "see papcoll list --help");
   refused({"list", "Rnig"}, "did you mean Ring");
   refused({"list", "allredcue"}, "did you mean allreduce");
+  refused({"list", "allgatherv"}, "list allgather");
   refused({"list", "Bruck", "allreduce"}, "none of these serves");
 }

@@ -41,7 +41,7 @@ class ExplainCommand {
         command_
             ->add_option("--bytes", bytes_,
                          "REQUIRED but for barrier. Of the call, as it counts: 8, 64k,\n"
-                         "4M; of a rank's block for allgather, gather, scatter and\n"
+                         "4M; of a block for allgather, gather, scatter, alltoall and\n"
                          "reduce_scatter")
             ->transform(as_bytes());
     command_->add_option("--type", type_, "double, float, int32, int64 or uint8")

@@ -133,6 +133,9 @@ class Wanted {
       }
     }
     for (const std::string& name : names) {
+      if (name == "allgatherv") {
+        throw argument_error("papcoll: an allgatherv is an allgather with counts: list allgather");
+      }
       const auto at = std::find(known.begin(), known.end(), name);
       if (at == known.end()) {
         throw argument_error("papcoll: '" + name + "' is no algorithm, policy or collective: " +

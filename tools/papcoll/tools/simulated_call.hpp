@@ -60,7 +60,7 @@ class SimulatedCall {
             .add_option("--bytes", bytes_,
                         std::string(default_bytes == 0 ? "REQUIRED but for barrier. O" : "O") +
                             "f the call, as it counts: 8, 64k, 4M;\n"
-                            "of a rank's block for allgather, gather, scatter and\n"
+                            "of a block for allgather, gather, scatter, alltoall and\n"
                             "reduce_scatter" +
                             (default_bytes == 0 ? "" : " (default 1M)"))
             ->transform(as_bytes());
