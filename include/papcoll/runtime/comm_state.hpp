@@ -108,8 +108,7 @@ class CommState final : public Attached {
     core_->close_tickets();
     core_->close_sites();
     const bool may_settle = link_.connected() && !core_->broken() && mpi_is_usable();
-    link_.close(core_->broken() || core_->has_open_requests() ||
-                (may_settle && !core_->settle()));
+    link_.close(core_->broken() || core_->has_open_requests() || (may_settle && !core_->settle()));
     core_->give_up("its MPI communicator was freed, or MPI_Finalize was called");
     memory_.release();
   }

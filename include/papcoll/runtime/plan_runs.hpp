@@ -68,7 +68,8 @@ class PlanRuns {
 
   /// Does a request look at one?
   [[gnu::cold]] bool any_claimed() const noexcept {
-    return std::any_of(plan_runs_.begin(), plan_runs_.end(), [](const auto& x) { return x->claimed; });
+    return std::any_of(plan_runs_.begin(), plan_runs_.end(),
+                       [](const auto& x) { return x->claimed; });
   }
 
   /// After the team broke. `leak`: something may still use their memory.
