@@ -107,9 +107,9 @@ template <class Op, class T>
 struct operator_fits_elements {
   static constexpr bool ok = OperatorFor<Op, T>;
   static_assert(ok,
-                "papcoll: this operator cannot be called with two elements of this type: pass "
-                "papcoll::sum, papcoll::max or any function object (an MPI_Op or MPI_Datatype has "
-                "no meaning here: the type is deduced)");
+                "papcoll: this operator does not make one element of two of this type: pass "
+                "papcoll::sum, papcoll::max or any function object that does (an MPI_Op or "
+                "MPI_Datatype has no meaning here: the type is deduced)");
 };
 
 /// The elements of a range that is input and output. `R` is its type as the caller passed it.
