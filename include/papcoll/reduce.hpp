@@ -21,8 +21,8 @@ Call reduce_call(const Caller& caller, const T* in, T* out, std::size_t in_count
   check_root(caller, to);
   call.root = to.rank;
   const bool is_root = caller.rank() == to.rank;
-  caller.require(
-      !is_root || in_count == out_count,
+  caller.require_length(
+      is_root ? out_count : in_count, in_count,
       "input and output of the root differ in length: the result has as many elements as each "
       "contribution");
   check_buffers(caller, call, in_count, is_root ? out_count : 0);
@@ -71,7 +71,8 @@ void reduce(C&& comm, const In& in, Out&& out, root to, const Op& op = {},
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void reduce(C&& comm, T* data, N count, root to, const Op& op = {},
             const Algorithm& algorithm = {}) {
-  const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::reduce}, count);
+  const std::size_t n =
+      detail::checked_count<T>({detail::core_of(comm), Collective::reduce}, count);
   detail::run_reduce<Ps...>(comm, data, data, n, n, to, op, algorithm);
 }
 
@@ -79,7 +80,8 @@ void reduce(C&& comm, T* data, N count, root to, const Op& op = {},
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void reduce(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root to,
             const Op& op = {}, const Algorithm& algorithm = {}) {
-  const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::reduce}, count);
+  const std::size_t n =
+      detail::checked_count<T>({detail::core_of(comm), Collective::reduce}, count);
   detail::run_reduce<Ps...>(comm, in, out, n, n, to, op, algorithm);
 }
 
@@ -114,7 +116,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Request ireduce(C&& comm, T* data, N count, root to, const Op& op = {},
                               const Algorithm& algorithm = {}) {
   const std::size_t n =
-      detail::checked_count({detail::core_of(comm), Collective::reduce, true}, count);
+      detail::checked_count<T>({detail::core_of(comm), Collective::reduce, true}, count);
   return detail::start_reduce<Ps...>(comm, data, data, n, n, to, op, algorithm);
 }
 
@@ -124,7 +126,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Request ireduce(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root to,
                               const Op& op = {}, const Algorithm& algorithm = {}) {
   const std::size_t n =
-      detail::checked_count({detail::core_of(comm), Collective::reduce, true}, count);
+      detail::checked_count<T>({detail::core_of(comm), Collective::reduce, true}, count);
   return detail::start_reduce<Ps...>(comm, in, out, n, n, to, op, algorithm);
 }
 
