@@ -2,6 +2,7 @@
 
 #include <papcoll/base/joined.hpp>
 #include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/strided_places.hpp>
 #include <papcoll/entry/wrong_call.hpp>
 #include <papcoll/request.hpp>
 
@@ -57,14 +58,6 @@ struct StridedParts {
   DataView out;
 };
 
-/// Elements from block to block, upwards; a block alone is as if more followed at once.
-template <class T>
-std::size_t elements_apart(const Strided<T>& s) noexcept {
-  if (s.blocks <= 1) return s.block;
-  const auto stride = static_cast<std::size_t>(s.stride);
-  return s.stride < 0 ? 0 - stride : stride;
-}
-
 template <class T>
 DataView checked_view(const Caller& caller, const Strided<T>& s) {
   const std::size_t apart = elements_apart(s);
@@ -83,12 +76,13 @@ DataView checked_view(const Caller& caller, const Strided<T>& s) {
   return DataView::strided(s.block, s.stride < 0 && s.blocks > 1 ? -step : step);
 }
 
+/// Blocks of the one may lie between blocks of the other.
 template <class T>
 void check_overlap(const Caller& caller, const Strided<const T>& in, const Strided<T>& out) {
   if constexpr (assertion_level == 0) return;
   check_pointers(caller, in.data, in.size(), out.data, out.size());
   const bool in_place = in.data == out.data && in.block == out.block && in.stride == out.stride;
-  caller.require(in.size() == 0 || in_place || in.data != out.data,
+  caller.require(in.size() == 0 || in_place || !share_bytes(places(in), places(out)),
                  "input and output overlap: pass the same strided buffer once (in place), or two "
                  "that have no element in common");
 }
