@@ -27,6 +27,7 @@ inline void check_same_length(const Caller& caller, std::size_t in_count, std::s
 template <class T, class Op>
 Call allreduce_call(const Caller& caller, const T* in, T* out, std::size_t in_count,
                     std::size_t out_count, const Op& op) {
+  caller.require_few_bytes(in_count, sizeof(T));
   Call call = reduction_of(caller.collective, in, out, in_count, op);
   check_same_length(caller, in_count, out_count);
   check_buffers(caller, call, in_count, out_count);
@@ -158,7 +159,7 @@ void allreduce(C&& comm, const In& in, Out&& out, const Op& op = {},
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void allreduce(C&& comm, T* data, N count, const Op& op = {}, const Algorithm& algorithm = {}) {
   const std::size_t n =
-      detail::checked_count<T>({detail::core_of(comm), Collective::allreduce}, count);
+      detail::checked_count({detail::core_of(comm), Collective::allreduce}, count);
   detail::run_allreduce<Ps...>(comm, data, data, n, n, op, algorithm);
 }
 
@@ -167,7 +168,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void allreduce(C&& comm, const T* in, std::type_identity_t<T>* out, N count, const Op& op = {},
                const Algorithm& algorithm = {}) {
   const std::size_t n =
-      detail::checked_count<T>({detail::core_of(comm), Collective::allreduce}, count);
+      detail::checked_count({detail::core_of(comm), Collective::allreduce}, count);
   detail::run_allreduce<Ps...>(comm, in, out, n, n, op, algorithm);
 }
 
@@ -217,7 +218,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Request iallreduce(C&& comm, T* data, N count, const Op& op = {},
                                  const Algorithm& algorithm = {}) {
   const std::size_t n =
-      detail::checked_count<T>({detail::core_of(comm), Collective::allreduce, true}, count);
+      detail::checked_count({detail::core_of(comm), Collective::allreduce, true}, count);
   return detail::start_allreduce<Ps...>(comm, data, data, n, n, op, algorithm);
 }
 
@@ -226,7 +227,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Request iallreduce(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
                                  const Op& op = {}, const Algorithm& algorithm = {}) {
   const std::size_t n =
-      detail::checked_count<T>({detail::core_of(comm), Collective::allreduce, true}, count);
+      detail::checked_count({detail::core_of(comm), Collective::allreduce, true}, count);
   return detail::start_allreduce<Ps...>(comm, in, out, n, n, op, algorithm);
 }
 

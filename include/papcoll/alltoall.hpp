@@ -66,7 +66,7 @@ template <class... Ps, Team C, class T, std::integral N>
 void alltoall(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
               const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::alltoall};
-  const std::size_t n = detail::checked_count<T>(caller, count) * caller.ranks();
+  const std::size_t n = detail::checked_block<T>(caller, count) * caller.ranks();
   detail::run_alltoall<Ps...>(comm, in, out, n, n, algorithm);
 }
 
@@ -74,7 +74,7 @@ void alltoall(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
 template <class... Ps, Team C, class T, std::integral N>
 void alltoall(C&& comm, T* data, N count, const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::alltoall};
-  const std::size_t n = detail::checked_count<T>(caller, count) * caller.ranks();
+  const std::size_t n = detail::checked_block<T>(caller, count) * caller.ranks();
   detail::run_alltoall<Ps...>(comm, data, data, n, n, algorithm);
 }
 
@@ -100,7 +100,7 @@ template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request ialltoall(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
                                 const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::alltoall, true};
-  const std::size_t n = detail::checked_count<T>(caller, count) * caller.ranks();
+  const std::size_t n = detail::checked_block<T>(caller, count) * caller.ranks();
   return detail::start_alltoall<Ps...>(comm, in, out, n, n, algorithm);
 }
 
@@ -108,7 +108,7 @@ template <class... Ps, Team C, class T, std::integral N>
 template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request ialltoall(C&& comm, T* data, N count, const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::alltoall, true};
-  const std::size_t n = detail::checked_count<T>(caller, count) * caller.ranks();
+  const std::size_t n = detail::checked_block<T>(caller, count) * caller.ranks();
   return detail::start_alltoall<Ps...>(comm, data, data, n, n, algorithm);
 }
 

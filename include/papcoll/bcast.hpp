@@ -13,6 +13,7 @@ namespace detail {
 
 template <class T>
 Call bcast_call(const Caller& caller, T* data, std::size_t count, root from) {
+  caller.require_few_bytes(count, sizeof(T));
   Call call = call_of<T>(caller.collective, data, data, count);
   check_root(caller, from);
   call.root = from.rank;
@@ -47,7 +48,7 @@ void bcast(C&& comm, R&& data, root from, const Algorithm& algorithm = {}) {
 /// Pointer and count.
 template <class... Ps, Team C, class T, std::integral N>
 void bcast(C&& comm, T* data, N count, root from, const Algorithm& algorithm = {}) {
-  const std::size_t n = detail::checked_count<T>({detail::core_of(comm), Collective::bcast}, count);
+  const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::bcast}, count);
   detail::run_bcast<Ps...>(comm, data, n, from, algorithm);
 }
 
@@ -70,7 +71,7 @@ template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request ibcast(C&& comm, T* data, N count, root from,
                              const Algorithm& algorithm = {}) {
   const std::size_t n =
-      detail::checked_count<T>({detail::core_of(comm), Collective::bcast, true}, count);
+      detail::checked_count({detail::core_of(comm), Collective::bcast, true}, count);
   return detail::start_bcast<Ps...>(comm, data, n, from, algorithm);
 }
 

@@ -32,7 +32,7 @@ Call gather_call(const Caller& caller, root to, T* data, std::size_t count) {
   if (caller.rank() != to.rank) {
     return gather_call<T>(caller, to, data, nullptr, count, 0);
   }
-  Call call = call_of<T>(caller.collective, data, data, part_of_root(caller, count));
+  Call call = call_of<T>(caller.collective, data, data, part_of_root<T>(caller, count));
   check_buffers(caller, call, 0, count);
   call.root = to.rank;
   call.in += static_cast<std::size_t>(to.rank) * call.bytes();
@@ -79,7 +79,7 @@ template <class... Ps, Team C, class T, std::integral N>
 void gather(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root to,
             const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::gather};
-  const std::size_t n = detail::checked_count<T>(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   detail::run_gather<Ps...>(comm, algorithm, to, in, out, n, n * caller.ranks());
 }
 
@@ -88,7 +88,7 @@ void gather(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root t
 template <class... Ps, Team C, class T, std::integral N>
 void gather(C&& comm, T* data, N count, root to, const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::gather};
-  const std::size_t n = detail::checked_count<T>(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   detail::run_gather<Ps...>(comm, algorithm, to, data,
                             caller.rank() == to.rank ? n * caller.ranks() : n);
 }
@@ -114,7 +114,7 @@ template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request igather(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root to,
                               const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::gather, true};
-  const std::size_t n = detail::checked_count<T>(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   return detail::start_gather<Ps...>(comm, algorithm, to, in, out, n, n * caller.ranks());
 }
 
@@ -123,7 +123,7 @@ template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request igather(C&& comm, T* data, N count, root to,
                               const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::gather, true};
-  const std::size_t n = detail::checked_count<T>(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   return detail::start_gather<Ps...>(comm, algorithm, to, data,
                                      caller.rank() == to.rank ? n * caller.ranks() : n);
 }

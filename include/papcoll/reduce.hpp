@@ -17,6 +17,7 @@ namespace detail {
 template <class T, class Op>
 Call reduce_call(const Caller& caller, const T* in, T* out, std::size_t in_count,
                  std::size_t out_count, root to, const Op& op) {
+  caller.require_few_bytes(in_count, sizeof(T));
   Call call = reduction_of(caller.collective, in, out, in_count, op);
   check_root(caller, to);
   call.root = to.rank;
@@ -71,8 +72,7 @@ void reduce(C&& comm, const In& in, Out&& out, root to, const Op& op = {},
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void reduce(C&& comm, T* data, N count, root to, const Op& op = {},
             const Algorithm& algorithm = {}) {
-  const std::size_t n =
-      detail::checked_count<T>({detail::core_of(comm), Collective::reduce}, count);
+  const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::reduce}, count);
   detail::run_reduce<Ps...>(comm, data, data, n, n, to, op, algorithm);
 }
 
@@ -80,8 +80,7 @@ void reduce(C&& comm, T* data, N count, root to, const Op& op = {},
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void reduce(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root to,
             const Op& op = {}, const Algorithm& algorithm = {}) {
-  const std::size_t n =
-      detail::checked_count<T>({detail::core_of(comm), Collective::reduce}, count);
+  const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::reduce}, count);
   detail::run_reduce<Ps...>(comm, in, out, n, n, to, op, algorithm);
 }
 
@@ -116,7 +115,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Request ireduce(C&& comm, T* data, N count, root to, const Op& op = {},
                               const Algorithm& algorithm = {}) {
   const std::size_t n =
-      detail::checked_count<T>({detail::core_of(comm), Collective::reduce, true}, count);
+      detail::checked_count({detail::core_of(comm), Collective::reduce, true}, count);
   return detail::start_reduce<Ps...>(comm, data, data, n, n, to, op, algorithm);
 }
 
@@ -126,7 +125,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Request ireduce(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root to,
                               const Op& op = {}, const Algorithm& algorithm = {}) {
   const std::size_t n =
-      detail::checked_count<T>({detail::core_of(comm), Collective::reduce, true}, count);
+      detail::checked_count({detail::core_of(comm), Collective::reduce, true}, count);
   return detail::start_reduce<Ps...>(comm, in, out, n, n, to, op, algorithm);
 }
 

@@ -19,8 +19,9 @@ namespace detail {
 template <class T, class Op>
 Call reduce_scatter_call(const Caller& caller, const T* in, T* out, std::size_t in_count,
                          std::size_t out_count, const counts* each, const Op& op) {
-  Call call = reduction_of(caller.collective, in, out, in_count / caller.ranks(), op);
-  std::size_t own = call.count;
+  std::size_t own = in_count / caller.ranks();
+  if (each == nullptr) caller.require_few_bytes(own, sizeof(T));
+  Call call = reduction_of(caller.collective, in, out, own, op);
   if (each == nullptr) {
     caller.require(
         in_count % caller.ranks() == 0,
@@ -107,7 +108,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void reduce_scatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count, const Op& op = {},
                     const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::reduce_scatter};
-  const std::size_t n = detail::checked_count<T>(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   detail::run_reduce_scatter<Ps...>(comm, in, out, n * caller.ranks(), n, nullptr, op, algorithm);
 }
 
@@ -116,7 +117,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void reduce_scatter(C&& comm, T* data, N count, const Op& op = {},
                     const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::reduce_scatter};
-  const std::size_t n = detail::checked_count<T>(caller, count) * caller.ranks();
+  const std::size_t n = detail::checked_block<T>(caller, count) * caller.ranks();
   detail::run_reduce_scatter<Ps...>(comm, data, data, n, n, nullptr, op, algorithm);
 }
 
@@ -161,7 +162,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Request ireduce_scatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
                                       const Op& op = {}, const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::reduce_scatter, true};
-  const std::size_t n = detail::checked_count<T>(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   return detail::start_reduce_scatter<Ps...>(comm, in, out, n * caller.ranks(), n, nullptr, op,
                                              algorithm);
 }
@@ -171,7 +172,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Request ireduce_scatter(C&& comm, T* data, N count, const Op& op = {},
                                       const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::reduce_scatter, true};
-  const std::size_t n = detail::checked_count<T>(caller, count) * caller.ranks();
+  const std::size_t n = detail::checked_block<T>(caller, count) * caller.ranks();
   return detail::start_reduce_scatter<Ps...>(comm, data, data, n, n, nullptr, op, algorithm);
 }
 

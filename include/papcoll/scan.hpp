@@ -16,6 +16,7 @@ namespace detail {
 template <class T, class Op>
 Call scan_call(const Caller& caller, const T* in, T* out, std::size_t in_count,
                std::size_t out_count, const Op& op) {
+  caller.require_few_bytes(in_count, sizeof(T));
   Call call = reduction_of(caller.collective, in, out, in_count, op);
   caller.require_length(
       out_count, in_count,
@@ -66,7 +67,7 @@ void scan(C&& comm, const In& in, Out&& out, const Op& op = {}, const Algorithm&
 /// Pointer and count, in place.
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void scan(C&& comm, T* data, N count, const Op& op = {}, const Algorithm& algorithm = {}) {
-  const std::size_t n = detail::checked_count<T>({detail::core_of(comm), Collective::scan}, count);
+  const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::scan}, count);
   detail::run_scan<Ps...>(comm, data, data, n, n, op, algorithm);
 }
 
@@ -74,7 +75,7 @@ void scan(C&& comm, T* data, N count, const Op& op = {}, const Algorithm& algori
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void scan(C&& comm, const T* in, std::type_identity_t<T>* out, N count, const Op& op = {},
           const Algorithm& algorithm = {}) {
-  const std::size_t n = detail::checked_count<T>({detail::core_of(comm), Collective::scan}, count);
+  const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::scan}, count);
   detail::run_scan<Ps...>(comm, in, out, n, n, op, algorithm);
 }
 
@@ -101,7 +102,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Request iscan(C&& comm, T* data, N count, const Op& op = {},
                             const Algorithm& algorithm = {}) {
   const std::size_t n =
-      detail::checked_count<T>({detail::core_of(comm), Collective::scan, true}, count);
+      detail::checked_count({detail::core_of(comm), Collective::scan, true}, count);
   return detail::start_scan<Ps...>(comm, data, data, n, n, op, algorithm);
 }
 
@@ -110,7 +111,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Request iscan(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
                             const Op& op = {}, const Algorithm& algorithm = {}) {
   const std::size_t n =
-      detail::checked_count<T>({detail::core_of(comm), Collective::scan, true}, count);
+      detail::checked_count({detail::core_of(comm), Collective::scan, true}, count);
   return detail::start_scan<Ps...>(comm, in, out, n, n, op, algorithm);
 }
 

@@ -141,10 +141,13 @@ T* data_out(std::remove_reference_t<Out>& out) {
 [[noreturn]] PAPCOLL_DECL void refuse_length(TeamCore& core, Collective collective,
                                              bool non_blocking, const char* what, std::size_t found,
                                              std::size_t needed);
-/// Refuses `count` elements on each rank if all of them together are more than PTRDIFF_MAX bytes.
-[[gnu::cold]] PAPCOLL_DECL void check_large_count(TeamCore& core, Collective collective,
-                                                  bool non_blocking, std::size_t count,
-                                                  std::size_t bytes_of_one);
+/// Are `count` elements on each rank, all of them together, more than PTRDIFF_MAX bytes?
+[[gnu::cold, gnu::pure]] PAPCOLL_DECL bool too_many_bytes(const TeamCore& core, std::size_t count,
+                                                          std::size_t bytes_of_one) noexcept;
+/// Refuses a count, of elements on each rank or of those on one.
+[[noreturn]] PAPCOLL_DECL void refuse_count(TeamCore& core, Collective collective,
+                                            bool non_blocking, std::size_t count,
+                                            std::size_t bytes_of_one);
 /// Refuses counts of the ranks whose sum is more than PTRDIFF_MAX bytes.
 [[noreturn]] PAPCOLL_DECL void refuse_sum(TeamCore& core, Collective collective, bool non_blocking,
                                           std::span<const std::size_t> of_rank,
@@ -169,12 +172,14 @@ struct Caller {
     refuse_length(core, collective, non_blocking, what, found, needed);
   }
   /// `count` elements on each rank are at most PTRDIFF_MAX bytes on all of them together.
-  void require_few_bytes(std::size_t count, std::size_t bytes_of_one) const {
+  /// Inlined, and its question is pure: so a compiler still knows afterwards what the call is.
+  [[gnu::always_inline]] void require_few_bytes(std::size_t count, std::size_t bytes_of_one) const {
     // So few that their number of ranks, an int, does not matter.
     constexpr std::size_t few = PTRDIFF_MAX >> 31U;
     std::size_t bytes = 0;
     if (!__builtin_mul_overflow(count, bytes_of_one, &bytes) && bytes <= few) return;
-    check_large_count(core, collective, non_blocking, count, bytes_of_one);
+    if (!too_many_bytes(core, count, bytes_of_one)) return;
+    refuse_count(core, collective, non_blocking, count, bytes_of_one);
   }
 
   int rank() const noexcept { return rank_of(core); }
@@ -190,10 +195,10 @@ inline void check_pointers(const Caller& caller, const void* in, std::size_t in_
                  "the output is a null pointer: pass a buffer, or a count of 0");
 }
 
-/// The local checks of a call's buffers. `in_count` and `out_count` are in elements.
+/// The local checks of a call's buffers. `in_count` and `out_count` are in elements, and were found
+/// to be few enough before the call was made: a compiler then still knows what is in it.
 inline void check_buffers(const Caller& caller, const Call& c, std::size_t in_count,
                           std::size_t out_count) {
-  if (c.counts == nullptr) caller.require_few_bytes(c.count, c.reducer.size);  // else checked_sum
   if constexpr (assertion_level == 0) return;
   check_pointers(caller, c.in, in_count, c.out, out_count);
   if (in_count == 0 || out_count == 0) return;
@@ -215,14 +220,20 @@ inline void check_root(const Caller& caller, root r) {
       detail::joined({"root ", r.rank, " is not a rank: ranks are 0 to ", caller.size() - 1}));
 }
 
-/// `n` elements of type T for each rank; so many of all ranks are a number of bytes, too.
-template <class T, std::integral N>
+template <std::integral N>
 std::size_t checked_count(const Caller& caller, N n) {
   if constexpr (std::is_signed_v<N>) {
     if (n < 0) caller.refuse(joined({"the count ", n, " is negative: counts start at 0"}));
   }
-  caller.require_few_bytes(static_cast<std::size_t>(n), sizeof(T));
   return static_cast<std::size_t>(n);
+}
+
+/// `n` elements of type T for each rank; so many of all ranks are a number of bytes, too.
+template <class T, std::integral N>
+std::size_t checked_block(const Caller& caller, N n) {
+  const std::size_t count = checked_count(caller, n);
+  caller.require_few_bytes(count, sizeof(T));
+  return count;
 }
 
 /// Elements of all ranks together, each with `count` of type T.
@@ -232,11 +243,14 @@ std::size_t of_all_ranks(const Caller& caller, std::size_t count) {
   return count * caller.ranks();
 }
 
-/// Elements of each rank, of `count` in equal parts.
-inline std::size_t part_of_root(const Caller& caller, std::size_t count) {
+/// Elements of type T of each rank, of `count` in equal parts.
+template <class T>
+std::size_t part_of_root(const Caller& caller, std::size_t count) {
   caller.require(count % caller.ranks() == 0,
                  "the root's data do not divide into size() equal parts");
-  return count / caller.ranks();
+  const std::size_t part = count / caller.ranks();
+  caller.require_few_bytes(part, sizeof(T));
+  return part;
 }
 
 /// The sum of what each rank has of elements of type T; it is a number of bytes, too.

@@ -30,9 +30,8 @@ PAPCOLL_DECL void refuse_length(TeamCore& core, Collective collective, bool non_
               joined({what, " (found ", found, ", needed ", needed, ")"}));
 }
 
-/// Refuses a count, of elements on each rank or of those on one.
-[[noreturn]] inline void refuse_count(TeamCore& core, Collective collective, bool non_blocking,
-                                      std::size_t count, std::size_t bytes_of_one) {
+PAPCOLL_DECL void refuse_count(TeamCore& core, Collective collective, bool non_blocking,
+                               std::size_t count, std::size_t bytes_of_one) {
   core.refuse(collective, non_blocking,
               joined({"a count of ", count, " elements of ", bytes_of_one,
                       " bytes is too much for ", core.size(),
@@ -40,13 +39,12 @@ PAPCOLL_DECL void refuse_length(TeamCore& core, Collective collective, bool non_
                       "smaller one, or make several calls"}));
 }
 
-PAPCOLL_DECL void check_large_count(TeamCore& core, Collective collective, bool non_blocking,
-                                    std::size_t count, std::size_t bytes_of_one) {
+PAPCOLL_DECL bool too_many_bytes(const TeamCore& core, std::size_t count,
+                                 std::size_t bytes_of_one) noexcept {
   std::size_t bytes = 0;
   const bool wraps = __builtin_mul_overflow(count, bytes_of_one, &bytes) ||
                      __builtin_mul_overflow(bytes, static_cast<std::size_t>(core.size()), &bytes);
-  if (!wraps && bytes <= PTRDIFF_MAX) return;
-  refuse_count(core, collective, non_blocking, count, bytes_of_one);
+  return wraps || bytes > PTRDIFF_MAX;
 }
 
 PAPCOLL_DECL void refuse_sum(TeamCore& core, Collective collective, bool non_blocking,
