@@ -121,6 +121,11 @@ std::vector<Mistake<Comm>> all() {
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          papcoll::alltoall(c, b.in, b.output(wrong ? 1 : b.in.size()), a);
        }},
+      {Collective::alltoall, "elements of 4 bytes is too much for ",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         const std::size_t n = wrong ? std::size_t{1} << 62U : b.each;
+         papcoll::alltoall(c, b.in.data(), b.out.data(), n, a);
+       }},
       {Collective::scan, "differ in length",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          papcoll::scan(c, b.input(3), b.output(wrong ? 2 : 3), papcoll::sum, a);
@@ -143,6 +148,12 @@ std::vector<Mistake<Comm>> all() {
       {Collective::reduce_scatter, "adds up to",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          const std::vector<std::size_t> each(static_cast<std::size_t>(c.size()), wrong ? 4 : 3);
+         papcoll::reduce_scatter(c, b.in, b.output(3), papcoll::counts{each}, papcoll::sum, a);
+       }},
+      {Collective::reduce_scatter, "elements of 4 bytes is too much for ",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         std::vector<std::size_t> each(static_cast<std::size_t>(c.size()), 3);
+         if (wrong) each[0] = 0 - each[0];
          papcoll::reduce_scatter(c, b.in, b.output(3), papcoll::counts{each}, papcoll::sum, a);
        }},
       {Collective::gather, "is not a rank",

@@ -14,9 +14,9 @@ namespace detail {
 template <class T>
 Call allgather_call(const Caller& caller, const T* in, T* out, std::size_t in_count,
                     std::size_t out_count) {
-  caller.require(in_count * caller.ranks() == out_count,
-                 "the output must have as many elements as all ranks contribute together: size() "
-                 "times the length of the input");
+  caller.require_length(out_count, of_all_ranks<T>(caller, in_count),
+                        "the output must have as many elements as all ranks contribute together: "
+                        "size() times the length of the input");
   Call call = call_of(caller.collective, in, out, in_count);
   check_buffers(caller, call, in_count, out_count);
   return call;
@@ -27,7 +27,9 @@ template <class T>
 Call allgather_call(const Caller& caller, T* data, std::size_t count) {
   caller.require(count % caller.ranks() == 0,
                  "the data do not divide into size() equal parts, one of each rank");
-  Call call = call_of<T>(caller.collective, data, data, count / caller.ranks());
+  const std::size_t each = count / caller.ranks();
+  caller.require_few_bytes(each, sizeof(T));
+  Call call = call_of<T>(caller.collective, data, data, each);
   check_buffers(caller, call, 0, count);
   call.in += static_cast<std::size_t>(caller.rank()) * call.bytes();
   call.input_in_output = true;
@@ -71,7 +73,7 @@ template <class... Ps, Team C, class T, std::integral N>
 void allgather(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
                const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::allgather};
-  const std::size_t n = detail::checked_count(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   detail::run_allgather<Ps...>(comm, algorithm, in, out, n, n * caller.ranks());
 }
 
@@ -79,7 +81,7 @@ void allgather(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
 template <class... Ps, Team C, class T, std::integral N>
 void allgather(C&& comm, T* data, N count, const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::allgather};
-  const std::size_t n = detail::checked_count(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   detail::run_allgather<Ps...>(comm, algorithm, data, n * caller.ranks());
 }
 
@@ -104,7 +106,7 @@ template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request iallgather(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
                                  const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::allgather, true};
-  const std::size_t n = detail::checked_count(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   return detail::start_allgather<Ps...>(comm, algorithm, in, out, n, n * caller.ranks());
 }
 
@@ -112,7 +114,7 @@ template <class... Ps, Team C, class T, std::integral N>
 template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request iallgather(C&& comm, T* data, N count, const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::allgather, true};
-  const std::size_t n = detail::checked_count(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   return detail::start_allgather<Ps...>(comm, algorithm, data, n * caller.ranks());
 }
 

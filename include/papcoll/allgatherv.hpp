@@ -20,26 +20,21 @@ template <class T>
 Call allgatherv_call(const Caller& caller, const T* in, T* out, std::size_t in_count,
                      std::size_t out_count, bool in_place, const counts& each) {
   const std::span<const std::size_t> of_rank = each.of_rank;
-  caller.require(of_rank.size() == caller.ranks(),
-                 "papcoll::counts needs one number for each rank");
+  const std::size_t total = checked_sum<T>(caller, of_rank);
   const auto me = static_cast<std::size_t>(caller.rank());
-  std::size_t total = 0;
-  std::size_t before = 0;
-  for (std::size_t r = 0; r < of_rank.size(); ++r) {
-    if (r == me) before = total;
-    total += of_rank[r];
-  }
-  caller.require(total == out_count,
-                 "the output must have as many elements as papcoll::counts adds up to");
-  caller.require(in_place || in_count == of_rank[me],
-                 "the input must have as many elements as papcoll::counts says of this rank");
+  caller.require_length(out_count, total,
+                        "the output must have as many elements as papcoll::counts adds up to");
+  caller.require_length(
+      in_place ? of_rank[me] : in_count, of_rank[me],
+      "the input must have as many elements as papcoll::counts says of this rank");
   Call call = call_of(caller.collective, in, out, total);
   call.counts = of_rank.data();
   call.split = hash_of_counts(of_rank);
   call.schedules_only = true;
   check_buffers(caller, call, in_place ? 0 : in_count, out_count);
   if (in_place) {
-    call.in = reinterpret_cast<const std::byte*>(out + before);
+    for (const std::size_t n : of_rank.first(me)) out += n;
+    call.in = reinterpret_cast<const std::byte*>(out);
     call.input_in_output = true;
   }
   return call;

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/strided_places.hpp>
 #include <papcoll/entry/wrong_call.hpp>
 #include <papcoll/request.hpp>
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -15,13 +18,18 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
+inline void check_same_length(const Caller& caller, std::size_t in_count, std::size_t out_count) {
+  caller.require_length(
+      out_count, in_count,
+      "input and output differ in length: an allreduce needs the same number of elements");
+}
+
 template <class T, class Op>
 Call allreduce_call(const Caller& caller, const T* in, T* out, std::size_t in_count,
                     std::size_t out_count, const Op& op) {
+  caller.require_few_bytes(in_count, sizeof(T));
   Call call = reduction_of(caller.collective, in, out, in_count, op);
-  caller.require(
-      in_count == out_count,
-      "input and output differ in length: an allreduce needs the same number of elements");
+  check_same_length(caller, in_count, out_count);
   check_buffers(caller, call, in_count, out_count);
   return call;
 }
@@ -53,31 +61,42 @@ struct StridedParts {
 
 template <class T>
 DataView checked_view(const Caller& caller, const Strided<T>& s) {
-  const auto apart = static_cast<std::size_t>(s.stride < 0 ? -s.stride : s.stride);
-  caller.require(s.blocks <= 1 || apart >= s.block,
+  const std::size_t apart = elements_apart(s);
+  caller.require(apart >= s.block,
                  "the blocks of a strided buffer overlap: the stride, in elements, is at least the "
                  "length of a block");
-  return DataView::strided(s.block, s.stride * static_cast<std::ptrdiff_t>(sizeof(T)));
+  std::size_t extent = 0;
+  if (__builtin_mul_overflow(s.blocks, apart, &extent) ||
+      __builtin_mul_overflow(extent, sizeof(T), &extent) || extent > PTRDIFF_MAX) {
+    caller.refuse(joined({"a strided buffer of ", s.blocks, " blocks, ", apart,
+                          " elements apart, spans more than PTRDIFF_MAX bytes: pass fewer blocks, "
+                          "or a shorter stride"}));
+  }
+  caller.require_few_bytes(s.size(), sizeof(T));
+  const auto step = static_cast<std::ptrdiff_t>(apart * sizeof(T));
+  return DataView::strided(s.block, s.stride < 0 && s.blocks > 1 ? -step : step);
+}
+
+/// Blocks of the one may lie between blocks of the other.
+template <class T>
+void check_overlap(const Caller& caller, const Strided<const T>& in, const Strided<T>& out) {
+  if constexpr (assertion_level == 0) return;
+  check_pointers(caller, in.data, in.size(), out.data, out.size());
+  const bool in_place = in.data == out.data && in.block == out.block && in.stride == out.stride;
+  caller.require(in.size() == 0 || in_place || !share_bytes(places(in), places(out)),
+                 "input and output overlap: pass the same strided buffer once (in place), or two "
+                 "that have no element in common");
 }
 
 /// The checked call, which borrows `parts`.
 template <class T, class Op>
 Call strided_allreduce_call(const Caller& caller, const Strided<const T>& in, const Strided<T>& out,
                             StridedParts<Op>& parts) {
-  caller.require(in.size() == out.size(),
-                 "input and output differ in length: an allreduce needs the same number of "
-                 "elements");
-  caller.require(in.data != nullptr || in.size() == 0,
-                 "the input is a null pointer: pass a buffer, or a count of 0");
-  caller.require(out.data != nullptr || out.size() == 0,
-                 "the output is a null pointer: pass a buffer, or a count of 0");
-  const bool same_places = in.block == out.block && in.stride == out.stride;
-  caller.require(in.data != out.data || in.size() == 0 || same_places,
-                 "input and output overlap: pass the same strided buffer once (in place), or two "
-                 "that have no element in common");
-  Call call = reduction_of(caller.collective, in.data, out.data, in.size(), parts.op);
   parts.in = checked_view(caller, in);
   parts.out = checked_view(caller, out);
+  check_same_length(caller, in.size(), out.size());
+  check_overlap(caller, in, out);
+  Call call = reduction_of(caller.collective, in.data, out.data, in.size(), parts.op);
   call.in_view = &parts.in;
   call.out_view = &parts.out;
   call.schedules_only = true;

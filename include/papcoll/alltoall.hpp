@@ -16,9 +16,11 @@ Call alltoall_call(const Caller& caller, const T* in, T* out, std::size_t in_cou
                    std::size_t out_count) {
   caller.require(in_count % caller.ranks() == 0,
                  "the input does not divide into size() equal blocks, one for each rank");
-  caller.require(in_count == out_count,
-                 "input and output differ in length: an alltoall gives and takes a block for each "
-                 "rank, all of the same length");
+  caller.require_length(out_count, in_count,
+                        "input and output differ in length: an alltoall gives and takes a block "
+                        "for each rank, all of the same length");
+  // Schedules count the blocks of all pairs of ranks.
+  caller.require_few_bytes(in_count, sizeof(T));
   Call call = call_of(caller.collective, in, out, in_count / caller.ranks());
   check_buffers(caller, call, in_count, out_count);
   return call;
@@ -64,7 +66,7 @@ template <class... Ps, Team C, class T, std::integral N>
 void alltoall(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
               const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::alltoall};
-  const std::size_t n = detail::checked_count(caller, count) * caller.ranks();
+  const std::size_t n = detail::checked_block<T>(caller, count) * caller.ranks();
   detail::run_alltoall<Ps...>(comm, in, out, n, n, algorithm);
 }
 
@@ -72,7 +74,7 @@ void alltoall(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
 template <class... Ps, Team C, class T, std::integral N>
 void alltoall(C&& comm, T* data, N count, const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::alltoall};
-  const std::size_t n = detail::checked_count(caller, count) * caller.ranks();
+  const std::size_t n = detail::checked_block<T>(caller, count) * caller.ranks();
   detail::run_alltoall<Ps...>(comm, data, data, n, n, algorithm);
 }
 
@@ -98,7 +100,7 @@ template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request ialltoall(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
                                 const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::alltoall, true};
-  const std::size_t n = detail::checked_count(caller, count) * caller.ranks();
+  const std::size_t n = detail::checked_block<T>(caller, count) * caller.ranks();
   return detail::start_alltoall<Ps...>(comm, in, out, n, n, algorithm);
 }
 
@@ -106,7 +108,7 @@ template <class... Ps, Team C, class T, std::integral N>
 template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request ialltoall(C&& comm, T* data, N count, const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::alltoall, true};
-  const std::size_t n = detail::checked_count(caller, count) * caller.ranks();
+  const std::size_t n = detail::checked_block<T>(caller, count) * caller.ranks();
   return detail::start_alltoall<Ps...>(comm, data, data, n, n, algorithm);
 }
 

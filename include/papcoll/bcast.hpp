@@ -13,6 +13,7 @@ namespace detail {
 
 template <class T>
 Call bcast_call(const Caller& caller, T* data, std::size_t count, root from) {
+  caller.require_few_bytes(count, sizeof(T));
   Call call = call_of<T>(caller.collective, data, data, count);
   check_root(caller, from);
   call.root = from.rank;

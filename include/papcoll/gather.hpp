@@ -18,9 +18,10 @@ Call gather_call(const Caller& caller, root to, const T* in, T* out, std::size_t
   check_root(caller, to);
   call.root = to.rank;
   const bool is_root = caller.rank() == to.rank;
-  caller.require(!is_root || in_count * caller.ranks() == out_count,
-                 "the root's output must have as many elements as all ranks contribute together: "
-                 "size() times the length of the input");
+  const std::size_t total = of_all_ranks<T>(caller, in_count);
+  caller.require_length(is_root ? out_count : total, total,
+                        "the root's output must have as many elements as all ranks contribute "
+                        "together: size() times the length of the input");
   check_buffers(caller, call, in_count, is_root ? out_count : 0);
   return call;
 }
@@ -31,9 +32,7 @@ Call gather_call(const Caller& caller, root to, T* data, std::size_t count) {
   if (caller.rank() != to.rank) {
     return gather_call<T>(caller, to, data, nullptr, count, 0);
   }
-  caller.require(count % caller.ranks() == 0,
-                 "the root's data do not divide into size() equal parts");
-  Call call = call_of<T>(caller.collective, data, data, count / caller.ranks());
+  Call call = call_of<T>(caller.collective, data, data, part_of_root<T>(caller, count));
   check_buffers(caller, call, 0, count);
   call.root = to.rank;
   call.in += static_cast<std::size_t>(to.rank) * call.bytes();
@@ -80,7 +79,7 @@ template <class... Ps, Team C, class T, std::integral N>
 void gather(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root to,
             const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::gather};
-  const std::size_t n = detail::checked_count(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   detail::run_gather<Ps...>(comm, algorithm, to, in, out, n, n * caller.ranks());
 }
 
@@ -89,7 +88,7 @@ void gather(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root t
 template <class... Ps, Team C, class T, std::integral N>
 void gather(C&& comm, T* data, N count, root to, const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::gather};
-  const std::size_t n = detail::checked_count(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   detail::run_gather<Ps...>(comm, algorithm, to, data,
                             caller.rank() == to.rank ? n * caller.ranks() : n);
 }
@@ -115,7 +114,7 @@ template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request igather(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root to,
                               const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::gather, true};
-  const std::size_t n = detail::checked_count(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   return detail::start_gather<Ps...>(comm, algorithm, to, in, out, n, n * caller.ranks());
 }
 
@@ -124,7 +123,7 @@ template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request igather(C&& comm, T* data, N count, root to,
                               const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::gather, true};
-  const std::size_t n = detail::checked_count(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   return detail::start_gather<Ps...>(comm, algorithm, to, data,
                                      caller.rank() == to.rank ? n * caller.ranks() : n);
 }

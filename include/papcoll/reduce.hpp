@@ -17,12 +17,13 @@ namespace detail {
 template <class T, class Op>
 Call reduce_call(const Caller& caller, const T* in, T* out, std::size_t in_count,
                  std::size_t out_count, root to, const Op& op) {
+  caller.require_few_bytes(in_count, sizeof(T));
   Call call = reduction_of(caller.collective, in, out, in_count, op);
   check_root(caller, to);
   call.root = to.rank;
   const bool is_root = caller.rank() == to.rank;
-  caller.require(
-      !is_root || in_count == out_count,
+  caller.require_length(
+      is_root ? out_count : in_count, in_count,
       "input and output of the root differ in length: the result has as many elements as each "
       "contribution");
   check_buffers(caller, call, in_count, is_root ? out_count : 0);

@@ -19,8 +19,9 @@ namespace detail {
 template <class T, class Op>
 Call reduce_scatter_call(const Caller& caller, const T* in, T* out, std::size_t in_count,
                          std::size_t out_count, const counts* each, const Op& op) {
-  Call call = reduction_of(caller.collective, in, out, in_count / caller.ranks(), op);
-  std::size_t own = call.count;
+  std::size_t own = in_count / caller.ranks();
+  if (each == nullptr) caller.require_few_bytes(own, sizeof(T));
+  Call call = reduction_of(caller.collective, in, out, own, op);
   if (each == nullptr) {
     caller.require(
         in_count % caller.ranks() == 0,
@@ -28,19 +29,17 @@ Call reduce_scatter_call(const Caller& caller, const T* in, T* out, std::size_t 
         "papcoll::counts");
   } else {
     const std::span<const std::size_t> of_rank = each->of_rank;
-    caller.require(of_rank.size() == caller.ranks(),
-                   "papcoll::counts needs one number for each rank");
-    std::size_t total = 0;
-    for (const std::size_t n : of_rank) total += n;
-    caller.require(total == in_count,
-                   "the input must have as many elements as papcoll::counts adds up to");
+    const std::size_t total = checked_sum<T>(caller, of_rank);
+    caller.require_length(in_count, total,
+                          "the input must have as many elements as papcoll::counts adds up to");
     own = of_rank[static_cast<std::size_t>(caller.rank())];
     call.counts = of_rank.data();
     call.split = hash_of_counts(of_rank);
     call.count = total;
   }
-  caller.require(call.in_place() ? out_count >= own : out_count == own,
-                 "the output must have as many elements as this rank's block");
+  // In place the output is all of the input, which has been checked.
+  caller.require_length(call.in_place() && out_count >= own ? own : out_count, own,
+                        "the output must have as many elements as this rank's block");
   check_buffers(caller, call, in_count, out_count);
   return call;
 }
@@ -109,7 +108,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void reduce_scatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count, const Op& op = {},
                     const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::reduce_scatter};
-  const std::size_t n = detail::checked_count(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   detail::run_reduce_scatter<Ps...>(comm, in, out, n * caller.ranks(), n, nullptr, op, algorithm);
 }
 
@@ -118,7 +117,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void reduce_scatter(C&& comm, T* data, N count, const Op& op = {},
                     const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::reduce_scatter};
-  const std::size_t n = detail::checked_count(caller, count) * caller.ranks();
+  const std::size_t n = detail::checked_block<T>(caller, count) * caller.ranks();
   detail::run_reduce_scatter<Ps...>(comm, data, data, n, n, nullptr, op, algorithm);
 }
 
@@ -163,7 +162,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Request ireduce_scatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
                                       const Op& op = {}, const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::reduce_scatter, true};
-  const std::size_t n = detail::checked_count(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   return detail::start_reduce_scatter<Ps...>(comm, in, out, n * caller.ranks(), n, nullptr, op,
                                              algorithm);
 }
@@ -173,7 +172,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Request ireduce_scatter(C&& comm, T* data, N count, const Op& op = {},
                                       const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::reduce_scatter, true};
-  const std::size_t n = detail::checked_count(caller, count) * caller.ranks();
+  const std::size_t n = detail::checked_block<T>(caller, count) * caller.ranks();
   return detail::start_reduce_scatter<Ps...>(comm, data, data, n, n, nullptr, op, algorithm);
 }
 

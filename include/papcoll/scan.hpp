@@ -16,9 +16,11 @@ namespace detail {
 template <class T, class Op>
 Call scan_call(const Caller& caller, const T* in, T* out, std::size_t in_count,
                std::size_t out_count, const Op& op) {
+  caller.require_few_bytes(in_count, sizeof(T));
   Call call = reduction_of(caller.collective, in, out, in_count, op);
-  caller.require(in_count == out_count,
-                 "input and output differ in length: a scan needs the same number of elements");
+  caller.require_length(
+      out_count, in_count,
+      "input and output differ in length: a scan needs the same number of elements");
   check_buffers(caller, call, in_count, out_count);
   return call;
 }

@@ -18,8 +18,9 @@ Call scatter_call(const Caller& caller, root from, const T* in, T* out, std::siz
   check_root(caller, from);
   call.root = from.rank;
   const bool is_root = caller.rank() == from.rank;
-  caller.require(
-      !is_root || out_count * caller.ranks() == in_count,
+  const std::size_t total = of_all_ranks<T>(caller, out_count);
+  caller.require_length(
+      is_root ? in_count : total, total,
       "the root's input must have size() times as many elements as the output of each rank");
   check_buffers(caller, call, is_root ? in_count : 0, out_count);
   return call;
@@ -31,9 +32,7 @@ Call scatter_call(const Caller& caller, root from, T* data, std::size_t count) {
   if (caller.rank() != from.rank) {
     return scatter_call<T>(caller, from, nullptr, data, 0, count);
   }
-  caller.require(count % caller.ranks() == 0,
-                 "the root's data do not divide into size() equal parts");
-  Call call = call_of<T>(caller.collective, data, data, count / caller.ranks());
+  Call call = call_of<T>(caller.collective, data, data, part_of_root<T>(caller, count));
   check_buffers(caller, call, count, 0);
   call.root = from.rank;
   call.input_in_output = true;
@@ -79,7 +78,7 @@ template <class... Ps, Team C, class T, std::integral N>
 void scatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root from,
              const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::scatter};
-  const std::size_t n = detail::checked_count(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   detail::run_scatter<Ps...>(comm, algorithm, from, in, out, n * caller.ranks(), n);
 }
 
@@ -88,7 +87,7 @@ void scatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root 
 template <class... Ps, Team C, class T, std::integral N>
 void scatter(C&& comm, T* data, N count, root from, const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::scatter};
-  const std::size_t n = detail::checked_count(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   detail::run_scatter<Ps...>(comm, algorithm, from, data,
                              caller.rank() == from.rank ? n * caller.ranks() : n);
 }
@@ -114,7 +113,7 @@ template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request iscatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
                                root from, const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::scatter, true};
-  const std::size_t n = detail::checked_count(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   return detail::start_scatter<Ps...>(comm, algorithm, from, in, out, n * caller.ranks(), n);
 }
 
@@ -123,7 +122,7 @@ template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request iscatter(C&& comm, T* data, N count, root from,
                                const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::scatter, true};
-  const std::size_t n = detail::checked_count(caller, count);
+  const std::size_t n = detail::checked_block<T>(caller, count);
   return detail::start_scatter<Ps...>(comm, algorithm, from, data,
                                       caller.rank() == from.rank ? n * caller.ranks() : n);
 }

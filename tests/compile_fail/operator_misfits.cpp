@@ -3,7 +3,7 @@
 
 #include <vector>
 
-// EXPECT: papcoll: this operator cannot be called with two elements of this type
+// EXPECT: papcoll: this operator does not make one element of two of this type
 // ERRORS: 1
 
 void call(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data) {

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -107,9 +108,9 @@ template <class Op, class T>
 struct operator_fits_elements {
   static constexpr bool ok = OperatorFor<Op, T>;
   static_assert(ok,
-                "papcoll: this operator cannot be called with two elements of this type: pass "
-                "papcoll::sum, papcoll::max or any function object (an MPI_Op or MPI_Datatype has "
-                "no meaning here: the type is deduced)");
+                "papcoll: this operator does not make one element of two of this type: pass "
+                "papcoll::sum, papcoll::max or any function object that does (an MPI_Op or "
+                "MPI_Datatype has no meaning here: the type is deduced)");
 };
 
 /// The elements of a range that is input and output. `R` is its type as the caller passed it.
@@ -136,6 +137,21 @@ T* data_out(std::remove_reference_t<Out>& out) {
 /// TeamCore::refuse, rank and size.
 [[noreturn]] PAPCOLL_DECL void refuse(TeamCore& core, Collective collective, bool non_blocking,
                                       const std::string& what);
+/// Refuses a buffer: `what` must be so, and it has `found` elements instead of `needed`.
+[[noreturn]] PAPCOLL_DECL void refuse_length(TeamCore& core, Collective collective,
+                                             bool non_blocking, const char* what, std::size_t found,
+                                             std::size_t needed);
+/// Are `count` elements on each rank, all of them together, more than PTRDIFF_MAX bytes?
+[[gnu::cold, gnu::pure]] PAPCOLL_DECL bool too_many_bytes(const TeamCore& core, std::size_t count,
+                                                          std::size_t bytes_of_one) noexcept;
+/// Refuses a count, of elements on each rank or of those on one.
+[[noreturn]] PAPCOLL_DECL void refuse_count(TeamCore& core, Collective collective,
+                                            bool non_blocking, std::size_t count,
+                                            std::size_t bytes_of_one);
+/// Refuses counts of the ranks whose sum is more than PTRDIFF_MAX bytes.
+[[noreturn]] PAPCOLL_DECL void refuse_sum(TeamCore& core, Collective collective, bool non_blocking,
+                                          std::span<const std::size_t> of_rank,
+                                          std::size_t bytes_of_one);
 PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept;
 PAPCOLL_DECL int size_of(const TeamCore& core) noexcept;
 
@@ -151,20 +167,40 @@ struct Caller {
   void require(bool right, const char* what) const {
     if (!right) refuse(what);
   }
+  void require_length(std::size_t found, std::size_t needed, const char* what) const {
+    if (found == needed) return;
+    refuse_length(core, collective, non_blocking, what, found, needed);
+  }
+  /// `count` elements on each rank are at most PTRDIFF_MAX bytes on all of them together.
+  /// Inlined, and its question is pure: so a compiler still knows afterwards what the call is.
+  [[gnu::always_inline]] void require_few_bytes(std::size_t count, std::size_t bytes_of_one) const {
+    // So few that their number of ranks, an int, does not matter.
+    constexpr std::size_t few = PTRDIFF_MAX >> 31U;
+    std::size_t bytes = 0;
+    if (!__builtin_mul_overflow(count, bytes_of_one, &bytes) && bytes <= few) return;
+    if (!too_many_bytes(core, count, bytes_of_one)) return;
+    refuse_count(core, collective, non_blocking, count, bytes_of_one);
+  }
 
   int rank() const noexcept { return rank_of(core); }
   int size() const noexcept { return size_of(core); }
   std::size_t ranks() const noexcept { return static_cast<std::size_t>(size()); }
 };
 
-/// The local checks of a call's buffers. `in_count` and `out_count` are in elements.
+inline void check_pointers(const Caller& caller, const void* in, std::size_t in_count,
+                           const void* out, std::size_t out_count) {
+  caller.require(in != nullptr || in_count == 0,
+                 "the input is a null pointer: pass a buffer, or a count of 0");
+  caller.require(out != nullptr || out_count == 0,
+                 "the output is a null pointer: pass a buffer, or a count of 0");
+}
+
+/// The local checks of a call's buffers. `in_count` and `out_count` are in elements, and were found
+/// to be few enough before the call was made: a compiler then still knows what is in it.
 inline void check_buffers(const Caller& caller, const Call& c, std::size_t in_count,
                           std::size_t out_count) {
   if constexpr (assertion_level == 0) return;
-  caller.require(c.in != nullptr || in_count == 0,
-                 "the input is a null pointer: pass a buffer, or a count of 0");
-  caller.require(c.out != nullptr || out_count == 0,
-                 "the output is a null pointer: pass a buffer, or a count of 0");
+  check_pointers(caller, c.in, in_count, c.out, out_count);
   if (in_count == 0 || out_count == 0) return;
   // Where each rank has a place of its own in the longer buffer, one address twice is not in place.
   const auto [in, out] = buffers_of(c.collective, true);
@@ -186,10 +222,51 @@ inline void check_root(const Caller& caller, root r) {
 
 template <std::integral N>
 std::size_t checked_count(const Caller& caller, N n) {
-  if (static_cast<std::ptrdiff_t>(n) < 0) {
-    caller.refuse(detail::joined({"the count ", n, " is negative: counts start at 0"}));
+  if constexpr (std::is_signed_v<N>) {
+    if (n < 0) caller.refuse(joined({"the count ", n, " is negative: counts start at 0"}));
   }
   return static_cast<std::size_t>(n);
+}
+
+/// `n` elements of type T for each rank; so many of all ranks are a number of bytes, too.
+template <class T, std::integral N>
+std::size_t checked_block(const Caller& caller, N n) {
+  const std::size_t count = checked_count(caller, n);
+  caller.require_few_bytes(count, sizeof(T));
+  return count;
+}
+
+/// Elements of all ranks together, each with `count` of type T.
+template <class T>
+std::size_t of_all_ranks(const Caller& caller, std::size_t count) {
+  caller.require_few_bytes(count, sizeof(T));
+  return count * caller.ranks();
+}
+
+/// Elements of type T of each rank, of `count` in equal parts.
+template <class T>
+std::size_t part_of_root(const Caller& caller, std::size_t count) {
+  caller.require(count % caller.ranks() == 0,
+                 "the root's data do not divide into size() equal parts");
+  const std::size_t part = count / caller.ranks();
+  caller.require_few_bytes(part, sizeof(T));
+  return part;
+}
+
+/// The sum of what each rank has of elements of type T; it is a number of bytes, too.
+template <class T>
+std::size_t checked_sum(const Caller& caller, std::span<const std::size_t> of_rank) {
+  caller.require_length(of_rank.size(), caller.ranks(),
+                        "papcoll::counts needs one number for each rank");
+  std::size_t sum = 0;
+  bool wraps = false;
+  for (const std::size_t n : of_rank) wraps |= __builtin_add_overflow(sum, n, &sum);
+  std::size_t bytes = 0;
+  wraps |= __builtin_mul_overflow(sum, sizeof(T), &bytes);
+  if (wraps || bytes > PTRDIFF_MAX) {
+    refuse_sum(caller.core, caller.collective, caller.non_blocking, of_rank, sizeof(T));
+  }
+  return sum;
 }
 
 template <class T>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/refused_call.hpp>
 #include <papcoll/error.hpp>
@@ -9,6 +10,8 @@
 #include <papcoll/runtime/team.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -19,6 +22,38 @@ namespace detail {
 PAPCOLL_DECL void refuse(TeamCore& core, Collective collective, bool non_blocking,
                          const std::string& what) {
   core.refuse(collective, non_blocking, what);
+}
+
+PAPCOLL_DECL void refuse_length(TeamCore& core, Collective collective, bool non_blocking,
+                                const char* what, std::size_t found, std::size_t needed) {
+  core.refuse(collective, non_blocking,
+              joined({what, " (found ", found, ", needed ", needed, ")"}));
+}
+
+PAPCOLL_DECL void refuse_count(TeamCore& core, Collective collective, bool non_blocking,
+                               std::size_t count, std::size_t bytes_of_one) {
+  core.refuse(collective, non_blocking,
+              joined({"a count of ", count, " elements of ", bytes_of_one,
+                      " bytes is too much for ", core.size(),
+                      " ranks: together they would have more than PTRDIFF_MAX bytes; pass a "
+                      "smaller one, or make several calls"}));
+}
+
+PAPCOLL_DECL bool too_many_bytes(const TeamCore& core, std::size_t count,
+                                 std::size_t bytes_of_one) noexcept {
+  std::size_t bytes = 0;
+  const bool wraps = __builtin_mul_overflow(count, bytes_of_one, &bytes) ||
+                     __builtin_mul_overflow(bytes, static_cast<std::size_t>(core.size()), &bytes);
+  return wraps || bytes > PTRDIFF_MAX;
+}
+
+PAPCOLL_DECL void refuse_sum(TeamCore& core, Collective collective, bool non_blocking,
+                             std::span<const std::size_t> of_rank, std::size_t bytes_of_one) {
+  // The first that is too much.
+  std::size_t left = PTRDIFF_MAX / bytes_of_one;
+  std::size_t r = 0;
+  while (r + 1 < of_rank.size() && of_rank[r] <= left) left -= of_rank[r++];
+  refuse_count(core, collective, non_blocking, of_rank[r], bytes_of_one);
 }
 
 PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept { return core.rank(); }
