@@ -100,6 +100,7 @@ class CommState final : public Attached {
   TeamCore& core() noexcept { return *core_; }
   MPI_Comm comm() const noexcept { return link_.user(); }
   bool closed() const noexcept { return closed_; }
+  bool in_use() const noexcept override { return core_->has_open_requests(); }
 
   void close() noexcept override {
     if (closed_) return;
@@ -107,13 +108,11 @@ class CommState final : public Attached {
     process_->set_outstanding(&*core_, false);
     core_->close_tickets();
     core_->close_sites();
-    const bool may_settle = link_.connected() && !core_->broken() && mpi_is_usable();
-    link_.close(core_->broken() || core_->has_open_requests() || (may_settle && !core_->settle()));
+    link_.close(core_->broken() || in_use() ||
+                (link_.connected() && mpi_is_usable() && !core_->settle()));
     core_->give_up("its MPI communicator was freed, or MPI_Finalize was called");
     memory_.release();
   }
-
-  bool in_use() const noexcept override { return core_->has_open_requests(); }
 
  private:
   static void require_usable(MPI_Comm comm) {
