@@ -201,6 +201,38 @@ TEST_CASE("refused requests one after the other", "[bad input]") {
   }
 }
 
+TEST_CASE("many requests that all ranks refuse", "[bad input]") {
+  // At once; or rank 0 first, while the others still wait for an earlier request.
+  for (const bool ahead : {false, true}) {
+    const OwnComm own;
+    Communicator comm{own.get(), patient};
+    if (comm.nodes() > 1) return;
+    const auto algorithm = papcoll::algorithm("ShmTransport");
+    std::vector<int> data(10, 1);
+    const auto refuse_many = [&] {
+      for (int i = 0; i < 40; ++i) {
+        const Outcome o =
+            outcome_of([&] { papcoll::ibcast(comm, data, papcoll::root{-1}, algorithm).wait(); });
+        CHECK(o.kind == "argument_error");
+      }
+    };
+    if (!ahead) refuse_many();
+    const Outcome mine = outcome_of([&] {
+      papcoll::Request request = papcoll::iallreduce(comm, data, papcoll::sum, algorithm);
+      if (comm.rank() == 0) {
+        if (ahead) refuse_many();
+        std::this_thread::sleep_for(std::chrono::milliseconds{100});
+      }
+      request.wait();
+    });
+    CAPTURE(ahead, mine);
+    CHECK(mine.is_fine());
+    if (ahead && comm.rank() != 0) refuse_many();
+    CHECK(outcome_of([&] { mistakes::work(comm); }).is_fine());
+    CHECK(data == std::vector<int>(10, comm.size()));
+  }
+}
+
 TEST_CASE("non-blocking calls that do not match", "[bad input]") {
   // Compared as their first phase at level 2; nobody's communicator or buffer suffers.
   if (papcoll::assertion_level < 2) return;

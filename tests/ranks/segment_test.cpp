@@ -2,20 +2,23 @@
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
+#include <papcoll/transport/shm/file.hpp>
 #include <papcoll/transport/shm/segment.hpp>
 
 #include <algorithm>
-#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "catch.hpp"
@@ -82,6 +85,36 @@ std::vector<std::int64_t> processes() {
   const std::int64_t mine = getpid();
   MPI_Allgather(&mine, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, MPI_COMM_WORLD);
   return all;
+}
+
+/// Waits until that process has made a name and holds a lock of it, or long enough; the name.
+std::string locked_name_of(std::int64_t maker) {
+  std::string name;
+  for (int i = 0; i < 500; ++i) {
+    const std::set<std::string> found = names_of({maker});
+    if (!found.empty()) {
+      name = *found.begin();
+      const int file = open(("/dev/shm/" + name).c_str(), O_RDWR | O_CLOEXEC);
+      struct flock lock {};
+      lock.l_type = F_WRLCK;
+      lock.l_whence = SEEK_SET;
+      const bool asked = fcntl(file, F_GETLK, &lock) == 0;
+      close(file);
+      if (asked && lock.l_type != F_UNLCK) break;
+    }
+    usleep(10'000);
+  }
+  return name;
+}
+
+/// What another job does that comes more than a minute after the name was made.
+void make_old_and_sweep(const std::string& name) {
+  timespec times[2] = {};
+  times[0].tv_sec = times[1].tv_sec = std::time(nullptr) - 90;
+  CHECK(utimensat(AT_FDCWD, ("/dev/shm/" + name).c_str(), times, 0) == 0);
+  papcoll::ShmTicket ticket = papcoll::ShmTicket::draw();
+  static_cast<void>(papcoll::ShmFile::make(ticket, ShmWay::by_name, some_bytes));
+  papcoll::ShmFile::remove_name(ticket);
 }
 
 std::string message_of(MPI_Comm comm, const ShmSegment::Request& request) {
@@ -191,7 +224,6 @@ TEST_CASE("a limit on the size of files is an exception and not a signal") {
   // Only the rank that makes the file meets it.
   rlimit before{};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   rlimit small = before;
   small.rlim_cur = 65536;
   const auto ranks = papcoll::node_ranks(MPI_COMM_WORLD).ranks;
@@ -199,8 +231,23 @@ TEST_CASE("a limit on the size of files is an exception and not a signal") {
   const std::string message =
       message_of(MPI_COMM_WORLD, request_for(ranks, {ShmWay::by_descriptor, ShmWay::by_name}));
   REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
-  std::signal(SIGXFSZ, handler);
   CHECK(contains(message, "File too large"));
+}
+
+TEST_CASE("a named segment is not swept while a rank is yet to come, however late") {
+  const auto ranks = papcoll::node_ranks(MPI_COMM_WORLD).ranks;
+  const std::vector<std::int64_t> all = processes();
+  const std::int64_t maker = all[static_cast<std::size_t>(ranks.front())];
+  std::string name;
+  bool there = true;
+  if (world_rank() == ranks.back() && ranks.size() > 1) {
+    name = locked_name_of(maker);
+    make_old_and_sweep(name);
+    there = names().count(name) != 0;
+  }
+  const std::string message = message_of(MPI_COMM_WORLD, request_for(ranks, {ShmWay::by_name}));
+  CHECK(message.empty());
+  CHECK(there);
 }
 
 TEST_CASE("each group of a split communicator has its own memory") {

@@ -48,7 +48,7 @@ class BasicBoard {
   /// A record of epoch e is written again in e + records, which nobody leaves before all have
   /// left e + frames, and so have compared e.
   static constexpr int records = 2 * Frames;
-  static constexpr std::uint32_t refusals = 16;    ///< that a rank may be behind with hearing of
+  static constexpr std::uint32_t refusals = 16;  ///< rows that a rank may be behind with hearing of
   static constexpr std::size_t inline_bytes = 40;  ///< payload that travels in the flag's own line
 
   /// A rank's slot header: one cache line, so that a small contribution costs one line transfer.
@@ -115,11 +115,16 @@ class BasicBoard {
     // Kilobytes of the rank's pool that had pages when it left these epochs; never fewer than
     // before. Orders as `called`.
     Atomic<std::uint32_t> pooled[records];
-    // Non-blocking calls that the rank refused: how many, and the numbers of the last of them, the
-    // i-th in refused[i mod refusals]. Written by the owner, the count last, release; acquired by
-    // those who wait for a request.
-    Atomic<std::uint32_t> refused_count;
-    Atomic<std::uint32_t> refused[refusals];
+    // Non-blocking calls that the rank refused, in words that only RefusedRequests reads: how many
+    // rows of numbers, and the last of them, row i in refused[i mod refusals], what came before it
+    // in refused_before[i mod refusals]. Written by the owner, the count last; the last row grows.
+    // All release, and acquired by those who wait for a request: whoever sees the count sees its
+    // rows, all but the last as they stay, and whoever sees a row sees the count before it, and so
+    // whether it is another than was meant. No bell follows, and nothing that is read here orders
+    // anything else: sequential consistency would add nothing.
+    Atomic<std::uint32_t> refused_rows;
+    Atomic<std::uint64_t> refused[refusals];
+    Atomic<std::uint64_t> refused_before[refusals];
   };
 
   /// Is the rank at work on buffers of its peers? Stored 1 before it looks at the failure and abort

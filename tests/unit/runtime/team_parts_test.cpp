@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 using namespace papcoll;
@@ -117,11 +118,91 @@ TEST_CASE("so many refused requests that their numbers are lost", "[refused_requ
   SharedMemory shared{2};
   RefusedRequests a{shared.board(), 0};
   RefusedRequests b{shared.board(), 1};
-  constexpr std::uint32_t kept = NodeBoard::refusals - 1;
-  for (std::uint32_t i = 0; i < kept; ++i) b.refuse(1000 + i);
+  const auto refuse_irregularly = [&](std::uint32_t from, std::uint32_t until) {
+    for (std::uint32_t i = from; i < until; ++i) b.refuse(1000 + i * i);
+  };
+  refuse_irregularly(0, NodeBoard::refusals - 1);
   CHECK(a.find(1) == -1);
-  for (std::uint32_t i = 0; i < NodeBoard::refusals + 1; ++i) b.refuse(2000 + i);
+  refuse_irregularly(NodeBoard::refusals, 4 * NodeBoard::refusals);
   CHECK(a.find(1) == 1);
+}
+
+TEST_CASE("however many requests all have refused, nothing is lost", "[refused_requests]") {
+  SharedMemory shared{2};
+  RefusedRequests a{shared.board(), 0};
+  RefusedRequests b{shared.board(), 1};
+  const bool regular = GENERATE(true, false);
+  constexpr std::uint32_t many = 10 * NodeBoard::refusals;
+  const auto number = [&](std::uint32_t i) { return regular ? 7 + 2 * i : 7 + i * i; };
+  for (std::uint32_t i = 0; i < many; ++i) {
+    a.refuse(number(i));
+    b.refuse(number(i));
+  }
+  const std::uint32_t last = number(many);
+  CHECK(a.find(last) == -1);
+  CHECK(b.find(last) == -1);
+  b.refuse(last);
+  CHECK(a.find(last - 1) == -1);
+  CHECK(a.find(last) == 1);
+}
+
+TEST_CASE("a peer that has refused one request less than this rank is found by it",
+          "[refused_requests]") {
+  SharedMemory shared{2};
+  RefusedRequests a{shared.board(), 0};
+  RefusedRequests b{shared.board(), 1};
+  constexpr std::uint32_t many = 10 * NodeBoard::refusals;
+  for (std::uint32_t i = 0; i < many; ++i) {
+    if (i != 3) a.refuse(i * i);
+    b.refuse(i * i);
+  }
+  CHECK(a.find(many * many) == 1);
+}
+
+TEST_CASE("a peer may refuse many requests in a row before this rank does", "[refused_requests]") {
+  SharedMemory shared{2};
+  RefusedRequests a{shared.board(), 0};
+  RefusedRequests b{shared.board(), 1};
+  const std::uint32_t step = GENERATE(1U, 2U, 255U, 256U);
+  const std::uint32_t many = step > 255 ? NodeBoard::refusals - 1 : 10 * NodeBoard::refusals;
+  const std::uint32_t first = 0U - 5 * step;  // numbers wrap
+  for (std::uint32_t i = 0; i < many; ++i) b.refuse(first + i * step);
+  CHECK(a.find(first - 1) == -1);
+  for (std::uint32_t i = 0; i < many; ++i) {
+    CHECK(a.find(first + i * step) == 1);
+    a.refuse(first + i * step);
+    CHECK(a.find(first + (i + 1) * step - 1) == -1);
+  }
+  b.refuse(first + many * step);
+  CHECK(a.find(first + many * step) == 1);
+}
+
+TEST_CASE("a request started in a row of refused ones is found", "[refused_requests]") {
+  SharedMemory shared{2};
+  RefusedRequests a{shared.board(), 0};
+  RefusedRequests b{shared.board(), 1};
+  for (std::uint32_t i = 1; i <= 100; ++i) {
+    if (i != 50) a.refuse(i);
+    b.refuse(i);
+    CHECK(a.find(i) == (i < 50 ? -1 : 1));
+  }
+}
+
+TEST_CASE("a peer may refuse requests while this rank looks", "[refused_requests]") {
+  SharedMemory shared{2};
+  RefusedRequests a{shared.board(), 0};
+  RefusedRequests b{shared.board(), 1};
+  constexpr std::uint32_t many = 10'000;
+  const auto number = [](std::uint32_t i) { return i * i; };
+  for (std::uint32_t i = 0; i < many; ++i) a.refuse(number(i));
+  std::thread peer{[&] {
+    for (std::uint32_t i = 0; i < many; ++i) b.refuse(number(i));
+    b.refuse(number(many));
+  }};
+  while (a.find(number(many) - 1) == -1 && a.find(number(many)) == -1) {
+  }
+  CHECK(a.find(number(many) - 1) == -1);
+  peer.join();
 }
 
 TEST_CASE("a node side without a board finds nothing, and changes nothing", "[node]") {

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -179,6 +180,33 @@ TEST_CASE("too large a file is an error and leaves nothing") {
   ShmTicket ticket = ShmTicket::draw();
   CHECK(error_of([&] { ShmFile::make(ticket, way, ~std::size_t{0} / 2 + 1); }) == EINVAL);
   CHECK_FALSE(exists(path_of(ticket)));
+}
+
+TEST_CASE("a limit on the size of files is an error and not a signal, and leaves nothing") {
+  const ShmWay way = GENERATE(ShmWay::by_descriptor, ShmWay::by_name);
+  const int answer = in_another_process([&] {
+    const rlimit limit{bytes, RLIM_INFINITY};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
+    ShmTicket ticket = ShmTicket::draw();
+    if (error_of([&] { ShmFile::make(ticket, way, bytes + 1); }) != EFBIG) return 2;
+    if (exists(path_of(ticket))) return 3;
+    ticket = ShmTicket::draw();
+    const int of_smaller = error_of([&] { ShmFile::make(ticket, way, bytes).reserve(0, bytes); });
+    ShmFile::remove_name(ticket);
+    return of_smaller;
+  });
+  CHECK(answer == 0);
+}
+
+TEST_CASE("pages of a file larger than this process may make are no problem") {
+  ShmTicket ticket = ShmTicket::draw();
+  const ShmFile file = ShmFile::make(ticket, ShmWay::by_descriptor, 2 * bytes);
+  const int answer = in_another_process([&] {
+    const rlimit limit{bytes, RLIM_INFINITY};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
+    return error_of([&] { file.reserve(0, 2 * bytes); });
+  });
+  CHECK(answer == 0);
 }
 
 TEST_CASE("reserving gives pages, and only those asked for") {

@@ -22,6 +22,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -104,8 +105,7 @@ class ShmFile {
       file.fd_ = named(boost::interprocess::create_only, ticket);
     }
     ticket.fd = file.fd_;
-    if (ftruncate(file.fd_, static_cast<off_t>(bytes)) != 0) {
-      const int number = errno;
+    if (const int number = file.grow(bytes); number != 0) {
       if (way == ShmWay::by_name) remove_name(ticket);
       detail::throw_system_error(detail::joined({"cannot have ", bytes, " bytes of shared memory"}),
                                  number);
@@ -133,7 +133,7 @@ class ShmFile {
   }
 
   /// Gives pages to a range of the file. Throws system_error; then the range has none, and what was
-  /// in it is lost.
+  /// in it is lost. The limit on the size of files says nothing here: none of them grows.
   void reserve(std::size_t offset, std::size_t bytes) const {
     const std::size_t begin = offset;
     // In pieces, because a signal undoes what an interrupted call has done.
@@ -159,6 +159,17 @@ class ShmFile {
   }
 
  private:
+  /// Gives an empty file its size. 0, or errno.
+  int grow(std::size_t bytes) const noexcept {
+    // Beyond the limit the kernel says EFBIG too, but with a signal that ends the process.
+    rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        bytes > limit.rlim_cur) {
+      return EFBIG;
+    }
+    return ftruncate(fd_, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+  }
+
   template <class HowToOpen>
   static int named(HowToOpen how, const ShmTicket& ticket) {
     namespace ipc = boost::interprocess;

@@ -108,6 +108,7 @@ class ShmSegment {
         file_.reserve(0, head_ + request.reserved);
         map();
         new (region_.get_address()) Head{ticket.nonce};
+        begin_watch(rank, request);  // before others come, however late: a locked file is not swept
       });
       if (!problem.empty()) ticket.fd = -1;
     }
@@ -118,9 +119,9 @@ class ShmSegment {
     if (problem.empty()) {
       problem = problem_of([&] {
         if (way == ShmWay::by_descriptor) refuse_if_forbidden();
-        if (!maker) join(ticket, way, request);
-        watch_ = PeerLiveness{file_.fd(), position_of(rank, request.ranks),
-                              static_cast<int>(request.ranks.size()), departed()};
+        if (maker) return;
+        join(ticket, way, request);
+        begin_watch(rank, request);
       });
     }
     return detail::first_problem(all_ranks, problem, where);
@@ -144,6 +145,12 @@ class ShmSegment {
     } catch (const ipc::interprocess_exception& e) {
       detail::throw_system_error("cannot map shared memory", e.get_native_error());
     }
+  }
+
+  /// Once the head has pages: the watch may write to it when it ends.
+  void begin_watch(int rank, const Request& request) {
+    watch_ = PeerLiveness{file_.fd(), position_of(rank, request.ranks),
+                          static_cast<int>(request.ranks.size()), departed()};
   }
 
   static void refuse_if_forbidden() {
