@@ -215,7 +215,6 @@ class CommState final : public Attached {
   }
 
   static CommState& self(void* p) noexcept { return *static_cast<CommState*>(p); }
-
   static void progress(void* p) {
     CommState& s = self(p);
     if (s.link_.connected()) {
