@@ -19,6 +19,8 @@
 
 // What callers pass to a collective: buffers, counts, roots, operators. They are checked here,
 // first by their types and then by their values, and become a Call.
+//
+// A long header: what is wrong with an argument is said once, here, for all collectives.
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
