@@ -15,7 +15,7 @@ import plot
 PATTERNS = "balanced,one-late,uniform,two-groups,normal"
 SIZES = "8,64,512,4k,16k,64k,256k,1M,4M,16M"
 NODE = ("DynamicLeader,StaticLeader,Exchange,MultiLeader,PeerSlices,SplitTail,CombiningTree,"
-        "ArrivalOrder+Chain,RecursiveDoubling,Rabenseifner,Ring")
+        "ArrivalOrder+Chain,ArrivalOrder+Accumulator,RecursiveDoubling,Rabenseifner,Ring")
 METRICS = {"median": "median_us", "mean": "mean_us", "tail": "tail_median_us"}
 
 

@@ -5,9 +5,11 @@
 
 #include <papcoll/algorithm.hpp>
 #include <papcoll/names/by_name.hpp>
+#include <papcoll/registration.hpp>
 #include <papcoll/shared_vector.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -16,13 +18,29 @@ namespace {
 
 /// What the library is told.
 papcoll::Options library_options(const Options& options, MPI_Comm comm) {
-  papcoll::Options told{.chunk_bytes = options.chunk_bytes, .peer_access = options.peer_access};
+  papcoll::Options told{.chunk_bytes = options.chunk_bytes,
+                        .peer_access = options.peer_access,
+                        .copy_method = options.copy_method,
+                        .agreement_period = options.agreement_period};
   if (options.group_size == 0) return told;
   int ranks = 0;
   MPI_Comm_size(comm, &ranks);
   auto& colours = told.groups.emplace_back();
   for (int rank = 0; rank < ranks; ++rank) colours.push_back(rank / options.group_size);
   return told;
+}
+
+/// Memory that all ranks of a node see.
+Memory allocate_shared(std::size_t bytes, papcoll::Communicator& comm) {
+  papcoll::shared_allocator<std::byte> allocator{comm};
+  std::byte* const p = allocator.allocate(bytes + 1);
+  return {p, [allocator](std::byte* q) mutable { allocator.deallocate(q, 0); }};
+}
+
+Memory allocate_registered(std::size_t bytes, papcoll::Communicator& comm) {
+  Memory own = allocate_private(bytes);
+  auto registration = std::make_shared<papcoll::Registration>(comm, own.get(), bytes);
+  return {own.get(), [own, registration](std::byte*) mutable { registration->end(); }};
 }
 
 }  // namespace
@@ -48,10 +66,16 @@ Candidates::~Candidates() = default;
 
 std::size_t Candidates::size() const { return state_->algorithms.size(); }
 
-Memory Candidates::allocate_shared(std::size_t bytes) const {
-  papcoll::shared_allocator<std::byte> allocator{state_->comm};
-  std::byte* const p = allocator.allocate(bytes + 1);
-  return {p, [allocator](std::byte* q) mutable { allocator.deallocate(q, 0); }};
+Memory Candidates::allocate(BufferKind kind, std::size_t bytes) const {
+  switch (kind) {
+    case BufferKind::ordinary:
+      return allocate_private(bytes);
+    case BufferKind::arena:
+      return allocate_shared(bytes, state_->comm);
+    case BufferKind::registered:
+      return allocate_registered(bytes, state_->comm);
+  }
+  std::abort();
 }
 
 std::function<void()> Candidates::call(std::size_t candidate, const Problem& problem,

@@ -24,8 +24,8 @@ class Candidates {
 
   std::size_t size() const;
 
-  /// Memory that all ranks of a node see.
-  Memory allocate_shared(std::size_t bytes) const;
+  /// Memory for a buffer. Collective.
+  Memory allocate(BufferKind kind, std::size_t bytes) const;
 
   /// The call that the candidate makes, with everything chosen beforehand. It throws, on every
   /// rank, if the candidate does not serve the problem.

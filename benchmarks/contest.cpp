@@ -43,9 +43,8 @@ std::vector<Times> Contest::run(const Problem& wanted) {
                                .ranks = placement_.ranks()};
   together(placement_.comm(), [&] {
     candidates = std::make_unique<Candidates>(options, placement_.comm());
-    buffers = std::make_unique<Buffers>(problem, [&](std::size_t n) {
-      return wanted.arena ? candidates->allocate_shared(n) : allocate_private(n);
-    });
+    buffers = std::make_unique<Buffers>(
+        problem, [&](std::size_t n) { return candidates->allocate(wanted.buffers, n); });
     fill_for_timing(problem, *buffers);
   });
   for (std::size_t c = 0; c < candidates->size(); ++c) {
@@ -54,7 +53,7 @@ std::vector<Times> Contest::run(const Problem& wanted) {
       calls.back()();
     });
   }
-  Measurement measurement(options, placement_, clock_, arrivals, progress_);
+  Measurement measurement(options, placement_, clock_, meeting_, arrivals, progress_);
   const Measured measured = measurement.run(calls, wanted.bytes, runs_++);
   constexpr double microsecond = 1e-6;
   std::vector<double> numbers;

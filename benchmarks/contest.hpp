@@ -1,6 +1,7 @@
 #pragma once
 
 #include "clock.hpp"
+#include "meeting.hpp"
 #include "options.hpp"
 #include "placement.hpp"
 #include "progress.hpp"
@@ -22,14 +23,18 @@ struct Times {
 class Contest {
  public:
   Contest(const Options& options, const Placement& placement)
-      : options_(options), placement_(placement), clock_(placement), progress_(placement.rank()) {}
+      : options_(options),
+        placement_(placement),
+        clock_(placement),
+        meeting_(placement),
+        progress_(placement.rank()) {}
 
   struct Problem {
     Collective collective = Collective::allreduce;
     std::vector<std::string> algorithms;
     std::size_t bytes = 0;
-    double spread = 0;   ///< if not 0, one rank is late by so many seconds
-    bool arena = false;  ///< buffers in node-shared memory
+    double spread = 0;  ///< if not 0, one rank is late by so many seconds
+    BufferKind buffers = BufferKind::ordinary;
   };
 
   /// The algorithms' times, measured by turns; the same on all ranks. Throws usage_error.
@@ -39,6 +44,7 @@ class Contest {
   const Options& options_;
   const Placement& placement_;
   SharedClock clock_;
+  Meeting meeting_;
   Progress progress_;
   std::size_t runs_ = 0;
 };

@@ -2,6 +2,7 @@
 #include "candidates.hpp"
 #include "contents.hpp"
 #include "measurement.hpp"
+#include "meeting.hpp"
 #include "model_fit.hpp"
 #include "native.hpp"
 #include "options.hpp"
@@ -91,11 +92,12 @@ void measure_all(const Options& options, const Placement& placement) {
   together(comm, [&] { candidates = std::make_unique<Candidates>(options, comm); });
   together(comm, [&] { report = std::make_unique<Report>(options, placement, mpi_library()); });
 
+  Meeting meeting(placement);
   progress.show("measuring the machine");
   Machine machine{
       .signal = probe_signal(placement), .network = probe_network(placement), .memory = {}};
   SharedClock clock(placement);
-  Measurement measurement(options, placement, clock, arrivals, progress);
+  Measurement measurement(options, placement, clock, meeting, arrivals, progress);
 
   for (std::size_t s = 0; s < options.sizes.size(); ++s) {
     const Problem problem{.collective = options.collective,
@@ -109,9 +111,8 @@ void measure_all(const Options& options, const Placement& placement) {
     std::unique_ptr<Buffers> buffers;
     std::vector<std::function<void()>> calls;
     together(comm, [&] {
-      buffers = std::make_unique<Buffers>(problem, [&](std::size_t bytes) {
-        return options.arena ? candidates->allocate_shared(bytes) : allocate_private(bytes);
-      });
+      buffers = std::make_unique<Buffers>(
+          problem, [&](std::size_t bytes) { return candidates->allocate(options.buffers, bytes); });
       fill_for_timing(problem, *buffers);
     });
     for (std::size_t c = 0; c < candidates->size(); ++c) {
@@ -127,7 +128,7 @@ void measure_all(const Options& options, const Placement& placement) {
     MPI_Allreduce(MPI_IN_PLACE, &footprint, 1, MPI_UNSIGNED_LONG, MPI_MAX, comm);
     // A virtual machine's processors move about its host, so the quickest signal so far counts.
     machine.signal = std::min(machine.signal, probe_signal(placement));
-    machine.memory = probe_memory(placement, footprint, problem.in_place);
+    machine.memory = probe_memory(placement, meeting, footprint, problem.in_place);
     const Bound bound = lower_bound(workload(options, problem, placement), machine);
     double alpha = 0;
     if (!options.is_balanced()) {
@@ -143,6 +144,7 @@ void measure_all(const Options& options, const Placement& placement) {
     const Measured measured = measurement.run(calls, problem.bytes(), s);
     const double late = largest_of_ranks(measurement.late_starts(), comm);
 
+    const Signal signal = signal_of(measured.signals);
     std::vector<Result> results;
     for (std::size_t c = 0; c < candidates->size(); ++c) {
       const Series& series = measured.series[c];
@@ -158,6 +160,7 @@ void measure_all(const Options& options, const Placement& placement) {
                          .tail = summarize(series.tail),
                          .skew = summarize(series.skew),
                          .bound = bound,
+                         .signal = signal,
                          .clock_uncertainty = static_cast<double>(clock.uncertainty()) / 1000,
                          .late_starts = late,
                          .checked = options.check});

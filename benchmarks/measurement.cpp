@@ -38,23 +38,24 @@ constexpr std::uint64_t uncounted = std::uint64_t{1} << 62;
 }  // namespace
 
 Measurement::Measurement(const Options& options, const Placement& placement, SharedClock& clock,
-                         Arrivals& arrivals, const Progress& progress)
+                         Meeting& meeting, Arrivals& arrivals, const Progress& progress)
     : options_(options),
       placement_(placement),
       clock_(clock),
+      meeting_(meeting),
+      meter_(placement, meeting),
       arrivals_(arrivals),
       progress_(progress) {
   if (options.start == Start::clock) calibrate();
 }
 
-/// The instant is as far ahead as an allreduce usually takes, doubled.
+/// The instant is as far ahead as agreeing on it usually takes, doubled.
 void Measurement::calibrate() {
   constexpr int calls = 50;
   std::vector<double> times;
   for (int i = 0; i < calls; ++i) {
     const std::int64_t start = local_now();
-    std::int64_t now = start;
-    MPI_Allreduce(MPI_IN_PLACE, &now, 1, MPI_INT64_T, MPI_MAX, placement_.comm());
+    meeting_.latest(start);
     times.push_back(static_cast<double>(local_now() - start));
   }
   margin_ = static_cast<std::int64_t>(2 * median(times)) + 1000 + clock_.uncertainty();
@@ -64,12 +65,11 @@ void Measurement::calibrate() {
 /// All ranks' earliest moment to begin, on the local clock.
 std::int64_t Measurement::common_start() {
   if (options_.start == Start::barrier) {
-    MPI_Barrier(placement_.comm());
+    meeting_.wait();
     return local_now();
   }
   // Agreeing on the latest clock reading is a barrier, too.
-  std::int64_t instant = clock_.now();
-  MPI_Allreduce(MPI_IN_PLACE, &instant, 1, MPI_INT64_T, MPI_MAX, placement_.comm());
+  const std::int64_t instant = meeting_.latest(clock_.now());
   const std::int64_t wait = instant + margin_ - clock_.now();
   ++starts_;
   if (wait < 0) ++late_;
@@ -100,6 +100,8 @@ void Measurement::block(const std::function<void()>& call, std::uint64_t first, 
   samples_.reserve(count);
   for (std::size_t i = 0; i < count; ++i) samples_.push_back(iterate(call, first + i));
 
+  // A rank that left the last call early must not wait in MPI while others are timed.
+  meeting_.wait();
   // Times since the block's start, so that doubles keep nanoseconds.
   std::int64_t origin = samples_.front().enter;
   MPI_Bcast(&origin, 1, MPI_INT64_T, 0, placement_.comm());
@@ -150,7 +152,9 @@ Measured Measurement::run(const std::vector<std::function<void()>>& calls, std::
     for (std::size_t i = 0; i < warmup; ++i) rehearse(call, i);
   }
 
-  Measured measured{.series = std::vector<Series>(calls.size()), .stopped_by = "iterations"};
+  Measured measured{.series = std::vector<Series>(calls.size()),
+                    .stopped_by = "iterations",
+                    .signals = {meter_.read()}};
   const std::size_t block_length = std::max<std::size_t>(5, iterations / 10);
   const double limit = options_.time_limit * static_cast<double>(calls.size());
   const std::int64_t start = local_now();
@@ -163,6 +167,7 @@ Measured Measurement::run(const std::vector<std::function<void()>>& calls, std::
       block(calls[candidate], done, count, measured.series[candidate]);
     }
     done += count;
+    measured.signals.push_back(meter_.read());
 
     int verdict = 0;
     if (placement_.rank() == 0) {

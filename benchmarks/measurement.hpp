@@ -2,8 +2,10 @@
 
 #include "arrivals.hpp"
 #include "clock.hpp"
+#include "meeting.hpp"
 #include "options.hpp"
 #include "progress.hpp"
+#include "signal_meter.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +24,9 @@ struct Series {
 };
 
 struct Measured {
-  std::vector<Series> series;  ///< one a candidate
-  std::string stopped_by;      ///< "precision", "iterations" or "time"
+  std::vector<Series> series;   ///< one a candidate
+  std::string stopped_by;       ///< "precision", "iterations" or "time"
+  std::vector<double> signals;  ///< before the first round and after each, in seconds; on rank 0
 };
 
 /// Times the calls, one a candidate, by turns: in each round every candidate does one block of
@@ -33,7 +36,7 @@ struct Measured {
 class Measurement {
  public:
   Measurement(const Options& options, const Placement& placement, SharedClock& clock,
-              Arrivals& arrivals, const Progress& progress);
+              Meeting& meeting, Arrivals& arrivals, const Progress& progress);
 
   Measured run(const std::vector<std::function<void()>>& calls, std::size_t bytes,
                std::size_t size_index);
@@ -63,6 +66,8 @@ class Measurement {
   const Options& options_;
   const Placement& placement_;
   SharedClock& clock_;
+  Meeting& meeting_;
+  SignalMeter meter_;
   Arrivals& arrivals_;
   const Progress& progress_;
   std::int64_t margin_ = 0;  // from the latest rank's reading of the clock to the agreed instant

@@ -151,14 +151,20 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
   add_choice(app, "--delay", options.delay, delay_names,
              "How a rank spends the time before it arrives");
   add_choice(app, "--start", options.start, start_names,
-             "barrier: delays count from each rank's exit of MPI_Barrier; clock: from one instant\n"
-             "that the ranks agree on, for less skew");
+             "barrier: delays count from each rank's exit of papcoll's barrier; clock: from one\n"
+             "instant that the ranks agree on, for less skew");
   add_choice(app, "--type", options.type, type_names, "Element type");
   add_choice(app, "--op", options.op, op_names, "Operator of the reductions");
   app.add_option("--root", options.root, "Root of the rooted collectives")
       ->check(not_negative("ranks"));
   app.add_flag("--in-place", options.in_place, "One buffer for input and output");
-  app.add_flag("--arena", options.arena, "Buffers in memory that all ranks of a node see");
+  auto* buffers = add_choice(app, "--buffers", options.buffers, buffer_kind_names,
+                             "Where the buffers of all candidates lie: in each rank's own memory,\n"
+                             "in papcoll's memory that all ranks of a node see (the arena), or\n"
+                             "in own memory made such memory (papcoll::Registration)");
+  app.add_flag_callback(
+         "--arena", [&options] { options.buffers = BufferKind::arena; }, "As --buffers arena")
+      ->excludes(buffers);
   app.add_option(
          "--group-size", options.group_size,
          "So many neighbours in rank order are a node to Hierarchical (default: those that\n"
@@ -166,8 +172,14 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
       ->check(CLI::Range(1, std::numeric_limits<int>::max()));
   add_quantity(app, "--chunk-bytes", options.chunk_bytes, parse_chunk, "BYTES",
                "Of a chunk buffer of papcoll's shared memory: Options::chunk_bytes (default 64k)");
+  app.add_option("--agreement-period", options.agreement_period,
+                 "Calls after which ranks agree on what they have seen of arrivals:\n"
+                 "Options::agreement_period (default 16)")
+      ->check(CLI::Range(std::uint32_t{1}, std::numeric_limits<std::uint32_t>::max()));
   add_choice(app, "--peer-access", options.peer_access, peer_access_names,
              "How papcoll's ranks of a node get at each other's buffers: Options::peer_access");
+  add_choice(app, "--copy-method", options.copy_method, papcoll::copy_method_names,
+             "How papcoll's ranks copy for others of their node: Options::copy_method");
   app.add_option("--seed", options.seed, "Of arrivals and of the order of the candidates")
       ->check(not_negative("seeds"));
   app.add_option("--iterations", options.iterations, "At most so many a size and candidate")

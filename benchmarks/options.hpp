@@ -18,7 +18,11 @@ namespace bench {
 enum class Delay : unsigned char { busy, sleep };
 enum class Start : unsigned char { barrier, clock };
 enum class Format : unsigned char { table, json, csv };
+/// Memory in which the buffers of a call lie.
+enum class BufferKind : unsigned char { ordinary, arena, registered };
 
+inline constexpr std::array<std::string_view, 3> buffer_kind_names{"private", "arena",
+                                                                   "registered"};
 inline constexpr std::array<std::string_view, 4> peer_access_names{"best", "copied", "without-cma",
                                                                    "staged"};
 
@@ -36,10 +40,12 @@ struct Options {
   Op op = Op::sum;
   int root = 0;
   bool in_place = false;
-  bool arena = false;  ///< buffers in papcoll's node-shared memory, for all candidates
+  BufferKind buffers = BufferKind::ordinary;  ///< of all candidates
   int group_size = 0;  ///< ranks that Hierarchical takes for a node; 0: those that share memory
   std::size_t chunk_bytes = papcoll::Options{}.chunk_bytes;  ///< of papcoll's chunk buffers
+  std::uint32_t agreement_period = papcoll::Options{}.agreement_period;
   papcoll::PeerAccess peer_access = papcoll::PeerAccess::best;
+  papcoll::CopyMethod copy_method = papcoll::CopyMethod::best;
   std::uint64_t seed = 1;
   std::optional<std::size_t> iterations;  ///< at most; by default chosen by size
   std::optional<std::size_t> warmup;
@@ -61,6 +67,10 @@ struct EarlyExit {
   int status = 0;    ///< 0: help was asked for; 2: the command line is wrong
   std::string text;  ///< what to print, on stdout or stderr accordingly
 };
+
+constexpr std::string_view name_of(BufferKind kind) {
+  return buffer_kind_names[static_cast<std::size_t>(kind)];
+}
 
 std::variant<Options, EarlyExit> parse_options(int argc, char** argv);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bound.hpp"
+#include "meeting.hpp"
 #include "placement.hpp"
 
 #include <cstddef>
@@ -20,7 +21,8 @@ Network probe_network(const Placement& placement);
 
 /// Costs of memory traffic in buffers of `bytes`; `in_place` where a call reads and writes one
 /// buffer.
-MemoryCosts probe_memory(const Placement& placement, std::size_t bytes, bool in_place);
+MemoryCosts probe_memory(const Placement& placement, Meeting& meeting, std::size_t bytes,
+                         bool in_place);
 
 /// α of the imbalance factors: half a round trip of an MPI message of that size between the first
 /// and the last rank, in seconds (the median of several). 0 with one rank.

@@ -14,6 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double micro = 1e6;
+constexpr double nano = 1e9;
 
 /// Which option gave the spread of the arrivals.
 std::string_view spread_from(const Options& options) {
@@ -38,10 +39,13 @@ Json row(const Options& options, const Placement& placement, const std::string& 
       {"op", reduction ? name_of(options.op) : "none"},
       {"root", is_rooted(options.collective) ? Json(options.root) : Json(nullptr)},
       {"in_place", options.in_place},
-      {"arena", options.arena},
+      {"buffers", name_of(options.buffers)},
+      {"arena", options.buffers == BufferKind::arena},
       {"group_size", options.group_size > 0 ? Json(options.group_size) : Json(nullptr)},
       {"chunk_bytes", options.chunk_bytes},
+      {"agreement_period", options.agreement_period},
       {"peer_access", peer_access_names[static_cast<std::size_t>(options.peer_access)]},
+      {"copy_method", papcoll::name_of(options.copy_method)},
       {"arrival", options.arrival},
       {"mif", r.mif},
       {"spread_us", r.spread},
@@ -64,6 +68,8 @@ Json row(const Options& options, const Placement& placement, const std::string& 
       {"skew_median_us", r.skew.median},
       {"bound_us", r.bound.seconds * micro},
       {"bound_how", r.bound.how},
+      {"signal_ns", r.signal.seconds > 0 ? Json(r.signal.seconds * nano) : Json(nullptr)},
+      {"neighbourhood", name_of(r.signal.where)},
       {"clock_uncertainty_us", r.clock_uncertainty},
       {"late_starts", r.late_starts},
       {"checked", r.checked},
@@ -149,10 +155,10 @@ class Report::Table : public Report::Writer {
     for (const Result& r : results) {
       put(file_,
           fmt::format("{:<10} {:<{}} {:>14.2f} {:>8.2f} {:>10.2f} {:>10.2f} {:>10.2f} "
-                      "{:>10.2f} {:>10.2f} {:>6} {:>8}\n",
+                      "{:>10.2f} {:>10.2f} {:>10} {:>6} {:>8}\n",
                       r.bytes, label(r), width_, r.in_call.mean, r.in_call.ci95, r.in_call.median,
                       r.in_call.p95, r.in_call.max, r.tail.median, r.bound.seconds * micro,
-                      r.iterations,
+                      signal(r), r.iterations,
                       fmt::format("{:.2f}x", results.front().in_call.median / r.in_call.median)));
     }
   }
@@ -163,6 +169,11 @@ class Report::Table : public Report::Writer {
     return same ? r.algorithm : fmt::format("{} = {}", r.algorithm, r.resolved);
   }
 
+  static std::string signal(const Result& r) {
+    if (r.signal.seconds == 0) return "-";
+    return fmt::format("{} {:.0f}", name_of(r.signal.where), r.signal.seconds * nano);
+  }
+
   void head() const {
     const Placement& p = placement_;
     std::string what = fmt::format("# papcoll-bench {}", name_of(options_.collective));
@@ -171,15 +182,23 @@ class Report::Table : public Report::Writer {
     if (is_reduction(options_.collective)) what += fmt::format(" {}", name_of(options_.op));
     if (is_rooted(options_.collective)) what += fmt::format(", root {}", options_.root);
     if (options_.in_place) what += ", in place";
-    if (options_.arena) what += ", in the arena";
+    if (options_.buffers != BufferKind::ordinary) {
+      what += fmt::format(", buffers: {}", name_of(options_.buffers));
+    }
     if (options_.group_size > 0) what += fmt::format(", groups of {}", options_.group_size);
     const papcoll::Options usual;
     if (options_.chunk_bytes != usual.chunk_bytes) {
       what += fmt::format(", chunks of {} bytes", options_.chunk_bytes);
     }
+    if (options_.agreement_period != usual.agreement_period) {
+      what += fmt::format(", agreements every {} calls", options_.agreement_period);
+    }
     if (options_.peer_access != usual.peer_access) {
       what += fmt::format(", peer access {}",
                           peer_access_names[static_cast<std::size_t>(options_.peer_access)]);
+    }
+    if (options_.copy_method != usual.copy_method) {
+      what += fmt::format(", {} copies", papcoll::name_of(options_.copy_method));
     }
     what += fmt::format(", arrival {}", options_.arrival);
     if (options_.mif) what += fmt::format(", MIF {}", *options_.mif);
@@ -188,10 +207,10 @@ class Report::Table : public Report::Writer {
         fmt::format("\n# {} rank{} on {} node{}{}{}, {}\n", p.ranks(), p.ranks() == 1 ? "" : "s",
                     p.nodes(), p.nodes() == 1 ? "" : "s", p.pinned() ? ", pinned" : ", not pinned",
                     p.oversubscribed() ? ", oversubscribed" : "", library_);
-    what +=
-        fmt::format("{:<10} {:<{}} {:>14} {:>8} {:>10} {:>10} {:>10} {:>10} {:>10} {:>6} {:>8}\n",
-                    "# Size", "Algorithm", width_, "Avg Time(us)", "+-95%", "Median", "P95", "Max",
-                    "Tail(us)", "Bound(us)", "Iter", "Speed");
+    what += fmt::format(
+        "{:<10} {:<{}} {:>14} {:>8} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>6} {:>8}\n",
+        "# Size", "Algorithm", width_, "Avg Time(us)", "+-95%", "Median", "P95", "Max", "Tail(us)",
+        "Bound(us)", "Signal(ns)", "Iter", "Speed");
     put(file_, what);
   }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bound.hpp"
+#include "neighbourhood.hpp"
 #include "options.hpp"
 #include "placement.hpp"
 #include "statistics.hpp"
@@ -26,6 +27,7 @@ struct Result {
   Summary tail;
   Summary skew;
   Bound bound;
+  Signal signal{};
   double clock_uncertainty = 0;
   double late_starts = 0;
   bool checked = false;

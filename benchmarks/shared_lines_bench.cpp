@@ -1,10 +1,12 @@
-// Times what it costs to copy into memory that another core has just read, and to read it there:
-// memcpy beside the copy past the caches (detail/streaming.hpp). One thread on processor 0 writes,
+// Times what one core writes for another: each method of base/copying.hpp, from the first byte
+// written until the other core has read the last and said so. A writer's own time would mislead: a
+// store past the caches is quick for it, and slow for who reads. One thread on processor 0 writes,
 // one on processor 1 reads; each figure is the median of 400 rounds.
 
-#include <papcoll/base/streaming.hpp>
+#include <papcoll/base/copying.hpp>
 #include <papcoll/statistics/median.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -19,11 +21,8 @@
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Copy = void(std::byte*, const std::byte*, std::size_t) noexcept;
-
-void cached(std::byte* to, const std::byte* from, std::size_t n) noexcept {
-  std::memcpy(to, from, n);
-}
+using papcoll::CopyMethod;
+using papcoll::detail::CopyRule;
 
 void stay_on(int processor) {
   cpu_set_t set;
@@ -34,47 +33,55 @@ void stay_on(int processor) {
   }
 }
 
-double microseconds_of(Copy& copy, std::byte* to, const std::byte* from, std::size_t n) {
-  const auto begin = Clock::now();
-  copy(to, from, n);
-  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
-}
-
-void measure(const char* name, Copy& copy, std::size_t n) {
-  constexpr int rounds = 400;
-  std::vector<std::byte> source(n, std::byte{1});
-  std::vector<std::byte> shared(n, std::byte{1});
-  std::vector<std::byte> target(n, std::byte{1});
-  std::atomic<int> turn{0};
-  std::vector<double> writing;
-  std::vector<double> reading;
+/// Nanoseconds of each of so many rounds, in which `write` comes before the signal on this core,
+/// and `read` after it on the other.
+template <class Write, class Read>
+std::vector<double> rounds(int n, Write&& write, Read&& read) {
+  struct alignas(papcoll::cache_line) Line {
+    std::atomic<int> turn{0};  // release after the data, acquire before: nothing else is shared
+  };
+  Line written;
+  Line done;
   std::jthread reader([&] {
     stay_on(1);
-    for (int i = 0; i < rounds; ++i) {
-      while (turn.load(std::memory_order_acquire) != 2 * i + 1) continue;
-      reading.push_back(microseconds_of(cached, target.data(), shared.data(), n));
-      turn.store(2 * i + 2, std::memory_order_release);
+    for (int i = 1; i <= n; ++i) {
+      while (written.turn.load(std::memory_order_acquire) != i) continue;
+      read();
+      done.turn.store(i, std::memory_order_release);
     }
   });
   stay_on(0);
-  for (int i = 0; i < rounds; ++i) {
-    while (turn.load(std::memory_order_acquire) != 2 * i) continue;
-    writing.push_back(microseconds_of(copy, shared.data(), source.data(), n));
-    turn.store(2 * i + 1, std::memory_order_release);
+  std::vector<double> all;
+  for (int i = 1; i <= n; ++i) {
+    const auto begin = Clock::now();
+    write();
+    written.turn.store(i, std::memory_order_release);
+    while (done.turn.load(std::memory_order_acquire) != i) continue;
+    all.push_back(std::chrono::duration<double, std::nano>(Clock::now() - begin).count());
   }
-  reader.join();
-  const auto rate = [n](double us) { return static_cast<double>(n) / us / 1000; };
-  const double w = papcoll::median(writing);
-  const double r = papcoll::median(reading);
-  std::printf("%8zu bytes  %-8s  written in %8.2f us (%5.1f GB/s), read in %8.2f us (%5.1f GB/s)\n",
-              n, name, w, rate(w), r, rate(r));
+  return all;
+}
+
+double time_of(CopyRule rule, std::size_t n) {
+  std::vector<std::byte> source(n, std::byte{1});
+  std::vector<std::byte> shared(n, std::byte{1});
+  std::vector<std::byte> target(n, std::byte{1});
+  return papcoll::median(rounds(
+      400, [&] { papcoll::detail::copy_for_others(rule, shared.data(), source.data(), n); },
+      [&] { std::memcpy(target.data(), shared.data(), n); }));
 }
 
 }  // namespace
 
 int main() {
-  for (std::size_t n = 1024; n <= std::size_t{1} << 20U; n *= 4) {
-    measure("cached", cached, n);
-    measure("streamed", papcoll::detail::copy_for_others, n);
+  const std::vector<double> signals = rounds(
+      1000, [] {}, [] {});
+  std::printf("a line there and back: %.0f ns at least\n",
+              *std::min_element(signals.begin(), signals.end()));
+  std::printf("%10s %12s %12s %12s   ns to write, tell and read\n", "bytes", "plain", "string",
+              "streamed");
+  for (std::size_t n = 1024; n <= std::size_t{4} << 20U; n *= 2) {
+    std::printf("%10zu %12.0f %12.0f %12.0f\n", n, time_of({}, n),
+                time_of({CopyMethod::string, 0}, n), time_of({CopyMethod::streamed, 0}, n));
   }
 }

@@ -34,6 +34,7 @@ enum class Where : unsigned char {
   node,              ///< on one node,
   node_two,          ///<   two, each with a processor,
   node_more,         ///<   more, each with a processor,
+  node_several,      ///<   more than two,
   node_crowded,      ///<   more than processors
   nodes_of_several,  ///< on several nodes, of several ranks
 };
@@ -58,13 +59,15 @@ constexpr std::array comparisons{
     Comparison{threshold("allreduce", "exchange_more_ranks"), Where::node_more, allreduce,
                "Exchange", "MultiLeader"},
     Comparison{threshold("allreduce", "exchange_oversubscribed"), Where::node_crowded, allreduce,
-               "Exchange", "SplitTail"},
+               "Exchange", "Accumulator"},
     Comparison{threshold("allreduce", "leader_oversubscribed"), Where::node_crowded, allreduce,
                "DynamicLeader", "PeerSlices"},
     Comparison{threshold("allreduce", "multi_leader"), Where::node, allreduce, "MultiLeader",
                "PeerSlices"},
     Comparison{threshold("allreduce", "multi_leader_arena"), Where::node, allreduce, "MultiLeader",
                "PeerSlices", false, true},
+    Comparison{threshold("reduce", "exchange"), Where::node_several, Collective::reduce, "Exchange",
+               "Accumulator"},
     Comparison{threshold("reduce", "slices"), Where::node, Collective::reduce, "DynamicLeader",
                "PeerSlices"},
     Comparison{threshold("reduce", "slices_arena"), Where::node, Collective::reduce,
@@ -80,11 +83,13 @@ constexpr std::array comparisons{
     Comparison{threshold("allreduce", "late_exchange"), Where::node, allreduce, "Exchange",
                "DynamicLeader", true, false, true},
     Comparison{threshold("allreduce", "late_leader"), Where::node, allreduce, "DynamicLeader",
-               "SplitTail", true},
+               "Accumulator", true},
     Comparison{threshold("allreduce", "late_leader_ordered"), Where::node, allreduce,
                "DynamicLeader", "CombiningTree", true},
     Comparison{threshold("reduce", "late_exchange"), Where::node, Collective::reduce, "Exchange",
-               "ArrivalOrder+Chain", true},
+               "Accumulator", true},
+    Comparison{threshold("reduce", "late_accumulator"), Where::node_several, Collective::reduce,
+               "Accumulator", "ArrivalOrder+Chain", true},
     Comparison{threshold("allreduce", "recursive_doubling"), Where::anywhere, allreduce,
                "RecursiveDoubling+MpiTransport", "Rabenseifner+MpiTransport"},
     Comparison{threshold("reduce", "binomial"), Where::anywhere, Collective::reduce,
@@ -111,6 +116,8 @@ bool applies(Where where, const Placement& p) {
       return node && !p.oversubscribed() && p.ranks() == 2;
     case Where::node_more:
       return node && !p.oversubscribed() && p.ranks() > 2;
+    case Where::node_several:
+      return node && p.ranks() > 2;
     case Where::node_crowded:
       return node && p.oversubscribed();
     case Where::nodes_of_several:
@@ -158,7 +165,8 @@ class Tuner {
   std::vector<double> time(Collective collective, const std::vector<std::string>& algorithms,
                            std::size_t bytes, double spread, bool arena) {
     std::vector<double> times;
-    for (const Times& t : contest_.run({collective, algorithms, bytes, spread, arena})) {
+    const BufferKind buffers = arena ? BufferKind::arena : BufferKind::ordinary;
+    for (const Times& t : contest_.run({collective, algorithms, bytes, spread, buffers})) {
       times.push_back(1e6 * t.in_call);
     }
     return times;
@@ -220,13 +228,13 @@ class Tuner {
     std::vector<double> imbalanced;
     std::string measured = fmt::format(
         "allreduce of {}, one rank late, {}, µs by PeerSlices and "
-        "SplitTail, at mean waits in percent of its own time:",
+        "Accumulator, at mean waits in percent of its own time:",
         format_bytes(bytes), described());
     const double ranks = placement_.ranks();
     for (const std::size_t percent : waits_in_percent) {
       const double wait = own_seconds(bytes) * static_cast<double>(percent) / 100;
       const auto times =
-          time(allreduce, {"PeerSlices", "SplitTail"}, bytes, wait * ranks / (ranks - 1), false);
+          time(allreduce, {"PeerSlices", "Accumulator"}, bytes, wait * ranks / (ranks - 1), false);
       balanced.push_back(times[0]);
       imbalanced.push_back(times[1]);
       measured += fmt::format(" {}: {:.4g} {:.4g}", percent, times[0], times[1]);

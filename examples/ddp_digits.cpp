@@ -6,6 +6,7 @@
 //
 //     mpirun -n 4 ./ddp_digits --allreduce mpi
 //     mpirun -n 4 ./ddp_digits --allreduce auto
+//     mpirun -n 4 ./ddp_digits --allreduce auto --registered
 //
 // The weights must come out the same on all ranks. With an algorithm name that ends in
 // +Reproducible they are the same bit for bit in every run, whoever is late (--stragglers,
@@ -37,6 +38,8 @@ ddp::Report train(papcoll::Communicator& comm, const ddp::Options& o) {
   const ddp::Allreduce allreduce{o.allreduce};
   ddp::Network network{o.hidden, o.seed};
   ddp::Bucket bucket{network.weights().size()};
+  papcoll::Registration registration;
+  if (o.registered) registration = papcoll::Registration{comm, bucket.all()};
   const double alpha = ddp::one_way_time(comm, bucket.all().size_bytes());
   const double spread = o.mif > 0 ? o.mif * alpha : o.spread;
   const auto shape = papcoll::pattern::shape_named(o.arrival);

@@ -34,11 +34,12 @@ esac
 results=build/demo
 step() { printf '\n== %s\n' "$*"; }
 
-# train RUN ALLREDUCE: the run's number is the seed of the stragglers.
+# train RUN ALLREDUCE[,FLAG]: the run's number is the seed of the stragglers.
 train() {
-  local run=$1 allreduce=$2 file=$results/training-$2-$1.json
+  local run=$1 allreduce=${2%,*} file=$results/training-$2-$1.json flags=()
+  if [[ $2 == *,* ]]; then flags=("--${2#*,}"); fi
   "${launch[@]}" "${four[@]}" -n 4 build/release/examples/ddp_digits --allreduce "$allreduce" \
-    --epochs 30 --stragglers "$run" --json "$file" >$results/training.log || {
+    "${flags[@]}" --epochs 30 --stragglers "$run" --json "$file" >$results/training.log || {
     cat $results/training.log
     exit 1
   }
@@ -99,7 +100,7 @@ END
 if [[ -n $(oversubscribed 4) ]]; then
   echo "Ranks share processors here, so that times scatter more than with a processor for each."
 fi
-candidates=(mpi auto DynamicLeader+Reproducible)
+candidates=(mpi auto "auto,registered" DynamicLeader+Reproducible)
 trained=()
 for ((run = 1; run <= runs; run++)); do
   printf '  run %2s of %s\n' "$run" "$runs"
@@ -109,8 +110,8 @@ for ((run = 1; run <= runs; run++)); do
 done
 cat <<END
 
-mpi is the MPI library's allreduce; auto is what papcoll chooses; under Reproducible the sum has the
-same bits whoever is late. Medians of $runs runs, training with the shortest and the longest. In allreduce: of a
+mpi is the MPI library's allreduce; auto is what papcoll chooses; in auto, registered the gradients'
+buffer is a papcoll::Registration's; under Reproducible the sum has the same bits whoever is late. Medians of $runs runs, training with the shortest and the longest. In allreduce: of a
 step, the mean of the ranks, with the wait for the late one, which nobody can avoid. Tail: last
 arrival to last exit. Do all ranks, and all runs, end with the same weights bit for bit? The loss
 agrees, the last bits need not: each algorithm adds the ranks in its own order. Under Reproducible

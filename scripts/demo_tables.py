@@ -56,13 +56,16 @@ def compared(name, gains):
     return f"{name}: steps {word} by {change} % than with the MPI library's ({interval})."
 
 
+def name_of(row):
+    return row["allreduce"] + (", registered" if row["registered"] else "")
+
+
 def training(rows):
     """A line an algorithm. Runs of one number have the same ranks late, so that they are compared
     with each other."""
-    names = sorted({row["allreduce"] for row in rows},
+    names = sorted({name_of(row) for row in rows},
                    key=lambda name: (name != "mpi", name != "auto", len(name)))
-    of = {name: {row["stragglers"]: row for row in rows if row["allreduce"] == name}
-          for name in names}
+    of = {name: {row["stragglers"]: row for row in rows if name_of(row) == name} for name in names}
     gains = {name: [of["mpi"][run]["seconds"] / of[name][run]["seconds"] - 1
                     for run in sorted(of[name])] for name in names}
     lines = []
@@ -83,6 +86,7 @@ def training(rows):
            "accuracy", "ranks agree", "runs agree"], lines)
     print("\n  * 95 % confidence interval of the median gain in speed, run by run.\n")
     print(compared("papcoll's allreduce (auto)", gains["auto"]))
+    print(compared("The same, of a registered buffer", gains["auto, registered"]))
 
 
 def sweep(rows, output):

@@ -112,16 +112,18 @@ inline std::vector<Candidate> candidates(std::string_view transport) {
   return all;
 }
 
-/// Elements between two guards, which tell if somebody writes beyond the ends.
-class Guarded {
+/// Elements between two guards, which tell if somebody writes beyond the ends. They lie in a
+/// `Storage`, which is made as a vector of them.
+template <class Storage>
+class GuardedIn {
  public:
-  explicit Guarded(std::size_t n) : all_(n + 2 * guard, untouched) {}
+  static constexpr std::ptrdiff_t guard = 3;
 
-  std::span<Piece> span() noexcept {
-    return std::span{all_}.subspan(guard, all_.size() - 2 * guard);
-  }
+  explicit GuardedIn(std::size_t n) : all_(n + 2 * guard, untouched) {}
+
+  std::span<Piece> span() noexcept { return {all_.data() + guard, all_.size() - 2 * guard}; }
   std::span<const Piece> span() const noexcept {
-    return std::span{all_}.subspan(guard, all_.size() - 2 * guard);
+    return {all_.data() + guard, all_.size() - 2 * guard};
   }
 
   /// Element i becomes rank r's element first + i.
@@ -141,12 +143,12 @@ class Guarded {
   }
 
  private:
-  static constexpr std::ptrdiff_t guard = 3;
-  std::vector<Piece> all_;
+  Storage all_;
 };
+using Guarded = GuardedIn<std::vector<Piece>>;
 
-/// One rank's runs through the matrix on one team.
-template <class Comm>
+/// One rank's runs through the matrix on one team, with buffers of a kind.
+template <class Comm, class Guarded = matrix::Guarded>
 class Runner {
  public:
   explicit Runner(Comm& comm) : comm_(comm), me_(comm.rank()), ranks_(comm.size()) {}

@@ -16,6 +16,7 @@ namespace ddp {
 
 struct Options {
   std::string allreduce = "auto";
+  bool registered = false;
   std::string data = PAPCOLL_EXAMPLES_DATA "/digits.csv.gz";
   std::string json;
   int epochs = 12;
@@ -43,6 +44,8 @@ inline void declare(CLI::App& app, Options& o) {
   app.add_option("--allreduce", o.allreduce,
                  "what sums the gradients: mpi (the MPI library), auto (papcoll chooses), or the "
                  "name of an algorithm, such as DynamicLeader+Reproducible");
+  app.add_flag("--registered", o.registered,
+               "register the buffer of the gradients: the ranks of a node then see each other's");
   app.add_option("--epochs", o.epochs)->check(CLI::Range(1, 100000));
   app.add_option("--hidden", o.hidden, "hidden units")->check(CLI::Range(1, 65536));
   app.add_option("--batch", o.batch, "digits a rank and step")->check(CLI::Range(1, 1024));

@@ -58,6 +58,7 @@ inline void write_json(const Report& r, const Options& o) {
   constexpr double us = 1e6;
   const nlohmann::json object{
       {"allreduce", o.allreduce},
+      {"registered", o.registered},
       {"ranks", r.ranks},
       {"nodes", r.nodes},
       {"bytes", r.bytes},

@@ -1,8 +1,8 @@
 #pragma once
 
-// All collectives and the policies that they can be given. On request there are also algorithms by
-// name (algorithm.hpp), what would run and why (explain.hpp), and one algorithm within nodes and
-// another among them (hierarchical.hpp).
+// All collectives, the policies that they can be given, and registered buffers. On request there
+// are also algorithms by name (algorithm.hpp), what would run and why (explain.hpp), and one
+// algorithm within nodes and another among them (hierarchical.hpp).
 #include <papcoll/algorithms/arrival/all.hpp>
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/allgather.hpp>
@@ -15,6 +15,7 @@
 #include <papcoll/gather.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
+#include <papcoll/registration.hpp>
 #include <papcoll/request.hpp>
 #include <papcoll/scan.hpp>
 #include <papcoll/scatter.hpp>

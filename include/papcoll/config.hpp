@@ -43,17 +43,24 @@
 
 #if defined(__SANITIZE_THREAD__)
 #define PAPCOLL_TSAN 1
+#elif defined(__SANITIZE_ADDRESS__)
+#define PAPCOLL_ASAN 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define PAPCOLL_TSAN 1
+#elif __has_feature(address_sanitizer)
+#define PAPCOLL_ASAN 1
 #endif
 #endif
 #ifndef PAPCOLL_TSAN
 #define PAPCOLL_TSAN 0
 #endif
+#ifndef PAPCOLL_ASAN
+#define PAPCOLL_ASAN 0
+#endif
 
-// May stores go past the caches? ThreadSanitizer does not see those that do.
-#define PAPCOLL_STREAMS (PAPCOLL_X86 && !PAPCOLL_TSAN)
+// May copies be made by instructions that sanitizers do not see?
+#define PAPCOLL_COPIES_BY_INSTRUCTION (PAPCOLL_X86 && !PAPCOLL_TSAN && !PAPCOLL_ASAN)
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {

@@ -36,7 +36,7 @@ struct peer_lost : error {
 
 /// The deadline of the communicator passed while waiting. The communicator is broken from here on.
 /// A peer that was stopped may go on some day, and then write to the call's output if that is a
-/// shared_vector: make a new one.
+/// shared_vector: make a new one. Or if it is registered: end the registration.
 struct deadline_exceeded : error {
   using error::error;
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/copying.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/topology/groups.hpp>
@@ -42,13 +43,14 @@ struct Options {
   std::size_t window = 4;
   /// Address space of each rank's part of the arena, the memory that a node's ranks share: a
   /// multiple of 65536. A quarter is for the library's copies of private buffers (a ThreadTeam
-  /// needs no more), the rest for shared_vectors. Memory is taken only when it is used. 0: none,
-  /// and shared_vector is ordinary memory.
+  /// needs no more), the rest for shared_vectors and registered buffers. Memory is taken only when
+  /// it is used. 0: none, and shared_vector is ordinary memory.
   std::size_t arena_bytes = std::size_t{1} << 30U;
   PeerAccess peer_access = PeerAccess::best;  ///< how ranks of a node reach each other's buffers
+  CopyMethod copy_method = CopyMethod::best;  ///< how a rank copies for others of its node
   RemoteTickets tickets = RemoteTickets::probed;  ///< of ArrivalOrder over RmaTransport
-  /// After how many blocking calls under PredictedOrder the ranks exchange again what they predict;
-  /// it takes effect as many calls later. With P ranks it is P / 2 if that is more.
+  /// After how many blocking calls under PredictedOrder, or across nodes without policies, ranks
+  /// exchange what they know of arrivals; it counts as many calls later. P ranks: P / 2 if more.
   std::uint32_t agreement_period = 16;
   /// Number of the first call; tests start just below 2^32.
   std::uint32_t first_epoch = 1;

@@ -75,6 +75,8 @@ def test_bad_arguments(directory):
     refuses("'64k,1M' is not one size", "allreduce", "--chunk-bytes", "64k,1M")
     refuses("'cma' is none of best, copied, without-cma, staged", "allreduce", "--peer-access",
             "cma")
+    refuses("'stack' is none of private, arena", "allreduce", "--buffers", "stack")
+    refuses("--buffers excludes --arena", "allreduce", "--buffers", "private", "--arena")
     refuses("--seed: -1: seeds start at 0", "bcast", "--seed", "-1")
     refuses("papcoll-bench: 'Rinng' is no policy", "allreduce", "--algorithm", "Rinng")
     refuses("DynamicLeader does not serve gather, only", "gather", "--algorithm", "DynamicLeader",
@@ -109,6 +111,9 @@ def test_json(directory):
                and row["mean_us"] <= row["max_us"] and row["tail_median_us"] > 0
                and row["bound_us"] > 0 and row["bound_how"] and row["mpi_library"],
                f"the measurements in {row}", result)
+        expect(row["neighbourhood"] in ("near", "apart", "mixed", "none")
+               and (row["signal_ns"] is None if row["neighbourhood"] == "none"
+                    else 0 < row["signal_ns"] < 1000), f"the neighbourhood in {row}", result)
     expect(rows[0]["resolved"] == "MPI_Allreduce" and "Transport" in rows[1]["resolved"],
            "what ran", result)
     return out
@@ -126,6 +131,23 @@ def test_csv(directory):
            and all(abs(float(r["spread_us"]) - 30) < 1e-6 for r in rows), "csv of a trace", result)
 
 
+def test_buffers():
+    for arguments, kind in (([], "private"), (["--buffers", "arena"], "arena"),
+                            (["--arena"], "arena")):
+        result = measures("allreduce", "--sizes", "64", "--format", "json", "--check", *arguments)
+        rows = [json.loads(line) for line in result.stdout.splitlines()]
+        expect([r["buffers"] for r in rows] == [kind] * 2
+               and all(r["arena"] == (kind == "arena") for r in rows), f"buffers: {kind}", result)
+
+
+def test_alone():
+    result = run("allreduce", "--sizes", "8", "--format", "json", *QUICK, ranks=1)
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    expect(result.returncode == 0 and len(rows) == 2
+           and all((r["neighbourhood"], r["signal_ns"]) == ("none", None) for r in rows),
+           "no signal where there is one rank", result)
+
+
 def test_groups():
     result = measures("allreduce", "--sizes", "64", "--group-size", "1", "--format", "json",
                       "--check", "--algorithm", "Hierarchical:Exchange,Ring", "Ring")
@@ -136,9 +158,11 @@ def test_groups():
 
 def test_library_options():
     result = measures("allreduce", "--sizes", "300k", "--chunk-bytes", "16k", "--peer-access",
-                      "staged", "--format", "json", "--check", "--algorithm", "PeerSlices")
+                      "staged", "--copy-method", "streamed", "--agreement-period", "4", "--format", "json",
+                      "--check", "--algorithm", "PeerSlices")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
-    expect([(r["chunk_bytes"], r["peer_access"]) for r in rows] == [(16384, "staged")],
+    expect([(r["chunk_bytes"], r["peer_access"], r["copy_method"], r["agreement_period"])
+            for r in rows] == [(16384, "staged", "streamed", 4)],
            "options of the library", result)
 
 
@@ -148,6 +172,9 @@ def test_table():
     lines = result.stdout.splitlines()
     expect(len(lines) == 5 and lines[2].startswith("# Size") and lines[3].split()[1] == "mpi",
            "a table of two rows", result)
+    column = lines[2].index(" Signal(ns)")
+    expect(all(line[column:column + 11].split()[0] in ("near", "apart", "mixed", "-")
+               for line in lines[3:]), "a signal beside each row", result)
     result = run("--help")
     expect(result.returncode == 0 and "COLLECTIVE" in result.stdout, "--help", result)
 
@@ -217,6 +244,8 @@ with tempfile.TemporaryDirectory() as name:
     scratch = pathlib.Path(name)
     test_bad_arguments(scratch)
     test_csv(scratch)
+    test_buffers()
+    test_alone()
     test_groups()
     test_library_options()
     test_table()

@@ -12,9 +12,9 @@ import sys
 
 # One header a name, or several that each do.
 NAMES = {
-    "algorithm": """all_of any_of binary_search clamp copy copy_n count count_if fill_n find find_if
+    "algorithm": """all_of any_of binary_search clamp copy copy_n count count_if fill fill_n find find_if
         for_each is_sorted lower_bound make_heap max max_element min min_element minmax none_of
-        nth_element partition_point pop_heap push_heap reverse sort unique""",
+        nth_element partition_point pop_heap push_heap reverse sort unique upper_bound""",
     "array": "array",
     "atomic": """atomic atomic_ref memory_order_acq_rel memory_order_acquire memory_order_relaxed
         memory_order_release memory_order_seq_cst""",
@@ -27,7 +27,7 @@ NAMES = {
     "cstddef|cstdint|cstdlib|cstring": "size_t",
     "cstddef": "byte ptrdiff_t",
     "cstdint": "intptr_t uintptr_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t",
-    "cstdio": "FILE fclose ferror fopen fread snprintf",
+    "cstdio": "FILE fclose ferror fgets fopen fread snprintf sscanf",
     "cstdlib": "atoi getenv strtod",
     "cstdlib|cmath": "abs",
     "cstring": "memcpy memmove strerror strncpy",

@@ -111,6 +111,12 @@ struct Access {
     shared_model().plain_write(to, n);
     if (n != 0) std::memmove(to, from, n);
   }
+  static void copy(const papcoll::detail::CopyRule&, std::byte* to, const std::byte* from,
+                   std::size_t n) {
+    write(to, from, n);
+  }
+  static void stream(std::byte* to, const std::byte* from, std::size_t n) { write(to, from, n); }
+  static void prefetch(const std::byte*) {}
   static void read(void* to, const void* from, std::size_t n) {
     shared_model().plain_read(from, n);
     shared_model().plain_write(to, n);

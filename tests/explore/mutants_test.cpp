@@ -21,6 +21,7 @@ namespace {
 constexpr Algorithm dynamic_leader = explored<papcoll::DynamicLeader, papcoll::LeaderFan>;
 constexpr Algorithm static_leader = explored<papcoll::StaticLeader, papcoll::LeaderFan>;
 constexpr Algorithm exchange = explored<papcoll::StaticOrder, papcoll::Exchange>;
+constexpr Algorithm accumulator = explored<papcoll::ArrivalOrder, papcoll::Accumulator>;
 constexpr Algorithm multi_leader = explored<papcoll::StaticOrder, papcoll::MultiLeader>;
 constexpr Algorithm peer_slices = explored<papcoll::StaticOrder, papcoll::PeerSlices>;
 constexpr Algorithm last_combines = explored<papcoll::ArrivalOrder, LastCombines>;
@@ -249,7 +250,8 @@ TEST_CASE("Chunks overwritten before they were read", "[explore]") {
   CHECK(found<OneMoreInFlight>({static_leader, allreduce, count}));
   CHECK(found<OneMoreInFlight>({multi_leader, allreduce, count}));
   CHECK(found<OneResultBuffer>({dynamic_leader, allreduce, count}));
-  CHECK(found<OneResultBuffer>({multi_leader, allreduce, count}));
+  CHECK(found<OneMoreInFlight>({accumulator, allreduce, count}));
+  CHECK(found<OneResultBuffer>({accumulator, allreduce, count}));
   CHECK(found<TooManyInFlight>({last_combines, allreduce, count}));
   CHECK(found<OneResultBuffer>({last_combines, allreduce, count}));
 }

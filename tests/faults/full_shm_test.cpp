@@ -5,7 +5,9 @@
 #include <papcoll/bcast.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/names/by_name.hpp>
+#include <papcoll/registration.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -44,6 +46,20 @@ bool fails(papcoll::Communicator& comm, const char* algorithm) {
   }
 }
 
+/// Does a registration say why there is no room, and leave the data where they were?
+bool registration_fails(papcoll::Communicator& comm) {
+  std::vector<int> data(500'000, comm.rank());
+  try {
+    const papcoll::Registration registration{comm, data};
+    std::printf("rank %d: registered\n", comm.rank());
+    return false;
+  } catch (const papcoll::system_error& e) {
+    const bool unchanged =
+        std::all_of(data.begin(), data.end(), [&](int x) { return x == comm.rank(); });
+    return unchanged && std::string_view{e.what()}.find("/dev/shm") != std::string_view::npos;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -53,7 +69,8 @@ int main(int argc, char** argv) {
     papcoll::Communicator comm{MPI_COMM_WORLD};
     if (comm.rank() == 0) fill();
     MPI_Barrier(MPI_COMM_WORLD);
-    right = comm.no_shared_memory().empty() && fails(comm, "Linear+ShmTransport");
+    right = comm.no_shared_memory().empty() && registration_fails(comm);
+    right = fails(comm, "Linear+ShmTransport") && right;
     MPI_Barrier(MPI_COMM_WORLD);
     if (comm.rank() == 0) unlink(filler);
   }

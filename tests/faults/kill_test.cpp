@@ -15,8 +15,9 @@
 //   stopped    the victim does not die but stops (EXPECT is deadline_exceeded)
 //   holding    … while it combines (the same)
 //
-// WITH: any of arena (buffers in it), copied (by the kernel), staged (not even that), rooted (at
-// the victim) and home (the ranks are the other way round, so the victim is rank 0).
+// WITH: any of arena (buffers in it), registered (survivors end the registrations afterwards, and
+// the data are theirs), copied (by the kernel), staged (not even that), rooted (at the victim) and
+// home (the ranks are the other way round, so the victim is rank 0).
 //
 // One file: it is one program.
 
@@ -31,6 +32,7 @@
 #include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
+#include <papcoll/registration.hpp>
 #include <papcoll/shared_vector.hpp>
 
 #include <algorithm>
@@ -108,6 +110,21 @@ class Series {
       in_ = private_in_;
       out_ = private_out_;
     }
+    if (what.has("registered")) {
+      registered_.emplace_back(comm, in_);
+      registered_.emplace_back(comm, out_);
+    }
+  }
+
+  /// Ends what is registered: what is wrong then.
+  std::string end_registrations() {
+    std::fill(in_.begin(), in_.end(), 7.0);
+    std::fill(out_.begin(), out_.end(), 8.0);
+    for (papcoll::Registration& r : registered_) {
+      if (!r.is_shared()) return "nothing was registered: " + r.no_sharing();
+      r.end();
+    }
+    return all(in_, 7.0) && all(out_, 8.0) ? "" : "contents were lost with a registration";
   }
 
   /// Calls until something happens.
@@ -177,6 +194,7 @@ class Series {
   std::optional<papcoll::shared_vector<double>> shared_out_;
   std::span<double> in_;
   std::span<double> out_;
+  std::vector<papcoll::Registration> registered_;
 };
 
 void die_after(milliseconds time) {
@@ -298,6 +316,7 @@ int main(int argc, char** argv) {
     const Outcome next = series->run();
     std::string fault = fault_of(outcome, next, expected, comm, victim);
     if (took > soon) fault += " it took long";
+    if (what.has("registered")) fault += series->end_registrations();
     series.reset();  // its buffers, too: nothing may use them any more
     file << p.name << ": " << (fault.empty() ? "ok" : fault) << std::endl;
     if ((p.name == "stopped" || p.name == "holding") && rank == 0) {

@@ -26,7 +26,7 @@ using papcoll::shared_vector;
 namespace {
 
 constexpr std::size_t count = 20'000;
-constexpr int told = 7;  ///< tag: the receiver's peer has thrown
+constexpr int told_to_others = 7;  ///< tag: the receiver's peer has thrown
 
 /// A sum in the midst of which a rank finds that it cannot go on, and takes its time.
 struct FailingSum {
@@ -40,7 +40,7 @@ struct FailingSum {
       // Long enough for rank 0 to throw, if it does not wait for this rank.
       const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds{500};
       for (int here = 0; here == 0 && std::chrono::steady_clock::now() < end; sched_yield()) {
-        MPI_Iprobe(0, told, MPI_COMM_WORLD, &here, MPI_STATUS_IGNORE);
+        MPI_Iprobe(0, told_to_others, MPI_COMM_WORLD, &here, MPI_STATUS_IGNORE);
       }
     }
     return a + b;
@@ -67,9 +67,9 @@ TEST_CASE("nobody writes to the output of a rank that has thrown", "[peers]") {
       outcome_of([&] { papcoll::allreduce<papcoll::PeerSlices>(comm, in, out, FailingSum{}); });
   if (me == 0) {
     out.assign(count, -7);
-    MPI_Send(nullptr, 0, MPI_INT, last, told, MPI_COMM_WORLD);
+    MPI_Send(nullptr, 0, MPI_INT, last, told_to_others, MPI_COMM_WORLD);
   } else if (me == last) {
-    MPI_Recv(nullptr, 0, MPI_INT, 0, told, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(nullptr, 0, MPI_INT, 0, told_to_others, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   CAPTURE(mine);
   CHECK(mine.kind == "peer_error");

@@ -22,7 +22,7 @@ std::vector<std::string> transports(const papcoll::Communicator& comm) {
   return names;
 }
 
-papcoll::Algorithm told(papcoll::AnySchedule schedule, const std::string& transport) {
+papcoll::Algorithm algorithm_told(papcoll::AnySchedule schedule, const std::string& transport) {
   papcoll::AlgorithmSpec s;
   s.schedule = std::move(schedule);
   s.predictor = predicted::PeerNotice{};
@@ -53,7 +53,7 @@ TEST_CASE("ranks that run ahead come to the same order", "[predicted]") {
   papcoll::Communicator comm{own.get(), {.deadline = patience, .agreement_period = 1}};
   for (const std::string& transport : transports(comm)) {
     predicted::PeerNotice::arrival() = comm.rank() * 0.75 - comm.rank() % 2;
-    const auto chain = told(papcoll::AnySchedule::of<papcoll::Chain>(), transport);
+    const auto chain = algorithm_told(papcoll::AnySchedule::of<papcoll::Chain>(), transport);
     CHECK(mixed::ranks_that_run_ahead(comm, chain, 200) == "");
   }
 }
@@ -64,7 +64,7 @@ TEST_CASE("a communicator may end while figures are on their way", "[predicted]"
     papcoll::Communicator comm{own.get(), {.deadline = patience}};
     for (const std::string& transport : transports(comm)) {
       // 16 calls begin an exchange, 32 end it and begin another; all but the root run ahead.
-      const auto tree = told(papcoll::AnySchedule::of<papcoll::Binomial>(), transport);
+      const auto tree = algorithm_told(papcoll::AnySchedule::of<papcoll::Binomial>(), transport);
       const int calls = 16 + 4 * round;
       predicted::PeerNotice::arrival() = 1e-3 * ((comm.rank() * 5 + round) % 7);
       mixed::Delays delays{static_cast<std::uint32_t>(comm.rank() + round)};

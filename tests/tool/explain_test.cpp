@@ -31,7 +31,7 @@ TEST_CASE("explain: what would run, and why") {
   };
   says({"64", "allreduce", "--ranks", "2"}, "Exchange+ShmTransport",
        "balanced, two ranks, at most allreduce.exchange_two_ranks (512) bytes");
-  says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms"}, "SplitTail+ShmTransport",
+  says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms"}, "Accumulator+ShmTransport",
        "mean wait for the last 10000.00 µs; imbalanced above");
   says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms", "--op", "other"},
        "CombiningTree+ShmTransport", ", Ring, SegmentedRing, ");

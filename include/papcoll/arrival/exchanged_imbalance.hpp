@@ -7,11 +7,14 @@
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -22,22 +25,30 @@ inline namespace PAPCOLL_ABI {
 /// allgather that nobody waits for; only calls whose algorithm depends on them count.
 class ExchangedImbalance {
  public:
-  ExchangedImbalance(int rank, int size, std::uint32_t period)
-      : size_(size), turns_(period), agreement_(rank, size, kept) {}
+  /// `node_of`: the node, or group, of each rank, counted from 0.
+  ExchangedImbalance(int rank, std::vector<int> node_of, std::uint32_t period)
+      : size_(static_cast<int>(node_of.size())),
+        node_of_(std::move(node_of)),
+        nodes_(static_cast<std::size_t>(*std::max_element(node_of_.begin(), node_of_.end())) + 1),
+        turns_(period),
+        agreement_(rank, size_, kept) {}
 
   Agreement& agreement() noexcept { return agreement_; }
   const Imbalance& view() const noexcept { return recent_.agreed(); }
 
-  /// This rank was in a call for so long. All ranks say so of the same calls. True: if an exchange
-  /// is under way, it is to be completed and adopted; then the next one is to begin.
-  bool left(std::chrono::nanoseconds in_call) noexcept {
-    mine_[turns_.calls() % kept] = in_call.count();
+  /// This rank was in a call of so many bytes for so long. All ranks say so of the same ones. True:
+  /// if an exchange is under way, it is to be completed and adopted; then the next one is to begin.
+  bool left(std::size_t bytes, std::chrono::nanoseconds in_call) noexcept {
+    const std::size_t i = turns_.calls() % kept;
+    bytes_[i] = bytes;
+    mine_[i] = in_call.count();
     return turns_.count();
   }
 
   /// As Agreement::start().
   void begin(Endpoint& endpoint, bool rings, const AnySchedule& exchange, PlanCache& plans,
              std::uint32_t sequence) {
+    exchanged_bytes_ = bytes_;
     agreement_.start(endpoint, rings, exchange, plans, mine_, sequence);
   }
 
@@ -50,6 +61,8 @@ class ExchangedImbalance {
       std::int64_t own = in_call(0);
       for (int r = 1; r < size_; ++r) own = std::min(own, in_call(r));
       call.own = static_cast<std::uint64_t>(own);
+      call.own_ps_a_byte = call.own * 1000 / std::max<std::size_t>(exchanged_bytes_[i], 1);
+      detail::find_late_node(call, node_of_, nodes_, [&](int r) { return -in_call(r); });
       recent_.add(call);
     }
     recent_.settle();
@@ -59,9 +72,13 @@ class ExchangedImbalance {
   static constexpr std::size_t kept = 3;  // as many as one median is of
 
   int size_;
+  std::vector<int> node_of_;
+  std::vector<std::int64_t> nodes_;  ///< when each came
   Turns turns_;
   Agreement agreement_;
   std::array<std::int64_t, kept> mine_{};
+  std::array<std::size_t, kept> bytes_{};
+  std::array<std::size_t, kept> exchanged_bytes_{};  ///< of the calls that the exchange is about
   detail::RecentCalls recent_;
 };
 

@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <span>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -24,6 +26,12 @@ struct Imbalance {
   std::uint64_t waiting = 0;
   /// How long the call itself took, from the last arrival on; 0 where only arrivals are watched.
   std::uint64_t own = 0;
+  /// The same for each byte of the call, in picoseconds.
+  std::uint64_t own_ps_a_byte = 0;
+  /// Across nodes: by how much the last node was later than the others in the mean, and its number,
+  /// if it was the same one in all of the calls, and alone; else −1.
+  std::uint64_t lead = 0;
+  int late_node = -1;
   bool in_arena = false;   ///< all buffers were in memory that the whole node sees
   std::uint32_t seen = 0;  ///< calls that this was learnt from, so far
 
@@ -54,6 +62,31 @@ Imbalance imbalance_of(int ranks, At&& at) noexcept {
   return i;
 }
 
+/// Which node came last, and how long after the mean of the others: nodes come with their last
+/// ranks. None, if there is one node only, or if the one before it was nearer to it than to them.
+/// `at` as in imbalance_of(); `node_of` each rank, from 0 on; `nodes`: memory for a number each.
+template <class At>
+void find_late_node(Imbalance& call, std::span<const int> node_of, std::span<std::int64_t> nodes,
+                    At&& at) noexcept {
+  const auto others = static_cast<std::int64_t>(nodes.size()) - 1;
+  if (others < 1) return;
+  std::fill(nodes.begin(), nodes.end(), std::numeric_limits<std::int64_t>::min());
+  for (std::size_t r = 0; r < node_of.size(); ++r) {
+    std::int64_t& node = nodes[static_cast<std::size_t>(node_of[r])];
+    node = std::max(node, at(static_cast<int>(r)));
+  }
+  const auto last = std::max_element(nodes.begin(), nodes.end());
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  std::int64_t total = 0;
+  for (auto n = nodes.begin(); n != nodes.end(); ++n) {
+    if (n == last) continue;
+    least = std::min(least, *last - *n);
+    total += *last - *n;
+  }
+  call.lead = static_cast<std::uint64_t>(total / others);
+  if (least >= total / others / 2) call.late_node = static_cast<int>(last - nodes.begin());
+}
+
 /// The last calls of a kind, and what is agreed on. The median of three is not moved by one call in
 /// which the system took a processor away, and follows a change after two.
 class RecentCalls {
@@ -66,12 +99,16 @@ class RecentCalls {
   void settle() noexcept {
     if (!changed_) return;
     changed_ = false;
-    for (const auto figure :
-         {&Imbalance::worst, &Imbalance::average, &Imbalance::waiting, &Imbalance::own}) {
+    for (const auto figure : {&Imbalance::worst, &Imbalance::average, &Imbalance::waiting,
+                              &Imbalance::own, &Imbalance::own_ps_a_byte, &Imbalance::lead}) {
       follow(agreed_.*figure, median(figure));
     }
     agreed_.in_arena =
         std::all_of(last_.begin(), last_.end(), [](const Imbalance& i) { return i.in_arena; });
+    const bool same = std::all_of(last_.begin(), last_.end(), [this](const Imbalance& i) {
+      return i.late_node == last_[0].late_node;
+    });
+    agreed_.late_node = same ? last_[0].late_node : -1;
     agreed_.seen = seen_;
   }
 

@@ -3,8 +3,10 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/run_hierarchical.hpp>
+#include <papcoll/entry/run_registered.hpp>
 #include <papcoll/impl/run.ipp>
 #include <papcoll/policies/algorithm.hpp>
+#include <papcoll/runtime/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/select/automatic.hpp>
 #include <papcoll/select/state.hpp>
@@ -41,6 +43,7 @@ struct ChosenAlgorithm {
 
 template <Collective C>
 void run_chosen(const Caller& caller, const AlgorithmSpec& given, Call& call) {
+  if (is_run_in_arena(run_chosen<C>, caller, given, call)) return;
   TeamCore& core = caller.core;
   const bool remembers = given.is_free() && core.on_one_node() && !call.schedules_only;
   if (remembers) {
@@ -59,7 +62,7 @@ void run_chosen(const Caller& caller, const AlgorithmSpec& given, Call& call) {
       run_checked(caller, chosen.spec, chosen.transport, call);
     }
   };
-  if (chosen.is_watched) return core.run_watched(run);
+  if (chosen.is_watched) return core.run_watched(core.hierarchy()->groups, call, run);
   run();
 }
 

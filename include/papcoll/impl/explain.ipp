@@ -5,6 +5,7 @@
 #include <papcoll/explain.hpp>
 #include <papcoll/names/explain_choice.hpp>
 #include <papcoll/runtime/team.hpp>
+#include <papcoll/select/late_node_cache.hpp>
 #include <papcoll/select/state.hpp>
 
 #include <cstddef>
@@ -13,6 +14,16 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
+
+PAPCOLL_DECL std::string copies_of(const CopyChoice& choice) {
+  const CopyRule& rule = choice.rule();
+  const char* const by = !choice.is_probed() ? ""
+                         : choice.is_found() ? ", by a probe"
+                                             : ", since no probe was made";
+  if (rule.method == CopyMethod::plain) return joined({"; copies for others are plain", by});
+  return joined(
+      {"; copies for others are ", name_of(rule.method), " from ", rule.from, " bytes on", by});
+}
 
 PAPCOLL_DECL std::string memory_of(const TeamCore& team) {
   const Node* const node = team.surroundings().node;
@@ -23,14 +34,17 @@ PAPCOLL_DECL std::string memory_of(const TeamCore& team) {
     return messages +
            (has_group ? detail::joined({"; within a node ", memory_of(*team.intra())}) : "");
   }
-  if (node->peers.is_common()) return "threads: all memory is everyone's";
+  if (node->peers.is_common())
+    return "threads: all memory is everyone's" + copies_of(*node->copies);
   const std::string arena = node->peers.maps() ? "in the arena where they are, " : "";
   if (node->peers.prefers_pulls()) {
-    return detail::joined({"buffers are read ", arena, "elsewhere by copies of the kernel"});
+    return detail::joined({"buffers are read ", arena, "elsewhere by copies of the kernel",
+                           copies_of(*node->copies)});
   }
   return detail::joined(
       {"buffers are read ", arena, "elsewhere chunk by chunk through shared memory",
-       (node->peers.pulls() ? ", or, if too long for that, by copies of the kernel" : "")});
+       (node->peers.pulls() ? ", or, if too long for that, by copies of the kernel" : ""),
+       copies_of(*node->copies)});
 }
 
 PAPCOLL_DECL Explanation explain_call(TeamCore& team, Collective collective, std::size_t bytes,
@@ -45,7 +59,9 @@ PAPCOLL_DECL Explanation explain_call(TeamCore& team, Collective collective, std
   facts.why_no_shared_memory = team.surroundings().why_no_shared_memory;
   facts.memory = memory_of(team);
   facts.inputs = inputs_of(team, call, by_messages, any_transport);
-  facts.inputs.suara = nullptr;  // another thread's call may be at it
+  facts.inputs.suara = nullptr;  // another thread's call may be at it, and at the other one
+  LateNodeCache late_node;
+  if (facts.inputs.late_node != nullptr) facts.inputs.late_node = &late_node;
   return explain_choice(facts, call, traits);
 }
 

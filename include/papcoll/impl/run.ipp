@@ -4,6 +4,7 @@
 #include <papcoll/base/joined.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/refused_call.hpp>
+#include <papcoll/entry/run_registered.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/policies/needs.hpp>
 #include <papcoll/policies/requirements.hpp>
@@ -138,6 +139,7 @@ PAPCOLL_DECL void run_checked(const Caller& caller, const AlgorithmSpec& spec,
 }
 
 PAPCOLL_DECL void run_arrival_driven(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
+  if (is_run_in_arena(run_arrival_driven, caller, spec, call)) return;
   const TransportTable& transport = transport_for(caller, spec);
   state_contract(call, spec);
   check_arrival(caller, *spec.arrival, transport, call);
@@ -153,6 +155,7 @@ PAPCOLL_DECL void run_schedule(const Caller& caller, const AlgorithmSpec& spec, 
 
 PAPCOLL_DECL void run_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
   if (spec.hierarchical != nullptr) {
+    if (is_run_in_arena(run_spec, caller, spec, call)) return;
     state_contract(call, spec);
     return spec.run_hierarchical(caller.core, *spec.hierarchical, call);
   }

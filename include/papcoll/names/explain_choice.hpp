@@ -156,6 +156,25 @@ inline Call described_call(Collective collective, std::size_t bytes, const CallT
   return call;
 }
 
+/// Why a call goes by nodes, in words.
+inline std::string why_by_nodes(const Call& call, const SelectionInputs& s) {
+  const Thresholds& t = *s.thresholds;
+  const std::string late =
+      detail::joined({"late by more than ", with_value(*threshold("network", "late_percent"), t),
+                      " % of the call's own time"});
+  if (call.collective == Collective::allreduce && has_late_node<Collective::allreduce>(call, s)) {
+    return detail::joined({"node ", s.imbalance.late_node, " is always ", late});
+  }
+  if (call.bytes() <= t.network.hierarchical) {
+    return detail::joined(
+        {"at most ", with_value(*threshold("network", "hierarchical"), t), " bytes"});
+  }
+  if (is_imbalanced(call, s)) return "imbalanced";
+  if (waits_for_a_node(call, s)) return detail::joined({"one node ", late});
+  return detail::joined({"a byte takes more than ",
+                         with_value(*threshold("network", "slow_ps_a_byte"), t), " picoseconds"});
+}
+
 /// What is chosen for a call that names no algorithm, and why.
 inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call& call) {
   const SelectionInputs& s = team.inputs;
@@ -165,15 +184,13 @@ inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call&
   with_collective(AllCollectives{}, call.collective,
                   [&]<Collective C>() { choose<C>(chosen, call, s); });
   if (chosen.hierarchical != nullptr) {
+    const AnySchedule& among_nodes = chosen.hierarchical->inter.schedule;
     e.algorithm = "Hierarchical";
-    e.reason = detail::joined(
-        {"several nodes of several ranks, ",
-         (call.bytes() <= s.thresholds->network.hierarchical
-              ? detail::joined({"at most ",
-                                with_value(*threshold("network", "hierarchical"), *s.thresholds),
-                                " bytes"})
-              : "imbalanced"),
-         "; what runs in nodes and between them is chosen there"});
+    if (among_nodes) e.algorithm += detail::joined({":auto,", among_nodes.base_name()});
+    e.reason = detail::joined({"several nodes of several ranks, ", why_by_nodes(call, s),
+                               (among_nodes ? "; what runs in nodes is chosen there"
+                                            : "; what runs in nodes and between them is chosen "
+                                              "there")});
   } else if (chosen.arrival != nullptr) {
     e.algorithm = detail::joined({chosen.arrival->name, over});
     NodeChoice choice;

@@ -58,11 +58,17 @@ class ForwardingSite {
   std::byte* result(std::uint32_t chunk) noexcept { return node().result(chunk); }
   const std::byte* small(int r) const noexcept { return node().small(r); }
   const std::byte* small_result() const noexcept { return node().small_result(); }
+  void expect(const std::byte* from, std::size_t n) const noexcept { node().expect(from, n); }
+  void expect_again(std::size_t at, std::size_t n) noexcept { node().expect_again(at, n); }
   void write(std::byte* to, const std::byte* from, std::size_t n) noexcept {
     node().write(to, from, n);
   }
   void read(std::byte* to, const std::byte* from, std::size_t n) noexcept {
     node().read(to, from, n);
+  }
+  bool streams(std::size_t n) const noexcept { return node().streams(n); }
+  void stream(std::byte* to, const std::byte* from, std::size_t n) noexcept {
+    node().stream(to, from, n);
   }
   void reduce(std::byte* out, const std::byte* low, const std::byte* high, std::size_t n) noexcept {
     node().reduce(out, low, high, n);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/copying.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/node/peer_memory.hpp>
 #include <papcoll/waiting/doorbells.hpp>
@@ -22,9 +23,14 @@ struct Node {
   /// Makes sure that there are pages behind [at, at + bytes) before the first touch, so that a full
   /// /dev/shm is an exception and not a SIGBUS. Throws system_error.
   void (*reserve)(void* context, const std::byte* at, std::size_t bytes) = nullptr;
+  /// Maps [at, at + bytes), whole pages, once more, and returns where. Throws system_error.
+  std::byte* (*map_again)(void* context, const std::byte* at, std::size_t bytes) = nullptr;
   void* context = nullptr;             ///< valid as long as `keep`
   std::shared_ptr<const void> keep{};  ///< keeps all this memory mapped
   PeerMemory peers{};
+  /// How this rank copies to memory that the others read.
+  std::shared_ptr<detail::CopyChoice> copies = std::make_shared<detail::CopyChoice>();
+  std::byte* copy_probe = nullptr;  ///< CopyProbe's; null: there is none
   // This rank's part of the arena: first what the library keeps for itself, then its user's.
   std::byte* pool = nullptr;
   std::size_t pool_bytes = 0;

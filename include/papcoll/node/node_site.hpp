@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/copying.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/exposed_buffers.hpp>
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace papcoll {
@@ -31,6 +33,7 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   BasicNodeSite(Board board, Bells bells, int rank, std::uint32_t first_epoch = 1,
                 const Node* node = nullptr)
       : Base(board, bells, rank, first_epoch, node),
+        copies_(node != nullptr ? node->copies : std::make_shared<detail::CopyChoice>()),
         pending_(static_cast<std::size_t>(board.ranks())) {}
 
   // --- for whoever runs algorithms
@@ -48,6 +51,10 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   void leave() noexcept {
     Base::show_pool();
     Base::leave_epoch(offered_);
+    for (std::size_t at = 0; at < next_bytes_; at += cache_line) {
+      detail::prefetch_to_write(board_.buffer(epoch_ + 1, rank_, 0) + next_at_ + at);
+    }
+    next_bytes_ = 0;
   }
 
   // --- flags: what algorithms ask, see Site
@@ -124,8 +131,24 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   const std::byte* small(int r) const noexcept { return board_.header(epoch_, r).payload; }
   const std::byte* small_result() const noexcept { return board_.release(epoch_).payload; }
 
-  static void write(std::byte* to, const std::byte* from, std::size_t n) noexcept {
-    Access::write(to, from, n);
+  /// Exchange, 2 pinned ranks, 64 to 512 bytes: 7 to 19 % faster by both hints. A core waits for
+  /// some ten lines at once; more requests would hold up what it needs first.
+  static constexpr std::size_t most_expected = 512;
+
+  void expect(const std::byte* from, std::size_t n) const noexcept {
+    if (n > most_expected) return;
+    for (std::size_t at = 0; at < n; at += cache_line) Access::prefetch(from + at);
+  }
+  void expect_again(std::size_t at, std::size_t n) noexcept {
+    next_at_ = at;
+    next_bytes_ = n > most_expected ? 0 : n;
+  }
+  void write(std::byte* to, const std::byte* from, std::size_t n) noexcept {
+    Access::copy(copies_->rule(), to, from, n);
+  }
+  bool streams(std::size_t n) const noexcept { return n >= copies_->rule().beyond_caches; }
+  static void stream(std::byte* to, const std::byte* from, std::size_t n) noexcept {
+    Access::stream(to, from, n);
   }
   static void read(std::byte* to, const std::byte* from, std::size_t n) noexcept {
     Access::read(to, from, n);
@@ -157,9 +180,12 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   using Base::rank_;
   using Base::words_;
 
+  std::size_t next_at_ = 0;  ///< see expect_again()
+  std::size_t next_bytes_ = 0;
   bool announced_ = false;  ///< in this call
   bool offered_ = false;    ///< in this call: a peer may wait for its pool until this rank has left
   const Reducer* reducer_ = nullptr;
+  std::shared_ptr<const detail::CopyChoice> copies_;
   std::vector<int> pending_;
   std::vector<std::byte> scratch_;
 };

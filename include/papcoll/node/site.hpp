@@ -33,7 +33,14 @@ inline namespace PAPCOLL_ABI {
 ///                                   only when all calls match its own
 ///   all_arrived()                   tells that this rank knows that all have announced
 ///   fail(r)                         the call of r does not match: everyone in this epoch throws
+///   expect(from, n)                 a hint, while this rank waits: it will read that as soon as a
+///                                   peer has written it
+///   expect_again(at, n)             a hint: it will write as much there in its slot's first chunk
+///                                   in its next call, too
 ///   write(to, from, n)              copies private → shared memory; read() the other way
+///   streams(n)                      are n bytes of buffers on every rank more than caches hold, so
+///                                   that outputs had better be written by
+///   stream(to, from, n)             a copy past the caches, of shared or private memory
 ///   reduce(out, low, high, n)       the call's operator; operands may be shared or private
 ///   reduce_for_peers(out, …)        the same, written to `out` in one piece at the end (see
 ///                                   copy_for_others()): of at most scratch_bytes(), by scratch(2)
@@ -86,8 +93,12 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
   { s.result(k) } -> std::same_as<std::byte*>;
   { s.small(r) } -> std::same_as<const std::byte*>;
   { s.small_result() } -> std::same_as<const std::byte*>;
+  s.expect(from, n);
+  s.expect_again(n, n);
   s.write(to, from, n);
   s.read(to, from, n);
+  { c.streams(n) } -> std::same_as<bool>;
+  s.stream(to, from, n);
   s.reduce(to, from, from, n);
   s.reduce_for_peers(to, from, from, n);
   { s.pending() } -> std::same_as<int*>;

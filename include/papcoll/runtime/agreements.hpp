@@ -5,6 +5,7 @@
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/plan/endpoint.hpp>
+#include <papcoll/topology/groups.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -34,10 +35,11 @@ class Agreements {
     return new_predictions(predictor);
   }
 
-  /// The watch over the ranks' arrivals; made by the first call that is watched.
-  ExchangedImbalance& watch() {
+  /// The watch over the ranks' arrivals; made by the first call that is watched. `nodes`: the
+  /// ranks of each.
+  ExchangedImbalance& watch(const Groups& nodes) {
     if (watch_ == nullptr) {
-      watch_ = std::make_unique<ExchangedImbalance>(rank_, size_, period_);
+      watch_ = std::make_unique<ExchangedImbalance>(rank_, nodes.of, period_);
     }
     return *watch_;
   }

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
+#include <papcoll/error.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/runtime/team.hpp>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -33,6 +36,7 @@ class Arena {
     most_ = node->arena_bytes;
     keep_ = node->keep;
     reserve_ = node->reserve;
+    map_again_ = node->map_again;
     context_ = node->context;
   }
   Arena(const Arena&) = delete;
@@ -42,14 +46,21 @@ class Arena {
   /// Aligned to a cache line. Throws std::bad_alloc.
   void* allocate(std::size_t bytes) {
     if (memory_ == nullptr) return ::operator new (bytes, std::align_val_t{cache_line});
-    const std::lock_guard lock{mutex_};
-    void* p = heap_ != nullptr ? heap_->allocate_aligned(bytes, cache_line) : nullptr;
-    if (p == nullptr) {
-      grow(bytes);
-      p = heap_->allocate_aligned(bytes, cache_line);
+    try {
+      return take(bytes, cache_line);
+    } catch (const system_error&) {
+      throw std::bad_alloc();
     }
-    if (p == nullptr) throw std::bad_alloc();
-    return p;
+  }
+
+  /// Whole pages, where there is memory that the node's ranks see. Throws system_error.
+  std::byte* allocate_pages(std::size_t bytes, std::size_t page) {
+    return static_cast<std::byte*>(take(bytes, page));
+  }
+
+  /// Maps pages of it once more, and returns where. Throws system_error.
+  std::byte* map_again(const std::byte* at, std::size_t bytes) const {
+    return map_again_(context_, at, bytes);
   }
 
   void deallocate(void* p) noexcept {
@@ -67,23 +78,46 @@ class Arena {
   using Heap = boost::interprocess::rbtree_best_fit<boost::interprocess::null_mutex_family>;
   static constexpr std::size_t step = std::size_t{1} << 20U;
 
-  /// Backs what it adds before it is touched, so that a full /dev/shm is an exception and not a
-  /// SIGBUS.
-  void grow(std::size_t bytes) {
-    const std::size_t wanted = (bytes + step - 1) / step * step + step;
-    const std::size_t more = std::min(wanted, most_ - size_);
-    if (more < bytes) throw std::bad_alloc();
-    try {
-      reserve_(context_, memory_ + size_, more);
-    } catch (const system_error&) {
-      throw std::bad_alloc();
+  void* take(std::size_t bytes, std::size_t alignment) {
+    const std::lock_guard lock{mutex_};
+    void* p = heap_ != nullptr ? heap_->allocate_aligned(bytes, alignment) : nullptr;
+    if (p == nullptr) {
+      if (!grow(bytes)) refuse(bytes);
+      p = heap_->allocate_aligned(bytes, alignment);
     }
+    if (p == nullptr) refuse(bytes);
+    return p;
+  }
+
+  std::size_t free_bytes() const noexcept {
+    return heap_ != nullptr ? heap_->get_free_memory() : 0;
+  }
+
+  [[noreturn, gnu::cold]] void refuse(std::size_t bytes) const {
+    throw system_error(
+        detail::joined({"papcoll: no room for ", bytes, " bytes in this rank's part of the arena: ",
+                        most_ - size_ + free_bytes(), " of its ", most_,
+                        " bytes are free, perhaps not in one piece; they are three quarters of "
+                        "Options::arena_bytes, which can be more"}),
+        ENOMEM);
+  }
+
+  /// Backs what it adds before it is touched, so that a full /dev/shm is an exception and not a
+  /// SIGBUS. Throws system_error. False: there is no more address space.
+  bool grow(std::size_t bytes) {
+    const std::size_t left = most_ - size_;
+    // What is added goes on from the last free block.
+    if (left == 0 || bytes > left + free_bytes()) return false;
+    const std::size_t wanted = (bytes + step - 1) / step * step + step;
+    const std::size_t more = std::min(wanted, left);
+    reserve_(context_, memory_ + size_, more);
     if (heap_ == nullptr) {
       heap_ = new (memory_) Heap(more, 0);
     } else {
       heap_->grow(more);
     }
     size_ += more;
+    return true;
   }
 
   std::mutex mutex_;
@@ -94,6 +128,7 @@ class Arena {
   std::size_t size_ = 0;  ///< bytes that have pages
   Heap* heap_ = nullptr;
   void (*reserve_)(void*, const std::byte*, std::size_t) = nullptr;
+  std::byte* (*map_again_)(void*, const std::byte*, std::size_t) = nullptr;
   void* context_ = nullptr;
 };
 

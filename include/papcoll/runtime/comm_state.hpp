@@ -50,6 +50,7 @@ class CommState final : public Attached {
     s.rank = all_ranks.rank("making a papcoll::Communicator");
     s.size = all_ranks.size("making a papcoll::Communicator");
     const NodeRanks here = find_node(making, s);
+    if (s.why_no_shared_memory.empty()) ranks_here_ = here.ranks;
     s.nodes = here.nodes;
     s.mpi = &link_;
     HierarchyPlans hierarchy;
@@ -57,7 +58,6 @@ class CommState final : public Attached {
       // MPI had no communicator to find the node with.
     } else if (here.nodes == s.size && s.size > 1) {
       hierarchy = plan_hierarchy(all_ranks, here, options, false);
-      ranks_here_ = here.ranks;
     } else {
       hierarchy = plan_hierarchy(all_ranks, here, options, true);
       s.why_no_shared_memory = memory_.make(all_ranks, here, options, hierarchy, s.why_no_cma);
@@ -68,7 +68,6 @@ class CommState final : public Attached {
       } else {
         s.partial_node = &memory_.node();
       }
-      ranks_here_ = here.ranks;
     }
     if (s.why_no_shared_memory.empty() && here.nodes > 1) {
       s.why_no_shared_memory =
@@ -94,6 +93,7 @@ class CommState final : public Attached {
     }
     divide(*core_, hierarchy, memory_.hierarchy());
     if (!hierarchy.plans().empty()) all_ranks.barrier("dividing the ranks");
+    core_->try_copies();
   }
   ~CommState() override { close(); }
 

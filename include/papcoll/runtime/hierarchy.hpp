@@ -2,6 +2,7 @@
 
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
+#include <papcoll/runtime/copy_trials.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/transport/shm/channels.hpp>
@@ -94,7 +95,7 @@ class HierarchyPlans {
     t.channels = channels_;
     heads_ +=
         bells_bytes(t.size()) + detail::page_aligned(NodeBoard::bytes(t.size(), chunk_bytes_));
-    channels_ += detail::page_aligned(Channels::bytes(t.size()));
+    channels_ += detail::LatePages::bytes(t.size());
     return t;
   }
 
@@ -175,9 +176,10 @@ struct HierarchyMemory {
   std::byte* channels = nullptr;
   void (*reserve)(void* context, const std::byte* at, std::size_t bytes) = nullptr;
   void* context = nullptr;
-  PeerMemory peers{};           ///< how processes of the node reach each other's buffers
-  std::vector<int> ranks_here;  ///< of the node, as ranks of the outermost team, ascending
-  std::byte* pool = nullptr;    ///< this rank's, see Node; for the inmost group
+  std::shared_ptr<CopyChoice> copies{};  ///< see Node
+  PeerMemory peers{};                    ///< how processes of the node reach each other's buffers
+  std::vector<int> ranks_here;           ///< of the node, as ranks of the outermost team, ascending
+  std::byte* pool = nullptr;             ///< this rank's, see Node; for the inmost group
   std::size_t pool_bytes = 0;
 };
 
@@ -200,9 +202,10 @@ inline std::unique_ptr<TeamCore> make_inner(TeamCore& parent, const InnerTeam& t
     node.size = team.size();
     node.bells = bells;
     node.board = board;
-    node.channels = memory.channels + team.channels;
+    detail::LatePages::lay_out(node, memory.channels + team.channels);
     node.reserve = memory.reserve;
     node.context = memory.context;
+    if (memory.copies != nullptr) node.copies = memory.copies;
     if (s.processes) {
       std::vector<std::size_t> numbers;  // on the node
       for (const int r : team.ranks) {

@@ -5,12 +5,13 @@
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_memory.hpp>
 #include <papcoll/options.hpp>
+#include <papcoll/runtime/copy_trials.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
+#include <papcoll/topology/last_level_cache.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi/polled.hpp>
 #include <papcoll/transport/mpi/probe_copies.hpp>
-#include <papcoll/transport/shm/channels.hpp>
 #include <papcoll/transport/shm/segment.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
@@ -27,9 +28,9 @@ namespace detail {
 ///
 ///     bells, board         of the whole communicator, if it has no other nodes
 ///     heads                bells and boards of the teams within it
-///     channels             of the whole communicator, the same
+///     late pages           of the whole communicator, the same: see LatePages
 ///     arenas               of the ranks, also for the teams within it
-///     channels             of the teams within it
+///     late pages           of the teams within it
 ///
 /// Bells and boards have pages at once; the rest gets them when it is used.
 class NodeMemory {
@@ -49,7 +50,7 @@ class NodeMemory {
     const std::size_t bells = whole ? page_aligned(Doorbells::bytes(ranks)) : 0;
     const std::size_t board =
         whole ? page_aligned(NodeBoard::bytes(ranks, options.chunk_bytes)) : 0;
-    const std::size_t channels = whole ? page_aligned(Channels::bytes(ranks)) : 0;
+    const std::size_t channels = whole ? LatePages::bytes(ranks) : 0;
     const std::size_t heads = bells + board + hierarchy.heads_bytes();
     ShmSegment::Request request;
     request.ranks = here.ranks;
@@ -77,8 +78,9 @@ class NodeMemory {
       node_.bells = memory;
       node_.board = memory + bells;
     }
-    node_.channels = memory + heads;
+    LatePages::lay_out(node_, memory + heads);
     node_.reserve = &NodeMemory::reserve;
+    node_.map_again = &NodeMemory::map_again;
     node_.context = segment_.get();
     node_.keep = segment_;
     if (arena) node_.set_arena(node_.channels + channels, options.arena_bytes);
@@ -86,6 +88,9 @@ class NodeMemory {
     node_.peers = {memory, maps ? segment_->bytes() : 0,
                    probe_copies(all_ranks, here, options.peer_access, why_no_cma),
                    options.peer_access == PeerAccess::copied};
+    node_.copies = std::make_shared<CopyChoice>(
+        options.copy_method, last_level_cache_bytes() / static_cast<std::size_t>(ranks));
+    hierarchy_.copies = node_.copies;
     hierarchy_.heads = memory + bells + board;
     hierarchy_.channels = memory + heads + channels + (arena ? arenas : 0);
     hierarchy_.reserve = &NodeMemory::reserve;
@@ -126,6 +131,9 @@ class NodeMemory {
  private:
   static void reserve(void* p, const std::byte* at, std::size_t bytes) {
     static_cast<const ShmSegment*>(p)->reserve(at, bytes);
+  }
+  static std::byte* map_again(void* p, const std::byte* at, std::size_t bytes) {
+    return static_cast<const ShmSegment*>(p)->map_again(at, bytes);
   }
 
   std::shared_ptr<ShmSegment> segment_;

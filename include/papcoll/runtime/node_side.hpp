@@ -10,6 +10,7 @@
 #include <papcoll/node/peer_memory.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/runtime/basis.hpp>
+#include <papcoll/runtime/copy_trials.hpp>
 #include <papcoll/runtime/node_rendezvous.hpp>
 #include <papcoll/runtime/refused_requests.hpp>
 #include <papcoll/waiting/doorbells.hpp>
@@ -201,6 +202,12 @@ class NodeSide {
     if (shared_) shared_->site.call_ranks(names);
   }
 
+  /// All ranks have just met: they may try how to copy. False: they have no board.
+  bool try_copies() noexcept {
+    if (shared_) shared_->copies.begin(basis_.waiter);
+    return shared_.has_value();
+  }
+
   /// What is known of processors changes.
   void look_again() noexcept { ++looks_from_; }
 
@@ -225,13 +232,15 @@ class NodeSide {
                options.first_epoch, &node),
           monitor(site.board(), rank),
           rendezvous(site.board(), bells),
-          refused(site.board(), rank) {}
+          refused(site.board(), rank),
+          copies(node) {}
 
     Doorbells bells;
     NodeSite site;
     ArrivalMonitor monitor;
     NodeRendezvous rendezvous;
     RefusedRequests refused;
+    detail::CopyTrials copies;
   };
 
   /// Enters the frame of the call that has just begun, and watches arrivals; `call` is null where
@@ -248,7 +257,10 @@ class NodeSide {
       monitor.note(epoch, static_cast<std::uint64_t>(arrival.time_since_epoch().count()), kind,
                    call != nullptr && is_in_arena(*call));
     }
-    if (ArrivalMonitor::looks(epoch)) monitor.look(epoch);
+    if (ArrivalMonitor::looks(epoch)) {
+      monitor.look(epoch);
+      shared_->copies.look(basis_.waiter, call != nullptr ? call->bytes() : 0);
+    }
   }
 
   /// Throws what made the call under way fail, once some rank has said it.

@@ -18,6 +18,7 @@
 #include <papcoll/runtime/node_side.hpp>
 #include <papcoll/runtime/tickets.hpp>
 #include <papcoll/schedule/schedule.hpp>
+#include <papcoll/topology/groups.hpp>
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
@@ -102,14 +103,14 @@ class ScheduledCalls {
   }
 
   /// Runs a call whose algorithm depends on arrivals, in a team on several nodes, and watches them.
-  /// Nobody leaves it before all have come.
+  /// Nobody leaves it before all have come. `nodes`: which ranks are on one.
   template <class F>
-  void run_watched(F&& run) {
+  void run_watched(const Groups& nodes, const Call& call, F&& run) {
     const auto arrival = Waiter::Clock::now();
     run();
     const auto in_call = Waiter::Clock::now() - arrival;
-    ExchangedImbalance& watch = in_flight_.agreements.watch();
-    if (!watch.left(in_call)) return;
+    ExchangedImbalance& watch = in_flight_.agreements.watch(nodes);
+    if (!watch.left(call.bytes(), in_call)) return;
     const TransportTable& t = in_flight_.connections.default_transport();
     Endpoint* const e = messages_.endpoint_or_native(t);
     if (e != nullptr) messages_.renew(watch, *e, t.rings, [&] { watch.adopt(); });

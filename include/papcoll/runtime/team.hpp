@@ -21,6 +21,7 @@
 #include <papcoll/runtime/messages.hpp>
 #include <papcoll/runtime/node_side.hpp>
 #include <papcoll/runtime/own_sites.hpp>
+#include <papcoll/runtime/registrations.hpp>
 #include <papcoll/runtime/requests.hpp>
 #include <papcoll/runtime/scheduled_calls.hpp>
 #include <papcoll/runtime/tuning_text.hpp>
@@ -83,11 +84,22 @@ class TeamCore final {
     basis_.waiter.oversubscribed = yes;
     node_.look_again();
   }
+  /// All ranks have just met: those of a node find out how to copy for each other.
+  void try_copies() noexcept {
+    if (!node_.try_copies() && intra_ != nullptr) intra_->try_copies();
+  }
   void set_tuning(TuningText tuning) { tuning_ = std::move(tuning); }
   const TuningText& tuning() const noexcept { return tuning_; }
 
   /// What this rank allocates node-shared memory from, once arena_of() has made it.
   std::shared_ptr<void>& arena() noexcept { return arena_; }
+  /// The buffers that this rank has registered; null: it never has.
+  const std::shared_ptr<Registrations>& registrations() const noexcept { return registrations_; }
+  void set_registrations(std::shared_ptr<Registrations> all) noexcept {
+    registrations_ = std::move(all);
+  }
+  /// Throws argument_error while a call is under way.
+  void require_no_call() const { basis_.require_no_call(); }
   /// What calls that name no algorithm keep from call to call: of select/state.hpp, which makes it
   /// at the first of them.
   std::shared_ptr<void>& selection() noexcept { return selection_; }
@@ -220,8 +232,8 @@ class TeamCore final {
     scheduled_.run_divided(id, call, connect, phases);
   }
   template <class F>
-  void run_watched(F&& run) {
-    scheduled_.run_watched(run);
+  void run_watched(const Groups& nodes, const Call& call, F&& run) {
+    scheduled_.run_watched(nodes, call, run);
   }
   bool connected(const TransportTable& t) { return scheduled_.connected(t); }
 
@@ -275,6 +287,7 @@ class TeamCore final {
   TuningText tuning_;
   std::shared_ptr<void> selection_;
   std::shared_ptr<void> arena_;
+  std::shared_ptr<Registrations> registrations_;
   TeamCore* parent_ = nullptr;  ///< the team that this one is a part of
   TeamCore* intra_ = nullptr;   ///< the hierarchy's
   TeamCore* inter_ = nullptr;

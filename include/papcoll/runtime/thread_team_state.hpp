@@ -4,10 +4,11 @@
 #include <papcoll/error.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
+#include <papcoll/runtime/copy_trials.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/runtime/tuning_text.hpp>
-#include <papcoll/transport/shm/channels.hpp>
+#include <papcoll/topology/last_level_cache.hpp>
 #include <papcoll/transport/thread_transport.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
@@ -140,14 +141,17 @@ class ThreadTeamState {
     HierarchyMemory memory;
     memory.heads = division_memory_->data();
     memory.channels = memory.heads + plans.heads_bytes();
-    for (const auto& core : cores_) divide(*core, plans, memory);
+    for (std::size_t r = 0; r < cores_.size(); ++r) {
+      memory.copies = nodes_[r]->copies;
+      divide(*cores_[r], plans, memory);
+    }
   }
 
   struct Memory {
     Memory(int ranks, const Options& options)
         : bells_bytes(page_aligned(Doorbells::bytes(ranks))),
           board_bytes(page_aligned(NodeBoard::bytes(ranks, options.chunk_bytes))),
-          channels_bytes(page_aligned(Channels::bytes(ranks))),
+          channels_bytes(LatePages::bytes(ranks)),
           pages(bells_bytes + board_bytes + channels_bytes +
                 static_cast<std::size_t>(ranks) * Node::pool_of(options.arena_bytes)),
           bells(pages.data()),
@@ -155,7 +159,10 @@ class ThreadTeamState {
           channels(board + board_bytes) {}
 
     Node node_of(int rank, int ranks, const Options& options) const {
-      Node n{rank, ranks, bells, board, channels};
+      Node n{rank, ranks, bells, board};
+      LatePages::lay_out(n, channels);
+      n.copies = std::make_shared<CopyChoice>(
+          options.copy_method, last_level_cache_bytes() / static_cast<std::size_t>(ranks));
       if (options.peer_access == PeerAccess::staged) n.peers = PeerMemory{pages.data(), 0, {}};
       // What threads allocate all of them see anyway.
       n.set_pool(channels + channels_bytes, Node::pool_of(options.arena_bytes));

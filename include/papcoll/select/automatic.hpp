@@ -8,6 +8,7 @@
 #include <papcoll/policies/hierarchical_spec.hpp>
 #include <papcoll/select/between_nodes.hpp>
 #include <papcoll/select/inputs.hpp>
+#include <papcoll/select/late_node_cache.hpp>
 #include <papcoll/select/on_node.hpp>
 #include <papcoll/select/thresholds.hpp>
 
@@ -72,8 +73,32 @@ bool goes_by_nodes(const Call& call, const SelectionInputs& s) noexcept {
     return false;
   } else {
     return s.grouped && !s.by_messages &&
-           (call.bytes() <= s.thresholds->network.hierarchical || is_imbalanced(call, s));
+           (call.bytes() <= s.thresholds->network.hierarchical || is_imbalanced(call, s) ||
+            waits_for_a_node(call, s) || is_on_slow_network(call, s));
   }
+}
+
+/// Is one node expected to come last again, and does StragglAR serve the call?
+template <Collective C>
+bool has_late_node(const Call& call, const SelectionInputs& s) noexcept {
+  return C == Collective::allreduce && s.late_node != nullptr && s.imbalance.late_node >= 0 &&
+         call.bytes() > s.thresholds->network.hierarchical && call.reducer.commutative &&
+         waits_for_a_node(call, s);
+}
+
+/// Is it an allreduce between so few nodes that each has a long part of the vector?
+template <Collective C>
+bool is_for_ring(const Call& call, const SelectionInputs& s) noexcept {
+  return C == Collective::allreduce && s.late_node != nullptr && is_on_slow_network(call, s) &&
+         call.reducer.commutative &&
+         call.bytes() > s.thresholds->network.ring * static_cast<std::size_t>(s.nodes);
+}
+
+/// How a call goes by nodes.
+template <Collective C>
+const HierarchicalSpec& choose_by_nodes(const Call& call, const SelectionInputs& s) {
+  if (has_late_node<C>(call, s)) return s.late_node->of(s.imbalance.late_node);
+  return is_for_ring<C>(call, s) ? hierarchical_of_ring() : hierarchical_of_chosen();
 }
 
 }  // namespace detail
@@ -95,7 +120,7 @@ void choose_flat(AlgorithmSpec& s, const Call& call, const SelectionInputs& inpu
 template <Collective C>
 void choose(AlgorithmSpec& s, const Call& call, const SelectionInputs& inputs) {
   if (!inputs.by_messages && detail::goes_by_nodes<C>(call, inputs)) {
-    s.hierarchical = &detail::hierarchical_of_chosen();
+    s.hierarchical = &detail::choose_by_nodes<C>(call, inputs);
     s.run_hierarchical = &detail::run_hierarchical<C>;
     return;
   }

@@ -10,11 +10,13 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
+class LateNodeCache;
 class SuaraCache;
 
 /// What else decides how a call runs: the same on all ranks of the team.
 struct SelectionInputs {
   int size = 1;
+  int nodes = 1;                ///< or groups
   bool oversubscribed = false;  ///< more ranks than processors on the node
   bool grouped = false;         ///< several nodes, or groups, at least one of several ranks
   bool by_messages = false;     ///< non-blocking, or in predicted order
@@ -22,7 +24,8 @@ struct SelectionInputs {
   std::size_t chunk_bytes = 0;
   Imbalance imbalance;  ///< of calls of this size
   const Thresholds* thresholds = nullptr;
-  SuaraCache* suara = nullptr;  ///< what was found before; null: nothing
+  LateNodeCache* late_node = nullptr;  ///< what was made for it before; null: it is not looked for
+  SuaraCache* suara = nullptr;         ///< what was found before; null: nothing
 
   /// The mean wait for the last rank above which a call of so many bytes is imbalanced, in
   /// nanoseconds.

@@ -6,6 +6,7 @@
 #include <papcoll/select/thresholds.hpp>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -35,6 +36,22 @@ inline bool watches_across_nodes(const Call& call, const SelectionInputs& s) noe
          call.bytes() > s.thresholds->network.hierarchical;
 }
 
+/// Do the nodes of an allreduce wait long enough for the last one that it pays to go by nodes, and,
+/// if it is the same one again, to combine what the others have meanwhile? By the time of a byte,
+/// since calls of all sizes are watched together.
+inline bool waits_for_a_node(const Call& call, const SelectionInputs& s) noexcept {
+  const std::uint64_t own = s.imbalance.own_ps_a_byte * call.bytes() / 1000;
+  return call.collective == Collective::allreduce && !call.reproducible &&
+         s.imbalance.lead * 100 > own * s.thresholds->network.late_percent;
+}
+
+/// Is the network so slow for an allreduce that what nodes do within does not count, and that one
+/// rank of each fills its link?
+inline bool is_on_slow_network(const Call& call, const SelectionInputs& s) noexcept {
+  return call.collective == Collective::allreduce && !call.reproducible &&
+         s.imbalance.own_ps_a_byte > s.thresholds->network.slow_ps_a_byte;
+}
+
 /// Were all buffers in the arena, and may that be acted on?
 inline bool is_in_arena(const Call& call, const SelectionInputs& s) noexcept {
   return !call.reproducible && s.imbalance.in_arena;
@@ -61,8 +78,12 @@ NodeChoice choose_allreduce_balanced(const Call& call, const SelectionInputs& s)
           "balanced, oversubscribed, at most exchange_oversubscribed bytes");
     }
     // Ranks that share a processor come one after the other, however balanced they are.
+    if (is_in_arena(call, s)) {
+      return take<StaticOrder, PeerSlices>(
+          "oversubscribed, in the arena, above exchange_oversubscribed bytes");
+    }
     if (follows_arrivals(call, s)) {
-      return take<ArrivalOrder, SplitTail>(
+      return take<ArrivalOrder, Accumulator>(
           "oversubscribed, the operator commutes, above exchange_oversubscribed");
     }
     if (bytes <= t.leader_oversubscribed) {
@@ -109,12 +130,16 @@ NodeChoice choose_allreduce_imbalanced(const Call& call, const SelectionInputs& 
         "imbalanced, in rank order, at most late_leader_ordered bytes");
   }
   if (follows_arrivals(call, s)) {
-    if (bytes > t.late_leader) {
-      return take<ArrivalOrder, SplitTail>(
-          "imbalanced, the operator commutes, above late_leader bytes");
-    }
     if (s.oversubscribed) {
-      return take<ArrivalOrder, SplitTail>("imbalanced, oversubscribed, the operator commutes");
+      return take<ArrivalOrder, Accumulator>("imbalanced, oversubscribed, the operator commutes");
+    }
+    if (bytes > t.late_leader && is_in_arena(call, s)) {
+      return take<ArrivalOrder, SplitTail>(
+          "imbalanced, in the arena, the operator commutes, above late_leader bytes");
+    }
+    if (bytes > t.late_leader) {
+      return take<ArrivalOrder, Accumulator>(
+          "imbalanced, the operator commutes, above late_leader bytes");
     }
   }
   return take<DynamicLeader, LeaderFan>("imbalanced, at most late_leader bytes");
@@ -122,11 +147,17 @@ NodeChoice choose_allreduce_imbalanced(const Call& call, const SelectionInputs& 
 
 template <class = void>
 NodeChoice choose_reduce(const Call& call, const SelectionInputs& s) noexcept {
+  const Thresholds::Reduce& t = s.thresholds->reduce;
+  const std::size_t bytes = call.bytes();
   const bool in_arena = is_in_arena(call, s);
-  const bool commutes = !call.rank_order;
+  const bool commutes = follows_arrivals(call, s);
   if (is_imbalanced(call, s)) {
-    if (call.bytes() <= s.thresholds->reduce.late_exchange) {
+    if (bytes <= t.late_exchange) {
       return take<StaticOrder, Exchange>("imbalanced, at most late_exchange bytes");
+    }
+    if (commutes && bytes <= t.late_accumulator && !in_arena && s.size > 2) {
+      return take<ArrivalOrder, Accumulator>(
+          "imbalanced, the operator commutes, at most late_accumulator bytes");
     }
     if (commutes)
       return take<ArrivalOrder, Chain>("imbalanced, the operator commutes, above late_exchange");
@@ -137,20 +168,26 @@ NodeChoice choose_reduce(const Call& call, const SelectionInputs& s) noexcept {
     return take<DynamicLeader, LeaderFan>(
         "imbalanced, in rank order, too many ranks for CombiningTree");
   }
-  if (!is_for_slices(call, s, s.thresholds->reduce)) {
-    return take<DynamicLeader, LeaderFan>(in_arena
-                                              ? "balanced, in the arena, at most slices_arena bytes"
-                                              : "balanced, at most slices bytes");
+  if (in_arena) {
+    if (bytes <= t.slices_arena) {
+      return take<DynamicLeader, LeaderFan>("balanced, in the arena, at most slices_arena bytes");
+    }
+    if (s.oversubscribed && commutes) {
+      return take<ArrivalOrder, Accumulator>(
+          "balanced, oversubscribed, the operator commutes, in the arena, above slices_arena "
+          "bytes");
+    }
+    return take<StaticOrder, PeerSlices>("balanced, in the arena, above slices_arena bytes");
   }
-  if (s.oversubscribed && commutes) {
-    return take<ArrivalOrder, Chain>(
-        in_arena ? "balanced, oversubscribed, the operator commutes, in the "
-                   "arena, above slices_arena bytes"
-                 : "balanced, oversubscribed, the operator commutes, above "
-                   "slices bytes");
+  if (s.size <= 2) return take<StaticOrder, Exchange>("balanced, two ranks");
+  if (bytes <= t.exchange) return take<StaticOrder, Exchange>("balanced, at most exchange bytes");
+  if (commutes) {
+    return take<ArrivalOrder, Accumulator>("balanced, the operator commutes, above exchange bytes");
   }
-  return take<StaticOrder, PeerSlices>(in_arena ? "balanced, in the arena, above slices_arena bytes"
-                                                : "balanced, above slices bytes");
+  if (bytes <= t.slices) {
+    return take<DynamicLeader, LeaderFan>("balanced, in rank order, at most slices bytes");
+  }
+  return take<StaticOrder, PeerSlices>("balanced, in rank order, above slices bytes");
 }
 
 /// The choice among the algorithms that read their peers' memory; none for a call that they cannot

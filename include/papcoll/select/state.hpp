@@ -2,9 +2,11 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/policies/algorithm.hpp>
+#include <papcoll/runtime/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/select/cache.hpp>
 #include <papcoll/select/inputs.hpp>
+#include <papcoll/select/late_node_cache.hpp>
 #include <papcoll/select/suara_cache.hpp>
 #include <papcoll/select/thresholds.hpp>
 #include <papcoll/select/tuning.hpp>
@@ -18,6 +20,7 @@ namespace detail {
 /// What a team's calls that name no algorithm keep from call to call.
 struct SelectionState {
   Thresholds thresholds;
+  LateNodeCache late_node;
   SuaraCache suara;
   SelectionCache choices;
 };
@@ -62,6 +65,10 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
   s.grouped = any_transport && team.has_groups();
   s.by_messages = by_messages;
   s.between_nodes = !team.on_one_node() && !team.has_groups();
+  if (s.grouped && team.hierarchy()->levels.size() == 1) {
+    s.nodes = team.hierarchy()->groups.count();
+    s.late_node = &state.late_node;
+  }
   s.suara = &state.suara;
   s.chunk_bytes = team.options().chunk_bytes;
   s.imbalance = team.imbalance_of(call);

@@ -20,13 +20,15 @@ struct Thresholds {
   struct Allreduce {
     // Balanced, on one node, µs per call (doubles, Zen 4, Open MPI):
     //   2 pinned ranks            512 B: Exchange 0.26, MultiLeader 0.26; 1 KB: 0.39, 0.28
-    //   8 ranks on 2 processors   8 KB: Exchange 21, DynamicLeader 23, MultiLeader 29
-    //                             16 KB: SplitTail 24, DynamicLeader 24, MultiLeader 27
-    //                             64 KB: SplitTail 51, MultiLeader 59, PeerSlices 62,
-    //                             DynamicLeader 66
+    // and on an Ice Lake, Intel MPI:
+    //   8 ranks on 2 processors   8 KB: Exchange 18, Accumulator 18, DynamicLeader 19,
+    //                             MultiLeader 23
+    //                             32 KB: Accumulator 27, SplitTail 33, MultiLeader 38
+    //                             1 MB: Accumulator 630, SplitTail 1290, MultiLeader 1680
     std::size_t exchange_two_ranks = 512;
     std::size_t exchange_more_ranks = 1024;
-    std::size_t exchange_oversubscribed = 8192;  ///< then SplitTail, or, in rank order,
+    std::size_t exchange_oversubscribed = 8192;  ///< then PeerSlices in the arena,
+                                                 ///< Accumulator, or, in rank order,
     std::size_t leader_oversubscribed = 65536;   ///< DynamicLeader, then MultiLeader, PeerSlices
     /// MultiLeader, then PeerSlices, which goes on as MultiLeader where ranks do not see each
     /// other's buffers. 2 pinned ranks, 64 KB: 7.1 µs as MultiLeader, and 2.5 in the arena.
@@ -40,8 +42,10 @@ struct Thresholds {
     /// last arrival Exchange combines all contributions, at 0.05 ns a byte, and DynamicLeader hands
     /// one result over, at 0.2 µs.
     std::size_t late_exchange = 4096;
-    /// DynamicLeader, then, from 64 KB on, SplitTail, which shares pieces of 16 KB out: with few
-    /// there is little to share.
+    /// DynamicLeader, then, from 64 KB on, Accumulator, or in the arena SplitTail, which shares
+    /// pieces of 16 KB out: with few there is little to share. 2 pinned ranks, one 2 ms late,
+    /// 64 KB, time after its arrival, µs: Accumulator 22.6, MultiLeader 23.2, SplitTail 27.6,
+    /// DynamicLeader 41; 1 MB: 236, 241, 337, 307.
     std::size_t late_leader = 65535;
     /// The same with CombiningTree, for operators that do not commute.
     std::size_t late_leader_ordered = 65535;
@@ -53,17 +57,23 @@ struct Thresholds {
   } allreduce;
 
   struct Reduce {
-    /// On one node: DynamicLeader, then PeerSlices. Outside the arena they are as quick as each
-    /// other (2 ranks, 16 KB to 16 MB). With more ranks than processors: DynamicLeader, then Chain
-    /// (4 ranks on 2, 2 MB: 402 µs, PeerSlices 530).
+    /// On one node, private buffers: Exchange, of two ranks always, then Accumulator, or what
+    /// `slices` decides in rank order. Mean µs in a call, 4 ranks on 2 processors, 16 KB: Exchange
+    /// 3.7, PeerSlices 4.0, Accumulator 4.8; 64 KB: 10.0, Accumulator 10.3, DynamicLeader 13.8;
+    /// 1 MB: 296, 159, 396; 2 pinned ranks, 1 MB: Exchange 127, Accumulator 140, DynamicLeader 174.
+    std::size_t exchange = 16384;
+    /// In rank order: DynamicLeader, then PeerSlices.
     std::size_t slices = (std::size_t{1} << 20U) - 1;
-    /// The same where all buffers have been in the arena, as Allreduce::multi_leader_arena.
+    /// Where all buffers have been in the arena: DynamicLeader, then PeerSlices, or Accumulator
+    /// with more ranks than processors; as Allreduce::multi_leader_arena.
     std::size_t slices_arena = 4096;
-    /// Imbalanced: Exchange, then Chain, or CombiningTree; in both, ranks get away that have given
-    /// what they have. Mean µs in a call, uniform arrivals, 4 ranks on 2 processors, 64 KB:
-    /// Exchange 95, Chain 96, SplitTail 130, DynamicLeader 178; 2 MB: Chain 818, SplitTail 836,
-    /// Exchange 2291.
+    /// Imbalanced: Exchange, then Accumulator, then Chain, of two ranks at once, or in rank order
+    /// CombiningTree; in all of them ranks get away that have given what they have. Mean µs in a
+    /// call, one 1 to 3 ms late, 4 ranks on 2 processors, 64 KB: Exchange 213, Accumulator 212,
+    /// Chain 287, DynamicLeader 395; 1 MB: Accumulator 382, Chain 594, Exchange 1065; 4 MB: Chain
+    /// 1827, Accumulator 3393, whose accumulators do not hold all of it.
     std::size_t late_exchange = 65536;
+    std::size_t late_accumulator = std::size_t{1} << 20U;
     std::size_t binomial = 65536;  ///< by messages, then ReduceScatterGather
 
     friend bool operator==(const Reduce&, const Reduce&) = default;
@@ -127,6 +137,22 @@ struct Thresholds {
     /// balanced. P. Alizadeh, MASc thesis, Queen's University 2021, ch. 6: flat is better for large
     /// balanced messages, Hierarchical by 20 to 29 % (64 KB to 64 MB) for imbalanced ones.
     std::size_t hierarchical = 65536;
+    // What follows is for an allreduce: a virtual cluster of 4 nodes with 2 ranks each, joined at
+    // 500 Mbit/s (TCP, Open MPI), ms in the call.
+    /// A byte takes more than so many picoseconds: then calls longer than `hierarchical` go
+    /// by nodes, balanced or not, since what nodes do within takes next to nothing and one rank of
+    /// each fills its link. Here it takes 25000 to 40000, and Rabenseifner flat and among the nodes
+    /// 8.2 and 8.6 (256 KB), 45 and 40 (1 MB), 170 and 165 (4 MB). None between 500 Mbit/s and
+    /// those for which flat is better was measured.
+    std::size_t slow_ps_a_byte = 8000;
+    /// Those calls, in bytes for each node: what is taken otherwise, then Ring among the nodes:
+    /// 35 (1 MB), 134 (4 MB), 485 (16 MB), where Rabenseifner there takes 40, 165, 689.
+    std::size_t ring = 65536;
+    /// The last node comes after the others by so many hundredths of the call's own time: then
+    /// long calls go by nodes, with StragglAR if it is the same one again. In the least that was
+    /// measured, 45 hundredths (1 MB, 20 ms late), it takes 36, Rabenseifner and Ring 52 to 62;
+    /// in time it takes 44, the others 35 to 48: by these numbers it is worth it from 30 on.
+    std::size_t late_percent = 30;
 
     friend bool operator==(const Network&, const Network&) = default;
   } network;
@@ -171,9 +197,11 @@ inline constexpr std::array threshold_fields{
     PAPCOLL_THRESHOLD(allreduce, late_leader),
     PAPCOLL_THRESHOLD(allreduce, late_leader_ordered),
     PAPCOLL_THRESHOLD(allreduce, recursive_doubling),
+    PAPCOLL_THRESHOLD(reduce, exchange),
     PAPCOLL_THRESHOLD(reduce, slices),
     PAPCOLL_THRESHOLD(reduce, slices_arena),
     PAPCOLL_THRESHOLD(reduce, late_exchange),
+    PAPCOLL_THRESHOLD(reduce, late_accumulator),
     PAPCOLL_THRESHOLD(reduce, binomial),
     PAPCOLL_THRESHOLD(bcast, slices),
     PAPCOLL_THRESHOLD(bcast, slices_arena),
@@ -192,6 +220,9 @@ inline constexpr std::array threshold_fields{
     PAPCOLL_THRESHOLD(network, gamma_as),
     PAPCOLL_THRESHOLD(network, percent),
     PAPCOLL_THRESHOLD(network, hierarchical),
+    PAPCOLL_THRESHOLD(network, slow_ps_a_byte),
+    PAPCOLL_THRESHOLD(network, ring),
+    PAPCOLL_THRESHOLD(network, late_percent),
 };
 #undef PAPCOLL_THRESHOLD
 static_assert(sizeof(Thresholds) == threshold_fields.size() * sizeof(std::size_t));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/base/streaming.hpp>
+#include <papcoll/base/copying.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/waiting/futex.hpp>
@@ -20,6 +20,9 @@ inline namespace PAPCOLL_ABI {
 ///
 ///   Atomic<T>                          as std::atomic<T>, of the size of T
 ///   write(to, from, n)                 plain bytes, `to` is shared
+///   copy(rule, to, from, n)            the same, of data of any length
+///   stream(to, from, n)                the same, past the caches; either may be shared
+///   prefetch(from)                     a line that will be read; a hint only
 ///   read(to, from, n)                  plain bytes, `from` is shared
 ///   reduce(reducer, out, low, high, n) any of the three may be shared
 ///   wait(word, expected, limit), wake(word)  the futex
@@ -28,8 +31,16 @@ struct SharedAccess {
   using Atomic = std::atomic<T>;
 
   static void write(void* to, const void* from, std::size_t n) noexcept {
-    detail::copy_for_others(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), n);
+    if (n != 0) std::memcpy(to, from, n);
   }
+  static void copy(const detail::CopyRule& rule, std::byte* to, const std::byte* from,
+                   std::size_t n) noexcept {
+    detail::copy_for_others(rule, to, from, n);
+  }
+  static void stream(std::byte* to, const std::byte* from, std::size_t n) noexcept {
+    detail::copy_past_caches(to, from, n);
+  }
+  static void prefetch(const std::byte* from) noexcept { __builtin_prefetch(from); }
   static void read(void* to, const void* from, std::size_t n) noexcept {
     if (n != 0) std::memcpy(to, from, n);
   }

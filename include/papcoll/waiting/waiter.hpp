@@ -17,20 +17,33 @@ inline namespace PAPCOLL_ABI {
 /// where it says oversubscribed).
 struct WaitTimes {
   using nanoseconds = std::chrono::nanoseconds;
-  /// About 1 µs, on each turn that has a processor to itself. A cache line crosses cores in 0.1 µs;
-  /// a yield, even for nobody, is a system call.
+  /// About 1 to 2 µs, before anything else is done. A cache line crosses cores in 0.1 µs.
   int spins = 40;
+
+  // A rank with a processor to itself: it spins, as MPI does, since that costs nobody anything.
+  /// Between two looks at everything else, which take 0.1 to 0.2 µs: longer reactions by 1 %.
+  int spins_a_look = 100;
+  /// A yield, even for nobody, is a system call, of 0.3 to 0.7 µs; but it shows whether somebody
+  /// else wants the processor, and then the rank waits as one of many.
+  nanoseconds yield_every{50'000};
+  nanoseconds given_away{2'000};  ///< a yield that takes longer: somebody else ran
+  /// Then it sleeps. To be woken takes some 50 µs, 0.05 % of that.
+  nanoseconds spinning{100'000'000};
+
+  // A rank that shares its processor: it yields.
   int plain_yields = 4;  ///< 8 ranks on 2 cores, 8 bytes: 8 µs; all hooks on every turn: 16 µs
+  int turns_a_look = 4;  ///< then, between two looks at everything else
   /// 4 ranks on 2 cores, one 2 ms late, 64 KB: the tail is 50 µs if the others still yield, 77 if
   /// they have to be woken. 2 pinned ranks, one 200 µs late, 8 bytes: 1 µs against 31.
   nanoseconds yielding{5'000'000};
+  /// Of waits whose step moves MPI. 4 ranks on 2 cores, ring allreduce of 64 KB, Open MPI that
+  /// yields: 138 µs with 1, 97 with 4, its own ring 93 to 100.
+  int steps_a_yield = 4;
+
   nanoseconds short_sleep{50'000};     ///< where nobody rings; not measured
   nanoseconds long_sleep{1'000'000};   ///< 16 MB Isend beside a sleeper: 1.5 s with 10 ms naps
   nanoseconds watch_after{2'000'000};  ///< a look at all peers costs 1.2 µs each
   nanoseconds watch_every{10'000'000};
-  /// Of waits whose step moves MPI, where ranks share processors. 4 ranks on 2 cores, ring
-  /// allreduce of 64 KB, Open MPI that yields: 138 µs with 1, 97 with 4, its own ring 93 to 100.
-  int steps_a_yield = 4;
 };
 
 /// How a wait may sleep when it takes long.
@@ -66,6 +79,7 @@ class Waiter {
   Doorbells* bells = nullptr;  ///< null: nobody rings, so this rank never sleeps
   int rank = 0;
   bool oversubscribed = false;  ///< more ranks than processors: do not spin
+  bool is_crowded = false;      ///< at the last look somebody else wanted this rank's processor
   Clock::duration deadline{0};  ///< 0: none
 
   /// Returns when step() returns true. step() must not wait itself; it is called again and again
@@ -94,24 +108,33 @@ class Waiter {
   }
 
   void wait(StepRef step, Naps naps) {
-    if (spin(step, oversubscribed ? 1 : times.spins)) return;
+    if (spin(step, shares_processor() ? 1 : times.spins)) return;
     wait_longer(step, naps);
   }
+
+  bool shares_processor() const noexcept { return oversubscribed || is_crowded; }
 
   [[gnu::noinline]] void wait_longer(StepRef step, Naps naps) {
     // With more ranks than processors, one turn of all of them is often all it takes, and what one
     // does in its turn is paid by all: so the first turns do nothing else. A step that works asks
     // MPI, which may yield on each asking.
     const int crowded = naps == Naps::none ? times.steps_a_yield : 1;
-    const int steps = oversubscribed ? crowded : times.spins;
-    for (int i = 0; i < times.plain_yields; ++i) {
-      sched_yield();
-      if (spin(step, steps)) return;
+    if (shares_processor()) {
+      for (int i = 0; i < times.plain_yields; ++i) {
+        sched_yield();
+        if (spin(step, crowded)) return;
+      }
     }
     const Clock::time_point start = Clock::now();
     Clock::time_point watched = start + times.watch_after;
+    Clock::time_point yielded = start;
     for (;;) {
-      if (spin(step, steps)) return;
+      const bool alone = !shares_processor();
+      if (spin(step, alone ? times.spins_a_look : crowded)) return;
+      for (int i = alone ? times.turns_a_look : 1; i < times.turns_a_look; ++i) {
+        sched_yield();
+        if (spin(step, crowded)) return;
+      }
       if (hooks.check) hooks.check(hooks.context);
       if (hooks.poke) hooks.poke(hooks.context);
       const Clock::time_point now = Clock::now();
@@ -124,12 +147,16 @@ class Waiter {
         if (step()) return;  // this rank may have been held up since it last asked
         hooks.expired(hooks.context);
       }
-      if (naps == Naps::none || bells == nullptr || waited < times.yielding) {
+      const bool naps_now = naps != Naps::none && bells != nullptr &&
+                            waited >= (alone ? times.spinning : times.yielding);
+      if (naps_now) {
+        const auto nap = naps == Naps::brief ? times.short_sleep : times.long_sleep;
+        if (bells->nap(rank, nap, step)) return;
+      } else if (!alone || now >= yielded + times.yield_every) {
         sched_yield();
-        continue;
+        yielded = Clock::now();
+        is_crowded = yielded - now > times.given_away;
       }
-      const auto nap = naps == Naps::brief ? times.short_sleep : times.long_sleep;
-      if (bells->nap(rank, nap, step)) return;
     }
   }
 };

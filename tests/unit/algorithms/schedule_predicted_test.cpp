@@ -77,6 +77,7 @@ TEST_CASE("schedules that use predictions serve what they say", "[schedule]") {
   CHECK(failure_serving(PreReducedRing{}, {Collective::allreduce}) == "");
   CHECK(failure_serving(StragglAR{}, {Collective::allreduce}) == "");
   CHECK(failure_serving(StragglAR{2}, {Collective::allreduce}) == "");
+  CHECK(failure_serving(StragglAR{2, 3}, {Collective::allreduce}) == "");
   CHECK(failure_serving(ClairvoyantTree{}, {Collective::allreduce, Collective::reduce}) == "");
 }
 
@@ -84,7 +85,8 @@ TEST_CASE("they are right with any prediction", "[schedule]") {
   for (const AnySchedule& s :
        {AnySchedule{SortedLinearTree{2}}, AnySchedule{PreReducedRing{}},
         AnySchedule{PreReducedRing{{0, 1024000}}}, AnySchedule{ClairvoyantTree{}},
-        AnySchedule{StragglAR{}}, AnySchedule{StragglAR{3}}, AnySchedule{StragglAR{40}}}) {
+        AnySchedule{StragglAR{}}, AnySchedule{StragglAR{3}}, AnySchedule{StragglAR{40}},
+        AnySchedule{StragglAR{0, 2}}}) {
     for (const Collective c : {Collective::allreduce, Collective::reduce, Collective::bcast}) {
       if (!s.serves(c)) continue;
       const Proof proof = verify_up_to(s, c, 12);

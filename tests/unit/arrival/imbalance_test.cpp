@@ -77,6 +77,45 @@ std::uint64_t first_is_early(int r, std::uint32_t e) {
 
 }  // namespace
 
+TEST_CASE("the last node, and by how much it was later than the others") {
+  const std::vector<std::int64_t> at{5, 90, 100, 30, 40, 60};
+  const auto late = [&](const std::vector<int>& node_of) {
+    Imbalance call;
+    std::vector<std::int64_t> nodes(
+        static_cast<std::size_t>(*std::max_element(node_of.begin(), node_of.end())) + 1);
+    detail::find_late_node(call, node_of, nodes,
+                           [&](int r) { return at[static_cast<std::size_t>(r)]; });
+    return call;
+  };
+  CHECK(late({0, 1, 1, 2, 2, 2}).late_node == 1);  // its own other rank does not count
+  CHECK(late({0, 1, 1, 2, 2, 2}).lead == 67);      // (95 + 40) / 2
+  CHECK(late({2, 0, 0, 1, 1, 1}).late_node == 0);
+  CHECK(late({0, 0, 1, 1, 2, 2}).lead == 25);  // (10 + 40) / 2, and the one before it is late, too
+  CHECK(late({0, 0, 1, 1, 2, 2}).late_node == -1);
+  CHECK(late({0, 0, 0, 1, 1, 1}).late_node == 0);
+  CHECK(late({0, 0, 0, 1, 1, 1}).lead == 40);
+  CHECK(late({0, 0, 0, 0, 0, 0}).late_node == -1);
+  CHECK(late({0, 0, 0, 0, 0, 0}).lead == 0);
+}
+
+TEST_CASE("one node is expected to be late while it was so in the last three calls") {
+  detail::RecentCalls recent;
+  const auto call = [](int node) {
+    Imbalance i;
+    i.late_node = node;
+    i.lead = 1000;
+    return i;
+  };
+  for (int n = 0; n < 3; ++n) recent.add(call(2));
+  recent.settle();
+  CHECK(recent.agreed().late_node == 2);
+  CHECK(recent.agreed().lead == 1000);
+  recent.add(call(1));
+  recent.settle();
+  CHECK(recent.agreed().late_node == -1);
+  CHECK(recent.agreed().lead == 1000);
+}
+
 TEST_CASE("the figures are those of the arrivals", "[imbalance]") {
   const std::vector<std::uint64_t> at{700'000, 100'000, 900'000, 300'000};
   Ranks ranks{4};

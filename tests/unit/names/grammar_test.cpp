@@ -192,7 +192,7 @@ TEST_CASE("what is wrong is said") {
   CHECK(contains(complaint("mpi"), "'mpi' is no policy: only papcoll-bench knows it"));
   CHECK(contains(complaint("Recursive"), "did you mean RecursiveDoubling or RecursiveHalving?"));
   CHECK(contains(complaint("Dynamicleader+ShmTransport"), "did you mean DynamicLeader?"));
-  CHECK(contains(complaint("Quicksort"), "there are ArrivalOrder"));
+  CHECK(contains(complaint("Quicksort"), "there are Accumulator"));
   CHECK(contains(complaint(""), "a policy is missing"));
   CHECK(contains(complaint("Ring+"), "a policy is missing"));
   CHECK(contains(complaint("+Ring"), "a policy is missing"));

@@ -75,7 +75,7 @@ TEST_CASE("two ranks that come apart do what two that come together do, but for 
       s.imbalance.waiting = 1'000'000'000;
       const auto* const apart = detail::choose_on_node<Collective::allreduce>(call, s).algorithm;
       const auto* const long_messages = ordered ? &arrival_algorithm<ArrivalOrder, CombiningTree>
-                                                : &arrival_algorithm<ArrivalOrder, SplitTail>;
+                                                : &arrival_algorithm<ArrivalOrder, Accumulator>;
       CHECK(apart == (bytes > t.allreduce.late_leader ? long_messages : together));
       s.size = 3;
       if (bytes > 4096)
@@ -91,17 +91,19 @@ TEST_CASE("calls that did not match leave no disagreement behind", "[automatic]"
           detail::set_thresholds(comm.core(), automatic::nervous());
           std::string text;
           automatic::Log log;
-          std::vector<double> data(1 << 15);
+          constexpr std::size_t longest = 1UL << 15U;
+          constexpr std::size_t excess = 1000;
+          std::vector<double> data(longest + excess);
           for (int i = 0; i < 400; ++i) {
             const bool wrong = i % 5 == 0;
             const bool mine = wrong && comm.rank() == i % comm.size();
             if (comm.rank() == i / 50 % comm.size()) {
               std::this_thread::sleep_for(std::chrono::microseconds{100});
             }
-            const std::size_t n = i % 3 == 0 ? data.size() : 1;
+            const std::size_t n = i % 3 == 0 ? longest : 1;
             bool refused = false;
             try {
-              allreduce(comm, std::span{data.data(), mine ? n + 1000 : n});
+              allreduce(comm, std::span{data.data(), mine ? n + excess : n});
             } catch (const peer_error&) {
               refused = true;
             }
@@ -137,10 +139,10 @@ TEST_CASE("an explanation names thresholds, arrivals, memory and what cannot run
           for (int i = 0; i < 100; ++i) barrier(comm);
           expect(explain(comm, Collective::allreduce, 64), "worst-case imbalance ");
           expect(explain(comm, Collective::allreduce, 64, {.commutative = false}),
-                 "not        SplitTail, ArrivalOrder+Chain, TwoTreeComplete, ");
+                 "not        SplitTail, Accumulator, ArrivalOrder+Chain, ");
           expect(explain(comm, Collective::allreduce, 1 << 20,
                          {.contract = NumericalContract::reproducible}),
-                 "SplitTail, ArrivalOrder+Chain: bits must not depend on arrivals");
+                 "SplitTail, Accumulator, ArrivalOrder+Chain: bits must not depend on ");
           expect(explain(comm, Collective::allreduce, 64, {.non_blocking = true}),
                  "DynamicLeader, StaticLeader, ");
           expect(explain(comm, Collective::allreduce, 64, {.non_blocking = true}),
@@ -172,16 +174,32 @@ TEST_CASE("what runs where ranks share processors, and in reduces", "[automatic]
   for (const bool late : {false, true}) {
     s.oversubscribed = true;
     CHECK(chosen(Collective::allreduce, 65536, false, late) ==
-          &arrival_algorithm<ArrivalOrder, SplitTail>);
+          &arrival_algorithm<ArrivalOrder, Accumulator>);
     CHECK(chosen(Collective::allreduce, 16384, true, late) ==
           &arrival_algorithm<DynamicLeader, LeaderFan>);
-    CHECK(chosen(Collective::reduce, 1 << 21, false, late) ==
-          &arrival_algorithm<ArrivalOrder, Chain>);
+    CHECK(chosen(Collective::reduce, 1 << 20, false, late) ==
+          &arrival_algorithm<ArrivalOrder, Accumulator>);
   }
+  s.imbalance.in_arena = true;
+  CHECK(chosen(Collective::allreduce, 65536, false, false) ==
+        &arrival_algorithm<StaticOrder, PeerSlices>);
+  CHECK(chosen(Collective::allreduce, 65536, false, true) ==
+        &arrival_algorithm<ArrivalOrder, Accumulator>);
+  CHECK(chosen(Collective::reduce, 65536, false, false) ==
+        &arrival_algorithm<ArrivalOrder, Accumulator>);
+  s.oversubscribed = false;
+  s.size = 3;
+  CHECK(chosen(Collective::allreduce, 1 << 17, false, true) ==
+        &arrival_algorithm<ArrivalOrder, SplitTail>);
+  CHECK(chosen(Collective::reduce, 65536, false, false) ==
+        &arrival_algorithm<StaticOrder, PeerSlices>);
+  s.imbalance.in_arena = false;
   s.oversubscribed = false;
   CHECK(chosen(Collective::allreduce, 65536, false, false) ==
         &arrival_algorithm<StaticOrder, PeerSlices>);
   CHECK(chosen(Collective::reduce, 1 << 21, false, false) ==
+        &arrival_algorithm<ArrivalOrder, Accumulator>);
+  CHECK(chosen(Collective::reduce, 1 << 21, true, false) ==
         &arrival_algorithm<StaticOrder, PeerSlices>);
   CHECK(chosen(Collective::reduce, 65536, false, true) ==
         &arrival_algorithm<StaticOrder, Exchange>);

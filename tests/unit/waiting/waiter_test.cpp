@@ -41,19 +41,32 @@ TEST_CASE("A rank sleeps when it has yielded for long enough, and not before") {
   for (const bool oversubscribed : {false, true}) {
     CAPTURE(oversubscribed);
     waiter.oversubscribed = oversubscribed;
-    waiter.times.yielding = std::chrono::hours{1};
+    waiter.times.yielding = waiter.times.spinning = std::chrono::hours{1};
     CHECK_FALSE(sleeps_within(waiter, 1000));
-    waiter.times.yielding = std::chrono::nanoseconds{0};
+    waiter.times.yielding = waiter.times.spinning = std::chrono::nanoseconds{0};
     CHECK(sleeps_within(waiter, 1000));
   }
 }
 
 TEST_CASE("A rank whose step rings nobody never sleeps") {
   Waiter waiter;
-  waiter.times.yielding = std::chrono::nanoseconds{0};
+  waiter.times.yielding = waiter.times.spinning = std::chrono::nanoseconds{0};
   int tries = 1000;
   waiter.until([&] { return --tries <= 0; }, papcoll::Naps::none);
   CHECK(tries == 0);
+}
+
+TEST_CASE("A rank waits as one of many once somebody else has run on its processor") {
+  Waiter waiter;
+  waiter.times.yield_every = std::chrono::nanoseconds{0};
+  int tries = 1000;
+  waiter.times.given_away = std::chrono::nanoseconds{-1};  // every yield was long enough
+  waiter.until([&] { return --tries <= 0; }, papcoll::Naps::none);
+  CHECK(waiter.is_crowded);
+  waiter.times.given_away = std::chrono::hours{1};  // none was
+  tries = 1000;
+  waiter.until([&] { return --tries <= 0; }, papcoll::Naps::none);
+  CHECK_FALSE(waiter.is_crowded);
 }
 
 TEST_CASE("A rank that was held up beyond its deadline asks once more before it gives up") {

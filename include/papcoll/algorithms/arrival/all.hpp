@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/algorithms/arrival/accumulator.hpp>
 #include <papcoll/algorithms/arrival/arrival_chain.hpp>
 #include <papcoll/algorithms/arrival/combining_tree.hpp>
 #include <papcoll/algorithms/arrival/exchange.hpp>
@@ -29,7 +30,8 @@ using ArrivalAlgorithms =
     ArrivalAlgorithmList<Under<DynamicLeader, LeaderFan>, Under<StaticLeader, LeaderFan>,
                          Under<StaticOrder, Exchange>, Under<StaticOrder, MultiLeader>,
                          Under<StaticOrder, PeerSlices>, Under<ArrivalOrder, SplitTail>,
-                         Under<ArrivalOrder, CombiningTree>, Under<ArrivalOrder, Chain>>;
+                         Under<ArrivalOrder, Accumulator>, Under<ArrivalOrder, CombiningTree>,
+                         Under<ArrivalOrder, Chain>>;
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -104,6 +104,7 @@ struct Exchange {
       s.write(s.slot(s.rank(), written_), c.in + chunks_.offset(written_), chunks_.bytes(written_));
       ++written_;
       if (written_ == 1) {
+        s.expect_again(0, chunks_.bytes(0));
         s.announce(nullptr, 0, 1);
       } else {
         s.publish(written_, c.collective == Collective::reduce ? c.root : everyone);
@@ -116,7 +117,10 @@ struct Exchange {
       if (taken_ == chunks_.count) return false;
       for (; next_ < s.size(); ++next_) {
         if (next_ == s.rank()) continue;  // its own chunk is there: writing comes first
-        if (!s.arrived(next_, taken_ + 1)) return false;
+        if (!s.arrived(next_, taken_ + 1)) {
+          if (!small_) s.expect(s.slot(next_, taken_), chunks_.bytes(taken_));
+          return false;
+        }
         if (taken_ == 0 && !s.matches(next_)) {
           s.fail(next_);
           return false;

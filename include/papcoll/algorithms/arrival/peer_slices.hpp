@@ -248,16 +248,20 @@ struct PeerSlices {
     /// Combines the slice `own`, written to `home` and, of an allreduce, to the outputs it sees.
     template <Site S>
     void combine(S& s, const Call& c, const Range& own, std::byte* home) {
+      const bool to_all = c.collective == Collective::allreduce;
+      // In place, outputs are inputs that this rank has just read.
+      const bool streams = to_all && !c.in_place() && s.streams(2 * c.bytes());
       const std::size_t block = s.scratch_bytes() / c.reducer.size * c.reducer.size;
       for (std::size_t at = own.lo; at < own.hi; at += block) {
         const std::size_t n = std::min(block, own.hi - at);
-        std::byte* const to = home + (at - own.lo);
+        std::byte* const to = streams ? s.scratch(0) : home + (at - own.lo);
         combine_block(s, c, to, at, n);
-        if (c.collective != Collective::allreduce) continue;
-        for (int r = 0; r < s.size(); ++r) {
-          if (r == s.rank()) continue;
+        if (streams) s.stream(home + (at - own.lo), to, n);
+        for (int r = 0; to_all && r < s.size(); ++r) {
           const BufferPlace out = s.offer_of(r).out;
-          if (out.mapped != 0) s.write(s.peers().see(out) + at, to, n);
+          if (r == s.rank() || out.mapped == 0) continue;
+          std::byte* const theirs = s.peers().see(out) + at;
+          streams ? s.stream(theirs, to, n) : s.write(theirs, to, n);
         }
       }
     }

@@ -5,6 +5,7 @@
 #include <papcoll/algorithms/static/powers.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/base/capability.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/schedule/parameter.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
@@ -21,8 +22,9 @@ inline namespace PAPCOLL_ABI {
 /// The others combine all they have while one rank is awaited; when it comes, it swaps blocks with
 /// a few of them, and blocks spread through a hypercube as they become whole.
 ///
-/// Phases: position 0 is the straggler. (1) The other E = P − 1 reduce-scatter around a ring, and
-///   hand the parts to q owners, q = log₂ P. (2) In round t the straggler and an owner, position
+/// Phases: position 0 is the straggler; if another one is, positions are counted from there.
+///   (1) The other E = P − 1 reduce-scatter around a ring, and hand the parts to q owners,
+///   q = log₂ P. (2) In round t the straggler and an owner, position
 ///   2^(t mod q), exchange block t, and both have it whole. (3) From there it takes q rounds to all
 ///   others: along the dimensions after its owner's, doubling who has it among those whose bit of
 ///   the owner's dimension is set, then along that dimension to the rest. In round r all
@@ -66,14 +68,22 @@ struct StragglAR {
   /// the receiver first. 2 MB, 4 ranks, TCP at 500 Mbit/s, Open MPI: the tail is 101 ms with blocks
   /// of 128 KB, 62 with 32 KB and 65 with 48 KB.
   std::size_t block_bytes = 0;
+  /// The position that is awaited. Names do not say it: what is named is in predicted order, which
+  /// puts the last to come at position 0.
+  int straggler = 0;
 
-  std::string arguments() const { return *this == StragglAR{} ? "" : std::to_string(block_bytes); }
+  std::string arguments() const {
+    if (*this == StragglAR{}) return "";
+    const std::string bytes = block_bytes == 0 ? "best" : std::to_string(block_bytes);
+    return straggler == 0 ? bytes : detail::joined({bytes, ",", straggler});
+  }
   static StragglAR parse(std::string_view arguments) {
     return {.block_bytes = parse_bytes(name, parameters[0], arguments)};
   }
 
-  void emit(Allreduce, Builder& b) const {
-    if (b.size() == 1) return;
+  void emit(Allreduce, Builder& all) const {
+    if (all.size() == 1) return;
+    Builder b = all.among(all.size(), [&](int i) { return all.wrap(straggler + i); });
     const Swaps swaps{b.size(), blocks(b.size(), b.whole().size() * b.element_size())};
     if (b.position() != 0) combine_early(b, swaps);
     for (int r = 0; r <= swaps.rounds(); ++r) emit_round(b, swaps, r);

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <papcoll/base/copying.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/base/streaming.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/run.hpp>
@@ -141,7 +141,7 @@ class ChannelEndpoint final : public Endpoint {
       cell.header.block = s.work.block;
       cell.header.number = s.work.number;
       cell.header.total = total;
-      detail::copy_for_others(cell.payload, s.work.a + s.sent, n);
+      detail::copy_for_others(node_.copies->rule(), cell.payload, s.work.a + s.sent, n);
       cell.header.stamp.store(++peer.written, std::memory_order_seq_cst);
       s.sent += n;
       any = true;

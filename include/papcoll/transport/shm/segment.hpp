@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <boost/interprocess/exceptions.hpp>
@@ -81,6 +82,19 @@ class ShmSegment {
   /// /dev/shm is an exception and not a SIGBUS. Throws system_error.
   void reserve(const std::byte* at, std::size_t bytes) const {
     file_.reserve(head_ + static_cast<std::size_t>(at - data()), bytes);
+  }
+
+  /// Maps [at, at + bytes), whole pages that are reserved, once more. Whoever asks unmaps it.
+  /// Throws system_error.
+  std::byte* map_again(const std::byte* at, std::size_t bytes) const {
+    const auto offset = static_cast<off_t>(head_ + static_cast<std::size_t>(at - data()));
+    void* const p =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file_.fd(), offset);
+    if (p == MAP_FAILED) {
+      detail::throw_system_error(
+          detail::joined({"cannot map ", bytes, " bytes of shared memory once more"}), errno);
+    }
+    return static_cast<std::byte*>(p);
   }
 
  private:

@@ -1,0 +1,128 @@
+"""From rows of papcoll-bench to gains: the MPI library's time over papcoll's. Nothing here runs
+anything."""
+
+import collections
+import statistics
+
+import sweep
+
+METRICS = {"balanced": ("median_us", "median time in the call")}
+TAIL = ("tail_median_us", "median time from the last arrival to the last exit")
+GOOD = 1.5
+
+TEXT = f"""\
+Allreduce of doubles. A gain is the time of the best of the MPI libraries at that point over what
+papcoll (a call without policies) took in the same run, under that library. Balanced: the
+{METRICS['balanced'][1]}; else the {TAIL[1]}.
+Points at which papcoll loses are bold. The last columns are the gains over each library in its own
+run; the bound is a time that no algorithm can beat.""".splitlines()
+
+
+def metric_of(arrival):
+    return METRICS.get(arrival, TAIL)
+
+
+def points(rows):
+    """A point for each setting, size and neighbourhood. At each, the best MPI library is compared
+    with what papcoll took in the same run, under the same library. Of several rows of a library the
+    first counts; rows during which the processors were moved do not."""
+    found = {}
+    for row in rows:
+        if row["neighbourhood"] == "mixed":
+            continue
+        key = (sweep.setting_of(row), row["bytes"], row["neighbourhood"])
+        found.setdefault(key, {}).setdefault((row["library"], row["algorithm"]), row)
+    result = []
+    for (setting, size, where), timed in sorted(found.items(), key=order):
+        name = metric_of(setting.arrival)[0]
+        both = [library for library, algorithm in timed
+                if algorithm == "mpi" and (library, "auto") in timed]
+        if not both:
+            continue
+        mpi = {library: timed[library, "mpi"][name] for library in both}
+        papcoll = {library: timed[library, "auto"][name] for library in both}
+        best = min(both, key=lambda library: mpi[library])
+        row = timed[best, "auto"]
+        result.append({
+            "ranks": setting.ranks, "pinned": setting.pinned, "arrival": setting.arrival,
+            "buffers": setting.buffers, "bytes": size, "neighbourhood": where, "metric": name,
+            "signal_ns": row["signal_ns"], "bound_us": row["bound_us"], "best": best,
+            "best_us": mpi[best], "papcoll_us": papcoll[best], "gain": mpi[best] / papcoll[best],
+            "algorithm": row["resolved"], "mpi_us": mpi, "papcoll_us_under": papcoll,
+            "gains": {library: mpi[library] / papcoll[library] for library in both}})
+    return result
+
+
+def order(item):
+    setting, size, where = item[0]
+    return (setting.ranks, not setting.pinned, sweep.ARRIVALS.index(setting.arrival),
+            list(sweep.BUFFERS).index(setting.buffers), size, where)
+
+
+def summary(found, libraries):
+    """Least and median gain, and the share of points with a good one: over the best of the libraries
+    at each point, and over each of them alone."""
+    gains = collections.OrderedDict({"the best at each point": [p["gain"] for p in found]})
+    for library in libraries:
+        gains[library.title] = [p["gains"][library.name] for p in found
+                                if library.name in p["gains"]]
+    lines = [f"| papcoll over | points | least | median | at least {GOOD} | below 1 |",
+             "| --- | ---: | ---: | ---: | ---: | ---: |"]
+    for name, values in gains.items():
+        if values:
+            good = sum(value >= GOOD for value in values) / len(values)
+            lines.append(f"| {name} | {len(values)} | {shown(min(values))} | "
+                         f"{shown(statistics.median(values))} | {good:.0%} | "
+                         f"{sum(value < 1 for value in values)} |")
+    return lines
+
+
+def shown(gain):
+    """With as many digits as tell it from 1, and bold where papcoll loses."""
+    text = f"{gain:.2f}" if gain < 1.995 else f"{gain:.1f}" if gain < 9.95 else f"{gain:.0f}"
+    return f"**{text}**" if gain < 1 else text
+
+
+def size_label(size):
+    for unit in ("", " k", " M"):
+        if size < sweep.KILO or unit == " M":
+            return f"{size:g}{unit}"
+        size /= sweep.KILO
+    return None
+
+
+def table(found, libraries):
+    """One line a point."""
+    here = [library for library in libraries if any(library.name in p["gains"] for p in found)]
+    head = ["ranks", "arrivals", "buffers", "bytes", "where", "signal, ns", "best", "its µs",
+            "papcoll, µs", "gain", "bound, µs", *(library.title for library in here)]
+    lines = [f"| {' | '.join(head)} |",
+             f"| ---: | --- | --- | ---: | --- | ---: | --- |{' ---: |' * (len(head) - 7)}"]
+    titles = {library.name: library.title for library in libraries}
+    for p in found:
+        signal = "" if p["signal_ns"] is None else f"{p['signal_ns']:.0f}"
+        cells = [f"{p['ranks']}{', pinned' if p['pinned'] else ''}", p["arrival"], p["buffers"],
+                 size_label(p["bytes"]), p["neighbourhood"], signal, titles[p["best"]],
+                 f"{p['best_us']:.4g}", f"{p['papcoll_us']:.4g}", shown(p["gain"]),
+                 f"{p['bound_us']:.3g}",
+                 *(shown(p["gains"][library.name]) if library.name in p["gains"] else "–"
+                   for library in here)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def head(found, libraries, about, notes):
+    """What stands above the table. `about`: lines on machine, date and libraries; `notes`: what was
+    left out."""
+    lost = [p for p in found if p["gain"] < 1]
+    few = [p for p in found if len(p["gains"]) < len(libraries)]
+    lines = ["# papcoll and other MPI libraries", "", *TEXT, "", *about, "",
+             *summary(found, libraries), ""]
+    for where in sorted({p["neighbourhood"] for p in found}):
+        here = [p["gain"] for p in found if p["neighbourhood"] == where]
+        lines.append(f"- {where}: {len(here)} points, least gain {shown(min(here))}, median "
+                     f"{shown(statistics.median(here))}")
+    lines.append(f"- papcoll loses at {len(lost)} of {len(found)} points")
+    if few:
+        lines.append(f"- at {len(few)} points not all {len(libraries)} libraries were measured (–)")
+    return [*lines, *(f"- {note}" for note in notes)]

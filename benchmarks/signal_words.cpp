@@ -1,0 +1,52 @@
+#include "signal_words.hpp"
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+
+namespace bench {
+
+SharedWords::SharedWords(MPI_Comm node) {
+  constexpr int count = 2;
+  int rank = 0;
+  MPI_Comm_rank(node, &rank);
+  void* base = nullptr;
+  MPI_Aint size = rank == 0 ? static_cast<MPI_Aint>((count + 1) * sizeof(Word)) : 0;
+  MPI_Win_allocate_shared(size, 1, MPI_INFO_NULL, node, static_cast<void*>(&base), &window_);
+  int unit = 0;
+  MPI_Win_shared_query(window_, 0, &size, &unit, static_cast<void*>(&base));
+  std::size_t space = (count + 1) * sizeof(Word);
+  words_ = static_cast<Word*>(std::align(alignof(Word), count * sizeof(Word), base, space));
+  if (rank == 0) {
+    for (int i = 0; i < count; ++i) words_[i].value.store(0);
+  }
+  MPI_Barrier(node);
+}
+
+SharedWords::~SharedWords() {
+  // An exception may be of this rank alone, and freeing waits for all.
+  if (std::uncaught_exceptions() == 0) MPI_Win_free(&window_);
+}
+
+OnProcessor::OnProcessor(int processor) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(processor, &one);
+  bound_ = sched_getaffinity(0, sizeof before_, &before_) == 0 && CPU_ISSET(processor, &before_) &&
+           sched_setaffinity(0, sizeof one, &one) == 0;
+}
+
+OnProcessor::~OnProcessor() {
+  if (bound_) sched_setaffinity(0, sizeof before_, &before_);
+}
+
+int free_processor(int taken) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return taken;
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (i != taken && CPU_ISSET(i, &allowed)) return i;
+  }
+  return taken;
+}
+
+}  // namespace bench

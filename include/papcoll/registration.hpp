@@ -1,0 +1,123 @@
+#pragma once
+
+#include <papcoll/buffers.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/entry/entry.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// Moves `count` elements to the arena until what it returns is destroyed; null: nothing was moved,
+/// and `why` says why.
+[[nodiscard]] PAPCOLL_DECL std::shared_ptr<const void> register_data(TeamCore& core, void* data,
+                                                                     std::size_t count,
+                                                                     std::size_t bytes_of_one,
+                                                                     std::string& why);
+[[noreturn]] PAPCOLL_DECL void refuse_negative_registration(TeamCore& core);
+
+}  // namespace detail
+
+/// Makes an ordinary buffer node-shared, where it lies: `papcoll::Registration r{comm, data};`. The
+/// contents of its whole pages move to the arena and are mapped over the same addresses, so that
+/// pointers stay valid and blocking calls on it run as on a shared_vector, in place and without a
+/// copy. The bytes before its first and after its last whole page, fewer than two pages, are copied
+/// in calls that use them. It ends by moving the contents back.
+///
+/// Making and ending one is local and waits for nobody; ranks need not do alike. While it is made
+/// or ended nothing else may use the buffer, and no call, request or other thread the communicator.
+/// The two together take as long as ten copies of the buffer, and 0.4 ms. Non-blocking calls, and
+/// static schedules, use the buffer as any other. What is chosen for calls follows after a few of
+/// them.
+///
+/// End it before the memory is freed or resized: calls would still take what comes to lie at its
+/// addresses for the buffer. The end itself leaves alone what has been unmapped, or mapped anew.
+/// The buffer has no huge pages meanwhile. A child made by fork() has nothing where the pages were:
+/// it is ended by a signal if it uses them. Ending the registration there puts zeros in their
+/// place. Neither what a device has pinned nor other threads' stacks may be registered: papcoll
+/// cannot see what they are.
+class Registration {
+ public:
+  /// Of nothing.
+  Registration() noexcept = default;
+
+  /// Of a contiguous range. `comm`: whose calls will use it; one without shared memory moves
+  /// nothing, see is_shared().
+  ///
+  /// Throws argument_error if the memory cannot be moved: what says why, and what to do. It is that
+  /// of a file, shared with other processes, locked, read-only, the arena's, on a stack, or
+  /// registered already, by any communicator, even in part. Throws system_error if the arena,
+  /// shared memory or address space is used up. Nothing has changed then.
+  template <Team C, ContiguousRange R>
+  Registration(C&& comm, R&& data) {
+    constexpr bool may_be_moved = is_writable<R> && OutputRange<R>;
+    static_assert(may_be_moved,
+                  "papcoll: a registration moves the memory of its data: pass an lvalue or a "
+                  "std::span of non-const elements, which outlives it");
+    if constexpr (may_be_moved) {
+      make(detail::core_of(comm), std::ranges::data(data), std::ranges::size(data),
+           sizeof(element_of<R>));
+    }
+  }
+
+  /// Of `count` elements.
+  template <Team C, class T, std::integral N>
+  requires(!std::is_const_v<T>) Registration(C&& comm, T* data, N count) {
+    if constexpr (std::is_signed_v<N>) {
+      if (count < 0) detail::refuse_negative_registration(detail::core_of(comm));
+    }
+    make(detail::core_of(comm), data, static_cast<std::size_t>(count), sizeof(T));
+  }
+
+  /// The one moved from is of nothing.
+  Registration(Registration&& other) noexcept
+      : moved_(std::move(other.moved_)), why_(std::exchange(other.why_, {})) {}
+  /// Ends what this was before.
+  Registration& operator=(Registration&& other) noexcept {
+    if (this != &other) {
+      end();
+      moved_ = std::move(other.moved_);
+      why_ = std::exchange(other.why_, {});
+    }
+    return *this;
+  }
+  Registration(const Registration&) = delete;
+  Registration& operator=(const Registration&) = delete;
+  ~Registration() = default;
+
+  /// Moves the contents back; then it is of nothing. Also when the communicator has gone or is
+  /// broken. Where there is no private memory left for them, they stay in shared memory for good,
+  /// at the same addresses; calls take them for private then.
+  void end() noexcept {
+    moved_.reset();
+    why_.clear();
+  }
+
+  /// Does anything of the buffer lie in the arena?
+  bool is_shared() const noexcept { return moved_ != nullptr; }
+  /// Why nothing was moved (ranks that share no memory, a buffer without a whole page), or nothing.
+  const std::string& no_sharing() const noexcept { return why_; }
+
+ private:
+  void make(TeamCore& core, void* data, std::size_t count, std::size_t bytes_of_one) {
+    moved_ = detail::register_data(core, data, count, bytes_of_one, why_);
+  }
+
+  std::shared_ptr<const void> moved_;
+  std::string why_;
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
+
+#if PAPCOLL_HAS_SHARED_CODE
+#include <papcoll/impl/registration.ipp>
+#endif

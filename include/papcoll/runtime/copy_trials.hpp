@@ -1,0 +1,94 @@
+#pragma once
+
+#include <papcoll/base/copying.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/node/copy_probe.hpp>
+#include <papcoll/node/node.hpp>
+#include <papcoll/transport/shm/channels.hpp>
+#include <papcoll/waiting/waiter.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// What a team has in its node's memory that gets pages when it is used:
+///
+///     channels        of static schedules
+///     copy probe      what CopyProbe writes
+struct LatePages {
+  static std::size_t bytes(int ranks) noexcept {
+    return copy_probe(ranks) + page_aligned(CopyProbe::bytes(ranks));
+  }
+  static std::size_t copy_probe(int ranks) noexcept { return page_aligned(Channels::bytes(ranks)); }
+
+  /// Where a node's parts begin.
+  static void lay_out(Node& node, std::byte* at) noexcept {
+    node.channels = at;
+    node.copy_probe = at + copy_probe(node.size);
+  }
+};
+
+/// When a rank of a team tries how to copy for the others of its node, where its processor does not
+/// say which way is fast: at the beginning, and again every few thousand calls, since a host may
+/// move the processors of a virtual machine. Ranks that share processors do not: their times would
+/// say nothing, and plain copies are good where writer and reader are on one core.
+class CopyTrials {
+ public:
+  /// In calls with fewer bytes nothing is copied otherwise than plainly.
+  static constexpr std::size_t long_call = CopyThresholds{}.streamed;
+  /// Looks at long calls between two trials, of which there is one in some 16 calls. A trial takes
+  /// 0.1 ms, as long as 1 % of those calls or less.
+  static constexpr std::uint32_t period = 256;
+
+  explicit CopyTrials(const Node& node) : choice_(node.copies) {
+    if (!choice_->is_probed() || node.copy_probe == nullptr || node.size < 2) return;
+    try {
+      reserve(node, node.rank);
+      for (int pair = 0; pair < CopyProbe::pairs; ++pair) {
+        const int other = CopyProbe::partner(node.rank, node.size, pair);
+        if (other >= 0) reserve(node, other);
+      }
+    } catch (const system_error&) {
+      return;  // no room in shared memory: copies stay plain
+    }
+    probe_.emplace(node.copy_probe, node.rank, node.size);
+  }
+
+  /// All ranks have just met.
+  void begin(const Waiter& waiter) noexcept {
+    if (probe_) run(waiter);
+  }
+
+  /// In a call of that many bytes, in which ranks look at what happened since they last did.
+  void look(const Waiter& waiter, std::size_t bytes) noexcept {
+    if (!probe_ || bytes < long_call) return;
+    ++looks_;
+    const bool early = !choice_->is_found() && (looks_ & (looks_ - 1)) == 0;
+    if (early || looks_ % period == 0) run(waiter);
+  }
+
+ private:
+  static void reserve(const Node& node, int rank) {
+    if (node.reserve == nullptr) return;
+    node.reserve(node.context, node.copy_probe + CopyProbe::offset(rank),
+                 CopyProbe::bytes_a_rank());
+  }
+
+  [[gnu::noinline, gnu::cold]] void run(const Waiter& waiter) noexcept {
+    if (waiter.oversubscribed || waiter.is_crowded) return;
+    if (const auto faster = probe_->run()) choice_->found(*faster);
+  }
+
+  std::shared_ptr<CopyChoice> choice_;
+  std::optional<CopyProbe> probe_;
+  std::uint32_t looks_ = 0;
+};
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

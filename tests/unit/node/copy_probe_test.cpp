@@ -1,0 +1,121 @@
+#include "../../thread_problems.hpp"
+#include "catch.hpp"
+
+#include <papcoll/allreduce.hpp>
+#include <papcoll/explain.hpp>
+#include <papcoll/node/copy_probe.hpp>
+#include <papcoll/options.hpp>
+#include <papcoll/thread_team.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+using papcoll::CopyMethod;
+using papcoll::ThreadTeam;
+using papcoll::detail::CopyProbe;
+using namespace std::chrono_literals;
+
+namespace probing {
+
+/// What the ranks of a node share, and each rank's side.
+struct World {
+  explicit World(int ranks) : memory(CopyProbe::bytes(ranks) + 256) {
+    const auto gap = (0 - reinterpret_cast<std::uintptr_t>(memory.data())) % 256;
+    for (int r = 0; r < ranks; ++r) sides.emplace_back(memory.data() + gap, r, ranks);
+  }
+
+  /// All ranks at once, each `times` times after a random delay. How many of the trials told.
+  int run(int times, std::chrono::nanoseconds limit, std::chrono::microseconds delay) {
+    std::atomic<int> told{0};
+    std::vector<std::jthread> threads;
+    for (std::size_t r = 0; r < sides.size(); ++r) {
+      threads.emplace_back([&, r] {
+        std::minstd_rand random{static_cast<unsigned>(r + 1)};
+        for (int i = 0; i < times; ++i) {
+          std::this_thread::sleep_for(delay * static_cast<int>(random() % 8) / 8);
+          if (sides[r].run(limit)) ++told;
+        }
+      });
+    }
+    threads.clear();
+    return told;
+  }
+
+  std::vector<std::byte> memory;
+  std::vector<CopyProbe> sides;
+};
+
+}  // namespace probing
+
+TEST_CASE("every rank of several has a partner to try copies with, who has it") {
+  for (int ranks = 2; ranks <= 70; ++ranks) {
+    for (int r = 0; r < ranks; ++r) {
+      int found = 0;
+      for (int pair = 0; pair < CopyProbe::pairs; ++pair) {
+        const int other = CopyProbe::partner(r, ranks, pair);
+        if (other < 0) continue;
+        ++found;
+        CHECK(other != r);
+        CHECK(CopyProbe::partner(other, ranks, pair) == r);
+      }
+      CHECK(found > 0);
+    }
+  }
+}
+
+TEST_CASE("ranks that meet find out which copies are faster") {
+  for (const int ranks : {2, 3, 4, 5}) {
+    CAPTURE(ranks);
+    probing::World world{ranks};
+    CHECK(world.run(1, 60s, 0us) == ranks);
+    CHECK(world.run(3, 60s, 50us) == 3 * ranks);
+  }
+}
+
+TEST_CASE("a rank whose partner does not come learns nothing, and goes on with it later") {
+  probing::World world{2};
+  for (int i = 0; i < 3; ++i) {
+    CHECK_FALSE(world.sides[0].run(10us).has_value());
+    CHECK_FALSE(world.sides[1].run(10us).has_value());
+    CHECK_FALSE(world.sides[1].run(10us).has_value());
+  }
+  CHECK(world.run(1, 60s, 0us) == 2);
+}
+
+TEST_CASE("ranks that come late to each other touch no data that the other has") {
+  for (const int ranks : {2, 6}) {
+    probing::World world{ranks};
+    world.run(60, 100us, 300us);
+  }
+}
+
+TEST_CASE("a team whose copies are found by a probe computes the same, and says how it copies") {
+  ThreadTeam team{2, {.copy_method = CopyMethod::probed}};
+  CHECK(problems(team, [](ThreadTeam::Rank& comm) {
+          std::string text;
+          std::vector<std::uint64_t> data(3000);
+          for (std::uint64_t i = 0; i < 2000; ++i) {
+            std::iota(data.begin(), data.end(), i + static_cast<std::uint64_t>(comm.rank()));
+            allreduce(comm, std::span{data});
+            for (std::uint64_t at = 0; at < data.size(); ++at) {
+              if (data[at] == 2 * (i + at) + 1) continue;
+              text += "call " + std::to_string(i) + " is wrong at " + std::to_string(at) + "\n";
+              break;
+            }
+          }
+          const std::string said = explain(comm, papcoll::Collective::allreduce, 65536).text();
+          if (said.find("by a probe") == std::string::npos &&
+              said.find("since no probe was made") == std::string::npos)
+            text += said;
+          return text;
+        }) == "");
+}
