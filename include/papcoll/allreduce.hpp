@@ -180,7 +180,8 @@ template <class... Ps, Team C, Element T, class Op = Sum>
 }
 
 /// Elements that lie apart, in place: allreduce(comm, strided(column, rows, 1, columns)). Runs a
-/// static schedule.
+/// static schedule. Where some ranks pass contiguous elements, all have to name the same one: what
+/// is chosen depends on it.
 template <class... Ps, Team C, class T, class Op = Sum>
 requires(!std::is_const_v<T>) void allreduce(C&& comm, Strided<T> data, const Op& op = {},
                                              const Algorithm& algorithm = {}) {

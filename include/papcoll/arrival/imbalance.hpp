@@ -151,6 +151,7 @@ struct WatchedClass {
     const Size size = bytes <= 1024 ? small : bytes < 65536 ? medium : large;
     return {static_cast<std::uint8_t>(size + (traits_of(c).is(CollectiveTraits::inward) ? 0 : 3))};
   }
+  constexpr bool is_small() const noexcept { return index % 3 == small; }
   constexpr bool is_large() const noexcept { return index % 3 == large; }
 };
 
@@ -211,6 +212,8 @@ class BasicArrivalMonitor {
   /// What is agreed on for calls of a kind.
   const Imbalance& of(WatchedClass kind) const noexcept { return recent_[kind.index].agreed(); }
   std::uint32_t looks() const noexcept { return looks_; }
+  /// How many calls were watched that were not small: agreed on, too.
+  std::uint32_t longer_calls() const noexcept { return longer_calls_; }
 
  private:
   /// What a rank notes. 0 is none.
@@ -259,11 +262,13 @@ class BasicArrivalMonitor {
         board_.ranks(), [&, origin = word(0)](int r) { return Word::between(origin, word(r)); });
     call.in_arena = in_arena;
     recent_[Word::kind_of(mine)].add(call);
+    if (!WatchedClass{static_cast<std::uint8_t>(Word::kind_of(mine))}.is_small()) ++longer_calls_;
   }
 
   Board board_;
   int rank_;
   std::uint32_t looks_ = 0;
+  std::uint32_t longer_calls_ = 0;
   std::array<detail::RecentCalls, 8> recent_{};  ///< as many as a word can name
 };
 using ArrivalMonitor = BasicArrivalMonitor<NodeBoard>;

@@ -23,16 +23,17 @@ namespace detail {
 /// side of a trial between pairs of ranks.
 ///
 /// Both write a sample for the other, tell, read the other's, and tell: 16 KB, by either method in
-/// turn, nine times each. The least time counts, of writing and reading together, since a streamed
-/// write delays its writer little and its reader much. A rank does so with two others: its number
-/// with the lowest bit turned, who mostly sits beside it, and with the highest, who mostly sits far
-/// away; what it writes is read by both kinds, so that the lower sum decides.
+/// turn, some nine times each. The least time counts, of writing and reading together, since a
+/// streamed write delays its writer little and its reader much. A rank does so with two others: its
+/// number with the lowest bit turned, who mostly sits beside it, and with the highest, who mostly
+/// sits far away; what it writes is read by both kinds, so that the lower sum decides.
 ///
 ///     8 ranks, near   0-1  2-3  4-5  6-7
 ///              far    0-4  1-5  2-6  3-7
 ///
 /// Nobody waits for long: a rank that does not meet its partner in time knows as much as before,
-/// and the pair goes on, the next time, where it stopped.
+/// and the pair goes on, the next time, at the step where it stopped. Whoever has enough leaves and
+/// says so, for its partner may have counted otherwise.
 ///
 /// Cost: 18 exchanges of 16 KB a pair, of 2 to 5 µs each.
 class CopyProbe {
@@ -41,7 +42,7 @@ class CopyProbe {
 
   static constexpr std::size_t sample_bytes = 16384;
   static constexpr int pairs = 2;
-  static constexpr std::uint32_t samples = 9;  ///< of each method; two steps each
+  static constexpr std::uint32_t samples = 9;  ///< of each method; two steps each; half is enough
   /// A pair that shares no processor needs 90 µs at most; the rest is for those who come later, or
   /// lose their processor for a moment.
   static constexpr std::chrono::nanoseconds patience{900'000};
@@ -76,10 +77,10 @@ class CopyProbe {
       const int other = partner(rank_, ranks_, pair);
       if (other < 0) continue;
       const auto until = Clock::now() + (both ? limit / 2 : limit);
-      const Times least = exchange(part(rank_, pair), part(other, pair), until);
-      if (least[0] == never || least[1] == never) continue;
+      const auto least = exchange(part(rank_, pair), part(other, pair), until);
+      if (!least) continue;
       any = true;
-      for (std::size_t m = 0; m < sum.size(); ++m) sum[m] += least[m];
+      for (std::size_t m = 0; m < sum.size(); ++m) sum[m] += (*least)[m];
     }
     if (!any) return std::nullopt;
     return sum[1] < sum[0] ? CopyMethod::streamed : CopyMethod::plain;
@@ -91,15 +92,20 @@ class CopyProbe {
 
   /// What one rank of a pair writes for the other.
   struct Part {
-    // 2i + 1: sample i is written; 2i + 2: and the partner's is read. It begins at 0 and wraps.
+    // 2·steps, and 1 more while its rank is in run(). It begins at 0, and only its rank writes it.
+    // Step 2i + 1: sample i is written; 2i + 2: and the partner's is read.
     // Invariants: a rank writes sample i only when the partner's word says that it has read sample
     // i − 1, and reads sample i only when the word says that it is written. Released by its rank
     // after the bytes, acquired by the partner before it touches them; no other order is needed,
     // since nobody sleeps on it.
-    alignas(256) std::atomic<std::uint32_t> word;
+    alignas(256) std::atomic<std::uint64_t> word;
     alignas(256) std::byte sample[sample_bytes];
+
+    void say(std::uint64_t steps, bool is_here) noexcept {
+      word.store(2 * steps + (is_here ? 1 : 0), std::memory_order_release);
+    }
   };
-  static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
   Part& part(int rank, int pair) const noexcept {
     const std::size_t number =
@@ -107,40 +113,48 @@ class CopyProbe {
     return *std::launder(reinterpret_cast<Part*>(memory_ + number * sizeof(Part)));
   }
 
-  /// Has the word come that far? Not by `until`: false.
-  static bool await(const std::atomic<std::uint32_t>& word, std::uint32_t value,
-                    Clock::time_point until) noexcept {
+  /// Has the partner gone that far? Not by `until`, or, if this rank has `enough`, not before it
+  /// left: false.
+  static bool reaches(const Part& theirs, std::uint64_t step, bool enough,
+                      Clock::time_point until) noexcept {
     for (unsigned spins = 1;; ++spins) {
-      const std::uint32_t ahead = word.load(std::memory_order_acquire) - value;
-      if (static_cast<std::int32_t>(ahead) >= 0) return true;
+      const std::uint64_t word = theirs.word.load(std::memory_order_acquire);
+      if (word / 2 >= step) return true;
+      if (enough && word % 2 == 0) return false;
       if (spins % 64 == 0 && Clock::now() > until) return false;
       cpu_pause();
     }
   }
 
-  /// The least times of exchanges that were not interrupted; never: there were none. Ends at a step
-  /// that both know, wherever they stopped before.
-  Times exchange(Part& mine, const Part& theirs, Clock::time_point until) noexcept {
+  /// The least times, if there were enough exchanges.
+  std::optional<Times> exchange(Part& mine, const Part& theirs, Clock::time_point until) noexcept {
     static constexpr std::array<CopyRule, 2> rules{CopyRule::by(CopyMethod::plain),
                                                    CopyRule::by(CopyMethod::streamed)};
     Times least{never, never};
-    std::uint32_t step = mine.word.load(std::memory_order_relaxed);  // only this rank writes it
-    do {
+    std::uint64_t step = mine.word.load(std::memory_order_relaxed) / 2;
+    std::uint32_t timed = 0;
+    mine.say(step, true);
+    while (timed < 2 * samples) {
+      const bool enough = timed >= samples;
       const bool anew = step % 2 == 0;
       const std::size_t method = step / 2 % 2;  // by the word, so that both take the same
-      if (anew && !await(theirs.word, step, until)) break;
+      if (anew && !reaches(theirs, step, enough, until)) break;
       const Clock::time_point start = Clock::now();
       if (anew) {
         copy_for_others(rules[method], mine.sample, mine_.data(), sample_bytes);
-        mine.word.store(++step, std::memory_order_release);
+        mine.say(++step, true);
       }
-      if (!await(theirs.word, step, until)) break;
+      if (!reaches(theirs, step, enough, until)) break;
       std::memmove(mine_.data() + sample_bytes, theirs.sample, sample_bytes);
-      mine.word.store(++step, std::memory_order_release);
-      if (!anew || !await(theirs.word, step, until)) continue;
+      mine.say(++step, true);
+      if (!anew) continue;  // begun the last time
+      if (!reaches(theirs, step, enough, until)) break;
       const std::chrono::nanoseconds took = Clock::now() - start;
       least[method] = std::min<std::int64_t>(least[method], took.count());
-    } while (step % (4 * samples) != 0);
+      ++timed;
+    }
+    mine.say(step, false);
+    if (timed < samples) return std::nullopt;
     return least;
   }
 

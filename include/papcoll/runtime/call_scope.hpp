@@ -13,6 +13,22 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
+/// As long as it lives, this thread is the only one in a blocking call of the team: a second one
+/// throws.
+class OnlyCall {
+ public:
+  explicit OnlyCall(TeamBasis& basis) : in_call_(basis.in_call) {
+    basis.require_no_call();
+    in_call_.store(true, std::memory_order_relaxed);
+  }
+  OnlyCall(const OnlyCall&) = delete;
+  OnlyCall& operator=(const OnlyCall&) = delete;
+  ~OnlyCall() { in_call_.store(false, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool>& in_call_;
+};
+
 /// One blocking call, from entering its frame on the node's board to leaving it; or, in a team
 /// without a board, as long as messages about failures name it.
 class CallScope {
@@ -59,22 +75,7 @@ class CallScope {
     }
   }
 
-  /// Also undone where the rest of the constructor throws.
-  class OnlyCall {
-   public:
-    explicit OnlyCall(TeamBasis& basis) : in_call_(basis.in_call) {
-      basis.require_no_call();
-      in_call_.store(true, std::memory_order_relaxed);
-    }
-    OnlyCall(const OnlyCall&) = delete;
-    OnlyCall& operator=(const OnlyCall&) = delete;
-    ~OnlyCall() { in_call_.store(false, std::memory_order_relaxed); }
-
-   private:
-    std::atomic<bool>& in_call_;
-  };
-
-  OnlyCall only_call_;
+  OnlyCall only_call_;  // first: undone also where the rest of the constructor throws
   NodeSide& node_;
   TeamFailures& failures_;
 };

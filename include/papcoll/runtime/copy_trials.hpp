@@ -7,6 +7,8 @@
 #include <papcoll/transport/shm/channels.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,14 +37,15 @@ struct LatePages {
 
 /// When a rank of a team tries how to copy for the others of its node, where its processor does not
 /// say which way is fast: at the beginning, and again every few thousand calls, since a host may
-/// move the processors of a virtual machine. Ranks that share processors do not: their times would
-/// say nothing, and plain copies are good where writer and reader are on one core.
+/// move the processors of a virtual machine. All decide by what they have agreed on, so that they
+/// come to a trial in the same call. Ranks that share processors do not: their times would say
+/// nothing, and plain copies are good where writer and reader are on one core.
 class CopyTrials {
  public:
-  /// In calls with fewer bytes nothing is copied otherwise than plainly.
-  static constexpr std::size_t long_call = CopyThresholds{}.streamed;
-  /// Looks at long calls between two trials, of which there is one in some 16 calls. A trial takes
-  /// 0.1 ms, as long as 1 % of those calls or less.
+  /// Of the looks that ranks take at what happened, one in some 16 calls, those with a trial: these
+  /// soon after the beginning, for ranks that did not meet there, and then every `period`-th. A
+  /// trial takes 0.1 ms, as long as 1 % of the calls between two of them, or less.
+  static constexpr std::array<std::uint32_t, 3> early{2, 8, 32};
   static constexpr std::uint32_t period = 256;
 
   explicit CopyTrials(const Node& node) : choice_(node.copies) {
@@ -64,12 +67,15 @@ class CopyTrials {
     if (probe_) run(waiter);
   }
 
-  /// In a call of that many bytes, in which ranks look at what happened since they last did.
-  void look(const Waiter& waiter, std::size_t bytes) noexcept {
-    if (!probe_ || bytes < long_call) return;
-    ++looks_;
-    const bool early = !choice_->is_found() && (looks_ & (looks_ - 1)) == 0;
-    if (early || looks_ % period == 0) run(waiter);
+  /// All ranks have just looked at what happened, for the `looks`-th time, and seen that many calls
+  /// so far that were longer than those in which everything is copied plainly.
+  void look(const Waiter& waiter, std::uint32_t looks, std::uint32_t longer_calls) noexcept {
+    if (!probe_) return;
+    const bool is_early = std::find(early.begin(), early.end(), looks) != early.end();
+    if (!is_early && looks % period != 0) return;
+    if (longer_calls == longer_calls_) return;
+    longer_calls_ = longer_calls;
+    run(waiter);
   }
 
  private:
@@ -86,7 +92,7 @@ class CopyTrials {
 
   std::shared_ptr<CopyChoice> choice_;
   std::optional<CopyProbe> probe_;
-  std::uint32_t looks_ = 0;
+  std::uint32_t longer_calls_ = 0;  ///< before the last trial
 };
 
 }  // namespace detail

@@ -64,9 +64,19 @@ inline std::string why_pages_stay(const AddressRange& pages) {
   }
 }
 
+/// Maps zeros where nothing is mapped. What is there stays.
+inline void fill_hole(const AddressRange& pages) noexcept {
+  constexpr int no_replace = 0x100000;  // MAP_FIXED_NOREPLACE; only a hint before Linux 4.17
+  void* const wanted = address_of(pages.begin);
+  void* const got = mmap(wanted, pages.bytes(), PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | no_replace, -1, 0);
+  if (got != MAP_FAILED && got != wanted) munmap(got, pages.bytes());
+}
+
 /// Puts a mapping, with what it maps, in the place of `where`, which was mapped, too: 0, or errno,
-/// and then both stay, but what is private in `where` is lost. Unlike mmap(MAP_FIXED), the kernel
-/// looks for what could fail before it takes away what was there.
+/// and then the mapping stays where it was, and what is private in `where` is lost. The kernel
+/// looks for most of what could fail before it takes away what was there, as mmap(MAP_FIXED) does
+/// not; if it lacks memory after that, the hole is filled.
 ///
 /// MPI libraries that remember where memory is (pinned, or of a peer) replace functions of the C
 /// library to hear of what goes. UCX 1.13 loses the last argument of mremap() that way, so the
@@ -75,7 +85,10 @@ inline int replace_mapping(std::byte* mapping, const AddressRange& where) noexce
   const std::size_t n = where.bytes();
   madvise(address_of(where.begin), n, MADV_DONTNEED);
   const long got = syscall(SYS_mremap, mapping, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, where.begin);
-  return got == -1 ? errno : 0;
+  if (got != -1) return 0;
+  const int problem = errno;
+  fill_hole(where);
+  return problem;
 }
 
 /// Gives the pages' contents to `twin`, a mapping of as many bytes of shared memory, which then
@@ -140,15 +153,6 @@ inline MovedBack move_back(const AddressRange& pages, const std::byte* seen) noe
     std::memcpy(address_of(here.begin), seen + (here.begin - pages.begin), here.bytes());
   }
   return result;
-}
-
-/// In a child made by fork(): zeros where its parent's pages are, unless something is there.
-inline void replace_in_child(const AddressRange& pages) noexcept {
-  constexpr int no_replace = 0x100000;  // MAP_FIXED_NOREPLACE; only a hint before Linux 4.17
-  void* const wanted = address_of(pages.begin);
-  void* const got = mmap(wanted, pages.bytes(), PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | no_replace, -1, 0);
-  if (got != MAP_FAILED && got != wanted) munmap(got, pages.bytes());
 }
 
 }  // namespace detail

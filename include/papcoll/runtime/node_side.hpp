@@ -259,7 +259,7 @@ class NodeSide {
     }
     if (ArrivalMonitor::looks(epoch)) {
       monitor.look(epoch);
-      shared_->copies.look(basis_.waiter, call != nullptr ? call->bytes() : 0);
+      shared_->copies.look(basis_.waiter, monitor.looks(), monitor.longer_calls());
     }
   }
 

@@ -52,7 +52,7 @@ class RegisteredBuffer {
   ~RegisteredBuffer() {
     known_->remove(memory_);
     if (getpid() != process_) {
-      replace_in_child(memory_.pages);
+      fill_hole(memory_.pages);
       // The arena is the parent's. It would tell the peers that this rank has left.
       static_cast<void>(new (std::nothrow) std::shared_ptr<Arena>(std::move(arena_)));
       return;

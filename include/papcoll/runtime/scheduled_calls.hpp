@@ -109,11 +109,14 @@ class ScheduledCalls {
     const auto arrival = Waiter::Clock::now();
     run();
     const auto in_call = Waiter::Clock::now() - arrival;
+    const OnlyCall only_call{basis_};
     ExchangedImbalance& watch = in_flight_.agreements.watch(nodes);
     if (!watch.left(call.bytes(), in_call)) return;
-    const TransportTable& t = in_flight_.connections.default_transport();
-    Endpoint* const e = messages_.endpoint_or_native(t);
-    if (e != nullptr) messages_.renew(watch, *e, t.rings, [&] { watch.adopt(); });
+    failures_.or_fail_everywhere([&] {
+      const TransportTable& t = in_flight_.connections.default_transport();
+      Endpoint* const e = messages_.endpoint_or_native(t);
+      if (e != nullptr) messages_.renew(watch, *e, t.rings, [&] { watch.adopt(); });
+    });
   }
 
   /// Connects a transport for the teams within, in a call of all ranks. False: MPI had no

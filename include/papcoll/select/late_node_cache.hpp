@@ -30,6 +30,7 @@ class LateNodeCache {
  public:
   const HierarchicalSpec& of(int node) {
     if (node != node_) {
+      node_ = -1;  // in case that there is no memory for the other
       spec_.inter.schedule = AnySchedule{StragglAR{.block_bytes = 0, .straggler = node}};
       spec_.id = detail::hierarchical_id(spec_);
       node_ = node;

@@ -112,6 +112,15 @@ class Waiter {
     wait_longer(step, naps);
   }
 
+  /// The time after it. Also in short waits, or a rank once disturbed would yield for ever.
+  Clock::time_point yield_and_see() noexcept {
+    const Clock::time_point before = Clock::now();
+    sched_yield();
+    const Clock::time_point after = Clock::now();
+    is_crowded = after - before > times.given_away;
+    return after;
+  }
+
   bool shares_processor() const noexcept { return oversubscribed || is_crowded; }
 
   [[gnu::noinline]] void wait_longer(StepRef step, Naps naps) {
@@ -121,7 +130,11 @@ class Waiter {
     const int crowded = naps == Naps::none ? times.steps_a_yield : 1;
     if (shares_processor()) {
       for (int i = 0; i < times.plain_yields; ++i) {
-        sched_yield();
+        if (oversubscribed) {
+          sched_yield();
+        } else {
+          yield_and_see();
+        }
         if (spin(step, crowded)) return;
       }
     }
@@ -153,9 +166,7 @@ class Waiter {
         const auto nap = naps == Naps::brief ? times.short_sleep : times.long_sleep;
         if (bells->nap(rank, nap, step)) return;
       } else if (!alone || now >= yielded + times.yield_every) {
-        sched_yield();
-        yielded = Clock::now();
-        is_crowded = yielded - now > times.given_away;
+        yielded = yield_and_see();
       }
     }
   }

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -29,8 +30,8 @@ namespace probing {
 /// What the ranks of a node share, and each rank's side.
 struct World {
   explicit World(int ranks) : memory(CopyProbe::bytes(ranks) + 256) {
-    const auto gap = (0 - reinterpret_cast<std::uintptr_t>(memory.data())) % 256;
-    for (int r = 0; r < ranks; ++r) sides.emplace_back(memory.data() + gap, r, ranks);
+    parts = memory.data() + (0 - reinterpret_cast<std::uintptr_t>(memory.data())) % 256;
+    for (int r = 0; r < ranks; ++r) sides.emplace_back(parts, r, ranks);
   }
 
   /// All ranks at once, each `times` times after a random delay. How many of the trials told.
@@ -50,7 +51,14 @@ struct World {
     return told;
   }
 
+  /// As if that rank of two had left its partner after so many steps.
+  void stopped_after(int rank, std::uint64_t steps) {
+    const std::uint64_t word = 2 * steps;
+    std::memcpy(parts + CopyProbe::offset(rank), &word, sizeof word);
+  }
+
   std::vector<std::byte> memory;
+  std::byte* parts;
   std::vector<CopyProbe> sides;
 };
 
@@ -89,6 +97,17 @@ TEST_CASE("a rank whose partner does not come learns nothing, and goes on with i
     CHECK_FALSE(world.sides[1].run(10us).has_value());
   }
   CHECK(world.run(1, 60s, 0us) == 2);
+}
+
+TEST_CASE("a pair that stopped before its last step goes on with a whole probe") {
+  for (const std::uint64_t steps : {1, 2, 34, 35, 36, 37}) {
+    CAPTURE(steps);
+    probing::World world{2};
+    world.stopped_after(0, steps);
+    world.stopped_after(1, steps / 2 * 2);
+    CHECK(world.run(1, 60s, 0us) == 2);
+    CHECK(world.run(1, 60s, 0us) == 2);
+  }
 }
 
 TEST_CASE("ranks that come late to each other touch no data that the other has") {

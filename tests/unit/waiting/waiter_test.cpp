@@ -69,6 +69,15 @@ TEST_CASE("A rank waits as one of many once somebody else has run on its process
   CHECK_FALSE(waiter.is_crowded);
 }
 
+TEST_CASE("A rank that shared its processor finds in short waits, too, that it does not any more") {
+  Waiter waiter;
+  waiter.times.given_away = std::chrono::hours{1};
+  waiter.is_crowded = true;
+  int tries = 2;
+  waiter.until([&] { return --tries <= 0; });
+  CHECK_FALSE(waiter.is_crowded);
+}
+
 TEST_CASE("A rank that was held up beyond its deadline asks once more before it gives up") {
   static bool done = false;
   Waiter waiter;

@@ -211,7 +211,7 @@ struct Accumulator {
     void add(S& s, const Call& c, std::uint32_t k, const Held& held) {
       std::byte* const to = accumulator(s, k);
       const std::byte* const own = c.in + chunks_.offset(k);
-      std::byte* const out = c.out + chunks_.offset(k);
+      std::byte* const out = takes_ ? c.out + chunks_.offset(k) : nullptr;
       const std::size_t bytes = chunks_.bytes(k);
       if (s.size() == 1) {
         if (own != out) s.read(out, own, bytes);
