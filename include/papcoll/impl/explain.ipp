@@ -17,12 +17,15 @@ namespace detail {
 
 PAPCOLL_DECL std::string copies_of(const CopyChoice& choice) {
   const CopyRule& rule = choice.rule();
-  const char* const by = !choice.is_probed() ? ""
-                         : choice.is_found() ? ", by a probe"
-                                             : ", since no probe was made";
-  if (rule.method == CopyMethod::plain) return joined({"; copies for others are plain", by});
-  return joined(
-      {"; copies for others are ", name_of(rule.method), " from ", rule.from, " bytes on", by});
+  std::string text = "; copies for others are ";
+  text += name_of(rule.method);
+  if (rule.method != CopyMethod::plain) text += joined({" from ", rule.from, " bytes on"});
+  if (choice.is_probed()) text += choice.is_found() ? ", by a probe" : ", since no probe was made";
+  if (rule.beyond_caches == CopyRule::never) {
+    return text + "; how large the caches are is not known, so outputs stay in them";
+  }
+  return text + joined({"; outputs go past the caches from ", rule.beyond_caches,
+                        " bytes of a rank's buffers on"});
 }
 
 PAPCOLL_DECL std::string memory_of(const TeamCore& team) {
