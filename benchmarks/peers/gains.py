@@ -77,6 +77,24 @@ def summary(found, libraries):
     return lines
 
 
+def overview(found):
+    """Least and median gain over the sizes, a line for each number of ranks and pattern: what the
+    README shows. Private buffers, also in place, and those that peers see, arena and registered."""
+    columns = [(where, seen) for where in ("near", "apart") for seen in (False, True)]
+    lines = ["| ranks | arrivals | near: private | near: shared | apart: private | apart: shared |",
+             f"| --- | --- |{' ---: |' * len(columns)}"]
+    groups = collections.OrderedDict()
+    for p in found:
+        key = f"{p['ranks']}{', pinned' if p['pinned'] else ''} | {p['arrival']}"
+        seen = p["buffers"] in ("arena", "registered")
+        groups.setdefault(key, {}).setdefault((p["neighbourhood"], seen), []).append(p["gain"])
+    for key, gains in groups.items():
+        cells = [f"{shown(min(gains[c]))} / {shown(statistics.median(gains[c]))}" if c in gains
+                 else "–" for c in columns]
+        lines.append(f"| {key} | {' | '.join(cells)} |")
+    return lines
+
+
 def shown(gain):
     """With as many digits as tell it from 1, and bold where papcoll loses."""
     text = f"{gain:.2f}" if gain < 1.995 else f"{gain:.1f}" if gain < 9.95 else f"{gain:.0f}"
@@ -117,7 +135,8 @@ def head(found, libraries, about, notes):
     lost = [p for p in found if p["gain"] < 1]
     few = [p for p in found if len(p["gains"]) < len(libraries)]
     lines = ["# papcoll and other MPI libraries", "", *TEXT, "", *about, "",
-             *summary(found, libraries), ""]
+             *summary(found, libraries), "",
+             "Over the best at each point, least / median of the sizes:", "", *overview(found), ""]
     for where in sorted({p["neighbourhood"] for p in found}):
         here = [p["gain"] for p in found if p["neighbourhood"] == where]
         lines.append(f"- {where}: {len(here)} points, least gain {shown(min(here))}, median "

@@ -53,6 +53,14 @@ class Gains(unittest.TestCase):
         point, = gains.points(rows(INTEL, LATE, 64, "near", 30, 10))
         self.assertEqual(point["metric"], "tail_median_us")
 
+    def test_the_overview_has_least_and_median_of_private_and_shared_buffers(self):
+        shared = sweep.Setting(2, True, "balanced", "registered")
+        found = gains.points([row for size, gain in ((8, 0.5), (64, 2), (512, 3))
+                              for row in rows(INTEL, PAIR, size, "near", gain, 1)]
+                             + rows(INTEL, shared, 8, "apart", 4, 1))
+        self.assertEqual(gains.overview(found)[2:],
+                         ["| 2, pinned | balanced | **0.50** / 2.0 | – | – | 4.0 / 4.0 |"])
+
     def test_the_first_row_of_a_library_counts(self):
         point, = gains.points(rows(INTEL, PAIR, 8, "near", 0.4, 0.2)
                               + rows(INTEL, PAIR, 8, "near", 9, 9))
