@@ -68,6 +68,12 @@ struct OneMoreInFlight : Base<WideBoard> {
   std::uint32_t buffers() const noexcept { return Base::buffers() + 1; }
 };
 
+/// One more chunk of an algorithm that takes two buffers to each.
+struct TwoMoreInFlight : Base<WideBoard> {
+  using Base::Base;
+  std::uint32_t buffers() const noexcept { return Base::buffers() + 2; }
+};
+
 struct OneResultBuffer : Base<WideBoard> {
   using Base::Base;
   std::byte* result(std::uint32_t) noexcept { return Base::result(0); }
@@ -248,7 +254,7 @@ TEST_CASE("Chunks overwritten before they were read", "[explore]") {
   CHECK(found<OneMoreInFlight>({exchange, bcast, count}));
   CHECK(found<OneMoreInFlight>({dynamic_leader, reduce, count}));
   CHECK(found<OneMoreInFlight>({static_leader, allreduce, count}));
-  CHECK(found<OneMoreInFlight>({multi_leader, allreduce, count}));
+  CHECK(found<TwoMoreInFlight>({multi_leader, allreduce, count}));
   CHECK(found<OneResultBuffer>({dynamic_leader, allreduce, count}));
   CHECK(found<OneMoreInFlight>({accumulator, allreduce, count}));
   CHECK(found<OneResultBuffer>({accumulator, allreduce, count}));

@@ -44,6 +44,7 @@ class BasicBoard {
 
   static constexpr int frames = Frames;
   static constexpr int buffers = Buffers;
+  static_assert(Buffers % 2 == 0, "algorithms take two of them together");
   static constexpr std::uint32_t remembered = Remembered;  ///< arrivals of each rank, see there
   /// A record of epoch e is written again in e + records, which nobody leaves before all have
   /// left e + frames, and so have compared e.

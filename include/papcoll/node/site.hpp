@@ -17,7 +17,8 @@ inline namespace PAPCOLL_ABI {
 /// memory brings the type of site that algorithms run on over it, see TransportPolicy: NodeSite, or
 /// one of its own, which ForwardingSite helps to write.
 ///
-///   rank(), size(), buffers()       as one expects; buffers(): chunks of a slot in use at once
+///   rank(), size(), buffers()       as one expects; buffers(): chunks of a slot in use at once, an
+///                                   even number
 ///   announce(small, n, k)           this rank arrives: n ≤ inline_bytes of payload in its header,
 ///                                   and chunks below k in its slot; once more, it is publish()
 ///   offer(buffers, k)               announce() with a BufferDescriptor as payload; peers hear when

@@ -43,10 +43,12 @@ struct LatePages {
 class CopyTrials {
  public:
   /// Of the looks that ranks take at what happened, one in some 16 calls, those with a trial: these
-  /// soon after the beginning, for ranks that did not meet there, and then every `period`-th. A
-  /// trial takes 0.1 ms, as long as 1 % of the calls between two of them, or less.
+  /// soon after the beginning, for ranks that did not meet there, and then every `period`-th.
   static constexpr std::array<std::uint32_t, 3> early{2, 8, 32};
   static constexpr std::uint32_t period = 256;
+  /// But not without so many calls of more than 1 KB since the last one, of those that are watched:
+  /// a trial takes 0.1 ms, and is of no use to shorter ones.
+  static constexpr std::uint32_t enough = 64;
 
   explicit CopyTrials(const Node& node) : choice_(node.copies) {
     if (!choice_->is_probed() || node.copy_probe == nullptr || node.size < 2) return;
@@ -68,12 +70,12 @@ class CopyTrials {
   }
 
   /// All ranks have just looked at what happened, for the `looks`-th time, and seen that many calls
-  /// so far that were longer than those in which everything is copied plainly.
+  /// so far that were longer than 1 KB.
   void look(const Waiter& waiter, std::uint32_t looks, std::uint32_t longer_calls) noexcept {
     if (!probe_) return;
     const bool is_early = std::find(early.begin(), early.end(), looks) != early.end();
     if (!is_early && looks % period != 0) return;
-    if (longer_calls == longer_calls_) return;
+    if (longer_calls - longer_calls_ < (is_early ? 1 : enough)) return;
     longer_calls_ = longer_calls;
     run(waiter);
   }

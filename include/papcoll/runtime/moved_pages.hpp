@@ -144,11 +144,11 @@ inline MovedBack move_back(const AddressRange& pages, const std::byte* seen) noe
       result = MovedBack::some;
       continue;
     }
-    // Moved before it is touched: so the kernel can join it to its new neighbours.
+    // Moved before it is touched: so the kernel can join it to its new neighbours. Where it was not
+    // moved, the copy fills what replaced a hole, or changes nothing.
     if (replace_mapping(static_cast<std::byte*>(fresh), here) != 0) {
       munmap(fresh, here.bytes());
       result = MovedBack::some;
-      continue;
     }
     std::memcpy(address_of(here.begin), seen + (here.begin - pages.begin), here.bytes());
   }

@@ -110,9 +110,9 @@ class ScheduledCalls {
     run();
     const auto in_call = Waiter::Clock::now() - arrival;
     const OnlyCall only_call{basis_};
-    ExchangedImbalance& watch = in_flight_.agreements.watch(nodes);
-    if (!watch.left(call.bytes(), in_call)) return;
     failures_.or_fail_everywhere([&] {
+      ExchangedImbalance& watch = in_flight_.agreements.watch(nodes);
+      if (!watch.left(call.bytes(), in_call)) return;
       const TransportTable& t = in_flight_.connections.default_transport();
       Endpoint* const e = messages_.endpoint_or_native(t);
       if (e != nullptr) messages_.renew(watch, *e, t.rings, [&] { watch.adopt(); });
