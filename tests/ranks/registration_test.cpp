@@ -391,7 +391,7 @@ TEST_CASE("what has no whole page, or no arena, is left where it is", "[registra
     const Pages pages{2 * a_page};
     const Registration small{comm, pages.data() + 1, 2 * a_page - 2};
     CHECK(!small.is_shared());
-    CHECK(small.no_sharing() == "it has no whole page");
+    CHECK(small.no_sharing() == "the buffer has no whole page");
     const Registration none{comm, static_cast<int*>(nullptr), 0};
     CHECK(!none.is_shared());
   }

@@ -17,15 +17,15 @@ namespace detail {
 
 PAPCOLL_DECL std::string copies_of(const CopyChoice& choice) {
   const CopyRule& rule = choice.rule();
-  std::string text = "; copies for others are ";
+  std::string text = "; what others will read is copied by the method ";
   text += name_of(rule.method);
   if (rule.method != CopyMethod::plain) text += joined({" from ", rule.from, " bytes on"});
   if (choice.is_probed()) text += choice.is_found() ? ", by a probe" : ", since no probe was made";
   if (rule.beyond_caches == CopyRule::never) {
-    return text + "; how large the caches are is not known, so outputs stay in them";
+    return text + "; outputs are written through the caches, whose size is not known";
   }
-  return text + joined({"; outputs go past the caches from ", rule.beyond_caches,
-                        " bytes of a rank's buffers on"});
+  return text + joined({"; outputs bypass the caches once a rank's buffers have ",
+                        rule.beyond_caches, " bytes"});
 }
 
 PAPCOLL_DECL std::string memory_of(const TeamCore& team) {

@@ -36,7 +36,7 @@ PAPCOLL_DECL std::shared_ptr<const void> register_data(TeamCore& core, void* dat
   why = why_no_registration(core);
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const AddressRange pages = range.whole_pages(page);
-  if (why.empty() && pages.empty()) why = "it has no whole page";
+  if (why.empty() && pages.empty()) why = "the buffer has no whole page";
   if (!why.empty()) return nullptr;
   if (const std::string problem = why_not_registered(core, range, pages); !problem.empty()) {
     throw argument_error(joined({"papcoll: rank ", core.rank(), " cannot register ", range.bytes(),

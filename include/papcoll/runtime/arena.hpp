@@ -94,11 +94,13 @@ class Arena {
   }
 
   [[noreturn, gnu::cold]] void refuse(std::size_t bytes) const {
+    const std::size_t free = most_ - size_ + free_bytes();
     throw system_error(
-        detail::joined({"papcoll: no room for ", bytes, " bytes in this rank's part of the arena: ",
-                        most_ - size_ + free_bytes(), " of its ", most_,
-                        " bytes are free, perhaps not in one piece; they are three quarters of "
-                        "Options::arena_bytes, which can be more"}),
+        detail::joined({"papcoll: no room for ", bytes,
+                        " bytes in this rank's part of the arena: ", free, " of its ", most_,
+                        " bytes are free", (bytes <= free ? ", but not in one piece" : ""),
+                        ": make the communicator with a larger Options::arena_bytes, three "
+                        "quarters of which are for shared_vectors and registered buffers"}),
         ENOMEM);
   }
 

@@ -110,7 +110,9 @@ inline std::string why_no_registration(const TeamCore& core) {
     return s.why_no_shared_memory.empty() ? "its ranks share no memory" : s.why_no_shared_memory;
   }
   if (node->arena_bytes == 0 || node->map_again == nullptr) {
-    return "it has no arena: Options::arena_bytes is 0, or there was no address space for it";
+    return "the communicator has no arena: Options::arena_bytes is 0, or there was no address "
+           "space "
+           "for it, or a limit on the size of files (ulimit -f) is below it";
   }
   if (!node->peers.maps()) return "Options::peer_access is PeerAccess::staged";
   return {};
@@ -125,8 +127,8 @@ inline std::string why_not_registered(const TeamCore& core, const AddressRange& 
     return "is in the arena of this communicator already: call with it as it is";
   }
   if (core.registrations() != nullptr && core.registrations()->any_meets(data)) {
-    return "is registered on this communicator already, at least in part: end that registration "
-           "first";
+    return "is registered on this communicator already, at least in part, perhaps as a buffer that "
+           "was freed or resized since: end that registration first";
   }
   return why_pages_stay(pages);
 }
