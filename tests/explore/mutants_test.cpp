@@ -256,7 +256,7 @@ TEST_CASE("Chunks overwritten before they were read", "[explore]") {
   CHECK(found<OneMoreInFlight>({static_leader, allreduce, count}));
   CHECK(found<TwoMoreInFlight>({multi_leader, allreduce, count}));
   CHECK(found<OneResultBuffer>({dynamic_leader, allreduce, count}));
-  CHECK(found<OneMoreInFlight>({accumulator, allreduce, count}));
+  CHECK(found<OneMoreInFlight>({accumulator, allreduce, count_of(Size::chunks, false, 10)}));
   CHECK(found<OneResultBuffer>({accumulator, allreduce, count}));
   CHECK(found<TooManyInFlight>({last_combines, allreduce, count}));
   CHECK(found<OneResultBuffer>({last_combines, allreduce, count}));

@@ -60,6 +60,7 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   // --- flags: what algorithms ask, see Site
 
   std::uint32_t buffers() const noexcept { return Board::buffers; }
+  std::uint32_t results() const noexcept { return Board::results; }
   std::size_t chunk_bytes() const noexcept { return board_.chunk_bytes(); }
 
   void announce(const std::byte* payload, std::size_t n, std::uint32_t chunks) noexcept {

@@ -19,6 +19,7 @@ inline namespace PAPCOLL_ABI {
 ///
 ///   rank(), size(), buffers()       as one expects; buffers(): chunks of a slot in use at once, an
 ///                                   even number
+///   results()                       chunks of the result in use at once, not fewer
 ///   announce(small, n, k)           this rank arrives: n ≤ inline_bytes of payload in its header,
 ///                                   and chunks below k in its slot; once more, it is publish()
 ///   offer(buffers, k)               announce() with a BufferDescriptor as payload; peers hear when
@@ -76,6 +77,7 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
   { c.rank() } -> std::same_as<int>;
   { c.size() } -> std::same_as<int>;
   { c.buffers() } -> std::same_as<std::uint32_t>;
+  { c.results() } -> std::same_as<std::uint32_t>;
   { c.chunk_bytes() } -> std::same_as<std::size_t>;
   s.announce(from, n, k);
   s.offer(buffers, k);

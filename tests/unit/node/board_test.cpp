@@ -201,7 +201,8 @@ TEST_CASE("The parts of a board do not overlap") {
         add(&board.progress(e, r), sizeof(NodeBoard::Progress));
       }
       for (int r = 0; r <= ranks; ++r) {
-        for (std::uint32_t k = 0; k < NodeBoard::buffers; ++k) add(board.buffer(e, r, k), chunk);
+        const std::uint32_t count = r == ranks ? NodeBoard::results : NodeBoard::buffers;
+        for (std::uint32_t k = 0; k < count; ++k) add(board.buffer(e, r, k), chunk);
       }
     }
     std::sort(parts.begin(), parts.end());

@@ -123,7 +123,7 @@ struct Accumulator {
         chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
       }
       // The result's buffers and all slots.
-      const std::uint32_t all = s.buffers() * (static_cast<std::uint32_t>(s.size()) + 1);
+      const std::uint32_t all = s.results() + s.buffers() * static_cast<std::uint32_t>(s.size());
       window_ = std::min(all, most_accumulators);
       start_ = static_cast<std::uint32_t>(static_cast<std::size_t>(s.rank()) *
                                           std::min(window_, chunks_.count) /
@@ -196,13 +196,14 @@ struct Accumulator {
     /// In whose slot the chunk's accumulator is; −1: in the result's buffers.
     template <Site S>
     int keeper_of(const S& s, std::uint32_t k) const {
-      return static_cast<int>(k % window_ / s.buffers()) - 1;
+      const std::uint32_t at = k % window_;
+      return at < s.results() ? -1 : static_cast<int>((at - s.results()) / s.buffers());
     }
     template <Site S>
     std::byte* accumulator(S& s, std::uint32_t k) const {
+      const std::uint32_t at = k % window_;
       const int keeper = keeper_of(s, k);
-      const std::uint32_t buffer = k % window_ % s.buffers();
-      return keeper < 0 ? s.result(buffer) : s.slot(keeper, buffer);
+      return keeper < 0 ? s.result(at) : s.slot(keeper, (at - s.results()) % s.buffers());
     }
 
     /// Adds this rank's contribution to chunk k. The lower ranks' is the first operand. In place,
