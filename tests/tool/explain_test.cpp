@@ -30,7 +30,7 @@ TEST_CASE("explain: what would run, and why") {
     CHECK(contains(o.out, reason));
   };
   says({"64", "allreduce", "--ranks", "2"}, "Exchange+ShmTransport",
-       "balanced, two ranks, at most allreduce.exchange_two_ranks (512) bytes");
+       "balanced, two ranks, at most allreduce.exchange_two_ranks (1024) bytes");
   says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms"}, "Accumulator+ShmTransport",
        "mean wait for the last 10000.00 µs; imbalanced above");
   says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms", "--op", "other"},
@@ -41,7 +41,7 @@ TEST_CASE("explain: what would run, and why") {
        "buffers are private");
   says({"8k", "allreduce", "--ranks", "4", "--arena"}, "PeerSlices+ShmTransport",
        "in the arena, above allreduce.multi_leader_arena (");
-  says({"1k", "allreduce", "--ranks", "8", "--oversubscribed"}, "Exchange+ShmTransport",
+  says({"512", "allreduce", "--ranks", "8", "--oversubscribed"}, "Exchange+ShmTransport",
        "at most allreduce.exchange_oversubscribed (");
   says({"8", "allreduce", "--ranks", "8", "--nodes", "4"}, "Hierarchical", "of several ranks");
   says({"8", "allreduce", "--ranks", "8", "--nodes", "4"}, "Hierarchical",

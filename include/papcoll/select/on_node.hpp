@@ -73,18 +73,26 @@ NodeChoice choose_allreduce_balanced(const Call& call, const SelectionInputs& s)
   const Thresholds::Allreduce& t = s.thresholds->allreduce;
   const std::size_t bytes = call.bytes();
   if (s.oversubscribed) {
-    if (bytes <= t.exchange_oversubscribed) {
-      return take<StaticOrder, Exchange>(
-          "balanced, oversubscribed, at most exchange_oversubscribed bytes");
-    }
     // Ranks that share a processor come one after the other, however balanced they are.
-    if (is_in_arena(call, s)) {
-      return take<StaticOrder, PeerSlices>(
-          "oversubscribed, in the arena, above exchange_oversubscribed bytes");
-    }
     if (follows_arrivals(call, s)) {
+      if (bytes <= t.exchange_oversubscribed) {
+        return take<StaticOrder, Exchange>(
+            "balanced, oversubscribed, at most exchange_oversubscribed bytes");
+      }
+      if (is_in_arena(call, s) && bytes > t.accumulator_arena) {
+        return take<StaticOrder, PeerSlices>(
+            "oversubscribed, in the arena, above accumulator_arena bytes");
+      }
       return take<ArrivalOrder, Accumulator>(
           "oversubscribed, the operator commutes, above exchange_oversubscribed");
+    }
+    if (bytes <= t.exchange_oversubscribed_ordered) {
+      return take<StaticOrder, Exchange>(
+          "balanced, oversubscribed, in rank order, at most exchange_oversubscribed_ordered bytes");
+    }
+    if (is_in_arena(call, s)) {
+      return take<StaticOrder, PeerSlices>(
+          "oversubscribed, in the arena, in rank order, above exchange_oversubscribed_ordered");
     }
     if (bytes <= t.leader_oversubscribed) {
       return take<DynamicLeader, LeaderFan>(
@@ -112,7 +120,7 @@ template <class = void>
 NodeChoice choose_allreduce_imbalanced(const Call& call, const SelectionInputs& s) noexcept {
   const Thresholds::Allreduce& t = s.thresholds->allreduce;
   const std::size_t bytes = call.bytes();
-  if (s.size <= 2 && bytes <= (call.rank_order ? t.late_leader_ordered : t.late_leader)) {
+  if (s.size <= 2) {
     NodeChoice together = choose_allreduce_balanced<>(call, s);
     together.why = "imbalanced, but of two ranks one has nothing to combine until the other comes";
     return together;

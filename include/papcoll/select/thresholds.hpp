@@ -18,18 +18,30 @@ inline namespace PAPCOLL_ABI {
 /// their group and their own.
 struct Thresholds {
   struct Allreduce {
-    // Balanced, on one node, µs per call (doubles, Zen 4, Open MPI):
-    //   2 pinned ranks            512 B: Exchange 0.26, MultiLeader 0.26; 1 KB: 0.39, 0.28
-    // and on an Ice Lake, Intel MPI:
-    //   8 ranks on 2 processors   8 KB: Exchange 18, Accumulator 18, DynamicLeader 19,
-    //                             MultiLeader 23
-    //                             32 KB: Accumulator 27, SplitTail 33, MultiLeader 38
-    //                             1 MB: Accumulator 630, SplitTail 1290, MultiLeader 1680
-    std::size_t exchange_two_ranks = 512;
+    // Balanced, on one node, µs per call (doubles, Zen 4, Intel MPI), near | apart:
+    //   2 pinned ranks   1 KB  Exchange 0.23 | 0.54, MultiLeader 0.26 | 0.58
+    //                    2 KB  Exchange 0.35 | 1.2,  MultiLeader 0.29 | 0.82
+    //   4 ranks, 2 cores 512 B Exchange 3.9 | 4.9,  Accumulator 4.0 | 4.9
+    //                    1 KB  Exchange 4.2 | 5.5,  Accumulator 4.1 | 5.1
+    //                    8 KB  Exchange 6.8 | 15,   Accumulator 5.1 | 8.0, DynamicLeader 8.0 |
+    //                    16 KB Exchange 10 |,       Accumulator 8.0 |,     DynamicLeader 9.6 |
+    //                    1 MB  Accumulator 127 | 251, SplitTail 181 | 790, MultiLeader 220 | 750
+    //   8 ranks, 2 cores 1 KB  Exchange 11 | 17,    Accumulator 10 | 15
+    //                    8 KB  Exchange 14 | 27,    Accumulator 11 | 19, DynamicLeader 15 |
+    //                    1 MB  Accumulator 230 | 310, SplitTail 550 | 1170, MultiLeader 570 | 1580
+    //   in the arena, 4  8 KB  Accumulator 5.1 | 8.1, PeerSlices 8.3 | 9.5
+    //                    32 KB Accumulator 10 | 15,   PeerSlices 11 | 12
+    //   in the arena, 8  8 KB  Accumulator 12 | 19,   PeerSlices 19 | 22
+    //                    32 KB Accumulator 17 | 23,   PeerSlices 22 | 23
+    std::size_t exchange_two_ranks = 1024;
     std::size_t exchange_more_ranks = 1024;
-    std::size_t exchange_oversubscribed = 8192;  ///< then PeerSlices in the arena,
-                                                 ///< Accumulator, or, in rank order,
-    std::size_t leader_oversubscribed = 65536;   ///< DynamicLeader, then MultiLeader, PeerSlices
+    /// Exchange, then Accumulator, in the arena up to the next threshold, and then PeerSlices.
+    std::size_t exchange_oversubscribed = 512;
+    std::size_t accumulator_arena = 16384;
+    /// The same in rank order: Exchange, then PeerSlices in the arena, else DynamicLeader, and from
+    /// the next threshold on MultiLeader, PeerSlices.
+    std::size_t exchange_oversubscribed_ordered = 8192;
+    std::size_t leader_oversubscribed = 65536;
     /// MultiLeader, then PeerSlices, which goes on as MultiLeader where ranks do not see each
     /// other's buffers. 2 pinned ranks, 64 KB: 7.1 µs as MultiLeader, and 2.5 in the arena.
     std::size_t multi_leader = 8192;
@@ -37,15 +49,19 @@ struct Thresholds {
     /// through slots, 0.6 in place.
     std::size_t multi_leader_arena = 4096;
 
-    // Imbalanced, on one node.
+    // Imbalanced, on one node. Of two ranks one has nothing to combine until the other comes, so they
+    // take what they take when balanced. One late or uniform, 2 pinned ranks, Zen 4, time after the
+    // last arrival, µs, near | apart; private: MultiLeader, Accumulator, SplitTail; arena:
+    // PeerSlices, SplitTail:
+    //   private   64 KB    3.8,  4.4,  9.7 |   6.4,   9.9,  22      arena   2.1,  5.9 |  2.9,  20
+    //             256 KB    14,   14,   22 |    27,    33,  118             7.9,   21 |   11,  71
+    //             1 MB      70,   76,  137 |   103,   163,  405              45,   55 |   48, 252
     /// In bytes of all ranks together: Exchange, then DynamicLeader. Not measured yet: after the
     /// last arrival Exchange combines all contributions, at 0.05 ns a byte, and DynamicLeader hands
     /// one result over, at 0.2 µs.
     std::size_t late_exchange = 4096;
     /// DynamicLeader, then, from 64 KB on, Accumulator, or in the arena SplitTail, which shares
-    /// pieces of 16 KB out: with few there is little to share. 2 pinned ranks, one 2 ms late,
-    /// 64 KB, time after its arrival, µs: Accumulator 22.6, MultiLeader 23.2, SplitTail 27.6,
-    /// DynamicLeader 41; 1 MB: 236, 241, 337, 307.
+    /// pieces of 16 KB out: with few there is little to share.
     std::size_t late_leader = 65535;
     /// The same with CombiningTree, for operators that do not commute.
     std::size_t late_leader_ordered = 65535;
@@ -190,6 +206,8 @@ inline constexpr std::array threshold_fields{
     PAPCOLL_THRESHOLD(allreduce, exchange_two_ranks),
     PAPCOLL_THRESHOLD(allreduce, exchange_more_ranks),
     PAPCOLL_THRESHOLD(allreduce, exchange_oversubscribed),
+    PAPCOLL_THRESHOLD(allreduce, accumulator_arena),
+    PAPCOLL_THRESHOLD(allreduce, exchange_oversubscribed_ordered),
     PAPCOLL_THRESHOLD(allreduce, leader_oversubscribed),
     PAPCOLL_THRESHOLD(allreduce, multi_leader),
     PAPCOLL_THRESHOLD(allreduce, multi_leader_arena),

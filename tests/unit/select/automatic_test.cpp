@@ -55,8 +55,7 @@ TEST_CASE("Auto follows a change of the arrivals within 50 calls", "[automatic]"
         }) == "");
 }
 
-TEST_CASE("two ranks that come apart do what two that come together do, but for long messages",
-          "[automatic]") {
+TEST_CASE("two ranks that come apart do what two that come together do", "[automatic]") {
   const Thresholds t;
   SelectionInputs s;
   s.size = 2;
@@ -74,9 +73,7 @@ TEST_CASE("two ranks that come apart do what two that come together do, but for 
       const auto* const together = detail::choose_on_node<Collective::allreduce>(call, s).algorithm;
       s.imbalance.waiting = 1'000'000'000;
       const auto* const apart = detail::choose_on_node<Collective::allreduce>(call, s).algorithm;
-      const auto* const long_messages = ordered ? &arrival_algorithm<ArrivalOrder, CombiningTree>
-                                                : &arrival_algorithm<ArrivalOrder, Accumulator>;
-      CHECK(apart == (bytes > t.allreduce.late_leader ? long_messages : together));
+      CHECK(apart == together);
       s.size = 3;
       if (bytes > 4096)
         CHECK(detail::choose_on_node<Collective::allreduce>(call, s).algorithm != together);
