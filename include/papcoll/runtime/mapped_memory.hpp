@@ -136,7 +136,7 @@ inline std::string why_not_moved(const std::vector<Mapping>& mappings, const Add
   for (const Mapping& m : mappings) {
     if (m.range.end <= next) continue;
     if (m.range.begin > next || next >= pages.end) break;
-    if (const std::string why = why_not_moved(m); !why.empty()) {
+    if (std::string why = why_not_moved(m); !why.empty()) {
       if (m.range.begin <= pages.begin) return why;
       return joined({why, " (from ", hexadecimal(m.range.begin),
                      " on, while what is before can be moved: is the buffer as long as that?)"});

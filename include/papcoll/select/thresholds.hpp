@@ -49,9 +49,9 @@ struct Thresholds {
     /// through slots, 0.6 in place.
     std::size_t multi_leader_arena = 4096;
 
-    // Imbalanced, on one node. Of two ranks one has nothing to combine until the other comes, so they
-    // take what they take when balanced. One late or uniform, 2 pinned ranks, Zen 4, time after the
-    // last arrival, µs, near | apart; private: MultiLeader, Accumulator, SplitTail; arena:
+    // Imbalanced, on one node. Of two ranks one has nothing to combine until the other comes, so
+    // they take what they take when balanced. One late, 2 pinned ranks, Zen 4, time after the last
+    // arrival, µs, near | apart; private: MultiLeader, Accumulator, SplitTail; arena:
     // PeerSlices, SplitTail:
     //   private   64 KB    3.8,  4.4,  9.7 |   6.4,   9.9,  22      arena   2.1,  5.9 |  2.9,  20
     //             256 KB    14,   14,   22 |    27,    33,  118             7.9,   21 |   11,  71

@@ -140,10 +140,10 @@ struct Exchange {
       return true;
     }
 
-    /// What rank r brought to chunk taken_, from element `first` of the chunk on. This rank's own it
-    /// reads where its caller has it: a line that a peer has read may have moved to the peer. 2 pinned
-    /// ranks, Zen 4, µs from the slot and from the input: 8 bytes 0.140 and 0.105, 512 bytes 0.26 and
-    /// 0.17; without a shared L3 8 bytes 0.42 and 0.22.
+    /// What rank r brought to chunk taken_, from its element `first` on. This rank's own it reads
+    /// where its caller has it: a line that a peer has read may have moved to the peer. 2 pinned
+    /// ranks, Zen 4, µs from the slot and from the input: 8 bytes 0.14 and 0.105 (without a shared
+    /// L3 0.42 and 0.22), 512 bytes 0.26 and 0.17.
     template <Site S>
     const std::byte* contribution(S& s, const Call& c, int r, std::size_t first = 0) const {
       const std::size_t at = first * chunks_.size;
