@@ -100,7 +100,7 @@ TEST_CASE("a rank whose partner does not come learns nothing, and goes on with i
 }
 
 TEST_CASE("a pair that stopped before its last step goes on with a whole probe") {
-  for (const std::uint64_t steps : {1, 2, 34, 35, 36, 37}) {
+  for (const std::uint64_t steps : {1U, 2U, 34U, 35U, 36U, 37U}) {
     CAPTURE(steps);
     probing::World world{2};
     world.stopped_after(0, steps);
