@@ -185,8 +185,9 @@ class RealBells : public papcoll::BasicDoorbells<Access, 1> {
 
 /// As in the library, but for fewer results.
 using WideBoard = papcoll::BasicBoard<Access, 4, 4, 32, 4>;
-/// The smallest that can work: everything is used again as soon as may be.
-using TightBoard = papcoll::BasicBoard<Access, 2, 2, 32, 2>;
+/// The smallest that can work: everything is used again as soon as may be. As in the library, there
+/// are more results than buffers.
+using TightBoard = papcoll::BasicBoard<Access, 2, 2, 32, 4>;
 
 template <class Board, class Bells = PlainBells>
 using SiteOver = papcoll::BasicNodeSite<Board, Bells>;

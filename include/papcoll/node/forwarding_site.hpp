@@ -28,7 +28,7 @@ class ForwardingSite {
   int rank() const noexcept { return node().rank(); }
   int size() const noexcept { return node().size(); }
   std::uint32_t buffers() const noexcept { return node().buffers(); }
-  /// As many as a derived class has that declares result() and not this.
+  /// A derived class that declares buffers(), or has more results, declares this, too.
   std::uint32_t results() const noexcept { return node().buffers(); }
   std::size_t chunk_bytes() const noexcept { return node().chunk_bytes(); }
 
