@@ -172,8 +172,9 @@ class World {
       model.name(&board_.failure(e), sizeof(typename Board::Failure), "failure" + frame);
       for (int r = 0; r <= ranks(); ++r) {
         const std::string whose = (r == ranks() ? "result" : "slot " + std::to_string(r)) + frame;
-        static_assert(Board::buffers % 2 == 0);
-        for (std::uint32_t k = 0; k < Board::buffers; k += 2) {  // a chunk may fill two, see Site
+        const std::uint32_t buffers = r == ranks() ? Board::results : Board::buffers;
+        static_assert(Board::buffers % 2 == 0 && Board::results % 2 == 0);
+        for (std::uint32_t k = 0; k < buffers; k += 2) {  // a chunk may fill two, see Site
           model.name(
               board_.buffer(e, r, k), 2 * chunk_bytes,
               "buffers " + std::to_string(k) + " and " + std::to_string(k + 1) + " of " + whose);
