@@ -43,6 +43,12 @@ TEST_CASE("explain: what would run, and why") {
        "in the arena, above allreduce.multi_leader_arena (");
   says({"512", "allreduce", "--ranks", "8", "--oversubscribed"}, "Exchange+ShmTransport",
        "at most allreduce.exchange_oversubscribed (");
+  says({"8k", "allreduce", "--ranks", "8", "--oversubscribed", "--op", "other"},
+       "Exchange+ShmTransport", "at most allreduce.exchange_oversubscribed_ordered (");
+  says({"16k", "allreduce", "--ranks", "8", "--oversubscribed", "--arena"},
+       "Accumulator+ShmTransport", "above allreduce.exchange_oversubscribed (");
+  says({"32k", "allreduce", "--ranks", "8", "--oversubscribed", "--arena"},
+       "PeerSlices+ShmTransport", "in the arena, above allreduce.accumulator_arena (");
   says({"8", "allreduce", "--ranks", "8", "--nodes", "4"}, "Hierarchical", "of several ranks");
   says({"8", "allreduce", "--ranks", "8", "--nodes", "4"}, "Hierarchical",
        "ArrivalOrder+Chain: the ranks that run it have no memory in common: the ranks are on "

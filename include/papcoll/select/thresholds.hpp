@@ -61,7 +61,8 @@ struct Thresholds {
     /// one result over, at 0.2 µs.
     std::size_t late_exchange = 4096;
     /// DynamicLeader, then, from 64 KB on, Accumulator, or in the arena SplitTail, which shares
-    /// pieces of 16 KB out: with few there is little to share.
+    /// pieces of 16 KB out: with few there is little to share. Measured with two ranks, one 2 ms
+    /// late, 64 KB, time after its arrival, µs: DynamicLeader 41, Accumulator 22.6, SplitTail 27.6.
     std::size_t late_leader = 65535;
     /// The same with CombiningTree, for operators that do not commute.
     std::size_t late_leader_ordered = 65535;

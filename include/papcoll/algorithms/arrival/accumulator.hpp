@@ -25,7 +25,7 @@ inline namespace PAPCOLL_ABI {
 //          n bytes of results: two passes, where MultiLeader and SplitTail have three, as nobody
 //          copies a contribution for others to combine. After the last arrival: n bytes combined by
 //          the last rank, which the others copy meanwhile, chunk by chunk.
-// Prefer   More ranks than processors, from some 100 KB on: a rank needs two turns for as many
+// Prefer   More ranks than processors, from 1 KB on; a rank needs two turns for as many
 //          chunks as there are accumulators. Late ranks with private buffers: their contribution
 //          must be read by themselves, whoever combines it.
 // Limits   One node, commutative operators; up to 1023 ranks. Buffers that peers see are not read
