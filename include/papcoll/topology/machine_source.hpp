@@ -1,0 +1,51 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/topology/machine.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// What describes a machine, for Options::machine: nothing, so that each rank asks Linux where it
+/// is; a Machine described in code, of which rank r has place r; or whatever a producer on request
+/// reads, such as hwloc_xml("node.xml", 16) or network_file("cluster.network"). A producer is
+/// called on rank 0 alone, which tells the others.
+class MachineSource {
+ public:
+  /// Linux, and how each rank is bound.
+  MachineSource() = default;
+  /// A description in code.
+  MachineSource(Machine machine)  // NOLINT(google-explicit-constructor): it is one
+      : machine_(std::make_shared<const Machine>(std::move(machine))) {}
+  /// For producers: `read` makes the machine of what `name` says, the same text for the same
+  /// machine, and throws papcoll::error with a sentence of its own.
+  MachineSource(std::string name, Machine (*read)(const std::string& name))
+      : name_(std::move(name)), read_(read) {}
+
+  /// Is it Linux?
+  bool is_default() const noexcept { return !machine_ && read_ == nullptr; }
+  /// What the producer reads; empty for Linux and descriptions in code.
+  const std::string& name() const noexcept { return name_; }
+  /// The machine. Not of is_default(). Throws papcoll::error.
+  Machine read() const { return machine_ ? *machine_ : read_(name_); }
+  /// The description in code, or null.
+  const Machine* in_code() const noexcept { return machine_.get(); }
+
+  friend bool operator==(const MachineSource& a, const MachineSource& b) {
+    const bool same_code =
+        a.machine_ == b.machine_ || (a.machine_ && b.machine_ && *a.machine_ == *b.machine_);
+    return a.read_ == b.read_ && a.name_ == b.name_ && same_code;
+  }
+
+ private:
+  std::string name_;
+  Machine (*read_)(const std::string&) = nullptr;
+  std::shared_ptr<const Machine> machine_;
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
