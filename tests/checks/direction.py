@@ -19,6 +19,7 @@ LAYERS = [
     ["topology/", "impl/network", "impl/machine", "model/"],
     ["options"],
     ["schedule/", "plan/", "waiting/"],
+    ["mapping/"],
     ["node/"],
     ["transport/", "impl/messages"],
     ["arrival/"],

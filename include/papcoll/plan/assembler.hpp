@@ -2,6 +2,7 @@
 
 #include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/plan/block_numbers.hpp>
 #include <papcoll/plan/dependencies.hpp>
 #include <papcoll/plan/flow.hpp>
 #include <papcoll/plan/layout.hpp>
@@ -11,6 +12,7 @@
 #include <papcoll/plan/plan.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/range.hpp>
+#include <papcoll/schedule/step_sink.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -28,29 +30,32 @@ inline namespace PAPCOLL_ABI {
 ///
 /// Input is copied only where it must be: an element stays in Space::in until something is written
 /// over it, and what is still there at the end and belongs in the output is copied then.
-class PlanAssembler {
+class PlanAssembler final : public StepSink {
  public:
   [[gnu::cold]] PlanAssembler(const Shape& shape, Order order)
       : shape_(shape),
         order_(std::move(order)),
         position_(order_.position(shape_.rank)),
-        memory_(shape),
+        blocks_(shape_, order_),
+        memory_(shape_, order_, blocks_),
         numbers_(shape.size) {}
 
-  const Shape& shape() const noexcept { return shape_; }
-  const Order& order() const noexcept { return order_; }
-  int position() const noexcept { return position_; }  ///< of shape().rank
+  int size() const noexcept override { return shape_.size; }
+  int position() const noexcept override { return position_; }  ///< of the shape's rank
+  std::size_t element_size() const noexcept override { return shape_.element_size; }
+  std::uint64_t lateness(int position) const noexcept override { return order_.lateness(position); }
+  Range contribution(int position) const override { return blocks_[position]; }
+  [[gnu::cold]] Range part(int from, int to) const override {
+    return shape_.part(order_.rank(from), order_.rank(to));
+  }
 
-  /// A flow of messages, of which there are at most `in_flight` of a pair and direction at once;
-  /// within `outer`, if that is one. The number is for send(), receive(), reduce() and end_round().
-  [[gnu::cold]] std::size_t add_flow(std::uint32_t in_flight, std::size_t outer) {
+  [[gnu::cold]] std::size_t add_flow(std::uint32_t in_flight, std::size_t outer) override {
     flows_.emplace_back(std::max(in_flight, 1U), outer);
     return flows_.size() - 1;
   }
-  static constexpr std::size_t no_flow = Flow::none;
+  static_assert(no_flow == Flow::none);
 
-  /// What is told of the flow from now on waits for what was told before.
-  [[gnu::cold]] void end_round(std::size_t flow) {
+  [[gnu::cold]] void end_round(std::size_t flow) override {
     if (flow == no_flow) return;
     flows_[flow].end_round([this](const std::vector<std::uint32_t>& round) {
       const auto join = static_cast<std::uint32_t>(steps_.size());
@@ -60,14 +65,14 @@ class PlanAssembler {
     });
   }
 
-  [[gnu::cold]] void send(int peer, Range r, std::size_t flow = no_flow) {
+  [[gnu::cold]] void send(int peer, Range r, std::size_t flow = no_flow) override {
     if (r.empty()) return;
     require_inside(r);
     const ElementLocation location = gather(r);
     append_send(peer, memory_.operand(location, r.lo), r.size(), flow);
   }
 
-  [[gnu::cold]] void receive(int peer, Range r, std::size_t flow = no_flow) {
+  [[gnu::cold]] void receive(int peer, Range r, std::size_t flow = no_flow) override {
     if (r.empty()) return;
     require_inside(r);
     const ElementLocation location = memory_.writable(r);
@@ -78,7 +83,8 @@ class PlanAssembler {
 
   /// Several ranges as one message. They need not be neighbours, neither in the vector nor in
   /// memory: what stands apart is brought together first.
-  [[gnu::cold]] void send(int peer, std::span<const Range> ranges, std::size_t flow = no_flow) {
+  [[gnu::cold]] void send(int peer, std::span<const Range> ranges,
+                          std::size_t flow = no_flow) override {
     const std::vector<Piece> pieces = pieces_of(ranges);
     const std::size_t n = elements_of(pieces);
     if (n == 0) return;
@@ -96,7 +102,8 @@ class PlanAssembler {
     memory_.give_area_back(area, n);  // who takes it next waits for the send
   }
 
-  [[gnu::cold]] void receive(int peer, std::span<const Range> ranges, std::size_t flow = no_flow) {
+  [[gnu::cold]] void receive(int peer, std::span<const Range> ranges,
+                             std::size_t flow = no_flow) override {
     std::vector<Piece> pieces;
     for (const Range r : ranges) {
       if (r.empty()) continue;
@@ -117,8 +124,7 @@ class PlanAssembler {
     memory_.settle();
   }
 
-  /// This position has no further use for what it holds of these ranges.
-  [[gnu::cold]] void forget(std::span<const Range> ranges) {
+  [[gnu::cold]] void forget(std::span<const Range> ranges) override {
     for (const Range r : ranges) {
       if (!r.empty()) memory_.place(r, {});
     }
@@ -128,7 +134,7 @@ class PlanAssembler {
   /// position). An operator that does not commute comes with rank order; for all others positions
   /// decide, not ranks, so that in any order all pairs between two groups of neighbouring positions
   /// decide alike, and ranks that should hold the same value hold the same bits.
-  [[gnu::cold]] void reduce(int peer, Range r, std::size_t flow = no_flow) {
+  [[gnu::cold]] void reduce(int peer, Range r, std::size_t flow = no_flow) override {
     if (r.empty()) return;
     require_inside(r);
     const bool is_short = r.size() * shape_.element_size <= most_held_often;
@@ -287,6 +293,7 @@ class PlanAssembler {
   Shape shape_;
   Order order_;
   int position_;
+  BlockNumbers blocks_;
   PlanMemory memory_;
   std::vector<Step> steps_;
   StepDependencies dependencies_;

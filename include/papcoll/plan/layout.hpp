@@ -1,7 +1,9 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/plan/block_numbers.hpp>
 #include <papcoll/plan/shape.hpp>
+#include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/range.hpp>
 
 #include <algorithm>
@@ -34,7 +36,9 @@ struct Layout {
 namespace detail {
 
 /// The elements of a buffer, in its order.
-[[gnu::cold]] inline std::vector<Placement> placements(const Shape& s, Holds what) {
+[[gnu::cold]] inline std::vector<Placement> placements(const Shape& s, Holds what,
+                                                       const Order& order,
+                                                       const BlockNumbers& blocks) {
   std::vector<Placement> all;
   std::size_t offset = 0;
   const auto add = [&](Range r, std::uint64_t first) {
@@ -50,10 +54,22 @@ namespace detail {
     case Holds::nothing:
       break;
     case Holds::vector:
-      add({0, s.vector_size()}, 0);
+      if (!blocks.by_position()) {
+        add({0, s.vector_size()}, 0);
+        break;
+      }
+      for (const int position : order.positions()) {
+        const Range r = blocks[position];
+        if (!all.empty() && !r.empty() && all.back().range.hi == r.lo) {
+          all.back().range.hi = r.hi;  // neighbours in both
+          offset += r.size();
+        } else {
+          add(r, offset);
+        }
+      }
       break;
     case Holds::own_block:
-      add(s.contribution(s.rank), s.contribution(s.rank).lo);
+      add(blocks[order.position(s.rank)], s.contribution(s.rank).lo);
       break;
     case Holds::blocks_to_all:
       for (int r = 0; r < s.size; ++r) add_pair(s.rank, r);
@@ -71,14 +87,21 @@ inline std::size_t elements_of(const std::vector<Placement>& all) noexcept {
 
 }  // namespace detail
 
-/// The layout that MPI's collective of the same name prescribes for this rank.
-[[gnu::cold]] inline Layout layout_of(const Shape& s) {
+/// The layout that MPI's collective of the same name prescribes for this rank, where the vector's
+/// blocks are numbered like this.
+[[gnu::cold]] inline Layout layout_of(const Shape& s, const Order& order,
+                                      const BlockNumbers& blocks) {
   const auto [in, out] = buffers_of(s.collective, s.rank == s.root);
   Layout l;
-  l.has = detail::placements(s, in);
-  l.must = detail::placements(s, out);
+  l.has = detail::placements(s, in, order, blocks);
+  l.must = detail::placements(s, out, order, blocks);
   l.in = detail::elements_of(l.has);
   l.out = detail::elements_of(l.must);
+  const auto before = [](const Placement& a, const Placement& b) {
+    return a.range.lo < b.range.lo;
+  };
+  std::sort(l.has.begin(), l.has.end(), before);
+  std::sort(l.must.begin(), l.must.end(), before);
   // In place changes nothing for a rank with one buffer: a non-root's of reduce is input only.
   l.input_is_in_out =
       (s.in_place || has_one_buffer(s.collective)) && in != Holds::nothing && out != Holds::nothing;
@@ -94,15 +117,17 @@ inline std::size_t elements_of(const std::vector<Placement>& all) noexcept {
     return l;
   }
   if (l.input_is_in_out && in == Holds::own_block && !l.has.empty()) {
-    l.has.front().offset = l.has.front().range.lo;
+    l.has.front().offset = static_cast<std::size_t>(l.has.front().first);
   }
-  const auto before = [](const Placement& a, const Placement& b) {
-    return a.range.lo < b.range.lo;
-  };
-  std::sort(l.must.begin(), l.must.end(), before);
   // Of pairs, what is received in place would come to stand where something waits to be sent.
   if (!l.input_is_in_out || out != Holds::blocks_from_all) l.may = l.must;
   return l;
+}
+
+/// The same in rank order.
+[[gnu::cold]] inline Layout layout_of(const Shape& s) {
+  const Order order = Order::identity(s.size);
+  return layout_of(s, order, BlockNumbers{s, order});
 }
 
 }  // namespace PAPCOLL_ABI

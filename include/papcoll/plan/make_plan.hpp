@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/plan/assembler.hpp>
 #include <papcoll/schedule/builder.hpp>
 #include <papcoll/schedule/schedule.hpp>
 

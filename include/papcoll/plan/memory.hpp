@@ -23,8 +23,8 @@ class PlanMemory {
  public:
   using Piece = ElementLocations::Piece;
 
-  [[gnu::cold]] explicit PlanMemory(const Shape& shape)
-      : layout_(layout_of(shape)),
+  [[gnu::cold]] PlanMemory(const Shape& shape, const Order& order, const BlockNumbers& blocks)
+      : layout_(layout_of(shape, order, blocks)),
         in_direct_(shape.in_direct),
         out_direct_(shape.out_direct),
         many_blocks_(traits_of(shape.collective).vector == VectorOf::block_per_pair),

@@ -2,12 +2,11 @@
 
 #include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/plan/assembler.hpp>
 #include <papcoll/schedule/range.hpp>
+#include <papcoll/schedule/step_sink.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,24 +26,21 @@ inline namespace PAPCOLL_ABI {
 class Builder {
  public:
   /// For the library: emit() is handed one.
-  [[gnu::cold]] Builder(PlanAssembler& sink, Range vector) : sink_(&sink), vector_(vector) {
-    group_.resize(static_cast<std::size_t>(sink.shape().size));
-    std::iota(group_.begin(), group_.end(), 0);
-    me_ = sink.position();
-  }
+  [[gnu::cold]] Builder(StepSink& sink, Range vector)
+      : sink_(&sink), vector_(vector), size_(sink.size()), me_(sink.position()) {}
 
   /// How many positions there are.
-  int size() const noexcept { return static_cast<int>(group_.size()); }
+  int size() const noexcept { return size_; }
   /// The position whose steps are written.
   int position() const noexcept { return me_; }
 
   /// The elements this builder speaks of, all of them.
   Range whole() const noexcept { return vector_; }
   /// Bytes of an element.
-  std::size_t element_size() const noexcept { return sink_->shape().element_size; }
+  std::size_t element_size() const noexcept { return sink_->element_size(); }
 
   /// Nanoseconds by which a position is expected after the first of all; 0 if nothing is known.
-  std::uint64_t lateness(int position) const { return sink_->order().lateness(global(position)); }
+  std::uint64_t lateness(int position) const { return sink_->lateness(global(position)); }
 
   /// A position counted around: i modulo size, also for negative i.
   int wrap(int i) const noexcept {
@@ -62,18 +58,12 @@ class Builder {
 
   /// The elements that belong to a position (taken modulo size) in allgather, gather, scatter and
   /// reduce_scatter.
-  Range contribution(int position) const {
-    const int p = group_[static_cast<std::size_t>(wrap(position))];
-    return sink_->shape().contribution(sink_->order().rank(p));
-  }
+  Range contribution(int position) const { return sink_->contribution(member(wrap(position))); }
 
   /// In alltoall: what a position has for another one (both taken modulo size). Where sizes differ,
   /// a position may ask for its own parts only: those that it sends and those that it receives.
   [[gnu::cold]] Range part(int from, int to) const {
-    const auto rank = [this](int p) {
-      return sink_->order().rank(group_[static_cast<std::size_t>(wrap(p))]);
-    };
-    return sink_->shape().part(rank(from), rank(to));
+    return sink_->part(member(wrap(from)), member(wrap(to)));
   }
 
   /// Calls f with the contributions of positions first, first+1, … first+n−1 (modulo size), joined
@@ -136,15 +126,17 @@ class Builder {
     return among(n, [=](int i) { return first + i * stride; });
   }
 
-  /// The same plan, seen by the n positions member(0), … member(n−1) of this builder, which ascend;
+  /// The same plan, seen by the n positions member_of(0), … member_of(n−1) of this builder, which ascend;
   /// this position is one of them.
   template <class Member>
-  Builder among(int n, Member&& member) const {
+  Builder among(int n, Member&& member_of) const {
     Builder b{*this};
     b.group_.clear();
+    b.group_.reserve(static_cast<std::size_t>(n));
+    b.size_ = n;
     b.me_ = -1;
     for (int i = 0; i < n; ++i) {
-      const int p = member(i);
+      const int p = member_of(i);
       if (p == me_) b.me_ = i;
       b.group_.push_back(global(p));
     }
@@ -170,14 +162,19 @@ class Builder {
           detail::joined({"papcoll: a schedule names position ", position,
                           ", but there are only 0…", size() - 1, ": wrap() counts around"}));
     }
-    return group_[static_cast<std::size_t>(position)];
+    return member(position);
   }
 
-  PlanAssembler* sink_;
+  int member(int position) const noexcept {
+    return group_.empty() ? position : group_[static_cast<std::size_t>(position)];
+  }
+
+  StepSink* sink_;
   Range vector_;
-  std::vector<int> group_;  ///< my positions as positions of the whole plan
-  int me_ = 0;
-  std::size_t flow_ = PlanAssembler::no_flow;
+  std::vector<int> group_;  ///< my positions as positions of the whole plan; empty: the same
+  int size_;
+  int me_;
+  std::size_t flow_ = StepSink::no_flow;
 };
 
 }  // namespace PAPCOLL_ABI

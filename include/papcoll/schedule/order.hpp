@@ -55,6 +55,13 @@ class Order {
     return p;
   }
 
+  /// The position that each rank plays.
+  [[gnu::cold]] std::vector<int> positions() const {
+    std::vector<int> of_rank(static_cast<std::size_t>(size_));
+    for (int p = 0; p < size_; ++p) of_rank[static_cast<std::size_t>(rank(p))] = p;
+    return of_rank;
+  }
+
   /// By how many nanoseconds the rank at this position is expected to arrive after the first of
   /// all; 0 for all if nothing is known. A schedule may depend on it: all ranks have the same.
   std::uint64_t lateness(int position) const noexcept {
@@ -63,6 +70,9 @@ class Order {
 
   /// Made from the same permutation, by with_first() or as a copy?
   bool is_akin(const Order& o) const noexcept { return table_ && table_ == o.table_; }
+
+  /// Has it a table? Rank order and rotations have none.
+  bool is_permutation() const noexcept { return table_ != nullptr; }
 
   /// Does every rank play the position of its number?
   bool is_identity() const noexcept { return !table_ && first_ == 0; }

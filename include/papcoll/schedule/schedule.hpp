@@ -1,10 +1,13 @@
 #pragma once
 
 #include <papcoll/base/capability.hpp>
+#include <papcoll/base/collective.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/schedule/arrangement.hpp>
 #include <papcoll/schedule/builder.hpp>
+#include <papcoll/schedule/traffic.hpp>
 
 #include <array>
 #include <concepts>
@@ -52,6 +55,10 @@ inline constexpr bool serves_any = emits_any<S>(std::make_index_sequence<collect
 /// and bcast among `size` positions, 0 for one block;
 /// `own_parts_only = true`, if its alltoall asks for no parts but those the position itself sends
 /// and receives, so that it serves sizes that differ, of which a rank knows no others;
+/// `arrangement(collective, size)`, how its positions are laid along a machine: by_traffic, if it
+/// does not say; `traffic(collective, traffic)`, who sends how much to whom, which else is read off
+/// emit() of all positions: a schedule in which each takes as many steps as there are positions
+/// says it, or its positions stay in rank order;
 /// `resolved(size, bytes)`, the schedule (an AnySchedule) that is played for a whole vector of so
 /// many bytes among `size` positions, where it stands for another one by what these are.
 template <class S>
@@ -80,8 +87,9 @@ struct ScheduleTable {
   AnySchedule (*resolved)(const void*, int size, std::size_t bytes);        ///< null: it is itself
   bool (*equal)(const void*, const void*);
   std::array<void (*)(const void*, Builder&), collective_count> emit;  ///< null: does not serve it
-
   bool own_parts_only;
+  Arrangement (*arrangement)(const void*, Collective, int size);
+  void (*traffic)(const void*, Collective, Traffic&);  ///< null: emit() says it
 
   bool serves(Collective c) const noexcept { return emit[static_cast<std::size_t>(c)] != nullptr; }
 };
@@ -132,6 +140,18 @@ class AnySchedule {
   bool own_parts_only() const noexcept { return table_->own_parts_only; }
   std::size_t segment(int size, std::size_t element_size) const {
     return table_->segment(self_, size, element_size);
+  }
+
+  /// How its positions want to be laid along a machine.
+  Arrangement arrangement(Collective c, int size) const {
+    return table_->arrangement(self_, c, size);
+  }
+  /// Tells who sends how much to whom; false: it does not know, but emit() says it.
+  bool tell_traffic(Collective c, Traffic& traffic) const {
+    if (table_->traffic == nullptr) return false;
+    const std::size_t before = traffic.arcs().size();
+    table_->traffic(self_, c, traffic);
+    return traffic.arcs().size() != before;
   }
 
   /// What is played for a whole vector of so many bytes: this schedule, or the one that it chooses.
@@ -261,6 +281,24 @@ constexpr auto resolved_entry() -> AnySchedule (*)(const void*, int, std::size_t
 }
 
 template <class S>
+Arrangement arrangement_of(const void* self, Collective c, int size) {
+  if constexpr (requires(const S& s) { s.arrangement(c, size); }) {
+    return schedule_of<S>(self).arrangement(c, size);
+  } else {
+    return Arrangement::by_traffic;
+  }
+}
+
+template <class S>
+constexpr auto traffic_entry() -> void (*)(const void*, Collective, Traffic&) {
+  if constexpr (requires(const S& s, Collective c, Traffic& t) { s.traffic(c, t); }) {
+    return [](const void* self, Collective c, Traffic& t) { schedule_of<S>(self).traffic(c, t); };
+  } else {
+    return nullptr;
+  }
+}
+
+template <class S>
 const ScheduleTable& schedule_table() noexcept {
   static constexpr ScheduleTable table{
       S::name,
@@ -273,7 +311,9 @@ const ScheduleTable& schedule_table() noexcept {
       resolved_entry<S>(),
       [](const void* a, const void* b) { return schedule_of<S>(a) == schedule_of<S>(b); },
       emit_entries<S>(std::make_index_sequence<collective_count>{}),
-      asks_for_own_parts_only<S>()};
+      asks_for_own_parts_only<S>(),
+      &arrangement_of<S>,
+      traffic_entry<S>()};
   return table;
 }
 

@@ -174,6 +174,7 @@ inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collect
       Shape unequal = s;
       unequal.counts = detail::unequal_shares(size);
       add(unequal);
+      if (any_order) cases.push_back({unequal, detail::scattered_order(size)});
     }
     if (traits_of(collective).vector == VectorOf::block_per_pair && schedule.own_parts_only()) {
       Shape unequal = s;
@@ -187,6 +188,7 @@ inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collect
       apart.in_direct = !input && !s.in_place;
       apart.out_direct = input && !s.in_place;
       add(apart);
+      if (any_order) cases.push_back({apart, detail::scattered_order(size)});
       if (s.in_place) break;  // there is one buffer
     }
   };

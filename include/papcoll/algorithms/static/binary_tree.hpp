@@ -53,6 +53,10 @@ struct BinaryTree {
     emit(Bcast{}, b);
   }
 
+  static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {
+    return Arrangement::consecutive;
+  }
+
   friend bool operator==(const BinaryTree&, const BinaryTree&) = default;
 };
 static_assert(StaticSchedule<BinaryTree>);

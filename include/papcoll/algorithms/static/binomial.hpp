@@ -67,6 +67,10 @@ struct Binomial {
     });
   }
 
+  static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {
+    return Arrangement::consecutive;
+  }
+
   friend bool operator==(const Binomial&, const Binomial&) = default;
 };
 static_assert(StaticSchedule<Binomial>);

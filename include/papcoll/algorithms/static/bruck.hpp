@@ -84,6 +84,21 @@ struct Bruck {
     }
   }
 
+  static void traffic(Collective c, Traffic& t) {
+    const int size = t.size();
+    for (int hop = 1; hop < size; hop *= 2) {
+      double share = std::min(hop, size - hop);
+      if (c == Collective::alltoall) {  // of all pairs, those whose distance has this bit
+        share = size / (2 * hop) * hop + std::max(0, size % (2 * hop) - hop);
+        share /= size;
+      }
+      for (int p = 0; p < size; ++p) {
+        const int to = c == Collective::alltoall ? p + hop : p - hop;
+        t.add(p, (to + size) % size, share / size);
+      }
+    }
+  }
+
   friend bool operator==(const Bruck&, const Bruck&) = default;
 };
 static_assert(StaticSchedule<Bruck>);

@@ -42,6 +42,10 @@ struct Chain {
     if (me + 1 < b.size()) b.send(me + 1, b.whole());
   }
 
+  static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {
+    return Arrangement::consecutive;
+  }
+
   friend bool operator==(const Chain&, const Chain&) = default;
 };
 static_assert(StaticSchedule<Chain>);

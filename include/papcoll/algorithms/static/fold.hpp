@@ -4,6 +4,7 @@
 #include <papcoll/config.hpp>
 #include <papcoll/schedule/builder.hpp>
 #include <papcoll/schedule/range.hpp>
+#include <papcoll/schedule/traffic.hpp>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -73,6 +74,24 @@ inline void unfold(Builder& b, Fold fold) {
   const int me = b.position();
   if (fold.speaks_for_two(me)) b.send(me + 1, b.whole());
   if (fold.folded_away(me)) b.receive(me - 1, b.whole());
+}
+
+/// What the positions that are folded away send to those that speak for them, and are sent.
+inline void tell_folding(Traffic& t, Fold fold, double away, double back) {
+  for (int i = 0; i < fold.pairs(); ++i) {
+    t.add(2 * i + 1, 2 * i, away);
+    t.add(2 * i, 2 * i + 1, back);
+  }
+}
+
+/// share(v, k): what core position v sends to the one at distance 2^k.
+template <class Share>
+void tell_core(Traffic& t, Fold fold, Share&& share) {
+  for (int v = 0; v < fold.core(); ++v) {
+    for (int k = 0; 1 << k < fold.core(); ++k) {
+      t.add(fold.first(v), fold.first(v ^ (1 << k)), share(v, k));
+    }
+  }
 }
 
 }  // namespace detail

@@ -57,6 +57,10 @@ struct KNomial {
     emit(Bcast{}, b);
   }
 
+  static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {
+    return Arrangement::consecutive;
+  }
+
   friend bool operator==(const KNomial&, const KNomial&) = default;
 
  private:

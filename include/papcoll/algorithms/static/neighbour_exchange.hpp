@@ -52,6 +52,22 @@ struct NeighbourExchange {
     }
   }
 
+  static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {
+    return Arrangement::consecutive;
+  }
+  /// Of P contributions a position gets one, then in each round two; those of odd rounds come from
+  /// the one side, of even ones from the other.
+  static void traffic(Collective c, Traffic& t) {
+    const int size = t.size();
+    if (size % 2 != 0) return Ring::traffic(c, t);
+    for (int p = 0; p < size; ++p) {
+      const int direction = p % 2 == 0 ? 1 : -1;
+      const int there = 1 + 2 * ((size / 2 - 1) / 2);
+      t.add(p, (p + direction + size) % size, static_cast<double>(there) / size);
+      t.add(p, (p - direction + size) % size, static_cast<double>(size - 1 - there) / size);
+    }
+  }
+
   friend bool operator==(const NeighbourExchange&, const NeighbourExchange&) = default;
 };
 static_assert(StaticSchedule<NeighbourExchange>);

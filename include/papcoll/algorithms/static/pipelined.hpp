@@ -77,6 +77,11 @@ struct Pipelined {
     }
   }
 
+  static Arrangement arrangement(Collective c, int size) {
+    return AnySchedule::of<S>().arrangement(c, size);
+  }
+  static void traffic(Collective c, Traffic& t) { AnySchedule::of<S>().tell_traffic(c, t); }
+
   friend bool operator==(const Pipelined&, const Pipelined&) = default;
 };
 

@@ -52,6 +52,16 @@ struct Rabenseifner {
     detail::unfold(b, fold);
   }
 
+  static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {
+    return Arrangement::consecutive;
+  }
+
+  static void traffic(Collective /*c*/, Traffic& t) {
+    const Fold fold{t.size()};
+    detail::tell_folding(t, fold, 1, 1.5);
+    detail::tell_core(t, fold, [](int /*v*/, int k) { return 1.0 / (1 << k); });
+  }
+
   friend bool operator==(const Rabenseifner&, const Rabenseifner&) = default;
 };
 static_assert(StaticSchedule<Rabenseifner>);

@@ -98,6 +98,25 @@ struct RecursiveDoubling {
     }
   }
 
+  static constexpr Arrangement arrangement(Collective c, int /*size*/) noexcept {
+    return c == Collective::allgather ? Arrangement::bit_reversed : Arrangement::by_traffic;
+  }
+
+  static void traffic(Collective c, Traffic& t) {
+    const Fold fold{t.size()};
+    if (c == Collective::allgather) {
+      const double each = 1.0 / t.size();
+      detail::tell_folding(t, fold, each, 1 - each);
+      detail::tell_core(t, fold, [&](int v, int k) {
+        const int run = v & ~((1 << k) - 1);
+        return (fold.first(run + (1 << k)) - fold.first(run)) * each;
+      });
+    } else if (c != Collective::scan) {
+      detail::tell_folding(t, fold, 1, 1);
+      detail::tell_core(t, fold, [](int /*v*/, int /*k*/) { return 1.0; });
+    }
+  }
+
   friend bool operator==(const RecursiveDoubling&, const RecursiveDoubling&) = default;
 };
 static_assert(StaticSchedule<RecursiveDoubling>);

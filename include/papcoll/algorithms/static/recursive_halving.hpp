@@ -69,7 +69,30 @@ struct RecursiveHalving {
     }
   }
 
+  static constexpr Arrangement arrangement(Collective /*c*/, int size) noexcept {
+    const bool is_power_of_two = (size & (size - 1)) == 0;
+    return is_power_of_two ? Arrangement::bit_reversed : Arrangement::by_traffic;
+  }
+
+  static void traffic(Collective /*c*/, Traffic& t) { tell_halves(t, 0, t.size()); }
+
   friend bool operator==(const RecursiveHalving&, const RecursiveHalving&) = default;
+
+ private:
+  /// Of the n positions from lo on.
+  static void tell_halves(Traffic& t, int lo, int n) {
+    if (n < 2) return;
+    const int upper = n / 2;
+    const int lower = n - upper;
+    const double each = 1.0 / t.size();
+    for (int i = 0; i < upper; ++i) {
+      t.add(lo + i, lo + lower + i, upper * each);
+      t.add(lo + lower + i, lo + i, lower * each);
+    }
+    if (lower > upper) t.add(lo + lower - 1, lo + n - 1, upper * each);
+    tell_halves(t, lo, lower);
+    tell_halves(t, lo + lower, upper);
+  }
 };
 static_assert(StaticSchedule<RecursiveHalving>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<RecursiveHalving>() noexcept)

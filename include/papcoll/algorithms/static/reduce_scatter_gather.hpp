@@ -53,6 +53,19 @@ struct ReduceScatterGather {
     }
   }
 
+  static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {
+    return Arrangement::consecutive;
+  }
+
+  static void traffic(Collective /*c*/, Traffic& t) {
+    const Fold fold{t.size()};
+    detail::tell_folding(t, fold, 1, 0.5);
+    detail::tell_core(t, fold, [](int v, int k) {
+      const bool gathers = v >> k == 1;
+      return (gathers ? 1.0 : 0.5) / (1 << k);
+    });
+  }
+
   friend bool operator==(const ReduceScatterGather&, const ReduceScatterGather&) = default;
 };
 static_assert(StaticSchedule<ReduceScatterGather>);

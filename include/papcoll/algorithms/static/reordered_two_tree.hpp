@@ -52,6 +52,10 @@ struct ReorderedTwoTree {
 
   void emit(Bcast, Builder& b) const { detail::bcast_along(trees(b.size()), {chunk_bytes}, b); }
 
+  static void traffic(Collective c, Traffic& t) {
+    detail::tell_traffic_along(trees(t.size()), c, t);
+  }
+
   friend bool operator==(const ReorderedTwoTree&, const ReorderedTwoTree&) = default;
 };
 static_assert(StaticSchedule<ReorderedTwoTree>);

@@ -76,6 +76,15 @@ struct Ring {
     detail::ring_allgather(b, [&b](int p) { return b.contribution(p); });
   }
 
+  static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {
+    return Arrangement::consecutive;
+  }
+  static void traffic(Collective c, Traffic& t) {
+    const int size = t.size();
+    const double rounds = c == Collective::allreduce ? 2.0 * (size - 1) : size - 1.0;
+    for (int p = 0; p < size; ++p) t.add(p, (p + 1) % size, rounds / size);
+  }
+
   friend bool operator==(const Ring&, const Ring&) = default;
 };
 static_assert(StaticSchedule<Ring>);

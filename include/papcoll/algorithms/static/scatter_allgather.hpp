@@ -67,6 +67,22 @@ struct ScatterAllgather {
     }
   }
 
+  constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) const noexcept {
+    return gathering == Gathering::ring ? Arrangement::consecutive : Arrangement::by_traffic;
+  }
+  /// Around the ring a position is sent all but what it has from the scatter.
+  void traffic(Collective /*c*/, Traffic& t) const {
+    if (gathering != Gathering::ring) return;
+    const int size = t.size();
+    const KNomialTree tree{2, size};
+    const auto share = [size](int parts) { return static_cast<double>(parts) / size; };
+    for (int p = 0; p < size; ++p) {
+      tree.for_children_down(p, [&](int child) { t.add(p, child, share(tree.run(child))); });
+      const int next = (p + 1) % size;
+      t.add(p, next, share(size - tree.run(next)));
+    }
+  }
+
   friend bool operator==(const ScatterAllgather&, const ScatterAllgather&) = default;
 
  private:

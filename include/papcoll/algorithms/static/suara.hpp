@@ -2,6 +2,7 @@
 
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/grid.hpp>
+#include <papcoll/algorithms/static/grid_traffic.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/algorithms/static/suara_parts.hpp>
 #include <papcoll/base/joined.hpp>
@@ -183,6 +184,14 @@ struct Suara {
     return s;
   }
 
+  /// Of the grid that was chosen or given.
+  void traffic(Collective /*c*/, Traffic& t) const {
+    if (extents[0] == 0) return;
+    std::vector<AnySchedule> dims;
+    each([&](const auto& dim) { dims.emplace_back(dim); });
+    detail::GridTraffic{t, dims, folded}.tell(detail::given_extents(extents));
+  }
+
   friend bool operator==(const Suara&, const Suara&) = default;
 
  private:
@@ -251,6 +260,13 @@ struct AnySuara {
           "dimension, or leave them out and it chooses the grid, too");
     }
     return detail::chosen_suara(size, static_cast<double>(bytes));
+  }
+
+  /// Of the grid that was chosen or given.
+  void traffic(Collective /*c*/, Traffic& t) const {
+    if (extents.empty()) return;
+    for (const AnySchedule& s : along) require(s);
+    detail::GridTraffic{t, along, folded}.tell(extents);
   }
 
   friend bool operator==(const AnySuara&, const AnySuara&) = default;

@@ -49,6 +49,16 @@ inline void bcast_along(const HeapTrees& trees, const TwoTreeChunks& chunks, Bui
              });
 }
 
+/// Half of the vector goes along each tree, of an allreduce up and down.
+inline void tell_traffic_along(const HeapTrees& trees, Collective c, Traffic& t) {
+  for (const HeapTree& tree : trees) {
+    for (int p = 1; p < t.size(); ++p) {
+      if (c != Collective::bcast) t.add(p, tree.parent(p), 0.5);
+      if (c != Collective::reduce) t.add(tree.parent(p), p, 0.5);
+    }
+  }
+}
+
 }  // namespace detail
 
 /// Two complete binary trees, of which one has odd chunks and the other even ones. Positions that
@@ -104,6 +114,10 @@ struct TwoTreeComplete {
   void emit(Allreduce, Builder& b) const {
     emit(Reduce{}, b);
     emit(Bcast{}, b);
+  }
+
+  static void traffic(Collective c, Traffic& t) {
+    detail::tell_traffic_along(trees(t.size()), c, t);
   }
 
   friend bool operator==(const TwoTreeComplete&, const TwoTreeComplete&) = default;

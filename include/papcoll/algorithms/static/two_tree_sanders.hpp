@@ -113,6 +113,21 @@ struct TwoTreeSanders {
     emit(Bcast{}, b);
   }
 
+  static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {
+    return Arrangement::consecutive;  // both trees are numbered in order, or nearly so
+  }
+  /// Half of the vector goes along each tree, of an allreduce up and down.
+  static void traffic(Collective c, Traffic& t) {
+    if (t.size() < 2) return;
+    const ColouredTrees trees{t.size()};
+    for (int tree = 0; tree < 2; ++tree) {
+      for (int p = 1; p < t.size(); ++p) {
+        if (c != Collective::bcast) t.add(p, trees.parent(tree, p), 0.5);
+        if (c != Collective::reduce) t.add(trees.parent(tree, p), p, 0.5);
+      }
+    }
+  }
+
   friend bool operator==(const TwoTreeSanders&, const TwoTreeSanders&) = default;
 
  private:

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <papcoll/algorithms/static/fold.hpp>
+#include <papcoll/algorithms/static/grid.hpp>
+#include <papcoll/mapping/read_traffic.hpp>
+#include <papcoll/schedule/schedule.hpp>
+#include <papcoll/schedule/traffic.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// What an allreduce along one dimension of a grid after the other sends: as emit_grid() does it.
+class GridTraffic {
+ public:
+  GridTraffic(Traffic& traffic, std::span<const AnySchedule> along, bool folded)
+      : traffic_(traffic), along_(along), folded_(folded) {}
+
+  void tell(std::span<const int> extents) {
+    std::vector<int> all(static_cast<std::size_t>(traffic_.size()));
+    std::iota(all.begin(), all.end(), 0);
+    tell_grid(all, extents, along_.size());
+  }
+
+ private:
+  void tell_grid(std::span<const int> members, std::span<const int> extents,
+                 std::size_t dimensions) {
+    if (dimensions == 1) return tell_line(0, members);
+    const int n = static_cast<int>(members.size());
+    const auto grid = UnevenGrid::of(n, rows_of_grid(n, extents, dimensions));
+    if (!folded_ || grid.extras == 0) return tell_rows(members, grid, extents, dimensions);
+    const Fold fold{n, grid.rows * grid.columns};
+    std::vector<int> core;
+    for (int v = 0; v < fold.core(); ++v) core.push_back(member(members, fold.first(v)));
+    for (int i = 0; i < fold.pairs(); ++i) {  // by halves, and back
+      traffic_.add(member(members, 2 * i + 1), member(members, 2 * i), 1);
+      traffic_.add(member(members, 2 * i), member(members, 2 * i + 1), 1.5);
+    }
+    tell_rows(core, {grid.rows, grid.columns, 0}, extents, dimensions);
+  }
+
+  void tell_rows(std::span<const int> members, const UnevenGrid& grid, std::span<const int> extents,
+                 std::size_t dimensions) {
+    const std::size_t inner = dimensions - 1;
+    for (int row = 0; row < grid.rows; ++row) {
+      const auto first = static_cast<std::size_t>(grid.begin(row));
+      const auto length = static_cast<std::size_t>(grid.length(row));
+      const auto mine = members.subspan(first, length);
+      tell_grid(mine, extents.first(std::min(inner, extents.size())), inner);
+      const int parts = grid.length(row) > grid.columns ? std::min(grid.columns, 4) : 0;
+      for (int i = 0; i < parts; ++i) {  // to the position behind the last column
+        traffic_.add(member(mine, i), mine.back(), 1.0 / parts);
+      }
+    }
+    std::vector<int> line(static_cast<std::size_t>(grid.rows));
+    for (int column = 0; column < grid.columns; ++column) {
+      for (int row = 0; row < grid.rows; ++row) {
+        line[static_cast<std::size_t>(row)] = member(members, grid.begin(row) + column);
+      }
+      tell_line(inner, line);
+    }
+  }
+
+  void tell_line(std::size_t dimension, std::span<const int> members) {
+    const int n = static_cast<int>(members.size());
+    auto known = lines_.find({dimension, n});
+    if (known == lines_.end()) {
+      auto line = traffic_of(along_[dimension], Collective::allreduce, n);
+      known = lines_.emplace(std::pair{dimension, n}, line ? std::move(*line) : Traffic{n}).first;
+    }
+    for (const Traffic::Arc& a : known->second.arcs()) {
+      traffic_.add(member(members, a.from), member(members, a.to), static_cast<double>(a.share));
+    }
+  }
+
+  static int member(std::span<const int> members, int i) noexcept {
+    return members[static_cast<std::size_t>(i)];
+  }
+
+  Traffic& traffic_;
+  std::span<const AnySchedule> along_;
+  bool folded_;
+  std::map<std::pair<std::size_t, int>, Traffic> lines_;  ///< by dimension and length
+};
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

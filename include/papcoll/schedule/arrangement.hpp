@@ -1,0 +1,20 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// How a schedule's positions want to be laid along the machine, so that those that send each other
+/// most are near: the ranks of the machine are taken depth first, and the positions in this order.
+/// mapping/arranged.hpp makes the sequences.
+enum class Arrangement : unsigned char {
+  by_traffic,    ///< as mapping/grow.hpp finds from what positions send each other
+  consecutive,   ///< 0, 1, 2, …: neighbours talk most, or subtrees are runs of positions
+  bit_reversed,  ///< the numbers of the core with their bits reversed, each with the position that
+                 ///< is folded to it: those at the largest distance talk most
+  depth_first,   ///< of a heap under position 0, as HeapTree has it; the smaller branch first
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/schedule/order.hpp>
+#include <papcoll/schedule/range.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// What a Builder tells one position's steps to: PlanAssembler makes a plan of them, TrafficReader
+/// (mapping/read_traffic.hpp) counts who sends how much to whom.
+class StepSink {
+ public:
+  static constexpr std::size_t no_flow = ~std::size_t{0};
+
+  StepSink() = default;
+  StepSink(const StepSink&) = delete;
+  StepSink& operator=(const StepSink&) = delete;
+  virtual ~StepSink() = default;
+
+  virtual int size() const noexcept = 0;
+  virtual int position() const noexcept = 0;  ///< whose steps are told
+  virtual std::size_t element_size() const noexcept = 0;
+  virtual std::uint64_t lateness(int position) const noexcept = 0;
+  /// See Builder.
+  virtual Range contribution(int position) const = 0;
+  virtual Range part(int from, int to) const = 0;
+
+  virtual void send(int peer, Range r, std::size_t flow) = 0;
+  virtual void receive(int peer, Range r, std::size_t flow) = 0;
+  virtual void send(int peer, std::span<const Range> ranges, std::size_t flow) = 0;
+  virtual void receive(int peer, std::span<const Range> ranges, std::size_t flow) = 0;
+  virtual void reduce(int peer, Range r, std::size_t flow) = 0;
+  /// This position has no further use for what it holds of these ranges.
+  virtual void forget(std::span<const Range> ranges) = 0;
+  /// A flow of messages, of which there are at most `in_flight` of a pair and direction at once;
+  /// within `outer`, if that is one. The number is what send() and the others take.
+  virtual std::size_t add_flow(std::uint32_t in_flight, std::size_t outer) = 0;
+  /// What is told of the flow from now on waits for what was told before.
+  virtual void end_round(std::size_t flow) = 0;
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// How much the positions of a schedule send each other in one call, as shares of the whole vector.
+class Traffic {
+ public:
+  /// What one position sends another.
+  struct Arc {
+    int from;
+    int to;
+    float share;
+  };
+
+  explicit Traffic(int size) : size_(size) {}
+
+  /// How many positions there are.
+  int size() const noexcept { return size_; }
+  /// Adds to what `from` sends `to`. What a position tells in a row for one other is one arc.
+  void add(int from, int to, double share) {
+    if (from == to || share == 0) return;
+    if (!arcs_.empty() && arcs_.back().from == from && arcs_.back().to == to) {
+      arcs_.back().share += static_cast<float>(share);
+    } else {
+      arcs_.push_back({from, to, static_cast<float>(share)});
+    }
+  }
+  /// In the order told; there may be several from one position to another.
+  const std::vector<Arc>& arcs() const noexcept { return arcs_; }
+
+ private:
+  int size_;
+  std::vector<Arc> arcs_;
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
