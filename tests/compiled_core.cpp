@@ -4,3 +4,5 @@
 #include <papcoll/core.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/hierarchical.hpp>
+#include <papcoll/topology/linux.hpp>
+#include <papcoll/topology/packed_machine.hpp>

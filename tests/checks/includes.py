@@ -28,7 +28,7 @@ NAMES = {
     "cstddef": "byte ptrdiff_t",
     "cstdint": "intptr_t uintptr_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t",
     "cstdio": "FILE fclose ferror fgets fopen fread snprintf sscanf",
-    "cstdlib": "atoi getenv strtod",
+    "cstdlib": "atoi getenv strtod strtoul",
     "cstdlib|cmath": "abs",
     "cstring": "memcpy memmove strerror strncpy",
     "ctime": "time time_t",

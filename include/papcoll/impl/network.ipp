@@ -75,14 +75,14 @@ PAPCOLL_DECL double Network::hops(int from, int to) const noexcept {
         hops_[static_cast<std::size_t>(from) * static_cast<std::size_t>(nodes_) +
               static_cast<std::size_t>(to)]);
   }
-  double sum = 0;
+  double total = 0;
   while (from != to) {
     int& lower = depth(from) >= depth(to) ? from : to;
     const Uplink& up = uplinks_[static_cast<std::size_t>(lower)];
-    sum += up.cost;
+    total += up.cost;
     lower = up.switch_number;
   }
-  return sum;
+  return total;
 }
 
 PAPCOLL_DECL Network Network::among(const std::vector<int>& nodes) const {

@@ -9,3 +9,5 @@
 #include <papcoll/explain.hpp>
 #include <papcoll/hierarchical.hpp>
 #include <papcoll/papcoll.hpp>
+#include <papcoll/topology/linux.hpp>
+#include <papcoll/topology/packed_machine.hpp>

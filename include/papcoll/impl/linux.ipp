@@ -1,0 +1,166 @@
+#pragma once
+
+#include <papcoll/topology/linux.hpp>
+#include <papcoll/topology/sysfs.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dirent.h>
+#include <sched.h>
+#include <unistd.h>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// The names in a directory, in no order; none if it cannot be read.
+PAPCOLL_DECL std::vector<std::string> names_in(const std::string& directory) {
+  struct Close {
+    void operator()(DIR* d) const noexcept { static_cast<void>(closedir(d)); }
+  };
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, Close> open{opendir(directory.c_str())};
+  if (!open) return names;
+  while (const dirent* const entry = readdir(open.get())) names.emplace_back(entry->d_name);
+  return names;
+}
+
+/// A file that Linux before 5.2 calls by another name.
+PAPCOLL_DECL std::string line_of_either(const std::string& path, const std::string& older) {
+  std::string line = line_of(path);
+  return line.empty() ? line_of(older) : line;
+}
+
+/// The number of an object, or `anywhere` if there is none that a Place can have.
+inline std::uint16_t as_object(int number) noexcept {
+  return number >= 0 && number < Place::anywhere ? static_cast<std::uint16_t>(number)
+                                                 : Place::anywhere;
+}
+
+/// The NUMA domain of a processor; −1 if unknown.
+PAPCOLL_DECL int numa_of(const std::string& processor) {
+  for (const std::string& name : names_in(processor)) {
+    if (name.compare(0, 4, "node") != 0) continue;
+    const int number = number_of(name.substr(4), Place::anywhere - 1);
+    if (number >= 0) return number;
+  }
+  return -1;
+}
+
+/// The processors that share the L3 cache of a processor; empty if it has none.
+PAPCOLL_DECL std::string l3_list_of(const std::string& processor) {
+  for (const char* index : {"3", "2", "4", "1"}) {  // where it is likely first
+    const std::string cache = processor + "/cache/index" + index;
+    if (line_of(cache + "/level") != "3" || line_of(cache + "/type") != "Unified") continue;
+    return line_of(cache + "/shared_cpu_list");
+  }
+  return {};
+}
+
+}  // namespace detail
+
+PAPCOLL_DECL Place linux_place(const std::string& root) {
+  cpu_set_t binding;
+  CPU_ZERO(&binding);
+  // It fails where there may be more processors than a cpu_set_t has.
+  if (sched_getaffinity(0, sizeof binding, &binding) != 0) return {};
+  return linux_place(binding, root);
+}
+
+PAPCOLL_DECL Place linux_place(const cpu_set_t& binding, const std::string& root) {
+  using namespace detail;
+  Place place;
+  const int first = lowest_of(binding);
+  if (first < 0) return place;
+  const std::string processor = root + "/cpu/cpu" + std::to_string(first);
+  const std::string topology = processor + "/topology/";
+  const std::string core =
+      line_of_either(topology + "core_cpus_list", topology + "thread_siblings_list");
+  if (covers(core, binding)) place.core = as_object(lowest_in(core));
+  const std::string package =
+      line_of_either(topology + "package_cpus_list", topology + "core_siblings_list");
+  if (covers(package, binding)) {
+    place.package =
+        as_object(number_of(line_of(topology + "physical_package_id"), Place::anywhere));
+  }
+  const std::string l3 = l3_list_of(processor);
+  if (covers(l3, binding)) place.l3 = as_object(lowest_in(l3));
+  const int numa = numa_of(processor);
+  if (numa >= 0 &&
+      covers(line_of(root + "/node/node" + std::to_string(numa) + "/cpulist"), binding))
+    place.numa = as_object(numa);
+  return place;
+}
+
+PAPCOLL_DECL CacheSizes linux_caches(const std::string& root) {
+  return linux_caches(sched_getcpu(), root);
+}
+
+PAPCOLL_DECL CacheSizes linux_caches(int processor, const std::string& root) {
+  using namespace detail;
+  CacheSizes sizes;
+  if (processor < 0) return sizes;
+  const std::string caches = root + "/cpu/cpu" + std::to_string(processor) + "/cache/index";
+  for (int i = 0; i < 8; ++i) {
+    const std::string cache = caches + std::to_string(i);
+    const std::string level = line_of(cache + "/level");
+    if (level.empty()) break;
+    if (line_of(cache + "/type") == "Instruction") continue;
+    const std::size_t bytes = bytes_of(line_of(cache + "/size"));
+    if (level == "1") sizes.l1 = bytes;
+    if (level == "2") sizes.l2 = bytes;
+    if (level == "3") sizes.l3 = bytes;
+  }
+  return sizes;
+}
+
+PAPCOLL_DECL std::vector<Gpu> linux_gpus(const std::string& root) {
+  using namespace detail;
+  const std::string devices = root + "/../../bus/pci/devices/";
+  std::vector<std::string> addresses = names_in(devices);
+  std::sort(addresses.begin(), addresses.end());
+  std::vector<Gpu> gpus;
+  for (const std::string& address : addresses) {
+    const std::string device = devices + address;
+    const std::string kind = line_of(device + "/class").substr(0, 6);
+    // A display controller: of VGA, in three dimensions, another one; a processing accelerator.
+    if (kind != "0x0300" && kind != "0x0302" && kind != "0x0380" && kind != "0x1200") continue;
+    const std::string vendor = line_of(device + "/vendor");
+    if (vendor != "0x10de" && vendor != "0x1002") continue;
+    const int numa = number_of(line_of(device + "/numa_node"), Place::anywhere);
+    gpus.push_back({address, as_object(numa)});
+  }
+  return gpus;
+}
+
+PAPCOLL_DECL Machine linux_machine(const std::string& root) {
+  using namespace detail;
+  std::vector<Place> places;
+  const cpu_set_t online = set_of(line_of(root + "/cpu/online"));
+  for (int p = 0; p < CPU_SETSIZE; ++p) {
+    const auto processor = static_cast<std::size_t>(p);
+    if (!CPU_ISSET(processor, &online)) continue;
+    cpu_set_t alone;
+    CPU_ZERO(&alone);
+    CPU_SET(processor, &alone);
+    const Place place = linux_place(alone, root);
+    if (place.core == Place::anywhere || place.core == p) places.push_back(place);
+  }
+  if (places.empty()) {
+    places.resize(static_cast<std::size_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L)));
+  }
+  Machine machine{std::move(places)};
+  machine.source = "Linux";
+  machine.caches = linux_caches(root);
+  machine.gpus = linux_gpus(root);
+  return machine;
+}
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

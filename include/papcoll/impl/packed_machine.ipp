@@ -1,0 +1,175 @@
+#pragma once
+
+#include <papcoll/base/joined.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/topology/packed_machine.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// Appends values to bytes. Structs that may have padding go by their members.
+class Packer {
+ public:
+  template <class T>
+  requires(std::is_arithmetic_v<T>) void add(T value) { add_bytes(&value, sizeof value); }
+  void add(const std::string& text) {
+    add(text.size());
+    bytes_ += text;
+  }
+  void add(const Place& p) {
+    add(p.node);
+    add(p.package);
+    add(p.numa);
+    add(p.l3);
+    add(p.core);
+  }
+  void add(const Network::Uplink& up) {
+    add(up.switch_number);
+    add(up.cost);
+    add(up.width);
+  }
+  void add(const Gpu& gpu) {
+    add(gpu.name);
+    add(gpu.numa);
+  }
+  template <class Range>
+  void add_all(const Range& all) {
+    add(all.size());
+    for (const auto& one : all) add(one);
+  }
+
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  void add_bytes(const void* from, std::size_t count) {
+    bytes_.append(static_cast<const char*>(from), count);
+  }
+
+  std::string bytes_;
+};
+
+/// Takes the values back, in the same order. Throws argument_error.
+class Unpacker {
+ public:
+  explicit Unpacker(std::string_view bytes) : left_(bytes), all_(bytes.size()) {}
+
+  template <class T>
+  requires(std::is_arithmetic_v<T>) void get(T& value) {
+    require(sizeof value);
+    std::memcpy(&value, left_.data(), sizeof value);
+    left_.remove_prefix(sizeof value);
+  }
+  void get(std::string& text) {
+    std::size_t size = 0;
+    get(size);
+    require(size);
+    text = left_.substr(0, size);
+    left_.remove_prefix(size);
+  }
+  void get(Place& p) {
+    get(p.node);
+    get(p.package);
+    get(p.numa);
+    get(p.l3);
+    get(p.core);
+  }
+  void get(Network::Uplink& up) {
+    get(up.switch_number);
+    get(up.cost);
+    get(up.width);
+  }
+  void get(Gpu& gpu) {
+    get(gpu.name);
+    get(gpu.numa);
+  }
+  template <class T>
+  void get_all(std::vector<T>& all) {
+    std::size_t size = 0;
+    get(size);
+    require(size);  // each has a byte at least: no more memory than the bytes account for
+    all.resize(size);
+    for (T& one : all) get(one);
+  }
+  void require_end() const {
+    if (!left_.empty()) refuse("they do not end with it");
+  }
+
+ private:
+  void require(std::size_t count) const {
+    if (left_.size() < count) refuse("some are missing");
+  }
+  [[noreturn]] void refuse(std::string_view why) const {
+    throw argument_error(joined({"papcoll: ", all_, " bytes are no packed machine, ", why,
+                                 ": do all ranks run the same program?"}));
+  }
+
+  std::string_view left_;
+  std::size_t all_;
+};
+
+}  // namespace detail
+
+PAPCOLL_DECL std::string packed(const Machine& machine) {
+  detail::Packer pack;
+  pack.add(machine.source);
+  pack.add(machine.caches.l1);
+  pack.add(machine.caches.l2);
+  pack.add(machine.caches.l3);
+  pack.add_all(machine.gpus);
+  pack.add_all(machine.hosts);
+  pack.add_all(machine.places());
+  const Network& network = machine.network();
+  pack.add(network.nodes());
+  pack.add_all(network.uplinks());
+  pack.add_all(network.hops_matrix());
+  return pack.take();
+}
+
+PAPCOLL_DECL Machine unpacked(std::string_view bytes) {
+  detail::Unpacker unpack{bytes};
+  std::string source;
+  CacheSizes caches;
+  std::vector<Gpu> gpus;
+  std::vector<std::uint64_t> hosts;
+  std::vector<Place> places;
+  unpack.get(source);
+  unpack.get(caches.l1);
+  unpack.get(caches.l2);
+  unpack.get(caches.l3);
+  unpack.get_all(gpus);
+  unpack.get_all(hosts);
+  unpack.get_all(places);
+  int nodes = 0;
+  std::vector<Network::Uplink> uplinks;
+  std::vector<float> hops;
+  unpack.get(nodes);
+  unpack.get_all(uplinks);
+  unpack.get_all(hops);
+  unpack.require_end();
+  Machine machine;
+  if (!hops.empty()) {
+    machine = Machine{std::move(places), Network::by_hops(nodes, std::move(hops))};
+  } else if (!uplinks.empty()) {
+    machine = Machine{std::move(places), Network::tree(nodes, std::move(uplinks))};
+  } else if (!places.empty()) {
+    machine = Machine{std::move(places)};
+  }
+  machine.source = std::move(source);
+  machine.caches = caches;
+  machine.gpus = std::move(gpus);
+  machine.hosts = std::move(hosts);
+  return machine;
+}
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

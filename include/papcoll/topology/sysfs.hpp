@@ -1,0 +1,122 @@
+#pragma once
+
+// How Linux writes what it tells in small files.
+
+#include <papcoll/config.hpp>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include <sched.h>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+struct CloseFile {
+  void operator()(std::FILE* file) const noexcept { static_cast<void>(std::fclose(file)); }
+};
+using OpenFile = std::unique_ptr<std::FILE, CloseFile>;
+
+/// The first line of a small file, without its end; empty if it cannot be read.
+inline std::string line_of(const std::string& path) {
+  const OpenFile file{std::fopen(path.c_str(), "re")};
+  if (!file) return {};
+  char line[4096] = {};  // no such file is longer: a page
+  std::string text = std::fgets(line, sizeof line, file.get()) != nullptr ? line : "";
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+/// The whole number, in decimal digits, that a text is; −1 if it is nothing of the kind or more
+/// than `most`.
+inline int number_of(const std::string& text, int most) noexcept {
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) return -1;
+  const unsigned long number = std::strtoul(text.c_str(), nullptr, 10);
+  return number <= static_cast<unsigned long>(most) ? static_cast<int>(number) : -1;
+}
+
+/// "49152K" or "48M" in bytes; 0 if it is nothing of the kind.
+inline std::size_t bytes_of(const std::string& text) noexcept {
+  unsigned long number = 0;
+  char unit = 0;
+  if (std::sscanf(text.c_str(), "%lu%c", &number, &unit) < 1) return 0;
+  const std::size_t factor = unit == 'K' ? 1U << 10U : unit == 'M' ? 1U << 20U : 1U;
+  return static_cast<std::size_t>(number) * factor;
+}
+
+/// Calls f(first, last) for each range of a list of processors such as "0-3,8". False if the text
+/// is nothing of the kind; f may have been called then.
+template <class F>
+bool for_each_range(const std::string& list, F f) {
+  const char* at = list.c_str();
+  const auto read = [&at](unsigned& number) {
+    int used = 0;
+    const bool is_digit = *at >= '0' && *at <= '9';
+    if (!is_digit || std::sscanf(at, "%u%n", &number, &used) != 1) return false;
+    at += used;
+    return true;
+  };
+  do {
+    unsigned first = 0;
+    if (!read(first)) return false;
+    unsigned last = first;
+    if (*at == '-') {
+      ++at;
+      if (!read(last) || last < first) return false;
+    }
+    f(first, last);
+    if (*at == 0) return true;
+  } while (*at++ == ',');
+  return false;
+}
+
+/// How many processors a list names; 0 if it is nothing of the kind.
+inline std::size_t processors_in(const std::string& list) noexcept {
+  std::size_t count = 0;
+  const auto add = [&count](unsigned first, unsigned last) { count += last - first + 1; };
+  return for_each_range(list, add) ? count : 0;
+}
+
+/// The lowest processor that a list names; −1 if it is nothing of the kind.
+inline int lowest_in(const std::string& list) noexcept {
+  unsigned lowest = CPU_SETSIZE;
+  const auto lower = [&lowest](unsigned first, unsigned) {
+    if (first < lowest) lowest = first;
+  };
+  return for_each_range(list, lower) && lowest < CPU_SETSIZE ? static_cast<int>(lowest) : -1;
+}
+
+/// The processors that a list names; none if it is nothing of the kind.
+inline cpu_set_t set_of(const std::string& list) noexcept {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const auto add = [&set](unsigned first, unsigned last) {
+    for (unsigned p = first; p <= last && p < CPU_SETSIZE; ++p) CPU_SET(p, &set);
+  };
+  if (!for_each_range(list, add)) CPU_ZERO(&set);
+  return set;
+}
+
+/// Does a list name all processors of a set?
+inline bool covers(const std::string& list, const cpu_set_t& set) noexcept {
+  const cpu_set_t listed = set_of(list);
+  cpu_set_t both;
+  CPU_AND(&both, &listed, &set);
+  return CPU_EQUAL(&both, &set) != 0;
+}
+
+/// The lowest processor of a set; −1 if there is none.
+inline int lowest_of(const cpu_set_t& set) noexcept {
+  for (int p = 0; p < CPU_SETSIZE; ++p) {
+    if (CPU_ISSET(static_cast<std::size_t>(p), &set)) return p;
+  }
+  return -1;
+}
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
