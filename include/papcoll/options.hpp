@@ -4,6 +4,7 @@
 #include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/topology/groups.hpp>
+#include <papcoll/topology/machine_source.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -59,6 +60,9 @@ struct Options {
   /// their lowest ranks), and so on. For sockets or racks, and for tests on one machine. Eight
   /// ranks, two to a node, two nodes to a rack: {{0, 0, 1, 1, 2, 2, 3, 3}, {0, 0, 1, 1}}.
   GroupColours groups{};
+  /// What describes the machine, for OnTopology and for groups of ranks on a node: Linux, unless a
+  /// description in code or a producer such as topology/network_file.hpp is given.
+  MachineSource machine{};
   /// File with thresholds of this machine, as `papcoll-bench --tune` writes it; empty: the one that
   /// the environment variable PAPCOLL_TUNING names, if any. What it says must be the same on all
   /// ranks.

@@ -92,7 +92,7 @@ TEST_CASE("watched arrivals lead to a forecast on every communicator", "[predict
     CHECK(data == std::vector<double>(100, 1.0 * comm.size() * part.size()));
   }
   for (papcoll::Communicator* c : {&comm, &part}) {
-    const papcoll::Predictions& p = c->core().predictions(ring.spec().predictor);
+    const papcoll::Predictions& p = c->core().predictions(ring.spec().order.predictor());
     CHECK(p.forecast().is_known() == (c->size() > 1));
   }
 }

@@ -147,7 +147,7 @@ int compare(papcoll::Communicator& comm, Collective c, std::size_t bytes) {
       const papcoll::Algorithm algorithm = papcoll::algorithm(name + "+MpiTransport");
       const papcoll::AlgorithmSpec& spec = algorithm.spec();
       // Where ranks agree on an order by messages of their own, the schedule is not all there is.
-      if (!spec.schedule || spec.predictor || spec.tickets != nullptr) continue;
+      if (!spec.schedule || spec.order || spec.tickets != nullptr) continue;
       const double smpi = calls.time(c, algorithm);
       if (comm.rank() != 0) continue;
       const papcoll::Shape shape = calls.shape(c);

@@ -25,16 +25,18 @@ class ArrivalForecast {
   /// What a rank says that cannot tell when it will arrive.
   static constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::min();
 
-  /// Arrivals that differ by less, in nanoseconds, count as the same, and leave the ranks in their
-  /// own order: a message takes about as long.
+  /// Arrivals that differ by less, in nanoseconds, count as the same, and leave the ranks in the
+  /// order they were in: a message takes about as long.
   static constexpr std::int64_t resolution = 1000;
 
   /// Nothing is known.
   ArrivalForecast() = default;
 
   /// `arrivals`: of each rank, in nanoseconds after anything that is common to all. Nothing is
-  /// known if that of any rank is `unknown`.
-  [[gnu::cold]] explicit ArrivalForecast(std::span<const std::int64_t> arrivals) {
+  /// known if that of any rank is `unknown`. Ranks that are expected at the same time stay in the
+  /// order of `ranks`, such as that of the machine, or in rank order if that is empty.
+  [[gnu::cold]] explicit ArrivalForecast(std::span<const std::int64_t> arrivals,
+                                         std::span<const int> ranks = {}) {
     std::int64_t first = std::numeric_limits<std::int64_t>::max();
     for (const std::int64_t a : arrivals) first = std::min(first, a);
     if (first == unknown) return;
@@ -45,7 +47,7 @@ class ArrivalForecast {
     // Insertion: now and then, of few, and a fraction of what std::sort takes to compile.
     early_first_.resize(arrivals.size());
     for (std::size_t n = 0; n < early_first_.size(); ++n) {
-      const int rank = static_cast<int>(n);
+      const int rank = ranks.empty() ? static_cast<int>(n) : ranks[n];
       std::size_t at = n;
       for (; at > 0 && ticks(rank) < ticks(early_first_[at - 1]); --at) {
         early_first_[at] = early_first_[at - 1];

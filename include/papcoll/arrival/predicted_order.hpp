@@ -43,19 +43,5 @@ inline std::string predicted_order_name(const AnyPredictor& predictor) {
                                                     : detail::joined({name, ":", predictor.name()});
 }
 
-namespace detail {
-
-/// The predictor that an arrival policy watches arrivals by, or none.
-template <class Arrival>
-AnyPredictor predictor_of() noexcept {
-  if constexpr (requires { Arrival::predictor(); }) {
-    return Arrival::predictor();
-  } else {
-    return {};
-  }
-}
-
-}  // namespace detail
-
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -72,8 +73,9 @@ class Predictions {
   }
 
   /// From here on the figures just exchanged are in force.
-  [[gnu::cold]] void adopt(PlanCache& plans) {
-    ArrivalForecast next{agreement_.take()};
+  /// Ranks that are expected at the same time stay in this order, or in rank order if it is empty.
+  [[gnu::cold]] void adopt(PlanCache& plans, std::span<const int> ranks = {}) {
+    ArrivalForecast next{agreement_.take(), ranks};
     ++generation_;
     if (next.is_like(forecast_)) return;
     plans.forget(forecast_.inward());

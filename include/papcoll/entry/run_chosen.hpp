@@ -27,7 +27,7 @@ struct ChosenAlgorithm {
     state_contract(call, given);
     spec.transport = &transport;
     const bool any_transport = given.transport == nullptr && given.transport_name.empty();
-    const bool by_messages = caller.non_blocking || given.predictor || call.schedules_only;
+    const bool by_messages = caller.non_blocking || given.order || call.schedules_only;
     const SelectionInputs inputs = inputs_of(caller.core, call, by_messages, any_transport);
     choose<C>(spec, call, inputs);
     is_watched = watches_across_nodes(call, inputs);
@@ -36,7 +36,7 @@ struct ChosenAlgorithm {
       check_arrival(caller, *spec.arrival, transport, call);
     } else {
       check_schedule(caller, spec.schedule, call);
-      spec.predictor = given.predictor;
+      spec.order = given.order;
     }
   }
 };

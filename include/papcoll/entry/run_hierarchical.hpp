@@ -34,16 +34,16 @@ void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call) {
   const TransportTable& t = transport_of(team, part);
   const bool reads = (t.offers & capability::node_memory) != 0 && team.on_one_node() &&
                      call.reducer.size <= team.options().chunk_bytes;
-  // A predicted order, and sizes of each rank's own, are known to schedules only.
-  const AnyPredictor none;
-  const AnyPredictor& orders = part.schedule ? none : part.predictor;
+  // Orders other than the ranks', and sizes of each rank's own, are known to schedules only.
+  const OrderSource none;
+  const OrderSource& orders = part.schedule ? none : part.order;
   const bool by_messages = !reads || call.counts != nullptr || orders;
   if (!by_messages && part.arrival != nullptr && part.arrival->site == t.site &&
       part.arrival->serves(call.collective)) {
     return team.run(*part.arrival, t, call);
   }
   if (part.schedule && part.schedule.serves(call.collective)) {
-    return team.run(part.schedule, t, call, part.predictor);
+    return team.run(part.schedule, t, call, part.order);
   }
   AlgorithmSpec chosen;
   chosen.transport = &t;

@@ -55,7 +55,7 @@ PAPCOLL_DECL Explanation explain_call(TeamCore& team, Collective collective, std
   const Call call = described_call(collective, bytes, traits);
   const AlgorithmSpec& given = traits.algorithm.spec();
   const bool any_transport = given.transport == nullptr && given.transport_name.empty();
-  const bool by_messages = traits.non_blocking || given.predictor;
+  const bool by_messages = traits.non_blocking || given.order;
   TeamFacts facts;
   facts.transport = &transport_of(team, given);
   facts.on_one_node = team.on_one_node();

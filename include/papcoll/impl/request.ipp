@@ -23,7 +23,7 @@ namespace detail {
 PAPCOLL_DECL Request start_checked(const Caller& caller, const AlgorithmSpec& spec,
                                    const TransportTable& transport, const Call& call,
                                    std::shared_ptr<const void> owned) {
-  PlanRun* const plan_run = caller.core.start(spec.schedule, transport, call, spec.predictor);
+  PlanRun* const plan_run = caller.core.start(spec.schedule, transport, call, spec.order);
   if (plan_run == nullptr) return {};
   return {caller.core, *plan_run, std::move(owned)};
 }

@@ -134,7 +134,7 @@ PAPCOLL_DECL void run_checked(const Caller& caller, const AlgorithmSpec& spec,
   if (spec.arrival != nullptr) {
     caller.core.run(*spec.arrival, transport, call);
   } else {
-    caller.core.run(spec.schedule, transport, call, spec.predictor, spec.tickets != nullptr);
+    caller.core.run(spec.schedule, transport, call, spec.order, spec.tickets != nullptr);
   }
 }
 

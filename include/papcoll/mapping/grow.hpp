@@ -83,14 +83,14 @@ class PositionGrower {
       ++count[static_cast<std::size_t>(a.from)];
       ++count[static_cast<std::size_t>(a.to)];
     }
-    std::uint32_t sum = 0;
+    std::uint32_t all = 0;
     for (std::size_t p = 0; p < positions_.size(); ++p) {
-      positions_[p].first = sum;
-      sum += count[p];
+      positions_[p].first = all;
+      all += count[p];
       count[p] = positions_[p].first;
     }
-    end_ = sum;
-    neighbours_.resize(sum);
+    end_ = all;
+    neighbours_.resize(all);
     for (const Traffic::Arc& a : traffic.arcs()) {
       neighbours_[count[static_cast<std::size_t>(a.from)]++] = {a.to, a.share};
       neighbours_[count[static_cast<std::size_t>(a.to)]++] = {a.from, a.share};

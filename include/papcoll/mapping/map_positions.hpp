@@ -5,6 +5,7 @@
 #include <papcoll/mapping/arranged.hpp>
 #include <papcoll/mapping/cost.hpp>
 #include <papcoll/mapping/grow.hpp>
+#include <papcoll/mapping/mapped_order.hpp>
 #include <papcoll/mapping/read_traffic.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/schedule.hpp>
@@ -18,22 +19,6 @@
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
-
-/// Which rank plays which position of a schedule on a machine, and what that gains.
-struct MappedOrder {
-  /// Why positions stay in rank order, or not.
-  enum class Verdict : unsigned char {
-    mapped,
-    all_talk_to_all,  ///< or nearly so: see traffic_of()
-    gains_nothing,
-    worse,  ///< in bytes × hops or on the heaviest link
-  };
-
-  Order order = Order::identity(1);  ///< a root is position 0
-  Verdict verdict = Verdict::gains_nothing;
-  MappingCost in_rank_order{};
-  MappingCost arranged{};  ///< of the best arrangement, used or not
-};
 
 namespace detail {
 
@@ -54,7 +39,7 @@ inline std::vector<int> laid_along(const std::vector<int>& positions,
 /// between nodes again and again. What does not gain on rank order, or is worse between nodes in
 /// bytes × hops or on the heaviest link, is not used. The same on all ranks, of the same machine.
 [[gnu::cold]] inline MappedOrder map_positions(const AnySchedule& schedule, Collective c,
-                                               const Machine& machine, int root = 0) {
+                                               const Machine& machine, int root) {
   const int size = machine.size();
   MappedOrder m;
   m.order = Order::rotation(size, root);

@@ -24,7 +24,7 @@ inline AlgorithmSpec spec_of(const ParsedName& parsed) {
   } else {
     if (parsed.row != nullptr) spec.arrival = parsed.row->algorithm;
     spec.schedule = parsed.plan;
-    spec.predictor = parsed.predictor;
+    spec.order = parsed.order;
   }
   spec.contract = parsed.contract;
   return spec;

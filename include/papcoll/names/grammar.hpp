@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/arguments.hpp>
-#include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/arrival/order_source.hpp>
 #include <papcoll/base/contract.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/near_names.hpp>
@@ -34,6 +34,7 @@
 //     Ring                                 a schedule; StaticOrder is its arrival policy
 //     DynamicLeader+ShmTransport           an arrival policy, which has a schedule of its own
 //     PredictedOrder:Exponential:0.5+Chain a predictor; MovingAverage is left out
+//     OnTopology+Ring                      a schedule whose positions follow the machine
 //     ReduceThenBcast:KNomial:8,Chain      schedules as parameters of a schedule
 //     MpiTransport+Reproducible            whatever fits the call, on this transport
 //     auto                                 whatever fits the call
@@ -180,7 +181,7 @@ class NameParser {
 
   void take_predictor(std::string_view text) {
     try {
-      parsed_.predictor = AnyPredictor::parse(text);
+      parsed_.order = AnyPredictor::parse(text);
     } catch (const error& e) {
       fail_with(e);
     }
@@ -191,20 +192,26 @@ class NameParser {
     slot = name;
   }
 
+  /// The order of the positions, if the arrival policy gives one to any static schedule.
+  void name_order() {
+    if (arrival_ == machine_name) parsed_.order = OrderSource::machine();
+    if (arrival_ == predicted_name && !parsed_.order) {
+      parsed_.order = PredictedOrder<>::predictor();
+    }
+  }
+
   void find_row() {
     parsed_.transport = transport_;
-    if (arrival_ == predicted_name && !parsed_.predictor) {
-      parsed_.predictor = PredictedOrder<>::predictor();
-    }
+    name_order();
     if (schedule_ == left_open) schedule_ = {};
     if (schedule_.empty() && arrival_.empty()) return;
     const CatalogueRow* driven = nullptr;
     for (const CatalogueRow& row : catalogue_) {
       // The first algorithm of an arrival policy of its own is what the policy alone means. Any
-      // static schedule runs in a predicted order.
+      // static schedule runs in a predicted order, or in one along the machine.
       const bool alone = row.algorithm != nullptr && row.arrival != "StaticOrder";
       const bool fits = (arrival_.empty() || row.arrival == arrival_ ||
-                         (arrival_ == predicted_name && row.plan != nullptr)) &&
+                         (gives_order(arrival_) && row.plan != nullptr)) &&
                         (schedule_.empty() ? alone : row.schedule == schedule_);
       if (!fits) continue;
       // A schedule without an arrival policy is the static one, if there is one of that name.
@@ -226,7 +233,7 @@ class NameParser {
       if (row.schedule != schedule_) continue;
       text += detail::joined({(text.empty() ? "take " : " or "), row.arrival});
       if (row.plan != nullptr && row.arrival != predicted_name)
-        text += detail::joined({" or ", predicted_name});
+        text += detail::joined({" or ", predicted_name, " or ", machine_name});
     }
     return text;
   }
@@ -234,8 +241,8 @@ class NameParser {
   void take_row(const CatalogueRow& row) {
     parsed_.row = &row;
     parsed_.arrival = arrival_.empty() ? row.arrival : arrival_;
-    if (parsed_.arrival == predicted_name && !parsed_.predictor) {
-      parsed_.predictor = PredictedOrder<>::predictor();
+    if (parsed_.arrival == predicted_name && !parsed_.order) {
+      parsed_.order = PredictedOrder<>::predictor();
     }
     parsed_.schedule = row.schedule;
     if (row.plan == nullptr) {

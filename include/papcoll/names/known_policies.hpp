@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/arrival/order_source.hpp>
 #include <papcoll/base/contract.hpp>
 #include <papcoll/base/near_names.hpp>
 #include <papcoll/names/row.hpp>
@@ -16,12 +16,18 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 inline constexpr std::string_view predicted_name = PredictedOrder<>::name;
+inline constexpr std::string_view machine_name = OnTopology::name;
+
+/// Does the arrival policy give any static schedule an order of its positions?
+inline bool gives_order(std::string_view arrival) noexcept {
+  return arrival == predicted_name || arrival == machine_name;
+}
 
 /// The name of a schedule that is chosen for each call.
 inline constexpr std::string_view left_open = "auto";
 
 inline bool is_arrival(std::string_view name, Catalogue catalogue) {
-  return name == predicted_name ||
+  return gives_order(name) ||
          std::any_of(catalogue.begin(), catalogue.end(),
                      [name](const CatalogueRow& row) { return row.arrival == name; });
 }
@@ -45,7 +51,7 @@ inline bool is_transport_name(std::string_view name) {
 
 /// Every policy that a name may have.
 inline std::vector<std::string_view> all_policy_names(Catalogue catalogue) {
-  std::vector<std::string_view> names{left_open, predicted_name};
+  std::vector<std::string_view> names{left_open, predicted_name, machine_name};
   for (const CatalogueRow& row : catalogue) {
     if (!row.arrival.empty()) names.push_back(row.arrival);
     names.push_back(row.schedule);

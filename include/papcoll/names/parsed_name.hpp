@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/arrival/order_source.hpp>
 #include <papcoll/arrival/ticketed_algorithm.hpp>
 #include <papcoll/base/contract.hpp>
 #include <papcoll/base/joined.hpp>
@@ -21,7 +21,7 @@ struct ParsedName {
   std::string transport;  ///< empty: the team's own choice
   NumericalContract contract = NumericalContract::rank_consistent;
 
-  AnyPredictor predictor;  ///< of PredictedOrder
+  OrderSource order;  ///< of PredictedOrder or OnTopology
 
   const CatalogueRow* row = nullptr;
   AnySchedule plan;                            ///< if the row is a static schedule
@@ -35,8 +35,8 @@ struct ParsedName {
       if (!policy.empty()) name.append(name.empty() ? "" : "+").append(policy);
     };
     const bool is_default = row != nullptr && row->arrival == PredictedOrder<>::name &&
-                            predictor == PredictedOrder<>::predictor();
-    if (predictor && !is_default) add(predicted_order_name(predictor));
+                            order.predictor() == PredictedOrder<>::predictor();
+    if (order && !is_default) add(order.name());
     if (!parts.empty()) {
       add(detail::joined({row->name, parts_text()}));
     } else if (row != nullptr) {

@@ -1,8 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/arrival/predicted_order.hpp>
-#include <papcoll/arrival/predictor.hpp>
+#include <papcoll/arrival/order_source.hpp>
 #include <papcoll/arrival/ticketed_algorithm.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/capability.hpp>
@@ -35,7 +34,7 @@ struct AlgorithmSpec {
   AnySchedule schedule;                            ///< a static schedule, or
   const HierarchicalSpec* hierarchical = nullptr;  ///< several of them, or neither; borrowed,
   RunHierarchical* run_hierarchical = nullptr;     ///< and how it runs
-  AnyPredictor predictor;                          ///< for a schedule in predicted order
+  OrderSource order;                               ///< of a schedule's positions
   /// Rather in the order of arrival, if the transport has tickets: see follow_tickets().
   const TicketedAlgorithm* tickets = nullptr;
   const TransportTable* transport = nullptr;  ///< null: by transport_name, or the default
@@ -49,12 +48,12 @@ struct AlgorithmSpec {
   }
   /// Is everything but the contract left out?
   bool is_free() const noexcept {
-    return is_automatic() && !predictor && transport == nullptr && transport_name.empty();
+    return is_automatic() && !order && transport == nullptr && transport_name.empty();
   }
   /// Names an algorithm whose positions ranks draw. Where there are no tickets, they are predicted.
   void follow_tickets(const TicketedAlgorithm& drawn) {
     schedule = drawn.plan();
-    predictor = PredictedOrder<>::predictor();
+    order = PredictedOrder<>::predictor();
     tickets = &drawn;
   }
 };
@@ -111,18 +110,19 @@ inline void state_contract(Call& call, const AlgorithmSpec& s) noexcept {
 }  // namespace detail
 
 /// A static schedule, with the parameters it has, for calls to run: algorithm(KNomial{8}).
-/// With a predictor, in the order that it predicts: algorithm(Chain{}, MovingAverage{16}).
-inline Algorithm algorithm(AnySchedule schedule, AnyPredictor predictor = {}) {
+/// With a predictor, in the order that it predicts: algorithm(Chain{}, MovingAverage{16}); along
+/// the machine: algorithm(KNomial{8}, OrderSource::machine()).
+inline Algorithm algorithm(AnySchedule schedule, OrderSource order = {}) {
   if (!schedule) return {};
   std::string name = schedule.name();
   const bool predicts = (schedule.needs() & capability::forecast) != 0;
-  if (predicts && !predictor) predictor = PredictedOrder<>::predictor();
-  if (predictor && !(predicts && predictor == PredictedOrder<>::predictor())) {
-    name = detail::joined({predicted_order_name(predictor), "+", name});
+  if (predicts && !order) order = PredictedOrder<>::predictor();
+  if (order && !(predicts && order.predictor() == PredictedOrder<>::predictor())) {
+    name = detail::joined({order.name(), "+", name});
   }
   AlgorithmSpec spec;
   spec.schedule = std::move(schedule);
-  spec.predictor = std::move(predictor);
+  spec.order = std::move(order);
   return {std::move(name), std::move(spec)};
 }
 

@@ -200,7 +200,7 @@ struct NamedPolicies {
   /// What they name. Nothing where no such algorithm exists, which the caller has refused.
   static AlgorithmSpec spec() {
     AlgorithmSpec s;
-    s.predictor = predictor_of<Arrival>();
+    s.order = OrderSource::of<Arrival>();
     if constexpr (has_transport) s.transport = &transport_table<Transport>;
     if constexpr (!has_schedule) {
     } else if constexpr (draws_tickets) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/arrival/order_source.hpp>
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
@@ -53,14 +54,16 @@ class PlanIds {
 class PlanWords {
  public:
   CallWords of(const Call& call, const AnySchedule& schedule, const TransportTable& transport,
-               const Predictions* expected, bool by_ticket = false) {
+               const PlayedOrder& played = {}, bool by_ticket = false) {
     return words_of_long(call,
-                         ids_.of(schedule, transport) + order_id(expected) + (by_ticket ? 1 : 0));
+                         ids_.of(schedule, transport) + order_id(played) + (by_ticket ? 1 : 0));
   }
 
  private:
   /// Tells orders that were agreed on apart, from each other and from those that need no agreement.
-  static std::uint32_t order_id(const Predictions* p) noexcept {
+  static std::uint32_t order_id(const PlayedOrder& played) noexcept {
+    if (played.map != nullptr) return 0x85ebca6bU;
+    const Predictions* const p = played.predictions;
     return p == nullptr ? 0 : 0x9e3779b9U * (p->generation() + 1);
   }
 

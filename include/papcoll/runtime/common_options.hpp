@@ -28,7 +28,7 @@ inline TuningText require_common(const PolledCollectives& all_ranks, const Optio
   } catch (const error& e) {
     if (problem.empty()) problem = bare(e.what());
   }
-  const std::array<std::int64_t, 11> mine{options.deadline.count(),
+  const std::array<std::int64_t, 12> mine{options.deadline.count(),
                                           static_cast<std::int64_t>(options.chunk_bytes),
                                           static_cast<std::int64_t>(options.window),
                                           options.first_epoch,
@@ -38,8 +38,9 @@ inline TuningText require_common(const PolledCollectives& all_ranks, const Optio
                                           static_cast<std::int64_t>(options.copy_method),
                                           static_cast<std::int64_t>(options.tickets),
                                           static_cast<std::int64_t>(hash_of(options.groups)),
+                                          static_cast<std::int64_t>(hash_of(options.machine)),
                                           static_cast<std::int64_t>(tuning.hash())};
-  std::array<std::int64_t, 11> first = mine;
+  std::array<std::int64_t, 12> first = mine;
   all_ranks.bcast(first.data(), sizeof first, 0, where);
   if (problem.empty()) problem = problem_of(options.groups, all_ranks.size(where));
   if (problem.empty() && mine != first) {

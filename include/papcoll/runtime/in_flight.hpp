@@ -26,7 +26,7 @@ class InFlight {
  public:
   InFlight(const TeamBasis& basis, std::vector<const TransportTable*> transports)
       : connections(basis.surroundings, std::move(transports)),
-        plan_runs(basis.rank(), basis.size(), basis.options.window),
+        plan_runs(basis.rank(), basis.size(), basis.options.window, basis.surroundings.machine),
         agreements(basis.rank(), basis.size(), basis.surroundings.node != nullptr,
                    basis.options.agreement_period) {}
 

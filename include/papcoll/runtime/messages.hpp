@@ -56,10 +56,10 @@ class TeamMessages {
   }
 
   void run_plan(const AnySchedule& schedule, Endpoint& e, bool rings, const Call& call,
-                const Predictions* predictions = nullptr) {
+                PlayedOrder played = {}) {
     PlanRun& plan_run = in_flight_.plan_runs.idle();
     failures_.or_fail_everywhere([&] {
-      in_flight_.plan_runs.begin(plan_run, e, schedule, call, basis_.calls.sequence(), predictions);
+      in_flight_.plan_runs.begin(plan_run, e, schedule, call, basis_.calls.sequence(), played);
       if (waited_in_endpoint(plan_run)) return;
       basis_.waiter.until(
           [&] {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/arrival/order_source.hpp>
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
@@ -7,13 +8,16 @@
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/layout.hpp>
 #include <papcoll/plan/run.hpp>
+#include <papcoll/runtime/machine_orders.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/schedule.hpp>
+#include <papcoll/topology/machine.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace papcoll {
@@ -22,9 +26,11 @@ inline namespace PAPCOLL_ABI {
 /// A rank's runs of plans, used again and again, and the plans they run.
 class PlanRuns {
  public:
-  PlanRuns(int rank, int size, std::size_t window) : rank_(rank), size_(size), window_(window) {}
+  PlanRuns(int rank, int size, std::size_t window, std::shared_ptr<const Machine> machine)
+      : rank_(rank), size_(size), window_(window), orders_(std::move(machine)) {}
 
   PlanCache& plans() noexcept { return plans_; }
+  MachineOrders& machine_orders() noexcept { return orders_; }
 
   /// One that is done, and that no request looks at.
   PlanRun& idle() {
@@ -35,19 +41,25 @@ class PlanRuns {
     return *plan_runs_.back();
   }
 
-  /// Begins a call, in the order that is predicted, if it is. `held`: see PlanRun::start().
+  /// Begins a call. `held`: see PlanRun::start().
   void begin(PlanRun& plan_run, Endpoint& e, const AnySchedule& schedule, const Call& call,
-             std::uint32_t sequence, const Predictions* predictions, bool held = false) {
+             std::uint32_t sequence, PlayedOrder played = {}, bool held = false) {
     if (call.collective == Collective::barrier && call.count != 1) {
       // To a schedule, a barrier is an allreduce of one element, the token `out` points to.
       Call of_token = call;
       of_token.count = 1;
-      return begin(plan_run, e, schedule, of_token, sequence, predictions, held);
+      return begin(plan_run, e, schedule, of_token, sequence, played, held);
     }
     const Shape shape = shape_of(call, rank_, call.root);
-    const bool predicted = predictions != nullptr && !is_prefix_reduction(call.collective) &&
-                           !(call.rank_order && is_reduction(call.collective));
-    const Order order = predicted ? predictions->forecast().order(shape) : static_order(shape);
+    const bool any_order = !is_prefix_reduction(call.collective);
+    const bool reduces = is_reduction(call.collective);
+    if (played.map != nullptr && any_order && !(reduces && !shape.commutative)) {
+      return begin_along_machine(plan_run, e, schedule, shape, call, sequence, *played.map, held);
+    }
+    const bool predicted =
+        played.predictions != nullptr && any_order && !(reduces && call.rank_order);
+    const Order order =
+        predicted ? played.predictions->forecast().order(shape) : static_order(shape);
     plan_run.start(e, plans_.get(schedule, shape, order), order, call, sequence, window_, held);
   }
 
@@ -78,6 +90,20 @@ class PlanRuns {
   }
 
  private:
+  [[gnu::noinline]] void begin_along_machine(PlanRun& plan_run, Endpoint& e,
+                                             const AnySchedule& named, const Shape& shape,
+                                             const Call& call, std::uint32_t sequence,
+                                             MapPositions& map, bool held) {
+    // What a schedule stands for may depend on the bytes, and so may its order.
+    const AnySchedule schedule =
+        named.resolved(shape.size, shape.vector_size() * shape.element_size);
+    const int root = is_rooted(call.collective) ? call.root : 0;
+    const Order order = orders_.machine() == nullptr
+                            ? static_order(shape)
+                            : orders_.of(schedule, call.collective, root, map, plans_).order;
+    plan_run.start(e, plans_.get(schedule, shape, order), order, call, sequence, window_, held);
+  }
+
   Shape shape_of(const Call& call, int rank, int root) const {
     Shape s;
     s.collective = call.collective;
@@ -102,6 +128,7 @@ class PlanRuns {
   int size_;
   std::size_t window_;  ///< blocks in flight at once
   PlanCache plans_;
+  MachineOrders orders_;
   std::vector<std::unique_ptr<PlanRun>> plan_runs_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
+#include <papcoll/arrival/order_source.hpp>
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/config.hpp>
@@ -39,19 +40,21 @@ class TeamRequests {
   /// Null: there is nothing to wait for. Local, but for the first request that needs MPI messages,
   /// and for one that comes thousands of requests after one that is still under way.
   PlanRun* start(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
-                 const AnyPredictor& predictor = {}) {
+                 const OrderSource& source = {}) {
     require_usable();
-    const Predictions* const expected =
-        predictor ? &in_flight_.agreements.predictions_by(predictor) : nullptr;
+    PlayedOrder played{nullptr, source.map()};
+    if (const AnyPredictor& predictor = source.predictor()) {
+      played.predictions = &in_flight_.agreements.predictions_by(predictor);
+    }
     if constexpr (assertion_level >= 2) {
-      if (basis_.size() > 1) return start_compared(schedule, transport, call, expected);
+      if (basis_.size() > 1) return start_compared(schedule, transport, call, played);
     }
     const std::uint32_t number = basis_.calls.count_requests();
     if (is_empty(call)) return nullptr;
     Endpoint& e = endpoint_for_request(transport);
     wait_for_room(e, number);
     count_request();
-    return &begin(e, schedule, call, number, expected, false);
+    return &begin(e, schedule, call, number, played, false);
   }
 
   /// Waits for a request.
@@ -135,19 +138,19 @@ class TeamRequests {
   }
 
   PlanRun& begin(Endpoint& e, const AnySchedule& schedule, const Call& call, std::uint32_t number,
-                 const Predictions* expected, bool held) {
+                 const PlayedOrder& played, bool held) {
     PlanRun& plan_run = in_flight_.plan_runs.idle();
     plan_run.claimed = true;
     failures_.or_fail_everywhere([&] {
-      in_flight_.plan_runs.begin(plan_run, e, schedule, call, sequence(number), expected, held);
+      in_flight_.plan_runs.begin(plan_run, e, schedule, call, sequence(number), played, held);
     });
     return plan_run;
   }
 
   /// Starts what compares the ranks' calls, and the call itself behind it.
   PlanRun* start_compared(const AnySchedule& schedule, const TransportTable& transport,
-                          const Call& call, const Predictions* expected) {
-    const CallWords words = words_.of(call, schedule, transport, expected);
+                          const Call& call, const PlayedOrder& played) {
+    const CallWords words = words_.of(call, schedule, transport, played);
     // Whatever becomes of it: peers count both, that of the comparison and that of the call.
     const std::uint32_t own = basis_.calls.count_requests(2);
     const std::uint32_t number = own - 1;
@@ -159,7 +162,7 @@ class TeamRequests {
     Comparisons::Comparison& c = in_flight_.comparisons.begin(words, basis_.rank(), run);
     failures_.or_fail_everywhere([&] {
       in_flight_.plan_runs.begin(run, nearest, AnySchedule::of<RecursiveDoubling>(), c.calls.call(),
-                                 sequence(number), nullptr);
+                                 sequence(number));
     });
     if (is_empty(call)) {
       c.held = &run;
@@ -180,7 +183,7 @@ class TeamRequests {
       throw;
     }
     wait_for_room(*e, own);
-    c.held = &begin(*e, schedule, call, own, expected, true);
+    c.held = &begin(*e, schedule, call, own, played, true);
     return c.held;
   }
 

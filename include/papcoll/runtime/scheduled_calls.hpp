@@ -2,6 +2,7 @@
 
 #include <papcoll/algorithms/static/dissemination.hpp>
 #include <papcoll/arrival/exchanged_imbalance.hpp>
+#include <papcoll/arrival/order_source.hpp>
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/config.hpp>
@@ -47,22 +48,24 @@ class ScheduledCalls {
   /// Runs a static schedule in the order of the ranks.
   void run_in_rank_order(const AnySchedule& schedule, const TransportTable& transport,
                          const Call& call) {
-    const CallWords words = words_.of(call, schedule, transport, nullptr);
+    const CallWords words = words_.of(call, schedule, transport);
     const CallScope scope{basis_, node_, in_flight_, failures_, words, call};
     if (Endpoint* const e = endpoint_for(transport, words, call)) {
       messages_.run_plan(schedule, *e, transport.rings, call);
     }
   }
 
-  /// Runs a static schedule; with a predictor, in the order that it predicts.
+  /// Runs a static schedule in the order of a source.
   /// `by_ticket`: rather in the order of arrival, if the transport has tickets; it is a chain.
   /// `is_inner`: the team is a part of another.
   void run(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
-           const AnyPredictor& predictor, bool by_ticket, bool is_inner) {
+           const OrderSource& source, bool by_ticket, bool is_inner) {
+    const AnyPredictor& predictor = source.predictor();
     Predictions* const expected =
         predictor ? &in_flight_.agreements.predictions_by(predictor) : nullptr;
     const auto arrival = predictor ? Waiter::Clock::now() : Waiter::Clock::time_point{};
-    const CallWords words = words_.of(call, schedule, transport, expected, by_ticket);
+    const PlayedOrder played{expected, source.map()};
+    const CallWords words = words_.of(call, schedule, transport, played, by_ticket);
     const CallScope scope{basis_, node_, in_flight_, failures_, words, call};
     Endpoint* const e = endpoint_for(transport, words, call);
     if (e == nullptr) return;
@@ -72,11 +75,12 @@ class ScheduledCalls {
     if (expected != nullptr) {
       expected->arrived(arrival);
       if (expected->count_call() && basis_.size() > 1) {
+        PlanRuns& runs = in_flight_.plan_runs;
         messages_.renew(*expected, *e, transport.rings,
-                        [&] { expected->adopt(in_flight_.plan_runs.plans()); });
+                        [&] { expected->adopt(runs.plans(), runs.machine_orders().ranks()); });
       }
     }
-    messages_.run_plan(schedule, *e, transport.rings, call, expected);
+    messages_.run_plan(schedule, *e, transport.rings, call, played);
     if (expected != nullptr) expected->left(call.collective, arrival);
   }
 

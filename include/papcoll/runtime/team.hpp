@@ -2,6 +2,7 @@
 
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/arrival/order_source.hpp>
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/call.hpp>
@@ -134,6 +135,8 @@ class TeamCore final {
     return in_flight_.agreements.predictions_by(predictor);
   }
   PlanCache& plans() noexcept { return in_flight_.plan_runs.plans(); }
+  /// The orders of calls under OnTopology, and the machine.
+  MachineOrders& machine_orders() noexcept { return in_flight_.plan_runs.machine_orders(); }
 
   /// Does the team draw tickets of a transport?
   bool draws_tickets() const noexcept { return scheduled_.tickets().are_drawn(); }
@@ -209,8 +212,8 @@ class TeamCore final {
   // --- non-blocking calls, see TeamRequests
 
   PlanRun* start(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
-                 const AnyPredictor& predictor = {}) {
-    return requests_.start(schedule, transport, call, predictor);
+                 const OrderSource& source = {}) {
+    return requests_.start(schedule, transport, call, source);
   }
   void wait(const PlanRun& plan_run) { requests_.wait(plan_run); }
   bool test(const PlanRun& plan_run) { return requests_.test(plan_run); }
@@ -223,9 +226,9 @@ class TeamCore final {
     scheduled_.run_in_rank_order(schedule, transport, call);
   }
   void run(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
-           const AnyPredictor& predictor = {}, bool by_ticket = false) {
-    if (!predictor && !by_ticket) return scheduled_.run_in_rank_order(schedule, transport, call);
-    scheduled_.run(schedule, transport, call, predictor, by_ticket, is_inner());
+           const OrderSource& source = {}, bool by_ticket = false) {
+    if (!source && !by_ticket) return scheduled_.run_in_rank_order(schedule, transport, call);
+    scheduled_.run(schedule, transport, call, source, by_ticket, is_inner());
   }
   template <class Connect, class Phases>
   void run_divided(std::uint32_t id, const Call& call, Connect&& connect, Phases&& phases) {

@@ -3,6 +3,7 @@
 #include <papcoll/config.hpp>
 #include <papcoll/topology/machine.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -46,6 +47,22 @@ class MachineSource {
   Machine (*read_)(const std::string&) = nullptr;
   std::shared_ptr<const Machine> machine_;
 };
+
+/// The same number where the sources are the same; descriptions in code by their places.
+inline std::uint64_t hash_of(const MachineSource& source) noexcept {
+  std::uint64_t h = 14695981039346656037U;
+  const auto add = [&h](std::uint64_t x) { h = (h ^ x) * 1099511628211U; };
+  for (const char c : source.name()) add(static_cast<unsigned char>(c));
+  if (const Machine* const m = source.in_code()) {
+    add(static_cast<std::uint64_t>(m->size()));
+    for (const Place& p : m->places()) {
+      add(static_cast<std::uint32_t>(p.node));
+      add(std::uint64_t{p.package} << 48U | std::uint64_t{p.numa} << 32U |
+          std::uint64_t{p.l3} << 16U | p.core);
+    }
+  }
+  return h;
+}
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -7,6 +7,7 @@
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/plan/endpoint.hpp>
+#include <papcoll/topology/machine.hpp>
 #include <papcoll/transport/rma/remote_words.hpp>
 
 #include <concepts>
@@ -46,8 +47,9 @@ struct Surroundings {
       nullptr;             ///< and by those on this one's node, if they are not all; or null
   bool processes = true;   ///< the ranks are processes, not threads of one
   MpiLink* mpi = nullptr;  ///< the team's private communicator, or null
-  std::string why_no_shared_memory;  ///< if node is null: why
-  std::string why_no_cma;            ///< why processes of a node cannot copy from each other, if so
+  std::shared_ptr<const Machine> machine{};  ///< where the ranks sit; null if nothing is known
+  std::string why_no_shared_memory;          ///< if node is null: why
+  std::string why_no_cma;  ///< why processes of a node cannot copy from each other, if so
 };
 
 /// How bytes and signals move between the ranks of a team.

@@ -149,8 +149,8 @@ TEST_CASE("hierarchical: parts run in predicted order", "[hierarchical]") {
     const HierarchicalSpec& c = *algorithm.spec().hierarchical;
     TeamCore& core = comm.core();
     known[static_cast<std::size_t>(comm.rank())] =
-        (knows(core.intra(), c.intra.predictor) ? 1 : 0) +
-        (knows(core.inter(), c.inter.predictor) ? 2 : 0);
+        (knows(core.intra(), c.intra.order.predictor()) ? 1 : 0) +
+        (knows(core.inter(), c.inter.order.predictor()) ? 2 : 0);
   });
   CHECK(known == std::vector<int>(5, 3));
 }

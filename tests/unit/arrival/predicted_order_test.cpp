@@ -144,7 +144,7 @@ TEST_CASE("watched arrivals lead to a forecast", "[predicted]") {
                 return "wrong";
               }
             }
-            const auto& f = comm.core().predictions(algorithm.spec().predictor).forecast();
+            const auto& f = comm.core().predictions(algorithm.spec().order.predictor()).forecast();
             return f.is_known() ? "" : "nothing is known";
           }) == "");
   }

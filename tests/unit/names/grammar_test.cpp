@@ -134,10 +134,10 @@ TEST_CASE("predicted order") {
         "PredictedOrder:LastValue+ShmTransport");
   const ParsedName n = parse_name("PredictedOrder+Chain", catalogue());
   CHECK(n.arrival == "PredictedOrder");
-  CHECK(n.predictor == AnyPredictor::of<MovingAverage>());
+  CHECK(n.order == AnyPredictor::of<MovingAverage>());
   REQUIRE(n.row != nullptr);
   CHECK(n.row->name == "Chain");
-  CHECK_FALSE(parse_name("Chain", catalogue()).predictor);
+  CHECK_FALSE(parse_name("Chain", catalogue()).order);
   CHECK(contains(complaint("PredictedOrder:Oracle+Chain"), "there is no predictor 'Oracle'"));
   CHECK(contains(complaint("PredictedOrder:MovingAverage:0+Chain"), "a window of 1 to 65536"));
   CHECK(contains(complaint("PredictedOrder+LeaderFan"), "does not run under PredictedOrder"));
@@ -265,7 +265,7 @@ TEST_CASE("an algorithm by name") {
   CHECK(leader.spec().contract == NumericalContract::reproducible);
   CHECK(algorithm("ShmTransport").spec().is_automatic());
   CHECK_THROWS_AS(algorithm("nonsense"), unknown_algorithm);
-  CHECK(algorithm("Chain+PredictedOrder").spec().predictor == AnyPredictor::of<MovingAverage>());
+  CHECK(algorithm("Chain+PredictedOrder").spec().order == AnyPredictor::of<MovingAverage>());
 }
 
 TEST_CASE("an algorithm by value") {
@@ -280,5 +280,5 @@ TEST_CASE("an algorithm by value") {
   CHECK(algorithm(Chain{}, LastValue{}).name() == "PredictedOrder:LastValue+Chain");
   CHECK(algorithm(Chain{}, MovingAverage{}).name() == "PredictedOrder+Chain");
   CHECK(algorithm(PreReducedRing{}).name() == algorithm("PreReducedRing").name());
-  CHECK(algorithm(PreReducedRing{}).spec().predictor == PredictedOrder<>::predictor());
+  CHECK(algorithm(PreReducedRing{}).spec().order == PredictedOrder<>::predictor());
 }

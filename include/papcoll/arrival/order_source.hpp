@@ -1,0 +1,72 @@
+#pragma once
+
+#include <papcoll/arrival/on_topology.hpp>
+#include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/arrival/predictor.hpp>
+#include <papcoll/mapping/map_positions.hpp>
+#include <papcoll/mapping/mapped_order.hpp>
+
+#include <concepts>
+#include <string>
+#include <utility>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+class Predictions;
+
+/// Where a static schedule's order of positions comes from: the ranks' numbers, the machine
+/// (OnTopology), or arrivals that a predictor expects (PredictedOrder).
+class OrderSource {
+ public:
+  /// Rank order.
+  OrderSource() = default;
+  /// Predicted, if there is a predictor.
+  OrderSource(AnyPredictor predictor)  // NOLINT(google-explicit-constructor): it is one
+      : predictor_(std::move(predictor)) {}
+  /// As `map` lays positions along the machine.
+  static OrderSource machine(MapPositions& map = map_positions) {
+    OrderSource s;
+    s.map_ = &map;
+    return s;
+  }
+  /// That of an arrival policy.
+  template <class Arrival>
+  static OrderSource of() {
+    if constexpr (std::same_as<Arrival, OnTopology>) {
+      return machine();
+    } else if constexpr (requires { Arrival::predictor(); }) {
+      return Arrival::predictor();
+    } else {
+      return {};
+    }
+  }
+
+  /// Is it another order than that of the ranks?
+  explicit operator bool() const noexcept { return map_ != nullptr || predictor_; }
+  /// Null if it is not that of the machine.
+  MapPositions* map() const noexcept { return map_; }
+  /// Empty if nothing is predicted.
+  const AnyPredictor& predictor() const noexcept { return predictor_; }
+
+  /// The arrival policy, as in names of algorithms; empty for rank order.
+  std::string name() const {
+    if (map_ != nullptr) return std::string(OnTopology::name);
+    return predictor_ ? predicted_order_name(predictor_) : std::string{};
+  }
+
+  friend bool operator==(const OrderSource&, const OrderSource&) = default;
+
+ private:
+  AnyPredictor predictor_;
+  MapPositions* map_ = nullptr;
+};
+
+/// What the order of a call's positions follows, if not the ranks.
+struct PlayedOrder {
+  const Predictions* predictions = nullptr;
+  MapPositions* map = nullptr;
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <papcoll/base/collective.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/mapping/cost.hpp>
+#include <papcoll/schedule/order.hpp>
+#include <papcoll/schedule/schedule.hpp>
+#include <papcoll/topology/machine.hpp>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// Which rank plays which position of a schedule on a machine, and what that gains.
+struct MappedOrder {
+  /// Why positions stay in rank order, or not.
+  enum class Verdict : unsigned char {
+    mapped,
+    all_talk_to_all,  ///< or nearly so: see traffic_of()
+    gains_nothing,
+    worse,  ///< in bytes × hops or on the heaviest link
+  };
+
+  Order order = Order::identity(1);  ///< a root is position 0
+  Verdict verdict = Verdict::gains_nothing;
+  MappingCost in_rank_order{};
+  MappingCost arranged{};  ///< of the best arrangement, used or not
+};
+
+/// Lays the positions of a schedule along a machine, for a root, which is 0 where there is none: as
+/// map_positions() does, or in another way.
+using MapPositions = MappedOrder(const AnySchedule& schedule, Collective c, const Machine& machine,
+                                 int root);
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

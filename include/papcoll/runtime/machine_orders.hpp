@@ -1,0 +1,76 @@
+#pragma once
+
+#include <papcoll/base/collective.hpp>
+#include <papcoll/mapping/mapped_order.hpp>
+#include <papcoll/plan/cache.hpp>
+#include <papcoll/schedule/order.hpp>
+#include <papcoll/schedule/schedule.hpp>
+#include <papcoll/topology/machine.hpp>
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// The orders that a team's calls under OnTopology ran in last, for each schedule, collective and
+/// root; the least recently used ones go first, and their plans with them.
+class MachineOrders {
+ public:
+  static constexpr std::size_t most = 8;
+
+  /// Null: nothing is known of the machine, and all orders are rank order.
+  explicit MachineOrders(std::shared_ptr<const Machine> machine) : machine_(std::move(machine)) {}
+
+  const Machine* machine() const noexcept { return machine_.get(); }
+
+  /// The order of a schedule, found if it is not there. `root` is 0 where there is none. The
+  /// machine is known.
+  const MappedOrder& of(const AnySchedule& schedule, Collective c, int root, MapPositions& map,
+                        PlanCache& plans) {
+    for (auto e = entries_.begin(); e != entries_.end(); ++e) {
+      if (e->root == root && e->collective == c && e->map == &map && e->schedule == schedule) {
+        if (e != entries_.begin()) entries_.splice(entries_.begin(), entries_, e);
+        return entries_.front().mapped;
+      }
+    }
+    return found(schedule, c, root, map, plans);
+  }
+
+  /// All ranks, depth first along the machine; rank order where it is not known.
+  const std::vector<int>& ranks() {
+    if (ranks_.empty() && machine_ != nullptr) ranks_ = machine_->order();
+    return ranks_;
+  }
+
+ private:
+  struct Entry {
+    AnySchedule schedule;
+    Collective collective;
+    int root;
+    MapPositions* map;
+    MappedOrder mapped;
+  };
+
+  [[gnu::cold, gnu::noinline]] const MappedOrder& found(const AnySchedule& schedule, Collective c,
+                                                        int root, MapPositions& map,
+                                                        PlanCache& plans) {
+    MappedOrder mapped = map(schedule, c, *machine_, root);
+    if (entries_.size() == most) {
+      plans.forget(entries_.back().mapped.order);
+      entries_.pop_back();
+    }
+    entries_.push_front({schedule, c, root, &map, std::move(mapped)});
+    return entries_.front().mapped;
+  }
+
+  std::shared_ptr<const Machine> machine_;
+  std::list<Entry> entries_;
+  std::vector<int> ranks_;
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
