@@ -46,6 +46,16 @@ struct CacheSizes {
   friend bool operator==(const CacheSizes&, const CacheSizes&) = default;
 };
 
+/// A number for the name of a host, up to its first dot: the same for n1 and n1.example.org. Of an
+/// address such as 10.0.0.1 all counts.
+inline std::uint64_t hash_of_host(std::string_view name) noexcept {
+  const bool is_address = name.find_first_not_of("0123456789.") == std::string_view::npos;
+  if (!is_address) name = name.substr(0, name.find('.'));
+  std::uint64_t h = 14695981039346656037U;
+  for (const char c : name) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return h;
+}
+
 /// A GPU of a node.
 struct Gpu {
   std::string name;  ///< its address on the PCI bus, or what the producer calls it
@@ -75,7 +85,7 @@ class Machine {
   std::string source = "described in code";
   CacheSizes caches{};      ///< of the processor this rank runs on
   std::vector<Gpu> gpus{};  ///< of this rank's node, if the producer looks for them
-  /// Hashes of the names of hosts that are the nodes, for a description of a network alone.
+  /// Of a description of a network alone: hash_of_host() of each node.
   std::vector<std::uint64_t> hosts{};
 
   int size() const noexcept { return static_cast<int>(places_.size()); }

@@ -22,10 +22,10 @@ class MachineSource {
   /// A description in code.
   MachineSource(Machine machine)  // NOLINT(google-explicit-constructor): it is one
       : machine_(std::make_shared<const Machine>(std::move(machine))) {}
-  /// For producers: `read` makes the machine of what `name` says, the same text for the same
+  /// For producers: `reader` makes the machine of what `name` says, the same text for the same
   /// machine, and throws papcoll::error with a sentence of its own.
-  MachineSource(std::string name, Machine (*read)(const std::string& name))
-      : name_(std::move(name)), read_(read) {}
+  MachineSource(std::string name, Machine (*reader)(const std::string& name))
+      : name_(std::move(name)), read_(reader) {}
 
   /// Is it Linux?
   bool is_default() const noexcept { return !machine_ && read_ == nullptr; }

@@ -1,0 +1,372 @@
+#pragma once
+
+// Networks, and clusters of equal nodes, as a file of lines describes them: docs/topology.md has the
+// format. On request: papcoll.hpp does not include it.
+
+#include <papcoll/base/joined.hpp>
+#include <papcoll/base/near_names.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/topology/machine.hpp>
+#include <papcoll/topology/machine_source.hpp>
+#include <papcoll/topology/sysfs.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <initializer_list>
+#include <map>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// Reads the lines of a network file, and then makes the machine. The text must live as long.
+class NetworkReader {
+ public:
+  NetworkReader(std::string_view text, const std::string& file_name) : file_(file_name) {
+    for (std::size_t line = 1; !text.empty(); ++line) {
+      line_ = line;
+      const std::string_view whole = text.substr(0, text.find('\n'));
+      read(words_of(whole.substr(0, whole.find('#'))));
+      text.remove_prefix(std::min(whole.size() + 1, text.size()));
+    }
+    line_ = 0;
+  }
+
+  Machine machine() {
+    if (nodes_.empty()) fail("it has no nodes: write node NAME, a line for each");
+    if (!links_.empty() && !hops_.empty()) {
+      line_ = std::max(links_.front().line, hops_.front().line);
+      fail("links and hops are in one file: leave the links or the hops out");
+    }
+    Network network = hops_.empty() ? tree() : by_hops();
+    if (places_.line != 0) {
+      Machine m = Machine::of_cores(static_cast<int>(nodes_.size()), places_.packages, places_.l3,
+                                    places_.cores, std::move(network));
+      m.source = source();
+      return m;
+    }
+    Machine m{{}, std::move(network)};
+    m.source = source();
+    add_hosts(m);
+    return m;
+  }
+
+ private:
+  using Words = std::vector<std::string_view>;
+  struct Name {
+    std::size_t number;  ///< of the nodes, or of the switches
+    bool is_node;
+    std::size_t line;
+  };
+  struct Link {
+    std::string_view a, b;
+    double cost, width;
+    std::size_t line;
+  };
+  struct Hops {
+    std::string_view a, b;
+    float hops;
+    std::size_t line;
+  };
+  struct Places {
+    int packages, l3, cores;
+    std::size_t line;  ///< 0: there are none
+  };
+
+  std::string source() const { return joined({"network file ", file_}); }
+
+  [[noreturn, gnu::cold]] void fail(std::string_view why) const {
+    throw argument_error(line_ == 0 ? joined({"papcoll: ", source(), ": ", why})
+                                    : joined({"papcoll: ", source(), ", line ", line_, ": ", why}));
+  }
+
+  static Words words_of(std::string_view line) {
+    constexpr std::string_view blanks = " \t\r";
+    Words words;
+    std::size_t at = 0;
+    while ((at = line.find_first_not_of(blanks, at)) != std::string_view::npos) {
+      const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
+      words.push_back(line.substr(at, end - at));
+      at = end;
+    }
+    return words;
+  }
+
+  void read(const Words& words) {
+    if (words.empty()) return;
+    const std::string_view word = words[0];
+    const auto form = [&](std::size_t least, std::size_t most, std::string_view wanted) {
+      if (words.size() - 1 < least || words.size() - 1 > most) {
+        fail(joined({word, " has ", words.size() - 1, " words after it: write ", wanted}));
+      }
+    };
+    if (word == "node") {
+      form(1, 1, "node NAME");
+      declare(words[1], true);
+    } else if (word == "switch") {
+      form(1, 1, "switch NAME");
+      declare(words[1], false);
+    } else if (word == "link") {
+      form(2, 4, "link A B, link A B COST or link A B COST WIDTH");
+      links_.push_back({words[1], words[2], words.size() > 3 ? positive("cost", words[3]) : 1.0,
+                        words.size() > 4 ? positive("width", words[4]) : 1.0, line_});
+    } else if (word == "hops") {
+      form(3, 3, "hops A B NUMBER");
+      hops_.push_back(
+          {words[1], words[2], static_cast<float>(positive("number of hops", words[3])), line_});
+    } else if (word == "places") {
+      form(3, 3, "places PACKAGES L3 CORES");
+      if (places_.line != 0) fail(joined({"there are places already, on line ", places_.line}));
+      places_ = {count("number of packages", words[1]), count("number of L3 caches", words[2]),
+                 count("number of cores", words[3]), line_};
+      constexpr long long most = Place::anywhere - 1;
+      if (1LL * places_.packages * places_.l3 > most ||
+          1LL * places_.packages * places_.l3 * places_.cores > most) {
+        fail(joined({"a node has at most ", most, " cores"}));
+      }
+    } else {
+      fail(joined({"there is no word ", word, ": ",
+                   near_names(word, {"node", "switch", "link", "hops", "places"})}));
+    }
+  }
+
+  void declare(std::string_view name, bool is_node) {
+    std::vector<std::string_view>& of_kind = is_node ? nodes_ : switches_;
+    const auto [at, is_new] = names_.try_emplace(name, Name{of_kind.size(), is_node, line_});
+    if (!is_new) {
+      fail(joined({"there is a ", at->second.is_node ? "node " : "switch ", name,
+                   " already, on line ", at->second.line}));
+    }
+    of_kind.push_back(name);
+  }
+
+  double positive(std::string_view what, std::string_view word) const {
+    double number = 0;
+    const auto [end, wrong] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (wrong != std::errc{} || end != word.data() + word.size() || !std::isfinite(number) ||
+        number < 1e-30 || number > 1e30) {
+      fail(joined({"the ", what, " is ", word, ": write a number above 0"}));
+    }
+    return number;
+  }
+
+  int count(std::string_view what, std::string_view word) const {
+    const int number = number_of(std::string{word}, Place::anywhere - 1);
+    if (number < 1) fail(joined({"the ", what, " is ", word, ": write a whole number from 1 up"}));
+    return number;
+  }
+
+  const Name& find(std::string_view name) const {
+    const auto at = names_.find(name);
+    if (at == names_.end()) {
+      fail(joined({"there is no ", name, ": declare it by node ", name, " or switch ", name}));
+    }
+    return at->second;
+  }
+
+  /// The vertex of the network that has a name.
+  std::size_t vertex(std::string_view name) const {
+    const Name& found = find(name);
+    return found.is_node ? found.number : nodes_.size() + found.number;
+  }
+  std::string_view name_of_vertex(std::size_t v) const {
+    return v < nodes_.size() ? nodes_[v] : switches_[v - nodes_.size()];
+  }
+
+  struct Neighbour {
+    std::size_t vertex;
+    const Link* link;
+  };
+  using Neighbours = std::vector<std::vector<Neighbour>>;  // of each vertex
+
+  /// Refuses links that make no tree.
+  Neighbours neighbours() {
+    Neighbours of(nodes_.size() + switches_.size());
+    std::vector<std::size_t> part(of.size());  // what is joined so far, a forest of its own
+    std::iota(part.begin(), part.end(), std::size_t{0});
+    const auto part_of = [&part](std::size_t v) {
+      while (part[v] != v) v = part[v] = part[part[v]];
+      return v;
+    };
+    for (const Link& link : links_) {
+      line_ = link.line;
+      const std::size_t a = vertex(link.a);
+      const std::size_t b = vertex(link.b);
+      if (a < nodes_.size() && b < nodes_.size()) {
+        fail(joined({"the link joins two nodes, ", link.a, " and ", link.b,
+                     ": put a switch between them"}));
+      }
+      for (const std::size_t v : {a, b}) {
+        if (v >= nodes_.size() || of[v].empty()) continue;
+        fail(joined({"the node ", name_of_vertex(v), " has a link already, on line ",
+                     of[v].front().link->line,
+                     ": add the widths of links to one switch; describe others by hops"}));
+      }
+      if (part_of(a) == part_of(b)) {
+        fail(joined({"the link closes a cycle: ", link.a, " and ", link.b,
+                     " are joined already. Make one switch of those that are side by side, or "
+                     "describe the network by hops"}));
+      }
+      part[part_of(a)] = part_of(b);
+      of[a].push_back({b, &link});
+      of[b].push_back({a, &link});
+    }
+    line_ = 0;
+    for (std::size_t v = 1; v < of.size(); ++v) {
+      if (part_of(v) == part_of(0)) continue;
+      fail(joined({"no link leads from ", name_of_vertex(v), " to ", name_of_vertex(0)}));
+    }
+    return of;
+  }
+
+  /// The switch in the middle: the last one that is left when what hangs by one link is taken away
+  /// again and again, at first switches without nodes. Of two, that which is declared first.
+  std::size_t top(const Neighbours& neighbours) const {
+    const std::size_t n = nodes_.size();
+    std::vector<std::size_t> links(neighbours.size());
+    for (std::size_t v = 0; v < links.size(); ++v) links[v] = neighbours[v].size();
+    std::vector<bool> is_left(neighbours.size(), true);
+    std::size_t left = neighbours.size();
+    const auto outmost = [&](bool nodes_too) {
+      std::vector<std::size_t> found;
+      for (std::size_t v = nodes_too ? 0 : n; v < links.size(); ++v) {
+        if (is_left[v] && links[v] <= 1) found.push_back(v);
+      }
+      return found;
+    };
+    const auto take = [&](const std::vector<std::size_t>& all) {
+      for (const std::size_t v : all) {
+        is_left[v] = false;
+        --left;
+        for (const Neighbour& other : neighbours[v]) --links[other.vertex];
+      }
+    };
+    while (left > n + 1) {
+      const std::vector<std::size_t> unused = outmost(false);
+      if (unused.empty()) break;
+      take(unused);
+    }
+    while (left > 2) take(outmost(true));
+    for (std::size_t v = n; v < links.size(); ++v) {
+      if (is_left[v]) return v;
+    }
+    return n;
+  }
+
+  Network tree() {
+    if (links_.empty() && nodes_.size() + switches_.size() == 1) return Network::one_switch(1);
+    if (links_.empty()) fail("it has neither links nor hops between its nodes");
+    const Neighbours of = neighbours();
+    std::vector<Network::Uplink> uplinks(of.size());
+    std::vector<std::size_t> todo{top(of)};
+    while (!todo.empty()) {
+      const std::size_t above = todo.back();
+      todo.pop_back();
+      for (const Neighbour& below : of[above]) {
+        if (static_cast<std::size_t>(uplinks[above].switch_number) == below.vertex) continue;
+        uplinks[below.vertex] = {static_cast<int>(above), below.link->cost, below.link->width};
+        todo.push_back(below.vertex);
+      }
+    }
+    return Network::tree(static_cast<int>(nodes_.size()), std::move(uplinks));
+  }
+
+  Network by_hops() {
+    const std::size_t n = nodes_.size();
+    std::vector<float> matrix(n * n, 0);
+    for (const Hops& pair : hops_) {
+      line_ = pair.line;
+      const Name& a = find(pair.a);
+      const Name& b = find(pair.b);
+      if (!a.is_node || !b.is_node) {
+        fail(joined({"hops are between nodes, and ", a.is_node ? pair.b : pair.a, " is a switch"}));
+      }
+      if (a.number == b.number) fail(joined({"hops lead from ", pair.a, " to itself"}));
+      float& hops = matrix[a.number * n + b.number];
+      if (hops > 0)
+        fail(joined({"the hops between ", pair.a, " and ", pair.b, " are given twice"}));
+      hops = pair.hops;
+      matrix[b.number * n + a.number] = pair.hops;
+    }
+    line_ = 0;
+    for (std::size_t a = 0; a < n; ++a) {
+      for (std::size_t b = a + 1; b < n; ++b) {
+        if (matrix[a * n + b] > 0) continue;
+        fail(joined({"the hops between ", nodes_[a], " and ", nodes_[b], " are missing"}));
+      }
+    }
+    return Network::by_hops(static_cast<int>(n), std::move(matrix));
+  }
+
+  void add_hosts(Machine& m) {
+    std::map<std::uint64_t, std::string_view> known;
+    for (const std::string_view name : nodes_) {
+      const std::uint64_t hash = hash_of_host(name);
+      const auto [at, is_new] = known.try_emplace(hash, name);
+      if (!is_new) {
+        line_ = find(name).line;
+        fail(joined({"the node ", name, " is the host ", at->second,
+                     " once more: names count up to their first dot"}));
+      }
+      m.hosts.push_back(hash);
+    }
+  }
+
+  const std::string& file_;
+  std::size_t line_ = 0;  ///< that messages name; 0: none
+  std::map<std::string_view, Name> names_;
+  std::vector<std::string_view> nodes_;
+  std::vector<std::string_view> switches_;
+  std::vector<Link> links_;
+  std::vector<Hops> hops_;
+  Places places_{};
+};
+
+/// The contents of a file. Throws system_error.
+inline std::string network_text(const std::string& file) {
+  const auto cannot = [&file](int why) {
+    return system_error(
+        joined({"papcoll: cannot read the network file ", file, ": ", std::strerror(why)}), why);
+  };
+  const OpenFile in{std::fopen(file.c_str(), "re")};
+  if (!in) throw cannot(errno);
+  std::string text;
+  char part[4096];
+  while (const std::size_t count = std::fread(part, 1, sizeof part, in.get())) {
+    text.append(part, count);
+  }
+  if (std::ferror(in.get()) != 0) throw cannot(errno);
+  return text;
+}
+
+}  // namespace detail
+
+/// The machine that the text of a network file describes; `file_name` is for messages. A file
+/// without `places` describes a network alone: the machine has no ranks, and `hosts` are its nodes.
+/// Throws argument_error, which names file, line and what is wrong.
+inline Machine read_network(std::string_view text, const std::string& file_name) {
+  return detail::NetworkReader{text, file_name}.machine();
+}
+
+/// The machine that a network file describes, read on rank 0. Throws system_error where it cannot
+/// be read.
+inline MachineSource network_file(std::string file) {
+  return {std::move(file),
+          [](const std::string& name) { return read_network(detail::network_text(name), name); }};
+}
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
