@@ -4,6 +4,7 @@
 #include <papcoll/error.hpp>
 #include <papcoll/runtime/common_options.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
+#include <papcoll/runtime/machine_of_ranks.hpp>
 #include <papcoll/runtime/making.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
 #include <papcoll/runtime/node_memory.hpp>
@@ -16,7 +17,6 @@
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/native.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
-#include <papcoll/transport/mpi/processors.hpp>
 #include <papcoll/transport/mpi_transport.hpp>
 #include <papcoll/transport/rma_transport.hpp>
 #include <papcoll/transport/shm_transport.hpp>
@@ -53,16 +53,18 @@ class CommState final : public Attached {
     if (s.why_no_shared_memory.empty()) ranks_here_ = here.ranks;
     s.nodes = here.nodes;
     s.mpi = &link_;
+    const MachineOfRanks where = find_machine(all_ranks, here, options.machine);
+    s.machine = where.machine;
     HierarchyPlans hierarchy;
     if (!s.why_no_shared_memory.empty()) {
       // MPI had no communicator to find the node with.
     } else if (here.nodes == s.size && s.size > 1) {
-      hierarchy = plan_hierarchy(all_ranks, here, options, false);
+      hierarchy = plan_hierarchy(where, here, options, false);
     } else {
-      hierarchy = plan_hierarchy(all_ranks, here, options, true);
+      hierarchy = plan_hierarchy(where, here, options, true);
       s.why_no_shared_memory = memory_.make(all_ranks, here, options, hierarchy, s.why_no_cma);
       if (!s.why_no_shared_memory.empty()) {
-        hierarchy = plan_hierarchy(all_ranks, here, options, false);
+        hierarchy = plan_hierarchy(where, here, options, false);
       } else if (here.nodes == 1) {
         s.node = &memory_.node();
       } else {
@@ -75,12 +77,11 @@ class CommState final : public Attached {
                           " nodes: take MpiTransport, or a communicator of one node"});
     }
     if (s.node == nullptr) connect_at_once(all_ranks);
-    const bool oversubscribed = is_oversubscribed(all_ranks, here);
     core_.emplace(std::move(s),
                   std::vector{&transport_table<ShmTransport>, &transport_table<MpiTransport>,
                               &transport_table<RmaTransport>},
                   options);
-    core_->set_oversubscribed(oversubscribed);
+    core_->set_oversubscribed(where.oversubscribed);
     core_->set_tuning(std::move(tuning));
     core_->set_hooks({&CommState::progress, &CommState::watch, &CommState::refused,
                       &CommState::native, &CommState::outstanding,
@@ -169,13 +170,11 @@ class CommState final : public Attached {
   }
 
   /// The communicator's groups: those of its Options, else its nodes, if there are several.
-  static HierarchyPlans plan_hierarchy(const PolledCollectives& all_ranks, const NodeRanks& here,
+  static HierarchyPlans plan_hierarchy(const MachineOfRanks& where, const NodeRanks& here,
                                        const Options& options, bool shares_memory) {
     if (here.nodes == 1 && options.groups.empty()) return {};
-    constexpr const char* where = "making a papcoll::Communicator";
     const int node = here.ranks.front();
-    std::vector<int> nodes(static_cast<std::size_t>(all_ranks.size(where)));
-    all_ranks.allgather(&node, sizeof node, nodes.data(), where);
+    std::vector<int> nodes = where.nodes;
     const GroupColours levels = options.groups.empty() ? GroupColours{nodes} : options.groups;
     if (!shares_memory) nodes.assign(nodes.size(), -1);
     return {levels, nodes, node, options.chunk_bytes};

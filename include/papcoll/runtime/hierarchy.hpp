@@ -5,6 +5,7 @@
 #include <papcoll/runtime/copy_trials.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/groups.hpp>
+#include <papcoll/topology/machine.hpp>
 #include <papcoll/transport/shm/channels.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
@@ -194,6 +195,9 @@ inline std::unique_ptr<TeamCore> make_inner(TeamCore& parent, const InnerTeam& t
   s.nodes = team.shares ? 1 : team.size();
   s.processes = parent.surroundings().processes;
   s.mpi = parent.surroundings().mpi;
+  if (const auto& machine = parent.surroundings().machine) {
+    s.machine = std::make_shared<const Machine>(machine->among(members));
+  }
   const Options& options = parent.options();
   if (team.here) {
     std::byte* const bells = memory.heads + team.heads;

@@ -34,10 +34,12 @@ namespace detail {
 ///     meet                   all say which process they are, and where
 ///     compare Options        a bcast and a vote
 ///     ask MPI for the nodes  seldom: MPI_Comm_split_type, a sum, a vote
+///     learn of the machine   what Options::machine names, if anything: a vote and two bcasts; an
+///                            allgather of where each rank sits
 ///     share memory           tickets and a vote for each way tried, cross-memory attach and a
 ///                            vote, a barrier
 ///     connect                only where not all share memory: MPI_Comm_idup, a vote, a bcast
-///     count processors       an allgather, and a barrier if there are groups
+///     divide                 a barrier, if there are groups
 ///
 /// Each is a non-blocking call of MPI that is asked after: whoever waits looks after its peers and
 /// keeps the deadline of the Options. MPI_Comm_split_type blocks: if a rank dies inside it, or

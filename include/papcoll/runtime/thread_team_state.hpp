@@ -8,7 +8,10 @@
 #include <papcoll/runtime/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/runtime/tuning_text.hpp>
+#include <papcoll/topology/described_places.hpp>
 #include <papcoll/topology/last_level_cache.hpp>
+#include <papcoll/topology/machine.hpp>
+#include <papcoll/topology/machine_source.hpp>
 #include <papcoll/transport/thread_transport.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
@@ -71,6 +74,7 @@ class ThreadTeamState {
     NodeBoard{memory_.board, ranks, options.chunk_bytes}.initialise(options.first_epoch);
     const TuningText tuning = tuning_text(options.tuning);
     const bool oversubscribed = ranks > usable_processors();
+    const auto machine = machine_of(ranks, options.machine);
     nodes_.reserve(static_cast<std::size_t>(ranks));
     cores_.reserve(static_cast<std::size_t>(ranks));
     for (int r = 0; r < ranks; ++r) {
@@ -80,6 +84,7 @@ class ThreadTeamState {
       s.size = ranks;
       s.node = nodes_.back().get();
       s.processes = false;
+      s.machine = machine;
       cores_.push_back(std::make_unique<TeamCore>(
           std::move(s), std::vector{&transport_table<ThreadTransport>}, options));
       cores_.back()->set_oversubscribed(oversubscribed);
@@ -131,6 +136,22 @@ class ThreadTeamState {
     if (!problem.empty())
       throw argument_error(detail::joined({"papcoll: Options of a thread team: ", problem}));
     return ranks;
+  }
+
+  /// Where the threads sit, if that is described: Linux moves threads that are not bound.
+  static std::shared_ptr<const Machine> machine_of(int ranks, const MachineSource& source) {
+    if (source.is_default()) return nullptr;
+    const Machine described = source.read();
+    std::string why;
+    std::vector<Place> places =
+        described_places(described, std::vector<int>(static_cast<std::size_t>(ranks), 0), why);
+    if (!why.empty()) {
+      throw argument_error(detail::joined(
+          {"papcoll: Options of a thread team: machine: ", why, ": describe more cores or nodes"}));
+    }
+    auto machine = std::make_shared<Machine>(std::move(places), described.network());
+    machine->source = described.source;
+    return machine;
   }
 
   /// Makes the teams within this one, as Options::groups says.

@@ -60,6 +60,10 @@ inline std::uint64_t hash_of(const MachineSource& source) noexcept {
       add(std::uint64_t{p.package} << 48U | std::uint64_t{p.numa} << 32U |
           std::uint64_t{p.l3} << 16U | p.core);
     }
+    for (const Network::Uplink& up : m->network().uplinks()) {
+      add(static_cast<std::uint32_t>(up.switch_number));
+    }
+    for (const float hops : m->network().hops_matrix()) add(static_cast<std::uint64_t>(hops));
   }
   return h;
 }
