@@ -112,6 +112,18 @@ inline std::vector<Candidate> candidates(std::string_view transport) {
   return all;
 }
 
+/// The static schedules, in the order that the machine gives them.
+inline std::vector<Candidate> candidates_along_machine(std::string_view transport) {
+  std::vector<Candidate> all;
+  for (Candidate& c : candidates(transport)) {
+    const bool is_static = c.row != nullptr && c.row->plan != nullptr;
+    if (!is_static || c.algorithm.spec().order) continue;
+    c.algorithm = papcoll::algorithm("OnTopology+" + c.name());
+    all.push_back(std::move(c));
+  }
+  return all;
+}
+
 /// Elements between two guards, which tell if somebody writes beyond the ends. They lie in a
 /// `Storage`, which is made as a vector of them.
 template <class Storage>
