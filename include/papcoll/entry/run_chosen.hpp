@@ -26,6 +26,7 @@ struct ChosenAlgorithm {
       : transport(transport_for(caller, given)) {
     state_contract(call, given);
     spec.transport = &transport;
+    spec.order = given.order;
     const bool any_transport = given.transport == nullptr && given.transport_name.empty();
     const bool by_messages = caller.non_blocking || given.order || call.schedules_only;
     const SelectionInputs inputs = inputs_of(caller.core, call, by_messages, any_transport);
@@ -36,7 +37,6 @@ struct ChosenAlgorithm {
       check_arrival(caller, *spec.arrival, transport, call);
     } else {
       check_schedule(caller, spec.schedule, call);
-      spec.order = given.order;
     }
   }
 };

@@ -47,9 +47,10 @@ void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call) {
   }
   AlgorithmSpec chosen;
   chosen.transport = &t;
+  chosen.order = orders;
   choose_flat<C>(chosen, call, inputs_of(team, call, by_messages, false));
   if (chosen.arrival != nullptr) return team.run(*chosen.arrival, call);
-  team.run(chosen.schedule, t, call, orders);
+  team.run(chosen.schedule, t, call, chosen.order);
 }
 
 /// A team with its hierarchy, in a call of collective C.

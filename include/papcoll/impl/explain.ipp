@@ -4,6 +4,8 @@
 #include <papcoll/base/joined.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/names/explain_choice.hpp>
+#include <papcoll/plan/cache.hpp>
+#include <papcoll/runtime/machine_orders.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/select/late_node_cache.hpp>
 #include <papcoll/select/state.hpp>
@@ -62,7 +64,15 @@ PAPCOLL_DECL Explanation explain_call(TeamCore& team, Collective collective, std
   facts.why_no_shared_memory = team.surroundings().why_no_shared_memory;
   facts.memory = memory_of(team);
   facts.inputs = inputs_of(team, call, by_messages, any_transport);
-  facts.inputs.suara = nullptr;  // another thread's call may be at it, and at the other one
+  facts.inputs.suara = nullptr;  // another thread's call may be at it, and at the others
+  facts.machine = team.surroundings().machine.get();
+  MachineOrders orders{team.surroundings().machine};
+  PlanCache plans;
+  if (facts.inputs.orders != nullptr) {
+    orders.repeats_root(collective, call.root);  // as after a call with this root
+    facts.inputs.orders = &orders;
+    facts.inputs.plans = &plans;
+  }
   LateNodeCache late_node;
   if (facts.inputs.late_node != nullptr) facts.inputs.late_node = &late_node;
   return explain_choice(facts, call, traits);

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <papcoll/arrival/order_source.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective_list.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/mapping/map_positions.hpp>
 #include <papcoll/names/explanation.hpp>
 #include <papcoll/names/grammar.hpp>
 #include <papcoll/names/rows.hpp>
@@ -12,6 +14,7 @@
 #include <papcoll/select/automatic.hpp>
 #include <papcoll/select/on_node.hpp>
 #include <papcoll/select/thresholds.hpp>
+#include <papcoll/topology/machine.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <algorithm>
@@ -31,6 +34,7 @@ struct TeamFacts {
   bool on_one_node = false;                   ///< the ranks share memory, or
   std::string why_no_shared_memory;           ///< why they do not
   std::string memory;                         ///< how ranks get at each other's data
+  const Machine* machine = nullptr;           ///< null: unknown
   SelectionInputs inputs;
 };
 
@@ -175,6 +179,46 @@ inline std::string why_by_nodes(const Call& call, const SelectionInputs& s) {
                          with_value(*threshold("network", "slow_ps_a_byte"), t), " picoseconds"});
 }
 
+/// Shares of the vector with two digits.
+inline std::string shown_share(double share) {
+  const auto hundredths = static_cast<std::uint64_t>(share * 100 + 0.5);
+  const std::string digits = std::to_string(hundredths % 100);
+  return detail::joined({hundredths / 100, ".", (digits.size() < 2 ? "0" : ""), digits});
+}
+
+/// In what order a static schedule plays a call on a machine, and why.
+inline std::string explain_order(const Machine* machine, const AnySchedule& schedule,
+                                 const OrderSource& order, const Call& call) {
+  if (order.predictor()) return "by predicted arrivals";
+  if (machine == nullptr) return order.map() == nullptr ? "" : "rank order: the machine is unknown";
+  const bool any_order = !is_prefix_reduction(call.collective) &&
+                         !(is_reduction(call.collective) && !call.reducer.commutative);
+  if (!any_order) return "rank order: results depend on the order of the ranks";
+  const int root = is_rooted(call.collective) ? call.root : 0;
+  const AnySchedule played = schedule.resolved(machine->size(), call.bytes());
+  MapPositions& map = order.map() != nullptr ? *order.map() : map_positions;
+  const MappedOrder m = map(played, call.collective, *machine, root);
+  const std::string figures =
+      detail::joined({"bytes x hops ", shown_share(m.in_rank_order.byte_hops), " -> ",
+                      shown_share(m.arranged.byte_hops), ", heaviest link ",
+                      shown_share(m.in_rank_order.heaviest_link), " -> ",
+                      shown_share(m.arranged.heaviest_link), " vectors"});
+  const std::string on = detail::joined({" (machine: ", machine->source, ")"});
+  switch (m.verdict) {
+    case MappedOrder::Verdict::mapped:
+      return detail::joined(
+          {(order.map() != nullptr ? "along the machine: " : "rank order; along the machine: "),
+           figures, on});
+    case MappedOrder::Verdict::worse:
+      return detail::joined({"rank order: along the machine it would be worse, ", figures, on});
+    case MappedOrder::Verdict::all_talk_to_all:
+      return detail::joined({"rank order: all ranks talk to all", on});
+    case MappedOrder::Verdict::gains_nothing:
+      break;
+  }
+  return detail::joined({"rank order: along the machine it would be no better", on});
+}
+
 /// What is chosen for a call that names no algorithm, and why.
 inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call& call) {
   const SelectionInputs& s = team.inputs;
@@ -199,6 +243,10 @@ inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call&
     e.reason = with_values(choice.why, call.collective, *s.thresholds);
   } else {
     e.algorithm = chosen.schedule.name() + over;
+    if (chosen.order) e.algorithm = detail::joined({chosen.order.name(), "+", e.algorithm});
+    if (s.orders != nullptr) {
+      e.order = explain_order(team.machine, chosen.schedule, chosen.order, call);
+    }
     e.reason = detail::joined({"ranks pass messages: ", why_by_messages(call, s)});
   }
 }
@@ -237,6 +285,9 @@ inline Explanation explain_choice(const TeamFacts& team, const Call& call,
       e.algorithm.append("+").append(team.transport->name);
     }
     e.reason = "the call names it";
+    if (given.schedule && given.order) {
+      e.order = explain_order(team.machine, given.schedule, given.order, call);
+    }
   }
   const NumericalContract contract =
       traits.contract != NumericalContract::rank_consistent ? traits.contract : given.contract;
@@ -269,6 +320,7 @@ std::string Explanation::text_of(const Explanation& e) {
   }
   t += detail::joined({"; imbalanced above a wait of ", detail::shown_time(e.imbalanced_from),
                        "\n  memory     ", e.memory, "\n"});
+  if (!e.order.empty()) t += detail::joined({"  order      ", e.order, "\n"});
   for (const std::string& r : e.refused) t += detail::joined({"  not        ", r, "\n"});
   return t;
 }

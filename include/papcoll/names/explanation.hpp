@@ -32,7 +32,10 @@ struct Explanation {
   Imbalance imbalance;
   /// The mean wait for the last rank, in nanoseconds, above which this call counts as imbalanced.
   std::uint64_t imbalanced_from = 0;
-  std::string memory;                ///< how ranks get at each other's data
+  std::string memory;  ///< how ranks get at each other's data
+  /// Of a static schedule across nodes or along the machine: which rank plays which position, and
+  /// why. Else empty.
+  std::string order;
   std::vector<std::string> refused;  ///< algorithms that cannot run this call, by reasons
 
   /// All of it, a line for each.

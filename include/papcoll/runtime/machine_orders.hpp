@@ -7,6 +7,7 @@
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/topology/machine.hpp>
 
+#include <array>
 #include <cstddef>
 #include <list>
 #include <memory>
@@ -40,6 +41,15 @@ class MachineOrders {
     return found(schedule, c, root, map, plans);
   }
 
+  /// Is this the root of the last call of the collective that was asked for, too? An order of its
+  /// own for each root is not worth finding where roots change from call to call.
+  bool repeats_root(Collective c, int root) noexcept {
+    int& last = last_root_[static_cast<std::size_t>(c)];
+    const bool repeats = last == root + 1;
+    last = root + 1;
+    return repeats;
+  }
+
   /// All ranks, depth first along the machine; rank order where it is not known.
   const std::vector<int>& ranks() {
     if (ranks_.empty() && machine_ != nullptr) ranks_ = machine_->order();
@@ -70,6 +80,7 @@ class MachineOrders {
   std::shared_ptr<const Machine> machine_;
   std::list<Entry> entries_;
   std::vector<int> ranks_;
+  std::array<int, collective_count> last_root_{};  ///< by collective, + 1
 };
 
 }  // namespace PAPCOLL_ABI

@@ -2,10 +2,12 @@
 
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/algorithms/static/all.hpp>
+#include <papcoll/arrival/order_source.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/capability.hpp>
 #include <papcoll/policies/algorithm.hpp>
 #include <papcoll/policies/hierarchical_spec.hpp>
+#include <papcoll/runtime/machine_orders.hpp>
 #include <papcoll/select/between_nodes.hpp>
 #include <papcoll/select/inputs.hpp>
 #include <papcoll/select/late_node_cache.hpp>
@@ -65,6 +67,23 @@ AnySchedule choose_by_messages(const Call& call, const SelectionInputs& s) {
   }
 }
 
+/// The order of a schedule that was chosen: along the machine, where that takes clearly less of the
+/// heaviest link between nodes.
+template <Collective C>
+OrderSource choose_order(const AnySchedule& schedule, const Call& call, const SelectionInputs& s) {
+  const bool keeps_rank_order =
+      is_prefix_reduction(C) || (is_reduction(C) && call.rank_order) || C == Collective::barrier;
+  if (s.orders == nullptr || keeps_rank_order) return {};
+  if (is_rooted(C) && !s.orders->repeats_root(C, call.root)) return {};
+  const AnySchedule played = schedule.resolved(s.size, call.bytes());
+  const int root = is_rooted(C) ? call.root : 0;
+  const MappedOrder& m = s.orders->of(played, C, root, map_positions, *s.plans);
+  const auto percent = static_cast<double>(s.thresholds->network.order_percent);
+  const bool gains = m.verdict == MappedOrder::Verdict::mapped &&
+                     m.in_rank_order.heaviest_link * 100 >= m.arranged.heaviest_link * percent;
+  return gains ? OrderSource::machine() : OrderSource{};
+}
+
 /// Does a call on several nodes go through their representatives?
 template <Collective C>
 bool goes_by_nodes(const Call& call, const SelectionInputs& s) noexcept {
@@ -113,6 +132,7 @@ void choose_flat(AlgorithmSpec& s, const Call& call, const SelectionInputs& inpu
   }
   if (s.arrival == nullptr) {
     s.schedule = detail::choose_by_messages<C>(call, inputs);
+    if (!s.order) s.order = detail::choose_order<C>(s.schedule, call, inputs);
   }
 }
 

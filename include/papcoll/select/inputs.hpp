@@ -11,6 +11,8 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
 class LateNodeCache;
+class MachineOrders;
+class PlanCache;
 class SuaraCache;
 
 /// What else decides how a call runs: the same on all ranks of the team.
@@ -26,6 +28,8 @@ struct SelectionInputs {
   const Thresholds* thresholds = nullptr;
   LateNodeCache* late_node = nullptr;  ///< what was made for it before; null: it is not looked for
   SuaraCache* suara = nullptr;         ///< what was found before; null: nothing
+  MachineOrders* orders = nullptr;     ///< along the machine; null: it has one node, or is unknown
+  PlanCache* plans = nullptr;          ///< in these orders
 
   /// The mean wait for the last rank above which a call of so many bytes is imbalanced, in
   /// nanoseconds.

@@ -10,6 +10,7 @@
 #include <papcoll/select/suara_cache.hpp>
 #include <papcoll/select/thresholds.hpp>
 #include <papcoll/select/tuning.hpp>
+#include <papcoll/topology/machine.hpp>
 
 #include <memory>
 
@@ -70,6 +71,11 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
     s.late_node = &state.late_node;
   }
   s.suara = &state.suara;
+  const Machine* const machine = team.surroundings().machine.get();
+  if (!team.on_one_node() && machine != nullptr && machine->network().nodes() > 1) {
+    s.orders = &team.machine_orders();
+    s.plans = &team.plans();
+  }
   s.chunk_bytes = team.options().chunk_bytes;
   s.imbalance = team.imbalance_of(call);
   s.thresholds = &state.thresholds;

@@ -171,6 +171,10 @@ struct Thresholds {
     /// in time it takes 44, the others 35 to 48: by these numbers it is worth it from 30 on.
     std::size_t late_percent = 30;
 
+    /// What passes the heaviest link in rank order, in hundredths of what passes it in the order of
+    /// the machine, from which calls between nodes run in that: by the model of mapping/cost.hpp.
+    std::size_t order_percent = 110;
+
     friend bool operator==(const Network&, const Network&) = default;
   } network;
 
@@ -242,6 +246,7 @@ inline constexpr std::array threshold_fields{
     PAPCOLL_THRESHOLD(network, slow_ps_a_byte),
     PAPCOLL_THRESHOLD(network, ring),
     PAPCOLL_THRESHOLD(network, late_percent),
+    PAPCOLL_THRESHOLD(network, order_percent),
 };
 #undef PAPCOLL_THRESHOLD
 static_assert(sizeof(Thresholds) == threshold_fields.size() * sizeof(std::size_t));
