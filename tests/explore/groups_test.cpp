@@ -103,7 +103,7 @@ TEST_CASE("Groups: calls of different kinds in a row, across the wrap", "[explor
   }
 }
 
-TEST_CASE("Groups: a rank of another group whose call does not match", "[explore]") {
+TEST_CASE("Groups: ranks whose call does not match, one or one group of them", "[explore]") {
   for (const CallSpec& right : two_level_calls()) {
     CallSpec shorter = right;
     shorter.count -= 1;
@@ -114,10 +114,10 @@ TEST_CASE("Groups: a rank of another group whose call does not match", "[explore
     const bool direct = right.algorithm == peer_slices;
     const CallSpec same_slots{direct ? multi_leader : peer_slices, allreduce, right.count};
     for (const CallSpec& wrong : {shorter, invalid, other, early, same_slots}) {
-      for (const int who : {0, 3}) {
+      for (const std::vector<int>& who : {std::vector{0}, {3}, {0, 1}, {1, 3}}) {
         Script script = in_groups({right, right, right}, {0, 0, 1, 1});
-        script.deviations = {{who, 1, wrong}};
-        INFO(describe(script) << ", but rank " << who << ": " << wrong.describe());
+        for (const int rank : who) script.deviations.push_back({rank, 1, wrong});
+        INFO(describe(script) << ", but rank " << who.front() << ": " << wrong.describe());
         World<TightBoard> world{script};
         require_fine(random_walks(world, 5, 60));
       }

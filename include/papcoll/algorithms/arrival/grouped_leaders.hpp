@@ -80,7 +80,7 @@ class GroupedLeaders {
     return 2 * (chunk + ahead_) + 2;
   }
 
-  /// Has rank r written a chunk of the same call? Until all have, no output is touched.
+  /// Has rank r written a chunk of the same call?
   template <Site S>
   static bool has_written(S& s, int r, std::uint32_t chunk) {
     if (r == s.rank()) return true;
@@ -138,17 +138,16 @@ class GroupedLeaders {
     if (across_ == chunks_.count || within_ < std::min(across_ + ahead_ + 1, chunks_.count)) {
       return false;
     }
-    if (across_ == 0) {
-      for (; next_rank_ < s.size(); ++next_rank_) {
-        if (!has_written(s, next_rank_, 0)) return false;
-      }
-      s.all_arrived();
-    }
+    // A partner that has combined its slice has found the calls of its group to match its own, and
+    // if that matches, too, all do: until then no output is touched.
     for (; next_partner_ < slices_.groups(); ++next_partner_) {
       if (next_partner_ == slices_.group()) continue;
-      if (!s.stage(slices_.partner(next_partner_), after_within(across_))) return false;
+      const int r = slices_.partner(next_partner_);
+      if (across_ == 0 && !has_written(s, r, 0)) return false;
+      if (!s.stage(r, after_within(across_))) return false;
     }
     next_partner_ = 0;
+    s.all_arrived();
     const Range own = share(slices_.group(), slices_.number(), across_);
     std::byte* const result = c.out + chunks_.offset(across_);
     for_each_block(own, chunks_.size, [&](std::size_t at, std::size_t n) {
@@ -209,7 +208,6 @@ class GroupedLeaders {
   std::uint32_t taken_ = 0;    ///< chunks this rank has the whole result of
   // Where the waits of the phases stopped.
   int next_member_ = 0;
-  int next_rank_ = 0;
   int next_partner_ = 0;
   int next_to_take_ = 0;
   bool streams_;  ///< its output goes past the caches
