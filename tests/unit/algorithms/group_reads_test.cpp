@@ -2,6 +2,7 @@
 // take turns in one thread: steps do not wait.
 
 #include "catch.hpp"
+#include "group_sums.hpp"
 
 #include <papcoll/algorithms/arrival/multi_leader.hpp>
 #include <papcoll/algorithms/arrival/peer_slices.hpp>
@@ -131,23 +132,6 @@ void add(std::byte* out, const std::byte* low, const std::byte* high, std::size_
   }
 }
 
-/// Sums of these depend on the order in which they are made.
-float element(int rank, std::size_t i) {
-  return 1.0F / static_cast<float>(1 + (i * 7 + static_cast<std::size_t>(rank) * 13) % 101);
-}
-
-float sum_of(const std::vector<int>& ranks, std::size_t i) {
-  float sum = element(ranks.front(), i);
-  for (std::size_t r = 1; r < ranks.size(); ++r) sum += element(ranks[r], i);
-  return sum;
-}
-
-float sum_by_groups(const Groups& groups, std::size_t i) {
-  float sum = sum_of(groups.ranks_of(0), i);
-  for (int g = 1; g < groups.count(); ++g) sum += sum_of(groups.ranks_of(g), i);
-  return sum;
-}
-
 struct Setting {
   Groups groups;
   bool two_levels;  ///< the site knows the groups
@@ -177,7 +161,7 @@ Crossings crossings_of(const Setting& setting) {
   std::deque<Run> runs(in.size());
   for (int r = 0; r < ranks; ++r) {
     const auto at = static_cast<std::size_t>(r);
-    for (std::size_t i = 0; i < count; ++i) in[at][i] = element(r, i);
+    in[at] = group_sums::contribution(r, count);
     if (setting.in_place) in[at].swap(out[at]);
     owners.add(in[at].data(), bytes, r);
     owners.add(out[at].data(), bytes, r);
@@ -212,16 +196,10 @@ Crossings crossings_of(const Setting& setting) {
     all.written += sites[r].crossings.written;
   }
 
-  std::vector<int> everyone(in.size());
-  for (std::size_t r = 0; r < in.size(); ++r) everyone[r] = static_cast<int>(r);
-  std::size_t wrong = 0;
-  for (const std::vector<float>& result : out) {
-    for (std::size_t i = 0; i < count; ++i) {
-      wrong += result[i] !=
-               (setting.two_levels ? sum_by_groups(setting.groups, i) : sum_of(everyone, i));
-    }
-  }
-  CHECK(wrong == 0);
+  const std::vector<float> sums = setting.two_levels
+                                      ? group_sums::in_two_levels(setting.groups, count)
+                                      : group_sums::in_one_level(ranks, count);
+  CHECK(out == std::vector<std::vector<float>>(in.size(), sums));
   return all;
 }
 

@@ -2,6 +2,7 @@
 // transport's site says.
 
 #include "catch.hpp"
+#include "group_sums.hpp"
 
 #include <papcoll/core.hpp>
 #include <papcoll/node/forwarding_site.hpp>
@@ -47,37 +48,13 @@ struct GroupedTransport : papcoll::ThreadTransport {
 };
 static_assert(papcoll::BringsSite<GroupedTransport>);
 
-/// Sums of these depend on the order in which they are made.
-float element(int rank, std::size_t i) {
-  return 1.0F / static_cast<float>(1 + (i * 7 + static_cast<std::size_t>(rank) * 13) % 101);
-}
-
-float sum_of(const std::vector<int>& ranks, std::size_t i) {
-  float sum = element(ranks.front(), i);
-  for (std::size_t r = 1; r < ranks.size(); ++r) sum += element(ranks[r], i);
-  return sum;
-}
-
 /// In two levels if the groups allow it; `ordered`: only if ranks of each are neighbours.
 std::vector<float> expected(const Groups& groups, std::size_t count, bool ordered) {
-  std::vector<float> sums(count);
-  std::vector<int> everyone;
-  for (int r = 0; r < groups.size(); ++r) everyone.push_back(r);
   const int each = groups.largest();
-  const bool two_levels = groups.count() > 1 && each > 1 &&
-                          each * groups.count() == groups.size() &&
-                          (!ordered || groups.contiguous());
-  for (std::size_t i = 0; i < count; ++i) {
-    sums[i] = sum_of(two_levels ? groups.ranks_of(0) : everyone, i);
-    for (int g = 1; two_levels && g < groups.count(); ++g) sums[i] += sum_of(groups.ranks_of(g), i);
-  }
-  return sums;
-}
-
-std::vector<float> contribution(int rank, std::size_t count) {
-  std::vector<float> data(count);
-  for (std::size_t i = 0; i < count; ++i) data[i] = element(rank, i);
-  return data;
+  const bool alike = groups.count() > 1 && each > 1 && each * groups.count() == groups.size();
+  return alike && (!ordered || groups.contiguous())
+             ? group_sums::in_two_levels(groups, count)
+             : group_sums::in_one_level(groups.size(), count);
 }
 
 /// x ↦ a x + b, by which integers wrap: products depend on the order of their factors.
@@ -113,7 +90,7 @@ template <class Schedule>
 std::size_t wrong_results(Rank& comm, std::size_t count) {
   Delays delays{comm.rank()};
   std::size_t wrong = 0;
-  const auto in = contribution(comm.rank(), count);
+  const auto in = group_sums::contribution(comm.rank(), count);
   const auto sums = expected(*groups_of_team, count, false);
   for (int i = 0; i < 3; ++i) {
     delays.pause();

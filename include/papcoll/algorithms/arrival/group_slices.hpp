@@ -30,15 +30,15 @@ const Groups* groups_of_two_levels(const S& s, const Call& c) noexcept {
 
 /// How ranks in groups of one size divide elements among them, as one of them sees it. Slice i
 /// belongs to its owners, the members with number i, one in each group. Within its group an owner
-/// combines the whole slice; across groups it combines its share of it, and the other owners theirs:
+/// combines all of the slice, and across groups its share of it:
 ///
 ///   2 groups of 3   slice 0   slice 1   slice 2
-///   group A         A0        A1        A2          each combines its slice of 3 contributions,
+///   group A         A0        A1        A2          each: its slice of 3 contributions
 ///   group B         B0        B1        B2
-///   across          A0 B0     A1 B1     A2 B2       and its share of 2 partial results
+///   across          A0|B0     A1|B1     A2|B2       each: its share of 2 partial results
 ///
-/// Combined so, an element has the bits of (a0∘a1∘a2)∘(b0∘b1∘b2) wherever it lies, from left to
-/// right within parentheses: bits depend on the groups alone, on no slice or chunk.
+/// Combined so, an element is (a0∘a1∘a2)∘(b0∘b1∘b2) wherever it lies, from left to right within
+/// parentheses and across them: its bits depend on the groups, and on no slice or chunk.
 class GroupSlices {
  public:
   /// Of `rank`; groups that groups_of_two_levels() gave.

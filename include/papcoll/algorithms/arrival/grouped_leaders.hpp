@@ -21,15 +21,15 @@ namespace detail {
 //          2. Each rank combines its slice, from its private input and the others' slots, and
 //             leaves the partial result in its own slot, where that slice is free.
 //          3. Each rank combines its share of its slice, from its own slot and those of its
-//             partners, to its output, and over its own partial result of the share, which only it
-//             has read.
+//             partners, to its output, and over its own partial result of the share, which nobody
+//             else reads.
 //          4. Each rank copies the other shares of the result from their owners' slots.
-// Cost     Three flags a chunk. Each rank copies n·(k−1)/k + n/k + n/P + n·(P−1)/P bytes, 2n and a
-//          little, and combines n·(k−1)/k + n·(G−1)/P. While combining, all ranks together read
-//          (G−1)·n bytes from other groups: MultiLeader, P·(1−1/G)·n = k·(G−1)·n.
-//          Results are read as in MultiLeader, k·(G−1)·n bytes from other groups. Members begin
-//          with different slices, so that where a group has a cache, a line of the results comes
-//          from another group once, (G−1)·n bytes, and to the other members from that cache.
+// Cost     Three flags a chunk. Each rank copies 2n bytes, with partial and final results, and
+//          combines n·(P−1)/P. While combining, all ranks together read (G−1)·n bytes from other
+//          groups; in one level, P·(1−1/G)·n = k·(G−1)·n.
+//          Results are read as in one level, k·(G−1)·n bytes from other groups. Members begin with
+//          different slices, so that where a group has a cache, a line of the results comes from
+//          another group once, (G−1)·n bytes in all, and to the other members from that cache.
 // Prefer   What MultiLeader is taken for, where memory of another group is farther than that of the
 //          own one.
 // Limits   Groups of one size, 2 ranks or more; see groups_of_two_levels(). A chunk waits for three
@@ -37,11 +37,11 @@ namespace detail {
 //          more than they copy, may be slower.
 // Contract Reproducible: the bits depend on the groups, and on no arrival.
 //
-//            group A            group B
-//        A0: a00∘a10 ─┐     ┌─ b00∘b10 :B0      slice 0, combined within groups; then A0 combines
-//        A1: a01∘a11 ─┼─┐ ┌─┼─ b01∘b11 :B1      its share of slice 0 from A0 and B0, B0 the other;
-//                     └─┼─┼─┘                   A1 and B1 do the same with slice 1
-//                       └─┘
+//              within groups               across
+//         A0   a0∘a1 of slice 0 ┬ A0: its share of (a0∘a1)∘(b0∘b1) ┐
+//         B0   b0∘b1 of slice 0 ┴ B0: the rest of slice 0          ├ all read the others' shares
+//         A1   a0∘a1 of slice 1 ┬ A1: its share of slice 1         │
+//         B1   b0∘b1 of slice 1 ┴ B1: the rest                     ┘
 //
 // Source   M. Bayatpour et al., "Scalable reduction collectives with data partitioning-based
 //          multi-leader design", SC 2017: partial results of several leaders, combined across a
@@ -58,8 +58,9 @@ class GroupedLeaders {
         ahead_(window_ > 1 ? 1 : 0),
         streams_(!c.in_place() && s.streams(2 * c.bytes())) {}
 
+  /// Not inlined, so that calls in one level do not pay for it.
   template <Site S>
-  bool step(S& s, const Call& c) {
+  [[gnu::noinline]] bool step(S& s, const Call& c) {
     for (;;) {
       const bool wrote = write_next(s, c);
       const bool within = combine_within(s, c);
@@ -198,8 +199,8 @@ class GroupedLeaders {
   Chunks chunks_;
   // Chunks that this rank has written and not taken. Chunk t overwrites chunk t − 2·window_ in its
   // slot, and nobody reads that any more: a rank that writes t has taken t − window_, so all have
-  // combined that across groups, before which each wrote it, having taken t − 2·window_; and a rank
-  // that has taken a chunk reads no slot's part of it again.
+  // combined that across groups; before, each wrote it, having taken t − 2·window_; and a rank that
+  // has taken a chunk reads it in no slot again.
   std::uint32_t window_;
   std::uint32_t ahead_;        ///< chunks that phase 2 is before phase 3; less than window_
   std::uint32_t written_ = 0;  ///< chunks in this rank's slot so far

@@ -21,7 +21,8 @@ namespace detail {
 //             output;
 //          2. combines its share of its slice from its own and its partners' outputs, over its own
 //             partial result of the share, and writes it to the outputs of its group;
-//          3. copies the other shares of its slice from its partners' outputs to those of its group.
+//          3. copies the other shares of its slice from its partners' outputs to those of its
+//             group.
 //          It leaves when its group and its partners have done so.
 // Cost     Four flags. A rank combines n·(P−1)/P bytes and writes n/k of partial results and n of
 //          results, n/k more than in one level: where a slice is more than a cache holds, the
@@ -35,10 +36,11 @@ namespace detail {
 //          in chunks: the phases of a rank do not overlap.
 // Contract Reproducible: the bits depend on the groups, and on no arrival.
 //
-//                 slice 0                    slice 1
-//        A0       a00∘a10 → out of A0        A1: a01∘a11 → out of A1
-//        B0       b00∘b10 → out of B0        B1: b01∘b11 → out of B1
-//                 A0, B0: a share each       A1, B1: a share each
+//              within groups               across: x | y, the shares of slice 0
+//         A0   a0∘a1 of slice 0 ┬ A0: x to A0 and A1   ┬ A0: y from B0 to A0 and A1
+//         B0   b0∘b1 of slice 0 ┴ B0: y to B0 and B1   ┴ B0: x from A0 to B0 and B1
+//         A1   …                                         the same with slice 1
+//         B1   …
 //
 // Why partial results may lie in outputs, in place, too: slice i of any buffer, input or output, is
 // read and written by the owners of slice i alone, except by the buffer's user. In phase 1 an owner
@@ -60,8 +62,9 @@ class GroupedPeers {
   GroupedPeers(const Groups& groups, const S& s, const Call& c)
       : slices_(groups, s.rank()), streams_(!c.in_place() && s.streams(2 * c.bytes())) {}
 
+  /// Not inlined, so that calls in one level do not pay for it.
   template <Site S>
-  bool step(S& s, const Call& c) {
+  [[gnu::noinline]] bool step(S& s, const Call& c) {
     if (phase_ == 0 && !run(s, [&] { combine_within(s, c); })) return false;
     if (phase_ == 1) {
       if (!partners_at(s, 1) || !run(s, [&] { combine_across(s, c); })) return false;
@@ -89,7 +92,7 @@ class GroupedPeers {
       if (next_partner_ == slices_.group()) continue;
       if (!s.stage(slices_.partner(next_partner_), phase)) return false;
     }
-    next_partner_ = phase < 3 ? 0 : slices_.groups();
+    next_partner_ = phase < 3 ? 0 : slices_.groups();  // the last wait is not begun again
     return true;
   }
 
