@@ -76,7 +76,7 @@ inline std::string problem_of(const Script& script, std::size_t i, int rank, con
   if (!complete) {
     if (!script.may_fail(i, frames)) return call + " failed, though all calls match";
     // A bcast of several chunks may have given some of them.
-    const bool chunked = spec.count * reducer_of(spec).size > chunk_bytes;
+    const bool chunked = spec.count * reducer_of(spec).size > script.chunk;
     const bool partly =
         (spec.collective == Collective::bcast && chunked) || spec.algorithm.lends_buffers();
     if (partly ? buffers.confined() : buffers.untouched()) return {};

@@ -32,13 +32,11 @@ constexpr auto bcast = Collective::bcast;
 constexpr auto allgather = Collective::allgather;
 constexpr auto barrier = Collective::barrier;
 
-/// Whether three calls in a row fail under the mutant, and do not without it.
+/// Whether the script fails under the mutant, and does not without it.
 template <class Mutant>
-bool found(const CallSpec& call, int ranks = 2, std::uint32_t unused_for = 0) {
+bool found_in(const Script& script) {
   using Board = std::remove_cvref_t<decltype(std::declval<Mutant>().board())>;
   using Bells = std::remove_cvref_t<decltype(std::declval<Mutant>().bells())>;
-  const Script script{
-      .ranks = ranks, .calls = {call, call, call}, .deviations = {}, .unused_for = unused_for};
   constexpr bool plain = std::is_same_v<Bells, PlainBells>;
   World<Board, std::conditional_t<plain, PlainBells, RealBells>> sane{script};
   require_fine(random_walks(sane, 5, 200));
@@ -49,6 +47,20 @@ bool found(const CallSpec& call, int ranks = 2, std::uint32_t unused_for = 0) {
   CHECK(by_depth.fine() == by_chance.fine());
   if (!by_depth.fine()) CHECK(replay(world, by_depth.failed).failure == by_depth.failure);
   return !by_depth.fine();
+}
+
+/// The same of three calls in a row.
+template <class Mutant>
+bool found(const CallSpec& call, int ranks = 2, std::uint32_t unused_for = 0) {
+  return found_in<Mutant>(
+      {.ranks = ranks, .calls = {call, call, call}, .deviations = {}, .unused_for = unused_for});
+}
+
+/// The same on four ranks in two groups of two.
+template <class Mutant>
+bool found_in_groups(const CallSpec& call) {
+  return found_in<Mutant>(
+      {.ranks = 4, .calls = {call, call, call}, .colours = {0, 0, 1, 1}, .chunk = 256});
 }
 
 template <class Board, class Bells = PlainBells>
@@ -72,6 +84,18 @@ struct OneMoreInFlight : Base<WideBoard> {
 struct TwoMoreInFlight : Base<WideBoard> {
   using Base::Base;
   std::uint32_t buffers() const noexcept { return Base::buffers() + 2; }
+};
+
+/// Combines across groups what its partners have not combined within theirs.
+struct MissesPartialResults : Base<WideBoard> {
+  using Base::Base;
+  bool stage(int r, std::uint32_t n) const noexcept { return n % 2 != 0 || Base::stage(r, n); }
+};
+
+/// Takes results that are not yet combined across groups.
+struct MissesResults : Base<WideBoard> {
+  using Base::Base;
+  bool stage(int r, std::uint32_t n) const noexcept { return Base::stage(r, n % 2 != 0 ? n : 1); }
 };
 
 struct OneResultBuffer : Base<WideBoard> {
@@ -260,6 +284,15 @@ TEST_CASE("Chunks overwritten before they were read", "[explore]") {
   CHECK(found<OneResultBuffer>({accumulator, allreduce, count}));
   CHECK(found<TooManyInFlight>({last_combines, allreduce, count}));
   CHECK(found<OneResultBuffer>({last_combines, allreduce, count}));
+}
+
+TEST_CASE("Groups that do not wait for each other", "[explore]") {
+  const std::size_t chunks = count_of(Size::chunks, false, 4 * 5);
+  CHECK(found_in_groups<TwoMoreInFlight>({multi_leader, allreduce, chunks}));
+  CHECK(found_in_groups<MissesPartialResults>({multi_leader, allreduce, chunks}));
+  CHECK(found_in_groups<MissesPartialResults>({peer_slices, allreduce, chunks}));
+  CHECK(found_in_groups<MissesResults>({multi_leader, allreduce, chunks}));
+  CHECK(found_in_groups<MissesResults>({peer_slices, allreduce, chunks, 0, true}));
 }
 
 TEST_CASE("Two leaders", "[explore]") {

@@ -241,6 +241,8 @@ struct Script {
   /// Calls that other algorithms made before: words that these do not use are as old as that.
   std::uint32_t unused_for = 0;
   Reach reach = Reach::all;
+  std::vector<int> colours{};       ///< of groups that the ranks are in; empty: one group
+  std::size_t chunk = chunk_bytes;  ///< bytes of a chunk of the board
 
   const CallSpec& call_of(int rank, std::size_t i) const {
     for (const Deviation& d : deviations) {

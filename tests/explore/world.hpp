@@ -8,12 +8,14 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/config.hpp>
+#include <papcoll/topology/groups.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -27,7 +29,8 @@ class World {
   explicit World(Script script) : script_(std::move(script)) {
     const int ranks = script_.ranks;
     bells_bytes_ = RealBells::bytes(ranks);
-    std::size_t bytes = bells_bytes_ + Board::bytes(ranks, chunk_bytes);
+    std::size_t bytes = bells_bytes_ + Board::bytes(ranks, script_.chunk);
+    if (!script_.colours.empty()) groups_ = papcoll::Groups::by_colour(script_.colours);
     for (std::size_t i = 0; i < script_.calls.size(); ++i) {
       for (int r = 0; r < ranks; ++r) buffers_.emplace_back(script_.call_of(r, i), i, r, ranks);
     }
@@ -36,13 +39,14 @@ class World {
     std::size_t at = bytes;
     for (const Buffers& b : buffers_) bytes += in_lines(b.bytes());
     memory_.resize(bytes / sizeof(Line) + 1);
-    board_ = Board{begin() + bells_bytes_, ranks, chunk_bytes};
+    board_ = Board{begin() + bells_bytes_, ranks, script_.chunk};
     for (int r = 0; r < ranks; ++r) {
       papcoll::Node node;
       node.rank = r;
       node.size = ranks;
       node.pool = begin() + pools + static_cast<std::size_t>(r) * pool_bytes;
       node.pool_bytes = pool_bytes;
+      if (groups_) node.groups = &*groups_;
       const std::size_t reached =
           script_.reach == Reach::pools ? static_cast<std::size_t>(ranks) * pool_bytes : 0;
       if (script_.reach != Reach::all) {
@@ -176,7 +180,7 @@ class World {
         static_assert(Board::buffers % 2 == 0 && Board::results % 2 == 0);
         for (std::uint32_t k = 0; k < buffers; k += 2) {  // a chunk may fill two, see Site
           model.name(
-              board_.buffer(e, r, k), 2 * chunk_bytes,
+              board_.buffer(e, r, k), 2 * script_.chunk,
               "buffers " + std::to_string(k) + " and " + std::to_string(k + 1) + " of " + whose);
         }
         if (r == ranks()) continue;
@@ -191,6 +195,7 @@ class World {
   std::size_t bells_bytes_ = 0;
   std::vector<Line> memory_;
   Board board_;
+  std::optional<papcoll::Groups> groups_;
   std::vector<papcoll::Node> nodes_;
   std::deque<SiteType> sites_;
   std::vector<Buffers> buffers_;

@@ -109,6 +109,8 @@ class ExposedBuffers : public WorkWords<Board, Bells> {
   using Base::epoch_;
   using Base::rank_;
 
+  const Node* node_;  ///< null: the ranks share the board alone
+
   void begin_lending() noexcept { pool_.begin_call(); }
 
   /// Before this rank leaves: shows what it could lend.
@@ -143,7 +145,6 @@ class ExposedBuffers : public WorkWords<Board, Bells> {
     return false;
   }
 
-  const Node* node_;
   PeerMemory common_;
   Pool pool_;
   std::uint32_t pool_used_;  ///< the last epoch in which this rank used its pool

@@ -4,6 +4,7 @@
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/peer_memory.hpp>
 #include <papcoll/node/site.hpp>
+#include <papcoll/topology/groups.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,7 @@ class ForwardingSite {
 
   int rank() const noexcept { return node().rank(); }
   int size() const noexcept { return node().size(); }
+  const Groups* groups() const noexcept { return node().groups(); }
   std::uint32_t buffers() const noexcept { return node().buffers(); }
   /// A derived class that declares buffers(), or has more results, declares this, too.
   std::uint32_t results() const noexcept { return node().buffers(); }

@@ -3,6 +3,7 @@
 #include <papcoll/base/copying.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/node/peer_memory.hpp>
+#include <papcoll/topology/groups.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
 #include <cstddef>
@@ -28,6 +29,9 @@ struct Node {
   void* context = nullptr;             ///< valid as long as `keep`
   std::shared_ptr<const void> keep{};  ///< keeps all this memory mapped
   PeerMemory peers{};
+  /// Which ranks are near each other, see Site. All ranks of the node have equal groups from their
+  /// first call on, which bits of results may depend on. Outlives the node.
+  const Groups* groups = nullptr;
   /// How this rank copies to memory that the others read.
   std::shared_ptr<detail::CopyChoice> copies = std::make_shared<detail::CopyChoice>();
   std::byte* copy_probe = nullptr;  ///< CopyProbe's; null: there is none

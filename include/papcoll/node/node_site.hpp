@@ -6,6 +6,7 @@
 #include <papcoll/node/exposed_buffers.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/site.hpp>
+#include <papcoll/topology/groups.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
 #include <algorithm>
@@ -59,6 +60,7 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
 
   // --- flags: what algorithms ask, see Site
 
+  const Groups* groups() const noexcept { return node_ != nullptr ? node_->groups : nullptr; }
   std::uint32_t buffers() const noexcept { return Board::buffers; }
   std::uint32_t results() const noexcept { return Board::results; }
   std::size_t chunk_bytes() const noexcept { return board_.chunk_bytes(); }
@@ -178,6 +180,7 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   using Base::bells_;
   using Base::board_;
   using Base::epoch_;
+  using Base::node_;
   using Base::rank_;
   using Base::words_;
 

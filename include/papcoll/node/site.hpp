@@ -3,6 +3,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/peer_memory.hpp>
+#include <papcoll/topology/groups.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -19,6 +20,8 @@ inline namespace PAPCOLL_ABI {
 ///
 ///   rank(), size(), buffers()       as one expects; buffers(): chunks of a slot in use at once, an
 ///                                   even number
+///   groups()                        which ranks are near each other, such as those that share a
+///                                   cache, the same on all ranks; null: all are
 ///   results()                       chunks of the result in use at once, not fewer
 ///   announce(small, n, k)           this rank arrives: n ≤ inline_bytes of payload in its header,
 ///                                   and chunks below k in its slot; once more, it is publish()
@@ -76,6 +79,7 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
                         std::byte* to, std::size_t n, const BufferDescriptor& buffers) {
   { c.rank() } -> std::same_as<int>;
   { c.size() } -> std::same_as<int>;
+  { c.groups() } -> std::same_as<const Groups*>;
   { c.buffers() } -> std::same_as<std::uint32_t>;
   { c.results() } -> std::same_as<std::uint32_t>;
   { c.chunk_bytes() } -> std::same_as<std::size_t>;

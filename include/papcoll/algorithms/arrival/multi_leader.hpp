@@ -1,15 +1,19 @@
 #pragma once
 
+#include <papcoll/algorithms/arrival/group_slices.hpp>
+#include <papcoll/algorithms/arrival/grouped_leaders.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/arrival/policies.hpp>
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/schedule/range.hpp>
+#include <papcoll/topology/groups.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace papcoll {
@@ -24,6 +28,7 @@ inline namespace PAPCOLL_ABI {
 //             cache, over the contribution of its successor. Then it raises its second flag.
 //          3. Each rank copies the other slices of the result from there.
 //          A few chunks are in flight: a rank writes and combines ahead while it waits.
+//          Where the site says which ranks are near each other, in two levels: GroupedLeaders.
 // Cost     Two flags each way a chunk. Each rank copies 2(P−1)/P·n bytes and combines n·(P−1)/P:
 //          the work is shared evenly, which no single leader can do. Results take the place of
 //          contributions that have just been read, so with two ranks a line of shared memory
@@ -31,7 +36,7 @@ inline namespace PAPCOLL_ABI {
 //          results took 1.4 times as long (2 ranks, one L3, 8 KB to 4 MB: 64 KB 7.7 and 5.4 µs).
 // Prefer   Balanced arrivals above a few KB on one node.
 // Limits   One node. A late rank holds up its slice until it comes.
-// Contract Reproducible: every element is combined in rank order.
+// Contract Reproducible: every element is combined in rank order; in two levels, by groups.
 //
 //                slot 0   slot 1   slot 2
 //        rank 0           b0       c0        →   slot 1 gets a0∘b0∘c0 ┐
@@ -59,6 +64,7 @@ struct MultiLeader {
     template <Site S>
     bool step(S& s, const Call& c) {
       if (!begun_) begin(s, c);
+      if (grouped_) return grouped_->step(s, c);
       for (;;) {
         const bool wrote = write_next(s, c);
         const bool combined = combine_next(s, c);
@@ -75,6 +81,10 @@ struct MultiLeader {
     template <Site S>
     void begin(S& s, const Call& c) {
       begun_ = true;
+      if (const Groups* const groups = detail::groups_of_two_levels(s, c)) {
+        grouped_.emplace(*groups, s, c);
+        return;
+      }
       // Two ranks, 512 KB to 4 MB, with two buffers to a chunk instead of one: 5 % less time where
       // they share a cache, 12 % less where they do not. More ranks need the chunks to go ahead.
       together_ = s.size() == 2 ? 2 : 1;
@@ -214,6 +224,7 @@ struct MultiLeader {
     int next_to_take_ = 0;
     bool streams_ = false;  ///< its output goes past the caches
     bool begun_ = false;
+    std::optional<detail::GroupedLeaders> grouped_;  ///< in two levels
   };
 };
 

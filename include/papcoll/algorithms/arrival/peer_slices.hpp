@@ -3,6 +3,8 @@
 #include <papcoll/algorithms/arrival/blocks.hpp>
 #include <papcoll/algorithms/arrival/exchange.hpp>
 #include <papcoll/algorithms/arrival/fan_out.hpp>
+#include <papcoll/algorithms/arrival/group_slices.hpp>
+#include <papcoll/algorithms/arrival/grouped_peers.hpp>
 #include <papcoll/algorithms/arrival/leader_fan.hpp>
 #include <papcoll/algorithms/arrival/multi_leader.hpp>
 #include <papcoll/algorithms/arrival/shared_copies.hpp>
@@ -12,10 +14,12 @@
 #include <papcoll/base/policy.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/schedule/range.hpp>
+#include <papcoll/topology/groups.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace papcoll {
@@ -30,6 +34,10 @@ inline namespace PAPCOLL_ABI {
 //             while they are combined, and slices of the result afterwards. Of a reduce_scatter the
 //             slice is the rank's block, which nobody else wants.
 //          3. Nobody leaves before all have read what they need of it.
+//          Where the site says which ranks are near each other, an allreduce of what all see is
+//          combined in two levels: GroupedPeers. Reduce and reduce_scatter stay in one: ranks
+//          other than the root have no output for partial results, and of a reduce_scatter every
+//          block is wanted by one rank alone.
 //          A bcast and an allgather do not wait for all: see SharedCopies.
 //          Where buffers cannot be reached, staged chunks do: MultiLeader for allreduce,
 //          DynamicLeader for reduce and bcast, Exchange for allgather and reduce_scatter.
@@ -40,7 +48,7 @@ inline namespace PAPCOLL_ABI {
 //          above: the kernel's copies were slower than staged chunks, 2 ranks, 16 KB to 64 MB
 //          (papcoll-bench allreduce --algorithm PeerSlices --peer-access copied; or best).
 // Limits   One node. Nothing is combined before the last has come: SplitTail, where ranks are late.
-// Contract Reproducible: every element is combined in rank order.
+// Contract Reproducible: every element is combined in rank order; in two levels, by groups.
 //
 //                 slice 0              slice 1              slice 2
 //        inputs   a0 b0 c0             a1 b1 c1             a2 b2 c2
@@ -79,6 +87,7 @@ struct PeerSlices {
       }
       if (way_ == Way::unknown && !choose_way(s, c)) return false;
       if (way_ == Way::staged) return run_staged(s, c);
+      if (grouped_) return grouped_->step(s, c);
       return c.collective == Collective::reduce_scatter ? scatter(s, c) : reduce(s, c);
     }
 
@@ -150,6 +159,13 @@ struct PeerSlices {
       next_ = 0;
       s.all_arrived();
       way_ = all_good_ ? Way::direct : Way::staged;
+      // Not where the kernel may copy, even if there is nothing for it to copy: the bits of a
+      // result must not depend on where buffers lie.
+      if (way_ == Way::direct && c.collective == Collective::allreduce && !may_copy_) {
+        if (const Groups* const groups = detail::groups_of_two_levels(s, c)) {
+          grouped_.emplace(*groups, s, c);
+        }
+      }
       return true;
     }
 
@@ -343,6 +359,7 @@ struct PeerSlices {
     bool may_copy_ = false;
     bool pooled_ = false;  ///< this rank's slice goes to its pool
     bool begun_ = false;
+    std::optional<detail::GroupedPeers> grouped_;  ///< in two levels
   };
 };
 
