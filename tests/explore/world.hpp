@@ -180,7 +180,7 @@ class World {
         static_assert(Board::buffers % 2 == 0 && Board::results % 2 == 0);
         for (std::uint32_t k = 0; k < buffers; k += 2) {  // a chunk may fill two, see Site
           model.name(
-              board_.buffer(e, r, k), 2 * script_.chunk,
+              r == ranks() ? board_.result(e, k) : board_.slot(e, r, k), 2 * script_.chunk,
               "buffers " + std::to_string(k) + " and " + std::to_string(k + 1) + " of " + whose);
         }
         if (r == ranks()) continue;

@@ -1,7 +1,12 @@
-// /dev/shm is full when a transport first needs a part of its memory: an exception on all ranks,
-// and not a SIGBUS. Run by full_shm.sh, which gives the job a /dev/shm of its own.
+// /dev/shm is full when a transport, or an algorithm's chunk buffers, first need a part of its
+// memory: an exception on all ranks, and not a SIGBUS. Run by full_shm.sh, which gives the job a
+// /dev/shm of its own.
+
+#include "outcome.hpp"
 
 #include <papcoll/algorithm.hpp>
+#include <papcoll/allreduce.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/names/by_name.hpp>
@@ -23,12 +28,110 @@ namespace {
 
 constexpr const char* filler = "/dev/shm/filler";
 
-void fill() {
+/// Takes all of /dev/shm but `spare` bytes.
+void fill(off_t spare = 0) {
   const int file = open(filler, O_WRONLY | O_CREAT, 0600);
   const std::string page(4096, 'x');
-  while (write(file, page.data(), page.size()) > 0) {
-  }
+  off_t bytes = 0;
+  for (ssize_t n = 0; (n = write(file, page.data(), page.size())) > 0;) bytes += n;
+  if (ftruncate(file, std::max(off_t{0}, bytes - spare)) != 0) std::perror("ftruncate");
   close(file);
+}
+
+/// An MPI communicator of its own.
+class Duplicate {
+ public:
+  Duplicate() { MPI_Comm_dup(MPI_COMM_WORLD, &comm_); }
+  Duplicate(const Duplicate&) = delete;
+  Duplicate& operator=(const Duplicate&) = delete;
+  ~Duplicate() { MPI_Comm_free(&comm_); }
+  MPI_Comm get() const { return comm_; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+bool on_any_rank(bool here) {
+  MPI_Allreduce(MPI_IN_PLACE, &here, 1, MPI_CXX_BOOL, MPI_LOR, MPI_COMM_WORLD);
+  return here;
+}
+
+bool complain(int rank, const char* algorithm, const char* what, const Outcome& o = {}) {
+  std::printf("rank %d, %s: %s: %s: %s\n", rank, algorithm, what, o.kind.c_str(), o.what.c_str());
+  return false;
+}
+
+bool says_why(const Outcome& o) { return o.kind == "other" && o.says("/dev/shm"); }
+
+/// A communicator is made, then /dev/shm becomes full but for `spare` bytes, too few for the chunk
+/// buffers of all ranks: what needs none goes on, and the first call that needs them throws on all
+/// ranks; so do all later ones, at once. `groups`: see Options.
+bool lazy_buffers_fail(const char* algorithm, off_t spare, const papcoll::GroupColours& groups) {
+  const Duplicate world;
+  papcoll::Options options;
+  options.deadline = std::chrono::seconds{20};
+  options.peer_access = papcoll::PeerAccess::staged;
+  options.copy_method = papcoll::CopyMethod::plain;
+  options.groups = groups;
+  if (!groups.empty()) options.chunk_bytes = 16384;  // there are more boards
+  papcoll::Communicator comm{world.get(), options};
+  const int me = comm.rank();
+  if (!comm.no_shared_memory().empty()) return complain(me, algorithm, "no shared memory");
+  if (me == 0) fill(spare);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const auto add = [&](std::size_t n, const char* name) {
+    std::vector<int> data(n, me);
+    return outcome_of([&] {
+      papcoll::allreduce(comm, data, papcoll::sum, papcoll::algorithm(name));
+      if (data.back() != comm.size() * (comm.size() - 1) / 2) throw papcoll::error("a wrong sum");
+    });
+  };
+  bool right = true;
+  for (int i = 0; i < 10; ++i) {
+    const Outcome small = add(1, i % 2 == 0 ? "DynamicLeader" : "Exchange");
+    if (!small.is_fine()) right = complain(me, algorithm, "8 bytes", small);
+  }
+  // Some wait asleep for what does not come.
+  if (me == 0) std::this_thread::sleep_for(std::chrono::milliseconds{20});
+  const Outcome first = add(1'000'000, algorithm);
+  const bool is_told =
+      says_why(first) || (first.kind == "peer_error" && first.says("its exception says why"));
+  if (!is_told) right = complain(me, algorithm, "4 MB", first);
+  const Outcome next = add(1, "DynamicLeader");
+  if (next.kind != "broken_communicator") right = complain(me, algorithm, "the next call", next);
+  if (!on_any_rank(says_why(first))) right = complain(me, algorithm, "nobody says why", first);
+  if (me == 0) unlink(filler);
+  MPI_Barrier(MPI_COMM_WORLD);
+  return right;
+}
+
+/// What lacks room from the beginning is not begun: calls go by messages, and it is said why.
+bool making_refuses() {
+  const Duplicate world;
+  // Room for all words, and not for all chunk buffers.
+  if (int rank = 0; MPI_Comm_rank(world.get(), &rank) == 0 && rank == 0) fill(2 << 20);
+  MPI_Barrier(MPI_COMM_WORLD);
+  bool right = true;
+  {
+    papcoll::Communicator comm{world.get()};
+    const int me = comm.rank();
+    const std::string why = comm.no_shared_memory();
+    if (why.find("/dev/shm") == std::string::npos) {
+      right = complain(me, "making", "no reason", {"", why});
+    }
+    std::vector<int> data(100'000, me);
+    const Outcome o = outcome_of([&] { papcoll::allreduce(comm, data); });
+    if (!o.is_fine() || data.back() != comm.size() * (comm.size() - 1) / 2) {
+      right = complain(me, "making", "by messages", o);
+    }
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (on_any_rank(!right)) right = false;
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) unlink(filler);
+  MPI_Barrier(MPI_COMM_WORLD);
+  return right;
 }
 
 /// Did the call throw? All ranks but one do nothing but wait.
@@ -73,7 +176,17 @@ int main(int argc, char** argv) {
     right = fails(comm, "Linear+ShmTransport") && right;
     MPI_Barrier(MPI_COMM_WORLD);
     if (comm.rank() == 0) unlink(filler);
+    MPI_Barrier(MPI_COMM_WORLD);
   }
+  right = making_refuses() && right;
+  for (const char* algorithm :
+       {"Exchange", "DynamicLeader", "StaticLeader", "MultiLeader", "PeerSlices", "Accumulator",
+        "SplitTail", "CombiningTree", "ArrivalOrder+Chain"}) {
+    for (const off_t spare : {0, 1'500'000})
+      right = lazy_buffers_fail(algorithm, spare, {}) && right;
+  }
+  const char* const divided = "Hierarchical:DynamicLeader+ShmTransport,Binomial";
+  right = lazy_buffers_fail(divided, 0, {{0, 0, 1}}) && right;
   MPI_Finalize();
   return right ? EXIT_SUCCESS : EXIT_FAILURE;
 }

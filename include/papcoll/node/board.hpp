@@ -35,6 +35,13 @@ constexpr bool epoch_reached(std::uint32_t now, std::uint32_t wanted) noexcept {
 /// Each rank owns its slot (header, `buffers` chunk buffers, a progress word) and its left word.
 /// The result belongs to the leader of the epoch. Everything begins as zeros, which is the state of
 /// a frame that was last used `frames` epochs before `first_epoch`.
+///
+/// Two parts, since they get their pages at different times (see BufferPages):
+///
+///     words      of the whole board, then of each frame: all but the chunk buffers
+///     buffers    of each rank those of all its frames, in whole pages; then each of the results
+///
+/// So no two owners' buffers are on one page, and each may take its pages by itself.
 template <class MemoryAccess, int Frames = 4, int Buffers = 4, int Remembered = 32,
           int Results = 16>
 class BasicBoard {
@@ -150,6 +157,10 @@ class BasicBoard {
     Atomic<std::uint64_t> at[Remembered];
   };
 
+  /// Have these chunk buffers pages? 1 once a rank has seen to it: release, and acquired by those
+  /// who then need not. Nobody sets it where pages come by themselves.
+  using Reserved = Atomic<std::uint32_t>;
+
   /// Set once when a member was found dead, gave up, or the deadline passed: the communicator is
   /// broken.
   struct alignas(cache_line) Abort {
@@ -168,10 +179,29 @@ class BasicBoard {
 
   /// A view of bytes(ranks, chunk) bytes of memory that began as zeros.
   BasicBoard(std::byte* memory, int ranks, std::size_t chunk) noexcept
-      : memory_(memory), ranks_(ranks), chunk_(chunk) {}
+      : BasicBoard(memory, memory + words_bytes(ranks), ranks, chunk, cache_line) {}
+
+  /// A view of the two parts: words_bytes(ranks), and buffers_bytes(ranks, chunk, page) from the
+  /// beginning of a page on.
+  BasicBoard(std::byte* words_at, std::byte* buffers_at, int ranks, std::size_t chunk,
+             std::size_t page) noexcept
+      : words_(words_at),
+        buffers_(buffers_at),
+        ranks_(ranks),
+        chunk_(chunk),
+        slot_(whole_slot(chunk, page)),
+        result_(in_whole(chunk, page)) {}
 
   static std::size_t bytes(int ranks, std::size_t chunk) noexcept {
-    return head_bytes(ranks) + frames * frame_bytes(ranks, chunk);
+    return words_bytes(ranks) + buffers_bytes(ranks, chunk, cache_line);
+  }
+  static std::size_t words_bytes(int ranks) noexcept {
+    return head_bytes(ranks) + frames * frame_bytes(ranks);
+  }
+  /// `page`: the bytes of one, a multiple of cache_line.
+  static std::size_t buffers_bytes(int ranks, std::size_t chunk, std::size_t page) noexcept {
+    return static_cast<std::size_t>(ranks) * whole_slot(chunk, page) +
+           std::size_t{frames} * results * in_whole(chunk, page);
   }
 
   /// Makes `first_epoch` the first call. Needed only where it is not 1.
@@ -213,6 +243,13 @@ class BasicBoard {
                         static_cast<std::size_t>(ranks_) * (sizeof(Left) + sizeof(Reading)) +
                         static_cast<std::size_t>(r) * sizeof(Arrivals));
   }
+  /// Of rank r's chunk buffers, in all frames.
+  Reserved& slot_reserved(int r) const noexcept {
+    return at<Reserved>(sizeof(Abort) +
+                        static_cast<std::size_t>(ranks_) *
+                            (sizeof(Left) + sizeof(Reading) + sizeof(Arrivals)) +
+                        static_cast<std::size_t>(r) * sizeof(Reserved));
+  }
   Claim& claim(std::uint32_t e) const noexcept { return at<Claim>(frame(e)); }
   /// The leader's header: small results travel with the release stamp.
   Header& release(std::uint32_t e) const noexcept { return at<Header>(frame(e) + sizeof(Claim)); }
@@ -221,6 +258,11 @@ class BasicBoard {
   }
   Tickets& tickets(std::uint32_t e) const noexcept {
     return at<Tickets>(frame(e) + sizeof(Claim) + sizeof(Header) + sizeof(Failure));
+  }
+  /// Of the result's chunk buffer `chunk`, in that frame.
+  Reserved& result_reserved(std::uint32_t e, std::uint32_t chunk) const noexcept {
+    return at<Reserved>(frame(e) + sizeof(Claim) + sizeof(Header) + sizeof(Failure) +
+                        sizeof(Tickets) + chunk % results * sizeof(Reserved));
   }
   Header& header(std::uint32_t e, int r) const noexcept {
     return at<Header>(frame(e) + frame_head + static_cast<std::size_t>(r) * sizeof(Header));
@@ -238,46 +280,61 @@ class BasicBoard {
                         in_lines(static_cast<std::size_t>(ranks_) * sizeof(Holder)) +
                         w * sizeof(WorkWord));
   }
-  /// Chunk buffer of rank r; r == ranks() is the result.
-  std::byte* buffer(std::uint32_t e, int r, std::uint32_t chunk) const noexcept {
-    const std::uint32_t in_use = r == ranks_ ? results : buffers;
-    return memory_ + frame(e) + buffers_offset(ranks_) +
-           (static_cast<std::size_t>(r) * buffers + chunk % in_use) * chunk_;
+  /// A chunk buffer of rank r; that of the next chunk follows it, but for the last.
+  std::byte* slot(std::uint32_t e, int r, std::uint32_t chunk) const noexcept {
+    return buffers_ + static_cast<std::size_t>(r) * slot_ +
+           (e % frames * buffers + chunk % buffers) * chunk_;
   }
+  /// A chunk buffer of the result.
+  std::byte* result(std::uint32_t e, std::uint32_t chunk) const noexcept {
+    return buffers_ + static_cast<std::size_t>(ranks_) * slot_ +
+           std::size_t{e % frames * results + chunk % results} * result_;
+  }
+  /// Bytes of a rank's chunk buffers of all frames, and of one of the result: whole pages.
+  std::size_t slot_bytes() const noexcept { return slot_; }
+  std::size_t result_bytes() const noexcept { return result_; }
 
  private:
   static constexpr std::size_t frame_head =
-      sizeof(Claim) + sizeof(Header) + sizeof(Failure) + sizeof(Tickets);
+      sizeof(Claim) + sizeof(Header) + sizeof(Failure) + sizeof(Tickets) +
+      (results * sizeof(Reserved) + cache_line - 1) / cache_line * cache_line;
 
+  static constexpr std::size_t in_whole(std::size_t bytes, std::size_t unit) noexcept {
+    return (bytes + unit - 1) / unit * unit;
+  }
   static constexpr std::size_t in_lines(std::size_t bytes) noexcept {
-    return (bytes + cache_line - 1) / cache_line * cache_line;
+    return in_whole(bytes, cache_line);
+  }
+  static std::size_t whole_slot(std::size_t chunk, std::size_t page) noexcept {
+    return in_whole(std::size_t{frames} * buffers * chunk, page);
   }
   static std::size_t head_bytes(int ranks) noexcept {
-    return sizeof(Abort) +
-           static_cast<std::size_t>(ranks) * (sizeof(Left) + sizeof(Reading) + sizeof(Arrivals));
+    const auto n = static_cast<std::size_t>(ranks);
+    return sizeof(Abort) + n * (sizeof(Left) + sizeof(Reading) + sizeof(Arrivals)) +
+           in_lines(n * sizeof(Reserved));
   }
-  // In a frame: its head, headers, progress words, holders of tickets, work words, chunk buffers.
+  // In a frame: its head, headers, progress words, holders of tickets, work words.
   static std::size_t stamps_offset(int ranks) noexcept {
     return frame_head + static_cast<std::size_t>(ranks) * (sizeof(Header) + sizeof(Progress));
   }
-  static std::size_t buffers_offset(int ranks) noexcept {
+  static std::size_t frame_bytes(int ranks) noexcept {
     return stamps_offset(ranks) + in_lines(static_cast<std::size_t>(ranks) * sizeof(Holder)) +
            in_lines(work_words(ranks) * sizeof(WorkWord));
   }
-  static std::size_t frame_bytes(int ranks, std::size_t chunk) noexcept {
-    return buffers_offset(ranks) + (static_cast<std::size_t>(ranks) * buffers + results) * chunk;
-  }
   std::size_t frame(std::uint32_t e) const noexcept {
-    return head_bytes(ranks_) + (e % frames) * frame_bytes(ranks_, chunk_);
+    return head_bytes(ranks_) + (e % frames) * frame_bytes(ranks_);
   }
   template <class T>
   T& at(std::size_t offset) const noexcept {
-    return *std::launder(reinterpret_cast<T*>(memory_ + offset));
+    return *std::launder(reinterpret_cast<T*>(words_ + offset));
   }
 
-  std::byte* memory_ = nullptr;
+  std::byte* words_ = nullptr;
+  std::byte* buffers_ = nullptr;
   int ranks_ = 1;
   std::size_t chunk_ = 0;  ///< bytes of a chunk buffer, a multiple of cache_line
+  std::size_t slot_ = 0;   ///< see slot_bytes()
+  std::size_t result_ = 0;
 };
 
 using NodeBoard = BasicBoard<SharedAccess>;

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <memory>
 
+#include <unistd.h>
+
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
@@ -18,7 +20,8 @@ struct Node {
   int rank = 0;
   int size = 1;
   std::byte* bells = nullptr;
-  std::byte* board = nullptr;     ///< the frames of arrival-driven algorithms
+  std::byte* board = nullptr;     ///< the frames of arrival-driven algorithms: the words,
+  std::byte* buffers = nullptr;   ///< and the chunk buffers
   std::byte* channels = nullptr;  ///< the mailboxes of static schedules
 
   /// Makes sure that there are pages behind [at, at + bytes) before the first touch, so that a full
@@ -63,7 +66,15 @@ struct Node {
 
 namespace detail {
 
-inline std::size_t page_aligned(std::size_t bytes) noexcept { return (bytes + 4095) / 4096 * 4096; }
+/// The bytes of a page of memory.
+inline std::size_t page_bytes() noexcept {
+  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+inline std::size_t page_aligned(std::size_t bytes) noexcept {
+  return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
+}
 
 }  // namespace detail
 

@@ -3,6 +3,7 @@
 #include <papcoll/base/copying.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/node/board.hpp>
+#include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/exposed_buffers.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/site.hpp>
@@ -23,7 +24,7 @@ inline namespace PAPCOLL_ABI {
 ///
 /// Made of layers, each with a subject of its own: CallFrame (the life of a call, and how it
 /// fails), WorkWords (tickets and pieces of work), ExposedBuffers (peers' buffers and pools), and
-/// here flags, slots and what is done with their data.
+/// here flags, slots (with BufferPages) and what is done with their data.
 template <class Board, class Bells>
 class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   using Base = ExposedBuffers<Board, Bells>;
@@ -34,6 +35,7 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   BasicNodeSite(Board board, Bells bells, int rank, std::uint32_t first_epoch = 1,
                 const Node* node = nullptr)
       : Base(board, bells, rank, first_epoch, node),
+        pages_(board, node),
         copies_(node != nullptr ? node->copies : std::make_shared<detail::CopyChoice>()),
         pending_(static_cast<std::size_t>(board.ranks())) {}
 
@@ -53,7 +55,7 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
     Base::show_pool();
     Base::leave_epoch(offered_);
     for (std::size_t at = 0; at < next_bytes_; at += cache_line) {
-      detail::prefetch_to_write(board_.buffer(epoch_ + 1, rank_, 0) + next_at_ + at);
+      detail::prefetch_to_write(board_.slot(epoch_ + 1, rank_, 0) + next_at_ + at);
     }
     next_bytes_ = 0;
   }
@@ -127,9 +129,15 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
 
   // --- data
 
-  std::byte* slot(int r, std::uint32_t chunk) noexcept { return board_.buffer(epoch_, r, chunk); }
-  std::byte* result(std::uint32_t chunk) noexcept {
-    return board_.buffer(epoch_, board_.ranks(), chunk);
+  std::byte* slot(int r, std::uint32_t chunk) {
+    if (!pages_.has_slot(r)) [[unlikely]]
+      pages_.take_slot(board_, r);
+    return board_.slot(epoch_, r, chunk);
+  }
+  std::byte* result(std::uint32_t chunk) {
+    if (!pages_.has_result(epoch_, chunk)) [[unlikely]]
+      pages_.take_result(board_, epoch_, chunk);
+    return board_.result(epoch_, chunk);
   }
   const std::byte* small(int r) const noexcept { return board_.header(epoch_, r).payload; }
   const std::byte* small_result() const noexcept { return board_.release(epoch_).payload; }
@@ -138,8 +146,9 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   /// some ten lines at once; more requests would hold up what it needs first.
   static constexpr std::size_t most_expected = 512;
 
-  void expect(const std::byte* from, std::size_t n) const noexcept {
+  void expect(int r, std::uint32_t chunk, std::size_t n) const noexcept {
     if (n > most_expected) return;
+    const std::byte* const from = board_.slot(epoch_, r, chunk);  // which may have no pages yet
     for (std::size_t at = 0; at < n; at += cache_line) Access::prefetch(from + at);
   }
   void expect_again(std::size_t at, std::size_t n) noexcept {
@@ -189,6 +198,7 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   bool announced_ = false;  ///< in this call
   bool offered_ = false;    ///< in this call: a peer may wait for its pool until this rank has left
   const Reducer* reducer_ = nullptr;
+  BufferPages<Board> pages_;
   std::shared_ptr<const detail::CopyChoice> copies_;
   std::vector<int> pending_;
   std::vector<std::byte> scratch_;

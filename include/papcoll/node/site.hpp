@@ -38,8 +38,8 @@ inline namespace PAPCOLL_ABI {
 ///                                   only when all calls match its own
 ///   all_arrived()                   tells that this rank knows that all have announced
 ///   fail(r)                         the call of r does not match: everyone in this epoch throws
-///   expect(from, n)                 a hint, while this rank waits: it will read that as soon as a
-///                                   peer has written it
+///   expect(r, k, n)                 a hint, while this rank waits: it will read n bytes of
+///                                   slot(r, k) as soon as r has written them
 ///   expect_again(at, n)             a hint: it will write as much there in its slot's first chunk
 ///                                   in its next call, too
 ///   write(to, from, n)              copies private → shared memory; read() the other way
@@ -49,8 +49,10 @@ inline namespace PAPCOLL_ABI {
 ///   reduce(out, low, high, n)       the call's operator; operands may be shared or private
 ///   reduce_for_peers(out, …)        the same, written to `out` in one piece at the end (see
 ///                                   copy_for_others()): of at most scratch_bytes(), by scratch(2)
-///   slot(r, k), result(k)           chunk buffers in shared memory; the one of an even k and the
-///                                   next lie one after the other
+///   slot(r, k), result(k)           chunk buffers in shared memory; a slot's of an even k and the
+///                                   next lie one after the other. Whoever asks first takes their
+///                                   pages, and throws system_error if there are none: where peers
+///                                   write to its slot first, a rank asks before it announces
 ///   small(r), small_result()        the payloads that came with a header
 ///   pending()                       size() ints of private memory, kept from step to step
 ///
@@ -100,7 +102,7 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
   { s.result(k) } -> std::same_as<std::byte*>;
   { s.small(r) } -> std::same_as<const std::byte*>;
   { s.small_result() } -> std::same_as<const std::byte*>;
-  s.expect(from, n);
+  s.expect(r, k, n);
   s.expect_again(n, n);
   s.write(to, from, n);
   s.read(to, from, n);

@@ -2,6 +2,7 @@
 
 #include <papcoll/base/copying.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/copy_probe.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/transport/shm/channels.hpp>
@@ -22,16 +23,21 @@ namespace detail {
 ///
 ///     channels        of static schedules
 ///     copy probe      what CopyProbe writes
+///     chunk buffers   of the board
 struct LatePages {
-  static std::size_t bytes(int ranks) noexcept {
-    return copy_probe(ranks) + page_aligned(CopyProbe::bytes(ranks));
+  static std::size_t bytes(int ranks, std::size_t chunk_bytes) noexcept {
+    return buffers(ranks) + board_buffers_bytes(ranks, chunk_bytes);
   }
   static std::size_t copy_probe(int ranks) noexcept { return page_aligned(Channels::bytes(ranks)); }
+  static std::size_t buffers(int ranks) noexcept {
+    return copy_probe(ranks) + page_aligned(CopyProbe::bytes(ranks));
+  }
 
   /// Where a node's parts begin.
   static void lay_out(Node& node, std::byte* at) noexcept {
     node.channels = at;
     node.copy_probe = at + copy_probe(node.size);
+    node.buffers = at + buffers(node.size);
   }
 };
 

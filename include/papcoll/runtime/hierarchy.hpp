@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/runtime/copy_trials.hpp>
 #include <papcoll/runtime/team.hpp>
@@ -28,11 +28,11 @@ inline namespace PAPCOLL_ABI {
 
 /// A team within a team: which ranks, and where their memory is.
 struct InnerTeam {
-  std::vector<int> ranks;  ///< as ranks of the outermost team, ascending
-  bool shares = false;     ///< they have memory in common
-  bool here = false;       ///< and that of this process
-  std::size_t heads = 0;   ///< offsets in that memory: bells and board,
-  std::size_t channels = 0;
+  std::vector<int> ranks;    ///< as ranks of the outermost team, ascending
+  bool shares = false;       ///< they have memory in common
+  bool here = false;         ///< and that of this process
+  std::size_t heads = 0;     ///< offsets in that memory: bells and words of the board,
+  std::size_t channels = 0;  ///< and LatePages
 
   int size() const noexcept { return static_cast<int>(ranks.size()); }
 };
@@ -80,6 +80,8 @@ class HierarchyPlans {
   std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
   std::size_t heads_bytes() const noexcept { return heads_; }
   std::size_t channels_bytes() const noexcept { return channels_; }
+  /// Of these, those of chunk buffers.
+  std::size_t buffers_bytes() const noexcept { return buffers_; }
 
  private:
   InnerTeam inner_team(std::vector<int> ranks, const std::vector<int>& node_of, int here) {
@@ -94,9 +96,9 @@ class HierarchyPlans {
     if (!t.here) return t;
     t.heads = heads_;
     t.channels = channels_;
-    heads_ +=
-        bells_bytes(t.size()) + detail::page_aligned(NodeBoard::bytes(t.size(), chunk_bytes_));
-    channels_ += detail::LatePages::bytes(t.size());
+    heads_ += bells_bytes(t.size()) + detail::board_words_bytes(t.size());
+    channels_ += detail::LatePages::bytes(t.size(), chunk_bytes_);
+    buffers_ += detail::board_buffers_bytes(t.size(), chunk_bytes_);
     return t;
   }
 
@@ -109,6 +111,7 @@ class HierarchyPlans {
   std::size_t chunk_bytes_ = cache_line;
   std::size_t heads_ = 0;
   std::size_t channels_ = 0;
+  std::size_t buffers_ = 0;
   std::vector<HierarchyPlan> plans_;
 };
 
@@ -223,7 +226,7 @@ inline std::unique_ptr<TeamCore> make_inner(TeamCore& parent, const InnerTeam& t
     }
     if (number == 0) {
       Doorbells::initialise(bells, team.size());
-      NodeBoard{board, team.size(), plans.chunk_bytes()}.initialise(options.first_epoch);
+      board_of(node, plans.chunk_bytes()).initialise(options.first_epoch);
     }
     s.node = &node;
   } else {

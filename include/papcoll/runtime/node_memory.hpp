@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/error.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_memory.hpp>
 #include <papcoll/options.hpp>
@@ -26,13 +26,14 @@ namespace detail {
 
 /// The memory that this rank shares with those of its node for one communicator, as one segment:
 ///
-///     bells, board         of the whole communicator, if it has no other nodes
-///     heads                bells and boards of the teams within it
+///     bells, words         of the whole communicator's board, if it has no other nodes
+///     heads                bells and words of the boards of the teams within it
 ///     late pages           of the whole communicator, the same: see LatePages
 ///     arenas               of the ranks, also for the teams within it
 ///     late pages           of the teams within it
 ///
-/// Bells and boards have pages at once; the rest gets them when it is used.
+/// Bells and words have pages at once, so that no rank, however it ends, meets one that cannot be
+/// had; the rest gets them when it is used.
 class NodeMemory {
  public:
   NodeMemory() = default;
@@ -48,15 +49,16 @@ class NodeMemory {
     const bool whole = here.nodes == 1;
     const int ranks = static_cast<int>(here.ranks.size());
     const std::size_t bells = whole ? page_aligned(Doorbells::bytes(ranks)) : 0;
-    const std::size_t board =
-        whole ? page_aligned(NodeBoard::bytes(ranks, options.chunk_bytes)) : 0;
-    const std::size_t channels = whole ? LatePages::bytes(ranks) : 0;
+    const std::size_t board = whole ? board_words_bytes(ranks) : 0;
+    const std::size_t channels = whole ? LatePages::bytes(ranks, options.chunk_bytes) : 0;
     const std::size_t heads = bells + board + hierarchy.heads_bytes();
     ShmSegment::Request request;
     request.ranks = here.ranks;
     const std::size_t arenas = static_cast<std::size_t>(ranks) * options.arena_bytes;
     request.bytes = heads + channels + arenas + hierarchy.channels_bytes() + cache_line;
     request.reserved = heads;
+    request.wanted =
+        hierarchy.buffers_bytes() + (whole ? board_buffers_bytes(ranks, options.chunk_bytes) : 0);
     bool arena = arenas != 0;
     try {
       segment_ = std::make_shared<ShmSegment>(ShmSegment::create(all_ranks, request));
@@ -104,7 +106,7 @@ class NodeMemory {
       hierarchy_.pool_bytes = node_.pool_bytes;
     }
     if (whole && rank == 0) {
-      NodeBoard{node_.board, ranks, options.chunk_bytes}.initialise(options.first_epoch);
+      board_of(node_, options.chunk_bytes).initialise(options.first_epoch);
     }
     all_ranks.barrier("sharing memory");
     return {};

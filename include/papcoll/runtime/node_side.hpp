@@ -4,6 +4,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/node/board.hpp>
+#include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
@@ -228,8 +229,8 @@ class NodeSide {
   struct Shared {
     Shared(const Node& node, const Options& options, int rank)
         : bells(node.bells, node.size),
-          site(NodeBoard{node.board, node.size, options.chunk_bytes}, bells, node.rank,
-               options.first_epoch, &node),
+          site(detail::board_of(node, options.chunk_bytes), bells, node.rank, options.first_epoch,
+               &node),
           monitor(site.board(), rank),
           rendezvous(site.board(), bells),
           refused(site.board(), rank),

@@ -2,7 +2,7 @@
 
 #include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/runtime/copy_trials.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
@@ -71,7 +71,8 @@ class ThreadTeamState {
  public:
   ThreadTeamState(int ranks, const Options& options) : memory_(checked(ranks, options), options) {
     Doorbells::initialise(memory_.bells, ranks);
-    NodeBoard{memory_.board, ranks, options.chunk_bytes}.initialise(options.first_epoch);
+    board_of(memory_.node_of(0, ranks, options), options.chunk_bytes)
+        .initialise(options.first_epoch);
     const TuningText tuning = tuning_text(options.tuning);
     const bool oversubscribed = ranks > usable_processors();
     const auto machine = machine_of(ranks, options.machine);
@@ -171,8 +172,8 @@ class ThreadTeamState {
   struct Memory {
     Memory(int ranks, const Options& options)
         : bells_bytes(page_aligned(Doorbells::bytes(ranks))),
-          board_bytes(page_aligned(NodeBoard::bytes(ranks, options.chunk_bytes))),
-          channels_bytes(LatePages::bytes(ranks)),
+          board_bytes(board_words_bytes(ranks)),
+          channels_bytes(LatePages::bytes(ranks, options.chunk_bytes)),
           pages(bells_bytes + board_bytes + channels_bytes +
                 static_cast<std::size_t>(ranks) * Node::pool_of(options.arena_bytes)),
           bells(pages.data()),

@@ -7,13 +7,19 @@
 #include "explore/scripts.hpp"
 
 #include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
 #include <papcoll/node/board.hpp>
+#include <papcoll/node/buffer_pages.hpp>
+#include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
+#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +32,7 @@
 #include <vector>
 
 #include <sched.h>
+#include <sys/mman.h>
 
 using papcoll::Doorbells;
 using papcoll::NodeBoard;
@@ -47,16 +54,87 @@ class Memory {
   std::vector<Line> lines_;
 };
 
+/// A board whose chunk buffers no rank may touch before one has reserved them: else a signal ends
+/// the test.
+class GuardedBoard {
+ public:
+  GuardedBoard(int ranks, std::size_t chunk)
+      : words_(NodeBoard::words_bytes(ranks)),
+        bytes_(papcoll::detail::board_buffers_bytes(ranks, chunk)),
+        buffers_(mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
+        chunk_(chunk),
+        owned_(static_cast<std::size_t>(ranks)) {
+    REQUIRE(buffers_ != MAP_FAILED);
+    for (int r = 0; r < ranks; ++r) {
+      papcoll::Node& node = nodes_.emplace_back();
+      node.rank = r;
+      node.size = ranks;
+      node.board = words_.data();
+      node.buffers = static_cast<std::byte*>(buffers_);
+      node.reserve = &GuardedBoard::reserve;
+      node.context = &sides_.emplace_back(Side{this, r});
+    }
+  }
+  GuardedBoard(const GuardedBoard&) = delete;
+  GuardedBoard& operator=(const GuardedBoard&) = delete;
+  ~GuardedBoard() { munmap(buffers_, bytes_); }
+
+  papcoll::Node& node(int r) { return nodes_[static_cast<std::size_t>(r)]; }
+  NodeBoard board() const { return papcoll::detail::board_of(nodes_.front(), chunk_); }
+  void refuse(bool yes) { refuses_ = yes; }
+  std::size_t reserved() const { return reserved_; }
+  /// How often that rank has reserved its own buffers, and how often others have.
+  int by_owner(int r) const { return owned_[static_cast<std::size_t>(r)]; }
+  int by_others() const { return by_others_; }
+
+ private:
+  struct Side {
+    GuardedBoard* board;
+    int rank;
+  };
+
+  static void reserve(void* context, const std::byte* at, std::size_t bytes) {
+    const Side& side = *static_cast<Side*>(context);
+    GuardedBoard& all = *side.board;
+    if (all.refuses_) throw papcoll::system_error("no room", ENOSPC);
+    if (mprotect(const_cast<std::byte*>(at), bytes, PROT_READ | PROT_WRITE) != 0) {
+      throw papcoll::system_error("mprotect", errno);
+    }
+    all.reserved_ += bytes;
+    const NodeBoard board = all.board();
+    for (int r = 0; r < board.ranks(); ++r) {
+      if (at != board.slot(0, r, 0)) continue;
+      ++(r == side.rank ? all.owned_[static_cast<std::size_t>(r)] : all.by_others_);
+    }
+  }
+
+  Memory words_;
+  std::size_t bytes_;
+  void* buffers_;
+  std::size_t chunk_;
+  std::deque<papcoll::Node> nodes_;
+  std::deque<Side> sides_;
+  std::vector<std::atomic<int>> owned_;
+  std::atomic<int> by_others_{0};
+  std::atomic<std::size_t> reserved_{0};
+  std::atomic<bool> refuses_{false};
+};
+
 /// Threads as ranks of one node, over a board and bells.
 class Threads {
  public:
-  explicit Threads(explore::Script script)
+  explicit Threads(explore::Script script, std::size_t chunk = explore::chunk_bytes)
       : script_(std::move(script)),
         bells_(Doorbells::bytes(script_.ranks)),
-        memory_(NodeBoard::bytes(script_.ranks, explore::chunk_bytes)) {
+        guarded_(script_.ranks, chunk) {
+    for (int r = 0; r < script_.ranks && script_.reach == explore::Reach::slots; ++r) {
+      guarded_.node(r).peers = papcoll::PeerMemory{guarded_.node(r).board, 0, {}};
+    }
     Doorbells::initialise(bells_.data(), script_.ranks);
     board().initialise(script_.first_epoch);
   }
+
+  const GuardedBoard& pages() const { return guarded_; }
 
   /// What was wrong on some rank; empty if nothing was.
   std::string run() {
@@ -68,7 +146,7 @@ class Threads {
       for (int r = 0; r < script_.ranks; ++r) {
         threads.emplace_back([this, r, &problems, &site = sites[static_cast<std::size_t>(r)]] {
           site = std::make_unique<NodeSite>(board(), Doorbells{bells_.data(), script_.ranks}, r,
-                                            script_.first_epoch);
+                                            script_.first_epoch, &guarded_.node(r));
           problems[static_cast<std::size_t>(r)] = run_rank(r, *site);
         });
       }
@@ -80,7 +158,7 @@ class Threads {
   }
 
  private:
-  NodeBoard board() { return NodeBoard{memory_.data(), script_.ranks, explore::chunk_bytes}; }
+  NodeBoard board() { return guarded_.board(); }
 
   std::string run_rank(int rank, NodeSite& site) {
     Doorbells bells{bells_.data(), script_.ranks};
@@ -129,7 +207,7 @@ class Threads {
 
   explore::Script script_;
   Memory bells_;
-  Memory memory_;
+  GuardedBoard guarded_;
 };
 
 }  // namespace
@@ -180,35 +258,63 @@ TEST_CASE("Epochs are compared across the wrap") {
 }
 
 TEST_CASE("The parts of a board do not overlap") {
-  for (const int ranks : {1, 2, 7}) {
-    const std::size_t chunk = 128;
-    Memory memory{NodeBoard::bytes(ranks, chunk)};
-    const NodeBoard board{memory.data(), ranks, chunk};
+  const auto [ranks, page] = GENERATE(std::pair{1, papcoll::cache_line}, std::pair{2, 4096},
+                                      std::pair{7, papcoll::cache_line}, std::pair{7, 4096});
+  for (const std::size_t chunk : {64, 128, 8192}) {
+    CAPTURE(ranks, page, chunk);
+    const std::size_t words = (NodeBoard::words_bytes(ranks) + page - 1) / page * page;
+    const std::size_t bytes = words + NodeBoard::buffers_bytes(ranks, chunk, page);
+    Memory memory{bytes};
+    const NodeBoard board{memory.data(), memory.data() + words, ranks, chunk, page};
     std::vector<std::pair<std::ptrdiff_t, std::ptrdiff_t>> parts;
-    const auto add = [&](const void* at, std::size_t bytes) {
+    const auto add = [&](const void* at, std::size_t size) {
       const std::ptrdiff_t from = static_cast<const std::byte*>(at) - memory.data();
       CHECK(from % static_cast<std::ptrdiff_t>(papcoll::cache_line) == 0);
-      parts.emplace_back(from, from + static_cast<std::ptrdiff_t>(bytes));
+      parts.emplace_back(from, from + static_cast<std::ptrdiff_t>(size));
     };
     add(&board.abort(), sizeof(NodeBoard::Abort));
-    for (int r = 0; r < ranks; ++r) add(&board.left(r), sizeof(NodeBoard::Left));
+    for (int r = 0; r < ranks; ++r) {
+      add(&board.left(r), sizeof(NodeBoard::Left));
+      add(&board.reading(r), sizeof(NodeBoard::Reading));
+      add(&board.arrivals(r), sizeof(NodeBoard::Arrivals));
+    }
+    add(&board.slot_reserved(0), static_cast<std::size_t>(ranks) * sizeof(NodeBoard::Reserved));
+    CHECK(&board.slot_reserved(ranks - 1) == &board.slot_reserved(0) + ranks - 1);
     for (std::uint32_t e = 0; e < NodeBoard::frames; ++e) {
       add(&board.claim(e), sizeof(NodeBoard::Claim));
       add(&board.release(e), sizeof(NodeBoard::Header));
       add(&board.failure(e), sizeof(NodeBoard::Failure));
+      add(&board.tickets(e), sizeof(NodeBoard::Tickets));
+      add(&board.result_reserved(e, 0), NodeBoard::results * sizeof(NodeBoard::Reserved));
+      add(&board.holder(e, 0), static_cast<std::size_t>(ranks) * sizeof(NodeBoard::Holder));
+      add(&board.work(e, 0), NodeBoard::work_words(ranks) * sizeof(NodeBoard::WorkWord));
       for (int r = 0; r < ranks; ++r) {
         add(&board.header(e, r), sizeof(NodeBoard::Header));
         add(&board.progress(e, r), sizeof(NodeBoard::Progress));
       }
-      for (int r = 0; r <= ranks; ++r) {
-        const std::uint32_t count = r == ranks ? NodeBoard::results : NodeBoard::buffers;
-        for (std::uint32_t k = 0; k < count; ++k) add(board.buffer(e, r, k), chunk);
+      for (int r = 0; r < ranks; ++r) {
+        for (std::uint32_t k = 0; k < NodeBoard::buffers; ++k) add(board.slot(e, r, k), chunk);
+        for (std::uint32_t k = 0; k < NodeBoard::buffers; k += 2) {
+          CHECK(board.slot(e, r, k + 1) == board.slot(e, r, k) + chunk);
+        }
+      }
+      for (std::uint32_t k = 0; k < NodeBoard::results; ++k) {
+        add(board.result(e, k), board.result_bytes());
+        CHECK((board.result(e, k) - memory.data() - words) % page == 0);
       }
     }
+    // Each rank's buffers are whole pages of their own.
+    for (int r = 0; r <= ranks; ++r) {
+      const std::byte* const first = r < ranks ? board.slot(0, r, 0) : board.result(0, 0);
+      CHECK(first == board.slot(0, 0, 0) + static_cast<std::size_t>(r) * board.slot_bytes());
+    }
+    CHECK(board.slot_bytes() % page == 0);
+    CHECK(board.slot_bytes() >= NodeBoard::frames * NodeBoard::buffers * chunk);
     std::sort(parts.begin(), parts.end());
     for (std::size_t i = 1; i < parts.size(); ++i) CHECK(parts[i - 1].second <= parts[i].first);
     CHECK(parts.front().first >= 0);
-    CHECK(parts.back().second <= static_cast<std::ptrdiff_t>(NodeBoard::bytes(ranks, chunk)));
+    CHECK(parts.back().second <= static_cast<std::ptrdiff_t>(bytes));
+    if (page == papcoll::cache_line) CHECK(bytes == NodeBoard::bytes(ranks, chunk));
   }
 }
 
@@ -375,30 +481,89 @@ TEST_CASE("Ranks that may have read a pool ring when they leave") {
   }
 }
 
-TEST_CASE("Mixed collectives on threads") {
+TEST_CASE("Mixed collectives on threads, whose chunk buffers get pages when they are first used") {
   for (const int ranks : {2, 3, 4, 8}) {
-    explore::RandomCalls random{static_cast<std::uint64_t>(ranks)};
-    const explore::Script script{ranks, random.calls(ranks, 1000, 7), {}, 0xffff'fe00U};
-    Threads threads{script};
-    CHECK(threads.run() == "");
+    for (const auto reach : {explore::Reach::all, explore::Reach::slots}) {
+      explore::RandomCalls random{static_cast<std::uint64_t>(ranks)};
+      const explore::Script script{ranks, random.calls(ranks, 1000, 7), {}, 0xffff'fe00U, 0, reach};
+      Threads threads{script};
+      CHECK(threads.run() == "");
+      CHECK(threads.pages().reserved() > 0);
+    }
   }
 }
 
-TEST_CASE("Calls that do not match on threads") {
-  for (const int ranks : {2, 4, 7}) {
-    explore::RandomCalls random{static_cast<std::uint64_t>(ranks) + 100};
-    explore::Script script{ranks, random.calls(ranks, 300, 7), {}, 0xffff'ff80U};
-    for (std::size_t i = 0; i < script.calls.size(); i += 3) {
-      explore::CallSpec wrong = script.calls[i];
-      if (random.draw(2) == 0) {
-        wrong.invalid = true;
-      } else {
-        wrong = random.call(ranks, 7);
-        wrong.count = 11;
+TEST_CASE("Chunk buffers get their pages from the rank whose they are") {
+  using papcoll::Collective;
+  constexpr std::size_t chunk = 1024;
+  constexpr std::size_t elements = chunk / sizeof(explore::Sum);
+  for (const explore::Algorithm a : explore::algorithms()) {
+    for (const Collective c : {Collective::allreduce, Collective::reduce, Collective::bcast,
+                               Collective::allgather, Collective::reduce_scatter}) {
+      if (!a.serves(c)) continue;
+      for (const int ranks : {1, 2, 4, 5}) {
+        // The longest has more chunks than there are results.
+        for (const std::size_t count : {elements / 2, 2 * elements, 40 * elements}) {
+          const std::vector<explore::CallSpec> calls(6, {a, c, count, ranks / 2});
+          Threads threads{{ranks, calls, {}, 1, 0, explore::Reach::slots}, chunk};
+          CAPTURE(calls.front().describe(), ranks);
+          CHECK(threads.run() == "");
+          CHECK(threads.pages().by_others() == 0);
+          for (int r = 0; r < ranks; ++r) CHECK(threads.pages().by_owner(r) <= 1);
+        }
       }
-      script.deviations.push_back({static_cast<int>(random.draw(3)) % ranks, i, wrong});
     }
-    Threads threads{script};
-    CHECK(threads.run() == "");
   }
+}
+
+TEST_CASE("Calls whose payload travels in the header take no pages") {
+  using papcoll::Collective;
+  for (const explore::Algorithm a : {explore::explored<papcoll::DynamicLeader, papcoll::LeaderFan>,
+                                     explore::explored<papcoll::StaticLeader, papcoll::LeaderFan>,
+                                     explore::explored<papcoll::StaticOrder, papcoll::Exchange>}) {
+    for (const Collective c :
+         {Collective::allreduce, Collective::reduce, Collective::bcast, Collective::allgather}) {
+      if (!a.serves(c)) continue;
+      const std::vector<explore::CallSpec> calls(10, {a, c, 10, 1});
+      Threads threads{{4, calls}};
+      CAPTURE(calls.front().describe());
+      CHECK(threads.run() == "");
+      CHECK(threads.pages().reserved() == 0);
+    }
+  }
+}
+
+TEST_CASE("Pages that cannot be had are an exception, and asked for again") {
+  Memory bells{Doorbells::bytes(2)};
+  Doorbells::initialise(bells.data(), 2);
+  GuardedBoard guarded{2, 100 * papcoll::cache_line};
+  guarded.board().initialise(1);
+  const papcoll::Reducer reducer;
+  std::deque<NodeSite> sites;
+  for (int r = 0; r < 2; ++r) {
+    sites.emplace_back(guarded.board(), Doorbells{bells.data(), 2}, r, 1, &guarded.node(r));
+    sites.back().begin({}, reducer);
+    REQUIRE(sites.back().enter());
+  }
+  guarded.refuse(true);
+  CHECK_THROWS_AS(sites[0].slot(0, 1), papcoll::system_error);
+  CHECK_THROWS_AS(sites[0].result(1), papcoll::system_error);
+  CHECK(guarded.reserved() == 0);
+  sites[0].expect(1, 0, 64);
+  guarded.refuse(false);
+  *sites[0].slot(0, 1) = std::byte{1};
+  CHECK(guarded.reserved() == guarded.board().slot_bytes());
+  *sites[0].result(1) = std::byte{1};
+  *sites[1].result(1) = std::byte{1};
+  sites[0].announce(nullptr, 0, 0);
+  *sites[1].slot(0, 3) = std::byte{1};
+  CHECK(guarded.reserved() == guarded.board().slot_bytes() + guarded.board().result_bytes());
+  sites[1].expect(1, 0, 64);
+  CHECK(guarded.by_others() == 0);
+  // Whoever writes to a slot that its owner has not used gives it pages.
+  *sites[0].slot(1, 0) = std::byte{1};
+  *sites[1].slot(1, 3) = std::byte{1};
+  CHECK(guarded.by_others() == 1);
+  CHECK(guarded.by_owner(0) == 1);
+  CHECK(guarded.by_owner(1) == 0);
 }

@@ -131,7 +131,16 @@ struct Accumulator {
       takes_ = c.collective != Collective::reduce || s.rank() == c.root;
       streams_ = takes_ && !c.in_place() && s.streams(2 * c.bytes());
       std::fill_n(s.pending(), s.size(), 0);
+      // Others may be the first to write to its slot: they find pages, near to this rank.
+      if (s.size() > 1 && keeps(s)) static_cast<void>(s.slot(s.rank(), 0));
       s.announce(nullptr, 0, 0);
+    }
+
+    /// Are accumulators of this call in this rank's slot?
+    template <Site S>
+    bool keeps(const S& s) const {
+      const std::uint32_t before = s.results() + s.buffers() * static_cast<std::uint32_t>(s.rank());
+      return before < std::min(window_, chunks_.count);
     }
 
     template <Site S>
@@ -210,7 +219,6 @@ struct Accumulator {
     /// the result is written over what has just been read.
     template <Site S>
     void add(S& s, const Call& c, std::uint32_t k, const Held& held) {
-      std::byte* const to = accumulator(s, k);
       const std::byte* const own = c.in + chunks_.offset(k);
       std::byte* const out = takes_ ? c.out + chunks_.offset(k) : nullptr;
       const std::size_t bytes = chunks_.bytes(k);
@@ -218,6 +226,7 @@ struct Accumulator {
         if (own != out) s.read(out, own, bytes);
         return;
       }
+      std::byte* const to = accumulator(s, k);
       if (held.merged == 0) return s.write(to, own, bytes);
       const bool is_result = held.merged + 1 == s.size() && takes_;
       const bool others_take = c.collective != Collective::reduce;

@@ -24,6 +24,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <boost/interprocess/detail/os_file_functions.hpp>
@@ -149,16 +150,31 @@ class ShmFile {
                                       static_cast<off_t>(begin),
                                       static_cast<off_t>(offset - begin)));
         }
-        detail::throw_system_error(
-            detail::joined({"no room for ", bytes,
-                            " bytes of shared memory (is /dev/shm or the memory limit "
-                            "too small?)"}),
-            why);
+        throw_no_room(bytes, why);
       }
     }
   }
 
+  /// Has the file system so many bytes that nobody has taken? Throws system_error if not, so that
+  /// who is to share its memory is told at once where that is too small from the beginning; what
+  /// others take afterwards, reserve() finds.
+  void require_room(std::size_t bytes) const {
+    struct statvfs status {};
+    if (fstatvfs(fd_, &status) != 0) detail::throw_system_error("fstatvfs failed", errno);
+    if (status.f_blocks == 0) return;  // no limit
+    if (status.f_bavail < (bytes + status.f_frsize - 1) / status.f_frsize) {
+      throw_no_room(bytes, ENOSPC);
+    }
+  }
+
  private:
+  [[noreturn]] static void throw_no_room(std::size_t bytes, int why) {
+    detail::throw_system_error(
+        detail::joined({"no room for ", bytes,
+                        " bytes of shared memory (is /dev/shm or the memory limit too small?)"}),
+        why);
+  }
+
   /// Gives an empty file its size. 0, or errno.
   int grow(std::size_t bytes) const noexcept {
     // Beyond the limit the kernel says EFBIG too, but with a signal that ends the process.

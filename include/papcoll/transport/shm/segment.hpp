@@ -43,6 +43,7 @@ class ShmSegment {
     std::vector<int> ranks;    ///< of the node, ascending, this one included
     std::size_t bytes = 0;     ///< of data()
     std::size_t reserved = 0;  ///< bytes at the beginning of data() that get pages at once
+    std::size_t wanted = 0;    ///< bytes that ranks may reserve soon: there must be room for them
     std::vector<ShmWay> ways{ShmWay::by_descriptor, ShmWay::by_name};  ///< tried in this order
   };
 
@@ -120,6 +121,7 @@ class ShmSegment {
         file_ = ShmFile::make(ticket, way, head_ + request.bytes);
         if (way == ShmWay::by_name) name.ticket = &ticket;
         file_.reserve(0, head_ + request.reserved);
+        file_.require_room(request.wanted);
         map();
         new (region_.get_address()) Head{ticket.nonce};
         begin_watch(rank, request);  // before others come, however late: a locked file is not swept
