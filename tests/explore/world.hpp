@@ -46,7 +46,7 @@ class World {
       node.size = ranks;
       node.pool = begin() + pools + static_cast<std::size_t>(r) * pool_bytes;
       node.pool_bytes = pool_bytes;
-      if (groups_) node.groups = &*groups_;
+      if (groups_) node.groups = {std::shared_ptr<void>{}, &*groups_};
       const std::size_t reached =
           script_.reach == Reach::pools ? static_cast<std::size_t>(ranks) * pool_bytes : 0;
       if (script_.reach != Reach::all) {

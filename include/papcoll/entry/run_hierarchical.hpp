@@ -26,6 +26,12 @@ namespace detail {
 template <Collective C>
 void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call);
 
+/// The team's hierarchy, if the algorithm goes by it; null: the team is one group.
+inline Hierarchy* hierarchy_for(const TeamCore& team, const HierarchicalSpec& hierarchical) {
+  Hierarchy* const h = team.hierarchy();
+  return h != nullptr && h->by_caches && !hierarchical.by_caches ? nullptr : h;
+}
+
 /// Runs a call by a part of a hierarchical algorithm, or by what is chosen for it on the part's
 /// transport. `C` is the call's collective.
 template <Collective C>
@@ -131,7 +137,7 @@ bool for_messages(TeamCore& team, const HierarchicalSpec& hierarchical, F&& f) {
 
 template <Collective C>
 void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call) {
-  if (team.hierarchy() == nullptr) {
+  if (hierarchy_for(team, hierarchical) == nullptr) {
     return run_part<C>(team, team.on_one_node() ? hierarchical.intra : hierarchical.inter, call);
   }
   const Groups& groups = team.hierarchy()->groups;
@@ -165,7 +171,7 @@ class HierarchicalCheck {
       tell_served(details, *why, call_.collective, &hierarchical_serves);
       refuse_call(team_, call_.collective, false, *why, std::move(details));
     }
-    const Hierarchy* const hierarchy = team_.hierarchy();
+    const Hierarchy* const hierarchy = hierarchy_for(team_, hierarchical);
     const std::size_t depth = hierarchy == nullptr ? 0 : hierarchy->levels.size();
     bool shares = team_.on_one_node();
     int ranks = team_.size();

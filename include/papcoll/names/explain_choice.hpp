@@ -227,7 +227,13 @@ inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call&
   chosen.transport = team.transport;
   with_collective(AllCollectives{}, call.collective,
                   [&]<Collective C>() { choose<C>(chosen, call, s); });
-  if (chosen.hierarchical != nullptr) {
+  if (chosen.hierarchical != nullptr && chosen.hierarchical->by_caches) {
+    e.algorithm = "Hierarchical:DynamicLeader,auto";
+    e.reason = detail::joined(
+        {"one node of ", s.near_groups, " groups that share a cache, at most ",
+         with_value(*threshold("node", "caches"), *s.thresholds), " bytes, at least ",
+         with_value(*threshold("node", "caches_ranks"), *s.thresholds), " ranks"});
+  } else if (chosen.hierarchical != nullptr) {
     const AnySchedule& among_nodes = chosen.hierarchical->inter.schedule;
     e.algorithm = "Hierarchical";
     if (among_nodes) e.algorithm += detail::joined({":auto,", among_nodes.base_name()});

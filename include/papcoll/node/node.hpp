@@ -33,8 +33,8 @@ struct Node {
   std::shared_ptr<const void> keep{};  ///< keeps all this memory mapped
   PeerMemory peers{};
   /// Which ranks are near each other, see Site. All ranks of the node have equal groups from their
-  /// first call on, which bits of results may depend on. Outlives the node.
-  const Groups* groups = nullptr;
+  /// first call on, which bits of results may depend on.
+  std::shared_ptr<const Groups> groups{};
   /// How this rank copies to memory that the others read.
   std::shared_ptr<detail::CopyChoice> copies = std::make_shared<detail::CopyChoice>();
   std::byte* copy_probe = nullptr;  ///< CopyProbe's; null: there is none

@@ -62,7 +62,7 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
 
   // --- flags: what algorithms ask, see Site
 
-  const Groups* groups() const noexcept { return node_ != nullptr ? node_->groups : nullptr; }
+  const Groups* groups() const noexcept { return node_ != nullptr ? node_->groups.get() : nullptr; }
   std::uint32_t buffers() const noexcept { return Board::buffers; }
   std::uint32_t results() const noexcept { return Board::results; }
   std::size_t chunk_bytes() const noexcept { return board_.chunk_bytes(); }

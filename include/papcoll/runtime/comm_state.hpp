@@ -9,6 +9,7 @@
 #include <papcoll/runtime/mpi_process.hpp>
 #include <papcoll/runtime/node_memory.hpp>
 #include <papcoll/runtime/team.hpp>
+#include <papcoll/topology/near_groups.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
@@ -66,6 +67,7 @@ class CommState final : public Attached {
       if (!s.why_no_shared_memory.empty()) {
         hierarchy = plan_hierarchy(where, here, options, false);
       } else if (here.nodes == 1) {
+        memory_.set_groups(near_groups(*where.machine));
         s.node = &memory_.node();
       } else {
         s.partial_node = &memory_.node();
@@ -169,12 +171,17 @@ class CommState final : public Attached {
     }
   }
 
-  /// The communicator's groups: those of its Options, else its nodes, if there are several.
+  /// The communicator's groups: those of its Options, else its nodes, if there are several, else
+  /// those of the caches.
   static HierarchyPlans plan_hierarchy(const MachineOfRanks& where, const NodeRanks& here,
                                        const Options& options, bool shares_memory) {
-    if (here.nodes == 1 && options.groups.empty()) return {};
     const int node = here.ranks.front();
     std::vector<int> nodes = where.nodes;
+    if (here.nodes == 1 && options.groups.empty()) {
+      const auto groups = shares_memory ? near_groups(*where.machine) : nullptr;
+      if (groups == nullptr) return {};
+      return {{groups->of}, nodes, node, options.chunk_bytes, true};
+    }
     const GroupColours levels = options.groups.empty() ? GroupColours{nodes} : options.groups;
     if (!shares_memory) nodes.assign(nodes.size(), -1);
     return {levels, nodes, node, options.chunk_bytes};

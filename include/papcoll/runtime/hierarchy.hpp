@@ -6,6 +6,7 @@
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/topology/machine.hpp>
+#include <papcoll/topology/near_groups.hpp>
 #include <papcoll/transport/shm/channels.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
@@ -53,9 +54,10 @@ class HierarchyPlans {
 
   /// `node_of`: the node of each rank, −1 where ranks cannot share memory; `here` is this
   /// process's.
+  /// `by_caches`: see Hierarchy.
   HierarchyPlans(const GroupColours& levels, const std::vector<int>& node_of, int here,
-                 std::size_t chunk_bytes)
-      : chunk_bytes_(chunk_bytes) {
+                 std::size_t chunk_bytes, bool by_caches = false)
+      : by_caches_(by_caches), chunk_bytes_(chunk_bytes) {
     std::vector<int> ranks;
     for (std::size_t r = 0; r < node_of.size(); ++r) ranks.push_back(static_cast<int>(r));
     for (const std::vector<int>& colours : levels) {
@@ -77,6 +79,7 @@ class HierarchyPlans {
   }
 
   const std::vector<HierarchyPlan>& plans() const noexcept { return plans_; }
+  bool by_caches() const noexcept { return by_caches_; }
   std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
   std::size_t heads_bytes() const noexcept { return heads_; }
   std::size_t channels_bytes() const noexcept { return channels_; }
@@ -108,6 +111,7 @@ class HierarchyPlans {
   }
 
  private:
+  bool by_caches_ = false;
   std::size_t chunk_bytes_ = cache_line;
   std::size_t heads_ = 0;
   std::size_t channels_ = 0;
@@ -158,6 +162,9 @@ struct Hierarchy {
   }
 
   Groups groups;
+  /// The groups are those of near_groups() on one node, which only calls that name no algorithm go
+  /// by: to Hierarchical by name, all ranks of a node are one group.
+  bool by_caches = false;
   std::array<CallMemory, 3> memory;
   struct Level {
     bool intra;   ///< all groups have memory of their own
@@ -200,6 +207,7 @@ inline std::unique_ptr<TeamCore> make_inner(TeamCore& parent, const InnerTeam& t
   s.mpi = parent.surroundings().mpi;
   if (const auto& machine = parent.surroundings().machine) {
     s.machine = std::make_shared<const Machine>(machine->among(members));
+    if (team.here) node.groups = near_groups(*s.machine);
   }
   const Options& options = parent.options();
   if (team.here) {
@@ -250,6 +258,7 @@ inline void divide(TeamCore& core, const HierarchyPlans& plans,
   const std::vector<int>& members = plan.groups.ranks_of(group);
   auto d = std::make_shared<Hierarchy>();
   d->groups = plan.groups;
+  d->by_caches = plans.by_caches();
   for (std::size_t l = level; l < plans.plans().size(); ++l) {
     const HierarchyPlan& p = plans.plans()[l];
     d->levels.push_back({p.all_share, p.inter.shares, p.groups.largest(), p.groups.count()});

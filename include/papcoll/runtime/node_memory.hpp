@@ -99,7 +99,7 @@ class NodeMemory {
     hierarchy_.context = segment_.get();
     hierarchy_.peers = node_.peers;
     hierarchy_.ranks_here = here.ranks;
-    if (arena && !hierarchy.plans().empty()) {
+    if (arena && !hierarchy.plans().empty() && !hierarchy.by_caches()) {
       // The whole team and a group within it both lend what they have in a pool.
       if (whole) node_.pool_bytes /= 2;
       hierarchy_.pool = node_.pool + (whole ? node_.pool_bytes : 0);
@@ -114,6 +114,11 @@ class NodeMemory {
 
   /// What the ranks share: bells, board and channels only if the communicator has no other nodes.
   const Node& node() const noexcept { return node_; }
+
+  /// Before the first call: which ranks of the node are near each other.
+  void set_groups(std::shared_ptr<const Groups> groups) noexcept {
+    node_.groups = std::move(groups);
+  }
 
   /// Where the teams within it have theirs.
   const HierarchyMemory& hierarchy() const noexcept { return hierarchy_; }

@@ -201,6 +201,7 @@ class TeamCore final {
     failures_.set_parts(intra == nullptr ? nullptr : &intra->failures_,
                         inter == nullptr ? nullptr : &inter->failures_);
   }
+  /// Null if it is not divided.
   Hierarchy* hierarchy() const noexcept { return hierarchy_.get(); }
   TeamCore* parent() const noexcept { return parent_; }
   bool is_inner() const noexcept { return parent_ != nullptr; }

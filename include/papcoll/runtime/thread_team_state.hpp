@@ -12,6 +12,7 @@
 #include <papcoll/topology/last_level_cache.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/machine_source.hpp>
+#include <papcoll/topology/near_groups.hpp>
 #include <papcoll/transport/thread_transport.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
@@ -76,10 +77,13 @@ class ThreadTeamState {
     const TuningText tuning = tuning_text(options.tuning);
     const bool oversubscribed = ranks > usable_processors();
     const auto machine = machine_of(ranks, options.machine);
+    const auto near = machine != nullptr ? near_groups(*machine) : nullptr;
     nodes_.reserve(static_cast<std::size_t>(ranks));
     cores_.reserve(static_cast<std::size_t>(ranks));
     for (int r = 0; r < ranks; ++r) {
-      nodes_.push_back(std::make_unique<const Node>(memory_.node_of(r, ranks, options)));
+      Node node = memory_.node_of(r, ranks, options);
+      node.groups = near;
+      nodes_.push_back(std::make_unique<const Node>(std::move(node)));
       Surroundings s;
       s.rank = r;
       s.size = ranks;
@@ -91,7 +95,11 @@ class ThreadTeamState {
       cores_.back()->set_oversubscribed(oversubscribed);
       cores_.back()->set_tuning(tuning);
     }
-    if (!options.groups.empty()) divide_all(options);
+    if (!options.groups.empty()) {
+      divide_all(options.groups, options, false);
+    } else if (near != nullptr) {
+      divide_all({near->of}, options, true);
+    }
   }
 
   TeamCore& core(int rank) noexcept { return *cores_[static_cast<std::size_t>(rank)]; }
@@ -155,10 +163,10 @@ class ThreadTeamState {
     return machine;
   }
 
-  /// Makes the teams within this one, as Options::groups says.
-  void divide_all(const Options& options) {
-    const HierarchyPlans plans{options.groups, std::vector<int>(cores_.size(), 0), 0,
-                               options.chunk_bytes};
+  /// Makes the teams within this one.
+  void divide_all(const GroupColours& groups, const Options& options, bool by_caches) {
+    const HierarchyPlans plans{groups, std::vector<int>(cores_.size(), 0), 0, options.chunk_bytes,
+                               by_caches};
     division_memory_.emplace(plans.heads_bytes() + plans.channels_bytes() + 1);
     HierarchyMemory memory;
     memory.heads = division_memory_->data();

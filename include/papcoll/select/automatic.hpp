@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/algorithms/arrival/leader_fan.hpp>
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/arrival/order_source.hpp>
@@ -113,6 +114,30 @@ bool is_for_ring(const Call& call, const SelectionInputs& s) noexcept {
          call.bytes() > s.thresholds->network.ring * static_cast<std::size_t>(s.nodes);
 }
 
+/// Hierarchical by the groups of the caches of one node, with leaders by arrival within them.
+inline const HierarchicalSpec& hierarchical_of_caches() {
+  static const HierarchicalSpec hierarchical = [] {
+    HierarchicalSpec c;
+    c.intra.arrival = &arrival_algorithm<DynamicLeader, LeaderFan>;
+    c.by_caches = true;
+    c.id = hierarchical_id(c) + 1;
+    return c;
+  }();
+  return hierarchical;
+}
+
+/// Does a small call on one node go by the groups of ranks that share a cache?
+template <Collective C>
+bool goes_by_caches(const Call& call, const SelectionInputs& s) noexcept {
+  if constexpr (C != Collective::allreduce && C != Collective::barrier && C != Collective::reduce) {
+    return false;
+  } else {
+    const Thresholds::Node& t = s.thresholds->node;
+    return s.near_groups > 1 && !s.by_messages && !s.oversubscribed &&
+           static_cast<std::size_t>(s.size) >= t.caches_ranks && call.bytes() <= t.caches;
+  }
+}
+
 /// How a call goes by nodes.
 template <Collective C>
 const HierarchicalSpec& choose_by_nodes(const Call& call, const SelectionInputs& s) {
@@ -139,6 +164,11 @@ void choose_flat(AlgorithmSpec& s, const Call& call, const SelectionInputs& inpu
 /// Completes a spec that names no algorithm.
 template <Collective C>
 void choose(AlgorithmSpec& s, const Call& call, const SelectionInputs& inputs) {
+  if (detail::goes_by_caches<C>(call, inputs)) {
+    s.hierarchical = &detail::hierarchical_of_caches();
+    s.run_hierarchical = &detail::run_hierarchical<C>;
+    return;
+  }
   if (!inputs.by_messages && detail::goes_by_nodes<C>(call, inputs)) {
     s.hierarchical = &detail::choose_by_nodes<C>(call, inputs);
     s.run_hierarchical = &detail::run_hierarchical<C>;

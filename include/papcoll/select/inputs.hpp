@@ -21,6 +21,7 @@ struct SelectionInputs {
   int nodes = 1;                ///< or groups
   bool oversubscribed = false;  ///< more ranks than processors on the node
   bool grouped = false;         ///< several nodes, or groups, at least one of several ranks
+  int near_groups = 0;          ///< on one node: groups that share caches; 0: all do, or unknown
   bool by_messages = false;     ///< non-blocking, or in predicted order
   bool between_nodes = false;   ///< every rank is on a node of its own
   std::size_t chunk_bytes = 0;

@@ -64,6 +64,9 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
   s.size = team.size();
   s.oversubscribed = team.waiter().oversubscribed;
   s.grouped = any_transport && team.has_groups();
+  if (any_transport && team.hierarchy() != nullptr && team.hierarchy()->by_caches) {
+    s.near_groups = team.hierarchy()->groups.count();
+  }
   s.by_messages = by_messages;
   s.between_nodes = !team.on_one_node() && !team.has_groups();
   if (s.grouped && team.hierarchy()->levels.size() == 1) {

@@ -137,6 +137,18 @@ struct Thresholds {
     friend bool operator==(const Arrivals&, const Arrivals&) = default;
   } arrivals;
 
+  /// One node whose ranks share several L3 caches, or packages: small allreduces, reduces and
+  /// barriers go by these groups, with leaders by arrival. Not measured, for want of a machine with
+  /// several L3 caches: by what a line costs within a cache (a signal of 45 ns) and from another
+  /// (180 ns, some four of them at once), Exchange among P ranks in groups of k takes about
+  /// (P−k)·45 ns longer than within one cache, and two more phases within a cache some 400 ns.
+  struct Node {
+    std::size_t caches = 256;       ///< at most so many bytes
+    std::size_t caches_ranks = 16;  ///< and at least so many ranks
+
+    friend bool operator==(const Node&, const Node&) = default;
+  } node;
+
   /// Several nodes, any collective.
   struct Network {
     // Long vectors: TwoTreeComplete or Suara where the closed forms of model/ find it clearly
@@ -237,6 +249,8 @@ inline constexpr std::array threshold_fields{
     PAPCOLL_THRESHOLD(arrivals, own_ns),
     PAPCOLL_THRESHOLD(arrivals, own_ns_oversubscribed),
     PAPCOLL_THRESHOLD(arrivals, own_ps_a_byte),
+    PAPCOLL_THRESHOLD(node, caches),
+    PAPCOLL_THRESHOLD(node, caches_ranks),
     PAPCOLL_THRESHOLD(network, alpha_ns),
     PAPCOLL_THRESHOLD(network, gap_ns),
     PAPCOLL_THRESHOLD(network, beta_as),

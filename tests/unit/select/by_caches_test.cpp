@@ -1,0 +1,110 @@
+#include "catch.hpp"
+#include "matrix.hpp"
+#include "sanitizer.hpp"
+
+#include <papcoll/automatic.hpp>
+#include <papcoll/explain.hpp>
+#include <papcoll/select/state.hpp>
+#include <papcoll/thread_team.hpp>
+#include <papcoll/topology/near_groups.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+using namespace papcoll;
+
+namespace {
+
+/// Ranks on the cores of L3 caches, one after the other, two caches to a package.
+Machine caches(int count, int cores) {
+  return Machine::of_cores(1, (count + 1) / 2, count > 1 ? 2 : 1, cores);
+}
+
+}  // namespace
+
+TEST_CASE("ranks are near where they share a cache, else a package", "[select]") {
+  const auto by_cache = near_groups(caches(4, 3));
+  REQUIRE(by_cache != nullptr);
+  CHECK(by_cache->count() == 4);
+  CHECK(by_cache->contiguous());
+
+  // One rank on each L3: by packages.
+  const auto by_package = near_groups(caches(4, 1));
+  REQUIRE(by_package != nullptr);
+  CHECK(by_package->count() == 2);
+
+  CHECK(near_groups(caches(1, 8)) == nullptr);
+  CHECK(near_groups(Machine::of_cores(2, 1, 2, 2)) == nullptr);  // several nodes
+  std::vector<Place> unbound(8);
+  CHECK(near_groups(Machine{unbound}) == nullptr);
+  unbound[0].l3 = 0;  // one of them is bound
+  const auto one_apart = near_groups(Machine{unbound});
+  REQUIRE(one_apart != nullptr);
+  CHECK(one_apart->largest() == 7);
+}
+
+TEST_CASE("small calls among many ranks go by caches, with leaders by arrival", "[select]") {
+  SelectionInputs s;
+  const Thresholds thresholds;
+  s.thresholds = &thresholds;
+  s.size = 16;
+  s.near_groups = 4;
+  s.chunk_bytes = 65536;
+  Call call;
+  call.collective = Collective::allreduce;
+  call.reducer.size = sizeof(double);
+  call.reducer.commutative = true;
+  const auto by_caches = [&](std::size_t bytes) {
+    call.count = bytes / sizeof(double);
+    return detail::goes_by_caches<Collective::allreduce>(call, s);
+  };
+  CHECK(by_caches(8));
+  CHECK(by_caches(thresholds.node.caches));
+  CHECK_FALSE(by_caches(thresholds.node.caches + 8));
+  s.oversubscribed = true;
+  CHECK_FALSE(by_caches(8));
+  s.oversubscribed = false;
+  s.size = 8;
+  CHECK_FALSE(by_caches(8));
+  s.size = 16;
+  s.near_groups = 0;
+  CHECK_FALSE(by_caches(8));
+  s.near_groups = 4;
+  s.by_messages = true;
+  CHECK_FALSE(by_caches(8));
+  CHECK_FALSE(detail::goes_by_caches<Collective::bcast>(call, s));
+}
+
+TEST_CASE("calls by caches give what all others give", "[select]") {
+  if (under_tsan) return;  // 8 threads that spin: the explorer has the same steps
+  Options options;
+  options.machine = caches(4, 2);
+  ThreadTeam team{8, options};
+  std::mutex mutex;
+  std::string problems;
+  std::string explained;
+  team.run([&](ThreadTeam::Rank& comm) {
+    TeamCore& core = comm.core();
+    core.set_oversubscribed(false);
+    Thresholds t;
+    t.node.caches = 4096;
+    t.node.caches_ranks = 2;
+    detail::set_thresholds(core, t);
+    matrix::Runner runner{comm};
+    const std::vector<std::size_t> counts{0, 1, 5, 40};
+    runner.run_all({}, counts);
+    const std::string text = explain(comm, Collective::allreduce, 64).text();
+    // By name, the ranks of a node are one group.
+    runner.run_all({algorithm("Hierarchical:Exchange,Chain"), nullptr}, counts);
+    const std::lock_guard lock{mutex};
+    problems += runner.problems();
+    explained = text;
+  });
+  CHECK(problems == "");
+  CHECK(explained.find("Hierarchical:DynamicLeader,auto") == 0);
+  CHECK(explained.find("one node of 4 groups that share a cache") != std::string::npos);
+}
