@@ -16,8 +16,9 @@
 //   holding    … while it combines (the same)
 //
 // WITH: any of arena (buffers in it), registered (survivors end the registrations afterwards, and
-// the data are theirs), copied (by the kernel), staged (not even that), rooted (at the victim) and
-// home (the ranks are the other way round, so the victim is rank 0).
+// the data are theirs), copied (by the kernel), staged (not even that), rooted (at the victim),
+// grouped (the ranks share two caches) and home (the ranks are the other way round, so the victim is
+// rank 0).
 //
 // One file: it is one program.
 
@@ -283,6 +284,9 @@ int main(int argc, char** argv) {
     MPI_Comm_split(MPI_COMM_WORLD, rank < members ? 0 : MPI_UNDEFINED,
                    what.has("home") ? -rank : rank, &p.mpi);
     if (rank >= members) continue;
+    if (what.has("grouped")) {
+      options.machine = papcoll::Machine::of_cores(1, 1, 2, (members + 1) / 2);
+    }
     p.comm.emplace_back(p.mpi, options);
     p.processes.resize(static_cast<std::size_t>(members));
     const pid_t mine = getpid();

@@ -1,6 +1,9 @@
 #include <papcoll/algorithm.hpp>
 #include <papcoll/communicator.hpp>
+#include <papcoll/shared_vector.hpp>
+#include <papcoll/topology/machine.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <string>
@@ -38,6 +41,35 @@ TEST_CASE("all static schedules along a machine, shared memory", "[topology]") {
   const OwnComm own;
   papcoll::Communicator comm{own.get(), along_machine(own.size())};
   CHECK(whole_matrix(comm, "ShmTransport") == "");
+}
+
+TEST_CASE("slices in two levels, by two caches of two ranks and more", "[topology]") {
+  const OwnComm own;
+  papcoll::Options options;
+  options.deadline = patience;
+  options.chunk_bytes = 256;
+  options.machine = papcoll::Machine::of_cores(1, 1, 2, (own.size() + 1) / 2);
+  papcoll::Communicator comm{own.get(), options};
+  if (!comm.no_shared_memory().empty()) return;
+  const std::vector<std::size_t> counts{1, 17, 500, 1000};
+  matrix::Runner runner{comm};
+  for (const matrix::Candidate& c : matrix::candidates("ShmTransport")) {
+    const std::string name = c.name();
+    if (name == "automatic" || name == "MultiLeader+ShmTransport" ||
+        name == "PeerSlices+ShmTransport") {
+      runner.run_all(c, counts);
+    }
+  }
+  CHECK(runner.problems() == "");
+  if (own.size() == 4) {
+    const papcoll::shared_allocator<double> arena{comm};
+    for (const std::size_t n : {100U, 5000U}) {
+      std::vector<double, papcoll::shared_allocator<double>> data(n, comm.rank() + 1.0, arena);
+      papcoll::allreduce(comm, data, papcoll::sum, papcoll::algorithm("PeerSlices"));
+      CHECK(std::count(data.begin(), data.end(), 10.0) == static_cast<std::ptrdiff_t>(n));
+      papcoll::barrier(comm);
+    }
+  }
 }
 
 TEST_CASE("all static schedules along a machine, MPI messages", "[topology]") {
