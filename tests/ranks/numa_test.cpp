@@ -1,6 +1,8 @@
 // Which NUMA node the pages of shared memory are on. The kernel is asked by its calls, without
 // libnuma.
 
+#include <papcoll/node/board.hpp>
+#include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/shared_vector.hpp>
 
@@ -10,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -90,37 +93,85 @@ std::vector<int> nodes_of_pages(const void* data, std::size_t bytes) {
   return nodes;
 }
 
+/// Runs each rank on a NUMA node, in turns; or says, on all ranks, why the test cannot run.
+class Placed {
+ public:
+  explicit Placed(Communicator& comm, MPI_Comm all) {
+    if (!comm.no_shared_memory().empty()) {
+      problem_ = "the ranks share no memory: " + comm.no_shared_memory();
+      return;
+    }
+    const std::vector<int> nodes = allowed_nodes();
+    if (nodes.size() < 2) {
+      problem_ = "needs two NUMA nodes, and the kernel shows " + std::to_string(nodes.size());
+      return;
+    }
+    mine_ = nodes[static_cast<std::size_t>(comm.rank()) % nodes.size()];
+    here_.emplace(mine_);
+    const std::vector<int> found = nodes_of_pages(&here_, sizeof here_);
+    int unable = here_->moved() && found.front() >= 0 ? 0 : 1;
+    MPI_Allreduce(MPI_IN_PLACE, &unable, 1, MPI_INT, MPI_MAX, all);
+    if (unable != 0) {
+      problem_ = "a rank may not run on a processor of NUMA node " + std::to_string(mine_) +
+                 ", or not ask where its pages are";
+    }
+  }
+
+  const std::string& problem() const { return problem_; }
+  /// Are all these pages on the rank's node?
+  bool has(const void* data, std::size_t bytes) const {
+    const std::vector<int> where = nodes_of_pages(data, bytes);
+    return static_cast<std::size_t>(std::count(where.begin(), where.end(), mine_)) == where.size();
+  }
+
+ private:
+  std::string problem_;
+  int mine_ = -1;
+  std::optional<OnNode> here_;
+};
+
 }  // namespace
 
 TEST_CASE("pages of the arena are on the node of the rank that took them", "[numa]") {
   const OwnComm own;
   Communicator comm{own.get()};
-  if (!comm.no_shared_memory().empty()) {
-    WARN("SKIPPED: the ranks share no memory: " << comm.no_shared_memory());
-    return;
-  }
-  const std::vector<int> nodes = allowed_nodes();
-  if (nodes.size() < 2) {
-    WARN("SKIPPED: needs two NUMA nodes, and the kernel shows " << nodes.size());
-    return;
-  }
-  const int mine = nodes[static_cast<std::size_t>(comm.rank()) % nodes.size()];
-  const OnNode here{mine};
-  const std::vector<int> found = nodes_of_pages(&here, sizeof here);
-  int unable = here.moved() && found.front() >= 0 ? 0 : 1;
-  MPI_Allreduce(MPI_IN_PLACE, &unable, 1, MPI_INT, MPI_MAX, own.get());
-  if (unable != 0) {
-    WARN("SKIPPED: a rank may not run on a processor of NUMA node "
-         << mine << ", or not ask where its pages are");
+  const Placed placed{comm, own.get()};
+  if (!placed.problem().empty()) {
+    WARN("SKIPPED: " << placed.problem());
     return;
   }
   const papcoll::shared_allocator<double> arena{comm};
   papcoll::shared_vector<double> data(std::size_t{1} << 20U, 1.0, arena);
-  const auto all_are_mine = [&] {
-    const std::vector<int> where = nodes_of_pages(data.data(), data.size() * sizeof(double));
-    return static_cast<std::size_t>(std::count(where.begin(), where.end(), mine)) == where.size();
-  };
-  CHECK(all_are_mine());
+  CHECK(placed.has(data.data(), data.size() * sizeof(double)));
   papcoll::allreduce<papcoll::PeerSlices>(comm, data);  // which writes to it from all ranks
-  CHECK(all_are_mine());
+  CHECK(placed.has(data.data(), data.size() * sizeof(double)));
+}
+
+TEST_CASE("a rank's chunk buffers are on its node", "[numa]") {
+  const OwnComm own;
+  Communicator comm{own.get()};
+  const Placed placed{comm, own.get()};
+  if (!placed.problem().empty() || comm.nodes() > 1 || comm.size() == 1) {
+    WARN("SKIPPED: " << (placed.problem().empty() ? "needs ranks of one node" : placed.problem()));
+    return;
+  }
+  const papcoll::TeamCore& core = comm.core();
+  const papcoll::NodeBoard board =
+      papcoll::detail::board_of(*core.surroundings().node, core.options().chunk_bytes);
+  // The second writes to peers' slots; its chunks need all results and four ranks' slots.
+  for (const bool first : {true, false}) {
+    std::vector<double> data(std::size_t{1} << 19U, 1.0);
+    if (first) {
+      papcoll::allreduce<papcoll::MultiLeader>(comm, data);
+    } else {
+      papcoll::allreduce<papcoll::Accumulator>(comm, data);
+    }
+    // What nobody has touched yet has no place to be asked for.
+    std::byte* const mine = board.slot(0, comm.rank(), 0);
+    for (std::size_t at = 0; at < board.slot_bytes(); at += 4096) {
+      static_cast<void>(*static_cast<volatile std::byte*>(mine + at));
+    }
+    MPI_Barrier(own.get());
+    CHECK(placed.has(mine, board.slot_bytes()));
+  }
 }
