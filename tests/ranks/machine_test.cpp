@@ -1,0 +1,140 @@
+#include <papcoll/communicator.hpp>
+#include <papcoll/explain.hpp>
+#include <papcoll/runtime/machine_of_ranks.hpp>
+#include <papcoll/topology/network_file.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include "catch.hpp"
+#include "own_comm.hpp"
+
+namespace {
+
+papcoll::Options described(papcoll::MachineSource machine) {
+  papcoll::Options options;
+  options.deadline = std::chrono::seconds{30};
+  options.machine = std::move(machine);
+  return options;
+}
+
+std::string complaint(MPI_Comm comm, const papcoll::Options& options) {
+  try {
+    papcoll::Communicator{comm, options};
+  } catch (const papcoll::argument_error& e) {
+    return e.what();
+  }
+  return "nothing";
+}
+
+bool has(const std::string& text, const std::string& part) {
+  INFO(text);
+  return text.find(part) != std::string::npos;
+}
+
+/// A file that rank 0 has, and no other.
+class FileOfRank0 {
+ public:
+  FileOfRank0(const OwnComm& own, const std::string& text)
+      : name_("/tmp/papcoll-machine-test-" + std::to_string(getpid())), mine_(own.rank() == 0) {
+    if (!mine_) return;
+    std::FILE* const file = std::fopen(name_.c_str(), "we");
+    REQUIRE(file != nullptr);
+    std::fputs(text.c_str(), file);
+    std::fclose(file);
+  }
+  FileOfRank0(const FileOfRank0&) = delete;
+  FileOfRank0& operator=(const FileOfRank0&) = delete;
+  ~FileOfRank0() {
+    if (mine_) std::remove(name_.c_str());
+  }
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+  bool mine_;
+};
+
+}  // namespace
+
+TEST_CASE("every rank knows where all sit", "[topology]") {
+  const OwnComm own;
+  papcoll::Communicator comm{own.get(), described({})};
+  const auto machine = comm.core().surroundings().machine;
+  REQUIRE(machine != nullptr);
+  CHECK(machine->size() == own.size());
+  CHECK(machine->source == "Linux");
+  CHECK(machine->network().nodes() == comm.nodes());
+  CHECK(machine->order(own.size() - 1).front() == own.size() - 1);
+}
+
+TEST_CASE("a description of too few places is refused on all ranks", "[topology]") {
+  const OwnComm own;
+  if (own.size() < 2) return;
+  const auto few = papcoll::Machine::of_cores(1, 1, 1, 1);
+  CHECK(has(complaint(own.get(), described(few)), "it has 1 places for"));
+  CHECK(complaint(own.get(), described(papcoll::Machine::of_cores(1, 1, 1, own.size()))) ==
+        "nothing");  // the communicator can still be made
+}
+
+TEST_CASE("descriptions that differ are refused on all ranks", "[topology]") {
+  const OwnComm own;
+  if (own.size() < 2) return;
+  const int nodes = own.rank() == 0 ? 1 : 2;
+  const auto mine = papcoll::Machine::of_cores(nodes, 1, 1, own.size());
+  CHECK(has(complaint(own.get(), described(mine)), "they differ from those of rank 0"));
+}
+
+TEST_CASE("a network file is read on rank 0 and told to all", "[topology]") {
+  const OwnComm own;
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  // All ranks pass the same name, but only rank 0's file is there.
+  std::array<char, 64> name{};
+  const FileOfRank0 file{own, "node " + std::string(host.data()) +
+                                  "\nnode elsewhere\nswitch s\nlink " + host.data() +
+                                  " s\nlink elsewhere s\n"};
+  file.name().copy(name.data(), name.size() - 1);
+  MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, own.get());
+  papcoll::Communicator comm{own.get(), described(papcoll::network_file(name.data()))};
+  const auto machine = comm.core().surroundings().machine;
+  CHECK(has(machine->source, "Linux, and "));
+  CHECK(machine->size() == own.size());
+}
+
+TEST_CASE("hosts that a network file does not name count as on one switch", "[topology]") {
+  const OwnComm own;
+  std::array<char, 64> name{};
+  const FileOfRank0 file{own, "node elsewhere\nswitch s\nlink elsewhere s\n"};
+  file.name().copy(name.data(), name.size() - 1);
+  MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, own.get());
+  papcoll::Communicator comm{own.get(), described(papcoll::network_file(name.data()))};
+  CHECK(has(comm.core().surroundings().machine->source, "does not name the host of rank 0"));
+}
+
+TEST_CASE("a network file that cannot be read is refused on all ranks", "[topology]") {
+  const OwnComm own;
+  const std::string text = complaint(own.get(), described(papcoll::network_file("/no/such/file")));
+  CHECK(has(text, "machine: rank 0: "));
+  CHECK(has(text, "/no/such/file"));
+}
+
+TEST_CASE("what a rank may run on is told in ranges", "[topology]") {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const unsigned p : {0U, 1U, 2U, 8U, 9U, 40U, 60U, 61U, 90U}) CPU_SET(p, &set);
+  const auto told = papcoll::detail::BoundProcessors::of(set);
+  CHECK(told.runs[0].first == 0);
+  CHECK(told.runs[0].count == 3);
+  CHECK(told.runs[1].first == 8);
+  CHECK(told.runs[1].count == 2);
+  CHECK(told.runs[2].count == 1);
+  CHECK(told.runs[3].first == 60);
+  CHECK(told.runs[3].count == 3);  // the last one stands for all that are left
+}
