@@ -1,6 +1,7 @@
 #include "arrivals.hpp"
 #include "candidates.hpp"
 #include "contents.hpp"
+#include "links.hpp"
 #include "measurement.hpp"
 #include "meeting.hpp"
 #include "model_fit.hpp"
@@ -191,6 +192,8 @@ int run(int argc, char** argv) {
     const auto& options = std::get<Options>(parsed);
     if constexpr (papcoll::detail::simulated) {
       simulate(options, placement);
+    } else if (options.measures_links) {
+      measure_links(options, placement);
     } else if (!options.tune.empty()) {
       tune(options, placement);
     } else if (!options.fit.empty()) {

@@ -211,9 +211,24 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
           ->type_name("FILE")
           ->excludes(tune);
 
+  auto* links = app.add_option("--measure-links", options.links,
+                               "Measure messages between each pair of nodes, and between ranks of\n"
+                               "one node at each distance; write the pairs of nodes to a network\n"
+                               "file for Options::machine, if one is named")
+                    ->type_name("[FILE]")
+                    ->expected(0, 1)
+                    ->excludes(tune)
+                    ->excludes(fit);
+
   try {
     app.parse(argc, argv);
-    if (tune->count() + fit->count() > 0) {
+    options.measures_links = links->count() > 0;
+    if (options.measures_links) {
+      if (collective->count() > 0) {
+        throw CLI::ValidationError(fmt::format("--measure-links times messages: leave {} out",
+                                               std::string(name_of(options.collective))));
+      }
+    } else if (tune->count() + fit->count() > 0) {
       if (collective->count() > 0) {
         throw CLI::ValidationError(std::string(tune->count() > 0 ? "--tune" : "--fit") +
                                    " times collectives of its own choice: leave " +

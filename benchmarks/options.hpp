@@ -55,7 +55,9 @@ struct Options {
   Format format = Format::table;
   std::string output;  ///< empty: standard output
   std::string fit;     ///< a model file to write; then the collectives are chosen by what it needs
-  std::string tune;    ///< a tuning file to write; then the collectives are chosen by what it needs
+  bool measures_links = false;  ///< and nothing else
+  std::string links;            ///< a network file to write; empty: none
+  std::string tune;  ///< a tuning file to write; then the collectives are chosen by what it needs
 
   bool is_trace() const { return arrival.starts_with("trace:"); }
   std::string trace_file() const { return arrival.substr(6); }

@@ -10,7 +10,7 @@ failed=0
 # Dissemination before what blocks in MPI, Linear and binomial trees never.
 others='Rabenseifner|Binomial|Bruck|TwoTree|Suara|ScatterAllgather|ReduceScatterGather|KNomial|Linear::'
 others="$others|SplitTail|CombiningTree|PeerSlices|MultiLeader|Exchange::Run|ArrivalChain"
-choice='choose|SelectionState|SelectionCache|TuningReader|Catalogue|NameParser|explain_|HierarchicalPhases'
+choice='choose|PositionGrower|map_positions|SelectionState|SelectionCache|TuningReader|Catalogue|NameParser|explain_|HierarchicalPhases'
 
 look() {  # NAME OWN-PATTERN HEADER-LINE
   source=tests/consumer/named_call/$1.cpp

@@ -43,6 +43,16 @@ TEST_CASE("all static schedules along a machine, shared memory", "[topology]") {
   CHECK(whole_matrix(comm, "ShmTransport") == "");
 }
 
+TEST_CASE("all static schedules along the machine that the ranks find", "[topology]") {
+  const OwnComm own;
+  papcoll::Communicator comm{own.get(), {.deadline = patience}};
+  CHECK(whole_matrix(comm, "MpiTransport") == "");
+  matrix::Runner runner{comm};
+  const std::vector<std::size_t> counts{1, 20'000};  // so long that auto passes messages flat
+  runner.run_all({}, counts);
+  CHECK(runner.problems() == "");
+}
+
 TEST_CASE("slices in two levels, by two caches of two ranks and more", "[topology]") {
   const OwnComm own;
   papcoll::Options options;

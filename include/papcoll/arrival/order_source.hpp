@@ -21,8 +21,10 @@ class OrderSource {
  public:
   /// Rank order.
   OrderSource() = default;
-  /// Predicted, if there is a predictor.
-  OrderSource(AnyPredictor predictor)  // NOLINT(google-explicit-constructor): it is one
+  /// Predicted, by a predictor or AnyPredictor, if that has one.
+  template <class P>
+  requires std::convertible_to<P, AnyPredictor> &&(!std::same_as<P, OrderSource>)
+      OrderSource(P predictor)  // NOLINT(google-explicit-constructor): it is one
       : predictor_(std::move(predictor)) {}
   /// As `map` lays positions along the machine.
   static OrderSource machine(MapPositions& map = map_positions) {
