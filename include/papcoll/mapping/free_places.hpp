@@ -61,7 +61,7 @@ class FreePlaces {
   }
 
  private:
-  /// Of a place and a level: where its group begins; and how many are in the group that begins here.
+  /// Of a place and a level: where its group begins; and the size of the group that begins here.
   struct Group {
     std::size_t first = 0;
     std::size_t size = 0;

@@ -104,7 +104,7 @@ inline void place_by_masks(GreedyPlacement& g, bool far_first) {
   }
 }
 
-/// Open MPI's binary tree below a position r: its children are r + 2ʰ and r + 2ʰ⁺¹, h = ⌊log₂(r+1)⌋.
+/// Open MPI's binary tree below a position r: it has r + 2ʰ and r + 2ʰ⁺¹, h = ⌊log₂(r+1)⌋.
 inline void place_below(GreedyPlacement& g, int r) {
   const long long step = std::bit_floor(static_cast<unsigned>(r) + 1U);
   for (const long long child : {r + 2 * step, r + step}) {  // the smaller side first

@@ -120,8 +120,8 @@ class PositionGrower {
     return a < b;
   }
 
-  /// Groups in which the next place is not are full, or left. Candidates that talk to them are worse
-  /// then, all others as good as before: the heap is mended from below.
+  /// Groups in which the next place is not are full, or left. Candidates that talk to them are
+  /// worse then, all others as good as before: the heap is mended from below.
   void close_groups(int before, int next) {
     const int together = machine_.together(before, next);
     if (together >= levels_) return;
