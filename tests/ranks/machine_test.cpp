@@ -3,8 +3,10 @@
 #include <papcoll/runtime/machine_of_ranks.hpp>
 #include <papcoll/topology/network_file.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -61,6 +63,22 @@ class FileOfRank0 {
   bool mine_;
 };
 
+/// All ranks' hosts, and another node, on one switch.
+std::string network_of_hosts(const OwnComm& own) {
+  using Host = std::array<char, 256>;
+  Host mine{};
+  gethostname(mine.data(), mine.size() - 1);
+  std::vector<Host> hosts(static_cast<std::size_t>(own.size()));
+  MPI_Allgather(mine.data(), static_cast<int>(mine.size()), MPI_CHAR, hosts.data(),
+                static_cast<int>(mine.size()), MPI_CHAR, own.get());
+  std::string text = "switch s\nnode elsewhere\nlink elsewhere s\n";
+  for (auto h = hosts.begin(); h != hosts.end(); ++h) {
+    if (std::find(hosts.begin(), h, *h) != h) continue;
+    text += std::string("node ") + h->data() + "\nlink " + h->data() + " s\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 TEST_CASE("every rank knows where all sit", "[topology]") {
@@ -93,13 +111,9 @@ TEST_CASE("descriptions that differ are refused on all ranks", "[topology]") {
 
 TEST_CASE("a network file is read on rank 0 and told to all", "[topology]") {
   const OwnComm own;
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
   // All ranks pass the same name, but only rank 0's file is there.
   std::array<char, 64> name{};
-  const FileOfRank0 file{own, "node " + std::string(host.data()) +
-                                  "\nnode elsewhere\nswitch s\nlink " + host.data() +
-                                  " s\nlink elsewhere s\n"};
+  const FileOfRank0 file{own, network_of_hosts(own)};
   file.name().copy(name.data(), name.size() - 1);
   MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, own.get());
   papcoll::Communicator comm{own.get(), with_machine(papcoll::network_file(name.data()))};
