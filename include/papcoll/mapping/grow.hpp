@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -120,15 +119,15 @@ class PositionGrower {
     return a < b;
   }
 
-  /// Groups in which the next place is not are full, or left. Candidates that talk to them are worse
-  /// then, all others as good as before: the heap is mended from below.
+  /// Groups in which the next place is not are full, or left. Candidates that talk to them are
+  /// worse then, all others as good as before: the heap is mended from below.
   void close_groups(int before, int next) {
     const int together = machine_.together(before, next);
     if (together >= levels_) return;
     std::vector<int>& worse = talked_to_[static_cast<std::size_t>(together)];
     std::erase_if(worse, [this](int p) { return at_of(p) == outside_heap; });
     for (int& p : worse) p = at_of(p);
-    std::sort(worse.begin(), worse.end(), std::greater<>{});
+    std::sort(worse.begin(), worse.end(), [](int a, int b) { return a > b; });
     for (int level = together; level < levels_; ++level) ++open_[static_cast<std::size_t>(level)];
     for (const int at : worse) sift_down(static_cast<std::size_t>(at));
     for (int level = together; level < levels_; ++level) {
