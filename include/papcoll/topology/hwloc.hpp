@@ -206,8 +206,8 @@ inline std::pair<std::string, int> without_nodes(const std::string& name) {
 
 }  // namespace detail
 
-/// This node by hwloc, on which rank r is on core r: cores in the logical order of hwloc, those that
-/// this process may use by its control group. With caches and GPUs.
+/// This node by hwloc, on which rank r is on core r: cores in the logical order of hwloc, those
+/// that this process may use by its control group. With caches and GPUs.
 inline MachineSource hwloc_machine() {
   return {"hwloc", [](const std::string& name) {
             return detail::machine_of(detail::this_machine(), 1, name);
