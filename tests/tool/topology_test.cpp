@@ -168,7 +168,7 @@ TEST_CASE("topology --from ibnetdiscover: three levels of switches become a tree
   CHECK(n.hops(0, 2) == 6);
   CHECK(contains(o.out, " 1 400\n"));
   CHECK(contains(o.out, " 1 112\n"));  // two of 56
-  CHECK(contains(o.out, " 1 64\n"));  // two of 32
+  CHECK(contains(o.out, " 1 64\n"));   // two of 32
 }
 
 TEST_CASE("topology --from ibnetdiscover: a spine that lacks a link is still one of the top") {

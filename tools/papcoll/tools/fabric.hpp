@@ -401,8 +401,8 @@ class Ibnetdiscover {
   std::set<std::pair<End, End>> known_;
 };
 
-/// Reads what `opareport -o links` prints: of each link a line with its rate and one end, and a line
-/// with the other.
+/// Reads what `opareport -o links` prints: of each link a line with its rate and one end, and a
+/// line with the other.
 inline Fabric read_opareport(std::string_view text) {
   Fabric fabric;
   struct OneEnd {
