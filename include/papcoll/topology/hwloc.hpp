@@ -54,9 +54,9 @@ using HwlocBitmap = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, FreeH
   throw system_error(joined({"papcoll: hwloc cannot ", what, ": ", std::strerror(why)}), why);
 }
 
-/// A topology that is not loaded yet; `describe` says of what it shall be.
+/// The topology of what `describe` has it be; `what` is for messages.
 template <class Describe>
-HwlocTopology loaded(Describe describe) {
+HwlocTopology loaded(std::string_view what, Describe describe) {
   hwloc_topology_t made = nullptr;
   if (hwloc_topology_init(&made) != 0) fail_hwloc("make a topology");
   HwlocTopology topology{made};
@@ -64,14 +64,14 @@ HwlocTopology loaded(Describe describe) {
   if (hwloc_topology_set_io_types_filter(made, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) != 0) {
     fail_hwloc("look for devices");
   }
-  if (hwloc_topology_load(made) != 0) fail_hwloc("load a topology");
+  if (hwloc_topology_load(made) != 0) fail_hwloc(joined({"load the topology of ", what}));
   return topology;
 }
 
 /// The topology of this machine. It takes some ms to load, so that it is kept until the process
 /// ends. Nobody changes it, and any thread may read it.
 inline hwloc_topology_t this_machine() {
-  static const HwlocTopology kept = loaded([](hwloc_topology_t) {});
+  static const HwlocTopology kept = loaded("this machine", [](hwloc_topology_t) {});
   return kept.get();
 }
 
@@ -82,7 +82,7 @@ inline HwlocTopology topology_of_xml(const std::string& file) {
     throw system_error(
         joined({"papcoll: cannot read the topology ", file, ": ", std::strerror(why)}), why);
   }
-  return loaded([&file](hwloc_topology_t t) {
+  return loaded(file, [&file](hwloc_topology_t t) {
     if (hwloc_topology_set_xml(t, file.c_str()) == 0) return;
     throw argument_error(joined(
         {"papcoll: hwloc cannot read ", file, ": is it XML that lstopo --of xml has written?"}));
@@ -90,7 +90,7 @@ inline HwlocTopology topology_of_xml(const std::string& file) {
 }
 
 inline HwlocTopology topology_of_string(const std::string& description) {
-  return loaded([&description](hwloc_topology_t t) {
+  return loaded(description, [&description](hwloc_topology_t t) {
     // Loading goes on with the real machine after this has failed.
     if (hwloc_topology_set_synthetic(t, description.c_str()) == 0) return;
     throw argument_error(joined({"papcoll: hwloc does not take \"", description,
