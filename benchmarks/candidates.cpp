@@ -22,9 +22,12 @@ papcoll::Options library_options(const Options& options, MPI_Comm comm) {
                         .peer_access = options.peer_access,
                         .copy_method = options.copy_method,
                         .agreement_period = options.agreement_period};
-  if (options.group_size == 0) return told;
   int ranks = 0;
   MPI_Comm_size(comm, &ranks);
+  if (options.machine.nodes != 0) {
+    told.machine = machine_of(options.machine, options.placement, ranks, options.seed);
+  }
+  if (options.group_size == 0) return told;
   auto& colours = told.groups.emplace_back();
   for (int rank = 0; rank < ranks; ++rank) colours.push_back(rank / options.group_size);
   return told;

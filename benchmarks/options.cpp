@@ -170,6 +170,15 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
          "So many neighbours in rank order are a node to Hierarchical (default: those that\n"
          "share memory)")
       ->check(CLI::Range(1, std::numeric_limits<int>::max()));
+  auto* machine =
+      add_quantity(app, "--machine", options.machine, parse_machine, "SHAPE",
+                   "The machine that papcoll is told of, as\n"
+                   "nodes=8,packages=2,l3=1,cores=16,leaf=4,uplinks=2: so many packages\n"
+                   "a node, L3 caches a package, cores an L3 cache, nodes and uplinks a\n"
+                   "leaf switch; for simulated ranks");
+  add_choice(app, "--placement", options.placement, rank_order_names,
+             "How ranks are dealt out over that machine (default by-core; random: by --seed)")
+      ->needs(machine);
   add_quantity(app, "--chunk-bytes", options.chunk_bytes, parse_chunk, "BYTES",
                "Of a chunk buffer of papcoll's shared memory: Options::chunk_bytes (default 64k)");
   app.add_option("--agreement-period", options.agreement_period,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "machine_shape.hpp"
 #include "problem.hpp"
 
 #include <papcoll/options.hpp>
@@ -41,7 +42,9 @@ struct Options {
   int root = 0;
   bool in_place = false;
   BufferKind buffers = BufferKind::ordinary;  ///< of all candidates
-  int group_size = 0;  ///< ranks that Hierarchical takes for a node; 0: those that share memory
+  int group_size = 0;    ///< ranks that Hierarchical takes for a node; 0: those that share memory
+  MachineShape machine;  ///< that papcoll is told of
+  RankOrder placement = RankOrder::by_core;                  ///< on that machine
   std::size_t chunk_bytes = papcoll::Options{}.chunk_bytes;  ///< of papcoll's chunk buffers
   std::uint32_t agreement_period = papcoll::Options{}.agreement_period;
   papcoll::PeerAccess peer_access = papcoll::PeerAccess::best;

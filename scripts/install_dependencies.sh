@@ -23,8 +23,10 @@ needed=(
   python3 python3-matplotlib
 )
 # The sanitizers' run-time libraries of clang++ come in a package of their own on some systems.
-# libsimgrid-dev is for tests and benchmarks with simulated ranks, doxygen for the API reference.
-useful=(libclang-rt-dev ccache shellcheck pkg-config python3-yaml libsimgrid-dev doxygen)
+# libsimgrid-dev is for tests and benchmarks with simulated ranks, doxygen for the API reference,
+# libhwloc-dev for machines by hwloc.
+useful=(libclang-rt-dev ccache shellcheck pkg-config python3-yaml libsimgrid-dev doxygen
+  libhwloc-dev)
 
 dry_run=false
 case "${1:-}" in

@@ -49,7 +49,7 @@ class Candidates {
     for (const papcoll::CatalogueRow& row : rows_) {
       papcoll::AlgorithmSpec s;
       s.schedule = row.plan();
-      s.predictor = PeerNotice{};
+      s.order = PeerNotice{};
       all_.push_back(
           {papcoll::Algorithm{"Told+" + std::string(row.name), s, std::string(transport)}, &row});
     }
@@ -138,7 +138,7 @@ std::string calls_in_changing_order(Comm& one, Comm& other, std::string_view tra
       } else if (kind == 1) {
         papcoll::AlgorithmSpec s;
         s.schedule = papcoll::AnySchedule::of<papcoll::ClairvoyantTree>();
-        s.predictor = told;
+        s.order = told;
         const papcoll::Algorithm tree{"Told+ClairvoyantTree", s, std::string(transport)};
         std::vector<int> mine(5, comm.rank());
         papcoll::Request r = papcoll::iallreduce(comm, mine, papcoll::max, tree);
@@ -164,9 +164,9 @@ std::string order_as_told(Comm& comm, std::string_view transport) {
   };
   papcoll::AlgorithmSpec s;
   s.schedule = papcoll::AnySchedule::of<papcoll::SortedLinearTree>();
-  s.predictor = PeerNotice{.which = 1};
+  s.order = PeerNotice{.which = 1};
   const papcoll::Algorithm chain{"Told+SortedLinearTree", s, std::string(transport)};
-  const papcoll::Predictions& p = comm.core().predictions(s.predictor);
+  const papcoll::Predictions& p = comm.core().predictions(s.order.predictor());
   expect(!p.forecast().is_known(), "there is a forecast before the first call");
   expect(p.describe().find("rank order") == 0, "rank order is not reported");
   const int ranks = comm.size();

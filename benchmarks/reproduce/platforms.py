@@ -76,13 +76,106 @@ def _route(kind, source, target, *links, gateways=""):
             f"</{kind}>\n")
 
 
-NAMES = {"contention-free": contention_free, "dragonfly": dragonfly, "nodes-of-4": nodes_of_4}
+# The fat tree: what papcoll-bench is told of it is in machine_options().
+PACKAGES = 2  # of a node
+CORES = 16  # of a package
+LEAF = 16  # nodes on a leaf switch
+UPLINKS = 8  # of a leaf switch, each as wide as a node's
+PLACEMENTS = ("by-core", "by-node", "by-socket", "random")
+SEED = 1  # of the random placement
+WORD = (1 << 64) - 1
+
+
+def fat_tree(ranks):
+    """Nodes of 2 packages of 16 cores, 16 nodes on a leaf switch with 8 uplinks to one switch above:
+    12.5 GB/s a link, which all under way share, and 0.3 us; of a node's ranks a pair has 8 GB/s,
+    0.1 us within a package and 0.2 between packages, which have 40 GB/s together each way."""
+    text = []
+    nodes = _nodes(ranks)
+    for n in range(nodes):
+        hosts_of_node = [f"node-{n}-{p}" for p in range(PACKAGES)]
+        text.append(f'<zone id="node-{n}" routing="Full">\n')
+        text += [f'<host id="{h}" speed="{SPEED}" core="{CORES}"/>\n' for h in hosts_of_node]
+        text.append(f'<router id="router-{n}"/>\n')
+        text += [_wide_link(f"copy-{n}", "8GBps", "100ns"), _wide_link(f"bus-{n}", "1TBps", "0"),
+                 _link(f"between-{n}", "40GBps", "100ns")]
+        for i, a in enumerate(hosts_of_node):
+            text.append(_route("route", a, a, f"copy-{n}"))
+            text.append(_route("route", a, f"router-{n}", f"bus-{n}"))
+            text.append(_route("route", f"router-{n}", a, f"bus-{n}"))
+            text += [_route("route", a, b, f"copy-{n}", f"between-{n} {'UP' if i < j else 'DOWN'}")
+                     for j, b in enumerate(hosts_of_node) if i != j]
+        text.append("</zone>\n")
+    text += [_link(f"port-{n}", "12.5GBps", "300ns") for n in range(nodes)]
+    text += [_link(f"leaf-{s}", f"{UPLINKS * 12.5:g}GBps", "300ns")
+             for s in range(-(-nodes // LEAF))]
+    for a in range(nodes):
+        for b in range(nodes):
+            if a == b:
+                continue
+            above = [f"leaf-{a // LEAF} UP", f"leaf-{b // LEAF} DOWN"] if a // LEAF != b // LEAF \
+                else []
+            text.append(_route("zoneRoute", f"node-{a}", f"node-{b}", f"port-{a} UP", *above,
+                               f"port-{b} DOWN",
+                               gateways=f' gw_src="router-{a}" gw_dst="router-{b}"'))
+    return "".join(text)
+
+
+def _nodes(ranks):
+    return -(-ranks // (PACKAGES * CORES))
+
+
+def _wide_link(name, bandwidth, latency):
+    """One of which each message has the whole bandwidth."""
+    return (f'<link id="{name}" bandwidth="{bandwidth}" latency="{latency}"'
+            ' sharing_policy="FATPIPE"/>\n')
+
+
+def cores_of(placement, ranks):
+    """The core that each rank is on, counted over all nodes: as benchmarks/machine_shape.cpp."""
+    cores = list(range(ranks))
+    on_node = PACKAGES * CORES
+    if placement == "by-node":
+        nodes = _nodes(ranks)
+        return [r % nodes * on_node + r // nodes for r in cores]
+    if placement == "by-socket":
+        return [r - r % on_node + r % on_node % PACKAGES * CORES + r % on_node // PACKAGES
+                for r in cores]
+    if placement == "random":
+        state = SEED
+        for i in range(ranks, 1, -1):
+            state, number = _random(state)
+            cores[i - 1], cores[number % i] = cores[number % i], cores[i - 1]
+    return cores
+
+
+def _random(state):
+    """SplitMix64: the state and the number that follow."""
+    state = (state + 0x9e3779b97f4a7c15) & WORD
+    z = state
+    z = ((z ^ (z >> 30)) * 0xbf58476d1ce4e5b9) & WORD
+    z = ((z ^ (z >> 27)) * 0x94d049bb133111eb) & WORD
+    return state, z ^ (z >> 31)
+
+
+def machine_options(name, ranks):
+    """What tells papcoll-bench of the fat tree and of where its ranks are."""
+    shape = (f"nodes={_nodes(ranks)},packages={PACKAGES},cores={CORES},leaf={LEAF},"
+             f"uplinks={UPLINKS}")
+    return ("--machine", shape, "--placement", name.removeprefix("fat-tree-"), "--seed", str(SEED))
+
+
+NAMES = {"contention-free": contention_free, "dragonfly": dragonfly, "nodes-of-4": nodes_of_4,
+         **{f"fat-tree-{p}": fat_tree for p in PLACEMENTS}}
 
 
 def hosts(name, ranks):
     """The host of each rank."""
     if name == "nodes-of-4":
         return [f"node-{r // RANKS_A_NODE}-{r % RANKS_A_NODE}" for r in range(ranks)]
+    if name.startswith("fat-tree-"):
+        return [f"node-{c // (PACKAGES * CORES)}-{c // CORES % PACKAGES}"
+                for c in cores_of(name.removeprefix("fat-tree-"), ranks)]
     return [f"node-{r}" for r in range(ranks)]
 
 

@@ -22,6 +22,7 @@ class Papcoll(CMakePackage):
     version("0.1.0")
 
     variant("mpi", default=True, description="The target papcoll::papcoll, which needs MPI")
+    variant("hwloc", default=False, description="Machines by hwloc, papcoll/topology/hwloc.hpp")
     variant("tools", default=False, description="Build the command papcoll")
     variant("benchmarks", default=False, description="Build papcoll-bench", when="+mpi")
 
@@ -29,6 +30,7 @@ class Papcoll(CMakePackage):
     depends_on("cmake@3.23:", type="build")
     depends_on("boost@1.71:")
     depends_on("mpi", when="+mpi")
+    depends_on("hwloc@2:", when="+hwloc")
     depends_on("cli11", type="build", when="+tools")
     depends_on("nlohmann-json", type="build", when="+tools")
     depends_on("cli11", type="build", when="+benchmarks")
@@ -42,6 +44,7 @@ class Papcoll(CMakePackage):
     def cmake_args(self):
         return [
             self.define_from_variant("PAPCOLL_WITH_MPI", "mpi"),
+            self.define_from_variant("PAPCOLL_WITH_HWLOC", "hwloc"),
             self.define_from_variant("PAPCOLL_BUILD_TOOLS", "tools"),
             self.define_from_variant("PAPCOLL_BUILD_BENCHMARKS", "benchmarks"),
             self.define("PAPCOLL_BUILD_TESTS", False),

@@ -76,6 +76,8 @@ ONLY_INCLUDER_OF_MPI = "transport/mpi/mpi"
 # The preprocessor's conditions live in these; elsewhere each needs its reason here.
 CONDITIONS = {
     "config": "the one room of #if",
+    "version": "PAPCOLL_WITH_HWLOC: files with and without it may meet in one program",
+    "topology/hwloc": "#error where PAPCOLL_WITH_HWLOC is missing",
     "entry/entry": "PAPCOLL_HAS_SHARED_CODE: what is compiled once, where it is",
     "request": "the same", "communicator": "the same", "thread_team": "the same",
     "topology/network": "the same", "topology/machine": "the same",

@@ -17,8 +17,8 @@
 //
 // WITH: any of arena (buffers in it), registered (survivors end the registrations afterwards, and
 // the data are theirs), copied (by the kernel), staged (not even that), rooted (at the victim),
-// grouped (the ranks share two caches) and home (the ranks are the other way round, so the victim is
-// rank 0).
+// grouped (the ranks share two caches) and home (the ranks are the other way round, so the victim
+// is rank 0).
 //
 // One file: it is one program.
 

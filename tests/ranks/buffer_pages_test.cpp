@@ -1,4 +1,4 @@
-// How many pages of a node's shared memory a communicator has taken: what no call needs is not there.
+// How many pages of a node's shared memory a communicator has taken: none that no call needs.
 
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/buffer_pages.hpp>

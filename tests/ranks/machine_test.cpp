@@ -3,8 +3,10 @@
 #include <papcoll/runtime/machine_of_ranks.hpp>
 #include <papcoll/topology/network_file.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -17,14 +19,14 @@
 
 namespace {
 
-papcoll::Options described(papcoll::MachineSource machine) {
+papcoll::Options with_machine(papcoll::MachineSource machine) {
   papcoll::Options options;
   options.deadline = std::chrono::seconds{30};
   options.machine = std::move(machine);
   return options;
 }
 
-std::string complaint(MPI_Comm comm, const papcoll::Options& options) {
+std::string what_is_said(MPI_Comm comm, const papcoll::Options& options) {
   try {
     papcoll::Communicator{comm, options};
   } catch (const papcoll::argument_error& e) {
@@ -33,7 +35,7 @@ std::string complaint(MPI_Comm comm, const papcoll::Options& options) {
   return "nothing";
 }
 
-bool has(const std::string& text, const std::string& part) {
+bool says(const std::string& text, const std::string& part) {
   INFO(text);
   return text.find(part) != std::string::npos;
 }
@@ -61,11 +63,27 @@ class FileOfRank0 {
   bool mine_;
 };
 
+/// All ranks' hosts, and another node, on one switch.
+std::string network_of_hosts(const OwnComm& own) {
+  using Host = std::array<char, 256>;
+  Host mine{};
+  gethostname(mine.data(), mine.size() - 1);
+  std::vector<Host> hosts(static_cast<std::size_t>(own.size()));
+  MPI_Allgather(mine.data(), static_cast<int>(mine.size()), MPI_CHAR, hosts.data(),
+                static_cast<int>(mine.size()), MPI_CHAR, own.get());
+  std::string text = "switch s\nnode elsewhere\nlink elsewhere s\n";
+  for (auto h = hosts.begin(); h != hosts.end(); ++h) {
+    if (std::find(hosts.begin(), h, *h) != h) continue;
+    text += std::string("node ") + h->data() + "\nlink " + h->data() + " s\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 TEST_CASE("every rank knows where all sit", "[topology]") {
   const OwnComm own;
-  papcoll::Communicator comm{own.get(), described({})};
+  papcoll::Communicator comm{own.get(), with_machine({})};
   const auto machine = comm.core().surroundings().machine;
   REQUIRE(machine != nullptr);
   CHECK(machine->size() == own.size());
@@ -78,8 +96,8 @@ TEST_CASE("a description of too few places is refused on all ranks", "[topology]
   const OwnComm own;
   if (own.size() < 2) return;
   const auto few = papcoll::Machine::of_cores(1, 1, 1, 1);
-  CHECK(has(complaint(own.get(), described(few)), "it has 1 places for"));
-  CHECK(complaint(own.get(), described(papcoll::Machine::of_cores(1, 1, 1, own.size()))) ==
+  CHECK(says(what_is_said(own.get(), with_machine(few)), "it has 1 places for"));
+  CHECK(what_is_said(own.get(), with_machine(papcoll::Machine::of_cores(1, 1, 1, own.size()))) ==
         "nothing");  // the communicator can still be made
 }
 
@@ -88,23 +106,19 @@ TEST_CASE("descriptions that differ are refused on all ranks", "[topology]") {
   if (own.size() < 2) return;
   const int nodes = own.rank() == 0 ? 1 : 2;
   const auto mine = papcoll::Machine::of_cores(nodes, 1, 1, own.size());
-  CHECK(has(complaint(own.get(), described(mine)), "they differ from those of rank 0"));
+  CHECK(says(what_is_said(own.get(), with_machine(mine)), "they differ from those of rank 0"));
 }
 
 TEST_CASE("a network file is read on rank 0 and told to all", "[topology]") {
   const OwnComm own;
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
   // All ranks pass the same name, but only rank 0's file is there.
   std::array<char, 64> name{};
-  const FileOfRank0 file{own, "node " + std::string(host.data()) +
-                                  "\nnode elsewhere\nswitch s\nlink " + host.data() +
-                                  " s\nlink elsewhere s\n"};
+  const FileOfRank0 file{own, network_of_hosts(own)};
   file.name().copy(name.data(), name.size() - 1);
   MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, own.get());
-  papcoll::Communicator comm{own.get(), described(papcoll::network_file(name.data()))};
+  papcoll::Communicator comm{own.get(), with_machine(papcoll::network_file(name.data()))};
   const auto machine = comm.core().surroundings().machine;
-  CHECK(has(machine->source, "Linux, and "));
+  CHECK(says(machine->source, "Linux, and "));
   CHECK(machine->size() == own.size());
 }
 
@@ -114,15 +128,16 @@ TEST_CASE("hosts that a network file does not name count as on one switch", "[to
   const FileOfRank0 file{own, "node elsewhere\nswitch s\nlink elsewhere s\n"};
   file.name().copy(name.data(), name.size() - 1);
   MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, own.get());
-  papcoll::Communicator comm{own.get(), described(papcoll::network_file(name.data()))};
-  CHECK(has(comm.core().surroundings().machine->source, "does not name the host of rank 0"));
+  papcoll::Communicator comm{own.get(), with_machine(papcoll::network_file(name.data()))};
+  CHECK(says(comm.core().surroundings().machine->source, "does not name the host of rank 0"));
 }
 
 TEST_CASE("a network file that cannot be read is refused on all ranks", "[topology]") {
   const OwnComm own;
-  const std::string text = complaint(own.get(), described(papcoll::network_file("/no/such/file")));
-  CHECK(has(text, "machine: rank 0: "));
-  CHECK(has(text, "/no/such/file"));
+  const std::string text =
+      what_is_said(own.get(), with_machine(papcoll::network_file("/no/such/file")));
+  CHECK(says(text, "machine: rank 0: "));
+  CHECK(says(text, "/no/such/file"));
 }
 
 TEST_CASE("what a rank may run on is told in ranges", "[topology]") {

@@ -17,16 +17,16 @@
 
 namespace {
 
-constexpr std::chrono::seconds patience{30};
+constexpr std::chrono::seconds time_enough{30};
 
-papcoll::Options along_machine(int ranks) {
+papcoll::Options options_of_dealt(int ranks) {
   papcoll::Options options;
-  options.deadline = patience;
+  options.deadline = time_enough;
   options.machine = machines::dealt_by_node(ranks, (ranks + 2) / 3);
   return options;
 }
 
-std::string whole_matrix(papcoll::Communicator& comm, const char* transport) {
+std::string matrix_along_machine(papcoll::Communicator& comm, const char* transport) {
   const std::vector<std::size_t> counts{1, 17};
   matrix::Runner runner{comm};
   for (const matrix::Candidate& c : matrix::candidates_along_machine(transport)) {
@@ -39,14 +39,14 @@ std::string whole_matrix(papcoll::Communicator& comm, const char* transport) {
 
 TEST_CASE("all static schedules along a machine, shared memory", "[topology]") {
   const OwnComm own;
-  papcoll::Communicator comm{own.get(), along_machine(own.size())};
-  CHECK(whole_matrix(comm, "ShmTransport") == "");
+  papcoll::Communicator comm{own.get(), options_of_dealt(own.size())};
+  CHECK(matrix_along_machine(comm, "ShmTransport") == "");
 }
 
 TEST_CASE("all static schedules along the machine that the ranks find", "[topology]") {
   const OwnComm own;
-  papcoll::Communicator comm{own.get(), {.deadline = patience}};
-  CHECK(whole_matrix(comm, "MpiTransport") == "");
+  papcoll::Communicator comm{own.get(), {.deadline = time_enough}};
+  CHECK(matrix_along_machine(comm, "MpiTransport") == "");
   matrix::Runner runner{comm};
   const std::vector<std::size_t> counts{1, 20'000};  // so long that auto passes messages flat
   runner.run_all({}, counts);
@@ -56,7 +56,7 @@ TEST_CASE("all static schedules along the machine that the ranks find", "[topolo
 TEST_CASE("slices in two levels, by two caches of two ranks and more", "[topology]") {
   const OwnComm own;
   papcoll::Options options;
-  options.deadline = patience;
+  options.deadline = time_enough;
   options.chunk_bytes = 256;
   options.machine = papcoll::Machine::of_cores(1, 1, 2, (own.size() + 1) / 2);
   papcoll::Communicator comm{own.get(), options};
@@ -84,6 +84,6 @@ TEST_CASE("slices in two levels, by two caches of two ranks and more", "[topolog
 
 TEST_CASE("all static schedules along a machine, MPI messages", "[topology]") {
   const OwnComm own;
-  papcoll::Communicator comm{own.get(), along_machine(own.size())};
-  CHECK(whole_matrix(comm, "MpiTransport") == "");
+  papcoll::Communicator comm{own.get(), options_of_dealt(own.size())};
+  CHECK(matrix_along_machine(comm, "MpiTransport") == "");
 }

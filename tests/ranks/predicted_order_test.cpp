@@ -25,7 +25,7 @@ std::vector<std::string> transports(const papcoll::Communicator& comm) {
 papcoll::Algorithm algorithm_told(papcoll::AnySchedule schedule, const std::string& transport) {
   papcoll::AlgorithmSpec s;
   s.schedule = std::move(schedule);
-  s.predictor = predicted::PeerNotice{};
+  s.order = predicted::PeerNotice{};
   return {"Told", s, transport};
 }
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -128,7 +127,7 @@ class PositionGrower {
     std::vector<int>& worse = talked_to_[static_cast<std::size_t>(together)];
     std::erase_if(worse, [this](int p) { return at_of(p) == outside_heap; });
     for (int& p : worse) p = at_of(p);
-    std::sort(worse.begin(), worse.end(), std::greater<>{});
+    std::sort(worse.begin(), worse.end(), [](int a, int b) { return a > b; });
     for (int level = together; level < levels_; ++level) ++open_[static_cast<std::size_t>(level)];
     for (const int at : worse) sift_down(static_cast<std::size_t>(at));
     for (int level = together; level < levels_; ++level) {

@@ -18,6 +18,7 @@
 #include <papcoll/transport/transport.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -181,7 +182,7 @@ inline std::string why_by_nodes(const Call& call, const SelectionInputs& s) {
 
 /// Shares of the vector with two digits.
 inline std::string shown_share(double share) {
-  const auto hundredths = static_cast<std::uint64_t>(share * 100 + 0.5);
+  const auto hundredths = static_cast<std::uint64_t>(std::llround(share * 100));
   const std::string digits = std::to_string(hundredths % 100);
   return detail::joined({hundredths / 100, ".", (digits.size() < 2 ? "0" : ""), digits});
 }

@@ -14,9 +14,9 @@
 
 #include <algorithm>
 #include <array>
-#include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -76,8 +76,8 @@ static_assert(sizeof(Whereabouts) <= 32);
   return at == hosts.end() ? -1 : static_cast<std::int32_t>(at - hosts.begin());
 }
 
-/// What a source describes, read on rank 0. Throws argument_error, on all ranks. Collective, but for
-/// Linux and descriptions in code.
+/// What a source describes, read on rank 0. Throws argument_error, on all ranks. Collective, but
+/// for Linux and descriptions in code.
 [[gnu::cold]] inline Machine described_machine(const PolledCollectives& all_ranks,
                                                const MachineSource& source) {
   if (source.is_default()) return {};
@@ -126,17 +126,18 @@ static_assert(sizeof(Whereabouts) <= 32);
 
   MachineOfRanks found;
   found.nodes.reserve(all.size());
-  std::bitset<CPU_SETSIZE> usable;
+  std::vector<bool> usable(CPU_SETSIZE);
   for (const Whereabouts& w : all) {
     found.nodes.push_back(w.node);
     if (w.node != report.node) continue;
     for (const BoundProcessors::Run& run : w.processors.runs) {
       for (std::size_t p = run.first; p < std::size_t{run.first} + run.count; ++p) {
-        if (p < usable.size()) usable.set(p);
+        if (p < usable.size()) usable[p] = true;
       }
     }
   }
-  found.oversubscribed = here.ranks.size() > usable.count();
+  const auto processors = std::count(usable.begin(), usable.end(), true);
+  found.oversubscribed = static_cast<std::ptrdiff_t>(here.ranks.size()) > processors;
 
   std::string why;
   std::vector<Place> places;

@@ -126,8 +126,8 @@ class Builder {
     return among(n, [=](int i) { return first + i * stride; });
   }
 
-  /// The same plan, seen by the n positions member_of(0), … member_of(n−1) of this builder, which ascend;
-  /// this position is one of them.
+  /// The same plan, seen by the n positions member_of(0), … member_of(n−1) of this builder, which
+  /// ascend; this position is one of them.
   template <class Member>
   Builder among(int n, Member&& member_of) const {
     Builder b{*this};

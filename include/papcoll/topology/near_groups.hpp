@@ -10,9 +10,9 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-/// The groups in which the ranks of one node are near each other: those that share an L3 cache, else
-/// a NUMA domain, else a package: the first of which there are several, one of them with several
-/// ranks. Null if there are none, as where ranks are not bound, or are on several nodes.
+/// The groups in which the ranks of one node are near each other: those that share an L3 cache,
+/// else a NUMA domain, else a package: the first of which there are several, one of them with
+/// several ranks. Null if there are none, as where ranks are not bound, or are on several nodes.
 [[gnu::cold]] inline std::shared_ptr<const Groups> near_groups(const Machine& machine) {
   if (machine.size() < 3) return nullptr;
   for (const Level level : {Level::l3, Level::numa, Level::package}) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Networks, and clusters of equal nodes, as a file of lines describes them: docs/topology.md has the
-// format. On request: papcoll.hpp does not include it.
+// Networks, and clusters of equal nodes, as a file of lines describes them: docs/topology.md has
+// the format. On request: papcoll.hpp does not include it.
 
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/near_names.hpp>

@@ -120,7 +120,7 @@ TEST_CASE("ranks agree whatever each predicts, on two teams by turns", "[predict
 TEST_CASE("ranks that run ahead come to the same order", "[predicted]") {
   AlgorithmSpec s;
   s.schedule = AnySchedule::of<Chain>();
-  s.predictor = predicted::PeerNotice{};
+  s.order = predicted::PeerNotice{};
   const Algorithm chain{"Told+Chain", s, "ThreadTransport"};
   for (const int ranks : {2, 5}) {
     ThreadTeam team{ranks,

@@ -37,7 +37,7 @@ Shares read_shares(const AnySchedule& schedule, Collective c, int size) {
 }
 
 /// Every schedule that runs in any order, with parameters that `papcoll verify` proves it with.
-std::vector<AnySchedule> schedules() {
+std::vector<AnySchedule> schedules_in_any_order() {
   std::vector<AnySchedule> all;
   for (const CatalogueRow& row : catalogue()) {
     if (row.plan == nullptr || (row.needs & capability::forecast) != 0) continue;
@@ -56,7 +56,7 @@ std::vector<AnySchedule> schedules() {
 
 TEST_CASE("what a schedule says of its traffic is what its text sends", "[mapping]") {
   std::size_t told = 0;
-  for (const AnySchedule& named : schedules()) {
+  for (const AnySchedule& named : schedules_in_any_order()) {
     for (std::size_t i = 0; i < collective_count; ++i) {
       const auto c = static_cast<Collective>(i);
       if (!named.serves(c) || is_prefix_reduction(c)) continue;

@@ -2,8 +2,8 @@
 
 // The command papcoll, for any catalogue: `list` shows its algorithms; `verify` proves its static
 // schedules, `simulate` times them in virtual time and `draw` makes pictures of them; `explain`
-// says what the library would run. It needs CLI11 and nlohmann-json, and no MPI. A program with
-// algorithms of its own passes its rows:
+// says what the library would run, and `topology` shows machines. It needs CLI11 and nlohmann-json,
+// and no MPI. A program with algorithms of its own passes its rows:
 //
 //     #include <papcoll/names/rows.hpp>
 //     #include <papcoll/tools/papcoll_tool.hpp>
@@ -19,6 +19,7 @@
 #include <papcoll/tools/list_command.hpp>
 #include <papcoll/tools/misspelt.hpp>
 #include <papcoll/tools/simulate_command.hpp>
+#include <papcoll/tools/topology_command.hpp>
 #include <papcoll/tools/verify_command.hpp>
 #include <papcoll/version.hpp>
 
@@ -56,6 +57,8 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
   draw.add_to(app);
   tool::ExplainCommand explain;
   explain.add_to(app);
+  tool::TopologyCommand topology;
+  topology.add_to(app);
 
   try {
     app.parse(argc, argv);
@@ -65,6 +68,7 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
       if (simulate.is_given()) return simulate.run();
       if (draw.is_given()) return draw.run();
       if (explain.is_given()) return explain.run();
+      if (topology.is_given()) return topology.run();
       throw CLI::RequiredError("A subcommand");
     }();
     tool::require_written();

@@ -89,8 +89,8 @@ struct Bruck {
     for (int hop = 1; hop < size; hop *= 2) {
       double share = std::min(hop, size - hop);
       if (c == Collective::alltoall) {  // of all pairs, those whose distance has this bit
-        share = size / (2 * hop) * hop + std::max(0, size % (2 * hop) - hop);
-        share /= size;
+        const int with_bit = size / (2 * hop) * hop + std::max(0, size % (2 * hop) - hop);
+        share = static_cast<double>(with_bit) / size;
       }
       for (int p = 0; p < size; ++p) {
         const int to = c == Collective::alltoall ? p + hop : p - hop;

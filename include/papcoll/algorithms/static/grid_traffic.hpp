@@ -39,6 +39,7 @@ class GridTraffic {
     if (!folded_ || grid.extras == 0) return tell_rows(members, grid, extents, dimensions);
     const Fold fold{n, grid.rows * grid.columns};
     std::vector<int> core;
+    core.reserve(static_cast<std::size_t>(fold.core()));
     for (int v = 0; v < fold.core(); ++v) core.push_back(member(members, fold.first(v)));
     for (int i = 0; i < fold.pairs(); ++i) {  // by halves, and back
       traffic_.add(member(members, 2 * i + 1), member(members, 2 * i), 1);

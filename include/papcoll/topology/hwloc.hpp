@@ -1,0 +1,254 @@
+#pragma once
+
+// Machines as hwloc describes them: this one, one that lstopo wrote to an XML file, one that a
+// string of hwloc's describes. On request: papcoll.hpp does not include it.
+
+#ifndef PAPCOLL_WITH_HWLOC
+#error \
+    "papcoll/topology/hwloc.hpp: set the CMake option PAPCOLL_WITH_HWLOC, or compile \
+all files of the program with -DPAPCOLL_WITH_HWLOC and link them with -lhwloc"
+#endif
+
+#include <papcoll/base/joined.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/topology/machine.hpp>
+#include <papcoll/topology/machine_source.hpp>
+#include <papcoll/topology/sysfs.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <hwloc.h>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+struct DestroyHwlocTopology {
+  void operator()(hwloc_topology_t t) const noexcept { hwloc_topology_destroy(t); }
+};
+using HwlocTopology =
+    std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, DestroyHwlocTopology>;
+
+struct FreeHwlocBitmap {
+  void operator()(hwloc_bitmap_t b) const noexcept { hwloc_bitmap_free(b); }
+};
+using HwlocBitmap = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, FreeHwlocBitmap>;
+
+/// A function of hwloc failed, and errno says why.
+[[noreturn, gnu::cold]] inline void fail_hwloc(std::string_view what) {
+  const int why = errno;
+  throw system_error(joined({"papcoll: hwloc cannot ", what, ": ", std::strerror(why)}), why);
+}
+
+/// The topology of what `describe` has it be; `what` is for messages.
+template <class Describe>
+HwlocTopology loaded(std::string_view what, Describe describe) {
+  hwloc_topology_t made = nullptr;
+  if (hwloc_topology_init(&made) != 0) fail_hwloc("make a topology");
+  HwlocTopology topology{made};
+  describe(made);
+  if (hwloc_topology_set_io_types_filter(made, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) != 0) {
+    fail_hwloc("look for devices");
+  }
+  if (hwloc_topology_load(made) != 0) fail_hwloc(joined({"load the topology of ", what}));
+  return topology;
+}
+
+/// The topology of this machine. It takes some ms to load, so that it is kept until the process
+/// ends. Nobody changes it, and any thread may read it.
+inline hwloc_topology_t this_machine() {
+  static const HwlocTopology kept = loaded("this machine", [](hwloc_topology_t) {});
+  return kept.get();
+}
+
+inline HwlocTopology topology_of_xml(const std::string& file) {
+  // hwloc takes whatever it cannot read as XML for the same fault.
+  if (!OpenFile{std::fopen(file.c_str(), "re")}) {
+    const int why = errno;
+    throw system_error(
+        joined({"papcoll: cannot read the topology ", file, ": ", std::strerror(why)}), why);
+  }
+  return loaded(file, [&file](hwloc_topology_t t) {
+    if (hwloc_topology_set_xml(t, file.c_str()) == 0) return;
+    throw argument_error(joined(
+        {"papcoll: hwloc cannot read ", file, ": is it XML that lstopo --of xml has written?"}));
+  });
+}
+
+inline HwlocTopology topology_of_string(const std::string& description) {
+  return loaded(description, [&description](hwloc_topology_t t) {
+    // Loading goes on with the real machine after this has failed.
+    if (hwloc_topology_set_synthetic(t, description.c_str()) == 0) return;
+    throw argument_error(joined({"papcoll: hwloc does not take \"", description,
+                                 "\" for a topology: write kinds of objects and how many of each "
+                                 "are in one before, down to pu, as in \"package:2 l3:4 core:8 "
+                                 "pu:1\""}));
+  });
+}
+
+/// The number of the smallest object of a kind that has all of a set of processors; `anywhere` if
+/// none has. NUMA domains stand beside the tree of other objects, and may have the same processors
+/// as another: then it is the first.
+inline std::uint16_t smallest_with(hwloc_topology_t t, hwloc_obj_type_t kind,
+                                   hwloc_const_cpuset_t processors) {
+  hwloc_obj_t best = nullptr;
+  if (processors == nullptr || hwloc_bitmap_iszero(processors) != 0) return Place::anywhere;
+  for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_obj_by_type(t, kind, o)) != nullptr;) {
+    if (hwloc_bitmap_isincluded(processors, o->cpuset) == 0) continue;
+    if (best == nullptr || hwloc_bitmap_weight(o->cpuset) < hwloc_bitmap_weight(best->cpuset)) {
+      best = o;
+    }
+  }
+  if (best == nullptr || best->logical_index >= Place::anywhere) return Place::anywhere;
+  return static_cast<std::uint16_t>(best->logical_index);
+}
+
+/// The place of what runs on a set of processors, but for the core.
+inline Place place_with(hwloc_topology_t t, hwloc_const_cpuset_t processors) {
+  Place place;
+  place.package = smallest_with(t, HWLOC_OBJ_PACKAGE, processors);
+  place.numa = smallest_with(t, HWLOC_OBJ_NUMANODE, processors);
+  place.l3 = smallest_with(t, HWLOC_OBJ_L3CACHE, processors);
+  return place;
+}
+
+/// What counts as a core: a PU where there are no cores.
+inline hwloc_obj_type_t core_kind(hwloc_topology_t t) {
+  return hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
+}
+
+inline std::vector<Gpu> gpus_of(hwloc_topology_t t) {
+  constexpr unsigned nvidia = 0x10de;
+  constexpr unsigned amd = 0x1002;
+  std::vector<Gpu> gpus;
+  for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_pcidev(t, o)) != nullptr;) {
+    const auto& pci = o->attr->pcidev;
+    const unsigned kind = pci.class_id;
+    // A display controller: of VGA, in three dimensions, another one; a processing accelerator.
+    if (kind != 0x0300 && kind != 0x0302 && kind != 0x0380 && kind != 0x1200) continue;
+    if (pci.vendor_id != nvidia && pci.vendor_id != amd) continue;
+    std::array<char, 32> address{};
+    std::snprintf(address.data(), address.size(), "%04x:%02x:%02x.%x", unsigned{pci.domain},
+                  unsigned{pci.bus}, unsigned{pci.dev}, unsigned{pci.func});
+    hwloc_obj* const near = hwloc_get_non_io_ancestor_obj(t, o);
+    gpus.push_back({address.data(), near == nullptr
+                                        ? Place::anywhere
+                                        : smallest_with(t, HWLOC_OBJ_NUMANODE, near->cpuset)});
+  }
+  std::sort(gpus.begin(), gpus.end(), [](const Gpu& a, const Gpu& b) { return a.name < b.name; });
+  return gpus;
+}
+
+inline std::size_t cache_bytes(hwloc_topology_t t, hwloc_obj_type_t kind) {
+  const hwloc_obj* const cache = hwloc_get_next_obj_by_type(t, kind, nullptr);
+  return cache == nullptr ? 0 : static_cast<std::size_t>(cache->attr->cache.size);
+}
+
+/// `nodes` nodes as the topology is, and a place on each core.
+inline Machine machine_of(hwloc_topology_t t, int nodes, const std::string& source) {
+  const hwloc_obj_type_t kind = core_kind(t);
+  std::vector<Place> of_node;
+  for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_obj_by_type(t, kind, o)) != nullptr;) {
+    if (o->logical_index >= Place::anywhere) {
+      throw argument_error(
+          joined({"papcoll: ", source, ": a node has at most ", Place::anywhere - 1, " cores"}));
+    }
+    Place place = place_with(t, o->cpuset);
+    place.core = static_cast<std::uint16_t>(o->logical_index);
+    of_node.push_back(place);
+  }
+  if (of_node.size() > static_cast<std::size_t>(std::numeric_limits<int>::max() / nodes)) {
+    throw argument_error(joined({"papcoll: ", source, ": ", nodes, " nodes of ", of_node.size(),
+                                 " cores are too many places"}));
+  }
+  std::vector<Place> places;
+  places.reserve(of_node.size() * static_cast<std::size_t>(nodes));
+  for (int node = 0; node < nodes; ++node) {
+    for (Place place : of_node) {
+      place.node = node;
+      places.push_back(place);
+    }
+  }
+  Machine machine{std::move(places)};
+  machine.source = source;
+  machine.caches = {cache_bytes(t, HWLOC_OBJ_L1CACHE), cache_bytes(t, HWLOC_OBJ_L2CACHE),
+                    cache_bytes(t, HWLOC_OBJ_L3CACHE)};
+  machine.gpus = gpus_of(t);
+  return machine;
+}
+
+/// What a source reads and how many nodes it has, in one name: "node.xml*16".
+inline std::string with_nodes(const std::string& what, int nodes) {
+  if (nodes < 1) {
+    throw argument_error(
+        joined({"papcoll: ", nodes, " nodes as ", what, " describes them: write 1 or more"}));
+  }
+  return joined({what, "*", nodes});
+}
+inline std::pair<std::string, int> without_nodes(const std::string& name) {
+  const std::size_t star = name.rfind('*');
+  return {name.substr(0, star), number_of(name.substr(star + 1), std::numeric_limits<int>::max())};
+}
+
+}  // namespace detail
+
+/// This node by hwloc, on which rank r is on core r: cores in the logical order of hwloc, those
+/// that this process may use by its control group. With caches and GPUs.
+inline MachineSource hwloc_machine() {
+  return {"hwloc", [](const std::string& name) {
+            return detail::machine_of(detail::this_machine(), 1, name);
+          }};
+}
+
+/// Where this thread is bound, on node 0, with hwloc's logical numbers as hwloc_machine() has them:
+/// the smallest objects that have all processors it may run on, and `anywhere` for kinds of objects
+/// of which it may run on several. All is `anywhere` where a variable of hwloc's environment has it
+/// describe another machine.
+inline Place hwloc_place() {
+  hwloc_topology* const t = detail::this_machine();
+  if (hwloc_topology_is_thissystem(t) == 0) return {};
+  const detail::HwlocBitmap binding{hwloc_bitmap_alloc()};
+  if (!binding) detail::fail_hwloc("make a set of processors");
+  if (hwloc_get_cpubind(t, binding.get(), HWLOC_CPUBIND_THREAD) != 0) return {};
+  Place place = detail::place_with(t, binding.get());
+  place.core = detail::smallest_with(t, detail::core_kind(t), binding.get());
+  return place;
+}
+
+/// `nodes` nodes, each as an XML file describes it that `lstopo --of xml` has written: rank r is on
+/// core r, cores in hwloc's logical order, node by node. Reading throws argument_error where hwloc
+/// cannot read it, and system_error where nobody can. Throws argument_error if nodes < 1.
+inline MachineSource hwloc_xml(const std::string& file, int nodes = 1) {
+  return {detail::with_nodes(file, nodes), [](const std::string& name) {
+            const auto [xml, count] = detail::without_nodes(name);
+            const detail::HwlocTopology t = detail::topology_of_xml(xml);
+            return detail::machine_of(t.get(), count, detail::joined({"hwloc, ", xml}));
+          }};
+}
+
+/// `nodes` nodes, each as a string of hwloc's describes it, such as "package:2 l3:4 core:8 pu:1":
+/// the ranks are as with hwloc_xml(). Reading throws argument_error where hwloc does not take it.
+inline MachineSource hwloc_synthetic(const std::string& description, int nodes = 1) {
+  return {detail::with_nodes(description, nodes), [](const std::string& name) {
+            const auto [text, count] = detail::without_nodes(name);
+            const detail::HwlocTopology t = detail::topology_of_string(text);
+            return detail::machine_of(t.get(), count, detail::joined({"hwloc, ", text}));
+          }};
+}
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,185 @@
+#include <papcoll/topology/hwloc.hpp>
+
+#include <papcoll/topology/linux.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <sched.h>
+
+#include "catch.hpp"
+#include "temporary_directory.hpp"
+
+using namespace papcoll;
+
+namespace {
+
+constexpr std::uint16_t any = Place::anywhere;
+
+/// What lstopo writes of a machine that a string describes.
+std::string xml_of(const std::string& description) {
+  const detail::HwlocTopology t = detail::topology_of_string(description);
+  char* text = nullptr;
+  int bytes = 0;
+  REQUIRE(hwloc_topology_export_xmlbuffer(t.get(), &text, &bytes, 0) == 0);
+  std::string xml = text;
+  hwloc_free_xmlbuffer(t.get(), text);
+  return xml;
+}
+
+/// A device on a bus of its own.
+std::string device(const std::string& address, const std::string& type) {
+  static int number = 1000;
+  const std::string bridge = std::to_string(number++);
+  return "<object type=\"Bridge\" gp_index=\"" + bridge +
+         "\" bridge_type=\"0-1\" depth=\"0\" bridge_pci=\"" + address.substr(0, 4) + ":[" +
+         address.substr(5, 2) + "-" + address.substr(5, 2) +
+         "]\"><object type=\"PCIDev\" gp_index=\"" + std::to_string(number++) + "\" pci_busid=\"" +
+         address + "\" pci_type=\"" + type +
+         " [0000:0000] a1\" pci_link_speed=\"0.000000\"/></object>\n";
+}
+
+bool is_another_machine() {
+  return std::getenv("HWLOC_SYNTHETIC") != nullptr;  // NOLINT(concurrency-mt-unsafe)
+}
+
+}  // namespace
+
+TEST_CASE("hwloc: a string describes a node; nodes are its repetitions") {
+  const Machine m = hwloc_synthetic("package:2 l3:2 core:4 pu:2", 3).read();
+  REQUIRE(m.size() == 3 * 16);
+  CHECK(m.network() == Network::one_switch(3));
+  CHECK(m.source == "hwloc, package:2 l3:2 core:4 pu:2");
+  CHECK(m.place(0) == Place{0, 0, 0, 0, 0});
+  // One NUMA domain is all of the node.
+  CHECK(m.place(11) == Place{0, 1, 0, 2, 11});
+  CHECK(m.place(16 + 7) == Place{1, 0, 0, 1, 7});
+  CHECK(m.place(47) == Place{2, 1, 0, 3, 15});
+  CHECK(m.caches.l3 > 0);
+  CHECK(m.gpus.empty());
+}
+
+TEST_CASE("hwloc: NUMA domains are found by their processors, in a package and around several") {
+  const Machine inside = hwloc_synthetic("package:2 numa:2 l3:1 core:2 pu:1").read();
+  REQUIRE(inside.size() == 8);
+  CHECK(inside.place(5) == Place{0, 1, 2, 2, 5});
+  const Machine attached = hwloc_synthetic("package:2 [numa] core:4 pu:1").read();
+  CHECK(attached.place(6) == Place{0, 1, 1, any, 6});
+  // A large memory of the package, and one of each half: the smaller one counts.
+  const Machine both = hwloc_synthetic("package:2 [numa] group:2 [numa] core:2 pu:1").read();
+  REQUIRE(both.size() == 8);
+  CHECK(both.place(0).numa == both.place(1).numa);
+  CHECK(both.place(0).numa != both.place(2).numa);
+  CHECK(both.place(0).numa != both.place(4).numa);
+  const Machine around = hwloc_synthetic("group:2 [numa] package:2 core:2 pu:1").read();
+  CHECK(around.place(6) == Place{0, 3, 1, any, 6});
+}
+
+TEST_CASE("hwloc: what a description leaves out") {
+  const Machine no_l3 = hwloc_synthetic("package:2 core:2 pu:1").read();
+  CHECK(no_l3.place(3) == Place{0, 1, 0, any, 3});
+  const Machine no_cores = hwloc_synthetic("pu:6").read();
+  REQUIRE(no_cores.size() == 6);
+  CHECK(no_cores.place(5) == Place{0, any, 0, any, 5});
+  CHECK(no_cores.caches == CacheSizes{});
+}
+
+TEST_CASE("hwloc: a string that it does not take is refused, and is not this machine") {
+  for (const std::string wrong : {"nonsense:x", "", "core:4", "package:0 pu:1", "a*b"}) {
+    INFO(wrong);
+    const MachineSource source = hwloc_synthetic(wrong);
+    CHECK_THROWS_AS(source.read(), argument_error);
+    try {
+      source.read();
+    } catch (const argument_error& e) {
+      CHECK(std::string{e.what()}.starts_with("papcoll: hwloc does not take \"" + wrong + "\" "));
+    }
+  }
+  CHECK_THROWS_AS(hwloc_synthetic("pu:4", 0), argument_error);
+  CHECK_THROWS_AS(hwloc_xml("x.xml", -1), argument_error);
+  CHECK_THROWS_AS(hwloc_synthetic("pu:4", 2'000'000'000).read(), argument_error);
+}
+
+TEST_CASE("hwloc: an XML file") {
+  const TemporaryDirectory directory;
+  const std::string description = "package:2 [numa] l3:2 core:2 pu:2";
+  const std::string file = directory.write("a*node.xml", xml_of(description));
+  const Machine m = hwloc_xml(file, 4).read();
+  CHECK(m == hwloc_synthetic(description, 4).read());
+  CHECK(m.source == "hwloc, " + file);
+  CHECK(hwloc_xml(file).read().size() == 8);
+  CHECK(hwloc_xml(file, 4) == hwloc_xml(file, 4));
+  CHECK_FALSE(hwloc_xml(file, 4) == hwloc_xml(file, 5));
+  CHECK_FALSE(hwloc_xml(file, 4) == hwloc_synthetic(file, 4));
+}
+
+TEST_CASE("hwloc: GPUs of an XML file") {
+  const TemporaryDirectory directory;
+  std::string xml = xml_of("package:2 [numa] core:2 pu:1");
+  const std::size_t machine_ends = xml.rfind("</object>");
+  const std::size_t package_ends = xml.rfind("</object>", machine_ends - 1);
+  xml.insert(machine_ends, device("0000:02:00.0", "0302 [10de:0001]"));
+  xml.insert(package_ends, device("0000:c1:00.1", "0302 [10de:0002]") +
+                               device("0000:c2:00.0", "0300 [1a03:2000]") +
+                               device("0000:c3:00.0", "0380 [1002:0003]"));
+  const Machine m = hwloc_xml(directory.write("gpus.xml", xml)).read();
+  CHECK(m.gpus ==
+        std::vector<Gpu>{{"0000:02:00.0", any}, {"0000:c1:00.1", 1}, {"0000:c3:00.0", 1}});
+}
+
+TEST_CASE("hwloc: an XML file that cannot be read is refused, and is not this machine") {
+  const TemporaryDirectory directory;
+  CHECK_THROWS_AS(hwloc_xml((directory.path() / "missing.xml").string()).read(), system_error);
+  for (const std::string nonsense : {"", "<garbage", "<topology version=\"2.0\"></topology>"}) {
+    INFO(nonsense);
+    const std::string file = directory.write("bad.xml", nonsense);
+    try {
+      hwloc_xml(file).read();
+      FAIL("it is read");
+    } catch (const error& e) {
+      CHECK(std::string{e.what()}.find(file) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("hwloc: this machine") {
+  if (is_another_machine()) return;
+  const Machine here = hwloc_machine().read();
+  CHECK(here.size() >= 1);
+  CHECK(here.source == "hwloc");
+  CHECK(hwloc_machine().read() == here);
+  CHECK_FALSE(hwloc_machine().is_default());
+}
+
+TEST_CASE("hwloc: where this thread is bound") {
+  if (is_another_machine()) return;
+  cpu_set_t before;
+  REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(detail::lowest_of(before), &one);
+  REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+  const Place bound = hwloc_place();
+  const Place by_linux = linux_place();
+  REQUIRE(sched_setaffinity(0, sizeof before, &before) == 0);
+  const Machine here = hwloc_machine().read();
+  const std::vector<Place> places{here.places().begin(), here.places().end()};
+  CHECK(std::find(places.begin(), places.end(), bound) != places.end());
+  // The numbers may be others.
+  CHECK((bound.package == any) == (by_linux.package == any));
+  CHECK((bound.l3 == any) == (by_linux.l3 == any));
+}
+
+TEST_CASE("hwloc: bindings are asked of this machine only", "[environment]") {
+  if (!is_another_machine()) return;
+  CHECK(hwloc_machine().read().size() == 6);
+  CHECK(hwloc_place() == Place{});
+}
+
+TEST_CASE("hwloc: files with it have another ABI than files without it") {
+  CHECK(std::is_same_v<Place, v0_1_hwloc::Place>);
+}

@@ -1,0 +1,276 @@
+#include <papcoll/topology/linux.hpp>
+#include <papcoll/topology/network_file.hpp>
+
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "run_tool.hpp"
+#include "temporary_directory.hpp"
+
+using namespace papcoll;
+
+namespace {
+
+/// The same as ibnetdiscover prints of the one end of a link to a host, or of both of one between
+/// two switches.
+class Printed {
+ public:
+  void section(const std::string& id, const std::string& description) {
+    const bool is_switch = id[0] == 'S';
+    text += "\nvendid=0x2c9\ndevid=0xcb20\n" + std::string(is_switch ? "switchguid" : "caguid") +
+            "=0x1\n" + (is_switch ? "Switch\t40 \"" : "Ca\t1 \"") + id + "\"\t\t# \"" +
+            description + "\"" + (is_switch ? " enhanced port 0 lid 3 lmc 0" : "") + "\n";
+  }
+  void port(int own, const std::string& id, int other, const std::string& description,
+            const std::string& speed) {
+    text += "[" + std::to_string(own) + "]\t\"" + id + "\"[" + std::to_string(other) + "]" +
+            (id[0] == 'H' ? "(1070fd0300aa)" : "") + " \t\t# \"" + description + "\" lid 7 " +
+            speed + "\n";
+  }
+  void port_of_host(const std::string& id, int other, const std::string& description,
+                    const std::string& speed) {
+    text += "[1](1070fd0300aa) \t\"" + id + "\"[" + std::to_string(other) +
+            "]\t\t# lid 7 lmc 0 \"" + description + "\" lid 3 " + speed + "\n";
+  }
+
+  std::string text = "#\n# Topology file: of a test\n#\n";
+};
+
+/// What the command makes of a text.
+Outcome converted(const std::string& format, const std::string& text) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.write("printed", text);
+  return run({"topology", "--from", format.c_str(), file.c_str()});
+}
+
+Network network_of(const Outcome& o) {
+  INFO(o.err);
+  REQUIRE(o.status == 0);
+  return read_network(o.out, "converted").network();
+}
+
+}  // namespace
+
+TEST_CASE("topology: this machine") {
+  const Outcome o = run({"topology"});
+  CHECK(o.status == 0);
+  CHECK(o.err.empty());
+  CHECK(o.out.starts_with("Linux\n"));
+  CHECK(contains(o.out, "  node 0: "));
+  CHECK(run({"topology", "--machine", "linux"}).out == o.out);
+}
+
+TEST_CASE("topology: a network file, with and without places") {
+  const TemporaryDirectory directory;
+  const std::string lines =
+      "node a\nnode b\nnode c\nswitch x\nswitch y\nswitch top\n"
+      "link a x\nlink b x\nlink c y\nlink x top\nlink y top\n";
+  const std::string alone = directory.write("alone", lines);
+  CHECK(run({"topology", "--machine", alone.c_str()}).out ==
+        "network file " + alone +
+            "\n"
+            "  network of 3 nodes: a tree of 3 switches, 2 to 4 hops between two\n"
+            "    together: nodes 0-1\n"
+            "    together: node 2\n");
+  const std::string places = directory.write("places", lines + "places 2 1 3\n");
+  CHECK(contains(run({"topology", "--machine", places.c_str()}).out,
+                 "  nodes 0-2, each: 2 packages, 2 NUMA domains, 2 L3 caches, 6 cores\n"
+                 "    package 0\n"
+                 "      NUMA domain 0\n"
+                 "        L3 cache 0: cores 0-2\n"));
+}
+
+TEST_CASE("topology: machines that there are not") {
+  refused({"topology", "--machine", "/nowhere/at/all"},
+          "cannot read the network file /nowhere/at/all: No such file");
+  refused({"topology", "--machine", ""}, "it is empty");
+  refused({"topology", "x"}, "to show the machine of x, write --machine");
+  refused({"topology", "--from", "ibnetdiscover"}, "needs a FILE");
+  refused({"topology", "--from", "lspci", "x"}, "lspci");
+  refused({"topology", "--from", "opareport", "/nowhere/at/all"}, "output of opareport /nowhere");
+  refused({"topology", "--from", "opareport", "x", "--machine", "linux"}, "excludes");
+#ifndef PAPCOLL_WITH_HWLOC
+  refused({"topology", "--machine", "hwloc"}, "libhwloc-dev");
+  refused({"topology", "--machine", "node.xml*4"}, "libhwloc-dev");
+  refused({"topology", "--machine", "synthetic:pu:4"}, "libhwloc-dev");
+#endif
+}
+
+TEST_CASE("topology --from ibnetdiscover: two spines become one, with the sum of their links") {
+  Printed p;
+  for (const std::string spine : {"5", "6"}) {
+    p.section("S-" + spine, "Quantum Mellanox Technologies");
+    for (const std::string leaf : {"1", "2"}) {  // two links to each leaf switch
+      p.port(2 * (leaf[0] - '0'), "S-" + leaf, 30 + spine[0] - '0', "leaf " + leaf, "4xHDR");
+      p.port(2 * (leaf[0] - '0') + 1, "S-" + leaf, 20 + spine[0] - '0', "leaf " + leaf, "4xHDR");
+    }
+  }
+  for (const std::string leaf : {"1", "2"}) {
+    p.section("S-" + leaf, "leaf " + leaf);
+    for (const std::string spine : {"5", "6"}) {  // once more
+      p.port(30 + spine[0] - '0', "S-" + spine, 2 * (leaf[0] - '0'), "Quantum", "4xHDR");
+      p.port(20 + spine[0] - '0', "S-" + spine, 2 * (leaf[0] - '0') + 1, "Quantum", "4xHDR");
+    }
+    for (const std::string host : {"1", "2"}) {
+      p.port(host[0] - '0', "H-" + leaf + host, 1, "n" + leaf + host + " mlx5_0", "4xEDR");
+    }
+    p.port(40, "H-9" + leaf, 1, "Mellanox Technologies Aggregation Node", "4xHDR");
+  }
+  for (const std::string host : {"11", "12", "21", "22"}) {
+    p.section("H-" + host, "n" + host + " mlx5_0");
+    p.port_of_host("S-" + host.substr(0, 1), host[1] - '0', "leaf", "4xEDR");
+  }
+  for (const std::string leaf : {"1", "2"}) {
+    p.section("H-9" + leaf, "Mellanox Technologies Aggregation Node");
+  }
+  const Outcome o = converted("ibnetdiscover", p.text);
+  CHECK(o.out ==
+        "# By papcoll topology, of ibnetdiscover's output.\n"
+        "# Switches that are side by side are one here, with the sum of their widths.\n"
+        "# Widths are in Gbit/s.\n"
+        "node n11\nnode n12\nnode n21\nnode n22\n"
+        "switch S-5\nswitch leaf_1\nswitch leaf_2\n"
+        "link n11 leaf_1 1 100\nlink n12 leaf_1 1 100\n"
+        "link n21 leaf_2 1 100\nlink n22 leaf_2 1 100\n"
+        "link S-5 leaf_1 1 800\nlink S-5 leaf_2 1 800\n");
+  const Network n = network_of(o);
+  CHECK(n.levels() == 1);
+  CHECK(n.hops(0, 3) == 4);
+}
+
+TEST_CASE("topology --from ibnetdiscover: three levels of switches become a tree of pods") {
+  // Two pods of two leaf and two middle switches, each of the latter with a core switch of its own.
+  Printed p;
+  const auto id = [](const std::string& kind, int pod, int i) {
+    return "S-" + kind + std::to_string(pod) + std::to_string(i);
+  };
+  for (int pod = 0; pod < 2; ++pod) {
+    for (int leaf = 0; leaf < 2; ++leaf) {
+      p.section(id("a", pod, leaf), "");
+      const std::string host = std::to_string(pod) + std::to_string(leaf);
+      p.port(1, "H-" + host, 1, "n" + host + " HCA-1", "4xNDR");
+      for (int m = 0; m < 2; ++m) p.port(10 + m, id("b", pod, m), leaf, "", "4xFDR");
+    }
+    for (int m = 0; m < 2; ++m) {
+      p.section(id("b", pod, m), "");
+      p.port(20, id("c", 0, m), pod, "", "4xQDR");
+    }
+  }
+  for (const std::string host : {"00", "01", "10", "11"}) {
+    p.section("H-" + host, "n" + host + " HCA-1");
+  }
+  const Outcome o = converted("ibnetdiscover", p.text);
+  const Network n = network_of(o);
+  REQUIRE(n.is_tree());
+  CHECK(n.levels() == 2);
+  CHECK(n.hops(0, 1) == 4);
+  CHECK(n.hops(0, 2) == 6);
+  CHECK(contains(o.out, " 1 400\n"));
+  CHECK(contains(o.out, " 1 112\n"));  // two of 56
+  CHECK(contains(o.out, " 1 64\n"));   // two of 32
+}
+
+TEST_CASE("topology --from ibnetdiscover: a spine that lacks a link is still one of the top") {
+  Printed p;
+  for (int leaf = 0; leaf < 3; ++leaf) {
+    p.section("S-" + std::to_string(leaf), "leaf" + std::to_string(leaf));
+    p.port(1, "H-" + std::to_string(leaf), 1, "", "4xEDR");
+    p.port(2, "S-8", leaf, "", "4xEDR");
+    if (leaf > 0) p.port(3, "S-9", leaf, "", "4xEDR");
+  }
+  const Outcome o = converted("ibnetdiscover", p.text);
+  const Network n = network_of(o);
+  CHECK(n.is_tree());
+  CHECK(n.hops(0, 2) == 4);
+  CHECK(contains(o.out, " leaf0 1 100\n"));
+  CHECK(contains(o.out, " leaf2 1 200\n"));
+}
+
+TEST_CASE("topology --from ibnetdiscover: what is no tree is told by hops") {
+  Printed p;  // a ring of switches
+  for (int s = 0; s < 4; ++s) {
+    p.section("S-" + std::to_string(s), "sw" + std::to_string(s));
+    p.port(1, "H-" + std::to_string(s), 1, "", "4xEDR");
+    p.port(2, "S-" + std::to_string((s + 1) % 4), 3, "", "4xEDR");
+  }
+  for (int s = 0; s < 4; ++s) p.section("H-" + std::to_string(s), "n" + std::to_string(s));
+  const Outcome o = converted("ibnetdiscover", p.text);
+  const Network n = network_of(o);
+  CHECK_FALSE(n.is_tree());
+  CHECK(n.hops(0, 1) == 3);
+  CHECK(n.hops(0, 2) == 4);
+  CHECK(n.hops(0, 3) == 3);
+
+  Printed rails;  // a host with an adapter on each of two switches, and no link between those
+  for (int s = 0; s < 2; ++s) {
+    rails.section("S-" + std::to_string(s), "sw" + std::to_string(s));
+    rails.port(1, "H-0" + std::to_string(s), 1, "", "4xEDR");
+    rails.port(2, "H-1" + std::to_string(s), 1, "", "4xEDR");
+    rails.section("H-0" + std::to_string(s), "left mlx5_" + std::to_string(s));
+    rails.section("H-1" + std::to_string(s), "right mlx5_" + std::to_string(s));
+  }
+  const Network two = network_of(converted("ibnetdiscover", rails.text));
+  CHECK(two.nodes() == 2);
+  CHECK(two.hops(0, 1) == 2);
+
+  Printed none;
+  none.section("S-0", "sw0");
+  none.port(1, "H-0", 1, "", "1xSDR");
+  none.section("S-1", "sw1");
+  none.port(1, "H-1", 1, "", "1xSDR");
+  const Outcome parts = converted("ibnetdiscover", none.text);
+  CHECK(parts.status == 2);
+  CHECK(contains(parts.err, "no links lead from H-0 to H-1"));
+}
+
+TEST_CASE("topology --from: output that is not of the program") {
+  const auto says = [](const std::string& format, const std::string& text,
+                       const std::string& message) {
+    const Outcome o = converted(format, text);
+    CHECK(o.status == 2);
+    CHECK(o.out.empty());
+    INFO(o.err);
+    CHECK(contains(o.err, message));
+  };
+  says("ibnetdiscover", "hello\n", "this is no output of ibnetdiscover");
+  says("ibnetdiscover", "", "this is no output of ibnetdiscover");
+  const std::string section = "Switch 4 \"S-1\" # \"a\"\n";
+  says("ibnetdiscover", section, "it has no nodes");
+  says("ibnetdiscover", section + "[1] \"H-1\n", "line 2: a port without the name and port");
+  says("ibnetdiscover", section + "[1] \"H-1\"[1](2) # \"n HCA-1\" lid 1 4xABC\n",
+       "line 2: a link without a speed");
+  says("opareport", "hello\n", "this is no output of opareport -o links");
+  says("opareport", "100g 0x1 1 FI n0 hfi1_0\n100g 0x2 1 FI n1 hfi1_0\n", "line 2: a link begins");
+  says("opareport", "<->  0x1 1 FI n0 hfi1_0\n", "line 1: the other end");
+  says("opareport", "fast 0x1 1 FI n0 hfi1_0\n", "line 1: the rate");
+}
+
+TEST_CASE("topology --from opareport: hosts, switches, a link of several lines") {
+  const std::string text =
+      "Link Summary\n\n6 Links in Fabric:\n"
+      "Rate NodeGUID          Port Type Name\n"
+      "100g 0x0000000000000001   1 FI   n1 hfi1_0\n"
+      "<->  0x00000000000000a1   3 SW   edge A\n"
+      "    Cable: x      2m\n"
+      "100g 0x0000000000000002   1 FI   n2 hfi1_0\n"
+      "<->  0x00000000000000a1   4 SW   edge A\n"
+      "100g 0x0000000000000003   1 FI   n3 hfi1_0\n"
+      "<->  0x00000000000000a2   3 SW   edge B\n"
+      "100g 0x00000000000000a1  40 SW   edge A\n"
+      "<->  0x00000000000000b1   1 SW   spine\n"
+      "100g 0x00000000000000a1  41 SW   edge A\n"
+      "<->  0x00000000000000b1   2 SW   spine\n"
+      "25g  0x00000000000000b1   3 SW   spine\n"
+      "<->  0x00000000000000a2  40 SW   edge B\n"
+      "-----------------------------------------\n";
+  const Outcome o = converted("opareport", text);
+  CHECK(o.out ==
+        "# By papcoll topology, of opareport's output.\n"
+        "# Widths are in Gbit/s.\n"
+        "node n1\nnode n2\nnode n3\n"
+        "switch edge_A\nswitch edge_B\nswitch spine\n"
+        "link n1 edge_A 1 100\nlink n2 edge_A 1 100\nlink n3 edge_B 1 100\n"
+        "link edge_A spine 1 200\nlink edge_B spine 1 25\n");
+  CHECK(network_of(o).hops(0, 2) == 4);
+}
