@@ -24,9 +24,9 @@ needed=(
 )
 # The sanitizers' run-time libraries of clang++ come in a package of their own on some systems.
 # libsimgrid-dev is for tests and benchmarks with simulated ranks, doxygen for the API reference,
-# libhwloc-dev for machines by hwloc.
+# libhwloc-dev for machines by hwloc, libscotch-dev for SCOTCH's orders beside papcoll's.
 useful=(libclang-rt-dev ccache shellcheck pkg-config python3-yaml libsimgrid-dev doxygen
-  libhwloc-dev)
+  libhwloc-dev libscotch-dev)
 
 dry_run=false
 case "${1:-}" in

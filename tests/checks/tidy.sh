@@ -18,6 +18,12 @@ else
   sed -i '/hwloc/d' "$directory/all.cpp"
 fi
 
+scotch=""
+for directory_of in /usr/include /usr/include/scotch /usr/local/include; do
+  [ -e "$directory_of/scotch.h" ] && scotch="-isystem $directory_of" && break
+done
+[ -n "$scotch" ] || sed -i '/mapping.scotch/d' "$directory/all.cpp"
+
 # clang-tidy reads no response files.
 # shellcheck disable=SC2046
-clang-tidy --quiet --config-file=.clang-tidy "$directory/all.cpp" -- $(cat "$flags") $hwloc
+clang-tidy --quiet --config-file=.clang-tidy "$directory/all.cpp" -- $(cat "$flags") $hwloc $scotch

@@ -3,9 +3,15 @@
 // The heuristics that papcoll's orders are compared with. On request: papcoll.hpp does not include
 // them.
 
+#include <papcoll/base/collective.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/mapping/free_places.hpp>
+#include <papcoll/mapping/mapped_order.hpp>
+#include <papcoll/mapping/read_traffic.hpp>
+#include <papcoll/mapping/unguarded.hpp>
+#include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/schedule.hpp>
+#include <papcoll/schedule/traffic.hpp>
 #include <papcoll/topology/machine.hpp>
 
 #include <algorithm>
@@ -193,6 +199,21 @@ inline void place_k_nomial_below(GreedyPlacement& g, int p, int radix, long long
     return greedy_k_nomial(machine, radix, root);
   }
   return std::nullopt;
+}
+
+/// As map_positions(), by greedy_order(), for OrderSource::machine(): used whatever it costs. Rank
+/// order where the thesis has no heuristic.
+[[gnu::cold]] inline MappedOrder map_greedily(const AnySchedule& schedule, Collective c,
+                                              const Machine& machine, int root) {
+  MappedOrder m;
+  m.order = Order::rotation(machine.size(), root);
+  const std::optional<Traffic> traffic = traffic_of(schedule, c, machine.size());
+  if (!traffic) {
+    m.verdict = MappedOrder::Verdict::all_talk_to_all;
+    return m;
+  }
+  std::optional<std::vector<int>> ranks = greedy_order(schedule, machine, root);
+  return ranks ? detail::unguarded(*traffic, machine, root, *std::move(ranks)) : m;
 }
 
 }  // namespace PAPCOLL_ABI

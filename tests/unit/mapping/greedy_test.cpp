@@ -1,13 +1,14 @@
 #include "catch.hpp"
-
-#include "../../machines.hpp"
+#include "machines.hpp"
 
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/mapping/free_places.hpp>
 #include <papcoll/mapping/greedy.hpp>
+#include <papcoll/mapping/map_positions.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <vector>
 
 using namespace papcoll;
@@ -96,4 +97,59 @@ TEST_CASE("greedy orders by a schedule's name", "[mapping]") {
   using Gathering = ScatterAllgather::Gathering;
   CHECK(greedy_order(AnySchedule{ScatterAllgather{Gathering::ring}}, m) == greedy_ring(m));
   CHECK_FALSE(greedy_order(AnySchedule::of<BinaryTree>(), m).has_value());
+}
+
+TEST_CASE("greedy orders in the place of papcoll's", "[mapping]") {
+  using Verdict = MappedOrder::Verdict;
+  MapPositions& map = map_greedily;  // as OrderSource::machine() takes it
+  const Machine m = machines::fat_tree_of_32(256, machines::Placement::by_node);
+  const AnySchedule ring = AnySchedule::of<Ring>();
+  const MappedOrder mapped = map(ring, Collective::allreduce, m, 0);
+  CHECK(mapped.verdict == Verdict::mapped);
+  const MappedOrder ours = map_positions(ring, Collective::allreduce, m, 0);
+  CHECK(mapped.arranged.byte_hops == Approx(ours.arranged.byte_hops));
+  CHECK(mapped.in_rank_order.byte_hops == Approx(ours.in_rank_order.byte_hops));
+  CHECK(map(AnySchedule::of<BinaryTree>(), Collective::bcast, m, 9).order ==
+        Order::rotation(256, 9));
+  CHECK(map(AnySchedule::of<Pairwise>(), Collective::alltoall, m, 0).verdict ==
+        Verdict::all_talk_to_all);
+}
+
+TEST_CASE("a walk along the wrong masks is far worse than rank order", "[mapping]") {
+  // Rabenseifner's with the largest exchange at the largest distance, and the walk that favours the
+  // smallest: by node, the former is as good as can be.
+  const int size = 256;
+  Traffic far{size};
+  for (int p = 0; p < size; ++p) {
+    for (int k = 0; k < 8; ++k) far.add(p, p ^ (1 << k), 2.0 / (1 << (8 - k)));
+  }
+  const Machine m = machines::fat_tree_of_32(size, machines::Placement::by_node);
+  const auto byte_hops = [&](const Greedy& ranks) { return cost_of(far, m, ranks).byte_hops; };
+  Greedy identity(size);
+  std::iota(identity.begin(), identity.end(), 0);
+  CHECK(byte_hops(greedy_rabenseifner(m)) > 10 * byte_hops(identity));
+  CHECK(byte_hops(greedy_doubling(m)) < 2 * byte_hops(identity));
+}
+
+TEST_CASE("the thesis's walk of Open MPI's binary tree may load a link more", "[mapping]") {
+  const int size = 1024;
+  Traffic tree{size};
+  for (int p = 0; p < size; ++p) {
+    int step = 1;
+    while (2 * step <= p + 1) step *= 2;
+    for (const int child : {p + step, p + 2 * step}) {
+      if (child < size) tree.add(p, child, 1);
+    }
+  }
+  const Machine m = machines::fat_tree_of_32(size, machines::Placement::by_node);
+  const Machine by_node{{m.places().begin(), m.places().end()},
+                        Network::fat_tree(32, {16}, {1, 64})};
+  Greedy identity(size);
+  std::iota(identity.begin(), identity.end(), 0);
+  const MappingCost before = cost_of(tree, by_node, identity);
+  const MappingCost after = cost_of(tree, by_node, greedy_binary_tree(by_node));
+  CHECK(before.byte_hops == Approx(154));
+  CHECK(after.byte_hops == Approx(138));
+  CHECK(before.heaviest_link == Approx(2));
+  CHECK(after.heaviest_link == Approx(7));
 }

@@ -210,7 +210,7 @@ TEST_CASE("ties go to the lower number", "[mapping]") {
 }
 
 TEST_CASE("the innermost open group comes first", "[mapping]") {
-  // 2 L3 of 2 cores. 0 talks to 1; 2 talks more to 0 than 3 does, but 3 more to all that are placed.
+  // 2 L3 of 2 cores. 0 talks to 1; 2 talks more to 0 than 3 does, but 3 more to both of them.
   const Machine m = Machine::of_cores(1, 1, 2, 2);
   Traffic t{4};
   t.add(0, 1, 3);
