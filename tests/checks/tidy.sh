@@ -25,5 +25,5 @@ done
 [ -n "$scotch" ] || sed -i '/mapping.scotch/d' "$directory/all.cpp"
 
 # clang-tidy reads no response files.
-# shellcheck disable=SC2046
+# shellcheck disable=SC2046,SC2086
 clang-tidy --quiet --config-file=.clang-tidy "$directory/all.cpp" -- $(cat "$flags") $hwloc $scotch
