@@ -4,6 +4,7 @@
 
 #include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/tools/machine_shape.hpp>
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/network_file.hpp>
@@ -22,7 +23,8 @@ namespace tool {
 
 /// For the help of options.
 inline constexpr const char* machine_forms =
-    "linux, hwloc, FILE.xml[*NODES], synthetic:DESCRIPTION[*NODES] or a network FILE";
+    "linux, hwloc, FILE.xml[*NODES], synthetic:DESCRIPTION[*NODES], a network FILE, or "
+    "nodes=N[,packages=N][,l3=N][,cores=N] and leaf=N[,uplinks=N] or group=N";
 
 /// "node.xml*16" is node.xml and 16; a text without a star is one node.
 struct Repeated {
@@ -41,6 +43,7 @@ inline Machine machine_named(const std::string& spec) {
   if (spec.empty())
     throw argument_error(std::string("papcoll: no machine is named: write ") + machine_forms);
   if (spec == "linux") return linux_machine();
+  if (is_machine_shape(spec)) return machine_shape(spec).machine();
   const std::string synthetic = "synthetic:";
   const bool is_synthetic = spec.compare(0, synthetic.size(), synthetic) == 0;
   const Repeated parts = repeated(spec);

@@ -1,13 +1,21 @@
 #pragma once
 
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/near_names.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/names/grammar.hpp>
 #include <papcoll/names/parsed_name.hpp>
 #include <papcoll/names/row.hpp>
+#include <papcoll/schedule/schedule.hpp>
+#include <papcoll/tools/common.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -46,6 +54,36 @@ inline void require_messages(const ParsedName& algorithm) {
   throw argument_error("papcoll: " + algorithm.text() + ": the simulator times messages, as " +
                        std::string(messages) + " passes them, and not " + algorithm.transport +
                        ": write " + other.text());
+}
+
+/// The collective that is meant by a name or, if that is empty, with a schedule alone. Throws
+/// argument_error if there is none of that name, or if the schedule does not serve it.
+inline Collective collective_meant(const AnySchedule& schedule, const std::string& named) {
+  constexpr std::array first{Collective::allreduce, Collective::bcast};
+  std::vector<Collective> served;
+  for (const Collective c : first) {
+    if (schedule.serves(c)) served.push_back(c);
+  }
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < collective_count; ++i) {
+    const auto c = static_cast<Collective>(i);
+    names.push_back(name_of(c));
+    if (schedule.serves(c) && std::find(served.begin(), served.end(), c) == served.end()) {
+      served.push_back(c);
+    }
+  }
+  if (named.empty()) return served.front();
+  const auto at = std::find(names.begin(), names.end(), named);
+  if (at == names.end()) {
+    throw argument_error("papcoll: --collective: there is no " + named + ": " +
+                         detail::near_names(named, names));
+  }
+  const auto c = static_cast<Collective>(at - names.begin());
+  if (schedule.serves(c)) return c;
+  std::vector<std::string_view> serves;
+  for (const Collective one : served) serves.push_back(name_of(one));
+  throw argument_error("papcoll: " + schedule.name() + " does not serve " + named + ": it serves " +
+                       joined(serves));
 }
 
 }  // namespace tool

@@ -17,6 +17,7 @@
 #include <papcoll/tools/draw_command.hpp>
 #include <papcoll/tools/explain_command.hpp>
 #include <papcoll/tools/list_command.hpp>
+#include <papcoll/tools/map_command.hpp>
 #include <papcoll/tools/misspelt.hpp>
 #include <papcoll/tools/simulate_command.hpp>
 #include <papcoll/tools/topology_command.hpp>
@@ -55,6 +56,8 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
   simulate.add_to(app);
   tool::DrawCommand draw{catalogue};
   draw.add_to(app);
+  tool::MapCommand map{catalogue};
+  map.add_to(app);
   tool::ExplainCommand explain;
   explain.add_to(app);
   tool::TopologyCommand topology;
@@ -67,6 +70,7 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
       if (verify.is_given()) return verify.run();
       if (simulate.is_given()) return simulate.run();
       if (draw.is_given()) return draw.run();
+      if (map.is_given()) return map.run();
       if (explain.is_given()) return explain.run();
       if (topology.is_given()) return topology.run();
       throw CLI::RequiredError("A subcommand");

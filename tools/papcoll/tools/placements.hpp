@@ -4,13 +4,16 @@
 
 #include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/schedule/order.hpp>
 #include <papcoll/topology/machine.hpp>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -24,6 +27,26 @@ namespace tool {
 enum class Placement : unsigned char { by_core, by_socket, by_node, random };
 inline constexpr std::array<std::string_view, 4> placement_names{"by-core", "by-socket", "by-node",
                                                                  "random"};
+
+inline Placement placement_named(const std::string& name) {
+  const auto* const at = std::find(placement_names.begin(), placement_names.end(), name);
+  return static_cast<Placement>(at - placement_names.begin());
+}
+
+/// For options.
+inline CLI::Validator as_placement() {
+  return CLI::IsMember(std::vector<std::string>{placement_names.begin(), placement_names.end()});
+}
+
+/// "position 0, 1, … is rank 5, 4, …", for people.
+inline std::string order_text(const Order& order) {
+  std::string text = "position 0, 1, … is rank";
+  constexpr int most = 16;
+  for (int p = 0; p < std::min(order.size(), most); ++p) {
+    text += (p == 0 ? " " : ", ") + std::to_string(order.rank(p));
+  }
+  return text + (order.size() > most ? ", …" : "");
+}
 
 /// Ranks, of which each has its group's branch of a level, in turn from each group.
 inline std::vector<int> dealt_in_turn(const Machine& m, const std::vector<int>& ranks, int level) {

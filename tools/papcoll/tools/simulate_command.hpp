@@ -10,6 +10,7 @@
 #include <papcoll/tools/closed_form_of.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/named_schedule.hpp>
+#include <papcoll/tools/placements.hpp>
 #include <papcoll/tools/simulated_call.hpp>
 
 #include <CLI/CLI.hpp>
@@ -190,7 +191,9 @@ class SimulateCommand {
     }
     line("messages", std::to_string(run.messages), "");
     if (c.order.size() > 1 && !c.order.is_identity()) {
-      line("order", "", "position 0 is rank " + std::to_string(c.order.rank(0)));
+      line("order", "",
+           c.order.is_permutation() ? order_text(c.order)
+                                    : "position 0 is rank " + std::to_string(c.order.rank(0)));
     }
     text += "what the time consists of, on the critical path\n";
     for (const auto& [names, seconds] : parts_of(costs)) {

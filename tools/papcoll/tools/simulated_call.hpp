@@ -4,19 +4,23 @@
 
 #include <papcoll/algorithms/static/suara.hpp>
 #include <papcoll/arrival/forecast.hpp>
+#include <papcoll/arrival/on_topology.hpp>
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/base/near_names.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/mapping/map_positions.hpp>
 #include <papcoll/model/log_gops.hpp>
 #include <papcoll/names/parsed_name.hpp>
 #include <papcoll/names/row.hpp>
 #include <papcoll/pattern/generators.hpp>
 #include <papcoll/pattern/trace.hpp>
+#include <papcoll/simulate/link_costs.hpp>
 #include <papcoll/simulate/simulate.hpp>
 #include <papcoll/tools/common.hpp>
+#include <papcoll/tools/machine_named.hpp>
 #include <papcoll/tools/model_file.hpp>
 #include <papcoll/tools/named_schedule.hpp>
+#include <papcoll/tools/placements.hpp>
 #include <papcoll/tools/suara_grid.hpp>
 #include <papcoll/tools/topology_file.hpp>
 
@@ -30,6 +34,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace papcoll {
@@ -85,6 +90,30 @@ class SimulatedCall {
                     "within and between nodes cost")
         ->check(not_empty())
         ->type_name("FILE");
+    auto* const machine = command
+                              .add_option("--machine", machine_spec_,
+                                          std::string("Where ranks are: ") + machine_forms)
+                              ->check(not_empty())
+                              ->type_name("SPEC")
+                              ->excludes("--topology");
+    command
+        .add_option("--initial", placement_,
+                    "Where the ranks are on it: by-core, by-node (in turn to all nodes),\n"
+                    "by-socket (in turn to the packages of a node) or random")
+        ->check(as_placement())
+        ->capture_default_str()
+        ->needs(machine);
+    command
+        .add_option("--order", order_,
+                    "rank: position p is rank p, after the root; machine: as OnTopology finds")
+        ->check(CLI::IsMember({"rank", "machine"}))
+        ->capture_default_str();
+    command
+        .add_option("--hop-latency", hop_latency_,
+                    "What each hop of the machine's network adds to a latency (default 150ns)")
+        ->transform(as_duration())
+        ->check(CLI::Range(0.0, 1.0))
+        ->needs(machine);
     command
         .add_option("--ports", ports_,
                     "exclusive: messages of a rank go one after the other; shared: they share\n"
@@ -106,11 +135,7 @@ class SimulatedCall {
                         "Spread of the arrivals in one-way times of a message of --bytes")
             ->check(between(0, 1e12));
     command.add_option("--spread", spread_, "Spread of the arrivals: 100us, 2ms, …")
-        ->transform(CLI::AsNumberWithUnit(
-            std::map<std::string, double>{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}},
-            CLI::AsNumberWithUnit::Options(CLI::AsNumberWithUnit::CASE_SENSITIVE |
-                                           CLI::AsNumberWithUnit::UNIT_REQUIRED),
-            "DURATION"))
+        ->transform(as_duration())
         ->check(CLI::Range(0.0, 1e6))
         ->excludes(mif);
     command.add_option("--seed", seed_, "Of arrivals that are drawn by lot")
@@ -138,37 +163,19 @@ class SimulatedCall {
       options_.most_steps = options_.most_memory = std::numeric_limits<std::size_t>::max();
     }
     if (!topology_.empty()) options_.links = read_topology(topology_, ranks_, costs_);
+    if (!machine_spec_.empty()) {
+      machine_ = placed(machine_named(machine_spec_), placement_named(placement_), ranks_);
+      options_.links = links_of_machine();
+    } else if (order_ == "machine") {
+      throw argument_error("papcoll: --order machine: which one? Write --machine, too");
+    }
     options_.arrivals = arrivals();
   }
 
   /// The collective that is meant with this algorithm. Throws argument_error if it does not serve
   /// it.
   Collective collective(const AnySchedule& schedule) const {
-    constexpr std::array first{Collective::allreduce, Collective::bcast};
-    std::vector<Collective> served;
-    for (const Collective c : first) {
-      if (schedule.serves(c)) served.push_back(c);
-    }
-    std::vector<std::string_view> names;
-    for (std::size_t i = 0; i < collective_count; ++i) {
-      const auto c = static_cast<Collective>(i);
-      names.push_back(name_of(c));
-      if (schedule.serves(c) && std::find(served.begin(), served.end(), c) == served.end()) {
-        served.push_back(c);
-      }
-    }
-    if (collective_.empty()) return served.front();
-    const auto named = std::find(names.begin(), names.end(), collective_);
-    if (named == names.end()) {
-      throw argument_error("papcoll: --collective: there is no " + collective_ + ": " +
-                           detail::near_names(collective_, names));
-    }
-    const auto c = static_cast<Collective>(named - names.begin());
-    if (schedule.serves(c)) return c;
-    std::vector<std::string_view> serves;
-    for (const Collective one : served) serves.push_back(name_of(one));
-    throw argument_error("papcoll: " + schedule.name() + " does not serve " + collective_ +
-                         ": it serves " + joined(serves));
+    return collective_meant(schedule, collective_);
   }
 
   /// After prepare(): the call by this algorithm. In predicted order, the ranks' arrivals are as
@@ -181,6 +188,18 @@ class SimulatedCall {
     }
     c.grid = suara_grid_text(c.schedule, shape_.size, bytes_);
     constexpr std::string_view predicted = PredictedOrder<>::name;
+    const bool along = order_ == "machine" || algorithm.arrival == OnTopology::name;
+    if (along && machine_spec_.empty()) {
+      throw argument_error("papcoll: " + algorithm.text() +
+                           ": along which machine? Write --machine, too");
+    }
+    if (algorithm.arrival == OnTopology::name)
+      c.name = std::string(OnTopology::name) + "+" + c.name;
+    if (along && algorithm.arrival != predicted && !is_prefix_reduction(shape_.collective)) {
+      c.order = map_positions(c.schedule.resolved(shape_.size, bytes_), shape_.collective, machine_,
+                              shape_.root)
+                    .order;
+    }
     if (algorithm.arrival != predicted) return c;
     if (algorithm.row->arrival != predicted) c.name = std::string(predicted) + "+" + c.name;
     std::vector<std::int64_t> ns;
@@ -195,6 +214,34 @@ class SimulatedCall {
   const SimulateOptions& options() const noexcept { return options_; }
 
  private:
+  /// In seconds.
+  static CLI::AsNumberWithUnit as_duration() {
+    return CLI::AsNumberWithUnit(
+        std::map<std::string, double>{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}},
+        CLI::AsNumberWithUnit::Options(CLI::AsNumberWithUnit::CASE_SENSITIVE |
+                                       CLI::AsNumberWithUnit::UNIT_REQUIRED),
+        "DURATION");
+  }
+
+  /// A latency of its own for each pair of ranks, by the hops between them.
+  LinkCosts links_of_machine() const {
+    constexpr int most = 2048;
+    if (ranks_ > most) {
+      throw argument_error("papcoll: --machine: the latencies between more than " +
+                           std::to_string(most) +
+                           " ranks are too many: write --ranks 2048 or less");
+    }
+    std::vector<LinkCost> costs;
+    costs.reserve(static_cast<std::size_t>(ranks_) * static_cast<std::size_t>(ranks_));
+    for (int from = 0; from < ranks_; ++from) {
+      for (int to = 0; to < ranks_; ++to) {
+        costs.push_back(
+            {costs_.latency + hop_latency_ * machine_.hops(from, to), costs_.gap_per_byte});
+      }
+    }
+    return LinkCosts::matrix(ranks_, std::move(costs));
+  }
+
   void require_sense() const {
     const auto refuse = [](const std::string& why) { throw argument_error("papcoll: " + why); };
     const bool has_data = papcoll::has_data(shape_.collective);
@@ -271,6 +318,11 @@ class SimulatedCall {
   int root_ = 0;
   std::string model_;
   std::string topology_;
+  std::string machine_spec_;
+  std::string placement_ = "by-core";
+  std::string order_ = "rank";
+  double hop_latency_ = 150e-9;
+  Machine machine_;
   std::string ports_ = "exclusive";
   std::size_t window_ = Options{}.window;
   std::string arrival_ = "balanced";
