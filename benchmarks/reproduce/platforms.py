@@ -87,9 +87,10 @@ WORD = (1 << 64) - 1
 
 
 def fat_tree(ranks):
-    """Nodes of 2 packages of 16 cores, 16 nodes on a leaf switch with 8 uplinks to one switch above:
-    12.5 GB/s a link, which all under way share, and 0.3 us; of a node's ranks a pair has 8 GB/s,
-    0.1 us within a package and 0.2 between packages, which have 40 GB/s together each way."""
+    """Nodes of 2 packages of 16 cores, 16 nodes on a leaf switch with 8 uplinks to one switch
+    above: 12.5 GB/s a link, which all under way share, and 0.3 us; of a node's ranks a pair has 8
+    GB/s, 0.1 us within a package and 0.2 between packages, which have 40 GB/s together each
+    way."""
     text = []
     nodes = _nodes(ranks)
     for n in range(nodes):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What OnTopology saves on a simulated fat tree, from ranks that are placed by core, by node, by
-socket and at random: each schedule as it is and laid along the machine, through SMPI. Sizes are those
-of the whole vector. Leaves rows.jsonl, points.json and comparison.md."""
+socket and at random: each schedule as it is and laid along the machine, through SMPI. Sizes are
+those of the whole vector. Leaves rows.jsonl, points.json and comparison.md."""
 
 import sys
 
@@ -21,7 +21,7 @@ SCHEDULES = (
     ("allgather", "Ring"))
 STEPS_AS_RANKS = ("ScatterAllgather", "Ring")
 QUICK = SCHEDULES[:1] + SCHEDULES[5:6]
-SAVED = 0.01  # below this part of the time, and above less it, a schedule is as quick as before
+SAVED = 0.01  # part of the time: what loses more is listed
 
 
 def sizes_of(name, sizes):
@@ -81,7 +81,8 @@ def compare(rows, arguments):
         "# What OnTopology saves, simulated\n\n",
         "The part of the time of `X+MpiTransport` that `OnTopology+X+MpiTransport` saves, by "
         "SMPI; sizes are those\nof the whole vector, combining a byte takes "
-        f"{arguments.gamma * 1e9:g} ns. Platform:\n{report.platform_in_words('fat-tree-by-core')}\n",
+        f"{arguments.gamma * 1e9:g} ns. Platform:\n",
+        report.platform_in_words("fat-tree-by-core"), "\n",
         "\nSlower by more than 1 %:" + (" none.\n" if not slower else "\n\n" + "".join(slower)),
         "\n", report.table(["ranks", "collective", "X", "size", *platforms.PLACEMENTS], lines),
         report.notes_on(rows)])

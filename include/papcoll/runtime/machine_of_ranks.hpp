@@ -158,6 +158,8 @@ static_assert(sizeof(Whereabouts) <= 32);
   // Nodes are numbered by their lowest ranks, which come first.
   std::vector<int> number(all.size(), -1);
   std::vector<int> listed;
+  listed.reserve(static_cast<std::size_t>(here.nodes));
+  places.reserve(all.size());
   bool all_listed = true;
   int unlisted = 0;
   for (std::size_t r = 0; r < all.size(); ++r) {

@@ -15,25 +15,32 @@ inline namespace PAPCOLL_ABI {
 /// (mapping/read_traffic.hpp) counts who sends how much to whom.
 class StepSink {
  public:
-  static constexpr std::size_t no_flow = ~std::size_t{0};
+  static constexpr std::size_t no_flow = ~std::size_t{0};  ///< the number of no flow
 
   StepSink() = default;
   StepSink(const StepSink&) = delete;
   StepSink& operator=(const StepSink&) = delete;
   virtual ~StepSink() = default;
 
-  virtual int size() const noexcept = 0;
-  virtual int position() const noexcept = 0;  ///< whose steps are told
-  virtual std::size_t element_size() const noexcept = 0;
+  virtual int size() const noexcept = 0;                  ///< how many positions there are
+  virtual int position() const noexcept = 0;              ///< whose steps are told
+  virtual std::size_t element_size() const noexcept = 0;  ///< bytes
+  /// As Builder::lateness().
   virtual std::uint64_t lateness(int position) const noexcept = 0;
-  /// See Builder.
+  /// As Builder::contribution(), of a position among all.
   virtual Range contribution(int position) const = 0;
+  /// As Builder::part(), of positions among all.
   virtual Range part(int from, int to) const = 0;
 
+  /// As Builder::send(), in a flow or in none.
   virtual void send(int peer, Range r, std::size_t flow) = 0;
+  /// As Builder::receive().
   virtual void receive(int peer, Range r, std::size_t flow) = 0;
+  /// Several ranges as one message.
   virtual void send(int peer, std::span<const Range> ranges, std::size_t flow) = 0;
+  /// The other end of it.
   virtual void receive(int peer, std::span<const Range> ranges, std::size_t flow) = 0;
+  /// As Builder::reduce().
   virtual void reduce(int peer, Range r, std::size_t flow) = 0;
   /// This position has no further use for what it holds of these ranges.
   virtual void forget(std::span<const Range> ranges) = 0;

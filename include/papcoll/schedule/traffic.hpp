@@ -12,11 +12,12 @@ class Traffic {
  public:
   /// What one position sends another.
   struct Arc {
-    int from;
-    int to;
-    float share;
+    int from;     ///< the sender
+    int to;       ///< the receiver
+    float share;  ///< of the whole vector; above 1 if parts of it go several times
   };
 
+  /// Nothing is sent among so many positions.
   explicit Traffic(int size) : size_(size) {}
 
   /// How many positions there are.

@@ -258,9 +258,11 @@ TEST_CASE("Epochs are compared across the wrap") {
 }
 
 TEST_CASE("The parts of a board do not overlap") {
-  const auto [ranks, page] = GENERATE(std::pair{1, papcoll::cache_line}, std::pair{2, 4096},
-                                      std::pair{7, papcoll::cache_line}, std::pair{7, 4096});
-  for (const std::size_t chunk : {64, 128, 8192}) {
+  constexpr std::size_t small = papcoll::cache_line;
+  constexpr std::size_t large = 4096;
+  const auto [ranks, page] = GENERATE_COPY(std::pair{1, small}, std::pair{2, large},
+                                           std::pair{7, small}, std::pair{7, large});
+  for (const std::size_t chunk : {64UL, 128UL, 8192UL}) {
     CAPTURE(ranks, page, chunk);
     const std::size_t words = (NodeBoard::words_bytes(ranks) + page - 1) / page * page;
     const std::size_t bytes = words + NodeBoard::buffers_bytes(ranks, chunk, page);
@@ -300,7 +302,8 @@ TEST_CASE("The parts of a board do not overlap") {
       }
       for (std::uint32_t k = 0; k < NodeBoard::results; ++k) {
         add(board.result(e, k), board.result_bytes());
-        CHECK((board.result(e, k) - memory.data() - words) % page == 0);
+        const auto at = static_cast<std::size_t>(board.result(e, k) - memory.data());
+        CHECK((at - words) % page == 0);
       }
     }
     // Each rank's buffers are whole pages of their own.
