@@ -97,6 +97,15 @@ TEST_CASE("SCOTCH's orders are bijections, and the same each time", "[scotch]") 
   }
 }
 
+TEST_CASE("weights leave SCOTCH room for its sums", "[scotch]") {
+  // With weights that are as large as its numbers allow it crashed on these, or hung.
+  for (const int ranks : {500, 1000}) {
+    const Traffic t = traffic_of(AnySchedule::of<Binomial>(), Collective::bcast, ranks).value();
+    const Machine m = machines::fat_tree_of_32(ranks, Placement::by_core);
+    CHECK(is_bijection(scotch_order(t, m, ranks / 3).ranks));
+  }
+}
+
 TEST_CASE("SCOTCH's orders in the place of papcoll's", "[scotch]") {
   MapPositions& map = map_by_scotch;
   const Machine m = machines::fat_tree_of_32(128, Placement::by_node);

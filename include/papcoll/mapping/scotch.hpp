@@ -241,8 +241,9 @@ class ScotchMachine {
   for (const Traffic::Arc& a : traffic.arcs()) {
     talk.add(a.from, a.to, static_cast<double>(a.share));
   }
-  // SCOTCH sums weights × distances up in numbers of this type.
-  constexpr double most = 1 << 30;
+  // SCOTCH sums weights × distances up in its numbers, of 32 bits, and does not see it where they
+  // overflow: near 2³⁰ it crashes, or never returns.
+  constexpr double most = 1 << 24;
   ScotchGraph graph;
   talk.build(graph, most / (talk.total() * static_cast<double>(machine.longest())));
   ScotchArch arch;
@@ -270,9 +271,9 @@ struct ScotchOrder {
 /// other onto the machine's tree, by dual recursive bipartitioning. With a root, position 0 is at
 /// its place.
 ///
-/// Phases: SCOTCH's mapping, from its first random number on; of several positions at one place all
-///   but the lowest go to the nearest free places; the machine is turned so that position 0 comes to
-///   the root or, where its branches are not alike, the two who are concerned change places.
+/// Phases: SCOTCH's mapping, from its first random number on; of several positions at one place
+///   all but the lowest go to the nearest free places; the machine is turned so that position 0
+///   comes to the root or, where its branches are not alike, the two concerned change places.
 /// Cost: about a second for 1,000 positions (benchmarks/mapping_bench.cpp).
 /// Prefer it to nothing here: it is what PositionGrower and arrangements are measured against.
 /// Limits: integers: a small share may be rounded up to one unit. Neither is the heaviest link
@@ -283,8 +284,8 @@ struct ScotchOrder {
 ///     bipartitioning        0 2 | 1 3
 ///     of each node's half   0 | 2   1 | 3
 ///
-/// Source: F. Pellegrini, J. Roman, "SCOTCH: A software package for static mapping by dual recursive
-/// bipartitioning of process and architecture graphs", HPCN-Europe 1996.
+/// Source: F. Pellegrini, J. Roman, "SCOTCH: A software package for static mapping by dual
+/// recursive bipartitioning of process and architecture graphs", HPCN-Europe 1996.
 [[gnu::cold]] inline ScotchOrder scotch_order(const Traffic& traffic, const Machine& machine,
                                               std::optional<int> root = std::nullopt) {
   const int anchor = root.value_or(0);
