@@ -52,9 +52,33 @@ class ScotchObject {
  private:
   T object_;
 };
-using ScotchGraph = ScotchObject<SCOTCH_Graph, SCOTCH_graphInit, SCOTCH_graphExit>;
+using ScotchGraphObject = ScotchObject<SCOTCH_Graph, SCOTCH_graphInit, SCOTCH_graphExit>;
 using ScotchArch = ScotchObject<SCOTCH_Arch, SCOTCH_archInit, SCOTCH_archExit>;
+using ScotchContextObject = ScotchObject<SCOTCH_Context, SCOTCH_contextInit, SCOTCH_contextExit>;
 using ScotchStrat = ScotchObject<SCOTCH_Strat, SCOTCH_stratInit, SCOTCH_stratExit>;
+
+/// A graph, and the same for what runs on one thread: with several SCOTCH would find another order
+/// each time.
+class ScotchGraph {
+ public:
+  ScotchGraph() {
+    require_scotch(SCOTCH_contextOptionSetNum(context_.get(), SCOTCH_OPTIONNUMDETERMINISTIC, 1),
+                   "be deterministic");
+    require_scotch(SCOTCH_contextThreadSpawn(context_.get(), 1, nullptr), "run on one thread");
+  }
+  SCOTCH_Graph* get() noexcept { return graph_.get(); }
+  /// After the graph was built.
+  SCOTCH_Graph* bound() {
+    require_scotch(SCOTCH_contextBindGraph(context_.get(), graph_.get(), bound_.get()),
+                   "take a graph to one thread");
+    return bound_.get();
+  }
+
+ private:
+  ScotchContextObject context_;
+  ScotchGraphObject graph_;
+  ScotchGraphObject bound_;
+};
 
 /// An undirected graph with weights of edges, in arrays as SCOTCH refers to them.
 class WeightedGraph {
@@ -201,7 +225,7 @@ class ScotchMachine {
     tree.build(graph_, 1);
     terminals_.resize(places_.size());
     std::iota(terminals_.begin(), terminals_.end(), SCOTCH_Num{0});
-    require_scotch(SCOTCH_archBuild2(arch.get(), graph_.get(),
+    require_scotch(SCOTCH_archBuild2(arch.get(), graph_.bound(),
                                      static_cast<SCOTCH_Num>(terminals_.size()), terminals_.data()),
                    "build a tree");
   }
@@ -244,6 +268,7 @@ class ScotchMachine {
   // SCOTCH sums weights × distances up in its numbers, of 32 bits, and does not see it where they
   // overflow: near 2³⁰ it crashes, or never returns.
   constexpr double most = 1 << 24;
+  SCOTCH_randomReset();
   ScotchGraph graph;
   talk.build(graph, most / (talk.total() * static_cast<double>(machine.longest())));
   ScotchArch arch;
@@ -253,8 +278,7 @@ class ScotchMachine {
   require_scotch(SCOTCH_stratGraphMapBuild(strategy.get(), SCOTCH_STRATQUALITY, size, 0),
                  "make a strategy");
   std::vector<SCOTCH_Num> leaves(static_cast<std::size_t>(traffic.size()));
-  SCOTCH_randomReset();
-  require_scotch(SCOTCH_graphMap(graph.get(), arch.get(), strategy.get(), leaves.data()),
+  require_scotch(SCOTCH_graphMap(graph.bound(), arch.get(), strategy.get(), leaves.data()),
                  "map a graph");
   return leaves;
 }
