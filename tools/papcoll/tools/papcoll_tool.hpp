@@ -2,8 +2,9 @@
 
 // The command papcoll, for any catalogue: `list` shows its algorithms; `verify` proves its static
 // schedules, `simulate` times them in virtual time and `draw` makes pictures of them; `explain`
-// says what the library would run, and `topology` shows machines. It needs CLI11 and nlohmann-json,
-// and no MPI. A program with algorithms of its own passes its rows:
+// says what the library would run, `topology` shows machines, and `map` says what orders along them
+// gain. It needs CLI11 and nlohmann-json, and no MPI. A program with algorithms of its own passes
+// its rows:
 //
 //     #include <papcoll/names/rows.hpp>
 //     #include <papcoll/tools/papcoll_tool.hpp>

@@ -60,8 +60,8 @@ class MappingPanel {
   static constexpr double top = 46;
 
   std::string costs(const Traffic& traffic, const Order& order) const {
-    std::vector<int> rank_of;
-    for (int p = 0; p < order.size(); ++p) rank_of.push_back(order.rank(p));
+    std::vector<int> rank_of(along_.size());
+    for (int p = 0; p < order.size(); ++p) rank_of[static_cast<std::size_t>(p)] = order.rank(p);
     const MappingCost cost = cost_of(traffic, machine_, rank_of);
     return "bytes × hops " + decimal(cost.byte_hops, 2) + ", heaviest link " +
            decimal(cost.heaviest_link, 2);
