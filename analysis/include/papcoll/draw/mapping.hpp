@@ -112,8 +112,8 @@ class MappingPanel {
 
 /// An order and what it is called.
 struct DrawnOrder {
-  std::string name;
-  Order order;
+  std::string name;  ///< the title of its matrix
+  Order order;       ///< of the schedule's positions
 };
 
 /// A picture of who sends to whom, once for each order.
