@@ -189,8 +189,9 @@ class BasicBoard {
         buffers_(buffers_at),
         ranks_(ranks),
         chunk_(chunk),
+        skew_(skew(page)),
         slot_(whole_slot(chunk, page)),
-        result_(in_whole(chunk, page)) {}
+        result_(whole_result(chunk, page)) {}
 
   static std::size_t bytes(int ranks, std::size_t chunk) noexcept {
     return words_bytes(ranks) + buffers_bytes(ranks, chunk, cache_line);
@@ -201,7 +202,7 @@ class BasicBoard {
   /// `page`: the bytes of one, a multiple of cache_line.
   static std::size_t buffers_bytes(int ranks, std::size_t chunk, std::size_t page) noexcept {
     return static_cast<std::size_t>(ranks) * whole_slot(chunk, page) +
-           std::size_t{frames} * results * in_whole(chunk, page);
+           std::size_t{frames} * results * whole_result(chunk, page);
   }
 
   /// Makes `first_epoch` the first call. Needed only where it is not 1.
@@ -282,17 +283,16 @@ class BasicBoard {
   }
   /// A chunk buffer of rank r; that of the next chunk follows it, but for the last.
   std::byte* slot(std::uint32_t e, int r, std::uint32_t chunk) const noexcept {
-    return buffers_ + static_cast<std::size_t>(r) * slot_ +
+    return buffers_ + static_cast<std::size_t>(r) * slot_ + e % frames * skew_ +
            (e % frames * buffers + chunk % buffers) * chunk_;
   }
-  /// A chunk buffer of the result.
+  /// A chunk buffer of the result, on pages that no other is on.
   std::byte* result(std::uint32_t e, std::uint32_t chunk) const noexcept {
-    return buffers_ + static_cast<std::size_t>(ranks_) * slot_ +
+    return buffers_ + static_cast<std::size_t>(ranks_) * slot_ + e % frames * skew_ +
            std::size_t{e % frames * results + chunk % results} * result_;
   }
-  /// Bytes of a rank's chunk buffers of all frames, and of one of the result: whole pages.
+  /// Bytes of a rank's chunk buffers of all frames: whole pages.
   std::size_t slot_bytes() const noexcept { return slot_; }
-  std::size_t result_bytes() const noexcept { return result_; }
 
  private:
   static constexpr std::size_t frame_head =
@@ -305,8 +305,19 @@ class BasicBoard {
   static constexpr std::size_t in_lines(std::size_t bytes) noexcept {
     return in_whole(bytes, cache_line);
   }
+  /// How much farther from the beginning of a page a frame's buffers begin than those of the frame
+  /// before. Were it one place for all, two ranks' buffers of four frames would take all eight lines
+  /// that a nearest cache has for it. Allreduce of 64 bytes, 2 pinned ranks that share no cache:
+  /// 0.47 µs, with this 0.39.
+  static constexpr std::size_t skew(std::size_t page) noexcept {
+    constexpr std::size_t period = 4096;  // of the places in a nearest cache
+    return (page < period ? page : period) / frames / cache_line * cache_line;
+  }
   static std::size_t whole_slot(std::size_t chunk, std::size_t page) noexcept {
-    return in_whole(std::size_t{frames} * buffers * chunk, page);
+    return in_whole(std::size_t{frames} * buffers * chunk + (frames - 1) * skew(page), page);
+  }
+  static std::size_t whole_result(std::size_t chunk, std::size_t page) noexcept {
+    return in_whole(chunk + (frames - 1) * skew(page), page);
   }
   static std::size_t head_bytes(int ranks) noexcept {
     const auto n = static_cast<std::size_t>(ranks);
@@ -333,8 +344,9 @@ class BasicBoard {
   std::byte* buffers_ = nullptr;
   int ranks_ = 1;
   std::size_t chunk_ = 0;  ///< bytes of a chunk buffer, a multiple of cache_line
-  std::size_t slot_ = 0;   ///< see slot_bytes()
-  std::size_t result_ = 0;
+  std::size_t skew_ = 0;
+  std::size_t slot_ = 0;    ///< see slot_bytes()
+  std::size_t result_ = 0;  ///< bytes from one of a result to the next
 };
 
 using NodeBoard = BasicBoard<SharedAccess>;

@@ -47,7 +47,7 @@ class BufferPages {
   /// Makes sure of one of the result. Throws system_error.
   [[gnu::noinline, gnu::cold]] void take_result(const Board& board, std::uint32_t epoch,
                                                 std::uint32_t chunk) {
-    take(board.result_reserved(epoch, chunk), board.result(epoch, chunk), board.result_bytes());
+    take(board.result_reserved(epoch, chunk), board.result(epoch, chunk), board.chunk_bytes());
     results_[number(epoch, chunk)] = true;
   }
 

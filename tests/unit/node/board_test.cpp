@@ -26,6 +26,7 @@
 #include <deque>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -97,7 +98,10 @@ class GuardedBoard {
     const Side& side = *static_cast<Side*>(context);
     GuardedBoard& all = *side.board;
     if (all.refuses_) throw papcoll::system_error("no room", ENOSPC);
-    if (mprotect(const_cast<std::byte*>(at), bytes, PROT_READ | PROT_WRITE) != 0) {
+    const std::size_t page = papcoll::detail::page_bytes();
+    const auto begin = reinterpret_cast<std::uintptr_t>(at) / page * page;
+    const auto end = (reinterpret_cast<std::uintptr_t>(at) + bytes + page - 1) / page * page;
+    if (mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) != 0) {
       throw papcoll::system_error("mprotect", errno);
     }
     all.reserved_ += bytes;
@@ -258,10 +262,8 @@ TEST_CASE("Epochs are compared across the wrap") {
 }
 
 TEST_CASE("The parts of a board do not overlap") {
-  constexpr std::size_t small = papcoll::cache_line;
-  constexpr std::size_t large = 4096;
-  const auto [ranks, page] = GENERATE_COPY(std::pair{1, small}, std::pair{2, large},
-                                           std::pair{7, small}, std::pair{7, large});
+  const int ranks = GENERATE(1, 2, 7);
+  const std::size_t page = GENERATE(as<std::size_t>{}, papcoll::cache_line, 4096);
   for (const std::size_t chunk : {64UL, 128UL, 8192UL}) {
     CAPTURE(ranks, page, chunk);
     const std::size_t words = (NodeBoard::words_bytes(ranks) + page - 1) / page * page;
@@ -269,6 +271,7 @@ TEST_CASE("The parts of a board do not overlap") {
     Memory memory{bytes};
     const NodeBoard board{memory.data(), memory.data() + words, ranks, chunk, page};
     std::vector<std::pair<std::ptrdiff_t, std::ptrdiff_t>> parts;
+    std::set<std::size_t> result_pages;
     const auto add = [&](const void* at, std::size_t size) {
       const std::ptrdiff_t from = static_cast<const std::byte*>(at) - memory.data();
       CHECK(from % static_cast<std::ptrdiff_t>(papcoll::cache_line) == 0);
@@ -301,9 +304,14 @@ TEST_CASE("The parts of a board do not overlap") {
         }
       }
       for (std::uint32_t k = 0; k < NodeBoard::results; ++k) {
-        add(board.result(e, k), board.result_bytes());
-        const auto at = static_cast<std::size_t>(board.result(e, k) - memory.data());
-        CHECK((at - words) % page == 0);
+        add(board.result(e, k), chunk);
+        // No two are on one page, nor is another's on theirs.
+        const auto page_of = [&](const std::byte* at) {
+          return (static_cast<std::size_t>(at - memory.data()) - words) / page;
+        };
+        CHECK(result_pages.insert(page_of(board.result(e, k))).second);
+        if (chunk > page)
+          CHECK(result_pages.insert(page_of(board.result(e, k) + chunk - 1)).second);
       }
     }
     // Each rank's buffers are whole pages of their own.
@@ -560,7 +568,7 @@ TEST_CASE("Pages that cannot be had are an exception, and asked for again") {
   *sites[1].result(1) = std::byte{1};
   sites[0].announce(nullptr, 0, 0);
   *sites[1].slot(0, 3) = std::byte{1};
-  CHECK(guarded.reserved() == guarded.board().slot_bytes() + guarded.board().result_bytes());
+  CHECK(guarded.reserved() == guarded.board().slot_bytes() + guarded.board().chunk_bytes());
   sites[1].expect(1, 0, 64);
   CHECK(guarded.by_others() == 0);
   // Whoever writes to a slot that its owner has not used gives it pages.
