@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,36 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
-/// The ranks on the machine that a source describes. Where it has as many nodes as the ranks are
-/// on, the i-th rank of a node has the i-th place of its node, else the i-th of all ranks the i-th
-/// place. Empty if there are too few places; `why` then says so.
+/// Would rank r at places[r] be on a node together with those that it shares memory with, and no
+/// others?
+[[gnu::cold]] inline bool divides_alike(std::span<const Place> places, int nodes,
+                                        const std::vector<int>& node_of) {
+  if (places.size() < node_of.size()) return false;
+  std::vector<int> real_of(static_cast<std::size_t>(nodes), -1);
+  std::vector<int> described_of(node_of.size(), -1);
+  for (std::size_t r = 0; r < node_of.size(); ++r) {
+    int& real = real_of[static_cast<std::size_t>(places[r].node)];
+    int& described = described_of[static_cast<std::size_t>(node_of[r])];
+    if (real < 0 && described < 0) {
+      real = node_of[r];
+      described = places[r].node;
+    }
+    if (real != node_of[r] || described != places[r].node) return false;
+  }
+  return true;
+}
+
+/// The ranks on the machine that a source describes. Where it divides the ranks among nodes as they
+/// are, rank r has place r. Else, where it has as many nodes as the ranks are on, the i-th rank of a
+/// node has the i-th place of its node, and otherwise again the i-th of all ranks the i-th place.
+/// Empty if there are too few places; `why` then says so.
 [[gnu::cold]] inline std::vector<Place> described_places(const Machine& described,
                                                          const std::vector<int>& node_of,
                                                          std::string& why) {
+  const std::span<const Place> all = described.places();
+  if (divides_alike(all, described.network().nodes(), node_of)) {
+    return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(node_of.size())};
+  }
   std::vector<std::vector<Place>> by_node(static_cast<std::size_t>(described.network().nodes()));
   for (const Place& p : described.places()) by_node[static_cast<std::size_t>(p.node)].push_back(p);
   std::erase_if(by_node, [](const std::vector<Place>& places) { return places.empty(); });

@@ -32,6 +32,16 @@ TEST_CASE("ranks take the places of the described node that is theirs", "[topolo
   CHECK(places[3].core == 1);
 }
 
+TEST_CASE("a description that divides ranks as they are is taken as it is", "[topology]") {
+  std::string why;
+  const Machine one_each{{{2}, {0}, {1}}};
+  CHECK(nodes_of(detail::described_places(one_each, {0, 1, 2}, why)) == std::vector<int>{2, 0, 1});
+  const Machine two_each{{{1}, {0}, {1}, {0}, {2}}};
+  CHECK(nodes_of(detail::described_places(two_each, {0, 1, 0, 1}, why)) ==
+        std::vector<int>{1, 0, 1, 0});
+  CHECK(why.empty());
+}
+
 TEST_CASE("where nodes are others than described, ranks take the places in turn", "[topology]") {
   const Machine four_nodes = Machine::of_cores(4, 1, 1, 2);
   std::string why;
