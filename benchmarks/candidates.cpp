@@ -2,19 +2,34 @@
 
 #include "library.hpp"
 #include "native.hpp"
+#include "simulated_network.hpp"
 
 #include <papcoll/algorithm.hpp>
 #include <papcoll/names/by_name.hpp>
 #include <papcoll/registration.hpp>
 #include <papcoll/shared_vector.hpp>
+#include <papcoll/transport/mpi/library.hpp>
 
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <span>
+#include <stdexcept>
 #include <utility>
 
 namespace bench {
 namespace {
+
+papcoll::Machine described_machine(const Options& options, int ranks, MPI_Comm comm) {
+  papcoll::Machine machine = machine_of(options.machine, options.placement, ranks, options.seed);
+  if (!options.machine.by_routes) return machine;
+  if constexpr (papcoll::detail::simulated) {
+    const std::span<const papcoll::Place> places = machine.places();
+    return papcoll::Machine{{places.begin(), places.end()},
+                            network_by_routes(options.machine.nodes, comm)};
+  }
+  throw std::invalid_argument("--machine: routes are known where ranks are simulated");
+}
 
 /// What the library is told.
 papcoll::Options library_options(const Options& options, MPI_Comm comm) {
@@ -25,7 +40,7 @@ papcoll::Options library_options(const Options& options, MPI_Comm comm) {
   int ranks = 0;
   MPI_Comm_size(comm, &ranks);
   if (options.machine.nodes != 0) {
-    told.machine = machine_of(options.machine, options.placement, ranks, options.seed);
+    told.machine = described_machine(options, ranks, comm);
   }
   if (options.group_size == 0) return told;
   auto& colours = told.groups.emplace_back();

@@ -29,6 +29,10 @@ constexpr std::array<Key, 6> keys{{{"nodes", &MachineShape::nodes},
 constexpr int most = 65535;  // numbers of a place have 16 bits
 
 void parse_item(std::string_view item, MachineShape& shape) {
+  if (item == "routes") {
+    shape.by_routes = true;
+    return;
+  }
   const std::size_t equals = item.find('=');
   for (const Key& key : keys) {
     if (equals == std::string_view::npos || item.substr(0, equals) != key.name) continue;
@@ -39,8 +43,8 @@ void parse_item(std::string_view item, MachineShape& shape) {
     if (code == std::errc{} && end == last && value >= 1 && value <= most) return;
     throw std::invalid_argument(fmt::format("{} is not from 1 to {}", quoted(item), most));
   }
-  throw std::invalid_argument(quoted(item) +
-                              " is none of nodes=N, packages=N, l3=N, cores=N, leaf=N, uplinks=N");
+  throw std::invalid_argument(
+      quoted(item) + " is none of nodes=N, packages=N, l3=N, cores=N, leaf=N, uplinks=N, routes");
 }
 
 /// SplitMix64, of Steele, Lea and Flood: short enough to be written in Python as well.
@@ -73,6 +77,9 @@ MachineShape parse_machine(std::string_view text) {
     if (more) text.remove_prefix(comma + 1);
   }
   if (shape.nodes == 0) throw std::invalid_argument("nodes=N is missing");
+  if (shape.by_routes && (shape.leaf != 0 || shape.uplinks != 1)) {
+    throw std::invalid_argument("routes, or leaf switches: not both");
+  }
   if (std::int64_t{shape.packages} * shape.l3 * shape.cores > most) {
     throw std::invalid_argument(fmt::format("a node has more than {} cores", most));
   }
@@ -87,10 +94,6 @@ papcoll::Machine machine_of(const MachineShape& shape, RankOrder order, int rank
         fmt::format("--machine: {} nodes of {} cores are too few for {} "
                     "ranks",
                     shape.nodes, on_node, ranks));
-  }
-  // papcoll takes a machine of as many nodes as there are for one whose nodes are in order.
-  if (order == RankOrder::random && on_node == 1) {
-    throw std::invalid_argument("--placement random: describe nodes of several cores");
   }
   std::vector<int> cores;
   for (int rank = 0; rank < ranks; ++rank) cores.push_back(core_of(shape, order, rank));

@@ -175,7 +175,8 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
                    "The machine that papcoll is told of, as\n"
                    "nodes=8,packages=2,l3=1,cores=16,leaf=4,uplinks=2: so many packages\n"
                    "a node, L3 caches a package, cores an L3 cache, nodes and uplinks a\n"
-                   "leaf switch; for simulated ranks");
+                   "leaf switch; for simulated ranks. With routes instead of leaf and\n"
+                   "uplinks, hops are the links between their hosts");
   add_choice(app, "--placement", options.placement, rank_order_names,
              "How ranks are dealt out over that machine (default by-core; random: by --seed)")
       ->needs(machine);

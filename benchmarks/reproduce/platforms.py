@@ -76,11 +76,13 @@ def _route(kind, source, target, *links, gateways=""):
             f"</{kind}>\n")
 
 
-# The fat tree: what papcoll-bench is told of it is in machine_options().
+# Clusters, whose ranks are placed in several ways: what papcoll-bench is told of them is in
+# machine_options().
 PACKAGES = 2  # of a node
 CORES = 16  # of a package
 LEAF = 16  # nodes on a leaf switch
 UPLINKS = 8  # of a leaf switch, each as wide as a node's
+DRAGONFLY_NODES = 64
 PLACEMENTS = ("by-core", "by-node", "by-socket", "random")
 SEED = 1  # of the random placement
 WORD = (1 << 64) - 1
@@ -122,6 +124,25 @@ def fat_tree(ranks):
     return "".join(text)
 
 
+def small_dragonfly(ranks):
+    """64 nodes, among which all ranks are divided: 4 groups of 2 chassis of 4 routers with 2 nodes
+    each, one link of 12.5 GB/s and 0.3 us between any two that are joined, on which messages meet;
+    of a node's ranks a pair has 8 GB/s and 0.1 us."""
+    cores = shape_of("dragonfly", ranks)["cores"]
+    return f"""<cluster id="df" prefix="node-" suffix="" radical="0-{DRAGONFLY_NODES - 1}"
+ speed="{SPEED}" core="{cores}" bw="12.5GBps" lat="300ns" loopback_bw="8GBps" loopback_lat="100ns"
+ topology="DRAGONFLY" topo_parameters="4,1;2,1;4,1;2"/>
+"""
+
+
+def shape_of(kind, ranks):
+    """What --machine of papcoll-bench says of a cluster for so many ranks."""
+    if kind == "dragonfly":
+        return {"nodes": DRAGONFLY_NODES, "cores": -(-ranks // DRAGONFLY_NODES)}
+    return {"nodes": _nodes(ranks), "packages": PACKAGES, "cores": CORES, "leaf": LEAF,
+            "uplinks": UPLINKS}
+
+
 def _nodes(ranks):
     return -(-ranks // (PACKAGES * CORES))
 
@@ -132,15 +153,16 @@ def _wide_link(name, bandwidth, latency):
             ' sharing_policy="FATPIPE"/>\n')
 
 
-def cores_of(placement, ranks):
+def cores_of(placement, ranks, shape):
     """The core that each rank is on, counted over all nodes: as benchmarks/machine_shape.cpp."""
     cores = list(range(ranks))
-    on_node = PACKAGES * CORES
+    in_package = shape["cores"]
+    on_node = shape.get("packages", 1) * in_package
     if placement == "by-node":
-        nodes = _nodes(ranks)
-        return [r % nodes * on_node + r // nodes for r in cores]
+        return [r % shape["nodes"] * on_node + r // shape["nodes"] for r in cores]
     if placement == "by-socket":
-        return [r - r % on_node + r % on_node % PACKAGES * CORES + r % on_node // PACKAGES
+        packages = shape.get("packages", 1)
+        return [r - r % on_node + r % on_node % packages * in_package + r % on_node // packages
                 for r in cores]
     if placement == "random":
         state = SEED
@@ -159,24 +181,40 @@ def _random(state):
     return state, z ^ (z >> 31)
 
 
+def cluster_of(name):
+    """The kind of cluster and the placement that a platform's name says, or None."""
+    for kind in CLUSTERS:
+        if name.removeprefix(kind + "-") in PLACEMENTS:
+            return kind, name.removeprefix(kind + "-")
+    return None
+
+
 def machine_options(name, ranks):
-    """What tells papcoll-bench of the fat tree and of where its ranks are."""
-    shape = (f"nodes={_nodes(ranks)},packages={PACKAGES},cores={CORES},leaf={LEAF},"
-             f"uplinks={UPLINKS}")
-    return ("--machine", shape, "--placement", name.removeprefix("fat-tree-"), "--seed", str(SEED))
+    """What tells papcoll-bench of a cluster and of where its ranks are."""
+    kind, placement = cluster_of(name)
+    shape = ",".join(f"{key}={value}" for key, value in shape_of(kind, ranks).items())
+    if kind == "dragonfly":
+        shape += ",routes"
+    return ("--machine", shape, "--placement", placement, "--seed", str(SEED))
 
 
+CLUSTERS = {"fat-tree": fat_tree, "dragonfly": small_dragonfly}
 NAMES = {"contention-free": contention_free, "dragonfly": dragonfly, "nodes-of-4": nodes_of_4,
-         **{f"fat-tree-{p}": fat_tree for p in PLACEMENTS}}
+         **{f"{kind}-{p}": platform for kind, platform in CLUSTERS.items() for p in PLACEMENTS}}
 
 
 def hosts(name, ranks):
     """The host of each rank."""
     if name == "nodes-of-4":
         return [f"node-{r // RANKS_A_NODE}-{r % RANKS_A_NODE}" for r in range(ranks)]
-    if name.startswith("fat-tree-"):
-        return [f"node-{c // (PACKAGES * CORES)}-{c // CORES % PACKAGES}"
-                for c in cores_of(name.removeprefix("fat-tree-"), ranks)]
+    cluster = cluster_of(name)
+    if cluster:
+        kind, placement = cluster
+        shape = shape_of(kind, ranks)
+        cores = cores_of(placement, ranks, shape)
+        if kind == "dragonfly":
+            return [f"node-{c // shape['cores']}" for c in cores]
+        return [f"node-{c // (PACKAGES * CORES)}-{c // CORES % PACKAGES}" for c in cores]
     return [f"node-{r}" for r in range(ranks)]
 
 
