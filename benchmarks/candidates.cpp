@@ -3,32 +3,43 @@
 #include "library.hpp"
 #include "native.hpp"
 #include "simulated_network.hpp"
+#include "together.hpp"
 
 #include <papcoll/algorithm.hpp>
 #include <papcoll/names/by_name.hpp>
 #include <papcoll/registration.hpp>
 #include <papcoll/shared_vector.hpp>
+#include <papcoll/tools/machine_named.hpp>
+#include <papcoll/tools/placements.hpp>
+#include <papcoll/topology/machine.hpp>
+#include <papcoll/topology/machine_source.hpp>
+#include <papcoll/topology/network_file.hpp>
 #include <papcoll/transport/mpi/library.hpp>
 
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <utility>
 
 namespace bench {
 namespace {
 
-papcoll::Machine described_machine(const Options& options, int ranks, MPI_Comm comm) {
-  papcoll::Machine machine = machine_of(options.machine, options.placement, ranks, options.seed);
-  if (!options.machine.by_routes) return machine;
+papcoll::Machine with_routes(const papcoll::Machine& machine, [[maybe_unused]] MPI_Comm comm) {
   if constexpr (papcoll::detail::simulated) {
     const std::span<const papcoll::Place> places = machine.places();
     return papcoll::Machine{{places.begin(), places.end()},
-                            network_by_routes(options.machine.nodes, comm)};
+                            network_by_routes(machine.network().nodes(), comm)};
   }
-  throw std::invalid_argument("--machine: routes are known where ranks are simulated");
+  return machine;
+}
+
+/// Of what has no places, a file of a network alone, those of the ranks are found by the library.
+papcoll::MachineSource described_machine(const Options& options, int ranks, MPI_Comm comm) {
+  papcoll::Machine all = papcoll::tool::machine_named(options.machine);
+  if (options.routes) all = with_routes(all, comm);
+  if (all.size() == 0) return papcoll::network_file(options.machine);
+  return papcoll::tool::placed(all, options.placement, ranks, options.seed);
 }
 
 /// What the library is told.
@@ -39,8 +50,8 @@ papcoll::Options library_options(const Options& options, MPI_Comm comm) {
                         .agreement_period = options.agreement_period};
   int ranks = 0;
   MPI_Comm_size(comm, &ranks);
-  if (options.machine.nodes != 0) {
-    told.machine = described_machine(options, ranks, comm);
+  if (!options.machine.empty()) {  // whose file may be there on some nodes only
+    together(comm, [&] { told.machine = described_machine(options, ranks, comm); });
   }
   if (options.group_size == 0) return told;
   auto& colours = told.groups.emplace_back();

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <papcoll/pattern/generators.hpp>
 #include <papcoll/tools/misspelt.hpp>
+#include <papcoll/transport/mpi/library.hpp>
 
 #include <algorithm>
 #include <array>
@@ -171,15 +172,18 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
          "share memory)")
       ->check(CLI::Range(1, std::numeric_limits<int>::max()));
   auto* machine =
-      add_quantity(app, "--machine", options.machine, parse_machine, "SHAPE",
-                   "The machine that papcoll is told of, as\n"
-                   "nodes=8,packages=2,l3=1,cores=16,leaf=4,uplinks=2: so many packages\n"
-                   "a node, L3 caches a package, cores an L3 cache, nodes and uplinks a\n"
-                   "leaf switch; for simulated ranks. With routes instead of leaf and\n"
-                   "uplinks, hops are the links between their hosts");
-  add_choice(app, "--placement", options.placement, rank_order_names,
-             "How ranks are dealt out over that machine (default by-core; random: by --seed)")
+      app.add_option("--machine", options.machine,
+                     "The machine that papcoll is told of (Options::machine), as `papcoll\n"
+                     "topology` takes it: a network file, nodes=8,packages=2,cores=16,leaf=4, …")
+          ->type_name("SPEC");
+  add_choice(app, "--placement", options.placement, papcoll::tool::placement_names,
+             "How ranks are dealt out over its places (default by-core; random: by --seed)")
       ->needs(machine);
+  if constexpr (papcoll::detail::simulated) {
+    app.add_flag("--routes", options.routes,
+                 "The hops of that machine are the links between the hosts of the ranks")
+        ->needs(machine);
+  }
   add_quantity(app, "--chunk-bytes", options.chunk_bytes, parse_chunk, "BYTES",
                "Of a chunk buffer of papcoll's shared memory: Options::chunk_bytes (default 64k)");
   app.add_option("--agreement-period", options.agreement_period,

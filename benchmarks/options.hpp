@@ -1,9 +1,9 @@
 #pragma once
 
-#include "machine_shape.hpp"
 #include "problem.hpp"
 
 #include <papcoll/options.hpp>
+#include <papcoll/tools/placements.hpp>
 
 #include <array>
 #include <cstddef>
@@ -42,9 +42,10 @@ struct Options {
   int root = 0;
   bool in_place = false;
   BufferKind buffers = BufferKind::ordinary;  ///< of all candidates
-  int group_size = 0;    ///< ranks that Hierarchical takes for a node; 0: those that share memory
-  MachineShape machine;  ///< that papcoll is told of
-  RankOrder placement = RankOrder::by_core;                  ///< on that machine
+  int group_size = 0;   ///< ranks that Hierarchical takes for a node; 0: those that share memory
+  std::string machine;  ///< that papcoll is told of, as `papcoll topology` takes it; or empty
+  papcoll::tool::Placement placement = papcoll::tool::Placement::by_core;  ///< on that machine
+  bool routes = false;  ///< its hops are the links between the hosts of simulated ranks
   std::size_t chunk_bytes = papcoll::Options{}.chunk_bytes;  ///< of papcoll's chunk buffers
   std::uint32_t agreement_period = papcoll::Options{}.agreement_period;
   papcoll::PeerAccess peer_access = papcoll::PeerAccess::best;

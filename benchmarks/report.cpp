@@ -41,6 +41,9 @@ Json row(const Options& options, const Placement& placement, const std::string& 
       {"in_place", options.in_place},
       {"buffers", name_of(options.buffers)},
       {"arena", options.buffers == BufferKind::arena},
+      {"machine", options.machine.empty() ? Json(nullptr) : Json(options.machine)},
+      {"placement", options.machine.empty() ? Json(nullptr) : Json(name_of(options.placement))},
+      {"routes", options.routes},
       {"group_size", options.group_size > 0 ? Json(options.group_size) : Json(nullptr)},
       {"chunk_bytes", options.chunk_bytes},
       {"agreement_period", options.agreement_period},
@@ -184,6 +187,10 @@ class Report::Table : public Report::Writer {
     if (options_.in_place) what += ", in place";
     if (options_.buffers != BufferKind::ordinary) {
       what += fmt::format(", buffers: {}", name_of(options_.buffers));
+    }
+    if (!options_.machine.empty()) {
+      what += fmt::format(", machine {} {}{}", options_.machine, name_of(options_.placement),
+                          options_.routes ? " by routes" : "");
     }
     if (options_.group_size > 0) what += fmt::format(", groups of {}", options_.group_size);
     const papcoll::Options usual;

@@ -154,7 +154,8 @@ def _wide_link(name, bandwidth, latency):
 
 
 def cores_of(placement, ranks, shape):
-    """The core that each rank is on, counted over all nodes: as benchmarks/machine_shape.cpp."""
+    """The core that each rank is on, counted over all nodes: as
+    tools/papcoll/tools/placements.hpp."""
     cores = list(range(ranks))
     in_package = shape["cores"]
     on_node = shape.get("packages", 1) * in_package
@@ -193,9 +194,8 @@ def machine_options(name, ranks):
     """What tells papcoll-bench of a cluster and of where its ranks are."""
     kind, placement = cluster_of(name)
     shape = ",".join(f"{key}={value}" for key, value in shape_of(kind, ranks).items())
-    if kind == "dragonfly":
-        shape += ",routes"
-    return ("--machine", shape, "--placement", placement, "--seed", str(SEED))
+    routes = ("--routes",) if kind == "dragonfly" else ()
+    return ("--machine", shape, "--placement", placement, "--seed", str(SEED), *routes)
 
 
 CLUSTERS = {"fat-tree": fat_tree, "dragonfly": small_dragonfly}

@@ -71,6 +71,13 @@ def test_bad_arguments(directory):
     refuses("--root 2: there are 2 ranks", "bcast", "--root", "2")
     refuses("--root: -1: ranks start at 0", "bcast", "--root", "-1")
     refuses("--group-size: Value 0 not in range", "allreduce", "--group-size", "0")
+    refuses("--placement requires --machine", "allreduce", "--placement", "by-node")
+    refuses("'by-rank' is none of by-core, by-socket, by-node, random", "allreduce", "--machine",
+            "nodes=2", "--placement", "by-rank")
+    refuses("'sockets=2' is none of nodes=N, packages=N", "allreduce", "--machine",
+            "nodes=2,sockets=2")
+    refuses("has places for 1 ranks, and not for 2", "allreduce", "--machine", "nodes=1")
+    refuses("cannot read the network file", "allreduce", "--machine", "/nonexistent")
     refuses("chunk_bytes is 100: take a multiple of 64", "allreduce", "--chunk-bytes", "100")
     refuses("'64k,1M' is not one size", "allreduce", "--chunk-bytes", "64k,1M")
     refuses("'cma' is none of best, copied, without-cma, staged", "allreduce", "--peer-access",
@@ -154,6 +161,14 @@ def test_groups():
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     expect([r["resolved"] for r in rows] == ["Hierarchical:Exchange,Ring", "Ring+ShmTransport"]
            and all(r["group_size"] == 1 for r in rows), "a hierarchy of groups", result)
+
+
+def test_machine():
+    result = measures("allreduce", "--sizes", "64", "--machine", "nodes=1,cores=4", "--placement",
+                      "random", "--format", "json", "--check", "--algorithm", "OnTopology+Ring")
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    expect([(r["machine"], r["placement"], r["routes"]) for r in rows]
+           == [("nodes=1,cores=4", "random", False)], "a described machine", result)
 
 
 def test_library_options():
@@ -247,6 +262,7 @@ with tempfile.TemporaryDirectory() as name:
     test_buffers()
     test_alone()
     test_groups()
+    test_machine()
     test_library_options()
     test_table()
     test_tune(scratch)

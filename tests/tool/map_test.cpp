@@ -190,3 +190,9 @@ TEST_CASE("simulate and draw: along a machine") {
       {"simulate", "Ring", "--ranks", "4096", "--bytes", "8", "--machine", "nodes=128,cores=32"},
       "write --ranks 2048 or less");
 }
+
+TEST_CASE("map: what follows predicted arrivals has no order along a machine") {
+  for (const char* name : {"ClairvoyantTree", "PreReducedRing", "SortedLinearTree"}) {
+    refused({"map", name, "--machine", "nodes=4,cores=4"}, "by their predicted arrivals");
+  }
+}

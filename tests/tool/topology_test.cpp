@@ -1,6 +1,7 @@
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/network_file.hpp>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -273,4 +274,29 @@ TEST_CASE("topology --from opareport: hosts, switches, a link of several lines")
         "link n1 edge_A 1 100\nlink n2 edge_A 1 100\nlink n3 edge_B 1 100\n"
         "link edge_A spine 1 200\nlink edge_B spine 1 25\n");
   CHECK(network_of(o).hops(0, 2) == 4);
+}
+
+TEST_CASE("topology: a rank that a launcher has started says where it is") {
+  class Launched {
+   public:
+    explicit Launched(const char* rank) { setenv("OMPI_COMM_WORLD_RANK", rank, 1); }
+    ~Launched() { unsetenv("OMPI_COMM_WORLD_RANK"); }
+    Launched(const Launched&) = delete;
+    Launched& operator=(const Launched&) = delete;
+  };
+  CHECK_FALSE(contains(run({"topology"}).out, "rank "));
+  const std::string node = run({"topology"}).out;
+  {
+    const Launched rank{"0"};
+    const std::string out = run({"topology"}).out;
+    CHECK(out.substr(0, node.size()) == node);
+    CHECK(out.substr(node.size(), 10) == "rank 0 on ");
+  }
+  const Launched rank{"17"};
+  const Outcome o = run({"topology"});
+  CHECK(o.status == 0);
+  CHECK(o.out.substr(0, 11) == "rank 17 on ");
+  CHECK(contains(o.out, ": "));
+  CHECK(o.out.find('\n') == o.out.size() - 1);
+  CHECK_FALSE(contains(run({"topology", "--machine", "nodes=2"}).out, "rank "));
 }

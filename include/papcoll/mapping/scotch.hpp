@@ -216,7 +216,7 @@ class ScotchMachine {
     std::vector<int> open(distance_.size(), -1);  // by level
     int next = static_cast<int>(places_.size());
     for (std::size_t i = 0; i < places_.size(); ++i) {
-      for (auto level = static_cast<std::size_t>(together_[i] + 1); level < open.size(); ++level) {
+      for (auto level = static_cast<std::size_t>(together_[i]) + 1; level < open.size(); ++level) {
         open[level] = next++;
         if (level > 0) tree.add(open[level - 1], open[level], link(level - 1));
       }

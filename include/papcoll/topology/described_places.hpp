@@ -34,9 +34,9 @@ namespace detail {
 }
 
 /// The ranks on the machine that a source describes. Where it divides the ranks among nodes as they
-/// are, rank r has place r. Else, where it has as many nodes as the ranks are on, the i-th rank of a
-/// node has the i-th place of its node, and otherwise again the i-th of all ranks the i-th place.
-/// Empty if there are too few places; `why` then says so.
+/// are, rank r has place r. Else, where it has as many nodes as the ranks are on, the i-th rank of
+/// a node has the i-th place of its node, and otherwise the i-th of all ranks the i-th place. Empty
+/// if there are too few places; `why` then says so.
 [[gnu::cold]] inline std::vector<Place> described_places(const Machine& described,
                                                          const std::vector<int>& node_of,
                                                          std::string& why) {

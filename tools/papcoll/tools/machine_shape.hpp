@@ -19,8 +19,8 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace tool {
 
-/// Nodes that are all alike, on a fat tree of leaf switches and one above them, as papcoll-bench
-/// --machine has them; with groups, on a dragonfly.
+/// Nodes that are all alike, on a fat tree of leaf switches and one above them; with groups, on a
+/// dragonfly.
 struct MachineShape {
   int nodes = 0;
   int packages = 1;  ///< of a node

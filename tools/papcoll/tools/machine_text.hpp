@@ -69,6 +69,17 @@ class NodeText {
 
   void write(int depth) const { write(depth, 0, 0, places_.size()); }
 
+  /// "package 0, L3 cache 0, core 3".
+  static std::string in_a_line(const Place& place) {
+    std::string text;
+    for (const Kind& kind : kinds) {
+      if (place.*kind.member == Place::anywhere) continue;
+      text += (text.empty() ? "" : ", ") + std::string(kind.one) + " " +
+              std::to_string(place.*kind.member);
+    }
+    return text.empty() ? "not bound, or nothing is known of its processors" : text;
+  }
+
   std::string summary() const {
     std::string text;
     for (const Kind& kind : kinds) {

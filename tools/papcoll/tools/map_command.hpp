@@ -3,6 +3,7 @@
 // `papcoll map`: what an order along a machine gains a static schedule, by the model alone, and
 // what the thesis's heuristic and SCOTCH would gain.
 
+#include <papcoll/base/capability.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/draw/mapping.hpp>
 #include <papcoll/error.hpp>
@@ -16,6 +17,7 @@
 #include <papcoll/tools/machine_named.hpp>
 #include <papcoll/tools/named_schedule.hpp>
 #include <papcoll/tools/picture_file.hpp>
+#include <papcoll/tools/placement_option.hpp>
 #include <papcoll/tools/placements.hpp>
 #include <papcoll/tools/simulate_command.hpp>
 #ifdef PAPCOLL_WITH_SCOTCH
@@ -89,6 +91,11 @@ class MapCommand {
   /// The exit status; throws papcoll::error.
   int run() {
     const ParsedName algorithm = schedule_to("map", name_, catalogue_);
+    if ((algorithm.plan.needs() & capability::forecast) != 0) {
+      throw argument_error("papcoll: " + std::string(algorithm.row->name) +
+                           " orders its ranks by their predicted arrivals, and runs in no other "
+                           "order: map another schedule, such as Ring");
+    }
     Case c{algorithm.plan, collective_meant(algorithm.plan, collective_), {}};
     const Machine all = machine_named(machine_);
     if (all.size() == 0) {

@@ -7,12 +7,10 @@
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/topology/machine.hpp>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,14 +26,13 @@ enum class Placement : unsigned char { by_core, by_socket, by_node, random };
 inline constexpr std::array<std::string_view, 4> placement_names{"by-core", "by-socket", "by-node",
                                                                  "random"};
 
+constexpr std::string_view name_of(Placement placement) {
+  return placement_names[static_cast<std::size_t>(placement)];
+}
+
 inline Placement placement_named(const std::string& name) {
   const auto* const at = std::find(placement_names.begin(), placement_names.end(), name);
   return static_cast<Placement>(at - placement_names.begin());
-}
-
-/// For options.
-inline CLI::Validator as_placement() {
-  return CLI::IsMember(std::vector<std::string>{placement_names.begin(), placement_names.end()});
 }
 
 /// "position 0, 1, … is rank 5, 4, …", for people.
@@ -66,9 +63,19 @@ inline std::vector<int> dealt_in_turn(const Machine& m, const std::vector<int>& 
   return dealt;
 }
 
+/// SplitMix64, of Steele, Lea and Flood: so short that benchmarks/reproduce/platforms.py has it,
+/// too, and places ranks alike.
+inline std::uint64_t next_random(std::uint64_t& state) {
+  state += 0x9e3779b97f4a7c15U;
+  std::uint64_t z = state;
+  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31U);
+}
+
 /// The machine of `ranks` ranks on places of a machine, which has one for each of its own ranks.
 /// Throws argument_error if these are too few.
-inline Machine placed(const Machine& all, Placement placement, int ranks, std::uint32_t seed = 1) {
+inline Machine placed(const Machine& all, Placement placement, int ranks, std::uint64_t seed = 1) {
   if (ranks > all.size()) {
     throw argument_error(detail::joined(
         {"papcoll: the machine has places for ", all.size(), " ranks, and not for ", ranks}));
@@ -89,10 +96,12 @@ inline Machine placed(const Machine& all, Placement placement, int ranks, std::u
   }
   places.resize(static_cast<std::size_t>(ranks));
   if (placement == Placement::random) {
-    std::mt19937 random{seed};
-    for (std::size_t i = places.size(); i > 1; --i) std::swap(places[i - 1], places[random() % i]);
+    for (std::size_t i = places.size(); i > 1; --i) {
+      std::swap(places[i - 1], places[static_cast<std::size_t>(next_random(seed) % i)]);
+    }
   }
   std::vector<Place> taken;
+  taken.reserve(places.size());
   for (const int r : places) taken.push_back(all.place(r));
   return Machine{std::move(taken), all.network()};
 }

@@ -20,6 +20,7 @@
 #include <papcoll/tools/machine_named.hpp>
 #include <papcoll/tools/model_file.hpp>
 #include <papcoll/tools/named_schedule.hpp>
+#include <papcoll/tools/placement_option.hpp>
 #include <papcoll/tools/placements.hpp>
 #include <papcoll/tools/suara_grid.hpp>
 #include <papcoll/tools/topology_file.hpp>

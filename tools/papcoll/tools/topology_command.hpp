@@ -6,11 +6,17 @@
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/fabric.hpp>
 #include <papcoll/tools/json_file.hpp>
+#include <papcoll/tools/launched_rank.hpp>
 #include <papcoll/tools/machine_named.hpp>
 #include <papcoll/tools/machine_text.hpp>
+#include <papcoll/topology/linux.hpp>
 
 #include <CLI/CLI.hpp>
+#include <array>
+#include <optional>
 #include <string>
+
+#include <unistd.h>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -33,6 +39,8 @@ class TopologyCommand {
                 ->check(CLI::IsMember({"ibnetdiscover", "opareport"}));
     command_->add_option("FILE", file_, "For --from; - is stdin");
     from_->excludes(machine_);
+    command_->footer(
+        "Under mpirun each process says where it is bound, and rank 0 what its node is like.");
   }
 
   bool is_given() const { return command_->parsed(); }
@@ -43,8 +51,12 @@ class TopologyCommand {
       throw argument_error("papcoll: to show the machine of " + file_ +
                            ", write --machine; to convert it, write --from, too");
     }
+    if (format_.empty() && spec_.empty()) {
+      print(this_process());
+      return all_well;
+    }
     if (format_.empty()) {
-      print(described(machine_named(spec_.empty() ? "linux" : spec_)));
+      print(described(machine_named(spec_)));
       return all_well;
     }
     if (file_.empty()) throw argument_error("papcoll: --from " + format_ + " needs a FILE, or -");
@@ -55,6 +67,17 @@ class TopologyCommand {
   }
 
  private:
+  /// This node; of a rank that a launcher has started its own place, too, in one piece, so that
+  /// lines of several ranks do not mix.
+  static std::string this_process() {
+    const std::optional<std::string> rank = launched_rank();
+    if (!rank) return described(linux_machine());
+    std::array<char, 256> host{};
+    if (gethostname(host.data(), host.size() - 1) != 0) host = {"an unnamed host"};
+    return (*rank == "0" ? described(linux_machine()) : "") + "rank " + *rank + " on " +
+           host.data() + ": " + NodeText::in_a_line(linux_place()) + "\n";
+  }
+
   CLI::App* command_ = nullptr;
   CLI::Option* machine_ = nullptr;
   CLI::Option* from_ = nullptr;

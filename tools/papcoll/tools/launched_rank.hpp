@@ -1,0 +1,27 @@
+#pragma once
+
+// The rank of a process that an MPI launcher has started, without a call to MPI.
+
+#include <papcoll/config.hpp>
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace tool {
+
+/// As mpirun of Open MPI, Intel MPI and MPICH, and srun with PMI or PMIx tell it; nothing of a
+/// process that was started otherwise.
+inline std::optional<std::string> launched_rank() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && *value != '\0') return value;
+  }
+  return {};
+}
+
+}  // namespace tool
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

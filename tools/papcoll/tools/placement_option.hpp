@@ -1,0 +1,21 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/tools/placements.hpp>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace tool {
+
+/// For options that name a placement.
+inline CLI::Validator as_placement() {
+  return CLI::IsMember(std::vector<std::string>{placement_names.begin(), placement_names.end()});
+}
+
+}  // namespace tool
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
