@@ -5,6 +5,8 @@
 #include <papcoll/base/collective_list.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/mapping/map_positions.hpp>
+#include <papcoll/mapping/mapped_order.hpp>
+#include <papcoll/mapping/order_text.hpp>
 #include <papcoll/names/explanation.hpp>
 #include <papcoll/names/grammar.hpp>
 #include <papcoll/names/rows.hpp>
@@ -207,9 +209,10 @@ inline std::string explain_order(const Machine* machine, const AnySchedule& sche
   const std::string on = detail::joined({" (machine: ", machine->source, ")"});
   switch (m.verdict) {
     case MappedOrder::Verdict::mapped:
-      return detail::joined(
-          {(order.map() != nullptr ? "along the machine: " : "rank order; along the machine: "),
-           figures, on});
+      if (order.map() == nullptr) {
+        return detail::joined({"rank order; along the machine: ", figures, on});
+      }
+      return detail::joined({"along the machine: ", figures, on, "; ", order_text(m.order)});
     case MappedOrder::Verdict::worse:
       return detail::joined({"rank order: along the machine it would be worse, ", figures, on});
     case MappedOrder::Verdict::all_talk_to_all:
@@ -220,12 +223,14 @@ inline std::string explain_order(const Machine* machine, const AnySchedule& sche
   return detail::joined({"rank order: along the machine it would be no better", on});
 }
 
-/// What is chosen for a call that names no algorithm, and why.
-inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call& call) {
+/// What is chosen for a call that names no algorithm, but may be the order of the ranks, and why.
+inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call& call,
+                              const OrderSource& order) {
   const SelectionInputs& s = team.inputs;
   const std::string over = detail::joined({"+", team.transport->name});
   AlgorithmSpec chosen;
   chosen.transport = team.transport;
+  chosen.order = order;
   with_collective(AllCollectives{}, call.collective,
                   [&]<Collective C>() { choose<C>(chosen, call, s); });
   if (chosen.hierarchical != nullptr && chosen.hierarchical->by_caches) {
@@ -251,7 +256,7 @@ inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call&
   } else {
     e.algorithm = chosen.schedule.name() + over;
     if (chosen.order) e.algorithm = detail::joined({chosen.order.name(), "+", e.algorithm});
-    if (s.orders != nullptr) {
+    if (s.orders != nullptr || chosen.order) {
       e.order = explain_order(team.machine, chosen.schedule, chosen.order, call);
     }
     e.reason = detail::joined({"ranks pass messages: ", why_by_messages(call, s)});
@@ -285,10 +290,12 @@ inline Explanation explain_choice(const TeamFacts& team, const Call& call,
   Explanation e;
   const AlgorithmSpec& given = traits.algorithm.spec();
   if (given.is_automatic()) {
-    explain_automatic(e, team, call);
+    explain_automatic(e, team, call, given.order);
   } else {
     e.algorithm = traits.algorithm.name();
-    if (e.algorithm.find('+') == std::string::npos && given.hierarchical == nullptr) {
+    const bool names_transport = given.transport != nullptr || !given.transport_name.empty();
+    if (!names_transport && given.contract == NumericalContract::rank_consistent &&
+        given.hierarchical == nullptr) {
       e.algorithm.append("+").append(team.transport->name);
     }
     e.reason = "the call names it";

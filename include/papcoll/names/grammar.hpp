@@ -214,6 +214,10 @@ class NameParser {
                          (gives_order(arrival_) && row.plan != nullptr)) &&
                         (schedule_.empty() ? alone : row.schedule == schedule_);
       if (!fits) continue;
+      if (arrival_ == machine_name && row.arrival == predicted_name) {
+        refuse(requirement::forecast,
+               {.algorithm = std::string(row.schedule), .arrival = std::string(arrival_)});
+      }
       // A schedule without an arrival policy is the static one, if there is one of that name.
       if (row.plan != nullptr || !arrival_.empty() || schedule_.empty()) return take_row(row);
       if (driven == nullptr) driven = &row;

@@ -7,6 +7,9 @@
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/contract.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/policies/refusal.hpp>
+#include <papcoll/policies/requirements.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/transport/transport.hpp>
 
@@ -112,12 +115,18 @@ inline void state_contract(Call& call, const AlgorithmSpec& s) noexcept {
 
 /// A static schedule, with the parameters it has, for calls to run: algorithm(KNomial{8}).
 /// With a predictor, in the order that it predicts: algorithm(Chain{}, MovingAverage{16}); along
-/// the machine: algorithm(KNomial{8}, OrderSource::machine()).
+/// the machine: algorithm(KNomial{8}, OrderSource::machine()). Throws argument_error for a schedule
+/// that needs predictions and is given the machine.
 inline Algorithm algorithm(AnySchedule schedule, OrderSource order = {}) {
   if (!schedule) return {};
   std::string name = schedule.name();
   const bool predicts = (schedule.needs() & capability::forecast) != 0;
   if (predicts && !order) order = PredictedOrder<>::predictor();
+  if (predicts && !order.predictor()) {
+    throw argument_error(detail::joined(
+        {"papcoll: ", refusal(*first_requirement(requirement::forecast),
+                              {.algorithm = schedule.name(), .arrival = order.name()})}));
+  }
   if (order && !(predicts && order.predictor() == PredictedOrder<>::predictor())) {
     name = detail::joined({order.name(), "+", name});
   }

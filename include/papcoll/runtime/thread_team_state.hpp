@@ -151,6 +151,12 @@ class ThreadTeamState {
   static std::shared_ptr<const Machine> machine_of(int ranks, const MachineSource& source) {
     if (source.is_default()) return nullptr;
     const Machine described = source.read();
+    if (described.size() == 0) {
+      throw argument_error(
+          detail::joined({"papcoll: Options of a thread team: machine: ", source.name(),
+                          " describes a network alone, and threads are on one node: describe its "
+                          "places, or leave the machine out"}));
+    }
     std::string why;
     std::vector<Place> places =
         described_places(described, std::vector<int>(static_cast<std::size_t>(ranks), 0), why);

@@ -68,6 +68,7 @@ struct Gpu {
 /// where the network is by hops, for pairs of nodes; none for pairs of ranks.
 ///
 /// Ranks are leaves of a tree: levels of the network, then node, package, NUMA domain, L3 and core.
+/// They are numbered from 0 to size() − 1, which no function checks unless it says that it throws.
 class Machine {
  public:
   /// No ranks.

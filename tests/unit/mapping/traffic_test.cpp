@@ -40,7 +40,7 @@ Shares read_shares(const AnySchedule& schedule, Collective c, int size) {
 std::vector<AnySchedule> schedules_in_any_order() {
   std::vector<AnySchedule> all;
   for (const CatalogueRow& row : catalogue()) {
-    if (row.plan == nullptr || (row.needs & capability::forecast) != 0) continue;
+    if (row.plan == nullptr || row.arrival == PredictedOrder<>::name) continue;
     all.push_back(row.plan());
   }
   for (const char* suara :

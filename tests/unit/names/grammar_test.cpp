@@ -212,6 +212,19 @@ TEST_CASE("what is wrong is said") {
                  "is for whole communicators"));
 }
 
+TEST_CASE("schedules that need predictions do not run along the machine") {
+  for (const std::string name :
+       {"StragglAR", "SortedLinearTree", "ClairvoyantTree", "PreReducedRing"}) {
+    INFO(complaint("OnTopology+" + name));
+    CHECK(contains(complaint("OnTopology+" + name),
+                   name + " needs to know how late each rank will be, and OnTopology does not "
+                          "predict it: take PredictedOrder"));
+    CHECK(parse_name("PredictedOrder+" + name, catalogue()).order);
+  }
+  CHECK_THROWS_AS(algorithm(StragglAR{}, OrderSource::machine()), argument_error);
+  CHECK(algorithm(Ring{}, OrderSource::machine()).name() == "OnTopology+Ring");
+}
+
 TEST_CASE("parameters in bytes take units") {
   CHECK(parse_name("SegmentedRing:64k", catalogue()).text() == "SegmentedRing");
   CHECK(parse_name("PipelinedChain:1M", catalogue()).text() == "PipelinedChain:1048576");

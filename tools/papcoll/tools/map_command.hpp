@@ -10,6 +10,7 @@
 #include <papcoll/mapping/greedy.hpp>
 #include <papcoll/mapping/map_positions.hpp>
 #include <papcoll/mapping/mapped_order.hpp>
+#include <papcoll/mapping/order_text.hpp>
 #include <papcoll/mapping/read_traffic.hpp>
 #include <papcoll/names/row.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
@@ -207,7 +208,7 @@ class MapCommand {
     for (const Found& f : found) {
       costs(f.by, f.mapped.arranged, &f == &found.front() ? why(f.mapped) : "");
     }
-    return text + order_text(ours.order) + "\n";
+    return text + detail::order_text(ours.order) + "\n";
   }
 
   Json reported(const Case& c, const std::vector<Found>& found) const {

@@ -35,16 +35,6 @@ inline Placement placement_named(const std::string& name) {
   return static_cast<Placement>(at - placement_names.begin());
 }
 
-/// "position 0, 1, … is rank 5, 4, …", for people.
-inline std::string order_text(const Order& order) {
-  std::string text = "position 0, 1, … is rank";
-  constexpr int most = 16;
-  for (int p = 0; p < std::min(order.size(), most); ++p) {
-    text += (p == 0 ? " " : ", ") + std::to_string(order.rank(p));
-  }
-  return text + (order.size() > most ? ", …" : "");
-}
-
 /// Ranks, of which each has its group's branch of a level, in turn from each group.
 inline std::vector<int> dealt_in_turn(const Machine& m, const std::vector<int>& ranks, int level) {
   std::vector<std::vector<int>> groups;

@@ -2,6 +2,7 @@
 
 // `papcoll simulate`: how long a call takes by a static schedule, and what its time consists of.
 
+#include <papcoll/mapping/order_text.hpp>
 #include <papcoll/names/row.hpp>
 #include <papcoll/simulate/path_costs.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
@@ -192,7 +193,7 @@ class SimulateCommand {
     line("messages", std::to_string(run.messages), "");
     if (c.order.size() > 1 && !c.order.is_identity()) {
       line("order", "",
-           c.order.is_permutation() ? order_text(c.order)
+           c.order.is_permutation() ? detail::order_text(c.order)
                                     : "position 0 is rank " + std::to_string(c.order.rank(0)));
     }
     text += "what the time consists of, on the critical path\n";
