@@ -41,7 +41,8 @@ def runs(arguments):
              if kind in (arguments.cluster or platforms.CLUSTERS)
              for call in calls for size in arguments.sizes or SIZES[:1 if arguments.quick else None]
              for placement in arguments.placement or placements_of(kind)
-             if not arguments.ranks or ranks in arguments.ranks]
+             if (not arguments.ranks or ranks in arguments.ranks)
+             and (not arguments.schedule or call[1] in arguments.schedule)]
     return sorted(found, key=lambda run: (run[3:5] in LONG, run[5] if run[3:5] in LONG else 0))
 
 
@@ -187,6 +188,9 @@ def main():
     parser.add_argument("--cluster", action="append", choices=platforms.CLUSTERS,
                         help="repeatable (default: all)")
     parser.add_argument("--placement", action="append", choices=platforms.PLACEMENTS,
+                        help="repeatable (default: all)")
+    parser.add_argument("--schedule", action="append", metavar="X",
+                        choices=sorted({name for _, name in SCHEDULES}),
                         help="repeatable (default: all)")
     arguments = study.parse(parser)
     rows = measure(arguments)

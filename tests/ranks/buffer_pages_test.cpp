@@ -125,6 +125,10 @@ TEST_CASE("chunk buffers take memory when they are first used, and no sooner", "
   CHECK(slots == made + ranks * pages.board().slot_bytes());
   add<papcoll::MultiLeader>(comm, std::size_t{4} << 20U);
   CHECK(pages.taken() == slots);
+  // The leader is the root, so nobody else takes a result.
+  std::vector<std::int64_t> sums(std::size_t{1} << 17U, comm.rank());
+  papcoll::reduce<papcoll::StaticLeader>(comm, sums, papcoll::root{0});
+  CHECK(pages.taken() == slots);
   // 16 chunks of a result, in one frame.
   add<papcoll::DynamicLeader>(comm, std::size_t{1} << 20U);
   const std::size_t results = pages.taken() - slots;

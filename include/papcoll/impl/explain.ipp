@@ -69,7 +69,7 @@ PAPCOLL_DECL Explanation explain_call(TeamCore& team, Collective collective, std
   MachineOrders orders{team.surroundings().machine};
   PlanCache plans;
   if (facts.inputs.orders != nullptr) {
-    orders.repeats_root(collective, call.root);  // as after a call with this root
+    orders.begins(collective, call.root);  // as after a call with this root
     facts.inputs.orders = &orders;
     facts.inputs.plans = &plans;
   }

@@ -46,7 +46,7 @@ inline void visit_heap(int node, int size, std::vector<int>& all) {
 }  // namespace detail
 
 /// The positions in the order in which an arrangement wants them along the machine. Position 0 is
-/// the first. Of Arrangement::by_traffic, whose order depends on the machine, as they are.
+/// the first. Of those by traffic, whose order depends on the machine, as they are.
 [[gnu::cold]] inline std::vector<int> arranged_positions(Arrangement arrangement, int size) {
   if (arrangement == Arrangement::bit_reversed) return detail::bit_reversed_positions(size);
   std::vector<int> all;

@@ -7,6 +7,7 @@
 #include <papcoll/mapping/grow.hpp>
 #include <papcoll/mapping/mapped_order.hpp>
 #include <papcoll/mapping/read_traffic.hpp>
+#include <papcoll/schedule/arrangement.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/topology/machine.hpp>
@@ -54,9 +55,14 @@ inline std::vector<int> laid_along(const std::vector<int>& positions,
 
   const std::vector<int> places = machine.order(root);
   const Arrangement arrangement = schedule.arrangement(c, size);
+  if (arrangement == Arrangement::by_traffic_in_trees && !machine.network().is_tree()) {
+    m.arranged = m.in_rank_order;
+    m.verdict = MappedOrder::Verdict::links_unknown;
+    return m;
+  }
   ranks = detail::laid_along(arranged_positions(arrangement, size), places);
   m.arranged = cost_of(*traffic, machine, ranks);
-  if (arrangement == Arrangement::by_traffic) {
+  if (arrangement == Arrangement::by_traffic || arrangement == Arrangement::by_traffic_in_trees) {
     std::vector<int> grown =
         detail::laid_along(PositionGrower{*traffic, machine}.grow(places), places);
     const MappingCost cost = cost_of(*traffic, machine, grown);

@@ -17,7 +17,8 @@ struct MappedOrder {
     mapped,
     all_talk_to_all,  ///< or nearly so: see traffic_of()
     gains_nothing,
-    worse,  ///< in bytes × hops or on the heaviest link
+    links_unknown,  ///< Arrangement::by_traffic_in_trees, and the network is by hops
+    worse,          ///< in bytes × hops or on the heaviest link
   };
 
   Order order = Order::identity(1);  ///< a root is position 0

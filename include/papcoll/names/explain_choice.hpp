@@ -217,6 +217,9 @@ inline std::string explain_order(const Machine* machine, const AnySchedule& sche
       return detail::joined({"rank order: along the machine it would be worse, ", figures, on});
     case MappedOrder::Verdict::all_talk_to_all:
       return detail::joined({"rank order: all ranks talk to all", on});
+    case MappedOrder::Verdict::links_unknown:
+      return detail::joined(
+          {"rank order: by hops it is not known which messages share a link", on});
     case MappedOrder::Verdict::gains_nothing:
       break;
   }

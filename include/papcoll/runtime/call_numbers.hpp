@@ -15,9 +15,11 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-/// What a rank says of a call, so that calls can be compared. Of `algorithm` 16 bits count.
+/// What a rank says of a call, so that calls can be compared. Of `algorithm` 16 bits count; whether
+/// its bits must not depend on arrivals is part of it, since some go other ways then.
 inline CallWords words_of(const Call& call, std::uint32_t algorithm) noexcept {
-  return CallWords::of(call.count, call.collective, algorithm,
+  const std::uint32_t reproducible = call.reproducible ? 0x6a5dU : 0U;
+  return CallWords::of(call.count, call.collective, algorithm ^ reproducible,
                        static_cast<std::uint32_t>(call.root) ^ call.split, call.types);
 }
 

@@ -50,14 +50,18 @@ struct HierarchyPlan {
 /// them.
 class HierarchyPlans {
  public:
+  static constexpr std::size_t chunk_bytes_by_caches = 4096;
+
   HierarchyPlans() = default;
 
   /// `node_of`: the node of each rank, −1 where ranks cannot share memory; `here` is this
   /// process's.
-  /// `by_caches`: see Hierarchy.
+  /// `by_caches`: see Hierarchy. Such teams serve short calls only, so they have chunk buffers of a
+  /// page at most: all of those of all groups count as room that shared memory must have.
   HierarchyPlans(const GroupColours& levels, const std::vector<int>& node_of, int here,
                  std::size_t chunk_bytes, bool by_caches = false)
-      : by_caches_(by_caches), chunk_bytes_(chunk_bytes) {
+      : by_caches_(by_caches),
+        chunk_bytes_(by_caches ? std::min(chunk_bytes, chunk_bytes_by_caches) : chunk_bytes) {
     std::vector<int> ranks;
     for (std::size_t r = 0; r < node_of.size(); ++r) ranks.push_back(static_cast<int>(r));
     for (const std::vector<int>& colours : levels) {
@@ -209,7 +213,8 @@ inline std::unique_ptr<TeamCore> make_inner(TeamCore& parent, const InnerTeam& t
     s.machine = std::make_shared<const Machine>(machine->among(members));
     if (team.here) node.groups = near_groups(*s.machine);
   }
-  const Options& options = parent.options();
+  Options options = parent.options();
+  options.chunk_bytes = plans.chunk_bytes();
   if (team.here) {
     std::byte* const bells = memory.heads + team.heads;
     std::byte* const board = bells + HierarchyPlans::bells_bytes(team.size());
@@ -234,7 +239,7 @@ inline std::unique_ptr<TeamCore> make_inner(TeamCore& parent, const InnerTeam& t
     }
     if (number == 0) {
       Doorbells::initialise(bells, team.size());
-      board_of(node, plans.chunk_bytes()).initialise(options.first_epoch);
+      board_of(node, options.chunk_bytes).initialise(options.first_epoch);
     }
     s.node = &node;
   } else {

@@ -41,13 +41,15 @@ class MachineOrders {
     return found(schedule, c, root, map, plans);
   }
 
-  /// Is this the root of the last call of the collective that was asked for, too? An order of its
-  /// own for each root is not worth finding where roots change from call to call.
-  bool repeats_root(Collective c, int root) noexcept {
-    int& last = last_root_[static_cast<std::size_t>(c)];
-    const bool repeats = last == root + 1;
-    last = root + 1;
-    return repeats;
+  /// Was this the root of the last call of the collective that began? An order of its own for each
+  /// root is not worth finding where roots change from call to call.
+  bool repeats_root(Collective c, int root) const noexcept {
+    return last_root_[static_cast<std::size_t>(c)] == root + 1;
+  }
+  /// A call begins: not before it is known to match those of the others, where that is compared,
+  /// so that all ranks remember the same root.
+  void begins(Collective c, int root) noexcept {
+    last_root_[static_cast<std::size_t>(c)] = root + 1;
   }
 
   /// All ranks, depth first along the machine; rank order where it is not known.

@@ -50,6 +50,7 @@ class PlanRuns {
       of_token.count = 1;
       return begin(plan_run, e, schedule, of_token, sequence, played, held);
     }
+    if (is_rooted(call.collective)) orders_.begins(call.collective, call.root);
     const Shape shape = shape_of(call, rank_, call.root);
     const bool any_order = !is_prefix_reduction(call.collective);
     const bool reduces = is_reduction(call.collective);

@@ -10,6 +10,10 @@ inline namespace PAPCOLL_ABI {
 /// mapping/arranged.hpp makes the sequences.
 enum class Arrangement : unsigned char {
   by_traffic,    ///< as mapping/grow.hpp finds from what positions send each other
+  /// In a tree of switches as by_traffic. In a network by hops as the ranks are: every distance
+  /// carries as much, so an order that gathers what is near makes all ranks of a group send to one
+  /// other group at a time, and that is slower than it looks where few links join the two.
+  by_traffic_in_trees,
   consecutive,   ///< 0, 1, 2, …: neighbours talk most, or subtrees are runs of positions
   bit_reversed,  ///< the numbers of the core with their bits reversed, each with the position that
                  ///< is folded to it: those at the largest distance talk most

@@ -134,7 +134,8 @@ bool goes_by_caches(const Call& call, const SelectionInputs& s) noexcept {
   } else {
     const Thresholds::Node& t = s.thresholds->node;
     return s.near_groups > 1 && !s.by_messages && !s.oversubscribed &&
-           static_cast<std::size_t>(s.size) >= t.caches_ranks && call.bytes() <= t.caches;
+           static_cast<std::size_t>(s.size) >= t.caches_ranks && t.caches != 0 &&
+           call.bytes() <= t.caches;
   }
 }
 

@@ -103,6 +103,15 @@ TEST_CASE("what messages say of calls that do not match", "[team]") {
     const char* const name = c.rank() == 0 ? "Exchange" : "DynamicLeader";
     static_cast<void>(papcoll::allreduce(c, 1, papcoll::sum, papcoll::algorithm(name)));
   });
+  for (const char* const name : {"MultiLeader", "DynamicLeader", "Rabenseifner"}) {
+    rank_1_gets("; their algorithms differ: all ranks must name the same policies",
+                [name](Rank& c) {
+                  const std::string contract = c.rank() == 0 ? "" : "+Reproducible";
+                  std::vector<int> data(5000, 1);
+                  papcoll::allreduce(c, data, papcoll::sum, papcoll::algorithm(name + contract));
+                  papcoll::barrier(c);  // at the latest here
+                });
+  }
   rank_1_gets("; their papcoll::counts differ", [](Rank& c) {
     const std::vector<int> in(3, 1);
     std::vector<std::size_t> sizes{1, 2};

@@ -8,6 +8,7 @@
 #include <papcoll/thread_team.hpp>
 #include <papcoll/topology/near_groups.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -77,6 +78,66 @@ TEST_CASE("small calls among many ranks go by caches, with leaders by arrival", 
   s.by_messages = true;
   CHECK_FALSE(by_caches(8));
   CHECK_FALSE(detail::goes_by_caches<Collective::bcast>(call, s));
+}
+
+TEST_CASE("calls by caches that do not match leave outputs as they were", "[select]") {
+  if (under_tsan) return;
+  Options options;
+  options.machine = caches_of_node(2, 2);
+  options.deadline = std::chrono::seconds{60};
+  for (const bool rooted : {false, true}) {
+    ThreadTeam team{4, options};
+    std::mutex mutex;
+    std::string problems;
+    int refused = 0;
+    team.run([&](ThreadTeam::Rank& comm) {
+      TeamCore& core = comm.core();
+      core.set_oversubscribed(false);
+      Thresholds t;
+      t.node.caches_ranks = 2;
+      detail::set_thresholds(core, t);
+      // The second group calls with another count: within groups all calls match.
+      std::vector<int> data(comm.rank() < 2 ? 4 : 5, comm.rank());
+      const std::vector<int> before = data;
+      bool threw = false;
+      try {
+        if (rooted) {
+          reduce(comm, data, root{0});
+        } else {
+          allreduce(comm, data);
+        }
+      } catch (const error&) {
+        threw = true;
+      }
+      const std::lock_guard lock{mutex};
+      if (threw) ++refused;
+      if (data != before) problems += "rank " + std::to_string(comm.rank()) + "'s data changed\n";
+    });
+    CHECK(problems == "");
+    CHECK(refused >= (rooted ? 1 : 4));
+  }
+}
+
+TEST_CASE("where no call is to go by caches, barriers do not", "[select]") {
+  SelectionInputs s;
+  Thresholds thresholds;
+  thresholds.node.caches = 0;
+  s.thresholds = &thresholds;
+  s.size = 16;
+  s.near_groups = 4;
+  Call call;
+  call.collective = Collective::barrier;
+  CHECK_FALSE(detail::goes_by_caches<Collective::barrier>(call, s));
+}
+
+TEST_CASE("teams by caches have small chunk buffers", "[select]") {
+  const std::vector<int> one_node(16, 0);
+  GroupColours pairs(1);
+  for (int r = 0; r < 16; ++r) pairs[0].push_back(r / 2);
+  const HierarchyPlans by_caches{pairs, one_node, 0, 65536, true};
+  const HierarchyPlans named{pairs, one_node, 0, 65536, false};
+  CHECK(by_caches.chunk_bytes() == 4096);
+  CHECK(by_caches.buffers_bytes() * 10 < named.buffers_bytes());
 }
 
 TEST_CASE("calls by caches give what all others give", "[select]") {

@@ -55,6 +55,17 @@ TEST_CASE("calls between nodes run along the machine where that gains", "[select
   CHECK(by_core.order<Collective::allgather, RecursiveDoubling>());
 }
 
+TEST_CASE("a root is remembered when its call begins, not when it is asked for", "[select]") {
+  MachineOrders orders{nullptr};
+  CHECK_FALSE(orders.repeats_root(Collective::bcast, 3));
+  CHECK_FALSE(orders.repeats_root(Collective::bcast, 3));
+  orders.begins(Collective::bcast, 3);
+  CHECK(orders.repeats_root(Collective::bcast, 3));
+  CHECK_FALSE(orders.repeats_root(Collective::bcast, 2));  // of a call that will not match
+  CHECK(orders.repeats_root(Collective::bcast, 3));
+  CHECK_FALSE(orders.repeats_root(Collective::reduce, 3));
+}
+
 TEST_CASE("by how much the model must gain is a threshold", "[select]") {
   Between dealt{machines::dealt_by_node(64, 8)};
   dealt.thresholds.network.order_percent = 100'000;
@@ -74,6 +85,7 @@ TEST_CASE("a root has an order of its own once it repeats", "[select]") {
   for (const int root : {0, 3, 5}) {
     dealt.call.root = root;
     CHECK_FALSE(dealt.order<Collective::bcast, Binomial>());
+    dealt.orders.begins(Collective::bcast, root);
     CHECK(dealt.order<Collective::bcast, Binomial>());
     const MappedOrder& m = dealt.orders.of(AnySchedule::of<Binomial>(), Collective::bcast, root,
                                            map_positions, dealt.plans);

@@ -165,6 +165,8 @@ class MapCommand {
         return "used";
       case MappedOrder::Verdict::gains_nothing:
         return "not used: it gains nothing";
+      case MappedOrder::Verdict::links_unknown:
+        return "no order: in a network by hops it is not known which messages share a link";
       case MappedOrder::Verdict::all_talk_to_all:
         return "no order: everybody talks to everybody, or nearly so";
       case MappedOrder::Verdict::worse:

@@ -235,10 +235,10 @@ struct LeaderFan {
         bool moved = write_next(s, c);
         if (!takes_ && written_ == chunks_.count) return true;
         if (taken_ < chunks_.count && s.released(taken_ + 1)) {
-          s.all_arrived();  // says the leader
-          const std::byte* const result = small_ ? s.small_result() : s.result(taken_);
-          if (takes_ && chunks_.bytes(taken_) != 0) {
-            s.read(c.out + chunks_.offset(taken_), result, chunks_.bytes(taken_));
+          s.all_arrived();                             // says the leader
+          if (takes_ && chunks_.bytes(taken_) != 0) {  // else there may be no buffer of a result
+            s.read(c.out + chunks_.offset(taken_), small_ ? s.small_result() : s.result(taken_),
+                   chunks_.bytes(taken_));
           }
           ++taken_;
           moved = true;

@@ -203,6 +203,7 @@ struct MultiLeader {
       for (int r = 0; r < s.size(); ++r) {
         if (r == s.rank()) continue;
         const Range theirs = slice(s, taken_, r);
+        if (theirs.empty()) continue;  // its keeper's buffer has not been written
         const std::size_t at = theirs.lo * chunks_.size;
         std::byte* const to = c.out + chunks_.offset(taken_) + at;
         const std::byte* const from = slot(s, keeper(s, r), taken_) + at;

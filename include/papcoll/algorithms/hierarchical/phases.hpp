@@ -77,13 +77,21 @@ class HierarchicalPhases {
 
   // --- collectives of one vector
 
+  /// Where a representative has what its group has combined: of short vectors not in the output,
+  /// which so stays as it was where calls of other groups turn out not to match.
+  std::byte* room_for_partial(std::byte* output) {
+    constexpr std::size_t short_bytes = 4096;
+    return call_.bytes() <= short_bytes ? team_.memory(0, call_.bytes()) : output;
+  }
+
   void allreduce() {
     if (alone()) return team_.inter(call_);
     const bool all =
         team_.serves_intra(Collective::allreduce) && !team_.serves_intra(Collective::reduce);
-    team_.intra(phase(all ? Collective::allreduce : Collective::reduce, call_.in,
-                      all || representative() ? call_.out : nullptr));
-    if (representative()) team_.inter(phase(Collective::allreduce, call_.out, call_.out));
+    std::byte* partial = all || representative() ? call_.out : nullptr;
+    if (!all && representative()) partial = room_for_partial(call_.out);
+    team_.intra(phase(all ? Collective::allreduce : Collective::reduce, call_.in, partial));
+    if (representative()) team_.inter(phase(Collective::allreduce, partial, call_.out));
     team_.intra(phase(Collective::bcast, call_.out, call_.out));
   }
 
@@ -94,8 +102,11 @@ class HierarchicalPhases {
     if (alone()) {
       team_.inter(phase(Collective::reduce, call_.in, whole, root_group()));
     } else {
-      team_.intra(phase(Collective::reduce, call_.in, representative() ? whole : nullptr));
-      if (representative()) team_.inter(phase(Collective::reduce, whole, whole, root_group()));
+      std::byte* const partial = !representative() ? nullptr
+                                 : is_root()       ? room_for_partial(whole)
+                                                   : whole;
+      team_.intra(phase(Collective::reduce, call_.in, partial));
+      if (representative()) team_.inter(phase(Collective::reduce, partial, whole, root_group()));
     }
     if (group_ == root_group() && root_number() != 0) {
       team_.hop(0, root_number(), phase(Collective::gather, whole, is_root() ? whole : nullptr));

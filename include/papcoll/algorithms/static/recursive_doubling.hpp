@@ -99,7 +99,8 @@ struct RecursiveDoubling {
   }
 
   static constexpr Arrangement arrangement(Collective c, int /*size*/) noexcept {
-    return c == Collective::allgather ? Arrangement::bit_reversed : Arrangement::by_traffic;
+    return c == Collective::allgather ? Arrangement::bit_reversed
+                                      : Arrangement::by_traffic_in_trees;
   }
 
   static void traffic(Collective c, Traffic& t) {
