@@ -24,7 +24,7 @@ inline namespace PAPCOLL_ABI {
 /// a binomial tree from ranks that are dealt out by node, recursive doubling's allgather from ranks
 /// that are in order of cores.
 ///
-/// Source: M. Kitor, thesis, ch. 4: rank reordering by the algorithm's pattern; the orders are ours
+/// Source: B. Kitor, thesis, ch. 4: rank reordering by the algorithm's pattern; the orders are ours
 /// (mapping/map_positions.hpp).
 struct OnTopology {
   using policy_kind = ArrivalPolicyKind;

@@ -28,7 +28,7 @@ inline namespace PAPCOLL_ABI {
 ///     place      node 0            node 1
 ///     position   0, then 2         1 (it talks to 0), then 3
 ///
-/// Source: the greedy frame of M. Kitor, thesis, ch. 4, whose reference is one position; ours is
+/// Source: the greedy frame of B. Kitor, thesis, ch. 4, whose reference is one position; ours is
 /// every open group.
 class PositionGrower {
  public:
