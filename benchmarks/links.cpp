@@ -1,5 +1,6 @@
 #include "links.hpp"
 
+#include "contest.hpp"
 #include "progress.hpp"
 #include "quiet.hpp"
 #include "statistics.hpp"
@@ -15,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <limits>
 #include <string>
 #include <vector>
@@ -134,6 +134,14 @@ void measure_inside(const Placement& placement) {
 void measure_links(const Options& options, const Placement& placement) {
   together(placement.comm(), [&] {
     if (placement.ranks() < 2) throw usage_error("--measure-links needs two ranks or more");
+    if (options.links.empty()) return;
+    if (placement.rank() == 0) require_writable(options.links);
+    if (placement.nodes() < 2) {
+      throw usage_error(
+          fmt::format("--measure-links {}: a network file needs several nodes, and "
+                      "these ranks are on one: leave {} out",
+                      options.links, options.links));
+    }
   });
   const Progress progress(placement.rank());
   const bool speaks = placement.rank() == 0;
@@ -155,27 +163,20 @@ void measure_links(const Options& options, const Placement& placement) {
   }
   if (options.links.empty()) return;
   together(placement.comm(), [&] {
-    if (n < 2) {
-      throw usage_error(
-          fmt::format("--measure-links {}: a network file needs several nodes, and "
-                      "these ranks are on one",
-                      options.links));
-    }
     if (!speaks) return;
-    std::ofstream file{options.links};
-    file << "# papcoll-bench --measure-links: hops are latencies, that of the nearest pair is 2\n";
-    for (const std::string& name : nodes.names) file << "node " << name << '\n';
+    std::string text =
+        "# papcoll-bench --measure-links: hops are latencies, that of the nearest pair is 2\n";
+    for (const std::string& name : nodes.names) text += fmt::format("node {}\n", name);
     for (std::size_t a = 0; a < n; ++a) {
       for (std::size_t b = a + 1; b < n; ++b) {
         // By halves, so that what is alike but for noise is alike.
         const double hops = std::max(1.0, static_cast<double>(static_cast<std::int64_t>(
                                               4 * links[a * n + b].latency / least + 0.5)) /
                                               2);
-        file << fmt::format("hops {} {} {}\n", nodes.names[a], nodes.names[b], hops);
+        text += fmt::format("hops {} {} {}\n", nodes.names[a], nodes.names[b], hops);
       }
     }
-    file.close();
-    if (!file) throw usage_error(fmt::format("cannot write {}", options.links));
+    write_file(options.links, text);
   });
 }
 

@@ -166,11 +166,12 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
   app.add_flag_callback(
          "--arena", [&options] { options.buffers = BufferKind::arena; }, "As --buffers arena")
       ->excludes(buffers);
-  app.add_option(
-         "--group-size", options.group_size,
-         "So many neighbours in rank order are a node to Hierarchical (default: those that\n"
-         "share memory)")
-      ->check(CLI::Range(1, std::numeric_limits<int>::max()));
+  auto* groups =
+      app.add_option(
+             "--group-size", options.group_size,
+             "So many neighbours in rank order are a node to Hierarchical (default: those that\n"
+             "share memory)")
+          ->check(CLI::Range(1, std::numeric_limits<int>::max()));
   auto* machine =
       app.add_option("--machine", options.machine,
                      "The machine that papcoll is told of (Options::machine), as `papcoll\n"
@@ -232,7 +233,9 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
                     ->type_name("[FILE]")
                     ->expected(0, 1)
                     ->excludes(tune)
-                    ->excludes(fit);
+                    ->excludes(fit)
+                    ->excludes(groups)
+                    ->excludes(machine);
 
   try {
     app.parse(argc, argv);

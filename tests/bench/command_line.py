@@ -55,6 +55,14 @@ def test_bad_arguments(directory):
     for option in ("--tune", "--fit"):
         result = refuses("cannot write /nonexistent/t.json", f"{option}=/nonexistent/t.json")
         expect(result.stdout == "", f"{option} refuses the file before it measures", result)
+    result = refuses("cannot write /nonexistent/t.network",
+                     "--measure-links=/nonexistent/t.network")
+    expect(result.stdout == "", "--measure-links refuses the file before it measures", result)
+    file = directory / "one_node.network"
+    result = refuses("a network file needs several nodes", f"--measure-links={file}")
+    expect(result.stdout == "" and not file.exists(), "nothing measured for one node", result)
+    refuses("--measure-links excludes --group-size", "--measure-links", "--group-size", "1")
+    refuses("--measure-links excludes --machine", "--measure-links", "--machine", "nodes=2")
     refuses("'sum' is none of allreduce", "sum")
     refuses("there is no --fast: see papcoll-bench --help", "allreduce", "--fast")
     refuses("there is no --size: did you mean --sizes?", "allreduce", "--size", "8")
@@ -76,6 +84,7 @@ def test_bad_arguments(directory):
             "nodes=2", "--placement", "by-rank")
     refuses("'sockets=2' is none of nodes=N, packages=N", "allreduce", "--machine",
             "nodes=2,sockets=2")
+    refuses("did you mean nodes=N?", "allreduce", "--machine", "nod=2")
     refuses("has places for 1 ranks, and not for 2", "allreduce", "--machine", "nodes=1")
     refuses("cannot read the network file", "allreduce", "--machine", "/nonexistent")
     refuses("chunk_bytes is 100: take a multiple of 64", "allreduce", "--chunk-bytes", "100")

@@ -37,6 +37,24 @@ TEST_CASE("list NAME: some of them") {
   CHECK(json::parse(run({"list", "Chain", "allreduce", "--json"}).out).size() == 1);
 }
 
+TEST_CASE("list: the arrival policies that a static schedule may have instead of its own") {
+  CHECK(contains(run({"list", "Ring"}).out,
+                 "\n  policies      StaticOrder (or OnTopology, PredictedOrder), Ring\n"));
+  CHECK(contains(run({"list", "StragglAR"}).out, "\n  policies      PredictedOrder, StragglAR\n"));
+  for (const char* policy : {"OnTopology", "PredictedOrder"}) {
+    const Outcome o = run({"list", policy, "allreduce"});
+    INFO(o.err);
+    CHECK(o.status == 0);
+    CHECK(contains(o.out, "Ring\n  Pa"));
+    CHECK_FALSE(contains(o.out, "DynamicLeader"));
+    CHECK(contains(o.out, "StragglAR\n") == (policy == std::string("PredictedOrder")));
+  }
+  const json ring = json::parse(run({"list", "Ring", "--json"}).out).at(0).at("policies");
+  CHECK(ring.at("arrival") == "StaticOrder");
+  CHECK(ring.at("other_arrivals") == json::parse(R"(["OnTopology", "PredictedOrder"])"));
+  refused({"list", "OnTopolgy"}, "did you mean OnTopology");
+}
+
 TEST_CASE("list: parameters, with the values that they have if left out") {
   CHECK(
       contains(run({"list", "KNomial"}).out, "  parameter     radix: at least 2 (left out: 4)\n"));

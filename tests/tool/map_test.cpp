@@ -104,7 +104,27 @@ TEST_CASE("map: a machine that a file describes") {
   CHECK(contains(o.out, "8 ranks by-node on 2 nodes"));
   const std::string alone =
       directory.write("alone.network", "node a\nnode b\nswitch s\nlink a s\nlink b s\n");
-  refused({"map", "Ring", "--machine", alone.c_str()}, "describes a network alone");
+  const std::string sentence = alone + " describes a network alone: add a line of places";
+  refused({"map", "Ring", "--machine", alone.c_str()}, sentence);
+  for (const char* ranks : {"1", "6"}) {
+    refused({"simulate", "Ring", "--ranks", ranks, "--bytes", "64k", "--machine", alone.c_str()},
+            sentence);
+  }
+  refused({"draw", "Ring", "--ranks", "2", "--machine", alone.c_str(), "-o", "-"}, sentence);
+}
+
+TEST_CASE("map: what is asked for and what it takes") {
+  const Outcome o = run({"map", "Suara", "--machine", "nodes=4,cores=2"});
+  INFO(o.out << o.err);
+  CHECK(o.status == 0);
+  CHECK(o.out.starts_with("Suara = "));
+  CHECK(contains(o.out, " allreduce, 8 ranks by-core on 4 nodes\n"));
+  CHECK(run({"map", "Ring", "--machine", "nodes=4"}).out.starts_with("Ring allreduce, 4 ranks"));
+  CHECK(run({"map", "OnTopology+Ring", "--machine", "nodes=4"}).out.starts_with("Ring allreduce"));
+  const json suara = mapped({"Suara"});
+  CHECK(suara.at("algorithm") == "Suara");
+  CHECK(suara.at("chosen").is_string());
+  CHECK_FALSE(mapped({"Ring"}).contains("chosen"));
 }
 
 TEST_CASE("map: pictures") {
@@ -128,6 +148,42 @@ TEST_CASE("map: pictures") {
   const std::string picture{std::istreambuf_iterator<char>{in}, {}};
   CHECK(contains(picture, "In rank order"));
   CHECK_FALSE(contains(picture, "Along the machine"));
+}
+
+TEST_CASE("machines in a few words: refusals") {
+  const auto refuses = [](const char* machine, const std::string& why) {
+    refused({"topology", "--machine", machine}, why);
+  };
+  refuses("nodes=65535,cores=65535", "the nodes together have more than 4194304 cores: take fewer");
+  refuses("nodes=65535,cores=65", "more than 4194304 cores");
+  refuses("nodes=1,packages=65535,l3=65535,cores=65535", "a node has more than 65535 cores");
+  refuses("nodes=4,leaf=4,group=4", "leaf is of a fat tree and group of a dragonfly");
+  refuses("nodes=4,group=4,uplinks=1", "uplinks is of a fat tree and group of a dragonfly");
+  refuses("nodes=4,uplinks=2", "uplinks=N are of leaf switches, and there are none: write leaf=N");
+  refuses("nodes=4,nodes=8", "nodes is given twice: leave one out");
+  refuses("nodes=4,leaf=2,leaf=2", "leaf is given twice");
+  CHECK(run({"topology", "--machine", "nodes=4,leaf=8"}).status == 0);
+  CHECK(run({"topology", "--machine", "nodes=4,uplinks=2,leaf=2"}).status == 0);
+}
+
+TEST_CASE("machines in a few words: what is meant") {
+  refused({"topology", "--machine", "nod=8"}, "the machine nod=8: 'nod=8' is none of nodes=N");
+  refused({"topology", "--machine", "nod=8"}, "group=N: did you mean nodes=N?");
+  refused({"topology", "--machine", "node=8,cores=2"}, "did you mean nodes=N?");
+  refused({"topology", "--machine", "nodes=8,core=2"}, "did you mean cores=N?");
+  const Outcome other = run({"topology", "--machine", "nodes=8,cpus=2"});
+  CHECK(other.status == 2);
+  CHECK_FALSE(contains(other.err, "did you mean"));
+  refused({"topology", "--machine", "cluster=8"}, "cannot read the network file cluster=8");
+  const TemporaryDirectory directory;
+  const std::string file = directory.write("node=8", "node a\n");
+  CHECK(run({"topology", "--machine", file.c_str()}).status == 0);
+}
+
+TEST_CASE("map: a name with another order of the ranks") {
+  refused({"map", "PredictedOrder+Ring", "--machine", "nodes=2"},
+          "PredictedOrder+Ring: PredictedOrder orders the ranks by itself");
+  refused({"map", "PredictedOrder+Ring", "--machine", "nodes=2"}, "write Ring or OnTopology+Ring");
 }
 
 TEST_CASE("map: refusals") {
@@ -171,6 +227,11 @@ TEST_CASE("simulate and draw: along a machine") {
            "--initial", "by-node", "--compare", "OnTopology+Ring"});
   CHECK(both.status == 0);
   CHECK(contains(both.out, "OnTopology+Ring"));
+  CHECK(run({"simulate", "OnTopology+Ring", "--ranks", "4", "--bytes", "8", "--machine", "nodes=4"})
+            .out.starts_with("OnTopology+Ring allreduce of 8 bytes, 4 ranks\n"));
+  CHECK(contains(
+      run({"draw", "OnTopology+Ring", "--ranks", "4", "--machine", "nodes=4", "-o", "-"}).out,
+      ">OnTopology+Ring allreduce of 1 MB, 4 ranks<"));
   CHECK(contains(run({"simulate", "Binomial", "--collective", "bcast", "--root", "2", "--ranks",
                       "8", "--bytes", "8", "--machine", "nodes=2,cores=4", "--initial", "by-node",
                       "--order", "machine"})
@@ -189,6 +250,23 @@ TEST_CASE("simulate and draw: along a machine") {
   refused(
       {"simulate", "Ring", "--ranks", "4096", "--bytes", "8", "--machine", "nodes=128,cores=32"},
       "write --ranks 2048 or less");
+}
+
+TEST_CASE("simulate: ranks that are expected at the same time stay in the machine's order") {
+  std::vector<const char*> words{
+      "simulate", "PredictedOrder+Ring", "--ranks",         "8",         "--bytes",
+      "64k",      "--machine",           "nodes=4,cores=2", "--initial", "by-node"};
+  const Outcome o = run(words);
+  CHECK(o.status == 0);
+  CHECK(o.out.starts_with("PredictedOrder+Ring allreduce of 64 KB, 8 ranks\n"));
+  CHECK(contains(o.out, "position 0, 1, … is rank 7, 3, 6, 2, 5, 1, 4, 0\n"));
+  words.insert(words.end(), {"--order", "machine"});
+  refused(words, "the order of PredictedOrder+Ring is that of the arrivals");
+  words.insert(words.end(), {"--compare", "Ring"});
+  CHECK(run(words).status == 0);
+  refused({"draw", "StragglAR", "--ranks", "4", "--machine", "nodes=4", "--order", "machine", "-o",
+           "-"},
+          "the order of StragglAR is that of the arrivals");
 }
 
 TEST_CASE("map: what follows predicted arrivals has no order along a machine") {

@@ -36,6 +36,7 @@ namespace detail {
 class NetworkReader {
  public:
   NetworkReader(std::string_view text, const std::string& file_name) : file_(file_name) {
+    require_text(text);
     for (std::size_t line = 1; !text.empty(); ++line) {
       line_ = line;
       const std::string_view whole = text.substr(0, text.find('\n'));
@@ -91,6 +92,18 @@ class NetworkReader {
   [[noreturn, gnu::cold]] void fail(std::string_view why) const {
     throw argument_error(line_ == 0 ? joined({"papcoll: ", source(), ": ", why})
                                     : joined({"papcoll: ", source(), ", line ", line_, ": ", why}));
+  }
+
+  /// Messages quote the file, so it must be one to read.
+  void require_text(std::string_view text) {
+    line_ = 1;
+    for (const char c : text) {
+      const bool is_control = static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+      if (is_control && c != '\n' && c != '\t' && c != '\r') {
+        fail("there is a control character: this is no text");
+      }
+      if (c == '\n') ++line_;
+    }
   }
 
   static Words words_of(std::string_view line) {
@@ -165,7 +178,10 @@ class NetworkReader {
 
   int count(std::string_view what, std::string_view word) const {
     const int number = number_of(std::string{word}, Place::anywhere - 1);
-    if (number < 1) fail(joined({"the ", what, " is ", word, ": write a whole number from 1 up"}));
+    if (number < 1) {
+      fail(joined(
+          {"the ", what, " is ", word, ": write a whole number from 1 to ", Place::anywhere - 1}));
+    }
     return number;
   }
 
@@ -227,7 +243,11 @@ class NetworkReader {
     line_ = 0;
     for (std::size_t v = 1; v < of.size(); ++v) {
       if (part_of(v) == part_of(0)) continue;
-      fail(joined({"no link leads from ", name_of_vertex(v), " to ", name_of_vertex(0)}));
+      const std::string_view lonely = name_of_vertex(of[v].empty() ? v : 0);
+      fail(joined({"no link leads from ", name_of_vertex(v), " to ", name_of_vertex(0), ": ",
+                   of[v].empty() || of[0].empty()
+                       ? joined({"add a line link ", lonely, " SWITCH"})
+                       : "add a link between a switch of the one and a switch of the other"}));
     }
     return of;
   }
@@ -305,7 +325,8 @@ class NetworkReader {
     for (std::size_t a = 0; a < n; ++a) {
       for (std::size_t b = a + 1; b < n; ++b) {
         if (matrix[a * n + b] > 0) continue;
-        fail(joined({"the hops between ", nodes_[a], " and ", nodes_[b], " are missing"}));
+        fail(joined({"the hops between ", nodes_[a], " and ", nodes_[b],
+                     " are missing: add a line hops ", nodes_[a], " ", nodes_[b], " NUMBER"}));
       }
     }
     return Network::by_hops(static_cast<int>(n), std::move(matrix));

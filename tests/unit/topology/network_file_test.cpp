@@ -126,8 +126,13 @@ TEST_CASE("A network file that is wrong is refused, with file, line and what is 
   refused(ab + "link a s",
           ", line 5: the node a has a link already, on line 4: add the widths of "
           "links to one switch; describe others by hops");
-  refused(ab, ": no link leads from b to a");
-  refused(ab + "link b s\nswitch t", ": no link leads from t to a");
+  refused(ab, ": no link leads from b to a: add a line link b SWITCH");
+  refused("node a\nnode b\nswitch s\nlink b s",
+          ": no link leads from b to a: add a line link a SWITCH");
+  refused(ab + "link b s\nswitch t", ": no link leads from t to a: add a line link t SWITCH");
+  refused(ab + "switch t\nlink b t",
+          ": no link leads from b to a: add a link between a switch of the one and a switch of the "
+          "other");
   refused("node a\nnode b", ": it has neither links nor hops between its nodes");
   refused(ab + "link b s\nswitch t\nlink s t\nlink t s",
           ", line 8: the link closes a cycle: t and s are joined already. Make one switch of those "
@@ -144,7 +149,7 @@ TEST_CASE("A network file that is wrong is refused, with file, line and what is 
             ", line 3: the number of hops is " + number + ": write a number above 0");
   }
   refused("node a\nnode b\nnode c\nhops a b 1\nhops c a 1",
-          ": the hops between b and c are missing");
+          ": the hops between b and c are missing: add a line hops b c NUMBER");
   refused("node a\nnode b\nhops a b 1\nhops b a 1",
           ", line 4: the hops between b and a are given twice");
   refused("node a\nhops a a 1", ", line 2: hops lead from a to itself");
@@ -152,9 +157,17 @@ TEST_CASE("A network file that is wrong is refused, with file, line and what is 
   refused(ab + "hops a b 1",
           ", line 5: links and hops are in one file: leave the links or the hops out");
   refused("node a\nplaces 1 1 x",
-          ", line 2: the number of cores is x: write a whole number from 1 up");
+          ", line 2: the number of cores is x: write a whole number from 1 to 65534");
   refused("node a\nplaces 0 1 1",
-          ", line 2: the number of packages is 0: write a whole number from 1 up");
+          ", line 2: the number of packages is 0: write a whole number from 1 to 65534");
+  refused("node a\nplaces 1000000 1 4",
+          ", line 2: the number of packages is 1000000: write a whole number from 1 to 65534");
+  const std::string binary("node a\nnod\0\x1b[31m", 13);
+  refused(binary, ", line 2: there is a control character: this is no text");
+  refused(
+      "\x7f"
+      "ELF",
+      ", line 1: there is a control character: this is no text");
   refused("node a\nplaces 9999 9999 9999", ", line 2: a node has at most 65534 cores");
   refused("node a\nplaces 1 1 1\nplaces 1 1 1", ", line 3: there are places already, on line 2");
   refused("node a.x\nnode a.y\nhops a.x a.y 1",

@@ -42,12 +42,13 @@ class DrawCommand {
   int run() {
     const ParsedName algorithm = schedule_to("draw", name_, catalogue_);
     call_.prepare(call_.collective(algorithm.plan));
+    call_.require_effect_of_order(algorithm);
     const SimulatedCase c = call_.by(algorithm);
     const std::string picture =
-        draw(c.schedule, c.shape, c.order, {call_.model(), call_.options()});
+        draw(c.schedule, c.shape, c.order, {call_.model(), call_.options(), c.name});
     write_picture(output_, picture);
     if (output_ == "-") return all_well;
-    print(output_ + ": " + detail::call_text(c.schedule, c.shape) + "\n");
+    print(output_ + ": " + detail::call_text(c.name, c.shape) + "\n");
     return all_well;
   }
 

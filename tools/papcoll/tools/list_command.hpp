@@ -2,6 +2,8 @@
 
 // `papcoll list`: every algorithm of a catalogue, what it serves and what it requires.
 
+#include <papcoll/arrival/on_topology.hpp>
+#include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/base/near_names.hpp>
 #include <papcoll/names/row.hpp>
 #include <papcoll/names/transport_names.hpp>
@@ -36,6 +38,13 @@ inline std::vector<std::string_view> ticket_transports_of(const CatalogueRow& ro
   return names;
 }
 
+/// The arrival policies that it may have instead of its own.
+inline std::vector<std::string_view> other_arrivals_of(const CatalogueRow& row) {
+  const bool follows_arrivals = row.arrival == PredictedOrder<>::name;  // of itself
+  if (row.plan == nullptr || follows_arrivals) return {};
+  return {OnTopology::name, PredictedOrder<>::name};
+}
+
 inline Json listed(const Parameter& p) {
   Json one{{"name", p.name}};
   if (p.values.empty()) {
@@ -61,18 +70,20 @@ inline Json listed(const CatalogueRow& row, Collective c) {
   for (const Requirement& r : requirements) {
     if (r.asks != nullptr && (needs_of_call(row, c) & r.bit) != 0) needs.push_back(r.name);
   }
-  return {
-      {"collective", name_of(c)},
-      {"name", row.name},
-      {"policies",
-       {{"arrival", row.arrival}, {"schedule", row.schedule}, {"transports", transports_of(row)}}},
-      {"parameters", std::move(parameters)},
-      {"requirements", std::move(needs)},
-      {"without_node_memory", ticket_transports_of(row)},
-      {"contract", name_of(contract_of(row, c))},
-      {"strongest_contract",
-       name_of(is_reduction(c) ? row.strongest : NumericalContract::reproducible)},
-      {"sentence", row.sentence}};
+  return {{"collective", name_of(c)},
+          {"name", row.name},
+          {"policies",
+           {{"arrival", row.arrival},
+            {"other_arrivals", other_arrivals_of(row)},
+            {"schedule", row.schedule},
+            {"transports", transports_of(row)}}},
+          {"parameters", std::move(parameters)},
+          {"requirements", std::move(needs)},
+          {"without_node_memory", ticket_transports_of(row)},
+          {"contract", name_of(contract_of(row, c))},
+          {"strongest_contract",
+           name_of(is_reduction(c) ? row.strongest : NumericalContract::reproducible)},
+          {"sentence", row.sentence}};
 }
 
 /// Where only some of what is served combines anything: which.
@@ -93,7 +104,10 @@ inline std::string described(const CatalogueRow& row) {
   };
   line("serves", joined(served));
   if (!row.is_hierarchical) {
-    line("policies", std::string(row.arrival) + ", " + std::string(row.schedule));
+    const std::vector<std::string_view> others = other_arrivals_of(row);
+    line("policies", std::string(row.arrival) +
+                         (others.empty() ? "" : " (or " + joined(others) + ")") + ", " +
+                         std::string(row.schedule));
   }
   for (const Parameter& p : row.parameters) line("parameter", described(p));
   if (!row.in_source.empty()) line("in C++", row.in_source);
@@ -119,7 +133,7 @@ inline std::string described(const CatalogueRow& row) {
 }
 
 /// What `papcoll list NAME…` asks for: the algorithms that have one of the names as their own or as
-/// that of a policy, and serve one of the collectives; all where none is named.
+/// that of a policy they may have, and serve one of the collectives; all where none is named.
 class Wanted {
  public:
   Wanted(const std::vector<std::string>& names, Catalogue catalogue) {
@@ -131,6 +145,7 @@ class Wanted {
       for (const std::string_view name : {row.name, row.arrival, row.schedule}) {
         if (!name.empty()) known.push_back(name);
       }
+      for (const std::string_view name : other_arrivals_of(row)) known.push_back(name);
     }
     for (const std::string& name : names) {
       if (name == "allgatherv") {
@@ -156,8 +171,10 @@ class Wanted {
   }
 
   bool has(const CatalogueRow& row) const {
-    const auto named = [&row](std::string_view n) {
-      return n == row.name || n == row.arrival || n == row.schedule;
+    const std::vector<std::string_view> others = other_arrivals_of(row);
+    const auto named = [&](std::string_view n) {
+      return n == row.name || n == row.arrival || n == row.schedule ||
+             std::find(others.begin(), others.end(), n) != others.end();
     };
     const std::vector<Collective> served = collectives_of(row);
     return (names_.empty() || std::any_of(names_.begin(), names_.end(), named)) &&

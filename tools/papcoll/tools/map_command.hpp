@@ -3,6 +3,7 @@
 // `papcoll map`: what an order along a machine gains a static schedule, by the model alone, and
 // what the thesis's heuristic and SCOTCH would gain.
 
+#include <papcoll/arrival/on_topology.hpp>
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/draw/mapping.hpp>
@@ -12,6 +13,7 @@
 #include <papcoll/mapping/mapped_order.hpp>
 #include <papcoll/mapping/order_text.hpp>
 #include <papcoll/mapping/read_traffic.hpp>
+#include <papcoll/names/parsed_name.hpp>
 #include <papcoll/names/row.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/tools/common.hpp>
@@ -92,18 +94,11 @@ class MapCommand {
   /// The exit status; throws papcoll::error.
   int run() {
     const ParsedName algorithm = schedule_to("map", name_, catalogue_);
-    if ((algorithm.plan.needs() & capability::forecast) != 0) {
-      throw argument_error("papcoll: " + std::string(algorithm.row->name) +
-                           " orders its ranks by their predicted arrivals, and runs in no other "
-                           "order: map another schedule, such as Ring");
-    }
-    Case c{algorithm.plan, collective_meant(algorithm.plan, collective_), {}};
+    require_no_other_order(algorithm);
+    Case c{
+        algorithm.plan.name(), algorithm.plan, collective_meant(algorithm.plan, collective_), {}};
     const Machine all = machine_named(machine_);
-    if (all.size() == 0) {
-      throw argument_error("papcoll: " + machine_ +
-                           " describes a network alone: add a line of places, which says what is "
-                           "on a node");
-    }
+    require_places(all);
     if (ranks_option_->count() == 0) ranks_ = all.size();
     require_root(c.collective);
     c.machine = placed(all, placement_named(placement_), ranks_, seed_);
@@ -123,7 +118,8 @@ class MapCommand {
 
  private:
   struct Case {
-    AnySchedule schedule;
+    std::string name;      ///< of what is asked for
+    AnySchedule schedule;  ///< that it takes
     Collective collective;
     Machine machine;
   };
@@ -132,6 +128,21 @@ class MapCommand {
     std::string by;
     MappedOrder mapped;
   };
+
+  static void require_no_other_order(const ParsedName& algorithm) {
+    if ((algorithm.plan.needs() & capability::forecast) != 0) {
+      throw argument_error("papcoll: " + std::string(algorithm.row->name) +
+                           " orders its ranks by their predicted arrivals, and runs in no other "
+                           "order: map another schedule, such as Ring");
+    }
+    if (algorithm.arrival != algorithm.row->arrival && algorithm.arrival != OnTopology::name) {
+      throw argument_error("papcoll: " + algorithm.text() + ": " + algorithm.arrival +
+                           " orders the ranks by itself, and map is about orders along the "
+                           "machine: write " +
+                           algorithm.plan.name() + " or " + std::string(OnTopology::name) + "+" +
+                           algorithm.plan.name());
+    }
+  }
 
   void require_root(Collective c) const {
     if (root_option_->count() > 0 && !is_rooted(c)) {
@@ -184,9 +195,11 @@ class MapCommand {
     for (const std::vector<int>& colours : c.machine.groups({Level::node})) {
       nodes = 1 + *std::max_element(colours.begin(), colours.end());
     }
-    return c.schedule.name() + " " + std::string(name_of(c.collective)) + ", " +
-           std::to_string(ranks_) + (ranks_ == 1 ? " rank " : " ranks ") + placement_ + " on " +
-           std::to_string(nodes) + (nodes == 1 ? " node" : " nodes") +
+    const std::string played = c.schedule.name();
+    return (c.name == played ? c.name : c.name + " = " + played) + " " +
+           std::string(name_of(c.collective)) + ", " + std::to_string(ranks_) +
+           (ranks_ == 1 ? " rank " : " ranks ") + placement_ + " on " + std::to_string(nodes) +
+           (nodes == 1 ? " node" : " nodes") +
            (is_rooted(c.collective) ? ", root " + std::to_string(root_) : "");
   }
 
@@ -229,10 +242,11 @@ class MapCommand {
     }
     std::vector<int> ranks;
     for (int p = 0; p < ranks_; ++p) ranks.push_back(ours.order.rank(p));
-    Json all{{"algorithm", c.schedule.name()},
+    Json all{{"algorithm", c.name},
              {"collective", name_of(c.collective)},
              {"ranks", ranks_},
              {"initial", placement_}};
+    if (const std::string played = c.schedule.name(); played != c.name) all["chosen"] = played;
     if (is_rooted(c.collective)) all["root"] = root_;
     all["used"] = is_used(ours);
     all["why"] = why(ours);

@@ -63,9 +63,18 @@ inline std::uint64_t next_random(std::uint64_t& state) {
   return z ^ (z >> 31U);
 }
 
+/// Refuses a machine whose file describes a network alone. Throws argument_error.
+inline void require_places(const Machine& machine) {
+  if (machine.size() > 0) return;
+  throw argument_error(detail::joined(
+      {"papcoll: ", machine.source,
+       " describes a network alone: add a line of places, which says what is on a node"}));
+}
+
 /// The machine of `ranks` ranks on places of a machine, which has one for each of its own ranks.
 /// Throws argument_error if these are too few.
 inline Machine placed(const Machine& all, Placement placement, int ranks, std::uint64_t seed = 1) {
+  require_places(all);
   if (ranks > all.size()) {
     throw argument_error(detail::joined(
         {"papcoll: the machine has places for ", all.size(), " ranks, and not for ", ranks}));

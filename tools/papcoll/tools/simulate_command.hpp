@@ -81,6 +81,7 @@ class SimulateCommand {
     const ParsedName algorithm = schedule_to("simulate", name_, catalogue_);
     call_.prepare(call_.collective(algorithm.plan));
     if (!others_.empty()) return compare(algorithm);
+    call_.require_effect_of_order(algorithm);
     const SimulatedCase c = call_.by(algorithm);
     SimulateOptions options = call_.options();
     options.keep_path = true;
@@ -151,8 +152,7 @@ class SimulateCommand {
       return "  " + padded(name, names, false) + padded(time, 12, true) + padded(tail, 12, true) +
              padded(messages, 11, true) + padded(times, 14, true) + "\n";
     };
-    const std::string call =
-        detail::call_text(runs.front().first.schedule, runs.front().first.shape);
+    const std::string call = detail::call_text(runs.front().first.name, runs.front().first.shape);
     std::string text = call.substr(call.find(' ') + 1) + "\n";
     text += line("algorithm", "time", "tail", "messages", "of the best");
     const double best = runs.front().second.time();
@@ -177,7 +177,7 @@ class SimulateCommand {
 
   std::string described(const SimulatedCase& c, const Simulated& run,
                         const PathCosts& costs) const {
-    std::string text = detail::call_text(c.schedule, c.shape) + "\n";
+    std::string text = detail::call_text(c.name, c.shape) + "\n";
     const auto line = [&text](const std::string& title, const std::string& value,
                               const std::string& what) {
       text += "  " + padded(title, 10, false) + padded(value, 10, true) +

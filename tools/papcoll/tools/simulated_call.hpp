@@ -106,7 +106,8 @@ class SimulatedCall {
         ->needs(machine);
     command
         .add_option("--order", order_,
-                    "rank: position p is rank p, after the root; machine: as OnTopology finds")
+                    "rank: position p is rank p, after the root; machine: as OnTopology finds\n"
+                    "(PredictedOrder has an order of its own)")
         ->check(CLI::IsMember({"rank", "machine"}))
         ->capture_default_str();
     command
@@ -179,8 +180,17 @@ class SimulatedCall {
     return collective_meant(schedule, collective_);
   }
 
+  /// Refuses --order machine for one that has an order of its own. Throws argument_error.
+  void require_effect_of_order(const ParsedName& algorithm) const {
+    if (order_ != "machine" || algorithm.arrival != PredictedOrder<>::name) return;
+    throw argument_error("papcoll: --order machine: the order of " + algorithm.text() +
+                         " is that of the arrivals, and follows the machine where ranks are "
+                         "expected at the same time: leave --order out");
+  }
+
   /// After prepare(): the call by this algorithm. In predicted order, the ranks' arrivals are as
-  /// predicted. Throws argument_error for a transport that passes no messages.
+  /// predicted; those that arrive at the same time are in the machine's order. Throws
+  /// argument_error for a transport that passes no messages.
   SimulatedCase by(const ParsedName& algorithm) const {
     require_messages(algorithm);
     SimulatedCase c{algorithm.plan.name(), algorithm.plan, shape_, static_order(shape_)};
@@ -205,7 +215,7 @@ class SimulatedCall {
     if (algorithm.row->arrival != predicted) c.name = std::string(predicted) + "+" + c.name;
     std::vector<std::int64_t> ns;
     for (const double a : options_.arrivals) ns.push_back(std::llround(a * 1e9));
-    c.order = ArrivalForecast{ns}.order(shape_);
+    c.order = ArrivalForecast{ns, machine_.order()}.order(shape_);
     return c;
   }
 

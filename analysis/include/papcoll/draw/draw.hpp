@@ -29,6 +29,7 @@ inline namespace PAPCOLL_ABI {
 struct DrawOptions {
   LogGops model{};               ///< what messages and combining cost
   SimulateOptions simulation{};  ///< keep_steps need not be set
+  std::string name{};            ///< of the algorithm, in the title; empty: the schedule's
 };
 
 namespace detail {
@@ -76,7 +77,7 @@ class Page {
  public:
   Page(const AnySchedule& schedule, const Shape& shape, const Order& order,
        const DrawOptions& options)
-      : title_(call_text(schedule, shape)) {
+      : title_(call_text(options.name.empty() ? schedule.name() : options.name, shape)) {
     const MessageGraph graph = message_graph(schedule, shape, order);
     const auto trees = trees_of(graph, static_cast<std::size_t>(shape.size));
     const Panel upper = trees.empty() ? RoundsPanel{graph, order}.panel()

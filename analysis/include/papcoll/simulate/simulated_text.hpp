@@ -12,10 +12,10 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
-/// "Ring allreduce of 1 MB, 8 ranks", with the root where there is one.
-inline std::string call_text(const AnySchedule& schedule, const Shape& shape) {
+/// "Ring allreduce of 1 MB, 8 ranks", with the root where there is one. `name`: of the algorithm.
+inline std::string call_text(const std::string& name, const Shape& shape) {
   const Collective c = shape.collective;
-  std::string text = schedule.name() + " " + std::string(name_of(c));
+  std::string text = name + " " + std::string(name_of(c));
   if (has_data(c)) {
     text += " of " + bytes_text(shape.count * shape.element_size);
     if (!is_elementwise(c)) text += " a rank";
