@@ -61,8 +61,8 @@ def test_bad_arguments(directory):
     file = directory / "one_node.network"
     result = refuses("a network file needs several nodes", f"--measure-links={file}")
     expect(result.stdout == "" and not file.exists(), "nothing measured for one node", result)
-    refuses("--measure-links excludes --group-size", "--measure-links", "--group-size", "1")
-    refuses("--measure-links excludes --machine", "--measure-links", "--machine", "nodes=2")
+    refuses("--group-size excludes --measure-links", "--measure-links", "--group-size", "1")
+    refuses("--machine excludes --measure-links", "--measure-links", "--machine", "nodes=2")
     refuses("'sum' is none of allreduce", "sum")
     refuses("there is no --fast: see papcoll-bench --help", "allreduce", "--fast")
     refuses("there is no --size: did you mean --sizes?", "allreduce", "--size", "8")
