@@ -12,7 +12,7 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
 /// What describes a machine, for Options::machine: nothing, so that each rank asks Linux where it
-/// is; a Machine described in code, of which rank r has place r; or whatever a producer on request
+/// is; a Machine described in code, whose places the ranks have; or whatever a producer on request
 /// reads, such as hwloc_xml("node.xml", 16) or network_file("cluster.network"). A producer is
 /// called on rank 0 alone, which tells the others.
 class MachineSource {
