@@ -228,7 +228,7 @@ inline std::string explain_order(const Machine* machine, const AnySchedule& sche
 
 /// What is chosen for a call that names no algorithm, but may be the order of the ranks, and why.
 inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call& call,
-                              const OrderSource& order) {
+                              const OrderSource& order = {}) {
   const SelectionInputs& s = team.inputs;
   const std::string over = detail::joined({"+", team.transport->name});
   AlgorithmSpec chosen;
