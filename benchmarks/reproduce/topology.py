@@ -137,16 +137,22 @@ def compare(rows, arguments):
         text += [f"\n## {kind}, {ranks} ranks\n\n",
                  report.platform_in_words(f"{kind}-by-core"), "\n\n",
                  points_table(found, kind, ranks)]
-    missing = {}
+    return "".join([*text, published_table(found), not_run(found, arguments)])
+
+
+def not_run(found, arguments):
+    """What of the study has no row, those alike in a line."""
+    sizes = {}  # that a schedule lacks
     for run in runs(arguments):
         if run not in found:
-            missing.setdefault(run[:5], []).append(report.in_words(run[5]))
-    text.append(published_table(found))
-    if missing:
-        text.append("\nNot run:\n\n")
-        text += [f"- {', '.join(map(str, run))}: {', '.join(sizes)}\n"
-                 for run, sizes in sorted(missing.items())]
-    return "".join(text)
+            sizes.setdefault(run[:5], []).append(report.in_words(run[5]))
+    schedules = {}  # that lack the same
+    for (kind, ranks, placement, collective, name), lacking in sizes.items():
+        schedules.setdefault((kind, ranks, placement, ", ".join(lacking)), []).append(
+            f"{name} ({collective})")
+    lines = [f"- {kind}, {ranks} ranks, {placement}, {lacking}: {', '.join(names)}\n"
+             for (kind, ranks, placement, lacking), names in sorted(schedules.items())]
+    return "\nNot run:\n\n" + "".join(lines) if lines else ""
 
 
 def draw(found, kind, ranks, file):

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <unistd.h>
@@ -82,8 +83,7 @@ TEST_CASE("across nodes Auto goes by nodes, and follows what ranks tell each oth
   if (comm.nodes() == 1 || comm.nodes() == comm.size()) return;
   papcoll::Thresholds t;
   t.network.hierarchical = 1024;
-  // 3 to 10 ms: less than the last rank is late, more than ranks that share processors wait.
-  t.network.late_percent = 4000;
+  t.network.late_percent = 300;  // ranks that share processors are seldom together
   t.network.slow_ps_a_byte = std::size_t{1} << 40U;
   papcoll::detail::set_thresholds(comm.core(), t);
   const auto next = [&](std::size_t bytes) {
@@ -108,7 +108,14 @@ TEST_CASE("across nodes Auto goes by nodes, and follows what ranks tell each oth
   CHECK(std::all_of(sums.begin(), sums.end(),
                     [ranks](double sum) { return sum == ranks * (ranks - 1) / 2; }));
   CHECK(next(1032) == "Hierarchical:auto,StragglAR");
-  CHECK(automatic::chooses_in_time(comm, 65536, milliseconds{0}, "Rabenseifner"));
+  // Now one node is late and now another. That none is cannot be had for certain.
+  int calls = 0;
+  for (; calls < 50 && next(65536) != "Hierarchical"; ++calls) {
+    const int late = calls % 2 == 0 ? 0 : ranks - 1;
+    if (comm.rank() == late) std::this_thread::sleep_for(milliseconds{40});
+    papcoll::allreduce(comm, sums);
+  }
+  CHECK(next(65536) == "Hierarchical");
 }
 
 TEST_CASE("between 16 nodes or more of a rank each Auto takes two trees or a grid",
