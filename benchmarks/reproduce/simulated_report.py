@@ -100,8 +100,8 @@ def draw_quickest(points, lines, file):
     draw(best, file, lines, x="ranks")
 
 
-def draw(points, file, wanted, x="bytes"):
-    """A panel for each collective and number of ranks (or, over ranks, size), a line a candidate."""
+def pyplot():
+    """matplotlib's, for files; None, and a line on stderr, where it is not installed."""
     try:
         import matplotlib
         matplotlib.use("Agg")
@@ -109,6 +109,14 @@ def draw(points, file, wanted, x="bytes"):
     except ImportError as problem:
         print(f"no plots ({problem}): install matplotlib 3.6 or newer (python3-matplotlib) and run "
               "this again with --resume", file=sys.stderr)
+        return None
+    return plt
+
+
+def draw(points, file, wanted, x="bytes"):
+    """A panel for each collective and number of ranks (or, over ranks, size), a line a candidate."""
+    plt = pyplot()
+    if plt is None:
         return
     panels = {}
     for (platform, ranks, collective, size, _), times in points.items():

@@ -157,13 +157,8 @@ def not_run(found, arguments):
 
 def draw(found, kind, ranks, file):
     """A panel a size, a group of bars a schedule, a bar a placement."""
-    try:
-        import matplotlib
-        matplotlib.use("Agg")
-        from matplotlib import pyplot as plt
-    except ImportError as problem:
-        print(f"no plots ({problem}): install matplotlib 3.6 or newer (python3-matplotlib) and run "
-              "this again with --report", file=sys.stderr)
+    plt = report.pyplot()
+    if plt is None:
         return
     here = {run[2:]: part for run, part in found.items() if run[:2] == (kind, ranks)}
     sizes = sorted({run[3] for run in here})
