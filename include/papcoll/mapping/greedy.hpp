@@ -46,7 +46,7 @@ inline namespace PAPCOLL_ABI {
 ///     position 2 → rank 1            nothing is free there: the next node
 ///     position 3 → rank 3
 ///
-/// Source: B. Kitor, "Topology-aware rank reordering for collectives", thesis, chapter 4.
+/// Source: B. Kitor, thesis, chapter 4, "Topology Awareness".
 class GreedyPlacement {
  public:
   GreedyPlacement(const Machine& machine, int root)
