@@ -103,14 +103,26 @@ TEST_CASE("what messages say of calls that do not match", "[team]") {
     const char* const name = c.rank() == 0 ? "Exchange" : "DynamicLeader";
     static_cast<void>(papcoll::allreduce(c, 1, papcoll::sum, papcoll::algorithm(name)));
   });
-  for (const char* const name : {"MultiLeader", "DynamicLeader", "Rabenseifner"}) {
-    rank_1_gets("; their algorithms differ: all ranks must name the same policies",
-                [name](Rank& c) {
-                  const std::string contract = c.rank() == 0 ? "" : "+Reproducible";
-                  std::vector<int> data(5000, 1);
-                  papcoll::allreduce(c, data, papcoll::sum, papcoll::algorithm(name + contract));
-                  papcoll::barrier(c);  // at the latest here
-                });
+  const auto contracts_differ = [](const std::string& name) {
+    return [name](Rank& c) {
+      const std::string contract = c.rank() == 0 ? "" : "+Reproducible";
+      std::vector<int> data(5000, 1);
+      papcoll::allreduce(c, data, papcoll::sum, papcoll::algorithm(name + contract));
+      papcoll::barrier(c);  // at the latest here
+    };
+  };
+  const std::string algorithms_differ =
+      "; their algorithms differ: all ranks must name the same policies";
+  rank_1_gets(algorithms_differ, contracts_differ("MultiLeader"));
+  rank_1_gets(algorithms_differ, contracts_differ("DynamicLeader"));
+  {
+    // By messages, the first rank that reads one of the other's says so; the other one may hear
+    // that it gave up before it has read any itself.
+    papcoll::ThreadTeam team{2, patient};
+    const auto all = outcomes(team, contracts_differ("Rabenseifner"));
+    CAPTURE(all[0], all[1]);
+    CHECK((all[0].says(algorithms_differ) || all[1].says(algorithms_differ)));
+    for (const Outcome& o : all) CHECK(o.kind == "peer_error");
   }
   rank_1_gets("; their papcoll::counts differ", [](Rank& c) {
     const std::vector<int> in(3, 1);
