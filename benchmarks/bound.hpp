@@ -86,6 +86,8 @@ inline Traffic least_traffic(const Workload& w) {
     }
     case Collective::scan:  // the last to arrive may be the last rank, which nobody waits for
       return {all ? p * n : n, all ? p * n : n, all ? once : 0, all};
+    case Collective::exscan:  // the same; nobody needs what the last rank brings
+      return {all ? (p - 1) * n : n, all ? (p - 1) * n : n, all ? once : 0, all};
   }
   return {};
 }

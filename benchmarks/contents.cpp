@@ -116,6 +116,9 @@ std::optional<std::string> verify(const Problem& problem, const Buffers& buffers
     case Collective::allreduce:
     case Collective::scan:
       return compare(output, n, 0, reduced<T>(problem, round));
+    case Collective::exscan:
+      if (problem.rank > 0) return compare(output, n, 0, reduced<T>(problem, round));
+      return std::nullopt;
     case Collective::reduce:
       if (problem.is_root()) return compare(output, n, 0, reduced<T>(problem, round));
       if (!problem.in_place) return std::nullopt;

@@ -30,6 +30,9 @@ std::function<void()> reduction_with(Collective collective, const Arguments<T>& 
     case Collective::scan:
       if (a.in_place) return [=] { papcoll::scan(a.comm, a.out, op, a.algorithm); };
       return [=] { papcoll::scan(a.comm, a.in, a.out, op, a.algorithm); };
+    case Collective::exscan:
+      if (a.in_place) return [=] { papcoll::exscan(a.comm, a.out, op, a.algorithm); };
+      return [=] { papcoll::exscan(a.comm, a.in, a.out, op, a.algorithm); };
     case Collective::reduce_scatter:
       if (a.in_place) return [=] { papcoll::reduce_scatter(a.comm, a.out, op, a.algorithm); };
       return [=] { papcoll::reduce_scatter(a.comm, a.in, a.out, op, a.algorithm); };

@@ -115,6 +115,8 @@ std::function<void()> native_call(const Problem& problem, const Buffers& buffers
       return [=] { MPI_Alltoall(in, n, type, out, n, type, comm); };
     case Collective::scan:
       return [=] { MPI_Scan(in, out, n, type, op, comm); };
+    case Collective::exscan:
+      return [=] { MPI_Exscan(in, out, n, type, op, comm); };
   }
   return {};
 }

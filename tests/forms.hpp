@@ -13,6 +13,7 @@
 #include <papcoll/alltoall.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
+#include <papcoll/exscan.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
@@ -62,6 +63,7 @@ class Forms {
     allgatherv();
     alltoall();
     scan();
+    exscan();
     strided();
     reduce_scatter();
     gather();
@@ -374,6 +376,42 @@ class Forms {
     check("iscan, pointers and count");
     papcoll::iscan(comm_, out.data(), 2).wait();
     check("iscan in place, pointer and count");
+  }
+
+  void exscan() {
+    const Ints in{me_, 1};
+    const Ints wanted{me_ * (me_ - 1) / 2, me_};
+    const Ints own = in;
+    Ints out{-1, -1};
+    auto check = [&](const char* what) {
+      expect(out == (me_ == 0 ? Ints{-1, -1} : wanted), what);
+      out = in;
+    };
+    auto check_in_place = [&](const char* what) {
+      expect(out == (me_ == 0 ? own : wanted), what);
+      out = {-1, -1};
+    };
+    papcoll::exscan(comm_, in, out);
+    check("exscan");
+    papcoll::exscan(comm_, out);
+    check_in_place("exscan in place");
+    papcoll::exscan(comm_, in.data(), out.data(), 2);
+    check("exscan, pointers and count");
+    papcoll::exscan(comm_, out.data(), 2, papcoll::sum);
+    check_in_place("exscan in place, pointer and count");
+    papcoll::exscan<papcoll::Linear>(comm_, in, out, [](int a, int b) { return a + b; });
+    check("exscan by Linear, a lambda");
+    expect(papcoll::exscan(comm_, me_) == (me_ == 0 ? 0 : wanted[0]), "exscan, scalar");
+    expect(papcoll::scan(comm_, me_, papcoll::max) == me_, "scan, scalar");
+
+    papcoll::iexscan(comm_, out).wait();
+    check_in_place("iexscan in place");
+    papcoll::iexscan(comm_, in, out, papcoll::sum).wait();
+    check("iexscan");
+    papcoll::iexscan(comm_, out.data(), 2).wait();
+    check_in_place("iexscan in place, pointer and count");
+    papcoll::iexscan(comm_, in.data(), out.data(), 2).wait();
+    check("iexscan, pointers and count");
   }
 
   /// Every other element of four.

@@ -12,6 +12,7 @@
 #include <papcoll/alltoall.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
+#include <papcoll/exscan.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>
@@ -241,6 +242,8 @@ class Runner {
         return alltoall(k);
       case Collective::scan:
         return scan(k, op);
+      case Collective::exscan:
+        return exscan(k, op);
     }
   }
 
@@ -347,6 +350,22 @@ class Runner {
     papcoll::scan(comm_, std::as_const(in).span(), out.span(), op, algorithm());
     expect("input", in, 1U << me_);
     expect("output", out, lower);
+  }
+
+  template <class Op>
+  void exscan(const Case& k, const Op& op) {
+    const std::uint32_t below = (1U << me_) - 1;
+    Guarded in{k.count};
+    in.fill(me_);
+    if (k.in_place) {
+      papcoll::exscan(comm_, in.span(), op, algorithm());
+      return expect("data", in, me_ == 0 ? 1 : below);
+    }
+    Guarded out{k.count};
+    papcoll::exscan(comm_, std::as_const(in).span(), out.span(), op, algorithm());
+    expect("input", in, 1U << me_);
+    if (me_ == 0) return expect_untouched("output", out);
+    expect("output", out, below);
   }
 
   void alltoall(const Case& k) {

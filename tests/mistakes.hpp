@@ -130,6 +130,10 @@ std::vector<Mistake<Comm>> all() {
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          papcoll::scan(c, b.input(3), b.output(wrong ? 2 : 3), papcoll::sum, a);
        }},
+      {Collective::exscan, "differ in length",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::exscan(c, b.input(3), b.output(wrong ? 2 : 3), papcoll::sum, a);
+       }},
       {Collective::reduce_scatter, "equal blocks",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          papcoll::reduce_scatter(c, b.input(b.in.size() - (wrong ? 1 : 0)), b.output(3),

@@ -79,6 +79,13 @@ void scan(C&& comm, const T* in, std::type_identity_t<T>* out, N count, const Op
   detail::run_scan<Ps...>(comm, in, out, n, n, op, algorithm);
 }
 
+/// One element by value: returns the result.
+template <class... Ps, Team C, Element T, class Op = Sum>
+[[nodiscard]] T scan(C&& comm, T value, const Op& op = {}, const Algorithm& algorithm = {}) {
+  detail::run_scan<Ps...>(comm, &value, &value, 1, 1, op, algorithm);
+  return value;
+}
+
 /// Non-blocking, in place. See Request.
 template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
 requires(!ContiguousRange<Op>) [[nodiscard]] Request

@@ -33,7 +33,7 @@ LAYERS = [
     ["names/"],
     ["algorithm", "impl/algorithm", "explain", "impl/explain", "hierarchical"],
     ["allreduce", "reduce", "bcast", "allgather", "allgatherv", "reduce_scatter", "gather",
-     "scatter", "barrier", "alltoall", "scan"],
+     "scatter", "barrier", "alltoall", "scan", "exscan"],
     ["shared_vector", "registration", "impl/registration"],
     ["collectives"],
     ["core"],

@@ -16,7 +16,7 @@ import tempfile
 README = pathlib.Path("README.md")
 POLICIES = pathlib.Path("docs/policies.md")
 COLLECTIVES = ["allreduce", "reduce", "bcast", "allgather", "reduce_scatter", "gather", "scatter",
-               "barrier", "alltoall", "scan"]
+               "barrier", "alltoall", "scan", "exscan"]
 BEGIN, END = "<!-- algorithms begin -->\n", "<!-- algorithms end -->"
 
 

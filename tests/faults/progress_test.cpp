@@ -164,6 +164,13 @@ class Program {
           papcoll::scan(comm_, part, papcoll::sum, a);
         }
         return expect(part, (rank + 1) * (rank + 2) / 2);
+      case Collective::exscan:
+        if (non_blocking) {
+          end(papcoll::iexscan(comm_, part, papcoll::sum, a));
+        } else {
+          papcoll::exscan(comm_, part, papcoll::sum, a);
+        }
+        return expect(part, rank == 0 ? 1 : rank * (rank + 1) / 2);
       case Collective::barrier:
         if (non_blocking) {
           end(papcoll::ibarrier(comm_, a));

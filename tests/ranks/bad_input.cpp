@@ -53,7 +53,7 @@ papcoll::Algorithm named(const std::string& name) {
 
 bool on_arrival_floor(const std::string& name, Collective c, const Communicator& comm) {
   if (comm.nodes() > 1 || c == Collective::gather || c == Collective::scatter) return false;
-  if (c == Collective::alltoall || c == Collective::scan) return false;
+  if (c == Collective::alltoall || papcoll::is_prefix_reduction(c)) return false;
   return c != Collective::reduce_scatter && (name.empty() || name == "ShmTransport");
 }
 

@@ -154,7 +154,13 @@ class Run {
         const std::vector<Piece> in = contribution(n_, 0);
         std::vector<Piece> out(n_);
         papcoll::scan(comm_, std::span{in}, std::span{out}, op, algorithm_);
-        return is_prefix(out);
+        return is_prefix(out, me_ + 1);
+      }
+      case Collective::exscan: {
+        const std::vector<Piece> in = contribution(n_, 0);
+        std::vector<Piece> out(n_);
+        papcoll::exscan(comm_, std::span{in}, std::span{out}, op, algorithm_);
+        return me_ == 0 || is_prefix(out, me_);
       }
       case Collective::barrier:
         papcoll::barrier(comm_, algorithm_);
@@ -192,11 +198,11 @@ class Run {
     }
     return true;
   }
-  /// Everything of the ranks up to this one.
-  bool is_prefix(std::span<const Piece> data) const {
+  /// Everything of the first ranks.
+  static bool is_prefix(std::span<const Piece> data, int ranks) {
     for (std::size_t i = 0; i < data.size(); ++i) {
       Piece wanted = piece(0, i);
-      for (int r = 1; r <= me_; ++r) wanted = combined(wanted, piece(r, i));
+      for (int r = 1; r < ranks; ++r) wanted = combined(wanted, piece(r, i));
       if (data[i] != wanted) return false;
     }
     return true;

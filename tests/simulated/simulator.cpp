@@ -101,6 +101,8 @@ class Calls {
         return papcoll::alltoall(comm_, std::as_const(in_), out_, by);
       case Collective::scan:
         return papcoll::scan(comm_, in, out, papcoll::sum, by);
+      case Collective::exscan:
+        return papcoll::exscan(comm_, in, out, papcoll::sum, by);
       case Collective::barrier:
         return papcoll::barrier(comm_, by);
     }

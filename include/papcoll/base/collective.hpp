@@ -24,13 +24,14 @@ enum class Collective : unsigned char {
   barrier,
   alltoall,
   scan,
+  exscan,
 };
 
 // The same again, for what is written once for each of them: X(allreduce) X(reduce) and so on.
 // clang-format off
 #define PAPCOLL_FOR_EACH_COLLECTIVE(X)                                               \
   X(allreduce) X(reduce) X(bcast) X(allgather) X(reduce_scatter) X(gather) X(scatter) \
-  X(barrier) X(alltoall) X(scan)
+  X(barrier) X(alltoall) X(scan) X(exscan)
 // clang-format on
 
 /// What the vector of a collective is made of, `count` elements each.
@@ -55,6 +56,7 @@ enum class Combines : unsigned char {
   no_ranks,
   all_ranks,
   ranks_up_to_own,
+  ranks_below_own,  ///< so that rank 0 has no result
 };
 
 /// What is asked of a collective in more than one place.
@@ -113,6 +115,8 @@ inline constexpr auto collective_traits = [] {
       0, {"Pairwise", "Bruck"}},
     T{"scan",           one_block,      ranks_up_to_own, {vector, vector}, {},
       T::inward, {"RecursiveDoubling", "Linear"}},
+    T{"exscan",         one_block,      ranks_below_own, {vector, vector}, {},
+      T::inward, {"RecursiveDoubling", "Linear"}},
   };
   // clang-format on
 }();
@@ -153,13 +157,25 @@ struct Contributors {
 
 /// Whose contributions are combined in the result of this rank of `size`.
 constexpr Contributors contributors(Collective c, int rank, int size) noexcept {
-  return {0, traits_of(c).combines == Combines::ranks_up_to_own ? rank + 1 : size};
+  switch (traits_of(c).combines) {
+    case Combines::ranks_up_to_own:
+      return {0, rank + 1};
+    case Combines::ranks_below_own:
+      return {0, rank};
+    default:
+      return {0, size};
+  }
+}
+
+/// Does a rank's result leave out what the rank contributes, so that the two stand side by side?
+constexpr bool is_exclusive(Collective c) noexcept {
+  return traits_of(c).combines == Combines::ranks_below_own;
 }
 
 /// Must contributions be combined in rank order, whatever the operator? Where each rank has another
 /// result, ranks cannot change places.
 constexpr bool is_prefix_reduction(Collective c) noexcept {
-  return traits_of(c).combines == Combines::ranks_up_to_own;
+  return traits_of(c).combines == Combines::ranks_up_to_own || is_exclusive(c);
 }
 
 /// Does it move elements? A barrier does not.
@@ -204,6 +220,7 @@ using Scatter = CollectiveTag<Collective::scatter>;               ///< as a type
 using Barrier = CollectiveTag<Collective::barrier>;               ///< as a type
 using Alltoall = CollectiveTag<Collective::alltoall>;             ///< as a type
 using Scan = CollectiveTag<Collective::scan>;                     ///< as a type
+using Exscan = CollectiveTag<Collective::exscan>;                 ///< as a type
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -67,7 +67,7 @@ struct policy_has_its_parts {
         "), where comm is a Communicator, a ThreadTeam::Rank or (with "                         \
         "<papcoll/communicator.hpp>) an MPI_Comm; buffers are contiguous ranges of trivially "  \
         "copyable elements (not std::vector<bool>) or pointers and one count, or, in blocking " \
-        "allreduce, reduce and bcast, one such element by value; and an algorithm chosen at "   \
-        "run time is the last argument, papcoll::algorithm(\"Ring\")");                         \
+        "allreduce, reduce, bcast, scan and exscan, one such element by value; and an "         \
+        "algorithm chosen at run time is the last argument, papcoll::algorithm(\"Ring\")");     \
     return {};                                                                                  \
   }

@@ -40,6 +40,7 @@ class TrafficReader final : public StepSink {
   std::uint64_t lateness(int /*position*/) const noexcept override { return 0; }
   Range contribution(int position) const override { return shape_.contribution(position); }
   Range part(int from, int to) const override { return shape_.part(from, to); }
+  Range result_of(Range r) const noexcept override { return shape_.result_of(r); }
 
   void send(int peer, Range r, std::size_t /*flow*/) override {
     ++steps_;
@@ -55,7 +56,9 @@ class TrafficReader final : public StepSink {
   void receive(int /*peer*/, std::span<const Range> ranges, std::size_t /*flow*/) override {
     steps_ += ranges.size();
   }
-  void reduce(int /*peer*/, Range /*r*/, std::size_t /*flow*/) override { ++steps_; }
+  void reduce(int /*peer*/, Range /*r*/, std::size_t /*flow*/, Range /*also*/) override {
+    ++steps_;
+  }
   void forget(std::span<const Range> /*ranges*/) override {}
   std::size_t add_flow(std::uint32_t /*in_flight*/, std::size_t /*outer*/) override { return 0; }
   void end_round(std::size_t /*flow*/) override {}

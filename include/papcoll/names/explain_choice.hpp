@@ -122,7 +122,8 @@ inline std::string why_by_messages(const Call& call, const SelectionInputs& s) {
       return call.reducer.commutative ? "for operators that commute"
                                       : "for operators not known to commute";
     default:
-      return detail::joined({"what a ", name_of(call.collective), " always runs"});
+      return detail::joined({(call.collective == Collective::exscan ? "what an " : "what a "),
+                             name_of(call.collective), " always runs"});
   }
 }
 

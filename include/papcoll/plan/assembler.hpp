@@ -48,6 +48,7 @@ class PlanAssembler final : public StepSink {
   [[gnu::cold]] Range part(int from, int to) const override {
     return shape_.part(order_.rank(from), order_.rank(to));
   }
+  Range result_of(Range r) const noexcept override { return shape_.result_of(r); }
 
   [[gnu::cold]] std::size_t add_flow(std::uint32_t in_flight, std::size_t outer) override {
     flows_.emplace_back(std::max(in_flight, 1U), outer);
@@ -134,25 +135,24 @@ class PlanAssembler final : public StepSink {
   /// position). An operator that does not commute comes with rank order; for all others positions
   /// decide, not ranks, so that in any order all pairs between two groups of neighbouring positions
   /// decide alike, and ranks that should hold the same value hold the same bits.
-  [[gnu::cold]] void reduce(int peer, Range r, std::size_t flow = no_flow) override {
+  ///
+  /// What also becomes of it where that is not there yet is received where it belongs.
+  [[gnu::cold]] void reduce(int peer, Range r, std::size_t flow = no_flow,
+                            Range also = {}) override {
     if (r.empty()) return;
     require_inside(r);
+    if (!also.empty() && is_absent(also)) {
+      receive(peer, also, flow);
+      const Piece received = memory_.pieces(also).front();
+      combine(peer, memory_.operand(received.location, also.lo), r, flow);
+      return;
+    }
     const bool is_short = r.size() * shape_.element_size <= most_held_often;
     const std::size_t in_turn = flow != no_flow && is_short ? flows_[flow].temporaries() : 2;
     const Space space = memory_.temporary(next_temporary_++ % in_turn, r.size());
     append_receive(peer, {space, 0}, r.size(), flow);
-    const bool received_low = peer < position_;
-    for (const Piece& p : memory_.pieces(r)) {
-      require_present(p);
-      const Operand mine = memory_.operand(p.location, p.range.lo);
-      const Operand theirs{space, p.range.lo - r.lo};
-      const ElementLocation location =
-          memory_.is_writable(p.location) ? p.location : memory_.writable(p.range);
-      append({OpKind::reduce, -1, 0, p.range.size(), memory_.operand(location, p.range.lo),
-              received_low ? theirs : mine, received_low ? mine : theirs},
-             flow);
-      memory_.place(p.range, location);
-    }
+    combine(peer, {space, 0}, r, flow);
+    combine(peer, {space, 0}, also, flow);
   }
 
   /// Adds the final copies into the output and gives the finished plan.
@@ -181,6 +181,28 @@ class PlanAssembler final : public StepSink {
   }
   [[gnu::cold]] void copy(Operand to, Operand from, std::size_t n) {
     append({OpKind::copy, -1, 0, n, to, from, {}});
+  }
+
+  /// r becomes itself and what the peer sent, which stands at `theirs`, the lower position first.
+  [[gnu::cold]] void combine(int peer, Operand theirs, Range r, std::size_t flow) {
+    const bool received_low = peer < position_;
+    const std::size_t first = theirs.offset;
+    for (const Piece& p : memory_.pieces(r)) {
+      require_present(p);
+      const Operand mine = memory_.operand(p.location, p.range.lo);
+      theirs.offset = first + (p.range.lo - r.lo);
+      const ElementLocation location =
+          memory_.is_writable(p.location) ? p.location : memory_.writable(p.range);
+      append({OpKind::reduce, -1, 0, p.range.size(), memory_.operand(location, p.range.lo),
+              received_low ? theirs : mine, received_low ? mine : theirs},
+             flow);
+      memory_.place(p.range, location);
+    }
+  }
+
+  [[gnu::cold]] bool is_absent(Range r) const {
+    const std::vector<Piece> pieces = memory_.pieces(r);
+    return pieces.size() == 1 && pieces.front().location.where == ElementLocation::absent;
   }
 
   [[gnu::cold]] std::vector<Piece> pieces_of(std::span<const Range> ranges) const {
@@ -237,10 +259,10 @@ class PlanAssembler final : public StepSink {
   }
 
   [[gnu::cold]] void require_inside(Range r) const {
-    if (r.lo < r.hi && r.hi <= shape_.vector_size()) return;
+    if (r.lo < r.hi && r.hi <= shape_.named_size()) return;
     throw argument_error(
         detail::joined({"papcoll: a schedule of ", name_of(shape_.collective), " names elements [",
-                        r.lo, ", ", r.hi, ") of a vector of ", shape_.vector_size()}));
+                        r.lo, ", ", r.hi, ") of a vector of ", shape_.named_size()}));
   }
 
   [[gnu::cold]] void require_present(const Piece& p) const {

@@ -95,6 +95,11 @@ inline std::size_t elements_of(const std::vector<Placement>& all) noexcept {
   Layout l;
   l.has = detail::placements(s, in, order, blocks);
   l.must = detail::placements(s, out, order, blocks);
+  if (is_exclusive(s.collective)) {
+    const Contributors wanted = contributors(s.collective, s.rank, s.size);
+    if (wanted.first == wanted.last) l.must.clear();
+    for (Placement& p : l.must) p.range = s.result_of(p.range);
+  }
   l.in = detail::elements_of(l.has);
   l.out = detail::elements_of(l.must);
   const auto before = [](const Placement& a, const Placement& b) {
@@ -105,6 +110,11 @@ inline std::size_t elements_of(const std::vector<Placement>& all) noexcept {
   // In place changes nothing for a rank with one buffer: a non-root's of reduce is input only.
   l.input_is_in_out =
       (s.in_place || has_one_buffer(s.collective)) && in != Holds::nothing && out != Holds::nothing;
+  if (is_exclusive(s.collective)) {
+    l.input_is_in_out &= !l.must.empty();  // what gets no result stays as it is
+    l.may = l.input_is_in_out ? l.has : l.must;
+    return l;
+  }
   if (l.input_is_in_out && in == Holds::vector && out == Holds::own_block) {
     if (is_reduction(s.collective)) {
       l.may = l.has;

@@ -28,7 +28,7 @@ class PlanMemory {
         in_direct_(shape.in_direct),
         out_direct_(shape.out_direct),
         many_blocks_(traits_of(shape.collective).vector == VectorOf::block_per_pair),
-        vector_(shape.vector_size()),
+        vector_(shape.named_size()),
         locations_(vector_) {
     const auto where = layout_.input_is_in_out ? ElementLocation::out : ElementLocation::in;
     for (const Placement& p : layout_.has) {

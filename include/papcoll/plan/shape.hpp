@@ -50,6 +50,17 @@ struct Shape {
     return 0;
   }
 
+  /// Elements that a plan names: those of the vector and, where results stand beside contributions,
+  /// as many again.
+  std::size_t named_size() const noexcept {
+    return is_exclusive(collective) ? 2 * count : vector_size();
+  }
+
+  /// Where the result of what r contributes is, among these.
+  Range result_of(Range r) const noexcept {
+    return is_exclusive(collective) ? Range{r.lo + count, r.hi + count} : r;
+  }
+
   /// The elements that belong to a rank, of a vector with a block for each.
   Range contribution(int of_rank) const noexcept {
     if (counts.empty()) {

@@ -70,7 +70,7 @@ inline namespace PAPCOLL_ABI {
     "this schedule does not serve this collective",                                               \
     "take Rabenseifner for allreduce, Binomial for reduce, bcast, gather and scatter, Bruck for " \
     "allgather, RecursiveHalving for reduce_scatter, Dissemination for barrier, Pairwise for "    \
-    "alltoall, RecursiveDoubling for scan; the table in docs/policies.md shows all")              \
+    "alltoall, RecursiveDoubling for scan and exscan; the table in docs/policies.md shows all")   \
   X(commutative_operator, 1U << 19U,                                                              \
     "an operator that commutes; wrap one as papcoll::commutative(op) if it does",                 \
     "this schedule combines contributions out of rank order, and ",                               \

@@ -36,6 +36,10 @@ class Builder {
 
   /// The elements this builder speaks of, all of them.
   Range whole() const noexcept { return vector_; }
+  /// In exscan: what this position ends with of these elements. It stands beside what the position
+  /// contributes and passes on, whole(), and is not there at the beginning. Elsewhere the two are
+  /// one.
+  Range result() const noexcept { return sink_->result_of(vector_); }
   /// Bytes of an element.
   std::size_t element_size() const noexcept { return sink_->element_size(); }
 
@@ -104,7 +108,12 @@ class Builder {
 
   /// Receives `from`'s partial result of r and combines it with the own one, the lower
   /// position first.
-  [[gnu::cold]] void reduce(int from, Range r) { sink_->reduce(global(from), r, flow_); }
+  [[gnu::cold]] void reduce(int from, Range r) { sink_->reduce(global(from), r, flow_, {}); }
+  /// The same, and combines what was received with `also` as well, a range of the same length apart
+  /// from r. Where `also` is not there yet, it becomes what was received.
+  [[gnu::cold]] void reduce(int from, Range r, Range also) {
+    sink_->reduce(global(from), r, flow_, also);
+  }
 
   /// The same plan, for a pipeline: of the messages that the builder it gives (or one made of that)
   /// is told of, at most `in_flight` of a pair and direction are on their way at once, the earlier

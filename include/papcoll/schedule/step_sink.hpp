@@ -31,6 +31,8 @@ class StepSink {
   virtual Range contribution(int position) const = 0;
   /// As Builder::part(), of positions among all.
   virtual Range part(int from, int to) const = 0;
+  /// As Builder::result(), of any range of contributions.
+  virtual Range result_of(Range r) const noexcept = 0;
 
   /// As Builder::send(), in a flow or in none.
   virtual void send(int peer, Range r, std::size_t flow) = 0;
@@ -40,8 +42,8 @@ class StepSink {
   virtual void send(int peer, std::span<const Range> ranges, std::size_t flow) = 0;
   /// The other end of it.
   virtual void receive(int peer, std::span<const Range> ranges, std::size_t flow) = 0;
-  /// As Builder::reduce().
-  virtual void reduce(int peer, Range r, std::size_t flow) = 0;
+  /// As Builder::reduce(); `also` is empty where there is none.
+  virtual void reduce(int peer, Range r, std::size_t flow, Range also) = 0;
   /// This position has no further use for what it holds of these ranges.
   virtual void forget(std::span<const Range> ranges) = 0;
   /// A flow of messages, of which there are at most `in_flight` of a pair and direction at once;

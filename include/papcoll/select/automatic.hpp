@@ -57,7 +57,7 @@ AnySchedule choose_by_messages(const Call& call, const SelectionInputs& s) {
   } else if constexpr (C == Collective::alltoall) {
     if (bytes <= t.alltoall.bruck) return AnySchedule::of<Bruck>();
     return AnySchedule::of<Pairwise>();
-  } else if constexpr (C == Collective::scan) {
+  } else if constexpr (C == Collective::scan || C == Collective::exscan) {
     return AnySchedule::of<RecursiveDoubling>();
   } else if constexpr (C == Collective::barrier) {
     return AnySchedule::of<Dissemination>();

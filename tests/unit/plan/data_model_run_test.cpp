@@ -207,6 +207,7 @@ class Calls {
     const Layout l = layout_of(shape);
     in_.emplace_back(l.input_is_in_out ? 0 : l.in, c_.apart);
     out_.emplace_back(l.out, c_.apart);
+    one_buffer_.push_back(l.input_is_in_out);
     Scattered& source = l.input_is_in_out ? out_.back() : in_.back();
     std::vector<Element>& wanted = wanted_.emplace_back();
     const auto me = static_cast<std::size_t>(rank);
@@ -237,6 +238,7 @@ class Calls {
         source[i] = element(rank, 0, i);
         Element e = element(0, 0, i);
         const int last = contributors(c_.collective, rank, c_.ranks).last;
+        if (last == 0) continue;  // it gets nothing
         for (int r = 1; r < last; ++r) e = Product{}(e, element(r, 0, i));
         wanted.push_back(e);
       }
@@ -250,9 +252,9 @@ class Calls {
     call.count = c_.count;
     call.reducer = reducer<Element>(product_);
     call.out = out_[i].data();
-    call.in = c_.in_place ? call.out : in_[i].data();
+    call.in = one_buffer_[i] ? call.out : in_[i].data();
     if (c_.apart) {
-      call.in_view = c_.in_place ? &out_[i].view() : &in_[i].view();
+      call.in_view = one_buffer_[i] ? &out_[i].view() : &in_[i].view();
       call.out_view = &out_[i].view();
     }
     return call;
@@ -261,6 +263,7 @@ class Calls {
   Case c_;
   std::size_t p_;
   std::vector<std::size_t> sizes_;  ///< by sender and receiver
+  std::vector<bool> one_buffer_;    ///< of each rank: is the input in the output?
   std::deque<Scattered> in_;
   std::deque<Scattered> out_;
   std::vector<std::vector<Element>> wanted_;
@@ -306,6 +309,8 @@ TEST_CASE("allgather of equal and unequal contributions, apart and not", "[plan]
 TEST_CASE("scan and allreduce of an operator that does not commute, apart and not", "[plan]") {
   CHECK(failure_of(RecursiveDoubling{}, Collective::scan, false) == "");
   CHECK(failure_of(Linear{}, Collective::scan, false) == "");
+  CHECK(failure_of(RecursiveDoubling{}, Collective::exscan, false) == "");
+  CHECK(failure_of(Linear{}, Collective::exscan, false) == "");
   CHECK(failure_of(RecursiveDoubling{}, Collective::allreduce, false) == "");
   CHECK(failure_of(Rabenseifner{}, Collective::allreduce, false) == "");
 }

@@ -64,7 +64,7 @@ inline bool may_write(const std::string& name) {
 inline bool serves(const std::string& name, Collective c) {
   if (name.empty()) {
     return c != Collective::gather && c != Collective::scatter && c != Collective::reduce_scatter &&
-           c != Collective::alltoall && c != Collective::scan;
+           c != Collective::alltoall && !papcoll::is_prefix_reduction(c);
   }
   return named(name).spec().arrival->serves(c);
 }

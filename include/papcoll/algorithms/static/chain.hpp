@@ -10,7 +10,7 @@ inline namespace PAPCOLL_ABI {
 /// One position after the other: everybody has one neighbour before and one after.
 ///
 /// Phases: one, along the chain.
-/// Cost: reduce (P−1)(α + βm + γm), bcast (P−1)(α + βm).
+/// Cost: reduce, scan and exscan (P−1)(α + βm + γm), bcast (P−1)(α + βm).
 /// Prefer it never by itself; PipelinedChain sends segments down the same way and is the choice for
 ///   very long vectors. Useful where each position may talk to its neighbours only, and in tests.
 /// Limits: the slowest schedule there is. Works for operators that do not commute.
@@ -21,6 +21,12 @@ inline namespace PAPCOLL_ABI {
 ///                          a    ←─── bcd
 ///                          abcd
 ///     bcast                the same from left to right
+///
+///     scan, P = 4          a  ────→ b         c         d
+///                          a         ab ────→ c         d
+///                          a         ab        abc ────→ d
+///                          a         ab        abc       abcd
+///     exscan               the same; each keeps what it gets: –, a, ab, abc
 ///
 /// Source: Pješivac-Grbović et al., "Performance Analysis of MPI Collective Operations", Cluster
 /// Computing 10(2), 2007.
@@ -40,6 +46,22 @@ struct Chain {
     const int me = b.position();
     if (me > 0) b.receive(me - 1, b.whole());
     if (me + 1 < b.size()) b.send(me + 1, b.whole());
+  }
+
+  void emit(Scan, Builder& b) const {
+    const int me = b.position();
+    if (me > 0) b.reduce(me - 1, b.whole());
+    if (me + 1 < b.size()) b.send(me + 1, b.whole());
+  }
+
+  void emit(Exscan, Builder& b) const {
+    const int me = b.position();
+    if (me + 1 == b.size()) {
+      if (me > 0) b.receive(me - 1, b.result());
+      return;
+    }
+    if (me > 0) b.reduce(me - 1, b.whole(), b.result());
+    b.send(me + 1, b.whole());
   }
 
   static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {

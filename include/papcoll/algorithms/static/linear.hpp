@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/algorithms/static/chain.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <string_view>
@@ -13,8 +14,7 @@ inline namespace PAPCOLL_ABI {
 /// Cost: P−1 messages one after the other at the root, (P−1)(α + βm + γm) for reduce, without γ for
 ///   bcast, gather and scatter (m: one contribution). In allgather and reduce_scatter every
 ///   position sends and receives P−1 messages, in alltoall with all of them under way at once.
-///   Scan is a chain: position p adds its own to what it gets from p−1 and sends that to p+1,
-///   P−1 times α + βm + γm.
+///   Scan and exscan are Chain's, P−1 times α + βm + γm: nobody has less to combine.
 /// Prefer it for a handful of positions, for gather and scatter of contributions so long that only
 ///   the root's link counts, and as the reference that other schedules are compared with.
 /// Limits: the root's time grows with P. Works for operators that do not commute, and for parts of
@@ -104,11 +104,8 @@ struct Linear {
   }
   static constexpr bool own_parts_only = true;
 
-  void emit(Scan, Builder& b) const {
-    const int me = b.position();
-    if (me > 0) b.reduce(me - 1, b.whole());
-    if (me + 1 < b.size()) b.send(me + 1, b.whole());
-  }
+  void emit(Scan, Builder& b) const { Chain{}.emit(Scan{}, b); }
+  void emit(Exscan, Builder& b) const { Chain{}.emit(Exscan{}, b); }
 
   friend bool operator==(const Linear&, const Linear&) = default;
 };

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -67,8 +66,7 @@ struct Pipelined {
   }
 
   template <class Tag>
-  requires Emits<S, Tag> &&(std::same_as<Tag, Allreduce> || std::same_as<Tag, Reduce> ||
-                            std::same_as<Tag, Bcast>)void emit(Tag tag, Builder& b) const {
+  requires Emits<S, Tag> &&(is_elementwise(Tag::value)) void emit(Tag tag, Builder& b) const {
     const Range whole = b.whole();
     const std::size_t n = segment(b.size(), b.element_size());
     for (std::size_t lo = whole.lo; lo < whole.hi; lo += n) {

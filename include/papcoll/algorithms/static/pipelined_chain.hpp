@@ -18,10 +18,11 @@ struct PipelinedTraits<Chain> {
 
 /// A chain that passes segments on while the next ones come in (see Pipelined for the picture).
 ///
-/// Cost: with n segments of s bytes, bcast (P − 2 + n)(α + βs); reduce the same with each step
-///   α + βs + γs, or the larger of α + βs and γs where combining overlaps with receiving.
-/// Prefer it for reduce and bcast of very long vectors: for n ≫ P it costs βm, the least possible,
-///   and every link carries every byte once.
+/// Cost: with n segments of s bytes, bcast (P − 2 + n)(α + βs); reduce, scan and exscan the same
+///   with each step α + βs + γs, or the larger of α + βs and γs where combining overlaps with
+///   receiving.
+/// Prefer it for reduce, bcast, scan and exscan of very long vectors: for n ≫ P it costs βm, the
+///   least possible, and every link carries every byte once.
 /// Limits: P − 1 steps until the last position has its first segment, so many positions want
 ///   PipelinedBinaryTree. Works for operators that do not commute.
 using PipelinedChain = Pipelined<Chain>;

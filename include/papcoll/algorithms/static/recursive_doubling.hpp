@@ -14,7 +14,7 @@ inline namespace PAPCOLL_ABI {
 ///   which costs two more rounds.
 /// Cost: allreduce log₂ P·(α + βm + γm), folded + 2(α + βm) + γm. Allgather log₂ P·α + (P−1)βm
 ///   (m: one contribution), folded + 2α + Pβm. Barrier log₂ P·α, folded + 2α. Scan
-///   ⌈log₂ P⌉(α + βm + γm) for any P.
+///   ⌈log₂ P⌉(α + βm + γm) for any P, exscan ⌈log₂ P⌉(α + βm + 2γm).
 /// Prefer it for short vectors: no schedule has fewer rounds.
 /// Limits: long vectors (every round sends all of it: Rabenseifner, Ring); allgather and barrier
 ///   where P is not a power of two (Bruck, Dissemination). Works for operators that do not commute.
@@ -32,6 +32,12 @@ inline namespace PAPCOLL_ABI {
 ///     from p−1                a       ab      bc      cd      de
 ///     from p−2                a       ab      abc     abcd    bcde
 ///     from p−4                a       ab      abc     abcd    abcde
+///
+///     exscan, P = 5: the result, and what is combined of the group
+///                             –, a    –, b    –, c    –, d    –, e
+///     distance 1              –, ab   a, ab   –, cd   c, cd   –, e
+///     distance 2              –, abcd a, abcd ab, …   abc, …  –, e
+///     distance 4              –, …    a, …    ab, …   abc, …  abcd, …
 ///
 /// Both of a pair combine in the same order, so all positions hold the same bits.
 ///
@@ -98,6 +104,22 @@ struct RecursiveDoubling {
     }
   }
 
+  /// whole() is of the group of 2d positions around this one, as far as they exist, and result() of
+  /// those of them below it. A group that lacks some at its end has nobody above who asks for it.
+  void emit(Exscan, Builder& b) const {
+    const int me = b.position();
+    for (int d = 1; d < b.size(); d *= 2) {
+      const int partner = me ^ d;
+      if (partner >= b.size()) continue;
+      b.send(partner, b.whole());
+      if (partner > me) {
+        b.reduce(partner, b.whole());
+      } else {
+        b.reduce(partner, b.whole(), b.result());
+      }
+    }
+  }
+
   static constexpr Arrangement arrangement(Collective c, int /*size*/) noexcept {
     return c == Collective::allgather ? Arrangement::bit_reversed
                                       : Arrangement::by_traffic_in_trees;
@@ -112,7 +134,7 @@ struct RecursiveDoubling {
         const int run = v & ~((1 << k) - 1);
         return (fold.first(run + (1 << k)) - fold.first(run)) * each;
       });
-    } else if (c != Collective::scan) {
+    } else if (!is_prefix_reduction(c)) {
       detail::tell_folding(t, fold, 1, 1);
       detail::tell_core(t, fold, [](int /*v*/, int /*k*/) { return 1.0; });
     }

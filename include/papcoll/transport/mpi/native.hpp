@@ -59,6 +59,8 @@ class NativeCollectives {
       }
       case Collective::scan:
         return combine(c, true);
+      case Collective::exscan:
+        return combine(c, rank_ > 0);
     }
   }
 
