@@ -1,12 +1,14 @@
 #pragma once
 
+#include <papcoll/allgather.hpp>
+#include <papcoll/entry/block_arguments.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/wrong_call.hpp>
 #include <papcoll/request.hpp>
 
 #include <cstddef>
 #include <memory>
-#include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,84 +17,156 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
-/// The checked call. `in` null: this rank's contribution stands at its place in the output.
+/// An allgatherv's buffers as the caller passed them. In place, the input stands at this rank's
+/// place in the output.
 template <class T>
-Call allgatherv_call(const Caller& caller, const T* in, T* out, std::size_t in_count,
-                     std::size_t out_count, bool in_place, const counts& each) {
-  const std::span<const std::size_t> of_rank = each.of_rank;
-  const std::size_t total = checked_sum<T>(caller, of_rank);
+struct AllgathervArguments {
+  const T* in;
+  std::size_t in_length;
+  T* out;
+  std::size_t out_length;
+  const blocks& each;
+  bool in_place = false;
+};
+
+/// The checked call, which borrows `numbers`.
+template <class T>
+Call allgatherv_call(const Caller& caller, const AllgathervArguments<T>& a, CallBlocks& numbers) {
+  const std::size_t ranks = caller.ranks();
+  std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
+  std::size_t* const places = sizes + ranks;
   const auto me = static_cast<std::size_t>(caller.rank());
-  caller.require_length(out_count, total,
-                        "the output must have as many elements as papcoll::counts adds up to");
+  const auto gathered = check_blocks(caller, {"output", a.each, a.out_length, true}, sizeof(T),
+                                     sizes, places, places + ranks);
+  const std::size_t own = sizes[me];
+  const bool knows_length = !a.in_place && a.in_length != BlockedBuffer::any_length;
   caller.require_length(
-      in_place ? of_rank[me] : in_count, of_rank[me],
+      knows_length ? a.in_length : own, own,
       "the input must have as many elements as papcoll::counts says of this rank");
-  Call call = call_of(caller.collective, in, out, total);
-  call.counts = of_rank.data();
-  call.split = hash_of_counts(of_rank);
-  call.schedules_only = true;
-  check_buffers(caller, call, in_place ? 0 : in_count, out_count);
-  if (in_place) {
-    for (const std::size_t n : of_rank.first(me)) out += n;
-    call.in = reinterpret_cast<const std::byte*>(out);
+  Call call = call_of(caller.collective, a.in, a.out, gathered.total);
+  check_pointers(caller, a.in, own, a.out, gathered.total);
+  call.counts = sizes;
+  call.places = places;
+  call.split = hash_of_counts({sizes, ranks});
+  call.out_view = view_of_blocks(gathered, caller.size(), sizeof(T), numbers.out);
+  if (a.in_place) {
+    call.in = reinterpret_cast<const std::byte*>(a.out + places[me]);
     call.input_in_output = true;
+    call.in_view = call.out_view;
+  } else {
+    std::size_t whole[2] = {own, 0};
+    check_blocks_apart(caller, call, {whole, whole + 1, own, true, 1}, gathered);
   }
   return call;
 }
 
 template <class... Ps, class C, class T>
-void run_allgatherv(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t out_count,
-                    bool in_place, const counts& each, const Algorithm& algorithm) {
+void run_allgatherv(C&& comm, const AllgathervArguments<T>& a, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::allgather};
-  Call call = allgatherv_call(caller, in, out, in_count, out_count, in_place, each);
+  Call call = allgatherv_call(caller, a, blocks_of(caller));
   run<Allgather, true, Ps...>(caller, call, algorithm);
 }
 
 template <class... Ps, class C, class T>
-Request start_allgatherv(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t out_count,
-                         bool in_place, const counts& each, const Algorithm& algorithm) {
+Request start_allgatherv(C&& comm, const AllgathervArguments<T>& a, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::allgather, true};
-  Call call = allgatherv_call(caller, in, out, in_count, out_count, in_place, each);
-  return start<Allgather, true, Ps...>(caller, call, algorithm, nullptr);
+  auto owned = std::make_shared<CallBlocks>();
+  Call call = allgatherv_call(caller, a, *owned);
+  return start<Allgather, true, Ps...>(caller, call, algorithm, std::move(owned));
 }
 
 }  // namespace detail
 
-/// Gives every rank the contributions of all, in rank order, where these differ in length: rank r
-/// contributes each.of_rank[r] elements, and `out` has as many as all of them together. Runs a
-/// static schedule. Policies and errors as in allreduce.
+/// Gives every rank the contributions of all, where these differ in length. `each` says for every
+/// rank how long its contribution is, the same on all ranks: papcoll::counts{lengths}, one after the
+/// other in rank order, or papcoll::blocks{lengths, displacements}, each where this rank wants it;
+/// nothing is written between them. Policies and errors as in allreduce.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
-void allgatherv(C&& comm, const In& in, Out&& out, const counts& each,
+void allgatherv(C&& comm, const In& in, Out&& out, const blocks& each,
                 const Algorithm& algorithm = {}) {
-  detail::run_allgatherv<Ps...>(comm, std::ranges::data(in),
-                                detail::data_out<element_of<In>, Out>(out), std::ranges::size(in),
-                                std::ranges::size(out), false, each, algorithm);
+  using T = element_of<In>;
+  detail::run_allgatherv<Ps...>(
+      comm,
+      detail::AllgathervArguments<T>{std::ranges::data(in), std::ranges::size(in),
+                                     detail::data_out<T, Out>(out), std::ranges::size(out), each},
+      algorithm);
 }
 
 /// In place: each rank's contribution stands at its place in `data`.
 template <class... Ps, Team C, ContiguousRange R>
-void allgatherv(C&& comm, R&& data, const counts& each, const Algorithm& algorithm = {}) {
-  auto* const p = detail::data_in_place<R>(data);
+void allgatherv(C&& comm, R&& data, const blocks& each, const Algorithm& algorithm = {}) {
+  using T = element_of<R>;
+  T* const p = detail::data_in_place<R>(data);
   const std::size_t n = std::ranges::size(data);
-  detail::run_allgatherv<Ps...>(comm, p, p, 0, n, true, each, algorithm);
+  detail::run_allgatherv<Ps...>(comm, detail::AllgathervArguments<T>{p, n, p, n, each, true},
+                                algorithm);
 }
 
-/// Non-blocking; the counts may be gone when the call returns. See Request.
+/// Pointers: the buffers end where their blocks do.
+template <class... Ps, Team C, class T>
+void allgatherv(C&& comm, const T* in, std::type_identity_t<T>* out, const blocks& each,
+                const Algorithm& algorithm = {}) {
+  constexpr std::size_t any = detail::BlockedBuffer::any_length;
+  detail::run_allgatherv<Ps...>(comm, detail::AllgathervArguments<T>{in, any, out, any, each},
+                                algorithm);
+}
+
+/// Pointer, in place.
+template <class... Ps, Team C, class T>
+void allgatherv(C&& comm, T* data, const blocks& each, const Algorithm& algorithm = {}) {
+  constexpr std::size_t any = detail::BlockedBuffer::any_length;
+  detail::run_allgatherv<Ps...>(
+      comm, detail::AllgathervArguments<T>{data, any, data, any, each, true}, algorithm);
+}
+
+/// Returns the contributions of all, in rank order: the ranks tell each other first how long they
+/// are.
+template <class... Ps, Team C, ContiguousRange In>
+[[nodiscard]] std::vector<element_of<In>> allgatherv(C&& comm, const In& in,
+                                                     const Algorithm& algorithm = {}) {
+  const detail::Caller caller{detail::core_of(comm), Collective::allgather};
+  const std::size_t n = std::ranges::size(in);
+  caller.require_few_bytes(n, sizeof(element_of<In>));
+  detail::check_pointers(caller, std::ranges::data(in), n, nullptr, 0);
+  std::vector<std::size_t> lengths(caller.ranks());
+  allgather(comm, &n, lengths.data(), 1);
+  std::size_t total = 0;
+  for (const std::size_t length : lengths) total += length;
+  std::vector<element_of<In>> all(total);
+  allgatherv<Ps...>(comm, in, all, counts{lengths}, algorithm);
+  return all;
+}
+
+/// Non-blocking; counts and displacements may be gone when the call returns. See Request.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
-[[nodiscard]] Request iallgatherv(C&& comm, const In& in, Out&& out, const counts& each,
+[[nodiscard]] Request iallgatherv(C&& comm, const In& in, Out&& out, const blocks& each,
                                   const Algorithm& algorithm = {}) {
+  using T = element_of<In>;
   return detail::start_allgatherv<Ps...>(
-      comm, std::ranges::data(in), detail::data_out<element_of<In>, Out>(out),
-      std::ranges::size(in), std::ranges::size(out), false, each, algorithm);
+      comm,
+      detail::AllgathervArguments<T>{std::ranges::data(in), std::ranges::size(in),
+                                     detail::data_out<T, Out>(out), std::ranges::size(out), each},
+      algorithm);
 }
 
 /// Non-blocking, in place.
 template <class... Ps, Team C, ContiguousRange R>
-[[nodiscard]] Request iallgatherv(C&& comm, R&& data, const counts& each,
+[[nodiscard]] Request iallgatherv(C&& comm, R&& data, const blocks& each,
                                   const Algorithm& algorithm = {}) {
-  auto* const p = detail::data_in_place<R>(data);
+  using T = element_of<R>;
+  T* const p = detail::data_in_place<R>(data);
   const std::size_t n = std::ranges::size(data);
-  return detail::start_allgatherv<Ps...>(comm, p, p, 0, n, true, each, algorithm);
+  return detail::start_allgatherv<Ps...>(
+      comm, detail::AllgathervArguments<T>{p, n, p, n, each, true}, algorithm);
+}
+
+/// Non-blocking, pointers.
+template <class... Ps, Team C, class T>
+[[nodiscard]] Request iallgatherv(C&& comm, const T* in, std::type_identity_t<T>* out,
+                                  const blocks& each, const Algorithm& algorithm = {}) {
+  constexpr std::size_t any = detail::BlockedBuffer::any_length;
+  return detail::start_allgatherv<Ps...>(
+      comm, detail::AllgathervArguments<T>{in, any, out, any, each}, algorithm);
 }
 
 PAPCOLL_WRONG_CALL(detail::NoResult, allgatherv,

@@ -2,9 +2,11 @@
 
 #include <papcoll/config.hpp>
 
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <iterator>
-#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -17,22 +19,6 @@ struct root {
   /// The root is rank r of the team.
   explicit constexpr root(int r) noexcept : rank(r) {}
   int rank;  ///< of the team
-};
-
-/// How many elements each rank gets of a reduce_scatter or gives to an allgatherv: one number for
-/// each rank, the same on all.
-struct counts {
-  /// Borrows the numbers, which must live as long as the call, or as its request.
-  explicit counts(std::span<const std::size_t> each) noexcept : of_rank(each) {}
-  /// Refuses, with a sentence, whatever is no range of std::size_t.
-  template <class Other>
-  requires(!std::is_convertible_v<const Other&, std::span<const std::size_t>>) explicit counts(
-      const Other&) {
-    static_assert(sizeof(Other) == 0,
-                  "papcoll: counts are a contiguous range of std::size_t, one for each rank, such "
-                  "as a std::vector<std::size_t>; it is not copied, so other integers do not do");
-  }
-  std::span<const std::size_t> of_rank;  ///< elements, by rank
 };
 
 /// Elements in blocks that lie apart, such as a column of a matrix or a part of an array of
@@ -91,6 +77,90 @@ using element_of =
 template <ContiguousRange R>
 inline constexpr bool is_writable =
     !std::is_const_v<std::remove_pointer_t<decltype(std::ranges::data(std::declval<R&>()))>>;
+
+namespace detail {
+template <class R>
+inline constexpr bool is_integer_range = false;
+template <ContiguousRange R>
+inline constexpr bool is_integer_range<R> =
+    std::integral<element_of<const R>> && !std::same_as<element_of<const R>, bool>;
+}  // namespace detail
+
+/// How many elements each rank has in a buffer, or where its block begins there: integers of any
+/// type, one for each rank. They are borrowed, and must live until the call returns; a request
+/// copies them.
+class counts {
+ public:
+  /// None: on ranks that need not know them.
+  counts() = default;
+  /// A contiguous range of integers, such as a std::vector<int>.
+  template <ContiguousRange R>
+  requires(detail::is_integer_range<R>) explicit counts(const R& each) noexcept
+      : data_(std::ranges::data(each)),
+        size_(std::ranges::size(each)),
+        width_(sizeof(element_of<const R>)),
+        is_signed_(std::is_signed_v<element_of<const R>>) {}
+  /// Refuses, with a sentence, whatever is no such range.
+  template <class Other>
+  requires(!detail::is_integer_range<Other>) explicit counts(const Other&) {
+    static_assert(sizeof(Other) == 0,
+                  "papcoll: counts are a contiguous range of integers, one for each rank, such as "
+                  "a std::vector<int>");
+  }
+
+  /// How many there are.
+  std::size_t size() const noexcept { return size_; }
+  /// Is number i less than 0?
+  bool is_negative(std::size_t i) const noexcept { return is_signed_ && bits(i) >> 63U != 0; }
+  /// Number i, which is not negative.
+  std::size_t operator[](std::size_t i) const noexcept { return bits(i); }
+
+ private:
+  /// Sign-extended.
+  std::uint64_t bits(std::size_t i) const noexcept {
+    switch (width_) {
+      case 1:
+        return is_signed_ ? as<std::int8_t>(i) : as<std::uint8_t>(i);
+      case 2:
+        return is_signed_ ? as<std::int16_t>(i) : as<std::uint16_t>(i);
+      case 4:
+        return is_signed_ ? as<std::int32_t>(i) : as<std::uint32_t>(i);
+      default:
+        return as<std::uint64_t>(i);
+    }
+  }
+  template <class N>
+  std::uint64_t as(std::size_t i) const noexcept {
+    N n;
+    std::memcpy(&n, static_cast<const std::byte*>(data_) + i * sizeof n, sizeof n);
+    return static_cast<std::uint64_t>(n);
+  }
+
+  const void* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::uint8_t width_ = 1;
+  bool is_signed_ = false;
+};
+
+/// In place of the counts that a rank does not know: the ranks tell each other, and the call returns
+/// what comes.
+struct UnknownCounts {};
+inline constexpr UnknownCounts unknown_counts{};  ///< as an argument
+
+/// The blocks of a buffer, one for each rank: how long they are, and where they begin.
+struct blocks {
+  /// One after the other, in rank order.
+  blocks(counts lengths) noexcept  // NOLINT(google-explicit-constructor): lengths alone will do
+      : sizes(lengths) {}
+  /// Block r begins `displacements[r]` elements after the buffer's address.
+  template <class Sizes, class Displacements>
+  blocks(const Sizes& lengths, const Displacements& displacements) noexcept
+      : sizes(counts(lengths)), places(counts(displacements)), anywhere(true) {}
+
+  counts sizes;           ///< elements, by rank
+  counts places;          ///< first elements, by rank
+  bool anywhere = false;  ///< `places` says where they are
+};
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

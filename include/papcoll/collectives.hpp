@@ -9,14 +9,17 @@
 #include <papcoll/allgatherv.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/alltoall.hpp>
+#include <papcoll/alltoallv.hpp>
 #include <papcoll/automatic.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/exscan.hpp>
 #include <papcoll/gather.hpp>
+#include <papcoll/gatherv.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/registration.hpp>
 #include <papcoll/request.hpp>
 #include <papcoll/scan.hpp>
 #include <papcoll/scatter.hpp>
+#include <papcoll/scatterv.hpp>

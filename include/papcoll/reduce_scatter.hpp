@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/entry/block_arguments.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/wrong_call.hpp>
 #include <papcoll/request.hpp>
@@ -7,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <utility>
 
 namespace papcoll {
@@ -15,10 +15,12 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
-/// The checked call. `each`: elements of every rank, or null for equal blocks of `in`.
+/// The checked call. `each`: elements of every rank, or null for equal blocks of `in`; copied to
+/// `numbers`, which the call borrows.
 template <class T, class Op>
 Call reduce_scatter_call(const Caller& caller, const T* in, T* out, std::size_t in_count,
-                         std::size_t out_count, const counts* each, const Op& op) {
+                         std::size_t out_count, const counts* each, const Op& op,
+                         CallBlocks* numbers) {
   std::size_t own = in_count / caller.ranks();
   if (each == nullptr) caller.require_few_bytes(own, sizeof(T));
   Call call = reduction_of(caller.collective, in, out, own, op);
@@ -28,14 +30,13 @@ Call reduce_scatter_call(const Caller& caller, const T* in, T* out, std::size_t 
         "the input does not divide into equal blocks: give it a multiple of size() elements, or "
         "papcoll::counts");
   } else {
-    const std::span<const std::size_t> of_rank = each->of_rank;
-    const std::size_t total = checked_sum<T>(caller, of_rank);
-    caller.require_length(in_count, total,
-                          "the input must have as many elements as papcoll::counts adds up to");
-    own = of_rank[static_cast<std::size_t>(caller.rank())];
-    call.counts = of_rank.data();
-    call.split = hash_of_counts(of_rank);
-    call.count = total;
+    std::size_t* const sizes = room_for_blocks(caller, *numbers, 1);
+    std::size_t* const places = sizes + caller.ranks();
+    call.count =
+        check_blocks(caller, {"input", *each, in_count}, sizeof(T), sizes, places, nullptr).total;
+    own = sizes[static_cast<std::size_t>(caller.rank())];
+    call.counts = sizes;
+    call.split = hash_of_counts({sizes, caller.ranks()});
   }
   // In place the output is all of the input, which has been checked.
   caller.require_length(call.in_place() && out_count >= own ? own : out_count, own,
@@ -48,7 +49,8 @@ template <class... Ps, class C, class T, class Op>
 void run_reduce_scatter(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t out_count,
                         const counts* each, const Op& op, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::reduce_scatter};
-  Call call = reduce_scatter_call(caller, in, out, in_count, out_count, each, op);
+  CallBlocks* const numbers = each == nullptr ? nullptr : &blocks_of(caller);
+  Call call = reduce_scatter_call(caller, in, out, in_count, out_count, each, op, numbers);
   run<ReduceScatter, is_commutative<Op, T>, Ps...>(caller, call, algorithm);
 }
 
@@ -58,7 +60,8 @@ Request start_reduce_scatter(C&& comm, const T* in, T* out, std::size_t in_count
                              const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::reduce_scatter, true};
   auto owned = std::make_shared<const std::decay_t<const Op>>(op);
-  Call call = reduce_scatter_call(caller, in, out, in_count, out_count, each, *owned);
+  CallBlocks numbers;  // a request copies what it needs of them
+  Call call = reduce_scatter_call(caller, in, out, in_count, out_count, each, *owned, &numbers);
   return start<ReduceScatter, is_commutative<Op, T>, Ps...>(caller, call, algorithm,
                                                             std::move(owned));
 }
@@ -75,7 +78,7 @@ void reduce_scatter(C&& comm, const In& in, Out&& out, const Op& op = {},
       std::ranges::size(in), std::ranges::size(out), nullptr, op, algorithm);
 }
 
-/// With counts: rank r gets each.of_rank[r] elements.
+/// With counts, the same on all ranks: rank r gets each[r] elements.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
 void reduce_scatter(C&& comm, const In& in, Out&& out, const counts& each, const Op& op = {},
                     const Algorithm& algorithm = {}) {

@@ -22,8 +22,8 @@ inline namespace PAPCOLL_ABI {
 /// default-constructible, `bool step(Site&, const Call&)` moves the call and says whether it is
 /// done; `name`, as in the catalogue; `keeps_order_on_request`, whether Call::rank_order makes it
 /// reproducible. Optional: `sentence`, where the schedule's says something else; `ByTicket`, what
-/// it is over transports that have tickets for ranks without common memory; `lends_buffers` and
-/// `lends_results`, see ArrivalTraits. A specialisation ends with
+/// it is over transports that have tickets for ranks without common memory; `lends_buffers`,
+/// `lends_results` and `takes_counts`, see ArrivalTraits. A specialisation ends with
 ///
 ///     static_assert(papcoll::arrival_driven<Arrival, Schedule>);
 ///
@@ -50,6 +50,7 @@ struct ArrivalTraits {
   bool keeps_order_on_request;  ///< Call::rank_order makes it reproducible
   bool lends_buffers;  ///< ranks read and write each other's buffers, or pools, where they are
   bool lends_results;  ///< partial results lie in outputs: a call that fails may have written there
+  bool takes_counts;   ///< it serves calls whose blocks differ in size, see Call::is_uneven()
   int most_ranks;      ///< of a team that it serves
   bool (*serves)(Collective) noexcept;  ///< whether it serves the collective
 };
@@ -101,6 +102,15 @@ constexpr bool lends_results_of() noexcept {
 }
 
 template <class Driven>
+constexpr bool takes_counts_of() noexcept {
+  if constexpr (requires { Driven::takes_counts; }) {
+    return Driven::takes_counts;
+  } else {
+    return false;
+  }
+}
+
+template <class Driven>
 constexpr ArrivalTraits arrival_traits_of() noexcept {
   using Schedule = typename Driven::Schedule;
   return {.name = Driven::name,
@@ -110,6 +120,7 @@ constexpr ArrivalTraits arrival_traits_of() noexcept {
           .keeps_order_on_request = Driven::keeps_order_on_request,
           .lends_buffers = lends_buffers_of<Driven>(),
           .lends_results = lends_results_of<Driven>(),
+          .takes_counts = takes_counts_of<Driven>(),
           .most_ranks = most_ranks_of<Schedule>(),
           .serves = &Schedule::serves};
 }

@@ -45,12 +45,17 @@ struct Call {
   /// Blocks that differ in size: elements of each rank's; of alltoall, what this rank sends to each
   /// and then what it receives from each. Else null.
   const std::size_t* counts = nullptr;
+  /// Where the blocks begin in the buffer that has them, in elements, in the order of `counts`.
+  /// Null: one after the other; always there where arrival-driven algorithms run blocks that differ.
+  const std::size_t* places = nullptr;
   Reducer reducer{};             ///< bytes of an element, and the operator if there is one
   int root = 0;                  ///< a rank; 0 where there is no root
   bool input_in_output = false;  ///< in place, although `in` does not begin where `out` does
   bool rank_order = false;    ///< combine in rank order: the operator or the contract asks for it
   bool reproducible = false;  ///< nothing may depend on arrivals, the choice of the algorithm least
-  bool schedules_only = false;  ///< its counts or its views are known to static schedules only
+  bool own_counts = false;    ///< each rank knows the counts of its own blocks only; `count` is 1
+  bool knows_all_counts = false;  ///< of own_counts: this rank knows those of the others as well
+  bool schedules_only = false;    ///< its views are known to static schedules only
   /// To tell mismatched calls apart. From the lowest bit: 1 of whether the operator commutes, 17 of
   /// its number, 22 of the element type's.
   std::uint64_t types = 0;
@@ -64,6 +69,10 @@ struct Call {
 
   /// Is the input where the output goes?
   bool in_place() const noexcept { return input_in_output || in == out; }
+  /// Do ranks give or get blocks that differ? Of a reduce_scatter, all know that.
+  bool is_uneven() const noexcept {
+    return counts != nullptr && collective != Collective::reduce_scatter;
+  }
   /// Bytes of `count` elements.
   std::size_t bytes() const noexcept { return count * reducer.size; }
 };

@@ -19,7 +19,9 @@ namespace detail {
                                                                bool non_blocking,
                                                                const Requirement& why,
                                                                RefusalDetails details) {
-  if (why.bit == requirement::small_elements) details.limit = core.options().chunk_bytes;
+  if (why.bit == requirement::small_elements || why.bit == requirement::room_for_ranks) {
+    details.limit = core.options().chunk_bytes;
+  }
   if (why.bit != requirement::common_memory) {
     core.refuse(collective, non_blocking, refusal(why, details));
   }

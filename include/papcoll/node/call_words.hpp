@@ -35,10 +35,16 @@ struct CallWords {
     return static_cast<std::uint32_t>((mixed * 0x9e3779b97f4a7c15U) >> 32U);
   }
 
+  /// `count` of a call whose ranks know the counts of their own blocks only.
+  static constexpr std::size_t own_counts = (std::size_t{1} << 48) - 1;
   static constexpr std::uint64_t invalid = ~std::uint64_t{0};  ///< `what` of a rank that gave up
 
   /// A sentence part for messages: "reduce of 3 elements with root 1".
   [[gnu::cold]] std::string describe() const {
+    if (elements() == own_counts) {
+      const std::string name = detail::joined({name_of(collective()), "v"});
+      return is_rooted(collective()) ? detail::joined({name, " with root ", root()}) : name;
+    }
     return papcoll::describe(collective(), elements(), static_cast<int>(root()));
   }
 
@@ -86,7 +92,11 @@ struct CallWords {
     if (a.collective() != b.collective()) {
       return ": all ranks must call the same collectives in the same order";
     }
-    if (a.elements() != b.elements()) return ": all ranks must pass the same number of elements";
+    if (a.elements() != b.elements()) {
+      return a.elements() == own_counts || b.elements() == own_counts
+                 ? ": all ranks must call the same collectives in the same order"
+                 : ": all ranks must pass the same number of elements";
+    }
     if (a.root() != b.root()) {
       return is_rooted(a.collective())
                  ? ": all ranks must name the same root"

@@ -55,6 +55,7 @@ class ForwardingSite {
   bool released(std::uint32_t chunks) const noexcept { return node().released(chunks); }
   void all_arrived() noexcept { node().all_arrived(); }
   void fail(int r) { node().fail(r); }
+  void fail_with(const std::string& text) { node().fail_with(text); }
 
   // --- data
 

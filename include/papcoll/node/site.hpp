@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace papcoll {
@@ -38,6 +39,7 @@ inline namespace PAPCOLL_ABI {
 ///                                   only when all calls match its own
 ///   all_arrived()                   tells that this rank knows that all have announced
 ///   fail(r)                         the call of r does not match: everyone in this epoch throws
+///   fail_with(text)                 the same for another reason; the first text is what all throw
 ///   expect(r, k, n)                 a hint, while this rank waits: it will read n bytes of
 ///                                   slot(r, k) as soon as r has written them
 ///   expect_again(at, n)             a hint: it will write as much there in its slot's first chunk
@@ -98,6 +100,7 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
   { s.released(k) } -> std::same_as<bool>;
   s.all_arrived();
   s.fail(r);
+  s.fail_with(std::string{});
   { s.slot(r, k) } -> std::same_as<std::byte*>;
   { s.result(k) } -> std::same_as<std::byte*>;
   { s.small(r) } -> std::same_as<const std::byte*>;

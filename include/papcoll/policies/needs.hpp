@@ -19,6 +19,7 @@ constexpr AlgorithmNeeds needs_of_algorithm(const ArrivalTraits& a) noexcept {
   needs.bits = requirement::blocking_call | requirement::neighbouring_elements |
                requirement::common_memory | requirement::node_memory | requirement::compiled_site |
                requirement::small_elements;
+  needs.bits |= a.takes_counts ? requirement::room_for_ranks : requirement::equal_blocks;
   needs.most_ranks = a.most_ranks;
   if (a.contract != NumericalContract::reproducible && !a.keeps_order_on_request) {
     needs.bits |= requirement::commutative_operator;
@@ -45,6 +46,8 @@ inline AlgorithmNeeds needs_in_call(const AnySchedule& s, const Call& call) {
   if (!call.reducer.commutative && s.commutative_only()) {
     needs.bits = requirement::commutative_operator;
   }
+  if (call.own_counts && !call.knows_all_counts && !s.own_parts_only())
+    needs.bits |= requirement::own_parts;
   return needs;
 }
 
@@ -67,6 +70,8 @@ inline CallFacts facts_of(const Call& call, bool non_blocking) noexcept {
   CallFacts facts;
   facts.non_blocking = non_blocking;
   facts.schedules_only = call.schedules_only;
+  facts.uneven = call.is_uneven();
+  facts.own_counts = call.own_counts && !call.knows_all_counts;
   facts.element_size = call.reducer.size;
   if (is_reduction(call.collective)) {
     facts.commutes = call.reducer.commutative;

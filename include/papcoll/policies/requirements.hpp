@@ -82,8 +82,17 @@ inline namespace PAPCOLL_ABI {
     "bits must not depend on arrivals",                                                           \
     "for Reproducible take CombiningTree, DynamicLeader or MultiLeader")                          \
   X(neighbouring_elements, 1U << 21U, nullptr,                                                    \
-    "this schedule takes neighbouring elements, of each rank as many as of the others, and ",     \
-    "the call has strided buffers or counts", "take a static schedule such as Ring")              \
+    "this schedule takes neighbouring elements, and ", "the call has strided buffers",            \
+    "take a static schedule such as Ring")                                                        \
+  X(equal_blocks, 1U << 26U, nullptr,                                                             \
+    "this schedule takes of each rank as many elements as of the others, and ",                   \
+    "the call has counts",                                                                        \
+    "take BlockCopies on one node, or a static schedule: Ring for allgatherv, Linear for gatherv "\
+    "and scatterv, Pairwise for alltoallv")                                                       \
+  X(own_parts, 1U << 27U, nullptr,                                                                \
+    "this schedule passes blocks on for other ranks, and ",                                       \
+    "the call has counts, of which ranks know their own only",                                    \
+    "take Pairwise for alltoallv, or Linear")                                                     \
   X(common_memory, 1U << 22U, nullptr,                                                            \
     "this schedule reads its peers' memory, and ",                                                \
     "the ranks that run it have no memory in common",                                             \
@@ -106,6 +115,10 @@ inline namespace PAPCOLL_ABI {
   X(small_elements, 1U << 25U, nullptr,                                                           \
     "this schedule takes elements of at most one chunk, and ",                                    \
     "elements are larger than chunk_bytes, {limit}",                                              \
+    "take a static schedule, or larger Options::chunk_bytes")                                     \
+  X(room_for_ranks, 1U << 28U, nullptr,                                                           \
+    "this schedule has a place for each rank in each chunk, and ",                                \
+    "chunk_bytes, {limit}, is less than 8 bytes for each of {found} ranks",                       \
     "take a static schedule, or larger Options::chunk_bytes")
 // clang-format on
 
@@ -136,6 +149,11 @@ inline constexpr Requirement requirements[] = {
 #undef PAPCOLL_ROW
 };
 
+/// Bytes of a chunk in which each rank has a place.
+constexpr std::size_t chunk_bytes_for_blocks(int ranks) noexcept {
+  return std::size_t{8} * static_cast<std::size_t>(ranks);
+}
+
 /// What an algorithm requires.
 struct AlgorithmNeeds {
   unsigned bits = 0;   ///< of requirements that are the same for all calls
@@ -149,6 +167,8 @@ struct CallFacts {
   bool non_blocking = false;
   bool commutes = true;         ///< the operator is known to, or there is none
   bool schedules_only = false;  ///< see Call
+  bool uneven = false;          ///< see Call::is_uneven()
+  bool own_counts = false;      ///< this rank knows its own counts only
   NumericalContract contract = NumericalContract::fast;  ///< of its result, if that is combined
   std::size_t element_size = 0;
 };
@@ -175,7 +195,10 @@ constexpr const Requirement* why_not(const AlgorithmNeeds& algorithm, const Call
   if (call.non_blocking) met &= ~requirement::blocking_call;
   if (!call.commutes) met &= ~requirement::commutative_operator;
   if (call.schedules_only) met &= ~requirement::neighbouring_elements;
+  if (call.uneven) met &= ~requirement::equal_blocks;
+  if (call.own_counts) met &= ~requirement::own_parts;
   if (call.element_size > team.chunk_bytes) met &= ~requirement::small_elements;
+  if (team.chunk_bytes < chunk_bytes_for_blocks(team.ranks)) met &= ~requirement::room_for_ranks;
   unsigned unmet = algorithm.bits & ~met;
   if (!algorithm.serves) unmet |= requirement::served_collective;
   if (call.contract > algorithm.strongest) unmet |= requirement::weaker_contract;

@@ -13,6 +13,7 @@
 #include <papcoll/plan/cache.hpp>
 #include <papcoll/plan/run.hpp>
 #include <papcoll/runtime/basis.hpp>
+#include <papcoll/runtime/call_blocks.hpp>
 #include <papcoll/runtime/call_numbers.hpp>
 #include <papcoll/runtime/call_scope.hpp>
 #include <papcoll/runtime/failures.hpp>
@@ -105,6 +106,9 @@ class TeamCore final {
   /// at the first of them.
   std::shared_ptr<void>& selection() noexcept { return selection_; }
   void* selection_or_null() const noexcept { return selection_.get(); }
+
+  /// What its blocking calls keep the numbers of blocks that differ in.
+  CallBlocks& blocks() noexcept { return blocks_; }
 
   // --- transports, see Connections
 
@@ -288,6 +292,7 @@ class TeamCore final {
   ScheduledCalls scheduled_{basis_, node_, in_flight_, failures_, messages_};
   LentBuffers lent_buffers_{basis_, node_, failures_};
   OwnSites own_sites_{basis_, node_, in_flight_, failures_};
+  CallBlocks blocks_;
   TuningText tuning_;
   std::shared_ptr<void> selection_;
   std::shared_ptr<void> arena_;

@@ -55,6 +55,7 @@ AnySchedule choose_by_messages(const Call& call, const SelectionInputs& s) {
   } else if constexpr (C == Collective::reduce_scatter) {
     return call.reducer.commutative ? AnySchedule::of<Pairwise>() : AnySchedule::of<Linear>();
   } else if constexpr (C == Collective::alltoall) {
+    if (call.is_uneven()) return AnySchedule::of<Pairwise>();
     if (bytes <= t.alltoall.bruck) return AnySchedule::of<Bruck>();
     return AnySchedule::of<Pairwise>();
   } else if constexpr (C == Collective::scan || C == Collective::exscan) {
@@ -64,7 +65,7 @@ AnySchedule choose_by_messages(const Call& call, const SelectionInputs& s) {
   } else {
     static_assert(C == Collective::gather || C == Collective::scatter,
                   "papcoll: nothing is chosen for this collective here: add its branch");
-    return AnySchedule::of<Binomial>();
+    return call.is_uneven() ? AnySchedule::of<Linear>() : AnySchedule::of<Binomial>();
   }
 }
 
@@ -155,6 +156,11 @@ void choose_flat(AlgorithmSpec& s, const Call& call, const SelectionInputs& inpu
   if (!inputs.by_messages && s.transport->takes_node_site() &&
       call.reducer.size <= inputs.chunk_bytes) {
     s.arrival = detail::choose_on_node<C>(call, inputs).algorithm;
+    // Where each rank has a place in each chunk, a chunk must be long enough.
+    if (s.arrival == &arrival_algorithm<StaticOrder, BlockCopies> &&
+        inputs.chunk_bytes < chunk_bytes_for_blocks(inputs.size)) {
+      s.arrival = nullptr;
+    }
   }
   if (s.arrival == nullptr) {
     s.schedule = detail::choose_by_messages<C>(call, inputs);

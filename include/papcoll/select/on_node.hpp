@@ -206,7 +206,9 @@ NodeChoice choose_on_node(const Call& call, const SelectionInputs& s) noexcept {
       is_in_arena(call, s) ? "in the arena, above slices_arena bytes" : "above slices bytes";
   const char* const at_most =
       is_in_arena(call, s) ? "in the arena, at most slices_arena bytes" : "at most slices bytes";
-  if constexpr (C == Collective::allreduce) {
+  if constexpr (C == Collective::alltoall || C == Collective::gather || C == Collective::scatter) {
+    return take<StaticOrder, BlockCopies>("on one node");
+  } else if constexpr (C == Collective::allreduce) {
     return is_imbalanced(call, s) ? choose_allreduce_imbalanced<>(call, s)
                                   : choose_allreduce_balanced<>(call, s);
   } else if constexpr (C == Collective::reduce) {
@@ -215,6 +217,7 @@ NodeChoice choose_on_node(const Call& call, const SelectionInputs& s) noexcept {
     if (is_for_slices(call, s, s.thresholds->bcast)) return take<StaticOrder, PeerSlices>(above);
     return take<DynamicLeader, LeaderFan>(at_most);
   } else if constexpr (C == Collective::allgather) {
+    if (call.is_uneven()) return take<StaticOrder, BlockCopies>("contributions that differ");
     if (is_for_slices(call, s, s.thresholds->allgather))
       return take<StaticOrder, PeerSlices>(above);
     return take<StaticOrder, Exchange>(at_most);

@@ -2,6 +2,7 @@
 
 #include <papcoll/algorithms/arrival/accumulator.hpp>
 #include <papcoll/algorithms/arrival/arrival_chain.hpp>
+#include <papcoll/algorithms/arrival/block_copies.hpp>
 #include <papcoll/algorithms/arrival/combining_tree.hpp>
 #include <papcoll/algorithms/arrival/exchange.hpp>
 #include <papcoll/algorithms/arrival/leader_fan.hpp>
@@ -29,9 +30,9 @@ struct ArrivalAlgorithmList {};
 using ArrivalAlgorithms =
     ArrivalAlgorithmList<Under<DynamicLeader, LeaderFan>, Under<StaticLeader, LeaderFan>,
                          Under<StaticOrder, Exchange>, Under<StaticOrder, MultiLeader>,
-                         Under<StaticOrder, PeerSlices>, Under<ArrivalOrder, SplitTail>,
-                         Under<ArrivalOrder, Accumulator>, Under<ArrivalOrder, CombiningTree>,
-                         Under<ArrivalOrder, Chain>>;
+                         Under<StaticOrder, PeerSlices>, Under<StaticOrder, BlockCopies>,
+                         Under<ArrivalOrder, SplitTail>, Under<ArrivalOrder, Accumulator>,
+                         Under<ArrivalOrder, CombiningTree>, Under<ArrivalOrder, Chain>>;
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

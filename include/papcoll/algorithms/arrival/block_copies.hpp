@@ -1,0 +1,491 @@
+#pragma once
+
+#include <papcoll/algorithms/arrival/moved_blocks.hpp>
+#include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/arrival/policies.hpp>
+#include <papcoll/base/capability.hpp>
+#include <papcoll/base/joined.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/node/site.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string_view>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+// BlockCopies: every rank copies the blocks meant for it
+// ------------------------------------------------------
+// Phases   1. Each rank shows what it has for others: in the line of its flag, if that is all of
+//             40 bytes; in its slot up to two chunks; where peers see its buffer, there; else in
+//             its pool, piece by piece.
+//          2. Each rank copies its own block, and then those of the others, of whoever is there.
+//          3. A rank whose buffer is read waits until all have read their blocks. All others leave
+//             when they have theirs.
+// Cost     One flag each way. Of n bytes that a rank gives and gets: 2n read and 2n written, or n
+//          and n where buffers are seen. After the last arrival, its 2n bytes, and 1/P of that by
+//          each of the others, at the same time.
+// Prefer   Always on one node, for alltoall, gather and scatter, and wherever counts differ; for
+//          allgather with equal counts Exchange and PeerSlices share the work of a late rank.
+// Limits   One node. Where the pool is too small, blocks go through the slot in pieces, two of
+//          each block at a time, and all ranks wait for the slowest. Counts that differ need
+//          chunks of 8 bytes for each rank.
+//
+//        alltoall       rank 0         rank 1         rank 2
+//        shown        a0 a1 a2       b0 b1 b2       (absent)
+//        copied       a0 b0 ·        a1 b1 ·                       rank 2 comes:  a2 b2 c2
+//        then         a0 b0 c0       a1 b1 c1
+//
+// Source   Folklore of shared-memory MPI libraries; the pools, which let ranks leave before their
+//          blocks are read, are papcoll's own.
+
+/// Alltoall, gather, scatter, and allgather with any counts, through the node's memory.
+struct BlockCopies {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "BlockCopies";
+  static constexpr std::string_view sentence =
+      "Every rank copies the blocks meant for it, of whoever is there.";
+  static constexpr unsigned needs = capability::positions | capability::node_memory;
+  static constexpr NumericalContract contract = NumericalContract::reproducible;
+  friend bool operator==(const BlockCopies&, const BlockCopies&) = default;
+
+  static constexpr bool serves(Collective c) noexcept {
+    return c == Collective::alltoall || c == Collective::allgather || c == Collective::gather ||
+           c == Collective::scatter;
+  }
+
+  /// One call of one rank.
+  class Run {
+   public:
+    template <Site S>
+    bool step(S& s, const Call& c) {
+      if (!begun_) begin(s, c);
+      for (;;) {
+        const bool gave = give_next(s, c);
+        const bool took = take_next(s, c);
+        if (failed_) return false;
+        if (is_done(s)) return true;
+        if (!gave && !took) return false;
+      }
+    }
+
+   private:
+    /// Where a rank shows its blocks.
+    enum class Way : std::uint32_t {
+      line,    ///< with its flag
+      slot,    ///< in two chunk buffers
+      pool,    ///< in its pool
+      lent,    ///< in its input, where peers see that
+      pieces,  ///< two of each block at a time, in two chunk buffers
+    };
+
+    /// What a rank says of its blocks as it arrives, unless they are in the line.
+    struct Shown {
+      BufferPlace place;  ///< pool, lent
+      Way way = Way::line;
+    };
+    static_assert(sizeof(BufferDescriptor) >= sizeof(Shown));
+
+    /// Where counts differ: of each rank's block, in the chunk buffers 0 and 1.
+    struct Entry {
+      std::uint64_t at = 0;     ///< bytes from the first byte shown
+      std::uint64_t bytes = 0;  ///< of the block
+    };
+
+    /// A pool is filled in parts of so many bytes, which others copy meanwhile.
+    static constexpr std::size_t part_bytes = 32768;
+    /// Of all blocks together from here on a rank lends its input.
+    static constexpr std::size_t lent_from = 8192;
+    static constexpr std::uint32_t data_buffer = 2;  ///< the first of two for blocks
+    static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
+
+    template <Site S>
+    void begin(S& s, const Call& c) {
+      begun_ = true;
+      blocks_ = detail::MovedBlocks{c, s.rank(), s.size()};
+      uneven_ = c.counts != nullptr && c.collective != Collective::allgather;  // where all know all
+      std::fill_n(s.pending(), s.size(), 0);
+      for (int r = 0; r < s.size(); ++r) {
+        if (r == s.rank()) continue;
+        if (blocks_.gives(r, s.rank())) ++to_take_;
+        if (blocks_.gives(s.rank(), r)) ++takers_;
+      }
+      in_line_ = c.counts == nullptr && line_bytes(c, s.size()) <= NodeBoard::inline_bytes;
+      piece_ = s.chunk_bytes() /
+               static_cast<std::size_t>(blocks_.shares_one() ? 1 : std::max(1, s.size() - 1));
+      show(s, c);
+    }
+
+    /// All that a rank with blocks of equal size shows.
+    std::size_t line_bytes(const Call& c, int ranks) const noexcept {
+      return blocks_.shares_one() ? c.bytes() : c.bytes() * static_cast<std::size_t>(ranks - 1);
+    }
+
+    /// The number of a block among those that this rank shows: the next rank's is the first.
+    template <Site S>
+    static int turn(const S& s, int giver, int taker) noexcept {
+      return (taker - giver - 1 + s.size()) % s.size();
+    }
+    template <Site S>
+    static int taker(const S& s, int i) noexcept {
+      return (s.rank() + 1 + i) % s.size();
+    }
+
+    template <Site S>
+    void show(S& s, const Call& c) {
+      shown_bytes_ = 0;
+      if (takers_ != 0 && blocks_.shares_one()) shown_bytes_ = blocks_.given(s.rank()).n;
+      for (int i = 0; takers_ != 0 && !blocks_.shares_one() && i + 1 < s.size(); ++i) {
+        shown_bytes_ += blocks_.given(taker(s, i)).n;
+      }
+      if (in_line_) {
+        std::byte line[NodeBoard::inline_bytes];
+        if (shown_bytes_ != 0) fill(s, c, line, 0, shown_bytes_);
+        filled_ = shown_bytes_;
+        s.announce(line, shown_bytes_, 1);
+        return;
+      }
+      Shown shown;
+      shown.way = way_ = choose_way(s, c, shown.place);
+      if (uneven_ && takers_ != 0) write_table(s);
+      std::uint32_t at_once = 0;
+      if (way_ == Way::slot) {
+        area_ = s.slot(s.rank(), data_buffer);
+        fill(s, c, area_, 0, shown_bytes_);
+        filled_ = shown_bytes_;
+        at_once = all;
+      } else if (way_ == Way::lent) {
+        filled_ = shown_bytes_;
+        at_once = all;
+      } else if (way_ == Way::pieces) {
+        static_cast<void>(s.slot(s.rank(), data_buffer));  // takes its pages, or throws
+      }
+      BufferDescriptor offer;
+      offer.in = shown.place;
+      offer.out.at = static_cast<std::uint64_t>(shown.way);
+      s.offer(offer, at_once);
+    }
+
+    template <Site S>
+    Way choose_way(S& s, const Call& c, BufferPlace& place) {
+      const bool in_place = blocks_in_place(c);
+      if (takers_ == 0) return Way::slot;
+      if (shown_bytes_ > lent_from && !in_place) {
+        const BufferPlace input = s.peers().place(c.in, extent(s));
+        if (input.mapped != 0) {
+          place = input;
+          return Way::lent;
+        }
+      }
+      if (shown_bytes_ <= 2 * s.chunk_bytes()) return Way::slot;
+      if (std::byte* const pool = s.shared_pool(shown_bytes_)) {
+        place = s.peers().place(pool, shown_bytes_);
+        area_ = pool;
+        return Way::pool;
+      }
+      return Way::pieces;
+    }
+
+    /// Would blocks that come be written over those that have to go?
+    static bool blocks_in_place(const Call& c) noexcept {
+      return c.collective == Collective::alltoall && c.in_place();
+    }
+
+    /// Bytes from the beginning of the input to the end of the last block for others.
+    template <Site S>
+    std::size_t extent(const S& s) const noexcept {
+      if (blocks_.shares_one()) return blocks_.given(s.rank()).n;
+      std::size_t end = 0;
+      for (int r = 0; r < s.size(); ++r) {
+        const auto b = blocks_.given(r);
+        if (r != s.rank()) end = std::max(end, b.at + b.n);
+      }
+      return end;
+    }
+
+    template <Site S>
+    void write_table(S& s) {
+      std::byte* const table = s.slot(s.rank(), 0);
+      std::size_t at = 0;
+      for (int i = 0; i + 1 < s.size(); ++i) {
+        const int r = taker(s, i);
+        const auto b = blocks_.given(r);
+        const Entry e{way_ == Way::lent ? b.at : at, b.n};
+        if (!blocks_.shares_one()) at += b.n;
+        s.write(table + static_cast<std::size_t>(r) * sizeof e,
+                reinterpret_cast<const std::byte*>(&e), sizeof e);
+      }
+    }
+
+    /// Copies bytes [from, to) of what this rank shows, its blocks one after the other.
+    template <Site S>
+    void fill(S& s, const Call& c, std::byte* area, std::size_t from, std::size_t to) {
+      if (blocks_.shares_one()) return s.write(area + from, c.in + from, to - from);
+      std::size_t at = 0;
+      for (int i = 0; at < to; ++i) {
+        const auto b = blocks_.given(taker(s, i));
+        const std::size_t lo = std::max(at, from);
+        const std::size_t hi = std::min(at + b.n, to);
+        if (lo < hi) s.write(area + lo, c.in + b.at + (lo - at), hi - lo);
+        at += b.n;
+      }
+    }
+
+    /// Shows the next part of this rank's blocks. False if there is nothing to do now.
+    template <Site S>
+    bool give_next(S& s, const Call& c) {
+      if (filled_ == shown_bytes_) return false;
+      if (way_ == Way::pieces) return give_piece(s, c);
+      if (filled_ == 0 && !s.use_pool()) return false;
+      const std::size_t to = std::min(filled_ + part_bytes, shown_bytes_);
+      fill(s, c, area_, filled_, to);
+      filled_ = to;
+      const auto parts = static_cast<std::uint32_t>((to + part_bytes - 1) / part_bytes);
+      s.publish(to == shown_bytes_ ? all : parts, everyone);
+      return true;
+    }
+
+    /// The next piece of every block, where all have copied the one before the last.
+    template <Site S>
+    bool give_piece(S& s, const Call& c) {
+      if (given_ >= 2) {
+        for (; next_taker_ < s.size(); ++next_taker_) {
+          if (next_taker_ == s.rank() || !blocks_.gives(s.rank(), next_taker_)) continue;
+          if (!s.stage(next_taker_, given_ - 1)) return false;
+        }
+        next_taker_ = 0;
+      }
+      std::byte* const buffer = s.slot(s.rank(), data_buffer + given_ % 2);
+      const std::size_t from = given_ * piece_;
+      const int n = blocks_.shares_one() ? 1 : s.size() - 1;
+      for (int i = 0; i < n; ++i) {
+        const auto b = blocks_.given(taker(s, i));
+        if (b.n <= from) continue;
+        const std::size_t bytes = std::min(piece_, b.n - from);
+        s.write(buffer + static_cast<std::size_t>(i) * piece_, c.in + b.at + from, bytes);
+        filled_ += bytes;
+      }
+      ++given_;
+      s.publish(filled_ == shown_bytes_ ? all : given_, everyone);
+      return true;
+    }
+
+    // --- taking. pending()[r]: 0, r has not been met; else 1 and the parts of its block that are
+    // here, or −1, all of it.
+
+    template <Site S>
+    bool take_next(S& s, const Call& c) {
+      if (!own_is_there_) {
+        own_is_there_ = true;
+        copy_own(s, c);
+      }
+      bool took = false;
+      for (int i = 0; to_take_ != taken_ && i + 1 < s.size(); ++i) {
+        const int r = taker(s, i);
+        if (s.pending()[r] < 0 || !blocks_.gives(r, s.rank())) continue;
+        if (s.pending()[r] == 0 && !meet(s, c, r)) {
+          if (failed_) return false;
+          continue;
+        }
+        while (s.pending()[r] > 0 && take_part(s, c, r)) took = true;
+        if (failed_) return false;
+      }
+      return took;
+    }
+
+    template <Site S>
+    void copy_own(S& s, const Call& c) {
+      if (!blocks_.gives(s.rank(), s.rank()) || blocks_in_place(c)) return;
+      if (c.collective == Collective::scatter && c.in_place()) return;
+      const auto from = blocks_.given(s.rank());
+      const auto to = blocks_.taken(s.rank());
+      if (from.n != 0 && c.out + to.at != c.in + from.at) {
+        s.read(c.out + to.at, c.in + from.at, from.n);
+      }
+    }
+
+    /// Looks if rank r is there, and whether its call is the same. False: not yet, or the call has
+    /// failed.
+    template <Site S>
+    bool meet(S& s, const Call& c, int r) {
+      if (!s.arrived(r, in_line_ ? 1 : 0)) return false;
+      if (!s.matches(r)) return fail(s, r);
+      if (uneven_) {
+        const std::uint64_t bytes = entry_of(s, r).bytes;
+        if (bytes != blocks_.taken(r).n) return fail_of_counts(s, c, r, bytes);
+      }
+      s.pending()[r] = 1;
+      if (!in_line_ && way_of(s, r) == Way::lent) borrows_ = true;
+      if (!in_line_ && way_of(s, r) == Way::pieces) in_pieces_ = true;
+      if (in_pieces_) tell_pieces(s);
+      if (++met_ + 1 == s.size()) s.all_arrived();
+      return true;
+    }
+
+    template <Site S>
+    bool fail(S& s, int r) {
+      s.fail(r);
+      failed_ = true;
+      return false;
+    }
+    template <Site S>
+    [[gnu::cold, gnu::noinline]] bool fail_of_counts(S& s, const Call& c, int r,
+                                                     std::uint64_t bytes) {
+      s.fail_with(detail::joined({"the ranks' counts do not match: rank ", r, " has ",
+                                  bytes / c.reducer.size, " elements for rank ", s.rank(),
+                                  ", which expects ", blocks_.taken(r).n / c.reducer.size,
+                                  " of it: both must pass the same number"}));
+      failed_ = true;
+      return false;
+    }
+
+    template <Site S>
+    static Way way_of(const S& s, int r) {
+      return static_cast<Way>(s.offer_of(r).out.at);
+    }
+    template <Site S>
+    Entry entry_of(S& s, int r) {
+      Entry e;
+      s.read(reinterpret_cast<std::byte*>(&e),
+             s.slot(r, 0) + static_cast<std::size_t>(s.rank()) * sizeof e, sizeof e);
+      return e;
+    }
+
+    /// Where this rank's block begins in what rank r shows.
+    template <Site S>
+    std::size_t first_byte(S& s, int r, Way way, std::size_t n) {
+      if (uneven_) return entry_of(s, r).at;
+      if (blocks_.shares_one()) return 0;
+      return static_cast<std::size_t>(way == Way::lent ? s.rank() : turn(s, r, s.rank())) * n;
+    }
+
+    /// Copies the next part of rank r's block. False: it is not there yet, or the call has failed.
+    template <Site S>
+    bool take_part(S& s, const Call& c, int r) {
+      const auto block = blocks_.taken(r);
+      if (block.n == 0) return take(s, r);
+      const Way way = in_line_ ? Way::line : way_of(s, r);
+      // In place, what comes would be written over what has still to go.
+      const bool piece_by_piece = way == Way::pieces && way_ == Way::pieces;
+      if (blocks_in_place(c) && filled_ != shown_bytes_ && !piece_by_piece) return false;
+      if (way == Way::pieces) return take_piece(s, c, r, block);
+      const std::size_t done = static_cast<std::size_t>(s.pending()[r] - 1) * part_bytes;
+      const std::size_t n = std::min(part_bytes, block.n - done);
+      const std::size_t from = first_byte(s, r, way, block.n) + done;
+      if (way == Way::pool) {
+        const std::size_t parts = (from + n + part_bytes - 1) / part_bytes;
+        if (!s.arrived(r, static_cast<std::uint32_t>(parts))) return false;
+      }
+      const bool guarded = way == Way::lent;
+      if (guarded && !s.begin_reading()) return failed_ = true, false;
+      s.read(c.out + block.at + done, area_of(s, r, way) + from, n);
+      if (guarded && !s.end_reading()) return failed_ = true, false;
+      return done + n == block.n ? take(s, r) : (++s.pending()[r], true);
+    }
+
+    template <Site S>
+    const std::byte* area_of(S& s, int r, Way way) {
+      if (way == Way::line) return s.small(r);
+      if (way == Way::slot) return s.slot(r, data_buffer);
+      return s.peers().see(s.offer_of(r).in);
+    }
+
+    template <Site S>
+    bool take_piece(S& s, const Call& c, int r, const detail::MovedBlocks::Bytes& block) {
+      const auto k = static_cast<std::uint32_t>(s.pending()[r] - 1);
+      if (blocks_in_place(c) && given_ <= k && filled_ != shown_bytes_) return false;
+      if (!s.arrived(r, k + 1)) return false;
+      const std::size_t from = k * piece_;
+      const std::size_t n = std::min(piece_, block.n - from);
+      const std::size_t at =
+          blocks_.shares_one() ? 0 : static_cast<std::size_t>(turn(s, r, s.rank())) * piece_;
+      s.read(c.out + block.at + from, s.slot(r, data_buffer + k % 2) + at, n);
+      if (from + n == block.n) return take(s, r);
+      ++s.pending()[r];
+      tell_pieces(s);
+      return true;
+    }
+
+    /// Rank r's block is here.
+    template <Site S>
+    bool take(S& s, int r) {
+      s.pending()[r] = -1;
+      ++taken_;
+      if (taken_ == to_take_) {
+        if (borrows_ || in_pieces_) s.finish_stage(all);
+      } else if (in_pieces_) {
+        tell_pieces(s);
+      }
+      return true;
+    }
+
+    /// Tells how many pieces of each block are here, of those that come in pieces; none, as long
+    /// as some rank has not been met.
+    template <Site S>
+    void tell_pieces(S& s) {
+      std::uint32_t least = all;
+      for (int r = 0; r < s.size(); ++r) {
+        if (r == s.rank() || s.pending()[r] < 0 || !blocks_.gives(r, s.rank())) continue;
+        if (s.pending()[r] == 0) return;
+        if (way_of(s, r) != Way::pieces) continue;
+        least = std::min(least, static_cast<std::uint32_t>(s.pending()[r] - 1));
+      }
+      if (least <= told_) return;
+      told_ = least;
+      s.finish_stage(least);
+    }
+
+    template <Site S>
+    bool is_done(S& s) {
+      if (taken_ != to_take_ || filled_ != shown_bytes_) return false;
+      if (way_ != Way::lent) return true;
+      for (; next_taker_ < s.size(); ++next_taker_) {
+        if (next_taker_ == s.rank() || !blocks_.gives(s.rank(), next_taker_)) continue;
+        if (!s.stage(next_taker_, all)) return false;
+      }
+      return true;
+    }
+
+    detail::MovedBlocks blocks_;
+    std::byte* area_ = nullptr;    ///< slot, pool: where this rank shows its blocks
+    std::size_t shown_bytes_ = 0;  ///< of its blocks for others
+    std::size_t filled_ = 0;       ///< of them, those that it has shown
+    std::size_t piece_ = 0;        ///< bytes of a block's part that goes in pieces
+    std::uint32_t given_ = 0;      ///< pieces that it has shown
+    std::uint32_t told_ = 0;       ///< pieces of all blocks that it has told it has
+    int to_take_ = 0;              ///< ranks that give to this one
+    int taken_ = 0;                ///< of them, those whose block is here
+    int takers_ = 0;               ///< ranks that this one gives to
+    int met_ = 0;
+    int next_taker_ = 0;
+    Way way_ = Way::line;
+    bool begun_ = false;
+    bool uneven_ = false;
+    bool in_line_ = false;
+    bool own_is_there_ = false;
+    bool borrows_ = false;    ///< some rank lends its input
+    bool in_pieces_ = false;  ///< some rank's blocks come in pieces
+    bool failed_ = false;
+  };
+};
+
+template <>
+struct ArrivalDriven<StaticOrder, BlockCopies> {
+  using Schedule = BlockCopies;
+  using Run = BlockCopies::Run;
+  static constexpr std::string_view name = "BlockCopies";
+  static constexpr bool keeps_order_on_request = true;
+  static constexpr bool lends_buffers = true;
+  static constexpr bool takes_counts = true;
+};
+
+namespace detail {
+PAPCOLL_COMPILE_ONCE(void run_arrival<BlockCopies::Run>(void*, Waiter&, const Call&))
+}  // namespace detail
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <papcoll/base/call.hpp>
+#include <papcoll/buffers.hpp>
+#include <papcoll/entry/arguments.hpp>
+#include <papcoll/runtime/call_blocks.hpp>
+
+#include <cstddef>
+#include <span>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// A buffer that has a block for each rank, as the caller passed it.
+struct BlockedBuffer {
+  /// Of a buffer given by its address alone.
+  static constexpr std::size_t any_length = ~std::size_t{0};
+
+  const char* name;        ///< for messages: "input"
+  blocks given;            ///< lengths and places
+  std::size_t length = 0;  ///< elements
+  bool is_written = false;
+};
+
+/// The numbers of one buffer's blocks, in CallBlocks::numbers.
+struct BlockNumbersOfBuffer {
+  std::size_t* counts;
+  std::size_t* places;
+  std::size_t total = 0;   ///< elements of all blocks
+  bool one_by_one = true;  ///< the blocks stand one after the other from the beginning
+  std::size_t n = 0;       ///< blocks; 0: one for each rank
+};
+
+/// What a blocking call keeps its blocks in.
+PAPCOLL_DECL CallBlocks& blocks_of(const Caller& caller);
+
+/// Makes room for the numbers of so many buffers: 2·size() each, counts of all and then places of
+/// all, and as many once more to check them with.
+PAPCOLL_DECL std::size_t* room_for_blocks(const Caller& caller, CallBlocks& blocks,
+                                          std::size_t buffers);
+
+/// Copies and checks the numbers of a buffer. Refuses counts that are negative or too few, whose
+/// sum is too much, that do not fit the buffer, and blocks of an output that overlap.
+PAPCOLL_DECL BlockNumbersOfBuffer check_blocks(const Caller& caller, const BlockedBuffer& buffer,
+                                               std::size_t element_size, std::size_t* counts,
+                                               std::size_t* places, std::size_t* spare);
+
+/// Tells static schedules where blocks are that do not stand one after the other.
+PAPCOLL_DECL const DataView* view_of_blocks(const BlockNumbersOfBuffer& numbers, int ranks,
+                                            std::size_t element_size, DataView& view);
+
+/// Refuses buffers that have a byte in common but are not the same.
+PAPCOLL_DECL void check_blocks_apart(const Caller& caller, const Call& call,
+                                     const BlockNumbersOfBuffer& in,
+                                     const BlockNumbersOfBuffer& out);
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
+
+#if PAPCOLL_HAS_SHARED_CODE
+#include <papcoll/impl/blocks.ipp>
+#endif

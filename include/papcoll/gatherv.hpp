@@ -1,0 +1,200 @@
+#pragma once
+
+#include <papcoll/entry/block_arguments.hpp>
+#include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/wrong_call.hpp>
+#include <papcoll/gather.hpp>
+#include <papcoll/request.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+namespace detail {
+
+/// A gatherv's buffers as the caller passed them. In place, the root's contribution stands at its place in
+/// the output, and elsewhere the output is the input.
+template <class T>
+struct GathervArguments {
+  const T* in;
+  std::size_t in_length;
+  T* out;
+  std::size_t out_length;
+  const blocks& each;
+  bool in_place = false;
+};
+
+/// The checked call, which borrows `numbers`.
+template <class T>
+Call gatherv_call(const Caller& caller, root r, const GathervArguments<T>& a, CallBlocks& numbers) {
+  check_root(caller, r);
+  const std::size_t ranks = caller.ranks();
+  std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
+  std::size_t* const places = sizes + ranks;
+  const auto me = static_cast<std::size_t>(caller.rank());
+  const bool is_root = caller.rank() == r.rank;
+  BlockNumbersOfBuffer all{sizes, places};
+  Call call = call_of(caller.collective, a.in, a.out, 1);
+  call.root = r.rank;
+  call.counts = sizes;
+  call.places = places;
+  call.own_counts = true;
+  if (is_root || a.each.sizes.size() != 0) {
+    constexpr std::size_t any = BlockedBuffer::any_length;
+    blocks lengths = a.each;
+    lengths.anywhere = lengths.anywhere && is_root;
+    all = check_blocks(caller, {"output", lengths, is_root ? a.out_length : any, true}, sizeof(T),
+                       sizes, places, places + ranks);
+    call.knows_all_counts = true;
+  } else {
+    std::fill_n(sizes, 2 * ranks, 0);
+    sizes[me] = a.in_length;
+  }
+  const std::size_t own = sizes[me];
+  const bool has_length = a.in_length != BlockedBuffer::any_length && !(is_root && a.in_place);
+  caller.require(own != BlockedBuffer::any_length,
+                 "pointers say nothing of lengths: pass papcoll::counts on all ranks");
+  caller.require_length(
+      has_length ? a.in_length : own, own,
+      "the input must have as many elements as papcoll::counts says of this rank");
+  if (!is_root) {
+    check_pointers(caller, a.in, own, nullptr, 0);
+    call.out = nullptr;
+    return call;
+  }
+  call.out_view = view_of_blocks(all, caller.size(), sizeof(T), numbers.out);
+  check_pointers(caller, a.in, own, a.out, all.total);
+  if (a.in_place) {
+    call.in = reinterpret_cast<const std::byte*>(a.out + places[me]);
+    call.input_in_output = true;
+    call.in_view = call.out_view;
+  } else {
+    std::size_t whole[2] = {own, 0};
+    check_blocks_apart(caller, call, {whole, whole + 1, own, true, 1}, all);
+  }
+  return call;
+}
+
+template <class... Ps, class C, class T>
+void run_gatherv(C&& comm, root r, const GathervArguments<T>& a, const Algorithm& algorithm) {
+  const Caller caller{core_of(comm), Collective::gather};
+  Call call = gatherv_call(caller, r, a, blocks_of(caller));
+  run<Gather, true, Ps...>(caller, call, algorithm);
+}
+
+template <class... Ps, class C, class T>
+Request start_gatherv(C&& comm, root r, const GathervArguments<T>& a, const Algorithm& algorithm) {
+  const Caller caller{core_of(comm), Collective::gather, true};
+  auto owned = std::make_shared<CallBlocks>();
+  Call call = gatherv_call(caller, r, a, *owned);
+  return start<Gather, true, Ps...>(caller, call, algorithm, std::move(owned));
+}
+
+}  // namespace detail
+
+/// Gives the root the contributions of all, where these differ in length. There `each` says for
+/// every rank how long its contribution is: papcoll::counts{lengths}, one after the other in rank
+/// order, or papcoll::blocks{lengths, displacements}; nothing is written between them. Elsewhere
+/// `each` may be papcoll::counts{}, but for schedules that pass contributions on (all but Linear and
+/// BlockCopies), and `out` is not looked at. Policies and errors as in allreduce.
+template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
+void gatherv(C&& comm, const In& in, Out&& out, const blocks& each, root to,
+             const Algorithm& algorithm = {}) {
+  using T = element_of<In>;
+  detail::run_gatherv<Ps...>(
+      comm, to,
+      detail::GathervArguments<T>{std::ranges::data(in), std::ranges::size(in),
+                                  detail::data_out<T, Out>(out), std::ranges::size(out), each},
+      algorithm);
+}
+
+/// In place: on the root its contribution stands at its place in `data`; elsewhere `data` is the
+/// contribution.
+template <class... Ps, Team C, ContiguousRange R>
+void gatherv(C&& comm, R&& data, const blocks& each, root to, const Algorithm& algorithm = {}) {
+  using T = element_of<R>;
+  T* const p = detail::data_in_place<R>(data);
+  const std::size_t n = std::ranges::size(data);
+  detail::run_gatherv<Ps...>(comm, to, detail::GathervArguments<T>{p, n, p, n, each, true},
+                             algorithm);
+}
+
+/// Pointers: the buffers end where their blocks do, so that all ranks pass counts. The buffer that
+/// only the root needs may be null elsewhere.
+template <class... Ps, Team C, class T>
+void gatherv(C&& comm, const T* in, std::type_identity_t<T>* out, const blocks& each, root to,
+             const Algorithm& algorithm = {}) {
+  constexpr std::size_t any = detail::BlockedBuffer::any_length;
+  detail::run_gatherv<Ps...>(comm, to, detail::GathervArguments<T>{in, any, out, any, each},
+                             algorithm);
+}
+
+/// Returns on the root the contributions of all, in rank order, elsewhere nothing: the ranks tell
+/// it first how long they are. Not by schedules that pass contributions on.
+template <class... Ps, Team C, ContiguousRange In>
+[[nodiscard]] std::vector<element_of<In>> gatherv(C&& comm, const In& in, root to,
+                                                  const Algorithm& algorithm = {}) {
+  const detail::Caller caller{detail::core_of(comm), Collective::gather};
+  detail::check_root(caller, to);
+  const std::size_t n = std::ranges::size(in);
+  caller.require_few_bytes(n, sizeof(element_of<In>));
+  detail::check_pointers(caller, std::ranges::data(in), n, nullptr, 0);
+  const bool is_root = caller.rank() == to.rank;
+  std::vector<std::size_t> lengths(is_root ? caller.ranks() : 0);
+  gather(comm, &n, lengths.data(), 1, to);
+  std::size_t total = 0;
+  for (const std::size_t length : lengths) total += length;
+  std::vector<element_of<In>> all(total);
+  gatherv<Ps...>(comm, in, all, is_root ? counts{lengths} : counts{}, to, algorithm);
+  return all;
+}
+
+/// Non-blocking; counts and displacements may be gone when the call returns. See Request.
+template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
+[[nodiscard]] Request igatherv(C&& comm, const In& in, Out&& out, const blocks& each, root to,
+                               const Algorithm& algorithm = {}) {
+  using T = element_of<In>;
+  return detail::start_gatherv<Ps...>(
+      comm, to,
+      detail::GathervArguments<T>{std::ranges::data(in), std::ranges::size(in),
+                                  detail::data_out<T, Out>(out), std::ranges::size(out), each},
+      algorithm);
+}
+
+/// Non-blocking, in place.
+template <class... Ps, Team C, ContiguousRange R>
+[[nodiscard]] Request igatherv(C&& comm, R&& data, const blocks& each, root to,
+                               const Algorithm& algorithm = {}) {
+  using T = element_of<R>;
+  T* const p = detail::data_in_place<R>(data);
+  const std::size_t n = std::ranges::size(data);
+  return detail::start_gatherv<Ps...>(comm, to, detail::GathervArguments<T>{p, n, p, n, each, true},
+                                      algorithm);
+}
+
+/// Non-blocking, pointers.
+template <class... Ps, Team C, class T>
+[[nodiscard]] Request igatherv(C&& comm, const T* in, std::type_identity_t<T>* out,
+                               const blocks& each, root to, const Algorithm& algorithm = {}) {
+  constexpr std::size_t any = detail::BlockedBuffer::any_length;
+  return detail::start_gatherv<Ps...>(
+      comm, to, detail::GathervArguments<T>{in, any, out, any, each}, algorithm);
+}
+
+PAPCOLL_WRONG_CALL(
+    detail::NoResult, gatherv,
+    ", in, out, papcoll::counts{sizes}, papcoll::root{0} [, algorithm]) or gatherv(comm, data, "
+    "papcoll::counts{sizes}, papcoll::root{0} [, algorithm]")
+PAPCOLL_WRONG_CALL(
+    Request, igatherv,
+    ", in, out, papcoll::counts{sizes}, papcoll::root{0} [, algorithm]) or igatherv(comm, data, "
+    "papcoll::counts{sizes}, papcoll::root{0} [, algorithm]")
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

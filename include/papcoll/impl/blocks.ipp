@@ -1,0 +1,161 @@
+#pragma once
+
+#include <papcoll/base/joined.hpp>
+#include <papcoll/entry/block_arguments.hpp>
+#include <papcoll/runtime/team.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+PAPCOLL_DECL CallBlocks& blocks_of(const Caller& caller) {
+  caller.core.require_no_call();
+  return caller.core.blocks();
+}
+
+PAPCOLL_DECL std::size_t* room_for_blocks(const Caller& caller, CallBlocks& blocks,
+                                          std::size_t buffers) {
+  const std::size_t needed = (2 * buffers + 1) * caller.ranks();
+  if (blocks.numbers.size() < needed) blocks.numbers.resize(needed);
+  return blocks.numbers.data();
+}
+
+/// Copies numbers that must not be negative.
+[[gnu::cold]] inline void copy_numbers(const Caller& caller, const BlockedBuffer& buffer,
+                                       const counts& from, const char* what, std::size_t* to) {
+  if (from.size() != caller.ranks()) {
+    caller.refuse(joined({"the ", buffer.name, " has ", from.size(), " ", what, "s for ",
+                          caller.ranks(), " ranks: pass one for each"}));
+  }
+  for (std::size_t r = 0; r < from.size(); ++r) {
+    if (from.is_negative(r)) {
+      caller.refuse(joined({"the ", what, " of rank ", r, "'s block in the ", buffer.name, " is ",
+                            static_cast<std::int64_t>(from[r]), ": they start at 0"}));
+    }
+    to[r] = from[r];
+  }
+}
+
+/// Two blocks of an output that have an element in common.
+[[gnu::cold]] inline void refuse_overlap(const Caller& caller, const BlockedBuffer& buffer,
+                                         const BlockNumbersOfBuffer& n, std::size_t* spare) {
+  std::size_t blocks = 0;
+  for (std::size_t r = 0; r < caller.ranks(); ++r) {
+    if (n.counts[r] != 0) spare[blocks++] = r;
+  }
+  std::sort(spare, spare + blocks,
+            [&](std::size_t a, std::size_t b) { return n.places[a] < n.places[b]; });
+  for (std::size_t i = 1; i < blocks; ++i) {
+    const std::size_t a = spare[i - 1];
+    const std::size_t b = spare[i];
+    if (n.places[b] - n.places[a] >= n.counts[a]) continue;
+    caller.refuse(joined({"the blocks of ranks ", a, " and ", b, " in the ", buffer.name,
+                          " overlap: elements ", n.places[a], " to ", n.places[a] + n.counts[a] - 1,
+                          " and ", n.places[b], " to ", n.places[b] + n.counts[b] - 1,
+                          "; pass displacements at least a block's length apart"}));
+  }
+}
+
+PAPCOLL_DECL BlockNumbersOfBuffer check_blocks(const Caller& caller, const BlockedBuffer& buffer,
+                                               std::size_t element_size, std::size_t* counts,
+                                               std::size_t* places, std::size_t* spare) {
+  BlockNumbersOfBuffer n{counts, places};
+  const std::size_t ranks = caller.ranks();
+  copy_numbers(caller, buffer, buffer.given.sizes, "count", counts);
+  const std::size_t most = PTRDIFF_MAX / element_size;
+  bool too_much = false;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    places[r] = n.total;
+    too_much = too_much || __builtin_add_overflow(n.total, counts[r], &n.total) || n.total > most;
+  }
+  if (too_much) {
+    refuse_sum(caller.core, caller.collective, caller.non_blocking, {counts, ranks}, element_size);
+  }
+  if (!buffer.given.anywhere) {
+    const bool any = buffer.length == BlockedBuffer::any_length;
+    caller.require_length(any ? n.total : buffer.length, n.total,
+                          buffer.is_written
+                              ? "the output must have as many elements as its counts add up to"
+                              : "the input must have as many elements as its counts add up to");
+    return n;
+  }
+  std::size_t next = 0;
+  bool ascending = true;
+  copy_numbers(caller, buffer, buffer.given.places, "displacement", places);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    if (counts[r] == 0) continue;
+    std::size_t end = 0;
+    if (__builtin_add_overflow(places[r], counts[r], &end) || end > most || end > buffer.length) {
+      caller.refuse(joined({"the block of rank ", r, " in the ", buffer.name, ", ", counts[r],
+                            " elements from ", places[r],
+                            " on, ends past the buffer: pass a longer buffer, or other "
+                            "displacements"}));
+    }
+    n.one_by_one = n.one_by_one && places[r] == next;
+    ascending = ascending && places[r] >= next;
+    next = end;
+  }
+  if (!ascending && buffer.is_written) refuse_overlap(caller, buffer, n, spare);
+  return n;
+}
+
+PAPCOLL_DECL const DataView* view_of_blocks(const BlockNumbersOfBuffer& numbers, int ranks,
+                                            std::size_t element_size, DataView& view) {
+  if (numbers.one_by_one || numbers.total == 0) return nullptr;
+  std::vector<DataView::Run> runs;
+  std::size_t first = 0;
+  for (int r = 0; r < ranks; ++r) {
+    if (numbers.counts[r] == 0) continue;
+    runs.push_back({first, static_cast<std::ptrdiff_t>(numbers.places[r] * element_size)});
+    first += numbers.counts[r];
+  }
+  view = DataView::of_runs(std::move(runs));
+  return &view;
+}
+
+PAPCOLL_DECL void check_blocks_apart(const Caller& caller, const Call& call,
+                                     const BlockNumbersOfBuffer& in,
+                                     const BlockNumbersOfBuffer& out) {
+  if constexpr (assertion_level == 0) return;
+  const std::size_t size = call.reducer.size;
+  const auto range_of = [&](const void* base, const BlockNumbersOfBuffer& n, std::size_t r) {
+    const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(base) + n.places[r] * size;
+    return std::pair{first, first + n.counts[r] * size};
+  };
+  const auto blocks_in = [&](const BlockNumbersOfBuffer& n) {
+    return n.n != 0 ? n.n : caller.ranks();
+  };
+  const auto extent_of = [&](const void* base, const BlockNumbersOfBuffer& n) {
+    std::pair<std::uintptr_t, std::uintptr_t> all{UINTPTR_MAX, 0};
+    for (std::size_t r = 0; r < blocks_in(n); ++r) {
+      if (n.counts[r] == 0) continue;
+      const auto [first, end] = range_of(base, n, r);
+      all = {std::min(all.first, first), std::max(all.second, end)};
+    }
+    return all;
+  };
+  const auto apart = [](const auto& a, const auto& b) {
+    return a.second <= b.first || b.second <= a.first;
+  };
+  if (apart(extent_of(call.in, in), extent_of(call.out, out))) return;
+  for (std::size_t i = 0; i < blocks_in(in); ++i) {
+    for (std::size_t o = 0; o < blocks_in(out); ++o) {
+      if (in.counts[i] == 0 || out.counts[o] == 0) continue;
+      if (apart(range_of(call.in, in, i), range_of(call.out, out, o))) continue;
+      caller.refuse(joined({"block ", i, " of the input and block ", o,
+                            " of the output overlap: pass one buffer (in place), or two that have "
+                            "no element in common"}));
+    }
+  }
+}
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
