@@ -45,8 +45,8 @@ inline void spread_out(Builder& b, int window) {
 ///     batch 2, to         3 4           4 0           0 1           1 2           2 3
 ///
 /// Source: MPICH's scattered alltoall, whose batches MPIR_CVAR_ALLTOALL_THROTTLE sets (32 messages,
-/// the default here); the name: Fan, Gilray, Pascucci, Huang, Micinski, Kumar, "Optimizing the Bruck
-/// Algorithm for Non-uniform All-to-all Communication", HPDC 2022.
+/// the default here); the name: Fan, Gilray, Pascucci, Huang, Micinski, Kumar, "Optimizing the
+/// Bruck Algorithm for Non-uniform All-to-all Communication", HPDC 2022.
 struct SpreadOut {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = "SpreadOut";
