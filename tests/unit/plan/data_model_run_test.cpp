@@ -270,6 +270,8 @@ class Calls {
   Product product_;
 };
 
+constexpr PipelinedChain short_pipeline{.segment_bytes = 4 * sizeof(Element)};
+
 /// Runs a collective in all shapes; what is wrong with the first that fails.
 std::string failure_of(const AnySchedule& schedule, Collective collective, bool any_sizes) {
   for (int ranks = 1; ranks <= 13; ++ranks) {
@@ -319,9 +321,8 @@ TEST_CASE("scan and allreduce of an operator that does not commute, apart and no
   CHECK(failure_of(Linear{}, Collective::exscan, false) == "");
   CHECK(failure_of(Binomial{}, Collective::scan, false) == "");
   CHECK(failure_of(Binomial{}, Collective::exscan, false) == "");
-  const PipelinedChain chain{.segment_bytes = 4 * sizeof(Element)};
-  CHECK(failure_of(chain, Collective::scan, false) == "");
-  CHECK(failure_of(chain, Collective::exscan, false) == "");
+  CHECK(failure_of(short_pipeline, Collective::scan, false) == "");
+  CHECK(failure_of(short_pipeline, Collective::exscan, false) == "");
   CHECK(failure_of(RecursiveDoubling{}, Collective::allreduce, false) == "");
   CHECK(failure_of(Rabenseifner{}, Collective::allreduce, false) == "");
 }

@@ -52,7 +52,7 @@ void bruck_allgather(Builder& b, Runs&& runs, int radix = 2) {
 /// Cost: with r = 2, allgather ⌈log₂ P⌉α + (P−1)βm (m: one contribution). A run that goes around the
 ///   end of the vector is two messages, which fly at the same time. Alltoall ⌈log₂ P⌉(α + P/2·βm)
 ///   (m: what one position has for another), and each part is copied in memory about once a round.
-///   Any r: allgather the same with up to (r−1)⌈log_r P⌉ messages, of which the latencies of a round
+///   Any r: allgather the same with up to (r−1)⌈log_r P⌉ messages, where the latencies of a round
 ///   pass at the same time; alltoall ⌈log_r P⌉(α + (r−1)/r·Pβm).
 /// Prefer it for short contributions, above all where P is not a power of two; a larger radix in an
 ///   alltoall of longer parts, which then travel less far, or where several messages may be under

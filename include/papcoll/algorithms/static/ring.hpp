@@ -37,9 +37,9 @@ void ring_allgather(Builder& b, Part&& part) {
 ///
 /// Phases: a reduce-scatter around the ring, then an allgather around it; allgather and
 ///   reduce_scatter are the one or the other. Their parts may differ in size: each round then takes
-///   as long as the largest part that is under way. Alltoall: in round k position p sends to p+k and
-///   receives from p−k, and the next round begins when both are done; that goes around, too, but not
-///   by way of the neighbours.
+///   as long as the largest part that is under way. Alltoall: in round k position p sends to p + k
+///   and receives from p − k, and the next round begins when both are done; that goes around, too,
+///   but not by way of the neighbours.
 /// Cost: allreduce 2(P−1)α + 2·(P−1)/P·βm + (P−1)/P·γm; each of the halves half of it (m: the whole
 ///   vector). Alltoall (P−1)(α + βm) (m: what one position has for another). The data volume is the
 ///   least possible.
