@@ -42,15 +42,15 @@ void bruck_allgather(Builder& b, Runs&& runs, int radix = 2) {
 
 }  // namespace detail
 
-/// What a position has becomes r times as much every round, for any number of positions; in alltoall
-/// parts hop along the digits of their distance, written to the base r. The radix r is 2 unless
-/// given.
+/// What a position has becomes r times as much every round, for any number of positions; in
+/// alltoall parts hop along the digits of their distance, written to the base r. The radix r is 2
+/// unless given.
 ///
 /// Phases: ⌈log_r P⌉ rounds of r − 1 messages. Allgather: in round k position p sends all it has to
 ///   p − d·r^k, d = 1 … r−1. Alltoall: in round k it sends to p + d·r^k, as one message, all parts
 ///   that it holds whose distance from sender to receiver has d as digit k.
-/// Cost: with r = 2, allgather ⌈log₂ P⌉α + (P−1)βm (m: one contribution). A run that goes around the
-///   end of the vector is two messages, which fly at the same time. Alltoall ⌈log₂ P⌉(α + P/2·βm)
+/// Cost: with r = 2, allgather ⌈log₂ P⌉α + (P−1)βm (m: one contribution). A run that goes around
+///   the end of the vector is two messages, which fly at once. Alltoall ⌈log₂ P⌉(α + P/2·βm)
 ///   (m: what one position has for another), and each part is copied in memory about once a round.
 ///   Any r: allgather the same with up to (r−1)⌈log_r P⌉ messages, where the latencies of a round
 ///   pass at the same time; alltoall ⌈log_r P⌉(α + (r−1)/r·Pβm).
