@@ -33,7 +33,7 @@ TEST_CASE("list NAME: some of them") {
   // A policy stands for all algorithms that have it.
   const Outcome chains = run({"list", "Chain"});
   CHECK(contains(chains.out, "ArrivalOrder+Chain\n"));
-  CHECK(contains(chains.out, "serves        reduce, bcast\n"));
+  CHECK(contains(chains.out, "serves        reduce, bcast, scan, exscan\n"));
   CHECK(json::parse(run({"list", "Chain", "allreduce", "--json"}).out).size() == 1);
 }
 

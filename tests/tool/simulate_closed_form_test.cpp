@@ -40,8 +40,10 @@ TEST_CASE("simulate: the closed forms of schedules whose messages follow one ano
     std::vector<const char*> collectives;
   };
   const std::vector<Case> cases{
-      {"Linear", {"allreduce", "reduce", "bcast", "allgather", "gather", "scatter"}},
-      {"Chain", {"reduce", "bcast"}},
+      {"Linear",
+       {"allreduce", "reduce", "bcast", "allgather", "gather", "scatter", "alltoall", "scan",
+        "exscan"}},
+      {"Chain", {"reduce", "bcast", "scan", "exscan"}},
       {"Binomial", {"allreduce", "reduce", "bcast", "gather", "scatter"}},
       {"KNomial:4", {"allreduce", "reduce", "bcast"}},
       {"KNomial:16", {"bcast"}},
@@ -49,9 +51,12 @@ TEST_CASE("simulate: the closed forms of schedules whose messages follow one ano
       {"Rabenseifner", {"allreduce"}},
       {"ReduceScatterGather", {"reduce"}},
       {"ReduceThenBcast:Binomial,Chain", {"allreduce"}},
-      {"Ring", {"allreduce", "allgather", "reduce_scatter"}},
+      {"GatherThenBcast:Binomial,Chain", {"allgather"}},
+      {"Ring", {"allreduce", "allgather", "reduce_scatter", "alltoall"}},
+      {"SpreadOut:4", {"alltoall"}},
+      {"Bruck", {"alltoall"}},
       {"NeighbourExchange", {"allgather"}},
-      {"Pairwise", {"reduce_scatter"}},
+      {"Pairwise", {"reduce_scatter", "alltoall"}},
       {"RecursiveHalving", {"reduce_scatter"}},
       {"PipelinedChain:8k", {"bcast"}},
       {"Dissemination", {"barrier"}},
@@ -76,7 +81,9 @@ TEST_CASE("simulate: the closed forms of schedules whose messages overlap, or co
         Case{"PipelinedBinaryTree:8k", "reduce"}, Case{"PipelinedBinaryTree:8k", "bcast"},
         Case{"TwoTreeComplete", "allreduce"}, Case{"TwoTreeComplete", "reduce"},
         Case{"TwoTreeComplete", "bcast"}, Case{"SegmentedRing:8k", "allreduce"},
-        Case{"Linear", "reduce_scatter"}, Case{"Bruck", "allgather"}}) {
+        Case{"Linear", "reduce_scatter"}, Case{"Bruck", "allgather"}, Case{"Bruck:4", "alltoall"},
+        Case{"PipelinedChain:8k", "scan"}, Case{"RecursiveDoubling", "scan"},
+        Case{"RecursiveDoubling", "exscan"}}) {
     const double times = factor(c.algorithm, c.collective);
     CAPTURE(c.algorithm, c.collective, times);
     CHECK(times > 0.75);

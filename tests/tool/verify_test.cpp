@@ -57,7 +57,7 @@ TEST_CASE("verify: names without an option, as those of list, simulate and draw"
   REQUIRE(o.status == 0);
   CHECK(contains(o.out, "proven  Ring allreduce, 1 to 4 ranks"));
   CHECK(contains(o.out, "proven  Bruck allgather, 1 to 4 ranks"));
-  CHECK(contains(o.out, "\n5 proven, 0 at fault"));
+  CHECK(contains(o.out, "\n6 proven, 0 at fault"));
 }
 
 TEST_CASE("verify: a catalogue of one's own, and a fault in it") {
@@ -65,7 +65,7 @@ TEST_CASE("verify: a catalogue of one's own, and a fault in it") {
   CHECK(o.status == 1);
   CHECK(contains(o.out, "FAULT   Careless reduce: missing"));
   CHECK(contains(o.out, "in reduce of 6 elements on 3 ranks, root 0"));
-  CHECK(contains(o.out, "3 proven, 1 at fault"));
+  CHECK(contains(o.out, "4 proven, 1 at fault"));
 
   const Outcome as_json = run({"verify", "--max-ranks", "4", "--json"}, own_rows);
   CHECK(as_json.status == 1);

@@ -29,8 +29,9 @@ enum class MemoryKind : unsigned char {
 /// One rank's call of a collective, below the seam: no element type, no operator type.
 ///
 /// The *vector* of a call is what the collective is about: `count` elements for allreduce, reduce,
-/// bcast, scan and exscan; a block of `count` for each rank, in rank order, for allgather, gather, scatter
-/// and reduce_scatter; one for each pair of ranks, by sender and then by receiver, for alltoall.
+/// bcast, scan and exscan; a block of `count` for each rank, in rank order, for allgather, gather,
+/// scatter and reduce_scatter; one for each pair of ranks, by sender and then by receiver, for
+/// alltoall.
 /// `in` and `out` hold the parts of it that MPI's collective of the same name puts there. In place
 /// means in == out.
 struct Call {

@@ -33,7 +33,8 @@ struct policy_has_its_parts {
   static_assert(ok,
                 "papcoll: this policy is made of others, and they are missing: write "
                 "Suara<Ring, Rabenseifner> (or AnySuara, which chooses them for each call), "
-                "ReduceThenBcast<Binomial, Chain> or Hierarchical<Exchange, Rabenseifner>");
+                "ReduceThenBcast<Binomial, Chain>, GatherThenBcast<Binomial, Chain> or "
+                "Hierarchical<Exchange, Rabenseifner>");
 };
 
 }  // namespace detail

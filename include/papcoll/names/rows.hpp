@@ -22,28 +22,40 @@ inline AnySchedule default_reduce_then_bcast() {
   return AnyReduceThenBcast{AnySchedule::of<Binomial>(), AnySchedule::of<Binomial>()};
 }
 
-inline AnySchedule parse_reduce_then_bcast(std::string_view arguments, Catalogue catalogue) {
+inline AnySchedule default_gather_then_bcast() {
+  return AnyGatherThenBcast{AnySchedule::of<Binomial>(), AnySchedule::of<Binomial>()};
+}
+
+/// A schedule of two: one that serves `first`, then a bcast.
+template <class Any>
+AnySchedule parse_then_bcast(std::string_view arguments, Catalogue catalogue, Collective first) {
   const auto parts = split_arguments(arguments);
   if (parts.size() != 2) {
     throw argument_error(
-        detail::joined({"papcoll: ReduceThenBcast needs two schedules, one that serves reduce and "
-                        "one that serves bcast, but was given '",
-                        arguments, "': write ReduceThenBcast:Binomial,Chain"}));
+        detail::joined({"papcoll: ", Any::name, " needs two schedules, one that serves ",
+                        name_of(first), " and one that serves bcast, but was given '", arguments,
+                        "': write ", Any::name, ":Binomial,Chain"}));
   }
-  AnyReduceThenBcast schedule{schedule_named(parts[0], catalogue),
-                              schedule_named(parts[1], catalogue)};
-  auto require = [](const AnySchedule& part, Collective c) {
+  Any schedule{schedule_named(parts[0], catalogue), schedule_named(parts[1], catalogue)};
+  auto require = [first](const AnySchedule& part, Collective c) {
     if (part.serves(c)) return;
     throw argument_error(detail::joined(
-        {"papcoll: ", part.name(), " does not serve ", name_of(c),
-         ", which ReduceThenBcast needs of its ", (c == Collective::reduce ? "first" : "second"),
-         " schedule: write ReduceThenBcast:Binomial,Chain or others of `papcoll "
-         "list ",
-         name_of(c), "`"}));
+        {"papcoll: ", part.name(), " does not serve ", name_of(c), ", which ", Any::name,
+         " needs of its ", (c == first ? "first" : "second"), " schedule: write ", Any::name,
+         ":Binomial,Chain or others of `papcoll list ", name_of(c), "`"}));
   };
-  require(schedule.reduce, Collective::reduce);
-  require(schedule.bcast, Collective::bcast);
+  const auto& [first_part, bcast] = schedule;
+  require(first_part, first);
+  require(bcast, Collective::bcast);
   return schedule;
+}
+
+inline AnySchedule parse_reduce_then_bcast(std::string_view arguments, Catalogue catalogue) {
+  return parse_then_bcast<AnyReduceThenBcast>(arguments, catalogue, Collective::reduce);
+}
+
+inline AnySchedule parse_gather_then_bcast(std::string_view arguments, Catalogue catalogue) {
+  return parse_then_bcast<AnyGatherThenBcast>(arguments, catalogue, Collective::gather);
 }
 
 inline constexpr std::string_view how_to_write_suara =
@@ -127,6 +139,15 @@ constexpr CatalogueRow reduce_then_bcast_row() {
   return row;
 }
 
+constexpr CatalogueRow gather_then_bcast_row() {
+  CatalogueRow row =
+      static_row<AnyGatherThenBcast>("Linear,Chain Binomial,PipelinedChain:16 Linear,KNomial:3");
+  row.plan = &default_gather_then_bcast;
+  row.parse = &parse_gather_then_bcast;
+  row.in_source = "GatherThenBcast<Binomial, Chain>; GatherThenBcast<Linear, KNomial>{{}, {8}}";
+  return row;
+}
+
 constexpr CatalogueRow suara_row() {
   CatalogueRow row = static_row<AnySuara>(
       "Ring,Ring,4 Ring,Rabenseifner,3 Rabenseifner,RecursiveDoubling,4,folded "
@@ -179,10 +200,12 @@ inline constexpr std::array other_rows{
     static_row<ReduceScatterGather>(),
     static_row<ScatterAllgather>(),
     reduce_then_bcast_row(),
+    gather_then_bcast_row(),
     suara_row(),
     static_row<RecursiveHalving>(),
     static_row<Pairwise>(),
-    static_row<Bruck>(),
+    static_row<SpreadOut>("1 3"),
+    static_row<Bruck>("3 4 64"),
     static_row<NeighbourExchange>(),
     static_row<Dissemination>(),
     hierarchical_row(),

@@ -16,6 +16,9 @@ TEST_CASE("a schedule's name has its parameters unless they are the defaults", "
   CHECK(AnySchedule(KNomial{.radix = 8}).name() == "KNomial:8");
   CHECK(AnySchedule(SegmentedRing{.segment_bytes = 4096}).name() == "SegmentedRing:4096");
   CHECK(AnySchedule(PipelinedChain{}).name() == "PipelinedChain");
+  CHECK(AnySchedule(Bruck{}).name() == "Bruck");
+  CHECK(AnySchedule(Bruck{.radix = 3}).name() == "Bruck:3");
+  CHECK(AnySchedule(SpreadOut{.window = 8}).name() == "SpreadOut:8");
   CHECK(AnySchedule(PipelinedBinaryTree{.segment_bytes = 1}).name() == "PipelinedBinaryTree:1");
   CHECK(AnySchedule(ScatterAllgather{}).name() == "ScatterAllgather");
   CHECK(AnySchedule(ScatterAllgather{ScatterAllgather::Gathering::bruck}).name() ==
@@ -25,6 +28,8 @@ TEST_CASE("a schedule's name has its parameters unless they are the defaults", "
 TEST_CASE("a combination's name has its parts' names", "[schedule]") {
   using Inner = ReduceThenBcast<Binomial, Chain>;
   CHECK(AnySchedule(Inner{}).name() == "ReduceThenBcast:Binomial,Chain");
+  CHECK(AnySchedule(GatherThenBcast<Binomial, KNomial>{}).name() ==
+        "GatherThenBcast:Binomial,KNomial");
   const AnyReduceThenBcast with_radix{KNomial{.radix = 8}, Chain{}};
   CHECK(AnySchedule(with_radix).name() == "ReduceThenBcast:KNomial:8,Chain");
   CHECK(AnySchedule(AnyReduceThenBcast{Inner{}, Chain{}}).name() ==
@@ -60,6 +65,9 @@ TEST_CASE("parameters are read from the text that names them", "[schedule]") {
   for (const auto* bad : {"", "1", "-4", "four", "4 ", " 4", "4,5", "99999999999"}) {
     CHECK_THROWS_AS(radix.with_arguments(bad), argument_error);
   }
+  CHECK(AnySchedule::of<Bruck>().with_arguments("4") == AnySchedule(Bruck{.radix = 4}));
+  CHECK_THROWS_AS(AnySchedule::of<Bruck>().with_arguments("1"), argument_error);
+  CHECK_THROWS_AS(AnySchedule::of<SpreadOut>().with_arguments("0"), argument_error);
   CHECK_THROWS_AS(AnySchedule::of<PipelinedChain>().with_arguments("0"), argument_error);
   CHECK_THROWS_AS(AnySchedule::of<PipelinedChain>().with_arguments("-1"), argument_error);
   CHECK_THROWS_AS(AnySchedule::of<ScatterAllgather>().with_arguments("bruck"), argument_error);

@@ -14,19 +14,21 @@ using plan_simulation::failure_serving;
 
 TEST_CASE("Linear", "[schedule]") {
   CHECK(failure_serving(Linear{}, {allreduce, reduce, bcast, allgather, reduce_scatter, gather,
-                                   scatter, barrier, alltoall, scan}) == "");
+                                   scatter, barrier, alltoall, scan, exscan}) == "");
 }
 
 TEST_CASE("chains", "[schedule]") {
-  CHECK(failure_serving(Chain{}, {reduce, bcast}) == "");
+  CHECK(failure_serving(Chain{}, {reduce, bcast, scan, exscan}) == "");
   // Segments of one element, of three, and of more than there are.
   for (const std::size_t bytes : {8U, 24U, 8000U}) {
-    CHECK(failure_serving(PipelinedChain{.segment_bytes = bytes}, {reduce, bcast}) == "");
+    CHECK(failure_serving(PipelinedChain{.segment_bytes = bytes}, {reduce, bcast, scan, exscan}) ==
+          "");
   }
 }
 
 TEST_CASE("Binomial", "[schedule]") {
-  CHECK(failure_serving(Binomial{}, {allreduce, reduce, bcast, gather, scatter}) == "");
+  CHECK(failure_serving(Binomial{}, {allreduce, reduce, bcast, gather, scatter, scan, exscan}) ==
+        "");
 }
 
 TEST_CASE("KNomial", "[schedule]") {

@@ -77,6 +77,19 @@ void check_all(Below& below, const HockneyWithGap& h, int p, double m) {
   check("binomial gather", c::binomial_gather(h, p, m), allgather);
   check("linear scatter", c::linear_scatter(h, p, m), allgather);
   check("binomial scatter", c::binomial_scatter(h, p, m), allgather);
+  for (const int window : {1, 3, 32}) {
+    check("spread-out", c::spread_out_alltoall(h, p, m, window), allgather);
+  }
+  check("linear alltoall", c::linear_alltoall(h, p, m), allgather);
+  for (const int radix : {2, 3, 64}) {
+    if (p > 140) break;
+    check("Bruck's alltoall", c::bruck_alltoall(h, p, m, radix), allgather);
+  }
+  check("chain scan", c::chain_scan(h, p, m), bcast);
+  check("chain exscan", c::chain_exscan(h, p, m), bcast);
+  check("pipelined chain scan", c::pipelined_chain_scan(h, p, m, segment), bcast);
+  check("recursive doubling scan", c::recursive_doubling_scan(h, p, m), bcast);
+  check("recursive doubling exscan", c::recursive_doubling_exscan(h, p, m), bcast);
   const double scatter = bandwidth_bound::reduce_scatter(h, p, m);
   check("ring reduce_scatter", c::ring_reduce_scatter(h, p, m), scatter);
   check("pairwise", c::pairwise_reduce_scatter(h, p, m), scatter);
@@ -115,6 +128,10 @@ TEST_CASE("one position costs nothing", "[model]") {
   CHECK(c::pipelined_chain_bcast(h, 1, 100, segment) == 0);
   CHECK(c::pipelined_binary_tree_reduce(h, 1, 100, segment) == 0);
   CHECK(c::dissemination_barrier(h, 1) == 0);
+  CHECK(c::chain_exscan(h, 1, 100) == 0);
+  CHECK(c::recursive_doubling_exscan(h, 1, 100) == 0);
+  CHECK(c::linear_alltoall(h, 1, 100) == 0);
+  CHECK(c::bruck_alltoall(h, 1, 100, 2) == 0);
 }
 
 TEST_CASE("closed forms are those of the headers", "[model]") {
@@ -126,6 +143,11 @@ TEST_CASE("closed forms are those of the headers", "[model]") {
   CHECK(c::rabenseifner_allreduce(h, 4, 8) == Approx(4 * 3 + 2 * 0.75 * 4 + 0.75 * 2));
   CHECK(c::rabenseifner_allreduce(h, 6, 8) ==
         Approx(c::rabenseifner_allreduce(h, 4, 8) + 3 * 3 + 2 * 4 + 1));
+  CHECK(c::ring_alltoall(h, 4, 8) == Approx(3 * (3 + 1)));
+  CHECK(c::bruck_alltoall(h, 8, 8, 2) == Approx(3 * (3 + 2)));
+  CHECK(c::bruck_alltoall({h, 0}, 9, 9, 3) == Approx(2 * (3 + 2 * 1.5)));
+  CHECK(c::recursive_doubling_exscan(h, 8, 8) == Approx(3 * (3 + 4) + 5 * 2));
+  CHECK(c::chain_exscan(h, 4, 8) == Approx(3 * (3 + 4) + 2 * 2));
   CHECK(c::knomial_bcast(h, 9, 8, 3) == Approx(2 * 2 * (3 + 4)));
   CHECK(c::knomial_bcast(h, 9, 8, 100) == Approx(c::linear_bcast(h, 9, 8)));
   CHECK(c::knomial_reduce(h, 9, 8, 2) == Approx(c::binomial_reduce(h, 9, 8)));

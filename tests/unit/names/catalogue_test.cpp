@@ -137,6 +137,20 @@ TEST_CASE("reduce-then-bcast of any pair is proven") {
   });
 }
 
+TEST_CASE("gather-then-bcast of any pair is proven") {
+  for_each_static([](const CatalogueRow& first, Collective gather) {
+    if (gather != Collective::gather) return;
+    for_each_static([&first](const CatalogueRow& second, Collective bcast) {
+      if (bcast != Collective::bcast) return;
+      const std::string name =
+          "GatherThenBcast:" + std::string(first.name) + "," + std::string(second.name);
+      const Proof proof = verify_up_to(schedule_named(name, catalogue()), Collective::allgather, 8);
+      INFO(name << ", " << describe(proof.shape) << ": " << proof.verdict.sentence);
+      CHECK(proof);
+    });
+  });
+}
+
 namespace {
 struct Nothing {
   using policy_kind = SchedulePolicyKind;

@@ -270,6 +270,8 @@ class Calls {
   Product product_;
 };
 
+constexpr PipelinedChain short_pipeline{.segment_bytes = 4 * sizeof(Element)};
+
 /// Runs a collective in all shapes; what is wrong with the first that fails.
 std::string failure_of(const AnySchedule& schedule, Collective collective, bool any_sizes) {
   for (int ranks = 1; ranks <= 13; ++ranks) {
@@ -298,12 +300,18 @@ std::string failure_of(const AnySchedule& schedule, Collective collective, bool 
 TEST_CASE("alltoall of equal and unequal blocks, apart and not", "[plan]") {
   CHECK(failure_of(Pairwise{}, Collective::alltoall, true) == "");
   CHECK(failure_of(Linear{}, Collective::alltoall, true) == "");
+  CHECK(failure_of(Ring{}, Collective::alltoall, true) == "");
+  CHECK(failure_of(SpreadOut{.window = 3}, Collective::alltoall, true) == "");
   CHECK(failure_of(Bruck{}, Collective::alltoall, false) == "");
+  CHECK(failure_of(Bruck{.radix = 3}, Collective::alltoall, false) == "");
 }
 
 TEST_CASE("allgather of equal and unequal contributions, apart and not", "[plan]") {
   CHECK(failure_of(Ring{}, Collective::allgather, true) == "");
   CHECK(failure_of(Bruck{}, Collective::allgather, true) == "");
+  CHECK(failure_of(Bruck{.radix = 3}, Collective::allgather, true) == "");
+  CHECK(failure_of(NeighbourExchange{}, Collective::allgather, true) == "");
+  CHECK(failure_of(GatherThenBcast<Binomial, Chain>{}, Collective::allgather, true) == "");
 }
 
 TEST_CASE("scan and allreduce of an operator that does not commute, apart and not", "[plan]") {
@@ -311,6 +319,10 @@ TEST_CASE("scan and allreduce of an operator that does not commute, apart and no
   CHECK(failure_of(Linear{}, Collective::scan, false) == "");
   CHECK(failure_of(RecursiveDoubling{}, Collective::exscan, false) == "");
   CHECK(failure_of(Linear{}, Collective::exscan, false) == "");
+  CHECK(failure_of(Binomial{}, Collective::scan, false) == "");
+  CHECK(failure_of(Binomial{}, Collective::exscan, false) == "");
+  CHECK(failure_of(short_pipeline, Collective::scan, false) == "");
+  CHECK(failure_of(short_pipeline, Collective::exscan, false) == "");
   CHECK(failure_of(RecursiveDoubling{}, Collective::allreduce, false) == "");
   CHECK(failure_of(Rabenseifner{}, Collective::allreduce, false) == "");
 }

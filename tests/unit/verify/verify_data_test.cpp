@@ -59,6 +59,48 @@ TEST_CASE("missing: memory that was never written is combined") {
   CHECK(v.step == i);
 }
 
+namespace {
+/// An exscan in which rank 3 gets what rank 2 has by two ways, and one that stops at the neighbour.
+struct GivenTwice : TestSchedule {
+  static constexpr std::string_view name = "GivenTwice";
+  static constexpr bool commutative_only = false;
+  void emit(Exscan, Builder& b) const {
+    const int me = b.position();
+    if (me > 0) b.reduce(me - 1, b.whole(), b.result());
+    if (me + 1 < b.size()) b.send(me + 1, b.whole());
+    if (me == 1) b.send(2, b.whole());
+    if (me == 2) b.receive(1, b.result());
+    if (me == 2) b.send(3, b.whole());
+    if (me == 3) b.reduce(2, b.result());
+  }
+};
+struct NextOnly : TestSchedule {
+  static constexpr std::string_view name = "NextOnly";
+  static constexpr bool commutative_only = false;
+  void emit(Exscan, Builder& b) const {
+    if (b.position() + 1 < b.size()) b.send(b.position() + 1, b.whole());
+    if (b.position() > 0) b.receive(b.position() - 1, b.result());
+  }
+};
+}  // namespace
+
+TEST_CASE("an exscan has the contributions below a rank, each once, and rank 0 has none") {
+  const Shape s = shape_of(Collective::exscan, 4, 4);
+  const Verdict lacks = verify(NextOnly{}, s, static_order(s));
+  CHECK(lacks.fault == FaultKind::missing);
+  CHECK(lacks.rank == 2);
+  CHECK(mentions(lacks, "lacks the contribution of rank 0"));
+  const Verdict twice = verify(GivenTwice{}, s, static_order(s));
+  CHECK(twice.fault == FaultKind::doubled);
+  CHECK(twice.rank == 3);
+  for (const bool in_place : {false, true}) {
+    Shape first = s;
+    first.in_place = in_place;
+    CHECK(layout_of(first).must.empty());
+    CHECK(layout_of(first).out == 0);
+  }
+}
+
 TEST_CASE("missing: a rank may leave a barrier early") {
   const Shape s = shape_of(Collective::barrier, 3, 1);
   const Verdict v = verify(Forgetful{}, s, static_order(s));

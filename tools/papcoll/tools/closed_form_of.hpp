@@ -51,6 +51,11 @@ constexpr auto without_parameters() {
       Form{Linear::name, reduce_scatter, of_whole<linear_reduce_scatter>},
       Form{Linear::name, gather, of_whole<linear_gather>},
       Form{Linear::name, scatter, of_whole<linear_scatter>},
+      Form{Linear::name, alltoall, of_whole<linear_alltoall>},
+      Form{Linear::name, scan, of_whole<chain_scan>},
+      Form{Linear::name, exscan, of_whole<chain_exscan>},
+      Form{Chain::name, scan, of_whole<chain_scan>},
+      Form{Chain::name, exscan, of_whole<chain_exscan>},
       Form{Chain::name, reduce, of_whole<chain_reduce>},
       Form{Chain::name, bcast, of_whole<chain_bcast>},
       Form{Binomial::name, allreduce, of_whole<binomial_allreduce>},
@@ -65,12 +70,15 @@ constexpr auto without_parameters() {
       Form{ScatterAllgather::name, bcast, of_whole<scatter_allgather_bcast>},
       Form{RecursiveDoubling::name, allreduce, of_whole<recursive_doubling_allreduce>},
       Form{RecursiveDoubling::name, allgather, of_whole<recursive_doubling_allgather>},
+      Form{RecursiveDoubling::name, scan, of_whole<recursive_doubling_scan>},
+      Form{RecursiveDoubling::name, exscan, of_whole<recursive_doubling_exscan>},
       Form{Rabenseifner::name, allreduce, of_whole<rabenseifner_allreduce>},
       Form{Ring::name, allreduce, of_whole<ring_allreduce>},
       Form{Ring::name, allgather, of_whole<ring_allgather>},
       Form{Ring::name, reduce_scatter, of_whole<ring_reduce_scatter>},
-      Form{Bruck::name, allgather, of_whole<bruck_allgather>},
+      Form{Ring::name, alltoall, of_whole<ring_alltoall>},
       Form{NeighbourExchange::name, allgather, of_whole<neighbour_exchange_allgather>},
+      Form{Pairwise::name, alltoall, of_whole<linear_alltoall>},
       Form{Pairwise::name, reduce_scatter, of_whole<pairwise_reduce_scatter>},
       Form{RecursiveHalving::name, reduce_scatter, of_whole<recursive_halving_reduce_scatter>},
       Form{Dissemination::name, barrier, of_barrier},
@@ -90,6 +98,9 @@ class OfCall {
     if (const auto* const ring = s.target<SegmentedRing>()) return of(*ring);
     if (const auto* const trees = s.target<TwoTreeComplete>()) return of(*trees);
     if (const auto* const both = s.target<AnyReduceThenBcast>()) return of(*both);
+    if (const auto* const both = s.target<AnyGatherThenBcast>()) return of(*both);
+    if (const auto* const bruck = s.target<Bruck>()) return of(*bruck);
+    if (const auto* const some = s.target<SpreadOut>()) return of(*some);
     static constexpr auto all = without_parameters();
     const auto found = std::find_if(all.begin(), all.end(), [&](const Form& f) {
       return f.schedule == s.base_name() && f.collective == shape_.collective;
@@ -120,6 +131,9 @@ class OfCall {
   }
   std::optional<double> of(const PipelinedChain& chain) const {
     using namespace closed_form;
+    if (shape_.collective == Collective::scan) {
+      return pipelined_chain_scan(h_, shape_.size, bytes_, whole_elements(chain.segment_bytes));
+    }
     return reduce_or_bcast<pipelined_chain_reduce, pipelined_chain_bcast>(
         whole_elements(chain.segment_bytes));
   }
@@ -149,6 +163,24 @@ class OfCall {
     return reduce && bcast ? std::optional{*reduce + *bcast} : std::nullopt;
   }
 
+  std::optional<double> of(const AnyGatherThenBcast& both) const {
+    if (!both.gather || !both.bcast) return std::nullopt;
+    const std::optional<double> gather = as(Collective::gather).of(both.gather);
+    const std::optional<double> bcast = as(Collective::bcast).of(both.bcast);
+    return gather && bcast ? std::optional{*gather + *bcast} : std::nullopt;
+  }
+  std::optional<double> of(const Bruck& bruck) const {
+    using namespace closed_form;
+    if (shape_.collective == Collective::alltoall) {
+      return bruck_alltoall(h_, shape_.size, bytes_, bruck.radix);
+    }
+    if (bruck.radix != 2) return std::nullopt;
+    return bruck_allgather(h_, shape_.size, bytes_);
+  }
+  std::optional<double> of(const SpreadOut& some) const {
+    return closed_form::spread_out_alltoall(h_, shape_.size, bytes_, std::max(some.window, 1));
+  }
+
   OfCall as(Collective part) const {
     OfCall other = *this;
     other.shape_.collective = part;
@@ -162,7 +194,7 @@ class OfCall {
 
   static double whole_vector(const Shape& s) {
     const auto bytes = static_cast<double>(s.count * s.element_size);
-    return traits_of(s.collective).vector == VectorOf::block_per_rank ? bytes * s.size : bytes;
+    return traits_of(s.collective).vector == VectorOf::one_block ? bytes : bytes * s.size;
   }
 
   Shape shape_;

@@ -56,12 +56,23 @@ inline std::vector<std::size_t> unequal_shares(int size) {
   return shares;
 }
 
+/// As many at random: 0 to 3 elements, and more than half of the blocks are empty.
+inline std::vector<std::size_t> random_sizes(std::size_t n, std::uint64_t seed) {
+  std::uint64_t state = seed * 0x9e3779b97f4a7c15U + n;
+  std::vector<std::size_t> sizes(n);
+  for (std::size_t& size : sizes) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    const auto drawn = static_cast<std::size_t>(state >> 33U) % 8;
+    size = drawn < 4 ? 0 : drawn - 4;
+  }
+  return sizes;
+}
+
 /// Blocks of pairs that differ, some of them empty. In place, two ranks have as much for each
 /// other.
-inline std::vector<std::size_t> unequal_pairs(int size, bool in_place) {
+inline std::vector<std::size_t> unequal_pairs(int size, bool in_place, std::uint64_t seed) {
   const auto ranks = static_cast<std::size_t>(size);
-  std::vector<std::size_t> sizes(ranks * ranks);
-  for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = i * 7 % 4;
+  std::vector<std::size_t> sizes = random_sizes(ranks * ranks, seed);
   for (std::size_t from = 0; in_place && from < ranks; ++from) {
     for (std::size_t to = 0; to < from; ++to) sizes[from * ranks + to] = sizes[to * ranks + from];
   }
@@ -162,6 +173,12 @@ inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collect
         if (predicts) cases.push_back({detail::huge_elements(s), rooted});
       }
     }
+    if (traits_of(collective).vector == VectorOf::block_per_rank) {
+      Shape unequal = s;
+      unequal.counts = detail::random_sizes(
+          s.ranks(), static_cast<std::uint64_t>(s.root) + (s.in_place ? 1000U : 0U));
+      add(unequal);
+    }
     if (s.root != 0) return;
     if (any_order) cases.push_back({s, detail::scattered_order(size)});
     for (std::size_t i = 1; i < counts.size(); ++i) {
@@ -177,9 +194,11 @@ inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collect
       if (any_order) cases.push_back({unequal, detail::scattered_order(size)});
     }
     if (traits_of(collective).vector == VectorOf::block_per_pair && schedule.own_parts_only()) {
-      Shape unequal = s;
-      unequal.counts = detail::unequal_pairs(size, s.in_place);
-      add(unequal);
+      for (const std::uint64_t seed : {1U, 2U, 3U}) {
+        Shape unequal = s;
+        unequal.counts = detail::unequal_pairs(size, s.in_place, seed);
+        add(unequal);
+      }
     }
     if (!s.commutative || !has_data(collective)) return;
     s.count = counts.front();

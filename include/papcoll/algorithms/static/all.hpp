@@ -7,6 +7,7 @@
 #include <papcoll/algorithms/static/chain.hpp>
 #include <papcoll/algorithms/static/clairvoyant_tree.hpp>
 #include <papcoll/algorithms/static/dissemination.hpp>
+#include <papcoll/algorithms/static/gather_then_bcast.hpp>
 #include <papcoll/algorithms/static/knomial.hpp>
 #include <papcoll/algorithms/static/linear.hpp>
 #include <papcoll/algorithms/static/neighbour_exchange.hpp>
@@ -24,6 +25,7 @@
 #include <papcoll/algorithms/static/scatter_allgather.hpp>
 #include <papcoll/algorithms/static/segmented_ring.hpp>
 #include <papcoll/algorithms/static/sorted_linear_tree.hpp>
+#include <papcoll/algorithms/static/spread_out.hpp>
 #include <papcoll/algorithms/static/straggl_ar.hpp>
 #include <papcoll/algorithms/static/suara.hpp>
 #include <papcoll/algorithms/static/ticket_chain.hpp>

@@ -1,8 +1,14 @@
 #pragma once
 
+#include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/base/joined.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/schedule/parameter.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
+#include <array>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,30 +17,46 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
-/// ⌈log₂ P⌉ rounds after which every position has the parts of all. runs(i, n, f) calls f with the
+/// Calls f(hop, weight) for the messages of all rounds: hop = digit · weight, weight = 1, r, r², …,
+/// for the radix r and each digit but 0. hop is less than `size`.
+template <class F>
+void bruck_hops(int size, int radix, F&& f) {
+  for (long long weight = 1; weight < size; weight *= radix) {
+    for (int digit = 1; digit < radix && digit * weight < size; ++digit) {
+      f(static_cast<int>(digit * weight), static_cast<int>(weight));
+    }
+  }
+}
+
+/// ⌈log_r P⌉ rounds after which every position has the parts of all. runs(i, n, f) calls f with the
 /// ranges of the n parts i, i+1, … modulo size.
 template <class Runs>
-void bruck_allgather(Builder& b, Runs&& runs) {
+void bruck_allgather(Builder& b, Runs&& runs, int radix = 2) {
   const int me = b.position();
-  for (int have = 1; have < b.size(); have *= 2) {
-    const int more = std::min(have, b.size() - have);
-    runs(me, more, [&](Range r) { b.send(b.wrap(me - have), r); });
-    runs(me + have, more, [&](Range r) { b.receive(b.wrap(me + have), r); });
-  }
+  bruck_hops(b.size(), radix, [&](int hop, int have) {
+    const int more = std::min(have, b.size() - hop);
+    runs(me, more, [&](Range r) { b.send(b.wrap(me - hop), r); });
+    runs(me + hop, more, [&](Range r) { b.receive(b.wrap(me + hop), r); });
+  });
 }
 
 }  // namespace detail
 
-/// What a position has doubles every round, for any number of positions; in alltoall parts hop
-/// along the bits of their distance.
+/// What a position has becomes r times as much every round, for any number of positions; in
+/// alltoall parts hop along the digits of their distance, written to the base r. The radix r is 2
+/// unless given.
 ///
-/// Phases: ⌈log₂ P⌉ rounds. Allgather: in round k position p sends all it has to p − 2^k. Alltoall:
-///   in round k it sends to p + 2^k, as one message, all parts that it holds whose distance from
-///   sender to receiver has bit k.
-/// Cost: allgather ⌈log₂ P⌉α + (P−1)βm (m: one contribution). A run that goes around the end of the
-///   vector is two messages, which fly at the same time. Alltoall ⌈log₂ P⌉(α + P/2·βm) (m: what one
-///   position has for another), and each part is copied in memory about once a round.
-/// Prefer it for short contributions, above all where P is not a power of two.
+/// Phases: ⌈log_r P⌉ rounds of r − 1 messages. Allgather: in round k position p sends all it has to
+///   p − d·r^k, d = 1 … r−1. Alltoall: in round k it sends to p + d·r^k, as one message, all parts
+///   that it holds whose distance from sender to receiver has d as digit k.
+/// Cost: with r = 2, allgather ⌈log₂ P⌉α + (P−1)βm (m: one contribution). A run that goes around
+///   the end of the vector is two messages, which fly at once. Alltoall ⌈log₂ P⌉(α + P/2·βm)
+///   (m: what one position has for another), and each part is copied in memory about once a round.
+///   Any r: allgather the same with up to (r−1)⌈log_r P⌉ messages, where the latencies of a round
+///   pass at the same time; alltoall ⌈log_r P⌉(α + (r−1)/r·Pβm).
+/// Prefer it for short contributions, above all where P is not a power of two; a larger radix in an
+///   alltoall of longer parts, which then travel less far, or where several messages may be under
+///   way at once. From r = P on, allgather and alltoall are Linear's.
 /// Limits: long contributions travel far (Ring, NeighbourExchange; Pairwise). Parts of an alltoall
 ///   have one size, since positions pass on what they know no sizes of.
 ///
@@ -60,46 +82,67 @@ struct Bruck {
       "What a position has doubles every round, for any number of positions.";
   static constexpr bool commutative_only = false;
 
-  void emit(Allgather, Builder& b) const {
-    detail::bruck_allgather(b, [&b](int first, int n, auto&& f) { b.contributions(first, n, f); });
+  static constexpr std::array parameters{Parameter{"radix", "2", 2}};
+
+  int radix = 2;  ///< r ≥ 2; emit() throws argument_error below that
+
+  std::string arguments() const { return *this == Bruck{} ? "" : std::to_string(radix); }
+  static Bruck parse(std::string_view arguments) {
+    return {.radix = parse_number<int>(name, parameters[0], arguments)};
   }
 
-  /// What position s has for d is o = d − s positions away. In the round of each bit, all whose o
-  /// has that bit go on by as much: position p then holds what came from p − (the lower bits of o).
+  void emit(Allgather, Builder& b) const {
+    const auto runs = [&b](int first, int n, auto&& f) { b.contributions(first, n, f); };
+    detail::bruck_allgather(b, runs, checked_radix());
+  }
+
+  /// What position s has for d is o = d − s positions away. In the round of each digit, all whose o
+  /// has that digit go on by as much: position p then holds what came from p − (the lower digits of
+  /// o).
   void emit(Alltoall, Builder& b) const {
     const int me = b.position();
+    const int r = checked_radix();
     std::vector<Range> out;
     std::vector<Range> in;
-    for (int hop = 1; hop < b.size(); hop *= 2) {
+    detail::bruck_hops(b.size(), r, [&](int hop, int weight) {
       out.clear();
       in.clear();
       for (int o = hop; o < b.size(); ++o) {
-        if ((o & hop) == 0) continue;
-        const int came = o & (hop - 1);
+        if (o / weight % r != hop / weight) continue;
+        const int came = o % weight;
         out.push_back(b.part(me - came, me - came + o));
         in.push_back(b.part(me - hop - came, me - hop - came + o));
       }
       b.give(b.wrap(me + hop), out);
       b.receive(b.wrap(me - hop), in);
-    }
+    });
   }
 
-  static void traffic(Collective c, Traffic& t) {
+  void traffic(Collective c, Traffic& t) const {
     const int size = t.size();
-    for (int hop = 1; hop < size; hop *= 2) {
-      double share = std::min(hop, size - hop);
-      if (c == Collective::alltoall) {  // of all pairs, those whose distance has this bit
-        const int with_bit = size / (2 * hop) * hop + std::max(0, size % (2 * hop) - hop);
-        share = static_cast<double>(with_bit) / size;
+    const int r = checked_radix();
+    detail::bruck_hops(size, r, [&](int hop, int weight) {
+      double share = std::min(weight, size - hop);
+      if (c == Collective::alltoall) {  // of all pairs, those whose distance has this digit
+        int with_digit = 0;
+        for (int o = hop; o < size; ++o) with_digit += o / weight % r == hop / weight ? 1 : 0;
+        share = with_digit;
       }
       for (int p = 0; p < size; ++p) {
         const int to = c == Collective::alltoall ? p + hop : p - hop;
-        t.add(p, (to + size) % size, share / size);
+        t.add(p, (to + size) % size, share / size / (c == Collective::alltoall ? size : 1));
       }
-    }
+    });
   }
 
   friend bool operator==(const Bruck&, const Bruck&) = default;
+
+ private:
+  int checked_radix() const {
+    if (radix >= 2) return radix;
+    throw argument_error(
+        detail::joined({"papcoll: Bruck's algorithm has a radix of at least 2, not ", radix}));
+  }
 };
 static_assert(StaticSchedule<Bruck>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Bruck>() noexcept)

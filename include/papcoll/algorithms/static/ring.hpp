@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/algorithms/static/spread_out.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <string_view>
@@ -36,12 +37,16 @@ void ring_allgather(Builder& b, Part&& part) {
 ///
 /// Phases: a reduce-scatter around the ring, then an allgather around it; allgather and
 ///   reduce_scatter are the one or the other. Their parts may differ in size: each round then takes
-///   as long as the largest part that is under way.
+///   as long as the largest part that is under way. Alltoall: in round k position p sends to p + k
+///   and receives from p − k, and the next round begins when both are done; that goes around, too,
+///   but not by way of the neighbours.
 /// Cost: allreduce 2(P−1)α + 2·(P−1)/P·βm + (P−1)/P·γm; each of the halves half of it (m: the whole
-///   vector). The data volume is the least possible.
+///   vector). Alltoall (P−1)(α + βm) (m: what one position has for another). The data volume is the
+///   least possible.
 /// Prefer it for long vectors, and where neighbours in the order are neighbours in the machine.
 /// Limits: latency grows with P. Each part is combined in a different rotation of the order, so the
-///   operator must commute.
+///   operator must commute. Parts of an alltoall may differ in size; SpreadOut has several of its
+///   messages under way at once, Pairwise all of them.
 ///
 ///     allreduce, P = 3, after each round (position p's parts 0 1 2; 01 means combined of 0 and 1)
 ///                        0              1              2
@@ -54,7 +59,8 @@ void ring_allgather(Builder& b, Part&& part) {
 ///       k = 1     012 012 012    012 012 012    012 012 012
 ///
 /// Source: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations",
-/// JPDC 69(2), 2009.
+/// JPDC 69(2), 2009; alltoall: the "ring" of SMPI and STAR-MPI (Faraj, Yuan, Lowenthal, "STAR-MPI:
+/// Self Tuned Adaptive Routines for MPI Collective Operations", ICS 2006).
 struct Ring {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = "Ring";
@@ -76,10 +82,14 @@ struct Ring {
     detail::ring_allgather(b, [&b](int p) { return b.contribution(p); });
   }
 
-  static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {
-    return Arrangement::consecutive;
+  void emit(Alltoall, Builder& b) const { detail::spread_out(b, 1); }
+  static constexpr bool own_parts_only = true;
+
+  static constexpr Arrangement arrangement(Collective c, int /*size*/) noexcept {
+    return c == Collective::alltoall ? Arrangement::by_traffic : Arrangement::consecutive;
   }
   static void traffic(Collective c, Traffic& t) {
+    if (c == Collective::alltoall) return;  // everybody talks to everybody
     const int size = t.size();
     const double rounds = c == Collective::allreduce ? 2.0 * (size - 1) : size - 1.0;
     for (int p = 0; p < size; ++p) t.add(p, (p + 1) % size, rounds / size);

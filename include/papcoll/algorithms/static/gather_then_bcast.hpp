@@ -1,0 +1,109 @@
+#pragma once
+
+#include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/algorithms/static/reduce_then_bcast.hpp>
+#include <papcoll/base/joined.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/schedule/parameter.hpp>
+#include <papcoll/schedule/schedule.hpp>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// Allgather as any gather to position 0 and then any bcast of all of it from there.
+///
+/// Phases: those of G, then those of B. Contributions may differ in size.
+/// Cost: G's gather and B's bcast of the whole vector.
+/// Prefer it for short contributions that differ much in size: in a ring every round takes as long
+///   as the longest that is under way, here only the sum counts. And where the machine suggests a
+///   tree, or for comparisons.
+/// Limits: twice the rounds of an exchange such as Bruck, and position 0 receives and sends all.
+///
+///     G = Binomial, B = Chain, P = 4     0         1         2         3
+///                                        0         1         2         3
+///     1→0, 3→2                           01        1         23        3
+///     2→0                                0123      1         23        3
+///     0→1                                0123      0123      23        3
+///     1→2                                0123      0123      0123      3
+///     2→3                                0123      0123      0123      0123
+///
+/// The name has the parts' names as parameters, the gather first: GatherThenBcast:Binomial,Chain;
+/// in parentheses if a part's name contains a comma (see arguments.hpp).
+///
+/// Source: textbook; Pješivac-Grbović et al., "Performance Analysis of MPI Collective Operations",
+/// Cluster Computing 10(2), 2007.
+template <class G, class B>
+struct GatherThenBcast {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "GatherThenBcast";
+  static constexpr std::string_view sentence =
+      "Any gather to one position, then any bcast from there.";
+  static constexpr bool commutative_only = false;
+
+  detail::PartServing<G, Gather> gather{};  ///< the first phase
+  detail::PartServing<B, Bcast> bcast{};    ///< the second phase
+
+  std::string arguments() const {
+    return join_arguments({AnySchedule(gather).name(), AnySchedule(bcast).name()});
+  }
+
+  void emit(Allgather, Builder& b) const {
+    static_assert(detail::part_serves<G, Gather>,
+                  "papcoll: GatherThenBcast begins with a gather, and its first schedule is no "
+                  "static one that serves it: take Binomial or Linear");
+    static_assert(detail::part_serves<B, Bcast>,
+                  "papcoll: GatherThenBcast ends with a bcast, and its second schedule is no "
+                  "static one that serves it: take Binomial, Chain, TwoTreeComplete or another "
+                  "that docs/policies.md shows for bcast");
+    gather.emit(Gather{}, b);
+    bcast.emit(Bcast{}, b);
+  }
+
+  friend bool operator==(const GatherThenBcast&, const GatherThenBcast&) = default;
+};
+
+/// The same of two parts that are known at run time. emit() throws argument_error if one of them
+/// does not serve its collective.
+struct AnyGatherThenBcast {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "GatherThenBcast";
+  static constexpr std::string_view sentence =
+      "Any gather to one position, then any bcast from there.";
+  static constexpr bool commutative_only = false;
+  static constexpr std::array parameters{
+      Parameter{"gather", "Binomial", 0, "a schedule that serves gather"},
+      Parameter{"bcast", "Binomial", 0, "a schedule that serves bcast"}};
+
+  AnySchedule gather;  ///< the first phase; must serve gather
+  AnySchedule bcast;   ///< the second phase; must serve bcast
+
+  std::string arguments() const {
+    return gather && bcast ? join_arguments({gather.name(), bcast.name()}) : std::string{};
+  }
+
+  void emit(Allgather, Builder& b) const {
+    require(gather, Collective::gather);
+    require(bcast, Collective::bcast);
+    gather.emit(Collective::gather, b);
+    bcast.emit(Collective::bcast, b);
+  }
+
+  friend bool operator==(const AnyGatherThenBcast&, const AnyGatherThenBcast&) = default;
+
+ private:
+  static void require(const AnySchedule& part, Collective c) {
+    if (part && part.serves(c)) return;
+    throw argument_error(
+        detail::joined({"papcoll: GatherThenBcast needs a schedule that serves ", name_of(c),
+                        (part ? detail::joined({", and ", part.name(), " does not"}) : "")}));
+  }
+};
+static_assert(StaticSchedule<AnyGatherThenBcast>);
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnyGatherThenBcast>() noexcept)
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/model/closed_forms/reduce.hpp>
+#include <papcoll/model/closed_forms/terms.hpp>
+#include <papcoll/model/hockney.hpp>
+
+// What a scan and an exscan cost: p, m and s are as in closed_forms.hpp.
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+namespace closed_form {
+
+inline double chain_scan(const Hockney& h, int p, double m) noexcept {
+  return chain_reduce(h, p, m);
+}
+
+/// The last position only receives.
+inline double chain_exscan(const Hockney& h, int p, double m) noexcept {
+  return p < 2 ? 0 : chain_reduce(h, p, m) - h.gamma * m;
+}
+
+inline double pipelined_chain_scan(const HockneyWithGap& h, int p, double m, double s) noexcept {
+  return pipelined_chain_reduce(h, p, m, s);
+}
+
+inline double recursive_doubling_scan(const Hockney& h, int p, double m) noexcept {
+  return p < 2 ? 0 : detail::ceil_log2(p) * (h.message(m) + h.gamma * m);
+}
+
+/// Who is the upper one in every round combines what it gets with the result and with what it
+/// passes on, and in the last round with the result only; in the first there is no result yet.
+inline double recursive_doubling_exscan(const Hockney& h, int p, double m) noexcept {
+  if (p < 2) return 0;
+  const int rounds = detail::ceil_log2(p);
+  return rounds * (h.message(m) + h.gamma * m) + (rounds - 1) * h.gamma * m;
+}
+
+}  // namespace closed_form
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
