@@ -208,6 +208,8 @@ NodeChoice choose_on_node(const Call& call, const SelectionInputs& s) noexcept {
       is_in_arena(call, s) ? "in the arena, at most slices_arena bytes" : "at most slices bytes";
   if constexpr (C == Collective::alltoall || C == Collective::gather || C == Collective::scatter) {
     return take<StaticOrder, BlockCopies>("on one node");
+  } else if constexpr (is_prefix_reduction(C)) {
+    return take<StaticOrder, PrefixRuns>("on one node");
   } else if constexpr (C == Collective::allreduce) {
     return is_imbalanced(call, s) ? choose_allreduce_imbalanced<>(call, s)
                                   : choose_allreduce_balanced<>(call, s);

@@ -8,6 +8,7 @@
 #include <papcoll/algorithms/arrival/leader_fan.hpp>
 #include <papcoll/algorithms/arrival/multi_leader.hpp>
 #include <papcoll/algorithms/arrival/peer_slices.hpp>
+#include <papcoll/algorithms/arrival/prefix_runs.hpp>
 #include <papcoll/algorithms/arrival/split_tail.hpp>
 #include <papcoll/arrival/policies.hpp>
 
@@ -31,8 +32,9 @@ using ArrivalAlgorithms =
     ArrivalAlgorithmList<Under<DynamicLeader, LeaderFan>, Under<StaticLeader, LeaderFan>,
                          Under<StaticOrder, Exchange>, Under<StaticOrder, MultiLeader>,
                          Under<StaticOrder, PeerSlices>, Under<StaticOrder, BlockCopies>,
-                         Under<ArrivalOrder, SplitTail>, Under<ArrivalOrder, Accumulator>,
-                         Under<ArrivalOrder, CombiningTree>, Under<ArrivalOrder, Chain>>;
+                         Under<StaticOrder, PrefixRuns>, Under<ArrivalOrder, SplitTail>,
+                         Under<ArrivalOrder, Accumulator>, Under<ArrivalOrder, CombiningTree>,
+                         Under<ArrivalOrder, Chain>>;
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -80,6 +80,7 @@ struct BlockCopies {
       slot,    ///< in two chunk buffers
       pool,    ///< in its pool
       lent,    ///< in its input, where peers see that
+      pulled,  ///< in its input, from where the kernel copies
       pieces,  ///< two of each block at a time, in two chunk buffers
     };
 
@@ -100,6 +101,8 @@ struct BlockCopies {
     static constexpr std::size_t part_bytes = 32768;
     /// Of all blocks together from here on a rank lends its input.
     static constexpr std::size_t lent_from = 8192;
+    /// Of a block in the mean, from here on the kernel copies it, if it may: one copy instead of two.
+    static constexpr std::size_t pulled_from = 8192;
     static constexpr std::uint32_t data_buffer = 2;  ///< the first of two for blocks
     static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
 
@@ -158,7 +161,7 @@ struct BlockCopies {
         fill(s, c, area_, 0, shown_bytes_);
         filled_ = shown_bytes_;
         at_once = all;
-      } else if (way_ == Way::lent) {
+      } else if (lends(way_)) {
         filled_ = shown_bytes_;
         at_once = all;
       } else if (way_ == Way::pieces) {
@@ -180,6 +183,11 @@ struct BlockCopies {
           place = input;
           return Way::lent;
         }
+        const auto blocks = static_cast<std::size_t>(blocks_.shares_one() ? 1 : takers_);
+        if (s.peers().pulls() && shown_bytes_ >= pulled_from * blocks) {
+          place = input;
+          return Way::pulled;
+        }
       }
       if (shown_bytes_ <= 2 * s.chunk_bytes()) return Way::slot;
       if (std::byte* const pool = s.shared_pool(shown_bytes_)) {
@@ -189,6 +197,9 @@ struct BlockCopies {
       }
       return Way::pieces;
     }
+
+    /// Is a rank's input read where it is?
+    static bool lends(Way way) noexcept { return way == Way::lent || way == Way::pulled; }
 
     /// Would blocks that come be written over those that have to go?
     static bool blocks_in_place(const Call& c) noexcept {
@@ -214,7 +225,7 @@ struct BlockCopies {
       for (int i = 0; i + 1 < s.size(); ++i) {
         const int r = taker(s, i);
         const auto b = blocks_.given(r);
-        const Entry e{way_ == Way::lent ? b.at : at, b.n};
+        const Entry e{lends(way_) ? b.at : at, b.n};
         if (!blocks_.shares_one()) at += b.n;
         s.write(table + static_cast<std::size_t>(r) * sizeof e,
                 reinterpret_cast<const std::byte*>(&e), sizeof e);
@@ -319,7 +330,7 @@ struct BlockCopies {
         if (bytes != blocks_.taken(r).n) return fail_of_counts(s, c, r, bytes);
       }
       s.pending()[r] = 1;
-      if (!in_line_ && way_of(s, r) == Way::lent) borrows_ = true;
+      if (!in_line_ && lends(way_of(s, r))) borrows_ = true;
       if (!in_line_ && way_of(s, r) == Way::pieces) in_pieces_ = true;
       if (in_pieces_) tell_pieces(s);
       if (++met_ + 1 == s.size()) s.all_arrived();
@@ -360,7 +371,7 @@ struct BlockCopies {
     std::size_t first_byte(S& s, int r, Way way, std::size_t n) {
       if (uneven_) return entry_of(s, r).at;
       if (blocks_.shares_one()) return 0;
-      return static_cast<std::size_t>(way == Way::lent ? s.rank() : turn(s, r, s.rank())) * n;
+      return static_cast<std::size_t>(lends(way) ? s.rank() : turn(s, r, s.rank())) * n;
     }
 
     /// Copies the next part of rank r's block. False: it is not there yet, or the call has failed.
@@ -374,15 +385,19 @@ struct BlockCopies {
       if (blocks_in_place(c) && filled_ != shown_bytes_ && !piece_by_piece) return false;
       if (way == Way::pieces) return take_piece(s, c, r, block);
       const std::size_t done = static_cast<std::size_t>(s.pending()[r] - 1) * part_bytes;
-      const std::size_t n = std::min(part_bytes, block.n - done);
+      const std::size_t n = way == Way::pulled ? block.n : std::min(part_bytes, block.n - done);
       const std::size_t from = first_byte(s, r, way, block.n) + done;
       if (way == Way::pool) {
         const std::size_t parts = (from + n + part_bytes - 1) / part_bytes;
         if (!s.arrived(r, static_cast<std::uint32_t>(parts))) return false;
       }
-      const bool guarded = way == Way::lent;
+      const bool guarded = lends(way);
       if (guarded && !s.begin_reading()) return failed_ = true, false;
-      s.read(c.out + block.at + done, area_of(s, r, way) + from, n);
+      if (way == Way::pulled) {
+        s.peers().pull(c.out + block.at, r, s.offer_of(r).in.at + from, n);
+      } else {
+        s.read(c.out + block.at + done, area_of(s, r, way) + from, n);
+      }
       if (guarded && !s.end_reading()) return failed_ = true, false;
       return done + n == block.n ? take(s, r) : (++s.pending()[r], true);
     }
@@ -442,7 +457,7 @@ struct BlockCopies {
     template <Site S>
     bool is_done(S& s) {
       if (taken_ != to_take_ || filled_ != shown_bytes_) return false;
-      if (way_ != Way::lent) return true;
+      if (!lends(way_)) return true;
       for (; next_taker_ < s.size(); ++next_taker_) {
         if (next_taker_ == s.rank() || !blocks_.gives(s.rank(), next_taker_)) continue;
         if (!s.stage(next_taker_, all)) return false;

@@ -1,0 +1,416 @@
+#pragma once
+
+#include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/arrival/policies.hpp>
+#include <papcoll/base/capability.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/node/site.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+// PrefixRuns: every rank combines what is there, downwards from itself
+// --------------------------------------------------------------------
+// Phases   1. Each rank shows its contribution: in the line of its flag, its slot, its pool, or its
+//             input, where peers see that or the kernel copies it.
+//          2. Chunk by chunk, rank r combines the contributions of r−1, r−2, … as far as ranks are
+//             there, until it reaches rank 0, or a rank that has its result: that holds all the
+//             rest. It shows its own result to the ranks above.
+//          3. A rank whose buffers are read waits until the ranks above have their results.
+// Cost     One flag. Of n bytes, rank r combines between n (the rank below was ready) and r·n
+//          (nobody was). After the last arrival, of rank l, at most two combinations: its own, and
+//          one by each rank above, which has combined what lies between before.
+// Prefer   Always on one node, for scan and exscan.
+// Limits   One node. Ranks above do not matter to a rank, and a late one delays only those. Where
+//          the pool is too small, long vectors go through the slot two chunks at a time, and then
+//          a rank waits for those above.
+// Contract None: the runs depend on the arrivals. Where Reproducible is asked for, each rank
+//          combines from rank 0 upwards, or goes on from the result of the rank below, which has
+//          the same bits.
+//
+//        scan      rank 0     1 (late)     2          3
+//        shown     a                       c          d
+//        runs      a                       c          c∘d
+//        1 comes   a          a∘b          a∘b∘c      a∘b∘c∘d
+//
+// Source   papcoll's own; runs of those present are the partial results of arrival-aware
+//          reductions, in the order that a scan needs.
+
+/// Scan and exscan through the node's memory.
+struct PrefixRuns {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "PrefixRuns";
+  static constexpr std::string_view sentence =
+      "Every rank combines the contributions below it, in runs of those who are there.";
+  static constexpr unsigned needs = capability::positions | capability::node_memory;
+  static constexpr NumericalContract contract = NumericalContract::fast;
+  friend bool operator==(const PrefixRuns&, const PrefixRuns&) = default;
+
+  static constexpr bool serves(Collective c) noexcept {
+    return c == Collective::scan || c == Collective::exscan;
+  }
+
+  /// One call of one rank.
+  class Run {
+   public:
+    template <Site S>
+    bool step(S& s, const Call& c) {
+      if (!begun_) begin(s, c);
+      for (;;) {
+        const bool gave = give_next(s, c);
+        const bool combined = combine_next(s, c);
+        if (failed_) return false;
+        if (is_done(s)) return true;
+        if (!gave && !combined) return false;
+      }
+    }
+
+   private:
+    /// Where a rank shows its contribution and its result.
+    enum class Way : std::uint32_t {
+      line,    ///< with its flag; no result
+      slot,    ///< in chunk buffers, the contribution's chunk k in 2k, the result's in 2k + 1
+      pool,    ///< in its pool, first the contribution
+      lent,    ///< in its buffers, which peers see
+      pulled,  ///< in its buffers, from where the kernel copies
+    };
+    enum class What { contribution, result };
+
+    /// So that a chunk stays in a nearest cache.
+    static constexpr std::size_t most_chunk = 32768;
+    /// From here on results are shown: a copy of a short one costs more than combining again.
+    static constexpr std::size_t results_from = 2048;
+    static constexpr std::size_t pulled_from = 65536;
+    static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
+
+    template <Site S>
+    void begin(S& s, const Call& c) {
+      begun_ = true;
+      exclusive_ = c.collective == Collective::exscan;
+      chunks_ = Chunks{c.count, c.reducer.size,
+                       std::max(std::min(most_chunk, s.chunk_bytes()), c.reducer.size)};
+      is_last_ = s.rank() + 1 == s.size();
+      in_line_ = c.bytes() <= NodeBoard::inline_bytes;
+      shows_results_ = c.bytes() >= results_from && s.rank() > 0 && !is_last_;
+      wants_ = !exclusive_ || s.rank() > 0;
+      fits_slot_ = chunks_.count <= s.buffers() / 2;
+      if (in_line_) {
+        s.announce(c.in, c.bytes(), 1);
+        given_ = chunks_.count;
+      } else if (fits_slot_) {
+        way_ = Way::slot;
+        for (; given_ < chunks_.count && !is_last_; ++given_) write_to_slot(s, c, given_);
+        given_ = chunks_.count;
+        s.announce(nullptr, 0, given_);
+      } else {
+        show(s, c);
+      }
+      start_chunk(s);
+    }
+
+    template <Site S>
+    void show(S& s, const Call& c) {
+      BufferDescriptor offer;
+      way_ = is_last_ ? Way::slot : choose_way(s, c, offer);
+      offer.in.mapped |= static_cast<std::uint32_t>(way_) << 8U;
+      if (way_ == Way::slot && !is_last_) static_cast<void>(s.slot(s.rank(), 0));
+      const bool ready = lends(way_) || is_last_;
+      if (ready) given_ = chunks_.count;
+      s.offer(offer, ready ? all : 0);
+    }
+
+    template <Site S>
+    void write_to_slot(S& s, const Call& c, std::uint32_t k) {
+      s.write(s.slot(s.rank(), 2 * k), c.in + chunks_.offset(k), chunks_.bytes(k));
+    }
+
+    template <Site S>
+    Way choose_way(S& s, const Call& c, BufferDescriptor& offer) {
+      const bool separate = !c.in_place();
+      const BufferPlace in = s.peers().place(c.in, c.bytes());
+      const BufferPlace out = s.peers().place(c.out, c.bytes());
+      if (separate && in.mapped != 0 && (out.mapped != 0 || !wants_)) {
+        offer = {in, out};
+        return Way::lent;
+      }
+      if (separate && s.peers().pulls() && c.bytes() >= pulled_from && in.mapped == 0 &&
+          out.mapped == 0) {
+        offer = {in, out};
+        return Way::pulled;
+      }
+      pool_ = s.shared_pool(2 * c.bytes());
+      if (pool_ == nullptr) return Way::slot;
+      offer.in = s.peers().place(pool_, 2 * c.bytes());
+      return Way::pool;
+    }
+
+    static bool lends(Way way) noexcept { return way == Way::lent || way == Way::pulled; }
+
+    // --- giving
+
+    /// Shows the next chunk of this rank's contribution. False if there is nothing to do now.
+    template <Site S>
+    bool give_next(S& s, const Call& c) {
+      if (given_ == chunks_.count) return false;
+      if (way_ == Way::pool && !s.use_pool()) return false;
+      if (way_ == Way::pool) {
+        const std::size_t offset = chunks_.offset(given_);
+        s.write(pool_ + offset, c.in + offset, chunks_.bytes(given_));
+      } else {
+        if (!has_room(s, given_)) return false;
+        write_to_slot(s, c, given_);
+      }
+      s.publish(++given_, everyone);
+      return true;
+    }
+
+    /// Have the ranks above their results of the chunk that chunk k would overwrite?
+    template <Site S>
+    bool has_room(S& s, std::uint32_t k) {
+      const std::uint32_t window = s.buffers() / 2;
+      if (k < window) return true;
+      for (int r = std::max(next_above_, s.rank() + 1); r < s.size(); next_above_ = ++r) {
+        if (!s.stage(r, k - window + 1)) return false;
+      }
+      next_above_ = 0;
+      return true;
+    }
+
+    // --- combining
+
+    template <Site S>
+    void start_chunk(const S& s) {
+      low_ = s.rank();
+      up_ = 0;
+      is_empty_ = exclusive_;
+    }
+
+    /// Combines one more contribution, or a result, into this rank's chunk. False if none is there.
+    template <Site S>
+    bool combine_next(S& s, const Call& c) {
+      if (done_ == chunks_.count) return false;
+      // In place, the chunk is written over this rank's contribution.
+      if (given_ <= done_) return false;
+      if (!wants_) return finish_chunk(s, c);
+      bool moved = false;
+      while (c.reproducible ? up_ < s.rank() : low_ > 0) {
+        const bool went = c.reproducible ? go_up(s, c) : go_down(s, c);
+        if (failed_) return false;
+        if (!went) return moved;
+        moved = true;
+      }
+      return finish_chunk(s, c);
+    }
+
+    /// acc = x[low−1] ∘ acc, or with the result of rank low−1 in place of what is below.
+    template <Site S>
+    bool go_down(S& s, const Call& c) {
+      const int p = low_ - 1;
+      if (!has(s, p, What::contribution)) return false;
+      const bool finishes = p > 0 && shows_results(c) && has(s, p, What::result);
+      if (!finishes || exclusive_) {
+        if (!prepend(s, c, p, What::contribution)) return false;
+      }
+      if (finishes && !prepend(s, c, p, What::result)) return false;
+      low_ = finishes ? 0 : p;
+      return true;
+    }
+
+    /// acc = acc ∘ x[up], from rank 0 on; the result of the rank below has the same bits.
+    template <Site S>
+    bool go_up(S& s, const Call& c) {
+      const int below = s.rank() - 1;
+      if (up_ == 0 && below > 0 && shows_results(c) && has(s, below, What::result)) {
+        if (!has(s, below, What::contribution)) return false;
+        is_empty_ = true;
+        if (!append(s, c, below, What::result)) return false;
+        if (exclusive_ && !append(s, c, below, What::contribution)) return false;
+        up_ = s.rank();
+      } else {
+        if (!has(s, up_, What::contribution)) return false;
+        if (up_ == 0) is_empty_ = true;
+        if (!append(s, c, up_, What::contribution)) return false;
+        ++up_;
+      }
+      return true;
+    }
+
+    bool shows_results(const Call& c) const noexcept { return c.bytes() >= results_from; }
+
+    /// Is the chunk of rank p there? Looks at its call first.
+    template <Site S>
+    bool has(S& s, int p, What what) {
+      if (!s.arrived(p, done_ + 1)) return false;
+      if (!met(p) && !meet(s, p)) return false;
+      return what == What::contribution || s.stage(p, done_ + 1);
+    }
+
+    // Ranks are met in the order in which they are needed, downwards or upwards.
+    bool met(int p) const noexcept { return p >= met_from_ && p < met_to_; }
+    template <Site S>
+    bool meet(S& s, int p) {
+      if (!s.matches(p)) {
+        s.fail(p);
+        failed_ = true;
+        return false;
+      }
+      if (met_to_ == met_from_) met_from_ = met_to_ = p;
+      met_from_ = std::min(met_from_, p);
+      met_to_ = std::max(met_to_, p + 1);
+      if (met_to_ - met_from_ + 1 == s.size()) s.all_arrived();
+      return true;
+    }
+
+    template <Site S>
+    Way way_of(const S& s, int p) const {
+      if (in_line_) return Way::line;
+      if (fits_slot_) return Way::slot;
+      return static_cast<Way>(s.offer_of(p).in.mapped >> 8U & 0xffU);
+    }
+
+    template <Site S>
+    bool prepend(S& s, const Call& c, int p, What what) {
+      return take(s, c, p, what, [&](std::byte* to, const std::byte* theirs, std::size_t at) {
+        const bool is_first = !exclusive_ && !has_begun_;
+        return std::pair<const std::byte*, const std::byte*>{
+            theirs, is_first ? c.in + chunks_.offset(done_) + at : to};
+      });
+    }
+    template <Site S>
+    bool append(S& s, const Call& c, int p, What what) {
+      return take(s, c, p, what, [&](std::byte* to, const std::byte* theirs, std::size_t) {
+        return std::pair<const std::byte*, const std::byte*>{to, theirs};
+      });
+    }
+
+    /// Combines the chunk of rank p with this rank's, in the order that `operands` says.
+    template <Site S, class Operands>
+    bool take(S& s, const Call& c, int p, What what, Operands operands) {
+      const Way way = way_of(s, p);
+      if (lends(way) && !s.begin_reading()) return failed_ = true, false;
+      const std::size_t bytes = chunks_.bytes(done_);
+      const std::size_t block =
+          way == Way::pulled ? s.scratch_bytes() / chunks_.size * chunks_.size : bytes;
+      for (std::size_t at = 0; at < bytes; at += block) {
+        const std::size_t n = std::min(block, bytes - at);
+        std::byte* const to = target(s, c) + at;
+        const std::byte* const theirs = shown(s, p, way, what, at, n);
+        if (is_empty_) {
+          s.read(to, theirs, n);
+        } else {
+          const auto [low, high] = operands(to, theirs, at);
+          s.reduce(to, low, high, n / chunks_.size);
+        }
+      }
+      is_empty_ = false;
+      has_begun_ = true;
+      if (lends(way) && !s.end_reading()) return failed_ = true, false;
+      return true;
+    }
+
+    /// Where this rank combines the chunk: in its output, unless its own contribution, which in
+    /// place stands there, comes last.
+    template <Site S>
+    std::byte* target(S& s, const Call& c) {
+      return c.reproducible && !exclusive_ ? s.scratch(0) : c.out + chunks_.offset(done_);
+    }
+
+    template <Site S>
+    const std::byte* shown(S& s, int p, Way way, What what, std::size_t at, std::size_t n) {
+      const bool result = what == What::result;
+      const std::size_t offset = chunks_.offset(done_) + at;
+      if (way == Way::line) return s.small(p) + offset;
+      if (way == Way::slot) return s.slot(p, 2 * done_ + (result ? 1 : 0)) + at;
+      const BufferDescriptor theirs = s.offer_of(p);
+      if (way == Way::pool) {
+        return s.peers().see(theirs.in) + offset + (result ? chunks_.elements * chunks_.size : 0);
+      }
+      const BufferPlace place = result ? theirs.out : theirs.in;
+      if (way == Way::lent) return s.peers().see(place) + offset;
+      s.peers().pull(s.scratch(1), p, place.at + offset, n);
+      return s.scratch(1);
+    }
+
+    /// This rank has its chunk.
+    template <Site S>
+    bool finish_chunk(S& s, const Call& c) {
+      std::byte* const out = c.out + chunks_.offset(done_);
+      const std::byte* const own = c.in + chunks_.offset(done_);
+      const std::size_t n = chunks_.bytes(done_);
+      if (wants_ && !exclusive_) {
+        if (s.rank() == 0) {
+          if (out != own) s.read(out, own, n);
+        } else if (c.reproducible) {
+          s.reduce(out, s.scratch(0), own, n / chunks_.size);
+        }
+      }
+      if (shows_results_ && !lends(way_)) {
+        std::byte* const to = way_ == Way::pool
+                                  ? pool_ + chunks_.elements * chunks_.size + chunks_.offset(done_)
+                                  : s.slot(s.rank(), 2 * done_ + 1);
+        s.write(to, out, n);
+      }
+      ++done_;
+      has_begun_ = false;
+      const bool ends = done_ == chunks_.count;
+      // Where vectors do not fit the slots, ranks below may wait for this one.
+      if (shows_results_ || !fits_slot_) s.finish_stage(ends ? all : done_);
+      if (!ends) start_chunk(s);
+      return true;
+    }
+
+    template <Site S>
+    bool is_done(S& s) {
+      if (done_ != chunks_.count || given_ != chunks_.count) return false;
+      if (!lends(way_)) return true;
+      for (int r = std::max(next_above_, s.rank() + 1); r < s.size(); next_above_ = ++r) {
+        if (!s.stage(r, all)) return false;
+      }
+      return true;
+    }
+
+    Chunks chunks_;
+    std::byte* pool_ = nullptr;
+    std::uint32_t given_ = 0;  ///< chunks of this rank's contribution that it has shown
+    std::uint32_t done_ = 0;   ///< chunks of its result
+    int low_ = 0;              ///< of the current chunk, it has combined ranks from here on
+    int up_ = 0;               ///< the same upwards: ranks below this
+    int met_from_ = 0;         ///< ranks whose calls it has looked at
+    int met_to_ = 0;
+    int next_above_ = 0;
+    Way way_ = Way::line;
+    bool begun_ = false;
+    bool exclusive_ = false;
+    bool wants_ = true;  ///< a result: rank 0 of an exscan has none
+    bool is_last_ = false;
+    bool in_line_ = false;
+    bool shows_results_ = false;
+    bool fits_slot_ = false;  ///< all chunks of all ranks do
+    bool is_empty_ = false;   ///< nothing is combined in the current chunk
+    bool has_begun_ = false;  ///< something is
+    bool failed_ = false;
+  };
+};
+
+template <>
+struct ArrivalDriven<StaticOrder, PrefixRuns> {
+  using Schedule = PrefixRuns;
+  using Run = PrefixRuns::Run;
+  static constexpr std::string_view name = "PrefixRuns";
+  static constexpr bool keeps_order_on_request = true;
+  static constexpr bool lends_buffers = true;
+};
+
+namespace detail {
+PAPCOLL_COMPILE_ONCE(void run_arrival<PrefixRuns::Run>(void*, Waiter&, const Call&))
+}  // namespace detail
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
