@@ -2,6 +2,7 @@
 
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/wrong_call.hpp>
+#include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
 
 #include <cstddef>
@@ -56,6 +57,15 @@ Request start_allgatherv(C&& comm, const T* in, T* out, std::size_t in_count, st
   return start<Allgather, true, Ps...>(caller, call, algorithm, nullptr);
 }
 
+template <class... Ps, class C, class T>
+Persistent prepare_allgatherv(C&& comm, const T* in, T* out, std::size_t in_count,
+                              std::size_t out_count, bool in_place, const counts& each,
+                              const Algorithm& algorithm) {
+  const Caller caller{core_of(comm), Collective::allgather};
+  Call call = allgatherv_call(caller, in, out, in_count, out_count, in_place, each);
+  return prepare<Allgather, true, Ps...>(caller, call, algorithm, nullptr);
+}
+
 }  // namespace detail
 
 /// Gives every rank the contributions of all, in rank order, where these differ in length: rank r
@@ -95,12 +105,34 @@ template <class... Ps, Team C, ContiguousRange R>
   return detail::start_allgatherv<Ps...>(comm, p, p, 0, n, true, each, algorithm);
 }
 
+/// Persistent; the counts may be gone when this returns.
+template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
+[[nodiscard]] Persistent allgatherv_init(C&& comm, const In& in, Out&& out, const counts& each,
+                                         const Algorithm& algorithm = {}) {
+  return detail::prepare_allgatherv<Ps...>(
+      comm, std::ranges::data(in), detail::data_out<element_of<In>, Out>(out),
+      std::ranges::size(in), std::ranges::size(out), false, each, algorithm);
+}
+
+/// Persistent, in place.
+template <class... Ps, Team C, ContiguousRange R>
+[[nodiscard]] Persistent allgatherv_init(C&& comm, R&& data, const counts& each,
+                                         const Algorithm& algorithm = {}) {
+  auto* const p = detail::data_in_place<R>(data);
+  const std::size_t n = std::ranges::size(data);
+  return detail::prepare_allgatherv<Ps...>(comm, p, p, 0, n, true, each, algorithm);
+}
+
 PAPCOLL_WRONG_CALL(detail::NoResult, allgatherv,
                    ", in, out, papcoll::counts{sizes} [, algorithm]) or allgatherv(comm, data, "
                    "papcoll::counts{sizes} [, algorithm]")
 PAPCOLL_WRONG_CALL(Request, iallgatherv,
                    ", in, out, papcoll::counts{sizes} [, algorithm]) or iallgatherv(comm, data, "
                    "papcoll::counts{sizes} [, algorithm]")
+PAPCOLL_WRONG_CALL(
+    Persistent, allgatherv_init,
+    ", in, out, papcoll::counts{sizes} [, algorithm]) or allgatherv_init(comm, data, "
+    "papcoll::counts{sizes} [, algorithm]")
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -13,6 +13,7 @@
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/gather.hpp>
+#include <papcoll/persistent.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/registration.hpp>
