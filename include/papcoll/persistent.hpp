@@ -16,25 +16,24 @@ namespace detail {
 class PreparedCall;
 }  // namespace detail
 
-/// A collective call that is made again and again: `auto sum = papcoll::allreduce_init(comm, data);`
-/// then `sum();` as often as wanted. What can be settled once is: arguments are checked, counts and
-/// the operator are copied, the algorithm is chosen. Buffers stay the caller's: each call reads and
+/// A collective call that is made again and again: after `auto sum = allreduce_init(comm, data);`,
+/// `sum();` as often as wanted. What can be settled once is: arguments are checked, counts and the
+/// operator are copied, the algorithm is chosen. Buffers stay the caller's: each call reads and
 /// writes what is in them then.
 ///
-/// `sum()` blocks, and is papcoll::allreduce(comm, data) in all but its cost; ranks may even call the
-/// one and the other. An algorithm that is chosen still follows the arrivals. `sum.start()` and then
-/// `sum.wait()` are papcoll::iallreduce(comm, data) and the wait for its Request: a static schedule,
-/// with one call under way at a time.
+/// `sum()` blocks, and is allreduce(comm, data) in all but its cost: an algorithm that is chosen
+/// follows the arrivals, and other ranks may make the plain call. `sum.start()` and `sum.wait()`
+/// are iallreduce(comm, data) and the wait for its Request: a static schedule, and one call under
+/// way at a time.
 ///
-/// Making one is collective in that all ranks make theirs in the same order as their other calls on
-/// the communicator. It waits for nobody. An argument that is wrong on one rank throws argument_error
-/// there; the others hear of it (peer_error) in their next blocking call on the communicator. Making
-/// it on one rank alone is no error by itself.
+/// All ranks make theirs in the same order as their other calls on the communicator. It waits for
+/// nobody. An argument that is wrong on one rank throws argument_error there; the others hear of it
+/// (peer_error) in their next blocking call on the communicator, and do without theirs, too.
 ///
-/// It is moved, not copied, and belongs to the thread of its communicator. Once that is broken or
-/// freed, calls throw broken_communicator. If a buffer was a shared_vector's and that was freed or
-/// has grown, they throw argument_error, and the peers peer_error; the same of any other memory is not
-/// seen, and undefined. A buffer may be registered, and its registration ended, between calls.
+/// It is moved, not copied, and stays with the thread of its communicator. Once that is broken or
+/// freed, calls throw broken_communicator. If a buffer was a shared_vector's, and that was freed or
+/// has grown, they throw argument_error, and the peers peer_error; of other memory that is not
+/// seen, and undefined. A buffer may be registered, and its registration end, between calls.
 class Persistent {
  public:
   /// Of nothing: it cannot be called or started.
@@ -75,8 +74,8 @@ namespace detail {
 struct CallActions {
   void (*run)(const Caller&, const AlgorithmSpec&, Call&);
   Request (*start)(const Caller&, const AlgorithmSpec&, Call&, std::shared_ptr<const void>);
-  /// Checks a blocking call. What it runs for as long as TeamCore::looks() says the same; null: that
-  /// is for run() to find.
+  /// Checks a blocking call. What it runs until ranks know something else of their arrivals; null:
+  /// that is for run() to find.
   const ArrivalAlgorithm* (*settle)(const Caller&, const AlgorithmSpec&, Call&);
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/arrival/imbalance.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/joined.hpp>
@@ -26,8 +27,7 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
-/// A call that was checked, and what of its way through the library does not change from one time to
-/// the next.
+/// A call that was checked, and what of its way through the library stays from time to time.
 class PreparedCall {
  public:
   PreparedCall(const Caller& caller, const AlgorithmSpec& spec, const Call& call,
@@ -57,7 +57,7 @@ class PreparedCall {
   const TeamCore& core() const noexcept { return *core_; }
   Collective collective() const noexcept { return collective_; }
 
-  /// Always inline: together with the call of TeamCore::run() this is all that such a call adds.
+  /// What it adds to the algorithm's own time.
   [[gnu::always_inline]] void run() {
     TeamCore& core = *core_;
     const bool stands = runs_ != nullptr && looks_ == core.looks() &&
@@ -80,6 +80,18 @@ class PreparedCall {
     return has_data(collective_) && !is_empty(call_) ? buffer : nullptr;
   }
 
+  /// What a choice depends on that changes from call to call.
+  struct Known {
+    Imbalance arrivals;
+    bool oversubscribed = false;
+    friend bool operator==(const Known&, const Known&) = default;
+  };
+  Known known() const noexcept {
+    Known k{core_->imbalance_of(call_), core_->waiter().oversubscribed};
+    k.arrivals.seen = 0;
+    return k;
+  }
+
   static std::uint32_t registrations(const TeamCore& core) noexcept {
     const Registrations* const all = core.registrations().get();
     return all != nullptr ? all->changes() : 0;
@@ -96,9 +108,10 @@ class PreparedCall {
   [[gnu::noinline]] void run_anew() {
     TeamCore& core = *core_;
     require_buffers(false);
-    const bool stands =
-        core.on_one_node() && looks_ == core.looks() && registrations_ == registrations(core);
-    if (core.on_one_node() && !stands && !core.broken()) settle();
+    if (core.on_one_node() && !core.broken()) {
+      if (registrations_ != registrations(core) || known_ != known()) settle();
+      looks_ = core.looks();
+    }
     if (runs_ != nullptr) return core.run(*runs_, words_, call_);
     Call call = call_;
     actions_.run(caller(), spec_, call);
@@ -109,7 +122,8 @@ class PreparedCall {
     TeamCore& core = *core_;
     runs_ = actions_.settle(caller(), spec_, call_);
     if (!core.on_one_node()) runs_ = nullptr;
-    looks_ = core.on_one_node() ? core.looks() : 0;
+    if (core.on_one_node()) looks_ = core.looks();
+    known_ = known();
     registrations_ = registrations(core);
     if (runs_ == nullptr) return;
     words_ = words_of(call_, runs_->id);
@@ -122,12 +136,13 @@ class PreparedCall {
   // What a call looks at, together.
   std::shared_ptr<TeamCore> core_;
   const ArrivalAlgorithm* runs_ = nullptr;  ///< null: that is for actions_.run to find
-  std::uint32_t looks_ = 0;                 ///< when it was settled
-  std::uint32_t registrations_ = 0;         ///< the same
+  std::uint32_t looks_ = 0;                 ///< when that was last looked at
+  std::uint32_t registrations_ = 0;         ///< when it was settled
   CallWords words_;                         ///< of call_, by *runs_
   Collective collective_;
   Call call_;
 
+  Known known_;  ///< when it was settled
   CallActions actions_;
   Algorithm named_;
   const AlgorithmSpec& spec_;

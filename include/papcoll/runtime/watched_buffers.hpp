@@ -2,7 +2,6 @@
 
 #include <papcoll/config.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -50,7 +49,7 @@ class BufferWatch {
   }
   void remove(const WatchedBuffers& buffers) noexcept {
     const std::lock_guard lock{mutex_};
-    all_.erase(std::remove(all_.begin(), all_.end(), &buffers), all_.end());
+    std::erase_if(all_, [&](const WatchedBuffers* b) { return b == &buffers; });
   }
   void free(const void* begin, std::size_t bytes) noexcept {
     const std::lock_guard lock{mutex_};
