@@ -63,7 +63,10 @@ class Runner {
  private:
   const papcoll::AlgorithmSpec& spec() const { return algorithm_.spec(); }
   bool serves(Collective c) const {
-    if (spec().is_automatic() || spec().hierarchical != nullptr) return true;
+    if (spec().is_automatic()) return true;
+    if (spec().hierarchical != nullptr) {
+      return c == Collective::allreduce || c == Collective::reduce || c == Collective::bcast;
+    }
     return spec().arrival != nullptr ? spec().arrival->serves(c) : spec().schedule.serves(c);
   }
   /// Counts and strides, and starting without waiting: those are for static schedules.

@@ -33,7 +33,7 @@ TEST_CASE("persistent calls of all collectives and forms, processes", "[persiste
   for (const std::string name :
        {"", "ShmTransport", "MpiTransport", "Exchange", "DynamicLeader", "PeerSlices", "SplitTail",
         "Ring+MpiTransport", "Binomial+ShmTransport", "Linear+MpiTransport",
-        "Hierarchical:Exchange/RecursiveDoubling"}) {
+        "Hierarchical:Exchange,RecursiveDoubling"}) {
     if (!name.empty() && !runs_on(comm, papcoll::algorithm(name))) continue;
     for (const std::size_t count : {1U, 1000U}) {
       INFO(name << ", " << count);
