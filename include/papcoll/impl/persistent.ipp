@@ -180,10 +180,10 @@ PAPCOLL_DECL Persistent::Persistent(std::unique_ptr<detail::PreparedCall> call) 
 PAPCOLL_DECL Persistent::Persistent(Persistent&&) noexcept = default;
 PAPCOLL_DECL Persistent::~Persistent() = default;
 PAPCOLL_DECL Persistent& Persistent::operator=(Persistent&& other) noexcept {
-  const Persistent former{std::move(*this)};  // its request ends while its call is there
-  call_ = std::move(other.call_);
-  request_ = std::move(other.request_);
-  return *this;
+  Persistent moved{std::move(other)};
+  std::swap(call_, moved.call_);
+  std::swap(request_, moved.request_);
+  return *this;  // and the request that was here ends before its call
 }
 
 PAPCOLL_DECL detail::PreparedCall& Persistent::ready_for(const char* what) const {
