@@ -2,6 +2,7 @@
 
 #include "library.hpp"
 #include "native.hpp"
+#include "persistent.hpp"
 #include "simulated_network.hpp"
 #include "together.hpp"
 
@@ -80,11 +81,15 @@ struct Candidates::State {
   MPI_Comm mpi_comm;
   papcoll::Communicator comm;
   std::vector<std::optional<papcoll::Algorithm>> algorithms;  // none: the native collective
+  std::vector<bool> persistent;
 };
 
 Candidates::Candidates(const Options& options, MPI_Comm comm)
     : state_(std::make_unique<State>(options, comm)) {
-  for (const std::string& name : options.algorithms) {
+  for (std::string name : options.algorithms) {
+    const bool persistent = name.starts_with(persistent_prefix);
+    if (persistent) name.erase(0, persistent_prefix.size());
+    state_->persistent.push_back(persistent);
     auto& algorithm = state_->algorithms.emplace_back();
     if (name == "auto") algorithm.emplace();
     if (name != "auto" && name != "mpi") algorithm = papcoll::algorithm(name);
@@ -110,8 +115,9 @@ Memory Candidates::allocate(BufferKind kind, std::size_t bytes) const {
 std::function<void()> Candidates::call(std::size_t candidate, const Problem& problem,
                                        const Buffers& buffers) {
   const auto& algorithm = state_->algorithms[candidate];
-  return algorithm ? library_call(problem, buffers, state_->comm, *algorithm)
-                   : native_call(problem, buffers, state_->mpi_comm);
+  if (!algorithm) return native_call(problem, buffers, state_->mpi_comm);
+  const auto make = state_->persistent[candidate] ? persistent_call : library_call;
+  return make(problem, buffers, state_->comm, *algorithm);
 }
 
 std::string Candidates::resolved(std::size_t candidate, const Problem& problem) const {

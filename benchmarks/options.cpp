@@ -116,6 +116,16 @@ void check_together(Options& options, bool sizes_given) {
   }
 }
 
+/// Beside each of papcoll's own, the same made persistent.
+void add_persistent(std::vector<std::string>& algorithms) {
+  std::vector<std::string> all;
+  for (const std::string& name : algorithms) {
+    all.push_back(name);
+    if (name != "mpi") all.push_back(std::string(persistent_prefix) + name);
+  }
+  algorithms = std::move(all);
+}
+
 }  // namespace
 
 std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
@@ -158,6 +168,8 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
   add_choice(app, "--op", options.op, op_names, "Operator of the reductions");
   app.add_option("--root", options.root, "Root of the rooted collectives")
       ->check(not_negative("ranks"));
+  app.add_flag("--persistent", options.persistent,
+               "Time each of papcoll's candidates also as a persistent call");
   app.add_flag("--in-place", options.in_place, "One buffer for input and output");
   auto* buffers = add_choice(app, "--buffers", options.buffers, buffer_kind_names,
                              "Where the buffers of all candidates lie: in each rank's own memory,\n"
@@ -259,6 +271,7 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
       throw CLI::RequiredError("COLLECTIVE");
     }
     check_together(options, sizes->count() > 0);
+    if (options.persistent) add_persistent(options.algorithms);
   } catch (const CLI::CallForHelp&) {
     return EarlyExit{0, app.help()};
   } catch (const CLI::ParseError& error) {

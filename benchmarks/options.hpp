@@ -27,6 +27,9 @@ inline constexpr std::array<std::string_view, 3> buffer_kind_names{"private", "a
 inline constexpr std::array<std::string_view, 4> peer_access_names{"best", "copied", "without-cma",
                                                                    "staged"};
 
+/// Before the name of a candidate that is made persistent.
+inline constexpr std::string_view persistent_prefix = "persistent ";
+
 /// The command line, checked as far as it can be without knowing the ranks.
 struct Options {
   Collective collective = Collective::allreduce;
@@ -41,6 +44,7 @@ struct Options {
   Op op = Op::sum;
   int root = 0;
   bool in_place = false;
+  bool persistent = false;                    ///< papcoll's candidates are made persistent, too
   BufferKind buffers = BufferKind::ordinary;  ///< of all candidates
   int group_size = 0;   ///< ranks that Hierarchical takes for a node; 0: those that share memory
   std::string machine;  ///< that papcoll is told of, as `papcoll topology` takes it; or empty

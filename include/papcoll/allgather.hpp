@@ -2,6 +2,7 @@
 
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/wrong_call.hpp>
+#include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
 
 #include <cstddef>
@@ -48,6 +49,13 @@ Request start_allgather(C&& comm, const Algorithm& algorithm, Buffers... buffers
   const Caller caller{core_of(comm), Collective::allgather, true};
   Call call = allgather_call(caller, buffers...);
   return start<Allgather, true, Ps...>(caller, call, algorithm, nullptr);
+}
+
+template <class... Ps, class C, class... Buffers>
+Persistent prepare_allgather(C&& comm, const Algorithm& algorithm, Buffers... buffers) {
+  const Caller caller{core_of(comm), Collective::allgather};
+  Call call = allgather_call(caller, buffers...);
+  return prepare<Allgather, true, Ps...>(caller, call, algorithm, nullptr);
 }
 
 }  // namespace detail
@@ -118,10 +126,46 @@ template <class... Ps, Team C, class T, std::integral N>
   return detail::start_allgather<Ps...>(comm, algorithm, data, n * caller.ranks());
 }
 
+/// Persistent; see there.
+template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
+[[nodiscard]] Persistent allgather_init(C&& comm, const In& in, Out&& out,
+                                        const Algorithm& algorithm = {}) {
+  return detail::prepare_allgather<Ps...>(comm, algorithm, std::ranges::data(in),
+                                          detail::data_out<element_of<In>, Out>(out),
+                                          std::ranges::size(in), std::ranges::size(out));
+}
+
+/// Persistent, in place.
+template <class... Ps, Team C, ContiguousRange R>
+[[nodiscard]] Persistent allgather_init(C&& comm, R&& data, const Algorithm& algorithm = {}) {
+  return detail::prepare_allgather<Ps...>(comm, algorithm, detail::data_in_place<R>(data),
+                                          std::ranges::size(data));
+}
+
+/// Persistent, pointer and count.
+template <class... Ps, Team C, class T, std::integral N>
+[[nodiscard]] Persistent allgather_init(C&& comm, const T* in, std::type_identity_t<T>* out,
+                                        N count, const Algorithm& algorithm = {}) {
+  const detail::Caller caller{detail::core_of(comm), Collective::allgather};
+  const std::size_t n = detail::checked_block<T>(caller, count);
+  return detail::prepare_allgather<Ps...>(comm, algorithm, in, out, n, n * caller.ranks());
+}
+
+/// Persistent, pointer and count, in place.
+template <class... Ps, Team C, class T, std::integral N>
+[[nodiscard]] Persistent allgather_init(C&& comm, T* data, N count,
+                                        const Algorithm& algorithm = {}) {
+  const detail::Caller caller{detail::core_of(comm), Collective::allgather};
+  const std::size_t n = detail::checked_block<T>(caller, count);
+  return detail::prepare_allgather<Ps...>(comm, algorithm, data, n * caller.ranks());
+}
+
 PAPCOLL_WRONG_CALL(detail::NoResult, allgather,
                    ", in, out [, algorithm]) or allgather(comm, data [, algorithm]")
 PAPCOLL_WRONG_CALL(Request, iallgather,
                    ", in, out [, algorithm]) or iallgather(comm, data [, algorithm]")
+PAPCOLL_WRONG_CALL(Persistent, allgather_init,
+                   ", in, out [, algorithm]) or allgather_init(comm, data [, algorithm]")
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -4,6 +4,7 @@
 #include <papcoll/entry/block_arguments.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/wrong_call.hpp>
+#include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
 
 #include <cstddef>
@@ -73,6 +74,15 @@ Request start_allgatherv(C&& comm, const AllgathervArguments<T>& a, const Algori
   auto owned = std::make_shared<CallBlocks>();
   Call call = allgatherv_call(caller, a, *owned);
   return start<Allgather, true, Ps...>(caller, call, algorithm, std::move(owned));
+}
+
+template <class... Ps, class C, class T>
+Persistent prepare_allgatherv(C&& comm, const AllgathervArguments<T>& a,
+                              const Algorithm& algorithm) {
+  const Caller caller{core_of(comm), Collective::allgather};
+  auto owned = std::make_shared<CallBlocks>();
+  Call call = allgatherv_call(caller, a, *owned);
+  return prepare<Allgather, true, Ps...>(caller, call, algorithm, std::move(owned));
 }
 
 }  // namespace detail
@@ -169,12 +179,48 @@ template <class... Ps, Team C, class T>
       comm, detail::AllgathervArguments<T>{in, any, out, any, each}, algorithm);
 }
 
+/// Persistent; counts and displacements may be gone when this returns.
+template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
+[[nodiscard]] Persistent allgatherv_init(C&& comm, const In& in, Out&& out, const blocks& each,
+                                         const Algorithm& algorithm = {}) {
+  using T = element_of<In>;
+  return detail::prepare_allgatherv<Ps...>(
+      comm,
+      detail::AllgathervArguments<T>{std::ranges::data(in), std::ranges::size(in),
+                                     detail::data_out<T, Out>(out), std::ranges::size(out), each},
+      algorithm);
+}
+
+/// Persistent, in place.
+template <class... Ps, Team C, ContiguousRange R>
+[[nodiscard]] Persistent allgatherv_init(C&& comm, R&& data, const blocks& each,
+                                         const Algorithm& algorithm = {}) {
+  using T = element_of<R>;
+  T* const p = detail::data_in_place<R>(data);
+  const std::size_t n = std::ranges::size(data);
+  return detail::prepare_allgatherv<Ps...>(
+      comm, detail::AllgathervArguments<T>{p, n, p, n, each, true}, algorithm);
+}
+
+/// Persistent, pointers.
+template <class... Ps, Team C, class T>
+[[nodiscard]] Persistent allgatherv_init(C&& comm, const T* in, std::type_identity_t<T>* out,
+                                         const blocks& each, const Algorithm& algorithm = {}) {
+  constexpr std::size_t any = detail::BlockedBuffer::any_length;
+  return detail::prepare_allgatherv<Ps...>(
+      comm, detail::AllgathervArguments<T>{in, any, out, any, each}, algorithm);
+}
+
 PAPCOLL_WRONG_CALL(detail::NoResult, allgatherv,
                    ", in, out, papcoll::counts{sizes} [, algorithm]) or allgatherv(comm, data, "
                    "papcoll::counts{sizes} [, algorithm]")
 PAPCOLL_WRONG_CALL(Request, iallgatherv,
                    ", in, out, papcoll::counts{sizes} [, algorithm]) or iallgatherv(comm, data, "
                    "papcoll::counts{sizes} [, algorithm]")
+PAPCOLL_WRONG_CALL(
+    Persistent, allgatherv_init,
+    ", in, out, papcoll::counts{sizes} [, algorithm]) or allgatherv_init(comm, data, "
+    "papcoll::counts{sizes} [, algorithm]")
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -4,6 +4,7 @@
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/strided_places.hpp>
 #include <papcoll/entry/wrong_call.hpp>
+#include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
 
 #include <concepts>
@@ -120,6 +121,27 @@ Request start_strided_allreduce(C&& comm, const Strided<const T>& in, const Stri
       StridedParts<std::decay_t<const Op>>{op, {}, {}});
   Call call = strided_allreduce_call(caller, in, out, *owned);
   return start<Allreduce, is_commutative<Op, T>, Ps...>(caller, call, algorithm, std::move(owned));
+}
+
+template <class... Ps, class C, class T, class Op>
+Persistent prepare_allreduce(C&& comm, const T* in, T* out, std::size_t in_count,
+                             std::size_t out_count, const Op& op, const Algorithm& algorithm) {
+  const Caller caller{core_of(comm), Collective::allreduce};
+  auto owned = owned_operator(op);
+  Call call = allreduce_call(caller, in, out, in_count, out_count, *owned);
+  return prepare<Allreduce, is_commutative<Op, T>, Ps...>(caller, call, algorithm,
+                                                          std::move(owned));
+}
+
+template <class... Ps, class C, class T, class Op>
+Persistent prepare_strided_allreduce(C&& comm, const Strided<const T>& in, const Strided<T>& out,
+                                     const Op& op, const Algorithm& algorithm) {
+  const Caller caller{core_of(comm), Collective::allreduce};
+  auto owned = std::make_shared<StridedParts<std::decay_t<const Op>>>(
+      StridedParts<std::decay_t<const Op>>{op, {}, {}});
+  Call call = strided_allreduce_call(caller, in, out, *owned);
+  return prepare<Allreduce, is_commutative<Op, T>, Ps...>(caller, call, algorithm,
+                                                          std::move(owned));
 }
 
 template <class T>
@@ -247,10 +269,66 @@ requires(std::same_as<const T, const U> && !std::is_const_v<U>) [[nodiscard]] Re
   return detail::start_strided_allreduce<Ps...>(comm, detail::constant(in), out, op, algorithm);
 }
 
+/// Persistent, in place; see there.
+template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
+requires(!ContiguousRange<Op>) [[nodiscard]] Persistent
+    allreduce_init(C&& comm, R&& data, const Op& op = {}, const Algorithm& algorithm = {}) {
+  auto* const p = detail::data_in_place<R>(data);
+  const std::size_t n = std::ranges::size(data);
+  return detail::prepare_allreduce<Ps...>(comm, p, p, n, n, op, algorithm);
+}
+
+/// Persistent, out of place.
+template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
+[[nodiscard]] Persistent allreduce_init(C&& comm, const In& in, Out&& out, const Op& op = {},
+                                        const Algorithm& algorithm = {}) {
+  return detail::prepare_allreduce<Ps...>(
+      comm, std::ranges::data(in), detail::data_out<element_of<In>, Out>(out),
+      std::ranges::size(in), std::ranges::size(out), op, algorithm);
+}
+
+/// Persistent, pointer and count, in place.
+template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
+[[nodiscard]] Persistent allreduce_init(C&& comm, T* data, N count, const Op& op = {},
+                                        const Algorithm& algorithm = {}) {
+  const std::size_t n =
+      detail::checked_count({detail::core_of(comm), Collective::allreduce}, count);
+  return detail::prepare_allreduce<Ps...>(comm, data, data, n, n, op, algorithm);
+}
+
+/// Persistent, pointer and count, out of place.
+template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
+[[nodiscard]] Persistent allreduce_init(C&& comm, const T* in, std::type_identity_t<T>* out,
+                                        N count, const Op& op = {},
+                                        const Algorithm& algorithm = {}) {
+  const std::size_t n =
+      detail::checked_count({detail::core_of(comm), Collective::allreduce}, count);
+  return detail::prepare_allreduce<Ps...>(comm, in, out, n, n, op, algorithm);
+}
+
+/// Persistent, elements that lie apart, in place.
+template <class... Ps, Team C, class T, class Op = Sum>
+requires(!std::is_const_v<T>) [[nodiscard]] Persistent
+    allreduce_init(C&& comm, Strided<T> data, const Op& op = {}, const Algorithm& algorithm = {}) {
+  return detail::prepare_strided_allreduce<Ps...>(comm, detail::constant(data), data, op,
+                                                  algorithm);
+}
+
+/// Persistent, elements that lie apart, out of place.
+template <class... Ps, Team C, class T, class U, class Op = Sum>
+requires(std::same_as<const T, const U> && !std::is_const_v<U>) [[nodiscard]] Persistent
+    allreduce_init(C&& comm, Strided<T> in, Strided<U> out, const Op& op = {},
+                   const Algorithm& algorithm = {}) {
+  return detail::prepare_strided_allreduce<Ps...>(comm, detail::constant(in), out, op, algorithm);
+}
+
 PAPCOLL_WRONG_CALL(detail::NoResult, allreduce,
                    ", data [, op [, algorithm]]) or allreduce(comm, in, out [, op [, algorithm]]")
 PAPCOLL_WRONG_CALL(Request, iallreduce,
                    ", data [, op [, algorithm]]) or iallreduce(comm, in, out [, op [, algorithm]]")
+PAPCOLL_WRONG_CALL(
+    Persistent, allreduce_init,
+    ", data [, op [, algorithm]]) or allreduce_init(comm, in, out [, op [, algorithm]]")
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -4,6 +4,7 @@
 #include <papcoll/entry/block_arguments.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/wrong_call.hpp>
+#include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
 
 #include <cstddef>
@@ -73,6 +74,14 @@ Request start_alltoallv(C&& comm, const AlltoallvArguments<T>& a, const Algorith
 template <class T>
 AlltoallvArguments<T> alltoallv_in_place(T* data, std::size_t length, const blocks& each) {
   return {data, length, each, data, length, each};
+}
+
+template <class... Ps, class C, class T>
+Persistent prepare_alltoallv(C&& comm, const AlltoallvArguments<T>& a, const Algorithm& algorithm) {
+  const Caller caller{core_of(comm), Collective::alltoall};
+  auto owned = std::make_shared<CallBlocks>();
+  Call call = alltoallv_call(caller, a, *owned);
+  return prepare<Alltoall, true, Ps...>(caller, call, algorithm, std::move(owned));
 }
 
 }  // namespace detail
@@ -185,12 +194,48 @@ template <class... Ps, Team C, class T>
       comm, detail::AlltoallvArguments<T>{in, any, sent, out, any, received}, algorithm);
 }
 
+/// Persistent; counts and displacements may be gone when this returns.
+template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
+[[nodiscard]] Persistent alltoallv_init(C&& comm, const In& in, const blocks& sent, Out&& out,
+                                        const blocks& received, const Algorithm& algorithm = {}) {
+  using T = element_of<In>;
+  return detail::prepare_alltoallv<Ps...>(
+      comm,
+      detail::AlltoallvArguments<T>{std::ranges::data(in), std::ranges::size(in), sent,
+                                    detail::data_out<T, Out>(out), std::ranges::size(out),
+                                    received},
+      algorithm);
+}
+
+/// Persistent, in place.
+template <class... Ps, Team C, ContiguousRange R>
+[[nodiscard]] Persistent alltoallv_init(C&& comm, R&& data, const blocks& each,
+                                        const Algorithm& algorithm = {}) {
+  return detail::prepare_alltoallv<Ps...>(
+      comm,
+      detail::alltoallv_in_place(detail::data_in_place<R>(data), std::ranges::size(data), each),
+      algorithm);
+}
+
+/// Persistent, pointers.
+template <class... Ps, Team C, class T>
+[[nodiscard]] Persistent alltoallv_init(C&& comm, const T* in, const blocks& sent,
+                                        std::type_identity_t<T>* out, const blocks& received,
+                                        const Algorithm& algorithm = {}) {
+  constexpr std::size_t any = detail::BlockedBuffer::any_length;
+  return detail::prepare_alltoallv<Ps...>(
+      comm, detail::AlltoallvArguments<T>{in, any, sent, out, any, received}, algorithm);
+}
+
 PAPCOLL_WRONG_CALL(detail::NoResult, alltoallv,
                    ", in, papcoll::counts{sent}, out, papcoll::counts{received} [, algorithm]) or "
                    "alltoallv(comm, data, papcoll::counts{each} [, algorithm]")
 PAPCOLL_WRONG_CALL(Request, ialltoallv,
                    ", in, papcoll::counts{sent}, out, papcoll::counts{received} [, algorithm]) or "
                    "ialltoallv(comm, data, papcoll::counts{each} [, algorithm]")
+PAPCOLL_WRONG_CALL(Persistent, alltoallv_init,
+                   ", in, papcoll::counts{sent}, out, papcoll::counts{received} [, algorithm]) or "
+                   "alltoallv_init(comm, data, papcoll::counts{each} [, algorithm]")
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

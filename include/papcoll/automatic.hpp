@@ -6,6 +6,7 @@
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/entry/run_chosen.hpp>
+#include <papcoll/entry/settle_chosen.hpp>
 #include <papcoll/entry/start_chosen.hpp>
 
 namespace papcoll {

@@ -2,6 +2,7 @@
 
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/wrong_call.hpp>
+#include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
 
 #include <cstddef>
@@ -28,8 +29,18 @@ template <class... Ps, Team C>
                                              call, algorithm, std::move(token));
 }
 
+/// Persistent; see there.
+template <class... Ps, Team C>
+[[nodiscard]] Persistent barrier_init(C&& comm, const Algorithm& algorithm = {}) {
+  auto token = std::make_shared<std::byte>();
+  const Call call = detail::barrier_call(token.get());
+  return detail::prepare<Barrier, true, Ps...>({detail::core_of(comm), Collective::barrier}, call,
+                                               algorithm, std::move(token));
+}
+
 PAPCOLL_WRONG_CALL(detail::NoResult, barrier, " [, algorithm]")
 PAPCOLL_WRONG_CALL(Request, ibarrier, " [, algorithm]")
+PAPCOLL_WRONG_CALL(Persistent, barrier_init, " [, algorithm]")
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

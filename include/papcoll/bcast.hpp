@@ -2,6 +2,7 @@
 
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/wrong_call.hpp>
+#include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
 
 #include <cstddef>
@@ -33,6 +34,14 @@ Request start_bcast(C&& comm, T* data, std::size_t count, root from, const Algor
   const Caller caller{core_of(comm), Collective::bcast, true};
   Call call = bcast_call(caller, data, count, from);
   return start<Bcast, true, Ps...>(caller, call, algorithm, nullptr);
+}
+
+template <class... Ps, class C, class T>
+Persistent prepare_bcast(C&& comm, T* data, std::size_t count, root from,
+                         const Algorithm& algorithm) {
+  const Caller caller{core_of(comm), Collective::bcast};
+  Call call = bcast_call(caller, data, count, from);
+  return prepare<Bcast, true, Ps...>(caller, call, algorithm, nullptr);
 }
 
 }  // namespace detail
@@ -75,8 +84,25 @@ template <class... Ps, Team C, class T, std::integral N>
   return detail::start_bcast<Ps...>(comm, data, n, from, algorithm);
 }
 
+/// Persistent; see there.
+template <class... Ps, Team C, ContiguousRange R>
+[[nodiscard]] Persistent bcast_init(C&& comm, R&& data, root from,
+                                    const Algorithm& algorithm = {}) {
+  return detail::prepare_bcast<Ps...>(comm, detail::data_in_place<R>(data), std::ranges::size(data),
+                                      from, algorithm);
+}
+
+/// Persistent, pointer and count.
+template <class... Ps, Team C, class T, std::integral N>
+[[nodiscard]] Persistent bcast_init(C&& comm, T* data, N count, root from,
+                                    const Algorithm& algorithm = {}) {
+  const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::bcast}, count);
+  return detail::prepare_bcast<Ps...>(comm, data, n, from, algorithm);
+}
+
 PAPCOLL_WRONG_CALL(detail::NoResult, bcast, ", data, papcoll::root{0} [, algorithm]")
 PAPCOLL_WRONG_CALL(Request, ibcast, ", data, papcoll::root{0} [, algorithm]")
+PAPCOLL_WRONG_CALL(Persistent, bcast_init, ", data, papcoll::root{0} [, algorithm]")
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -16,6 +16,7 @@
 #include <papcoll/exscan.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/gatherv.hpp>
+#include <papcoll/persistent.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/registration.hpp>

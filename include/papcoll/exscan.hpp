@@ -2,6 +2,7 @@
 
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/wrong_call.hpp>
+#include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
 
 #include <concepts>
@@ -43,11 +44,20 @@ Request start_exscan(C&& comm, const T* in, T* out, std::size_t in_count, std::s
   return start<Exscan, is_commutative<Op, T>, Ps...>(caller, call, algorithm, std::move(owned));
 }
 
+template <class... Ps, class C, class T, class Op>
+Persistent prepare_exscan(C&& comm, const T* in, T* out, std::size_t in_count,
+                          std::size_t out_count, const Op& op, const Algorithm& algorithm) {
+  const Caller caller{core_of(comm), Collective::exscan};
+  auto owned = owned_operator(op);
+  Call call = exscan_call(caller, in, out, in_count, out_count, *owned);
+  return prepare<Exscan, is_commutative<Op, T>, Ps...>(caller, call, algorithm, std::move(owned));
+}
+
 }  // namespace detail
 
 /// Combines, position by position, the elements of the ranks below this one: rank r gets those of
-/// ranks 0 to r − 1, in rank order. Rank 0 gets nothing: its output is left as it is. Runs a static
-/// schedule. Policies, operator and errors as in allreduce.
+/// ranks 0 to r − 1, in rank order. Rank 0 gets nothing: its output is left as it is.
+/// Policies, operator and errors as in allreduce.
 ///
 /// In place: `data` is contribution and result; on rank 0 the contribution stays.
 template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
@@ -127,10 +137,46 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
   return detail::start_exscan<Ps...>(comm, in, out, n, n, op, algorithm);
 }
 
+/// Persistent, in place; see there.
+template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
+requires(!ContiguousRange<Op>) [[nodiscard]] Persistent
+    exscan_init(C&& comm, R&& data, const Op& op = {}, const Algorithm& algorithm = {}) {
+  auto* const p = detail::data_in_place<R>(data);
+  const std::size_t n = std::ranges::size(data);
+  return detail::prepare_exscan<Ps...>(comm, p, p, n, n, op, algorithm);
+}
+
+/// Persistent, out of place.
+template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
+[[nodiscard]] Persistent exscan_init(C&& comm, const In& in, Out&& out, const Op& op = {},
+                                     const Algorithm& algorithm = {}) {
+  return detail::prepare_exscan<Ps...>(
+      comm, std::ranges::data(in), detail::data_out<element_of<In>, Out>(out),
+      std::ranges::size(in), std::ranges::size(out), op, algorithm);
+}
+
+/// Persistent, pointer and count, in place.
+template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
+[[nodiscard]] Persistent exscan_init(C&& comm, T* data, N count, const Op& op = {},
+                                     const Algorithm& algorithm = {}) {
+  const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::exscan}, count);
+  return detail::prepare_exscan<Ps...>(comm, data, data, n, n, op, algorithm);
+}
+
+/// Persistent, pointer and count, out of place.
+template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
+[[nodiscard]] Persistent exscan_init(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
+                                     const Op& op = {}, const Algorithm& algorithm = {}) {
+  const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::exscan}, count);
+  return detail::prepare_exscan<Ps...>(comm, in, out, n, n, op, algorithm);
+}
+
 PAPCOLL_WRONG_CALL(detail::NoResult, exscan,
                    ", data [, op [, algorithm]]) or exscan(comm, in, out [, op [, algorithm]]")
 PAPCOLL_WRONG_CALL(Request, iexscan,
                    ", data [, op [, algorithm]]) or iexscan(comm, in, out [, op [, algorithm]]")
+PAPCOLL_WRONG_CALL(Persistent, exscan_init,
+                   ", data [, op [, algorithm]]) or exscan_init(comm, in, out [, op [, algorithm]]")
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

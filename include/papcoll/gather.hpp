@@ -2,6 +2,7 @@
 
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/wrong_call.hpp>
+#include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
 
 #include <cstddef>
@@ -52,6 +53,13 @@ Request start_gather(C&& comm, const Algorithm& algorithm, root to, Buffers... b
   const Caller caller{core_of(comm), Collective::gather, true};
   Call call = gather_call(caller, to, buffers...);
   return start<Gather, true, Ps...>(caller, call, algorithm, nullptr);
+}
+
+template <class... Ps, class C, class... Buffers>
+Persistent prepare_gather(C&& comm, const Algorithm& algorithm, root to, Buffers... buffers) {
+  const Caller caller{core_of(comm), Collective::gather};
+  Call call = gather_call(caller, to, buffers...);
+  return prepare<Gather, true, Ps...>(caller, call, algorithm, nullptr);
 }
 
 }  // namespace detail
@@ -128,11 +136,49 @@ template <class... Ps, Team C, class T, std::integral N>
                                      caller.rank() == to.rank ? n * caller.ranks() : n);
 }
 
+/// Persistent; see there.
+template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
+[[nodiscard]] Persistent gather_init(C&& comm, const In& in, Out&& out, root to,
+                                     const Algorithm& algorithm = {}) {
+  return detail::prepare_gather<Ps...>(comm, algorithm, to, std::ranges::data(in),
+                                       detail::data_out<element_of<In>, Out>(out),
+                                       std::ranges::size(in), std::ranges::size(out));
+}
+
+/// Persistent, in place.
+template <class... Ps, Team C, ContiguousRange R>
+[[nodiscard]] Persistent gather_init(C&& comm, R&& data, root to, const Algorithm& algorithm = {}) {
+  return detail::prepare_gather<Ps...>(comm, algorithm, to, detail::data_in_place<R>(data),
+                                       std::ranges::size(data));
+}
+
+/// Persistent, pointer and count.
+template <class... Ps, Team C, class T, std::integral N>
+[[nodiscard]] Persistent gather_init(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
+                                     root to, const Algorithm& algorithm = {}) {
+  const detail::Caller caller{detail::core_of(comm), Collective::gather};
+  const std::size_t n = detail::checked_block<T>(caller, count);
+  return detail::prepare_gather<Ps...>(comm, algorithm, to, in, out, n, n * caller.ranks());
+}
+
+/// Persistent, pointer and count, in place.
+template <class... Ps, Team C, class T, std::integral N>
+[[nodiscard]] Persistent gather_init(C&& comm, T* data, N count, root to,
+                                     const Algorithm& algorithm = {}) {
+  const detail::Caller caller{detail::core_of(comm), Collective::gather};
+  const std::size_t n = detail::checked_block<T>(caller, count);
+  return detail::prepare_gather<Ps...>(comm, algorithm, to, data,
+                                       caller.rank() == to.rank ? n * caller.ranks() : n);
+}
+
 PAPCOLL_WRONG_CALL(detail::NoResult, gather,
                    ", in, out, papcoll::root{0} [, algorithm]) or gather(comm, data, "
                    "papcoll::root{0} [, algorithm]")
 PAPCOLL_WRONG_CALL(Request, igather,
                    ", in, out, papcoll::root{0} [, algorithm]) or igather(comm, data, "
+                   "papcoll::root{0} [, algorithm]")
+PAPCOLL_WRONG_CALL(Persistent, gather_init,
+                   ", in, out, papcoll::root{0} [, algorithm]) or gather_init(comm, data, "
                    "papcoll::root{0} [, algorithm]")
 
 }  // namespace PAPCOLL_ABI

@@ -4,6 +4,7 @@
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/wrong_call.hpp>
 #include <papcoll/gather.hpp>
+#include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
 
 #include <algorithm>
@@ -94,6 +95,15 @@ Request start_gatherv(C&& comm, root r, const GathervArguments<T>& a, const Algo
   auto owned = std::make_shared<CallBlocks>();
   Call call = gatherv_call(caller, r, a, *owned);
   return start<Gather, true, Ps...>(caller, call, algorithm, std::move(owned));
+}
+
+template <class... Ps, class C, class T>
+Persistent prepare_gatherv(C&& comm, root r, const GathervArguments<T>& a,
+                           const Algorithm& algorithm) {
+  const Caller caller{core_of(comm), Collective::gather};
+  auto owned = std::make_shared<CallBlocks>();
+  Call call = gatherv_call(caller, r, a, *owned);
+  return prepare<Gather, true, Ps...>(caller, call, algorithm, std::move(owned));
 }
 
 }  // namespace detail
@@ -195,6 +205,10 @@ PAPCOLL_WRONG_CALL(
     Request, igatherv,
     ", in, out, papcoll::counts{sizes}, papcoll::root{0} [, algorithm]) or igatherv(comm, data, "
     "papcoll::counts{sizes}, papcoll::root{0} [, algorithm]")
+PAPCOLL_WRONG_CALL(
+    Persistent, gatherv_init,
+    ", in, out, papcoll::counts{sizes}, papcoll::root{0} [, algorithm]) or gatherv_init(comm, "
+    "data, papcoll::counts{sizes}, papcoll::root{0} [, algorithm]")
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

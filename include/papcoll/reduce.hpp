@@ -2,6 +2,7 @@
 
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/wrong_call.hpp>
+#include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
 
 #include <cstddef>
@@ -45,6 +46,16 @@ Request start_reduce(C&& comm, const T* in, T* out, std::size_t in_count, std::s
   auto owned = std::make_shared<const std::decay_t<const Op>>(op);
   Call call = reduce_call(caller, in, out, in_count, out_count, to, *owned);
   return start<Reduce, is_commutative<Op, T>, Ps...>(caller, call, algorithm, std::move(owned));
+}
+
+template <class... Ps, class C, class T, class Op>
+Persistent prepare_reduce(C&& comm, const T* in, T* out, std::size_t in_count,
+                          std::size_t out_count, root to, const Op& op,
+                          const Algorithm& algorithm) {
+  const Caller caller{core_of(comm), Collective::reduce};
+  auto owned = owned_operator(op);
+  Call call = reduce_call(caller, in, out, in_count, out_count, to, *owned);
+  return prepare<Reduce, is_commutative<Op, T>, Ps...>(caller, call, algorithm, std::move(owned));
 }
 
 }  // namespace detail
@@ -129,11 +140,49 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
   return detail::start_reduce<Ps...>(comm, in, out, n, n, to, op, algorithm);
 }
 
+/// Persistent, in place; see there.
+template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
+[[nodiscard]] Persistent reduce_init(C&& comm, R&& data, root to, const Op& op = {},
+                                     const Algorithm& algorithm = {}) {
+  auto* const p = detail::data_in_place<R>(data);
+  const std::size_t n = std::ranges::size(data);
+  return detail::prepare_reduce<Ps...>(comm, p, p, n, n, to, op, algorithm);
+}
+
+/// Persistent, out of place.
+template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
+[[nodiscard]] Persistent reduce_init(C&& comm, const In& in, Out&& out, root to, const Op& op = {},
+                                     const Algorithm& algorithm = {}) {
+  return detail::prepare_reduce<Ps...>(
+      comm, std::ranges::data(in), detail::data_out<element_of<In>, Out>(out),
+      std::ranges::size(in), std::ranges::size(out), to, op, algorithm);
+}
+
+/// Persistent, pointer and count, in place.
+template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
+[[nodiscard]] Persistent reduce_init(C&& comm, T* data, N count, root to, const Op& op = {},
+                                     const Algorithm& algorithm = {}) {
+  const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::reduce}, count);
+  return detail::prepare_reduce<Ps...>(comm, data, data, n, n, to, op, algorithm);
+}
+
+/// Persistent, pointer and count, out of place; `out` may be null where this rank is not the
+/// root.
+template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
+[[nodiscard]] Persistent reduce_init(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
+                                     root to, const Op& op = {}, const Algorithm& algorithm = {}) {
+  const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::reduce}, count);
+  return detail::prepare_reduce<Ps...>(comm, in, out, n, n, to, op, algorithm);
+}
+
 PAPCOLL_WRONG_CALL(detail::NoResult, reduce,
                    ", data, papcoll::root{0} [, op [, algorithm]]) or reduce(comm, in, out, "
                    "papcoll::root{0} [, op [, algorithm]]")
 PAPCOLL_WRONG_CALL(Request, ireduce,
                    ", data, papcoll::root{0} [, op [, algorithm]]) or ireduce(comm, in, out, "
+                   "papcoll::root{0} [, op [, algorithm]]")
+PAPCOLL_WRONG_CALL(Persistent, reduce_init,
+                   ", data, papcoll::root{0} [, op [, algorithm]]) or reduce_init(comm, in, out, "
                    "papcoll::root{0} [, op [, algorithm]]")
 
 }  // namespace PAPCOLL_ABI

@@ -3,6 +3,7 @@
 #include <papcoll/entry/block_arguments.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/wrong_call.hpp>
+#include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
 
 #include <cstddef>
@@ -64,6 +65,22 @@ Request start_reduce_scatter(C&& comm, const T* in, T* out, std::size_t in_count
   Call call = reduce_scatter_call(caller, in, out, in_count, out_count, each, *owned, &numbers);
   return start<ReduceScatter, is_commutative<Op, T>, Ps...>(caller, call, algorithm,
                                                             std::move(owned));
+}
+
+template <class... Ps, class C, class T, class Op>
+Persistent prepare_reduce_scatter(C&& comm, const T* in, T* out, std::size_t in_count,
+                                  std::size_t out_count, const counts* each, const Op& op,
+                                  const Algorithm& algorithm) {
+  const Caller caller{core_of(comm), Collective::reduce_scatter};
+  struct Owned {
+    std::decay_t<const Op> op;
+    CallBlocks blocks;
+  };
+  auto owned = std::make_shared<Owned>(Owned{op, {}});
+  Call call =
+      reduce_scatter_call(caller, in, out, in_count, out_count, each, owned->op, &owned->blocks);
+  return prepare<ReduceScatter, is_commutative<Op, T>, Ps...>(caller, call, algorithm,
+                                                              std::move(owned));
 }
 
 }  // namespace detail
@@ -179,12 +196,71 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
   return detail::start_reduce_scatter<Ps...>(comm, data, data, n, n, nullptr, op, algorithm);
 }
 
+/// Persistent, equal blocks; see there.
+template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
+[[nodiscard]] Persistent reduce_scatter_init(C&& comm, const In& in, Out&& out, const Op& op = {},
+                                             const Algorithm& algorithm = {}) {
+  return detail::prepare_reduce_scatter<Ps...>(
+      comm, std::ranges::data(in), detail::data_out<element_of<In>, Out>(out),
+      std::ranges::size(in), std::ranges::size(out), nullptr, op, algorithm);
+}
+
+/// Persistent, with counts, which may be gone when this returns.
+template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
+[[nodiscard]] Persistent reduce_scatter_init(C&& comm, const In& in, Out&& out, const counts& each,
+                                             const Op& op = {}, const Algorithm& algorithm = {}) {
+  return detail::prepare_reduce_scatter<Ps...>(
+      comm, std::ranges::data(in), detail::data_out<element_of<In>, Out>(out),
+      std::ranges::size(in), std::ranges::size(out), &each, op, algorithm);
+}
+
+/// Persistent, in place.
+template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
+requires(!ContiguousRange<Op>) [[nodiscard]] Persistent
+    reduce_scatter_init(C&& comm, R&& data, const Op& op = {}, const Algorithm& algorithm = {}) {
+  auto* const p = detail::data_in_place<R>(data);
+  const std::size_t n = std::ranges::size(data);
+  return detail::prepare_reduce_scatter<Ps...>(comm, p, p, n, n, nullptr, op, algorithm);
+}
+
+/// Persistent, in place, with counts.
+template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
+[[nodiscard]] Persistent reduce_scatter_init(C&& comm, R&& data, const counts& each,
+                                             const Op& op = {}, const Algorithm& algorithm = {}) {
+  auto* const p = detail::data_in_place<R>(data);
+  const std::size_t n = std::ranges::size(data);
+  return detail::prepare_reduce_scatter<Ps...>(comm, p, p, n, n, &each, op, algorithm);
+}
+
+/// Persistent, pointer and count.
+template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
+[[nodiscard]] Persistent reduce_scatter_init(C&& comm, const T* in, std::type_identity_t<T>* out,
+                                             N count, const Op& op = {},
+                                             const Algorithm& algorithm = {}) {
+  const detail::Caller caller{detail::core_of(comm), Collective::reduce_scatter};
+  const std::size_t n = detail::checked_block<T>(caller, count);
+  return detail::prepare_reduce_scatter<Ps...>(comm, in, out, n * caller.ranks(), n, nullptr, op,
+                                               algorithm);
+}
+
+/// Persistent, pointer and count, in place.
+template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
+[[nodiscard]] Persistent reduce_scatter_init(C&& comm, T* data, N count, const Op& op = {},
+                                             const Algorithm& algorithm = {}) {
+  const detail::Caller caller{detail::core_of(comm), Collective::reduce_scatter};
+  const std::size_t n = detail::checked_block<T>(caller, count) * caller.ranks();
+  return detail::prepare_reduce_scatter<Ps...>(comm, data, data, n, n, nullptr, op, algorithm);
+}
+
 PAPCOLL_WRONG_CALL(detail::NoResult, reduce_scatter,
                    ", in, out [, papcoll::counts{sizes}] [, op [, algorithm]]) or "
                    "reduce_scatter(comm, data [, papcoll::counts{sizes}] [, op [, algorithm]]")
 PAPCOLL_WRONG_CALL(Request, ireduce_scatter,
                    ", in, out [, papcoll::counts{sizes}] [, op [, algorithm]]) or "
                    "ireduce_scatter(comm, data [, papcoll::counts{sizes}] [, op [, algorithm]]")
+PAPCOLL_WRONG_CALL(Persistent, reduce_scatter_init,
+                   ", in, out [, papcoll::counts{sizes}] [, op [, algorithm]]) or "
+                   "reduce_scatter_init(comm, data [, papcoll::counts{sizes}] [, op [, algorithm]]")
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

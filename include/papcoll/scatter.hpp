@@ -2,6 +2,7 @@
 
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/wrong_call.hpp>
+#include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
 
 #include <cstddef>
@@ -51,6 +52,13 @@ Request start_scatter(C&& comm, const Algorithm& algorithm, root from, Buffers..
   const Caller caller{core_of(comm), Collective::scatter, true};
   Call call = scatter_call(caller, from, buffers...);
   return start<Scatter, true, Ps...>(caller, call, algorithm, nullptr);
+}
+
+template <class... Ps, class C, class... Buffers>
+Persistent prepare_scatter(C&& comm, const Algorithm& algorithm, root from, Buffers... buffers) {
+  const Caller caller{core_of(comm), Collective::scatter};
+  Call call = scatter_call(caller, from, buffers...);
+  return prepare<Scatter, true, Ps...>(caller, call, algorithm, nullptr);
 }
 
 }  // namespace detail
@@ -127,11 +135,50 @@ template <class... Ps, Team C, class T, std::integral N>
                                       caller.rank() == from.rank ? n * caller.ranks() : n);
 }
 
+/// Persistent; see there.
+template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
+[[nodiscard]] Persistent scatter_init(C&& comm, const In& in, Out&& out, root from,
+                                      const Algorithm& algorithm = {}) {
+  return detail::prepare_scatter<Ps...>(comm, algorithm, from, std::ranges::data(in),
+                                        detail::data_out<element_of<In>, Out>(out),
+                                        std::ranges::size(in), std::ranges::size(out));
+}
+
+/// Persistent, in place.
+template <class... Ps, Team C, ContiguousRange R>
+[[nodiscard]] Persistent scatter_init(C&& comm, R&& data, root from,
+                                      const Algorithm& algorithm = {}) {
+  return detail::prepare_scatter<Ps...>(comm, algorithm, from, detail::data_in_place<R>(data),
+                                        std::ranges::size(data));
+}
+
+/// Persistent, pointer and count.
+template <class... Ps, Team C, class T, std::integral N>
+[[nodiscard]] Persistent scatter_init(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
+                                      root from, const Algorithm& algorithm = {}) {
+  const detail::Caller caller{detail::core_of(comm), Collective::scatter};
+  const std::size_t n = detail::checked_block<T>(caller, count);
+  return detail::prepare_scatter<Ps...>(comm, algorithm, from, in, out, n * caller.ranks(), n);
+}
+
+/// Persistent, pointer and count, in place.
+template <class... Ps, Team C, class T, std::integral N>
+[[nodiscard]] Persistent scatter_init(C&& comm, T* data, N count, root from,
+                                      const Algorithm& algorithm = {}) {
+  const detail::Caller caller{detail::core_of(comm), Collective::scatter};
+  const std::size_t n = detail::checked_block<T>(caller, count);
+  return detail::prepare_scatter<Ps...>(comm, algorithm, from, data,
+                                        caller.rank() == from.rank ? n * caller.ranks() : n);
+}
+
 PAPCOLL_WRONG_CALL(detail::NoResult, scatter,
                    ", in, out, papcoll::root{0} [, algorithm]) or scatter(comm, data, "
                    "papcoll::root{0} [, algorithm]")
 PAPCOLL_WRONG_CALL(Request, iscatter,
                    ", in, out, papcoll::root{0} [, algorithm]) or iscatter(comm, data, "
+                   "papcoll::root{0} [, algorithm]")
+PAPCOLL_WRONG_CALL(Persistent, scatter_init,
+                   ", in, out, papcoll::root{0} [, algorithm]) or scatter_init(comm, data, "
                    "papcoll::root{0} [, algorithm]")
 
 }  // namespace PAPCOLL_ABI

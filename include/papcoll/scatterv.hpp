@@ -3,6 +3,7 @@
 #include <papcoll/entry/block_arguments.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/wrong_call.hpp>
+#include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
 #include <papcoll/scatter.hpp>
 
@@ -96,6 +97,15 @@ Request start_scatterv(C&& comm, root r, const ScattervArguments<T>& a,
   auto owned = std::make_shared<CallBlocks>();
   Call call = scatterv_call(caller, r, a, *owned);
   return start<Scatter, true, Ps...>(caller, call, algorithm, std::move(owned));
+}
+
+template <class... Ps, class C, class T>
+Persistent prepare_scatterv(C&& comm, root r, const ScattervArguments<T>& a,
+                            const Algorithm& algorithm) {
+  const Caller caller{core_of(comm), Collective::scatter};
+  auto owned = std::make_shared<CallBlocks>();
+  Call call = scatterv_call(caller, r, a, *owned);
+  return prepare<Scatter, true, Ps...>(caller, call, algorithm, std::move(owned));
 }
 
 }  // namespace detail
@@ -204,6 +214,10 @@ PAPCOLL_WRONG_CALL(
     Request, iscatterv,
     ", in, out, papcoll::counts{sizes}, papcoll::root{0} [, algorithm]) or iscatterv(comm, data, "
     "papcoll::counts{sizes}, papcoll::root{0} [, algorithm]")
+PAPCOLL_WRONG_CALL(
+    Persistent, scatterv_init,
+    ", in, out, papcoll::counts{sizes}, papcoll::root{0} [, algorithm]) or scatterv_init(comm, "
+    "data, papcoll::counts{sizes}, papcoll::root{0} [, algorithm]")
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -38,7 +38,7 @@ class shared_allocator {  // NOLINT(readability-identifier-naming): as std::allo
     return static_cast<T*>(arena_->allocate(n * sizeof(T)));
   }
   /// What allocate() gave.
-  void deallocate(T* p, std::size_t) noexcept { arena_->deallocate(p); }
+  void deallocate(T* p, std::size_t n) noexcept { arena_->deallocate(p, n * sizeof(T)); }
 
   /// Where the memory is taken from, for the library.
   const std::shared_ptr<Arena>& arena() const noexcept { return arena_; }

@@ -28,7 +28,8 @@ LAYERS = [
     ["runtime/"],
     ["select/"],
     # Bodies stand beside their declarations: impl/NAME.ipp with NAME.hpp.
-    ["entry/", "impl/run", "request", "impl/request", "automatic"],
+    ["entry/", "impl/run", "request", "impl/request", "persistent",
+     "impl/persistent", "automatic"],
     ["communicator", "impl/communicator", "thread_team", "impl/thread_team"],
     ["names/"],
     ["algorithm", "impl/algorithm", "explain", "impl/explain", "hierarchical"],
@@ -64,6 +65,8 @@ NOT_REACHED = {
                   "transport/mpi/"],
     "request": ["select/", "names/", "algorithms/arrival/", "algorithms/hierarchical/", "model/",
                   "transport/mpi/"],
+    "persistent": ["select/", "names/", "algorithms/arrival/", "algorithms/hierarchical/", "model/",
+                   "transport/mpi/"],
     "communicator": ["names/"],
     "core": ["transport/mpi/mpi"],
 }
@@ -79,7 +82,7 @@ CONDITIONS = {
     "version": "PAPCOLL_WITH_HWLOC: files with and without it may meet in one program",
     "topology/hwloc": "#error where PAPCOLL_WITH_HWLOC is missing",
     "entry/entry": "PAPCOLL_HAS_SHARED_CODE: what is compiled once, where it is",
-    "request": "the same", "communicator": "the same", "thread_team": "the same",
+    "request": "the same", "persistent": "the same", "communicator": "the same", "thread_team": "the same",
     "topology/network": "the same", "topology/machine": "the same",
     "topology/linux": "the same", "topology/packed_machine": "the same",
     "registration": "the same", "algorithm": "the same", "automatic": "the same", "explain": "the same", "hierarchical": "the same",

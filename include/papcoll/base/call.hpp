@@ -80,6 +80,12 @@ struct Call {
 
 namespace detail {
 
+/// How many numbers Call::counts points to, among so many ranks.
+inline std::size_t counts_of(const Call& call, int size) noexcept {
+  const auto ranks = static_cast<std::size_t>(size);
+  return traits_of(call.collective).vector == VectorOf::block_per_pair ? 2 * ranks : ranks;
+}
+
 /// Call::split of counts: 20 bits, for CallWords.
 constexpr std::uint32_t hash_of_counts(std::span<const std::size_t> each) noexcept {
   std::uint64_t h = 0;

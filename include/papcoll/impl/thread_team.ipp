@@ -10,7 +10,9 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 PAPCOLL_DECL std::shared_ptr<ThreadTeamState> thread_team_state(int ranks, const Options& options) {
-  return std::make_shared<ThreadTeamState>(ranks, options);
+  auto team = std::make_shared<ThreadTeamState>(ranks, options);
+  for (int r = 0; r < ranks; ++r) team->core(r).set_owner(team);
+  return team;
 }
 
 PAPCOLL_DECL TeamCore& core_of_thread(ThreadTeamState& team, int rank) noexcept {

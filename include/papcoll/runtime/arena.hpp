@@ -5,6 +5,7 @@
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/runtime/team.hpp>
+#include <papcoll/runtime/watched_buffers.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -28,8 +29,9 @@ inline namespace PAPCOLL_ABI {
 class Arena {
  public:
   /// The arena of a node's rank; ordinary memory if `node` is null or has none. `boards`, in the
-  /// node's memory, are those of the teams whose calls reach it.
-  Arena(const Node* node, std::vector<NodeBoard> boards) {
+  /// node's memory, are those of the teams whose calls reach it. `watch` hears what users free.
+  Arena(const Node* node, std::vector<NodeBoard> boards, std::shared_ptr<BufferWatch> watch)
+      : watch_(std::move(watch)) {
     if (node == nullptr || node->reserve == nullptr || node->arena_bytes == 0) return;
     memory_ = node->arena;
     boards_ = std::move(boards);
@@ -61,6 +63,12 @@ class Arena {
   /// Maps pages of it once more, and returns where. Throws system_error.
   std::byte* map_again(const std::byte* at, std::size_t bytes) const {
     return map_again_(context_, at, bytes);
+  }
+
+  /// What a user asked for.
+  void deallocate(void* p, std::size_t bytes) noexcept {
+    watch_->free(p, bytes);
+    deallocate(p);
   }
 
   void deallocate(void* p) noexcept {
@@ -123,6 +131,7 @@ class Arena {
   }
 
   std::mutex mutex_;
+  std::shared_ptr<BufferWatch> watch_;
   std::shared_ptr<const void> keep_;  ///< keeps the memory mapped
   std::byte* memory_ = nullptr;
   std::vector<NodeBoard> boards_;  ///< know whether the communicator is broken
@@ -150,7 +159,8 @@ inline std::shared_ptr<Arena> arena_of(TeamCore& core) {
     const Surroundings& s = core.surroundings();
     std::vector<NodeBoard> boards;
     add_boards(boards, &core);
-    kept = std::make_shared<Arena>(s.node != nullptr ? s.node : s.partial_node, std::move(boards));
+    kept = std::make_shared<Arena>(s.node != nullptr ? s.node : s.partial_node, std::move(boards),
+                                   core.buffer_watch());
   }
   return std::static_pointer_cast<Arena>(kept);
 }

@@ -290,6 +290,7 @@ inline std::shared_ptr<CommState> CommState::of(MPI_Comm comm, const Options* op
   if (!found) {
     const Options wanted = options ? *options : Options{};
     found = make(comm, wanted);
+    found->core().set_owner(found);
     attach(comm, Keyvals::get().comm, found);
     found->process_->add(found);
   } else if (options != nullptr && found->core().options() != *options) {

@@ -113,9 +113,7 @@ class PlanRuns {
     s.root = root;
     s.count = call.count;
     if (call.counts != nullptr) {
-      const bool of_pairs = traits_of(call.collective).vector == VectorOf::block_per_pair;
-      const auto ranks = static_cast<std::size_t>(size_);
-      s.counts.assign(call.counts, call.counts + (of_pairs ? 2 * ranks : ranks));
+      s.counts.assign(call.counts, call.counts + detail::counts_of(call, size_));
     }
     s.element_size = call.reducer.size;
     s.in_place = call.in_place();

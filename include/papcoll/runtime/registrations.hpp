@@ -90,13 +90,17 @@ class Registrations {
   }
 
   std::size_t size() const noexcept { return all_.size(); }
+  /// How often one was added or removed.
+  std::uint32_t changes() const noexcept { return changes_; }
 
   /// Makes sure that the next add() needs no memory. Throws std::bad_alloc.
   void prepare() { all_.reserve(all_.size() + 1); }
   void add(const RegisteredMemory& memory) noexcept {
+    ++changes_;
     all_.insert(after(memory.data.begin), memory);
   }
   void remove(const RegisteredMemory& memory) noexcept {
+    ++changes_;
     std::erase_if(all_, [&](const RegisteredMemory& m) { return m.data == memory.data; });
   }
 
@@ -109,6 +113,7 @@ class Registrations {
 
   std::vector<RegisteredMemory> all_;  ///< by their addresses
   std::size_t last_ = 0;               ///< found last
+  std::uint32_t changes_ = 0;
 };
 
 /// A blocking call, whose registered buffers are replaced by where the arena has them. Then

@@ -8,6 +8,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/node/call_words.hpp>
 #include <papcoll/node/peer_memory.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/plan/cache.hpp>
@@ -27,6 +28,7 @@
 #include <papcoll/runtime/requests.hpp>
 #include <papcoll/runtime/scheduled_calls.hpp>
 #include <papcoll/runtime/tuning_text.hpp>
+#include <papcoll/runtime/watched_buffers.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
@@ -100,6 +102,15 @@ class TeamCore final {
   void set_registrations(std::shared_ptr<Registrations> all) noexcept {
     registrations_ = std::move(all);
   }
+  /// The buffers of this rank's prepared calls.
+  const std::shared_ptr<BufferWatch>& buffer_watch() {
+    if (buffer_watch_ == nullptr) buffer_watch_ = std::make_shared<BufferWatch>();
+    return buffer_watch_;
+  }
+  /// This team is part of something, which has it for as long as it lives.
+  void set_owner(std::weak_ptr<void> owner) noexcept { owner_ = std::move(owner); }
+  /// For whoever wants to call later, when the communicator may have gone.
+  std::shared_ptr<TeamCore> share() noexcept { return {owner_.lock(), this}; }
   /// Throws argument_error while a call is under way.
   void require_no_call() const { basis_.require_no_call(); }
   /// What calls that name no algorithm keep from call to call: of select/state.hpp, which makes it
@@ -252,6 +263,11 @@ class TeamCore final {
     run_on({&node_.site(), algorithm.id}, algorithm, call);
   }
 
+  /// The same of a call whose words_of(), by the algorithm, are known.
+  void run(const ArrivalAlgorithm& algorithm, const CallWords& words, const Call& call) {
+    run_on(&node_.site(), words, algorithm, call);
+  }
+
   /// Runs an arrival-driven algorithm that is compiled for the transport's site.
   void run(const ArrivalAlgorithm& algorithm, const TransportTable& transport, const Call& call) {
     const bool own = transport.make_site != nullptr;
@@ -262,12 +278,16 @@ class TeamCore final {
 
  private:
   void run_on(SiteOfCall on, const ArrivalAlgorithm& algorithm, const Call& call) {
-    const CallScope scope{basis_, node_, in_flight_, failures_, words_of(call, on.compared_by),
-                          call};
+    run_on(on.site, words_of(call, on.compared_by), algorithm, call);
+  }
+
+  void run_on(void* site, const CallWords& words, const ArrivalAlgorithm& algorithm,
+              const Call& call) {
+    const CallScope scope{basis_, node_, in_flight_, failures_, words, call};
     if (call.count == 0 && call.collective != Collective::barrier) return node_.announce_only();
     try {
       try {
-        algorithm.run(on.site, basis_.waiter, call);
+        algorithm.run(site, basis_.waiter, call);
       } catch (const failed_copy& problem) {
         failures_.explain(problem);
         throw;
@@ -297,6 +317,8 @@ class TeamCore final {
   std::shared_ptr<void> selection_;
   std::shared_ptr<void> arena_;
   std::shared_ptr<Registrations> registrations_;
+  std::shared_ptr<BufferWatch> buffer_watch_;
+  std::weak_ptr<void> owner_;
   TeamCore* parent_ = nullptr;  ///< the team that this one is a part of
   TeamCore* intra_ = nullptr;   ///< the hierarchy's
   TeamCore* inter_ = nullptr;

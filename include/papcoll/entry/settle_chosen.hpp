@@ -1,0 +1,26 @@
+#pragma once
+
+#include <papcoll/entry/run_chosen.hpp>
+#include <papcoll/impl/persistent.ipp>
+#include <papcoll/persistent.hpp>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+template <Collective C>
+const ArrivalAlgorithm* settle_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
+  const ChosenAlgorithm<C> chosen{caller, spec, call};
+  const bool by_own_site = chosen.transport.make_site == nullptr && !chosen.is_watched;
+  return by_own_site ? chosen.spec.arrival : nullptr;
+}
+
+#define PAPCOLL_ONCE_FOR(c)                                                  \
+  PAPCOLL_COMPILE_ONCE(const ArrivalAlgorithm* settle_chosen<Collective::c>( \
+      const Caller&, const AlgorithmSpec&, Call&))
+PAPCOLL_FOR_EACH_COLLECTIVE(PAPCOLL_ONCE_FOR)
+#undef PAPCOLL_ONCE_FOR
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,207 @@
+#pragma once
+
+#include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/joined.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/impl/request.ipp>
+#include <papcoll/impl/run.ipp>
+#include <papcoll/node/call_words.hpp>
+#include <papcoll/persistent.hpp>
+#include <papcoll/runtime/call_numbers.hpp>
+#include <papcoll/runtime/registrations.hpp>
+#include <papcoll/runtime/team.hpp>
+#include <papcoll/runtime/watched_buffers.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+namespace detail {
+
+/// A call that was checked, and what of its way through the library stays from time to time.
+class PreparedCall {
+ public:
+  PreparedCall(const Caller& caller, const AlgorithmSpec& spec, const Call& call,
+               const CallActions& actions, const Algorithm& named,
+               std::shared_ptr<const void> owned)
+      : core_(caller.core.share()),
+        collective_(caller.collective),
+        call_(call),
+        actions_(actions),
+        named_(named),
+        // The policies' is never destroyed.
+        spec_(&spec == &named.spec() ? named_.spec() : spec),
+        owned_(std::move(owned)),
+        watch_(core_->buffer_watch()),
+        buffers_(watched(call.in), watched(call.out)) {
+    settle();
+    watch_->add(buffers_);
+  }
+  PreparedCall(const PreparedCall&) = delete;
+  PreparedCall& operator=(const PreparedCall&) = delete;
+  ~PreparedCall() { watch_->remove(buffers_); }
+
+  const TeamCore& core() const noexcept { return *core_; }
+  Collective collective() const noexcept { return collective_; }
+
+  /// What it adds to the algorithm's own time.
+  [[gnu::always_inline]] void run() {
+    TeamCore& core = *core_;
+    const bool stands = runs_ != nullptr && looks_ == core.looks() &&
+                        registrations_ == registrations(core) && !buffers_.freed();
+    if (stands) [[likely]]
+      return core.run(*runs_, words_, call_);
+    run_anew();
+  }
+
+  Request start() {
+    require_buffers(true);
+    Call call = call_;
+    return actions_.start(caller(true), spec_, call, owned_);
+  }
+
+ private:
+  Caller caller(bool non_blocking = false) const { return {*core_, collective_, non_blocking}; }
+
+  const std::byte* watched(const std::byte* buffer) const noexcept {
+    return has_data(collective_) && !is_empty(call_) ? buffer : nullptr;
+  }
+
+  /// What a choice depends on that changes from call to call.
+  struct Known {
+    Imbalance arrivals;
+    bool oversubscribed = false;
+    friend bool operator==(const Known&, const Known&) = default;
+  };
+  Known known() const noexcept {
+    Known k{core_->imbalance_of(call_), core_->waiter().oversubscribed};
+    k.arrivals.seen = 0;
+    return k;
+  }
+
+  static std::uint32_t registrations(const TeamCore& core) noexcept {
+    const Registrations* const all = core.registrations().get();
+    return all != nullptr ? all->changes() : 0;
+  }
+
+  void require_buffers(bool non_blocking) const {
+    if (!buffers_.freed()) return;
+    caller(non_blocking)
+        .refuse(
+            "the shared_vector that was its buffer when it was made persistent was freed, or "
+            "has grown and lies elsewhere: make it anew");
+  }
+
+  [[gnu::noinline]] void run_anew() {
+    TeamCore& core = *core_;
+    require_buffers(false);
+    if (core.on_one_node() && !core.broken()) {
+      if (registrations_ != registrations(core) || known_ != known()) settle();
+      looks_ = core.looks();
+    }
+    if (runs_ != nullptr) return core.run(*runs_, words_, call_);
+    Call call = call_;
+    actions_.run(caller(), spec_, call);
+  }
+
+  /// Finds out what runs, as far as that is known before the call.
+  void settle() {
+    TeamCore& core = *core_;
+    runs_ = actions_.settle(caller(), spec_, call_);
+    if (!core.on_one_node()) runs_ = nullptr;
+    if (core.on_one_node()) looks_ = core.looks();
+    known_ = known();
+    registrations_ = registrations(core);
+    if (runs_ == nullptr) return;
+    words_ = words_of(call_, runs_->id);
+    if (registrations_ == 0) return;
+    // A registered buffer is replaced anew for each call, since what it shares pages with changes.
+    const CallInArena moved{*core.registrations(), call_, core.rank(), core.size()};
+    if (moved.any()) runs_ = nullptr;
+  }
+
+  // What a call looks at, together.
+  std::shared_ptr<TeamCore> core_;
+  const ArrivalAlgorithm* runs_ = nullptr;  ///< null: that is for actions_.run to find
+  std::uint32_t looks_ = 0;                 ///< when that was last looked at
+  std::uint32_t registrations_ = 0;         ///< when it was settled
+  CallWords words_;                         ///< of call_, by *runs_
+  Collective collective_;
+  Call call_;
+
+  Known known_;  ///< when it was settled
+  CallActions actions_;
+  Algorithm named_;
+  const AlgorithmSpec& spec_;
+  std::shared_ptr<const void> owned_;
+  std::shared_ptr<BufferWatch> watch_;
+  WatchedBuffers buffers_;
+};
+
+PAPCOLL_DECL const ArrivalAlgorithm* settle_spec(const Caller& caller, const AlgorithmSpec& spec,
+                                                 Call& call) {
+  state_contract(call, spec);
+  if (spec.hierarchical != nullptr) return nullptr;  // checks itself, phase by phase
+  const TransportTable& transport = transport_for(caller, spec);
+  if (spec.arrival == nullptr) {
+    check_named_schedule(caller, spec, call);
+    return nullptr;
+  }
+  check_arrival(caller, *spec.arrival, transport, call);
+  return transport.make_site == nullptr ? spec.arrival : nullptr;
+}
+
+PAPCOLL_DECL Persistent prepare_call(const Caller& caller, const AlgorithmSpec& spec,
+                                     const Call& call, const CallActions& actions,
+                                     const Algorithm& named, std::shared_ptr<const void> owned) {
+  return Persistent{
+      std::make_unique<PreparedCall>(caller, spec, call, actions, named, std::move(owned))};
+}
+
+}  // namespace detail
+
+PAPCOLL_DECL Persistent::Persistent() noexcept = default;
+PAPCOLL_DECL Persistent::Persistent(std::unique_ptr<detail::PreparedCall> call) noexcept
+    : call_(std::move(call)) {}
+PAPCOLL_DECL Persistent::Persistent(Persistent&&) noexcept = default;
+PAPCOLL_DECL Persistent::~Persistent() = default;
+PAPCOLL_DECL Persistent& Persistent::operator=(Persistent&& other) noexcept {
+  Persistent moved{std::move(other)};
+  std::swap(call_, moved.call_);
+  std::swap(request_, moved.request_);
+  return *this;  // and the request that was here ends before its call
+}
+
+PAPCOLL_DECL detail::PreparedCall& Persistent::ready_for(const char* what) const {
+  if (call_ == nullptr) {
+    throw argument_error(
+        detail::joined({"papcoll: ", what,
+                        " of a Persistent that is of no call: it was moved from, or is not "
+                        "what an X_init() returned"}));
+  }
+  if (under_way()) {
+    throw argument_error(
+        detail::joined({"papcoll: rank ", call_->core().rank(), ": ", what, " of a persistent ",
+                        name_of(call_->collective()), " that is under way: wait() for it first"}));
+  }
+  return *call_;
+}
+
+PAPCOLL_DECL void Persistent::operator()() {
+  if (call_ == nullptr || under_way()) [[unlikely]]
+    static_cast<void>(ready_for("a call"));
+  call_->run();
+}
+
+PAPCOLL_DECL void Persistent::start() { request_ = ready_for("start()").start(); }
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

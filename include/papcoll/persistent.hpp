@@ -1,0 +1,134 @@
+#pragma once
+
+#include <papcoll/base/call.hpp>
+#include <papcoll/entry/entry.hpp>
+#include <papcoll/policies/algorithm.hpp>
+#include <papcoll/request.hpp>
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+namespace detail {
+class PreparedCall;
+}  // namespace detail
+
+/// A collective call that is made again and again: after `auto sum = allreduce_init(comm, data);`,
+/// `sum();` as often as wanted. What can be settled once is: arguments are checked, counts and the
+/// operator are copied, the algorithm is chosen. Buffers stay the caller's: each call reads and
+/// writes what is in them then.
+///
+/// `sum()` blocks, and is allreduce(comm, data) in all but its cost: an algorithm that is chosen
+/// follows the arrivals, and other ranks may make the plain call. `sum.start()` and `sum.wait()`
+/// are iallreduce(comm, data) and the wait for its Request: a static schedule, and one call under
+/// way at a time.
+///
+/// All ranks make theirs in the same order as their other calls on the communicator. It waits for
+/// nobody. An argument that is wrong on one rank throws argument_error there; the others hear of it
+/// (peer_error) in their next blocking call on the communicator, and do without theirs, too.
+///
+/// It is moved, not copied, and stays with the thread of its communicator. Once that is broken or
+/// freed, calls throw broken_communicator. If a buffer was a shared_vector's, and that was freed or
+/// has grown, they throw argument_error, and the peers peer_error; of other memory that is not
+/// seen, and undefined. A buffer may be registered, and its registration end, between calls.
+class Persistent {
+ public:
+  /// Of nothing: it cannot be called or started.
+  Persistent() noexcept;
+  /// For the library: X_init() makes one.
+  explicit Persistent(std::unique_ptr<detail::PreparedCall> call) noexcept;
+  /// The one moved from is of nothing.
+  Persistent(Persistent&&) noexcept;
+  /// Ends the one that was here as the destructor does.
+  Persistent& operator=(Persistent&& other) noexcept;
+  /// One that is under way waits for itself, or breaks its communicator, as a Request does.
+  ~Persistent();
+
+  /// Makes the call, and returns when it is complete. Throws what the call of that name throws, and
+  /// argument_error if it is under way, or of nothing.
+  void operator()();
+
+  /// Starts the call without waiting. Throws as the non-blocking call of that name, and
+  /// argument_error if it is under way, or of nothing.
+  void start();
+  /// As Request::test(): moves what was started along, and says if it is complete.
+  bool test() { return request_.test(); }
+  /// As Request::wait(): returns when what was started is complete.
+  void wait() { request_.wait(); }
+  /// Was it started, and has neither test() nor wait() found it complete since?
+  bool under_way() const noexcept { return !request_.complete(); }
+
+ private:
+  detail::PreparedCall& ready_for(const char* what) const;
+
+  std::unique_ptr<detail::PreparedCall> call_;
+  Request request_;  ///< ends before what it borrows from call_
+};
+
+namespace detail {
+
+/// What a call does when it is asked to, once its collective and what it names are known.
+struct CallActions {
+  void (*run)(const Caller&, const AlgorithmSpec&, Call&);
+  Request (*start)(const Caller&, const AlgorithmSpec&, Call&, std::shared_ptr<const void>);
+  /// Checks a blocking call. What it runs until ranks know something else of their arrivals; null:
+  /// that is for run() to find.
+  const ArrivalAlgorithm* (*settle)(const Caller&, const AlgorithmSpec&, Call&);
+};
+
+/// Of a spec that leaves nothing open.
+PAPCOLL_DECL const ArrivalAlgorithm* settle_spec(const Caller& caller, const AlgorithmSpec& spec,
+                                                 Call& call);
+/// Of one that does.
+template <Collective C>
+const ArrivalAlgorithm* settle_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call);
+
+/// Makes one of a checked call. `named` keeps alive what the spec borrows, `owned` what the call
+/// does.
+PAPCOLL_DECL Persistent prepare_call(const Caller& caller, const AlgorithmSpec& spec,
+                                     const Call& call, const CallActions& actions,
+                                     const Algorithm& named, std::shared_ptr<const void> owned);
+
+/// Prepares a checked call. It borrows the caller's buffers, and `owned`, where its counts are, too.
+/// `Commutes`: its operator is known to commute (true without operator).
+template <class Tag, bool Commutes, class... Ps>
+Persistent prepare(const Caller& caller, const Call& call, const Algorithm& algorithm,
+                   std::shared_ptr<const void> owned) {
+  const AlgorithmSpec& spec = spec_of<Tag, false, Commutes, Ps...>(caller, algorithm);
+  constexpr Named named = named_by<Ps...>();
+  if constexpr (named == Named::nothing) {
+    if constexpr (call_can_be_chosen_for<Tag>::ok) {
+      if (spec.is_automatic()) {
+        return prepare_call(
+            caller, spec, call,
+            {run_chosen<Tag::value>, start_chosen<Tag::value>, settle_chosen<Tag::value>},
+            algorithm, std::move(owned));
+      }
+    }
+  }
+  if constexpr (named == Named::schedule) {
+    return prepare_call(caller, spec, call, {run_schedule, start_spec, settle_spec}, algorithm,
+                        std::move(owned));
+  } else {
+    return prepare_call(caller, spec, call, {run_spec, start_spec, settle_spec}, algorithm,
+                        std::move(owned));
+  }
+}
+
+/// A copy of an operator, for a call that borrows it.
+template <class Op>
+auto owned_operator(const Op& op) {
+  return std::make_shared<const std::decay_t<const Op>>(op);
+}
+
+}  // namespace detail
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
+
+#if PAPCOLL_HAS_SHARED_CODE
+#include <papcoll/impl/persistent.ipp>
+#endif
