@@ -10,6 +10,7 @@
 #include <papcoll/alltoall.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
+#include <papcoll/exscan.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>

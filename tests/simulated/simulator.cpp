@@ -14,6 +14,7 @@
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/communicator.hpp>
+#include <papcoll/exscan.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>

@@ -12,6 +12,7 @@
 #include <papcoll/automatic.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/buffers.hpp>
+#include <papcoll/exscan.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
@@ -98,6 +99,7 @@ TEST_CASE("a count is refused whose bytes over all ranks no number of bytes can 
     four.all_refuse(says,
                     [&](Rank& c, int* in, int* out) { papcoll::reduce(c, in, out, n, root{1}); });
     four.all_refuse(says, [&](Rank& c, int* in, int* out) { papcoll::scan(c, in, out, n); });
+    four.all_refuse(says, [&](Rank& c, int* in, int* out) { papcoll::exscan(c, in, out, n); });
     four.all_refuse(says, [&](Rank& c, int*, int* out) { papcoll::bcast(c, out, n, root{1}); });
   }
 }
@@ -211,6 +213,8 @@ TEST_CASE("buffers of a wrong length are told what they have and what they need"
   });
   four.all_refuse(
       says, [&](Rank& c, int* in, int* out) { papcoll::scan(c, in_of(in, 8), out_of(out, 7)); });
+  four.all_refuse(
+      says, [&](Rank& c, int* in, int* out) { papcoll::exscan(c, in_of(in, 8), out_of(out, 7)); });
   four.all_refuse(says, [&](Rank& c, int* in, int* out) {
     papcoll::alltoall(c, in_of(in, 8), out_of(out, 7));
   });

@@ -125,7 +125,8 @@ TEST_CASE("a call that is invalid on all ranks leaves the team as it was", "[tea
     all_get("argument_error", "not known to commute",
             [&](Rank& c) { papcoll::iallreduce(c, mine(c), minus, algorithm("Ring")).wait(); });
     all_get("argument_error",
-            "Ring does not serve bcast, only allreduce, allgather, reduce_scatter: take Binomial",
+            "Ring does not serve bcast, only allreduce, allgather, reduce_scatter, alltoall: take "
+            "Binomial",
             [&](Rank& c) { papcoll::bcast(c, mine(c), papcoll::root{0}, algorithm("Ring")); });
     all_get("argument_error", "MultiLeader does not serve reduce, only allreduce: take Binomial or",
             [&](Rank& c) {
