@@ -19,7 +19,7 @@ inline namespace PAPCOLL_ABI {
 // PrefixRuns: every rank combines what is there, downwards from itself
 // --------------------------------------------------------------------
 // Phases   1. Each rank shows its contribution: in the line of its flag, its slot, its pool, or its
-//             input, where peers see that or the kernel copies it.
+//             input, where peers see that.
 //          2. Chunk by chunk, rank r combines the contributions of r−1, r−2, … as far as ranks are
 //             there, until it reaches rank 0, or a rank that has its result: that holds all the
 //             rest. It shows its own result to the ranks above.
@@ -75,19 +75,18 @@ struct PrefixRuns {
    private:
     /// Where a rank shows its contribution and its result.
     enum class Way : std::uint32_t {
-      line,    ///< with its flag; no result
-      slot,    ///< in chunk buffers, the contribution's chunk k in 2k, the result's in 2k + 1
-      pool,    ///< in its pool, first the contribution
-      lent,    ///< in its buffers, which peers see
-      pulled,  ///< in its buffers, from where the kernel copies
+      line,  ///< with its flag; no result
+      slot,  ///< in chunk buffers, the contribution's chunk k in 2k, the result's in 2k + 1
+      pool,  ///< in its pool, first the contribution
+      lent,  ///< in its buffers, which peers see
     };
     enum class What { contribution, result };
 
-    /// So that a chunk stays in a nearest cache.
-    static constexpr std::size_t most_chunk = 32768;
+    /// So that a chunk stays in a nearest cache, and a rank works on one while the next is written:
+    /// 2 pinned ranks, 1 MB, Zen 4: 48 µs, and by copies of the kernel, which an MPI makes, 135.
+    static constexpr std::size_t most_chunk = 16384;
     /// From here on results are shown: a copy of a short one costs more than combining again.
     static constexpr std::size_t results_from = 2048;
-    static constexpr std::size_t pulled_from = 65536;
     static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
 
     template <Site S>
@@ -119,9 +118,9 @@ struct PrefixRuns {
     void show(S& s, const Call& c) {
       BufferDescriptor offer;
       way_ = is_last_ ? Way::slot : choose_way(s, c, offer);
-      offer.in.mapped |= static_cast<std::uint32_t>(way_) << 8U;
+      offer.out.mapped |= static_cast<std::uint32_t>(way_) << 8U;
       if (way_ == Way::slot && !is_last_) static_cast<void>(s.slot(s.rank(), 0));
-      const bool ready = lends(way_) || is_last_;
+      const bool ready = way_ == Way::lent || is_last_;
       if (ready) given_ = chunks_.count;
       s.offer(offer, ready ? all : 0);
     }
@@ -140,18 +139,11 @@ struct PrefixRuns {
         offer = {in, out};
         return Way::lent;
       }
-      if (separate && s.peers().pulls() && c.bytes() >= pulled_from && in.mapped == 0 &&
-          out.mapped == 0) {
-        offer = {in, out};
-        return Way::pulled;
-      }
       pool_ = s.shared_pool(2 * c.bytes());
       if (pool_ == nullptr) return Way::slot;
       offer.in = s.peers().place(pool_, 2 * c.bytes());
       return Way::pool;
     }
-
-    static bool lends(Way way) noexcept { return way == Way::lent || way == Way::pulled; }
 
     // --- giving
 
@@ -272,20 +264,20 @@ struct PrefixRuns {
     Way way_of(const S& s, int p) const {
       if (in_line_) return Way::line;
       if (fits_slot_) return Way::slot;
-      return static_cast<Way>(s.offer_of(p).in.mapped >> 8U & 0xffU);
+      return static_cast<Way>(s.offer_of(p).out.mapped >> 8U);
     }
 
     template <Site S>
     bool prepend(S& s, const Call& c, int p, What what) {
-      return take(s, c, p, what, [&](std::byte* to, const std::byte* theirs, std::size_t at) {
+      return take(s, c, p, what, [&](std::byte* to, const std::byte* theirs) {
         const bool is_first = !exclusive_ && !has_begun_;
         return std::pair<const std::byte*, const std::byte*>{
-            theirs, is_first ? c.in + chunks_.offset(done_) + at : to};
+            theirs, is_first ? c.in + chunks_.offset(done_) : to};
       });
     }
     template <Site S>
     bool append(S& s, const Call& c, int p, What what) {
-      return take(s, c, p, what, [&](std::byte* to, const std::byte* theirs, std::size_t) {
+      return take(s, c, p, what, [](std::byte* to, const std::byte* theirs) {
         return std::pair<const std::byte*, const std::byte*>{to, theirs};
       });
     }
@@ -294,24 +286,18 @@ struct PrefixRuns {
     template <Site S, class Operands>
     bool take(S& s, const Call& c, int p, What what, Operands operands) {
       const Way way = way_of(s, p);
-      if (lends(way) && !s.begin_reading()) return failed_ = true, false;
-      const std::size_t bytes = chunks_.bytes(done_);
-      const std::size_t block =
-          way == Way::pulled ? s.scratch_bytes() / chunks_.size * chunks_.size : bytes;
-      for (std::size_t at = 0; at < bytes; at += block) {
-        const std::size_t n = std::min(block, bytes - at);
-        std::byte* const to = target(s, c) + at;
-        const std::byte* const theirs = shown(s, p, way, what, at, n);
-        if (is_empty_) {
-          s.read(to, theirs, n);
-        } else {
-          const auto [low, high] = operands(to, theirs, at);
-          s.reduce(to, low, high, n / chunks_.size);
-        }
+      if (way == Way::lent && !s.begin_reading()) return failed_ = true, false;
+      std::byte* const to = target(s, c);
+      const std::byte* const theirs = shown(s, p, way, what);
+      if (is_empty_) {
+        s.read(to, theirs, chunks_.bytes(done_));
+      } else {
+        const auto [low, high] = operands(to, theirs);
+        s.reduce(to, low, high, chunks_.length(done_));
       }
       is_empty_ = false;
       has_begun_ = true;
-      if (lends(way) && !s.end_reading()) return failed_ = true, false;
+      if (way == Way::lent && !s.end_reading()) return failed_ = true, false;
       return true;
     }
 
@@ -322,20 +308,17 @@ struct PrefixRuns {
       return c.reproducible && !exclusive_ ? s.scratch(0) : c.out + chunks_.offset(done_);
     }
 
+    /// Where the current chunk of rank p is.
     template <Site S>
-    const std::byte* shown(S& s, int p, Way way, What what, std::size_t at, std::size_t n) {
+    const std::byte* shown(S& s, int p, Way way, What what) {
       const bool result = what == What::result;
-      const std::size_t offset = chunks_.offset(done_) + at;
-      if (way == Way::line) return s.small(p) + offset;
-      if (way == Way::slot) return s.slot(p, 2 * done_ + (result ? 1 : 0)) + at;
+      const std::size_t offset = chunks_.offset(done_);
+      if (way == Way::line) return s.small(p);
+      if (way == Way::slot) return s.slot(p, 2 * done_ + (result ? 1 : 0));
       const BufferDescriptor theirs = s.offer_of(p);
-      if (way == Way::pool) {
-        return s.peers().see(theirs.in) + offset + (result ? chunks_.elements * chunks_.size : 0);
-      }
-      const BufferPlace place = result ? theirs.out : theirs.in;
-      if (way == Way::lent) return s.peers().see(place) + offset;
-      s.peers().pull(s.scratch(1), p, place.at + offset, n);
-      return s.scratch(1);
+      const BufferPlace& place = way == Way::lent && result ? theirs.out : theirs.in;
+      const std::size_t before = way == Way::pool && result ? chunks_.elements * chunks_.size : 0;
+      return s.peers().see(place) + before + offset;
     }
 
     /// This rank has its chunk.
@@ -351,7 +334,7 @@ struct PrefixRuns {
           s.reduce(out, s.scratch(0), own, n / chunks_.size);
         }
       }
-      if (shows_results_ && !lends(way_)) {
+      if (shows_results_ && !way_ == Way::lent) {
         std::byte* const to = way_ == Way::pool
                                   ? pool_ + chunks_.elements * chunks_.size + chunks_.offset(done_)
                                   : s.slot(s.rank(), 2 * done_ + 1);
@@ -369,7 +352,7 @@ struct PrefixRuns {
     template <Site S>
     bool is_done(S& s) {
       if (done_ != chunks_.count || given_ != chunks_.count) return false;
-      if (!lends(way_)) return true;
+      if (!way_ == Way::lent) return true;
       for (int r = std::max(next_above_, s.rank() + 1); r < s.size(); next_above_ = ++r) {
         if (!s.stage(r, all)) return false;
       }
