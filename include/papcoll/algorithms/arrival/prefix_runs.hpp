@@ -334,7 +334,7 @@ struct PrefixRuns {
           s.reduce(out, s.scratch(0), own, n / chunks_.size);
         }
       }
-      if (shows_results_ && !way_ == Way::lent) {
+      if (shows_results_ && way_ != Way::lent) {
         std::byte* const to = way_ == Way::pool
                                   ? pool_ + chunks_.elements * chunks_.size + chunks_.offset(done_)
                                   : s.slot(s.rank(), 2 * done_ + 1);
@@ -352,7 +352,7 @@ struct PrefixRuns {
     template <Site S>
     bool is_done(S& s) {
       if (done_ != chunks_.count || given_ != chunks_.count) return false;
-      if (!way_ == Way::lent) return true;
+      if (way_ != Way::lent) return true;
       for (int r = std::max(next_above_, s.rank() + 1); r < s.size(); next_above_ = ++r) {
         if (!s.stage(r, all)) return false;
       }
