@@ -42,6 +42,8 @@ class Algorithm {
   bool serves(Collective c) const noexcept { return traits_->serves(c); }
   /// Do ranks read and write each other's buffers in it?
   constexpr bool lends_buffers() const noexcept { return traits_->lends_buffers; }
+  /// Does it serve blocks that differ in size?
+  constexpr bool takes_counts() const noexcept { return traits_->takes_counts; }
   /// Does it combine in rank order if the call asks for that?
   constexpr bool keeps_order() const noexcept { return traits_->keeps_order_on_request; }
 

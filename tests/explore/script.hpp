@@ -18,6 +18,7 @@
 namespace explore {
 
 using papcoll::Collective;
+using papcoll::Holds;
 
 /// A chunk of the explored boards, bytes.
 inline constexpr std::size_t chunk_bytes = 64;
@@ -33,7 +34,8 @@ struct CallSpec {
   /// Elements are Ordered although the call does not ask for rank order: two ranks keep it anyway.
   bool of_a_pair = false;
   bool invalid = false;  ///< a call that its rank refuses by itself
-  bool uneven = false;   ///< reduce_scatter with counts: nothing for rank 0, twice for the last
+  /// With counts: nothing for rank 0, twice for the last; of an alltoall all kinds of pairs.
+  bool uneven = false;
 
   friend bool operator==(const CallSpec&, const CallSpec&) = default;
 
@@ -99,64 +101,26 @@ inline std::vector<std::byte> contribution(std::size_t call, int rank, std::size
 /// One rank's memory for one call, with guards around it, and what must be in it afterwards.
 class Buffers {
  public:
-  Buffers(const CallSpec& s, std::size_t call, int rank, int ranks) : spec_(s) {
+  Buffers(const CallSpec& s, std::size_t call, int rank, int ranks)
+      : spec_(s), rank_(rank), ranks_(ranks) {
     const papcoll::Reducer reducer = reducer_of(s);
-    const std::size_t bytes = s.count * reducer.size;
-    const std::size_t all = static_cast<std::size_t>(ranks) * bytes;
-    const bool gathers = s.collective == Collective::allgather;
-    const bool scatters = s.collective == Collective::reduce_scatter;
-    counts_.assign(static_cast<std::size_t>(ranks), s.count);
-    if (s.uneven && ranks > 1) {
-      counts_.front() = 0;
-      counts_.back() = 2 * s.count;
-    }
-    const std::size_t in_bytes = scatters ? all : bytes;
-    out_bytes_ = gathers    ? all
-                 : scatters ? counts_[static_cast<std::size_t>(rank)] * reducer.size
-                            : bytes;
+    const auto [in, out] = papcoll::buffers_of(s.collective, rank == s.root);
+    const std::size_t in_bytes = bytes_of(in) * reducer.size;
+    out_bytes_ = bytes_of(out) * reducer.size;
+    const bool both = in != Holds::nothing && out != Holds::nothing;
+    is_in_place_ = s.in_place && both;
     in_at_ = guard;
-    out_at_ = s.in_place ? guard : guard + in_bytes + guard;
-    if (s.in_place && gathers) in_at_ += static_cast<std::size_t>(rank) * bytes;
+    out_at_ = is_in_place_ ? guard : guard + in_bytes + guard;
+    if (is_in_place_ && in == Holds::own_block) in_at_ += first_of(rank) * reducer.size;
+    // A scatter's root keeps its block where it is.
+    const bool keeps = is_in_place_ && s.collective == Collective::scatter;
+    if (keeps) out_bytes_ = 0;
     before_.assign(std::max(in_at_ + in_bytes, out_at_ + out_bytes_) + guard, std::byte{0xa5});
-
-    const std::vector<std::byte> mine = contribution(call, rank, in_bytes);
-    if (s.collective != Collective::bcast || rank == s.root) copy(before_, in_at_, mine);
-    after_ = before_;
-    switch (s.collective) {
-      case Collective::allreduce:
-      case Collective::reduce:
-        if (s.collective == Collective::reduce && rank != s.root) break;
-        {
-          std::vector<std::byte> result = contribution(call, 0, bytes);
-          for (int r = 1; r < ranks; ++r) {
-            const std::vector<std::byte> next = contribution(call, r, bytes);
-            reducer.apply(result.data(), result.data(), next.data(), s.count, nullptr);
-          }
-          copy(after_, out_at_, result);
-        }
-        break;
-      case Collective::reduce_scatter: {
-        std::vector<std::byte> result = contribution(call, 0, all);
-        for (int r = 1; r < ranks; ++r) {
-          const std::vector<std::byte> next = contribution(call, r, all);
-          reducer.apply(result.data(), result.data(), next.data(), all / reducer.size, nullptr);
-        }
-        std::size_t first = 0;
-        for (std::size_t r = 0; r < static_cast<std::size_t>(rank); ++r) first += counts_[r];
-        std::memcpy(after_.data() + out_at_, result.data() + first * reducer.size, out_bytes_);
-        break;
-      }
-      case Collective::bcast:
-        if (rank != s.root) copy(after_, out_at_, contribution(call, s.root, bytes));
-        break;
-      case Collective::allgather:
-        for (int r = 0; r < ranks; ++r) {
-          copy(after_, out_at_ + static_cast<std::size_t>(r) * bytes, contribution(call, r, bytes));
-        }
-        break;
-      default:
-        break;
+    if (s.collective != Collective::bcast || rank == s.root) {
+      copy(before_, in_at_, contribution(call, rank, in_bytes));
     }
+    after_ = before_;
+    if (!keeps) copy(after_, out_at_, result(call, out));
   }
 
   std::size_t bytes() const noexcept { return before_.size(); }
@@ -173,15 +137,12 @@ class Buffers {
     papcoll::Call c;
     c.collective = spec_.collective;
     c.in = memory_ + in_at_;
-    c.out = memory_ + out_at_;
+    c.out = memory_ + (is_in_place_ && spec_.collective == Collective::scatter ? in_at_ : out_at_);
     c.count = spec_.count;
-    if (spec_.uneven) {
-      c.count = spec_.count * counts_.size();
-      c.counts = counts_.data();
-    }
+    if (spec_.uneven) prepare_counts(c);
     c.reducer = reducer_of(spec_);
     c.root = spec_.root;
-    c.input_in_output = spec_.in_place;
+    c.input_in_output = is_in_place_;
     c.rank_order = spec_.rank_order;
     return c;
   }
@@ -208,11 +169,126 @@ class Buffers {
     if (!from.empty()) std::memcpy(to.data() + at, from.data(), from.size());
   }
 
+  // --- what belongs to whom, in elements
+
+  std::size_t share(int r) const noexcept {
+    if (!spec_.uneven || ranks_ == 1) return spec_.count;
+    return r == 0 ? 0 : r + 1 == ranks_ ? 2 * spec_.count : spec_.count;
+  }
+  /// In place, two ranks have as much for each other.
+  std::size_t pair(int from, int to) const noexcept {
+    return spec_.uneven ? spec_.count * static_cast<std::size_t>((from + to) % 3) : spec_.count;
+  }
+  std::size_t first_of(int rank) const noexcept {
+    std::size_t n = 0;
+    for (int r = 0; r < rank; ++r) n += share(r);
+    return n;
+  }
+  std::size_t bytes_of(Holds what) const noexcept {
+    std::size_t n = 0;
+    switch (what) {
+      case Holds::nothing:
+        return 0;
+      case Holds::own_block:
+        return share(rank_);
+      case Holds::vector:
+        return papcoll::traits_of(spec_.collective).vector == papcoll::VectorOf::one_block
+                   ? spec_.count
+                   : first_of(ranks_);
+      case Holds::blocks_to_all:
+        for (int r = 0; r < ranks_; ++r) n += pair(rank_, r);
+        return n;
+      case Holds::blocks_from_all:
+        for (int r = 0; r < ranks_; ++r) n += pair(r, rank_);
+        return n;
+    }
+    return 0;
+  }
+
+  /// What must be in the output.
+  std::vector<std::byte> result(std::size_t call, Holds out) const {
+    const papcoll::Reducer reducer = reducer_of(spec_);
+    const std::size_t size = reducer.size;
+    std::vector<std::byte> all;
+    const auto append = [&](const std::vector<std::byte>& from, std::size_t first, std::size_t n) {
+      const auto begin = from.begin() + static_cast<std::ptrdiff_t>(first * size);
+      all.insert(all.end(), begin, begin + static_cast<std::ptrdiff_t>(n * size));
+    };
+    if (out == Holds::nothing || spec_.collective == Collective::barrier) return all;
+    switch (spec_.collective) {
+      case Collective::bcast:
+        return rank_ == spec_.root ? all : contribution(call, spec_.root, spec_.count * size);
+      case Collective::allgather:
+      case Collective::gather:
+        for (int r = 0; r < ranks_; ++r)
+          append(contribution(call, r, share(r) * size), 0, share(r));
+        return all;
+      case Collective::scatter:
+        append(contribution(call, spec_.root, first_of(ranks_) * size), first_of(rank_),
+               share(rank_));
+        return all;
+      case Collective::alltoall:
+        for (int r = 0; r < ranks_; ++r) {
+          std::size_t before = 0;
+          std::size_t of_rank = 0;
+          for (int to = 0; to < ranks_; ++to) {
+            if (to == rank_) before = of_rank;
+            of_rank += pair(r, to);
+          }
+          append(contribution(call, r, of_rank * size), before, pair(r, rank_));
+        }
+        return all;
+      default:
+        break;
+    }
+    const bool scatters = spec_.collective == Collective::reduce_scatter;
+    const std::size_t n = scatters ? first_of(ranks_) : spec_.count;
+    const auto wanted = papcoll::contributors(spec_.collective, rank_, ranks_);
+    if (wanted.first == wanted.last) return all;
+    std::vector<std::byte> combined = contribution(call, 0, n * size);
+    for (int r = 1; r < wanted.last; ++r) {
+      const std::vector<std::byte> next = contribution(call, r, n * size);
+      reducer.apply(combined.data(), combined.data(), next.data(), n, nullptr);
+    }
+    if (!scatters) return combined;
+    append(combined, first_of(rank_), share(rank_));
+    return all;
+  }
+
+  void prepare_counts(papcoll::Call& c) {
+    counts_.clear();
+    places_.clear();
+    const auto add = [&](auto&& length) {
+      std::size_t at = 0;
+      for (int r = 0; r < ranks_; ++r) {
+        counts_.push_back(length(r));
+        places_.push_back(at);
+        at += counts_.back();
+      }
+    };
+    if (spec_.collective == Collective::alltoall) {
+      add([this](int r) { return pair(rank_, r); });
+      add([this](int r) { return pair(r, rank_); });
+    } else {
+      add([this](int r) { return share(r); });
+    }
+    const bool all_know =
+        spec_.collective == Collective::reduce_scatter || spec_.collective == Collective::allgather;
+    c.count = all_know ? first_of(ranks_) : 1;
+    c.own_counts = !all_know;
+    c.counts = counts_.data();
+    c.places = places_.data();
+  }
+
   CallSpec spec_;
+  int rank_;
+  int ranks_;
+  bool is_in_place_ = false;
   std::size_t in_at_ = 0;
   std::size_t out_at_ = 0;
   std::size_t out_bytes_ = 0;
   std::vector<std::size_t> counts_;
+  std::vector<std::size_t> places_;
   std::vector<std::byte> before_;
   std::vector<std::byte> after_;
   std::vector<std::byte> own_;  ///< where nobody has given it a place

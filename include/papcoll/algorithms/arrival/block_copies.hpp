@@ -21,7 +21,7 @@ inline namespace PAPCOLL_ABI {
 // BlockCopies: every rank copies the blocks meant for it
 // ------------------------------------------------------
 // Phases   1. Each rank shows what it has for others: in the line of its flag, if that is all of
-//             40 bytes; in its slot up to two chunks; where peers see its buffer, there; else in
+//             40 bytes; in its slot, if that holds it; where peers see its buffer, there; else in
 //             its pool, piece by piece.
 //          2. Each rank copies its own block, and then those of the others, of whoever is there.
 //          3. A rank whose buffer is read waits until all have read their blocks. All others leave
@@ -77,11 +77,11 @@ struct BlockCopies {
     /// Where a rank shows its blocks.
     enum class Way : std::uint32_t {
       line,    ///< with its flag
-      slot,    ///< in two chunk buffers
+      slot,    ///< in half of its chunk buffers
       pool,    ///< in its pool
       lent,    ///< in its input, where peers see that
       pulled,  ///< in its input, from where the kernel copies
-      pieces,  ///< two of each block at a time, in two chunk buffers
+      pieces,  ///< of each block at a time as many as these hold
     };
 
     /// What a rank says of its blocks as it arrives, unless they are in the line.
@@ -91,7 +91,7 @@ struct BlockCopies {
     };
     static_assert(sizeof(BufferDescriptor) >= sizeof(Shown));
 
-    /// Where counts differ: of each rank's block, in the chunk buffers 0 and 1.
+    /// Where counts differ: of each rank's block, in the first half of the chunk buffers.
     struct Entry {
       std::uint64_t at = 0;     ///< bytes from the first byte shown
       std::uint64_t bytes = 0;  ///< of the block
@@ -108,7 +108,6 @@ struct BlockCopies {
     /// 3.5 | 2.9, 32 KB 4.9 | 6, 64 KB 8 | 13, 512 KB 59 | 49; without a shared L3, 32 KB 7.7 | 22,
     /// 512 KB 64 | 290.
     static constexpr std::size_t pulled_from = 16384;
-    static constexpr std::uint32_t data_buffer = 2;  ///< the first of two for blocks
     static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
 
     template <Site S>
@@ -162,7 +161,7 @@ struct BlockCopies {
       if (uneven_ && takers_ != 0) write_table(s);
       std::uint32_t at_once = 0;
       if (way_ == Way::slot) {
-        area_ = s.slot(s.rank(), data_buffer);
+        area_ = s.slot(s.rank(), window(s));
         fill(s, c, area_, 0, shown_bytes_);
         filled_ = shown_bytes_;
         at_once = all;
@@ -170,7 +169,7 @@ struct BlockCopies {
         filled_ = shown_bytes_;
         at_once = all;
       } else if (way_ == Way::pieces) {
-        static_cast<void>(s.slot(s.rank(), data_buffer));  // takes its pages, or throws
+        static_cast<void>(s.slot(s.rank(), window(s)));  // takes its pages, or throws
       }
       BufferDescriptor offer;
       offer.in = shown.place;
@@ -182,7 +181,7 @@ struct BlockCopies {
     Way choose_way(S& s, const Call& c, BufferPlace& place) {
       const bool in_place = blocks_in_place(c);
       if (takers_ == 0) return Way::slot;
-      if (shown_bytes_ > lent_from && !in_place) {
+      if (shown_bytes_ > std::min(lent_from, 2 * s.chunk_bytes()) && !in_place) {
         const BufferPlace input = s.peers().place(c.in, extent(s));
         if (input.mapped != 0) {
           place = input;
@@ -194,13 +193,20 @@ struct BlockCopies {
           return Way::pulled;
         }
       }
-      if (shown_bytes_ <= std::min(slot_most, 2 * s.chunk_bytes())) return Way::slot;
+      if (shown_bytes_ <= std::min(slot_most, window(s) * s.chunk_bytes())) return Way::slot;
       if (std::byte* const pool = s.shared_pool(shown_bytes_)) {
         place = s.peers().place(pool, shown_bytes_);
         area_ = pool;
         return Way::pool;
       }
       return Way::pieces;
+    }
+
+    /// Chunk buffers for blocks: the second half of a slot's. Where counts differ, the first has the
+    /// lengths.
+    template <Site S>
+    static std::uint32_t window(const S& s) noexcept {
+      return s.buffers() / 2;
     }
 
     /// Is a rank's input read where it is?
@@ -268,14 +274,14 @@ struct BlockCopies {
     /// The next piece of every block, where all have copied the one before the last.
     template <Site S>
     bool give_piece(S& s, const Call& c) {
-      if (given_ >= 2) {
+      if (given_ >= window(s)) {
         for (; next_taker_ < s.size(); ++next_taker_) {
           if (next_taker_ == s.rank() || !blocks_.gives(s.rank(), next_taker_)) continue;
-          if (!s.stage(next_taker_, given_ - 1)) return false;
+          if (!s.stage(next_taker_, given_ - window(s) + 1)) return false;
         }
         next_taker_ = 0;
       }
-      std::byte* const buffer = s.slot(s.rank(), data_buffer + given_ % 2);
+      std::byte* const buffer = s.slot(s.rank(), window(s) + given_ % window(s));
       const std::size_t from = given_ * piece_;
       const int n = blocks_.shares_one() ? 1 : s.size() - 1;
       for (int i = 0; i < n; ++i) {
@@ -410,7 +416,7 @@ struct BlockCopies {
     template <Site S>
     const std::byte* area_of(S& s, int r, Way way) {
       if (way == Way::line) return s.small(r);
-      if (way == Way::slot) return s.slot(r, data_buffer);
+      if (way == Way::slot) return s.slot(r, window(s));
       return s.peers().see(s.offer_of(r).in);
     }
 
@@ -423,7 +429,7 @@ struct BlockCopies {
       const std::size_t n = std::min(piece_, block.n - from);
       const std::size_t at =
           blocks_.shares_one() ? 0 : static_cast<std::size_t>(turn(s, r, s.rank())) * piece_;
-      s.read(c.out + block.at + from, s.slot(r, data_buffer + k % 2) + at, n);
+      s.read(c.out + block.at + from, s.slot(r, window(s) + k % window(s)) + at, n);
       if (from + n == block.n) return take(s, r);
       ++s.pending()[r];
       tell_pieces(s);

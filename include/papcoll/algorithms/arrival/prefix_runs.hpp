@@ -97,7 +97,8 @@ struct PrefixRuns {
                        std::max(std::min(most_chunk, s.chunk_bytes()), c.reducer.size)};
       is_last_ = s.rank() + 1 == s.size();
       in_line_ = c.bytes() <= NodeBoard::inline_bytes;
-      shows_results_ = c.bytes() >= results_from && s.rank() > 0 && !is_last_;
+      results_shown_ = c.bytes() >= std::min(results_from, s.chunk_bytes());
+      shows_results_ = results_shown_ && s.rank() > 0 && !is_last_;
       wants_ = !exclusive_ || s.rank() > 0;
       fits_slot_ = chunks_.count <= s.buffers() / 2;
       if (in_line_) {
@@ -206,7 +207,7 @@ struct PrefixRuns {
     bool go_down(S& s, const Call& c) {
       const int p = low_ - 1;
       if (!has(s, p, What::contribution)) return false;
-      const bool finishes = p > 0 && shows_results(c) && has(s, p, What::result);
+      const bool finishes = p > 0 && results_shown_ && has(s, p, What::result);
       if (!finishes || exclusive_) {
         if (!prepend(s, c, p, What::contribution)) return false;
       }
@@ -219,7 +220,7 @@ struct PrefixRuns {
     template <Site S>
     bool go_up(S& s, const Call& c) {
       const int below = s.rank() - 1;
-      if (up_ == 0 && below > 0 && shows_results(c) && has(s, below, What::result)) {
+      if (up_ == 0 && below > 0 && results_shown_ && has(s, below, What::result)) {
         if (!has(s, below, What::contribution)) return false;
         is_empty_ = true;
         if (!append(s, c, below, What::result)) return false;
@@ -233,8 +234,6 @@ struct PrefixRuns {
       }
       return true;
     }
-
-    bool shows_results(const Call& c) const noexcept { return c.bytes() >= results_from; }
 
     /// Is the chunk of rank p there? Looks at its call first.
     template <Site S>
@@ -374,10 +373,11 @@ struct PrefixRuns {
     bool wants_ = true;  ///< a result: rank 0 of an exscan has none
     bool is_last_ = false;
     bool in_line_ = false;
-    bool shows_results_ = false;
-    bool fits_slot_ = false;  ///< all chunks of all ranks do
-    bool is_empty_ = false;   ///< nothing is combined in the current chunk
-    bool has_begun_ = false;  ///< something is
+    bool shows_results_ = false;  ///< this rank does
+    bool results_shown_ = false;  ///< ranks show their results to those above
+    bool fits_slot_ = false;      ///< all chunks of all ranks do
+    bool is_empty_ = false;       ///< nothing is combined in the current chunk
+    bool has_begun_ = false;      ///< something is
     bool failed_ = false;
   };
 };
