@@ -142,8 +142,10 @@ TEST_CASE("A rank whose sleep ends by an exception still wakes those it owes it"
 namespace {
 
 void ring_in_all_calls() {
-  constexpr Collective collectives[]{Collective::allreduce, Collective::reduce, Collective::bcast,
-                                     Collective::allgather, Collective::barrier};
+  constexpr Collective collectives[]{
+      Collective::allreduce, Collective::reduce,   Collective::bcast,  Collective::allgather,
+      Collective::barrier,   Collective::alltoall, Collective::gather, Collective::scatter,
+      Collective::scan,      Collective::exscan};
   for (const Algorithm a : algorithms()) {
     for (const Collective c : collectives) {
       for (const CallSpec& call : all_calls(a, c, 2, 4)) {

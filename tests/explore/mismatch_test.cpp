@@ -69,6 +69,7 @@ std::vector<CallSpec> right_calls(int ranks) {
       add({a, Collective::bcast, count, 0});
       add({a, Collective::allgather, count});
       add({a, Collective::reduce_scatter, count, 0, true});
+      add({a, Collective::alltoall, count});
     }
     add({a, Collective::barrier, 0});
   }

@@ -35,8 +35,22 @@ std::vector<CallSpec> kinds(int ranks) {
   std::vector<CallSpec> calls;
   for (const Algorithm a : algorithms()) {
     const bool ordered = a.keeps_order();
-    calls.push_back({a, Collective::allreduce, 3, 0, true, ordered});
-    calls.push_back({a, Collective::allreduce, 38});
+    if (a.serves(Collective::allreduce)) {
+      calls.push_back({a, Collective::allreduce, 3, 0, true, ordered});
+      calls.push_back({a, Collective::allreduce, 38});
+    }
+    if (a.serves(Collective::scan)) {
+      calls.push_back({a, Collective::scan, 20, 0, true, ordered});
+      calls.push_back({a, Collective::exscan, 38});
+    }
+    if (a.serves(Collective::alltoall)) {
+      calls.push_back({a, Collective::alltoall, 20});
+      CallSpec uneven{a, Collective::alltoall, 7, 0, true};
+      uneven.uneven = true;
+      calls.push_back(uneven);
+      calls.push_back({a, Collective::gather, 38, ranks - 1});
+      calls.push_back({a, Collective::scatter, 20, ranks - 1});
+    }
     for (const int root : {0, ranks - 1}) {
       if (!a.serves(Collective::reduce)) continue;
       calls.push_back({a, Collective::reduce, 3, root});
