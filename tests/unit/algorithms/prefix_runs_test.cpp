@@ -4,6 +4,7 @@
 #include "catch.hpp"
 
 #include <papcoll/algorithm.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/exscan.hpp>
 #include <papcoll/scan.hpp>
 #include <papcoll/thread_team.hpp>
