@@ -220,7 +220,7 @@ class Runner {
     case_ = &k;
     switch (c) {
       case Collective::allreduce:
-        if (candidate.takes_any_layout()) strided_allreduce(k, op);
+        strided_allreduce(k, op);
         return allreduce(k, op);
       case Collective::reduce:
         return reduce(k, op);

@@ -98,9 +98,9 @@ Call strided_allreduce_call(const Caller& caller, const Strided<const T>& in, co
   check_same_length(caller, in.size(), out.size());
   check_overlap(caller, in, out);
   Call call = reduction_of(caller.collective, in.data, out.data, in.size(), parts.op);
-  call.in_view = &parts.in;
-  call.out_view = &parts.out;
-  call.schedules_only = true;
+  if (!is_in_one_piece(in)) call.in_view = &parts.in;
+  if (!is_in_one_piece(out)) call.out_view = &parts.out;
+  call.apart = call.in_view != nullptr || call.out_view != nullptr;
   return call;
 }
 
@@ -201,9 +201,8 @@ template <class... Ps, Team C, Element T, class Op = Sum>
   return value;
 }
 
-/// Elements that lie apart, in place: allreduce(comm, strided(column, rows, 1, columns)). Runs a
-/// static schedule. Where some ranks pass contiguous elements, all have to name the same one: what
-/// is chosen depends on it.
+/// Elements that lie apart, in place: allreduce(comm, strided(column, rows, 1, columns)). What is
+/// chosen does not depend on where they lie, so that other ranks may have theirs in one piece.
 template <class... Ps, Team C, class T, class Op = Sum>
 requires(!std::is_const_v<T>) void allreduce(C&& comm, Strided<T> data, const Op& op = {},
                                              const Algorithm& algorithm = {}) {

@@ -56,7 +56,8 @@ struct Call {
   bool reproducible = false;  ///< nothing may depend on arrivals, the choice of the algorithm least
   bool own_counts = false;    ///< each rank knows the counts of its own blocks only; `count` is 1
   bool knows_all_counts = false;  ///< of own_counts: this rank knows those of the others as well
-  bool schedules_only = false;    ///< its views are known to static schedules only
+  /// Its elements lie apart: its views are for static schedules, all else runs a packed copy.
+  bool apart = false;
   /// To tell mismatched calls apart. From the lowest bit: 1 of whether the operator commutes, 17 of
   /// its number, 22 of the element type's.
   std::uint64_t types = 0;

@@ -53,6 +53,24 @@ class DataView {
     return run->at + static_cast<std::ptrdiff_t>((i - run->first) * size);
   }
 
+  /// Calls f(at, n) for each run of the first `count` elements, of `size` bytes: n neighbours, the
+  /// first one `at` bytes from the buffer's address.
+  template <class F>
+  void for_each_run(std::size_t count, std::size_t size, F&& f) const {
+    if (length_ != 0) {
+      std::ptrdiff_t at = 0;
+      for (; count > length_; count -= length_, at += stride_) f(at, length_);
+      if (count != 0) f(at, count);
+      return;
+    }
+    for (std::size_t i = 0; i < count;) {
+      std::size_t n = count - i;
+      const std::ptrdiff_t at = find(i, size, n);
+      f(at, n);
+      i += n;
+    }
+  }
+
  private:
   std::size_t length_ = 0;  ///< 0: runs_ says where the elements are
   std::ptrdiff_t stride_ = 0;

@@ -7,6 +7,7 @@
 #include <papcoll/impl/run.ipp>
 #include <papcoll/policies/algorithm.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
+#include <papcoll/runtime/packed_call.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/select/automatic.hpp>
 #include <papcoll/select/state.hpp>
@@ -28,7 +29,7 @@ struct ChosenAlgorithm {
     spec.transport = &transport;
     spec.order = given.order;
     const bool any_transport = given.transport == nullptr && given.transport_name.empty();
-    const bool by_messages = caller.non_blocking || given.order || call.schedules_only;
+    const bool by_messages = caller.non_blocking || given.order;
     const SelectionInputs inputs = inputs_of(caller.core, call, by_messages, any_transport);
     choose<C>(spec, call, inputs);
     is_watched = watches_across_nodes(call, inputs);
@@ -45,11 +46,13 @@ template <Collective C>
 void run_chosen(const Caller& caller, const AlgorithmSpec& given, Call& call) {
   if (is_run_in_arena(run_chosen<C>, caller, given, call)) return;
   TeamCore& core = caller.core;
-  const bool remembers = given.is_free() && core.on_one_node() && !call.schedules_only;
+  const bool remembers = given.is_free() && core.on_one_node();
   if (remembers) {
     state_contract(call, given);
     const ArrivalAlgorithm* const before = selection_of(core).choices.find(call, core.looks());
-    if (before != nullptr) return core.run(*before, call);
+    if (before != nullptr) {
+      return with_neighbours(core, call, [&](const Call& c) { core.run(*before, c); });
+    }
   }
   const ChosenAlgorithm<C> chosen{caller, given, call};
   if (remembers && chosen.spec.arrival != nullptr) {
@@ -57,7 +60,9 @@ void run_chosen(const Caller& caller, const AlgorithmSpec& given, Call& call) {
   }
   const auto run = [&] {
     if (chosen.spec.hierarchical != nullptr) {
-      run_hierarchical<C>(core, *chosen.spec.hierarchical, call);
+      with_neighbours(core, call, [&](const Call& c) {
+        run_hierarchical<C>(core, *chosen.spec.hierarchical, c);
+      });
     } else {
       run_checked(caller, chosen.spec, chosen.transport, call);
     }

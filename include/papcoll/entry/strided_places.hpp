@@ -31,6 +31,12 @@ std::size_t elements_apart(const Strided<T>& s) noexcept {
   return s.stride < 0 ? 0 - stride : stride;
 }
 
+/// Are its elements neighbours, one block after the other?
+template <class T>
+bool is_in_one_piece(const Strided<T>& s) noexcept {
+  return s.blocks <= 1 || (s.stride > 0 && elements_apart(s) == s.block);
+}
+
 template <class T>
 Places places(const Strided<T>& s) noexcept {
   Places p{reinterpret_cast<std::uintptr_t>(s.data), s.blocks, s.block * sizeof(T),

@@ -116,7 +116,8 @@ class PreparedCall {
   void settle() {
     TeamCore& core = *core_;
     runs_ = actions_.settle(caller(), spec_, call_);
-    if (!core.on_one_node()) runs_ = nullptr;
+    // What lies apart is packed on the way.
+    if (!core.on_one_node() || call_.apart) runs_ = nullptr;
     if (core.on_one_node()) looks_ = core.looks();
     known_ = known();
     registrations_ = registrations(core);

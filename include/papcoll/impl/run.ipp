@@ -8,6 +8,7 @@
 #include <papcoll/error.hpp>
 #include <papcoll/policies/needs.hpp>
 #include <papcoll/policies/requirements.hpp>
+#include <papcoll/runtime/packed_call.hpp>
 #include <papcoll/runtime/team.hpp>
 
 #include <cstddef>
@@ -132,7 +133,8 @@ PAPCOLL_DECL void check_named_schedule(const Caller& caller, const AlgorithmSpec
 PAPCOLL_DECL void run_checked(const Caller& caller, const AlgorithmSpec& spec,
                               const TransportTable& transport, const Call& call) {
   if (spec.arrival != nullptr) {
-    caller.core.run(*spec.arrival, transport, call);
+    with_neighbours(caller.core, call,
+                    [&](const Call& c) { caller.core.run(*spec.arrival, transport, c); });
   } else {
     caller.core.run(spec.schedule, transport, call, spec.order, spec.tickets != nullptr);
   }
@@ -143,7 +145,7 @@ PAPCOLL_DECL void run_arrival_driven(const Caller& caller, const AlgorithmSpec& 
   const TransportTable& transport = transport_for(caller, spec);
   state_contract(call, spec);
   check_arrival(caller, *spec.arrival, transport, call);
-  caller.core.run(*spec.arrival, transport, call);
+  run_checked(caller, spec, transport, call);
 }
 
 PAPCOLL_DECL void run_schedule(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
@@ -157,7 +159,9 @@ PAPCOLL_DECL void run_spec(const Caller& caller, const AlgorithmSpec& spec, Call
   if (spec.hierarchical != nullptr) {
     if (is_run_in_arena(run_spec, caller, spec, call)) return;
     state_contract(call, spec);
-    return spec.run_hierarchical(caller.core, *spec.hierarchical, call);
+    return with_neighbours(caller.core, call, [&](const Call& c) {
+      spec.run_hierarchical(caller.core, *spec.hierarchical, c);
+    });
   }
   if (spec.arrival != nullptr) return run_arrival_driven(caller, spec, call);
   const TransportTable& transport = transport_for(caller, spec);

@@ -21,8 +21,7 @@ void run_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical, cons
 /// What a hierarchical algorithm requires of a call, whatever its parts are.
 constexpr AlgorithmNeeds hierarchical_needs(Collective c) noexcept {
   AlgorithmNeeds needs;
-  needs.bits =
-      requirement::blocking_call | requirement::neighbouring_elements | requirement::equal_blocks;
+  needs.bits = requirement::blocking_call | requirement::equal_blocks;
   needs.serves = hierarchical_serves(c);
   return needs;
 }

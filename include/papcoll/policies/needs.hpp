@@ -16,9 +16,8 @@ inline namespace PAPCOLL_ABI {
 /// Of an arrival-driven algorithm, whatever it serves.
 constexpr AlgorithmNeeds needs_of_algorithm(const ArrivalTraits& a) noexcept {
   AlgorithmNeeds needs;
-  needs.bits = requirement::blocking_call | requirement::neighbouring_elements |
-               requirement::common_memory | requirement::node_memory | requirement::compiled_site |
-               requirement::small_elements;
+  needs.bits = requirement::blocking_call | requirement::common_memory | requirement::node_memory |
+               requirement::compiled_site | requirement::small_elements;
   needs.bits |= a.takes_counts ? requirement::room_for_ranks : requirement::equal_blocks;
   needs.most_ranks = a.most_ranks;
   if (a.contract != NumericalContract::reproducible && !a.keeps_order_on_request) {
@@ -69,7 +68,6 @@ inline AlgorithmNeeds needs_in_call(const TicketedAlgorithm& a, const Call& call
 inline CallFacts facts_of(const Call& call, bool non_blocking) noexcept {
   CallFacts facts;
   facts.non_blocking = non_blocking;
-  facts.schedules_only = call.schedules_only;
   facts.uneven = call.is_uneven();
   facts.own_counts = call.own_counts && !call.knows_all_counts;
   facts.element_size = call.reducer.size;

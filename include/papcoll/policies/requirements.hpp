@@ -81,9 +81,6 @@ inline namespace PAPCOLL_ABI {
     "this schedule combines in the order of arrival, and ",                                       \
     "bits must not depend on arrivals",                                                           \
     "for Reproducible take CombiningTree, DynamicLeader or MultiLeader")                          \
-  X(neighbouring_elements, 1U << 21U, nullptr,                                                    \
-    "this schedule takes neighbouring elements, and ", "the call has strided buffers",            \
-    "take a static schedule such as Ring")                                                        \
   X(equal_blocks, 1U << 26U, nullptr,                                                             \
     "this schedule takes of each rank as many elements as of the others, and ",                   \
     "the call has counts",                                                                        \
@@ -165,10 +162,9 @@ struct AlgorithmNeeds {
 /// What a call is, as far as algorithms differ in it.
 struct CallFacts {
   bool non_blocking = false;
-  bool commutes = true;         ///< the operator is known to, or there is none
-  bool schedules_only = false;  ///< see Call
-  bool uneven = false;          ///< see Call::is_uneven()
-  bool own_counts = false;      ///< this rank knows its own counts only
+  bool commutes = true;     ///< the operator is known to, or there is none
+  bool uneven = false;      ///< see Call::is_uneven()
+  bool own_counts = false;  ///< this rank knows its own counts only
   NumericalContract contract = NumericalContract::fast;  ///< of its result, if that is combined
   std::size_t element_size = 0;
 };
@@ -194,7 +190,6 @@ constexpr const Requirement* why_not(const AlgorithmNeeds& algorithm, const Call
   unsigned met = team.bits;
   if (call.non_blocking) met &= ~requirement::blocking_call;
   if (!call.commutes) met &= ~requirement::commutative_operator;
-  if (call.schedules_only) met &= ~requirement::neighbouring_elements;
   if (call.uneven) met &= ~requirement::equal_blocks;
   if (call.own_counts) met &= ~requirement::own_parts;
   if (call.element_size > team.chunk_bytes) met &= ~requirement::small_elements;

@@ -122,9 +122,8 @@ class CallInArena {
  public:
   CallInArena(Registrations& known, const Call& given, int rank, int size) noexcept : call_(given) {
     // Static schedules read and write only buffers of their own rank.
-    if (given.count == 0 || !has_data(given.collective) || given.schedules_only ||
-        given.counts != nullptr || given.in_view != nullptr || given.out_view != nullptr ||
-        given.memory != MemoryKind::host) {
+    if (given.count == 0 || !has_data(given.collective) || given.apart || given.counts != nullptr ||
+        given.in_view != nullptr || given.out_view != nullptr || given.memory != MemoryKind::host) {
       return;
     }
     const auto [holds_in, holds_out] = buffers_of(given.collective, rank == given.root);

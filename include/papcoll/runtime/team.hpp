@@ -120,6 +120,8 @@ class TeamCore final {
 
   /// What its blocking calls keep the numbers of blocks that differ in.
   CallBlocks& blocks() noexcept { return blocks_; }
+  /// The memory in which they pack elements that lie apart: of PackedCall, which makes it.
+  std::shared_ptr<void>& packed_memory() noexcept { return packed_memory_; }
 
   // --- transports, see Connections
 
@@ -313,6 +315,7 @@ class TeamCore final {
   LentBuffers lent_buffers_{basis_, node_, failures_};
   OwnSites own_sites_{basis_, node_, in_flight_, failures_};
   CallBlocks blocks_;
+  std::shared_ptr<void> packed_memory_;
   TuningText tuning_;
   std::shared_ptr<void> selection_;
   std::shared_ptr<void> arena_;

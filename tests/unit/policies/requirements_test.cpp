@@ -42,9 +42,6 @@ Unmet unmet_by(const Requirement& r) {
       u.needs.strongest = NumericalContract::rank_consistent;
       u.call.contract = NumericalContract::reproducible;
       break;
-    case requirement::neighbouring_elements:
-      u.call.schedules_only = true;
-      break;
     case requirement::few_ranks:
       u.needs.most_ranks = 3;
       u.team.ranks = 4;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/packing.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/wide_count.hpp>
@@ -97,26 +98,12 @@ class NativeCollectives {
   /// A call on one vector whose elements are not neighbours: from a copy and into one.
   void run_packed(const Call& c) {
     std::vector<std::byte> data(c.bytes());
-    const auto for_each_run = [&](const DataView* view, auto&& f) {
-      for (std::size_t done = 0; done < c.count;) {
-        std::size_t n = c.count - done;
-        const std::size_t at = done * c.reducer.size;
-        const std::ptrdiff_t from =
-            view == nullptr ? static_cast<std::ptrdiff_t>(at) : view->find(done, c.reducer.size, n);
-        f(data.data() + at, from, n * c.reducer.size);
-        done += n;
-      }
-    };
-    for_each_run(c.in_view, [&](std::byte* packed, std::ptrdiff_t at, std::size_t bytes) {
-      std::memcpy(packed, c.in + at, bytes);
-    });
+    detail::pack(data.data(), c.in, c.in_view, c.count, c.reducer.size);
     Call packed = c;
     packed.in = packed.out = data.data();
     packed.in_view = packed.out_view = nullptr;
     run(packed);
-    for_each_run(c.out_view, [&](const std::byte* packed_at, std::ptrdiff_t at, std::size_t bytes) {
-      std::memcpy(c.out + at, packed_at, bytes);
-    });
+    detail::unpack(c.out, c.out_view, data.data(), c.count, c.reducer.size);
   }
 
   /// out = the contributions in `gathered_` that belong there, combined in rank order.

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/packing.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/runtime/arena.hpp>
+#include <papcoll/runtime/team.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// Memory for packed elements, which a rank uses again from call to call: of its arena, so that
+/// peers read and write the packed elements where they are, or its own if there is no room.
+class PackedMemory {
+ public:
+  explicit PackedMemory(std::shared_ptr<Arena> arena) noexcept : arena_(std::move(arena)) {}
+  PackedMemory(const PackedMemory&) = delete;
+  PackedMemory& operator=(const PackedMemory&) = delete;
+  ~PackedMemory() { release(); }
+
+  /// At least n bytes, whose contents do not matter. Throws std::bad_alloc.
+  std::byte* get(std::size_t n) {
+    if (n > bytes_) grow(n);
+    return static_cast<std::byte*>(memory_);
+  }
+
+ private:
+  static constexpr std::size_t least_bytes = 16384;
+
+  [[gnu::noinline, gnu::cold]] void grow(std::size_t n) {
+    const std::size_t wanted = std::max({n, least_bytes, bytes_ + bytes_ / 2});
+    release();
+    try {
+      memory_ = arena_->allocate(wanted);
+      in_arena_ = true;
+    } catch (const std::bad_alloc&) {
+      memory_ = ::operator new (wanted, std::align_val_t{cache_line});
+      in_arena_ = false;
+    }
+    bytes_ = wanted;
+  }
+
+  void release() noexcept {
+    void* const old = std::exchange(memory_, nullptr);
+    bytes_ = 0;
+    if (old == nullptr) return;
+    in_arena_ ? arena_->deallocate(old) : ::operator delete (old, std::align_val_t{cache_line});
+  }
+
+  std::shared_ptr<Arena> arena_;
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+  bool in_arena_ = false;
+};
+
+/// A blocking allreduce, reduce or bcast whose elements lie apart, as one of neighbours: a copy of
+/// its input that the call combines in place, and from which its output is taken. A buffer whose
+/// elements are neighbours stays as it is. Where the call throws, the output is as it was.
+class PackedCall {
+ public:
+  PackedCall(TeamCore& core, const Call& given) : given_(given), packed_(given) {
+    core.require_no_call();
+    const bool bcast = given.collective == Collective::bcast;
+    const bool at_root = given.root == core.rank();
+    const bool reads = !bcast || at_root;
+    writes_ = given.collective == Collective::allreduce || bcast != at_root;
+    packed_.apart = false;
+    packed_.in_view = packed_.out_view = nullptr;
+    data_ = memory_of(core, given.bytes());
+    if (given.in_view != nullptr) {
+      packed_.in = data_;
+      if (reads) pack(data_, given.in, given.in_view, given.count, given.reducer.size);
+    }
+    if (given.out_view != nullptr) packed_.out = data_;
+  }
+  PackedCall(const PackedCall&) = delete;
+  PackedCall& operator=(const PackedCall&) = delete;
+  ~PackedCall() = default;
+
+  const Call& call() const noexcept { return packed_; }
+
+  /// The call has returned.
+  void finish() const {
+    if (!writes_ || given_.out_view == nullptr) return;
+    unpack(given_.out, given_.out_view, data_, given_.count, given_.reducer.size);
+  }
+
+ private:
+  static std::byte* memory_of(TeamCore& core, std::size_t bytes) {
+    std::shared_ptr<void>& kept = core.packed_memory();
+    try {
+      if (kept == nullptr) kept = std::make_shared<PackedMemory>(arena_of(core));
+      return static_cast<PackedMemory*>(kept.get())->get(bytes);
+    } catch (const std::exception& problem) {  // the peers are in the call, or will be
+      core.fail_everywhere(problem);
+      throw;
+    }
+  }
+
+  const Call& given_;
+  Call packed_;
+  std::byte* data_ = nullptr;
+  bool writes_ = false;
+};
+
+/// Calls f with a call that it equals, and whose elements are neighbours.
+template <class F>
+[[gnu::always_inline]] inline void with_neighbours(TeamCore& core, const Call& call, F&& f) {
+  if (!call.apart) [[likely]]
+    return f(call);
+  PackedCall packed{core, call};
+  f(packed.call());
+  packed.finish();
+}
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,20 @@
+// Blocking calls on elements that lie apart, processes as ranks.
+
+#include "own_comm.hpp"
+#include "strided_calls.hpp"
+
+#include "catch.hpp"
+
+#include <papcoll/papcoll.hpp>
+
+#include <cstddef>
+#include <string>
+
+TEST_CASE("elements that lie apart are combined wherever they lie", "[strided]") {
+  const OwnComm own;
+  papcoll::Communicator comm{own.get()};
+  StridedCalls calls{comm};
+  for (const std::size_t count : {std::size_t{60}, std::size_t{600}, std::size_t{6000}}) {
+    for (int turn = 0; turn < 8; ++turn) CHECK(calls.check(count) == "");
+  }
+}
