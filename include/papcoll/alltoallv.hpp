@@ -87,10 +87,10 @@ Persistent prepare_alltoallv(C&& comm, const AlltoallvArguments<T>& a, const Alg
 }  // namespace detail
 
 /// Gives every rank a block of each rank, of any lengths: of `in` the block that `sent` says for
-/// rank r goes to rank r, and what comes from rank r goes to the block of `out` that `received` says
-/// for it. `sent` and `received` are papcoll::counts{lengths}, for blocks one after the other in
-/// rank order, or papcoll::blocks{lengths, displacements}; nothing is written between blocks. What
-/// rank a sends to b must be as long as what b says it receives from a.
+/// rank r goes to rank r, and what comes from rank r goes to the block of `out` that `received`
+/// says for it. `sent` and `received` are papcoll::counts{lengths}, for blocks one after the other
+/// in rank order, or papcoll::blocks{lengths, displacements}; nothing is written between blocks.
+/// What rank a sends to b must be as long as what b says it receives from a.
 ///
 /// Policies and errors as in allreduce; only schedules that pass no blocks on for others serve it.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>

@@ -101,7 +101,8 @@ struct BlockCopies {
     static constexpr std::size_t part_bytes = 32768;
     /// Of all blocks together from here on a rank lends its input.
     static constexpr std::size_t lent_from = 8192;
-    /// Of a block in the mean, from here on the kernel copies it, if it may: one copy instead of two.
+    /// Of a block in the mean, from here on the kernel copies it, if it may: one copy instead of
+    /// two.
     static constexpr std::size_t pulled_from = 8192;
     static constexpr std::uint32_t data_buffer = 2;  ///< the first of two for blocks
     static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
