@@ -43,8 +43,10 @@ Call alltoallv_call(const Caller& caller, const AlltoallvArguments<T>& a, CallBl
                                      counts + ranks, places + ranks, spare);
   check_pointers(caller, a.in, sent.total, a.out, received.total);
   if (a.in == a.out) {
+    check_blocks_in_place(caller, sent, received);
     call.input_in_output = true;
   } else {
+    check_own_block(caller, sent, received);
     check_blocks_apart(caller, call, sent, received);
   }
   call.counts = counts;
