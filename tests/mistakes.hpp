@@ -6,22 +6,27 @@
 
 #include <papcoll/algorithm.hpp>
 #include <papcoll/allgather.hpp>
+#include <papcoll/allgatherv.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/alltoall.hpp>
+#include <papcoll/alltoallv.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/exscan.hpp>
 #include <papcoll/gather.hpp>
+#include <papcoll/gatherv.hpp>
 #include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/scan.hpp>
 #include <papcoll/scatter.hpp>
+#include <papcoll/scatterv.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -49,6 +54,18 @@ struct Buffers {
   std::size_t each;
   std::vector<int> in;
   std::vector<int> out;
+};
+
+/// Lengths of one rank's blocks, three each, and where they begin, one after the other.
+struct Blocks {
+  explicit Blocks(int ranks) : counts(static_cast<std::size_t>(ranks), 3), places(counts) {
+    for (std::size_t r = 0; r < places.size(); ++r) places[r] = 3 * static_cast<long>(r);
+  }
+  papcoll::blocks apart() const { return {counts, places}; }
+  papcoll::blocks in_a_row() const { return papcoll::counts{counts}; }
+
+  std::vector<long> counts;
+  std::vector<long> places;
 };
 
 /// A call that one rank makes wrongly and the others rightly.
@@ -168,6 +185,157 @@ std::vector<Mistake<Comm>> all() {
       {Collective::scatter, "is not a rank",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          papcoll::scatter(c, b.in, b.output(3), root{wrong ? 99 : 0}, a);
+       }},
+      {Collective::alltoall, "'s block in the input is -2: they start at 0",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks sent{c.size()};
+         Blocks received{c.size()};
+         if (wrong) sent.counts.back() = -2;
+         papcoll::alltoallv(c, b.in, sent.apart(), b.out, received.apart(), a);
+       }},
+      {Collective::alltoall,
+       "the displacement of rank 0's block in the output is -1: they start at 0",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks sent{c.size()};
+         Blocks received{c.size()};
+         if (wrong) received.places[0] = -1;
+         papcoll::alltoallv(c, b.in, sent.apart(), b.out, received.apart(), a);
+       }},
+      {Collective::alltoall, "counts for ",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks sent{c.size()};
+         Blocks received{c.size()};
+         if (wrong) received.counts.pop_back();
+         papcoll::alltoallv(c, b.in, sent.apart(), b.out, received.apart(), a);
+       }},
+      {Collective::alltoall, "displacements for ",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks sent{c.size()};
+         Blocks received{c.size()};
+         if (wrong) sent.places.pop_back();
+         papcoll::alltoallv(c, b.in, sent.apart(), b.out, received.apart(), a);
+       }},
+      {Collective::alltoall, "elements of 4 bytes is too much for ",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks sent{c.size()};
+         Blocks received{c.size()};
+         if (wrong) sent.counts[0] = std::numeric_limits<long>::max();
+         papcoll::alltoallv(c, b.in, sent.apart(), b.out, received.apart(), a);
+       }},
+      {Collective::alltoall,
+       "block of rank 1 in the input, 3 elements from 1000 on, ends past the buffer",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks sent{c.size()};
+         Blocks received{c.size()};
+         if (wrong) sent.places[1] = 1000;
+         papcoll::alltoallv(c, b.in, sent.apart(), b.out, received.apart(), a);
+       }},
+      {Collective::alltoall, "in the output overlap: elements ",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks sent{c.size()};
+         Blocks received{c.size()};
+         if (wrong) received.places[1] = 2;
+         papcoll::alltoallv(c, b.in, sent.apart(), b.out, received.apart(), a);
+       }},
+      {Collective::alltoall, "overlap: pass one buffer",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks sent{c.size()};
+         Blocks received{c.size()};
+         const std::span<const int> in =
+             wrong ? std::span<const int>{b.out.data() + 1, b.out.size() - 1}
+                   : std::span<const int>{b.in};
+         if (wrong) {
+           sent.counts.back() = 2;
+           received.counts.back() = c.rank() + 1 == c.size() ? 2 : 3;
+         }
+         papcoll::alltoallv(c, in, sent.apart(), b.out, received.apart(), a);
+       }},
+      {Collective::alltoall, "elements to itself and expects 3 of itself",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks sent{c.size()};
+         Blocks received{c.size()};
+         if (wrong) sent.counts[static_cast<std::size_t>(c.rank())] = 2;
+         papcoll::alltoallv(c, b.in, sent.apart(), b.out, received.apart(), a);
+       }},
+      {Collective::alltoall, "input and output are one buffer",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks sent{c.size()};
+         Blocks received{c.size()};
+         const std::span<int> in{wrong ? b.out : b.in};
+         if (wrong) std::swap(sent.places[0], sent.places[1]);
+         papcoll::alltoallv(c, in, sent.apart(), b.out, received.apart(), a);
+       }},
+      {Collective::allgather, "'s block in the output is -2: they start at 0",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks each{c.size()};
+         if (wrong) each.counts[0] = -2;
+         papcoll::allgatherv(c, b.input(3), b.out, each.apart(), a);
+       }},
+      {Collective::allgather, "ends past the buffer",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks each{c.size()};
+         if (wrong) each.places[1] = std::numeric_limits<long>::max();
+         papcoll::allgatherv(c, b.input(3), b.out, each.apart(), a);
+       }},
+      {Collective::allgather, "in the output overlap: elements ",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks each{c.size()};
+         if (wrong) each.places[1] = 2;
+         papcoll::allgatherv(c, b.input(3), b.out, each.apart(), a);
+       }},
+      {Collective::allgather, "overlap: pass one buffer",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks each{c.size()};
+
+         papcoll::allgatherv(c, wrong ? b.output(3) : b.input(3), b.out, each.apart(), a);
+       }},
+      {Collective::gather, "'s block in the output is -2: they start at 0",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks each{c.size()};
+         if (wrong) each.counts[1] = -2;
+         papcoll::gatherv(c, b.input(3), b.out, each.in_a_row(), root{0}, a);
+       }},
+      {Collective::gather, "counts for ",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks each{c.size()};
+         if (wrong) each.counts.pop_back();
+         papcoll::gatherv(c, b.input(3), b.out, each.in_a_row(), root{0}, a);
+       }},
+      {Collective::gather, "elements of 4 bytes is too much for ",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks each{c.size()};
+         if (wrong) each.counts[0] = std::numeric_limits<long>::max();
+         papcoll::gatherv(c, b.input(3), b.out, each.in_a_row(), root{0}, a);
+       }},
+      {Collective::scatter, "'s block in the input is -2: they start at 0",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks each{c.size()};
+         if (wrong) each.counts[1] = -2;
+         papcoll::scatterv(c, b.in, b.output(3), each.in_a_row(), root{0}, a);
+       }},
+      {Collective::scatter, "counts for ",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks each{c.size()};
+         if (wrong) each.counts.pop_back();
+         papcoll::scatterv(c, b.in, b.output(3), each.in_a_row(), root{0}, a);
+       }},
+      {Collective::scatter, "elements of 4 bytes is too much for ",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks each{c.size()};
+         if (wrong) each.counts[0] = std::numeric_limits<long>::max();
+         papcoll::scatterv(c, b.in, b.output(3), each.in_a_row(), root{0}, a);
+       }},
+      {Collective::gather, "as many elements as papcoll::counts says",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks each{c.size()};
+
+         papcoll::gatherv(c, b.input(wrong ? 2 : 3), b.out, each.in_a_row(), root{0}, a);
+       }},
+      {Collective::scatter, "as many elements as papcoll::counts says",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         Blocks each{c.size()};
+
+         papcoll::scatterv(c, b.in, b.output(wrong ? 2 : 3), each.in_a_row(), root{0}, a);
        }},
       {Collective::barrier, "Ring does not serve barrier, only ",
        [](Comm& c, B&, bool wrong, const Algorithm& a) {

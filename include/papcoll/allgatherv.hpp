@@ -88,9 +88,9 @@ Persistent prepare_allgatherv(C&& comm, const AllgathervArguments<T>& a,
 }  // namespace detail
 
 /// Gives every rank the contributions of all, where these differ in length. `each` says for every
-/// rank how long its contribution is, the same on all ranks: papcoll::counts{lengths}, one after the
-/// other in rank order, or papcoll::blocks{lengths, displacements}, each where this rank wants it;
-/// nothing is written between them. Policies and errors as in allreduce.
+/// rank how long its contribution is, the same on all ranks: papcoll::counts{lengths}, one after
+/// the other in rank order, or papcoll::blocks{lengths, displacements}, each where this rank wants
+/// it; nothing is written between them. Policies and errors as in allreduce.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
 void allgatherv(C&& comm, const In& in, Out&& out, const blocks& each,
                 const Algorithm& algorithm = {}) {

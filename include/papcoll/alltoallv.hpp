@@ -43,8 +43,10 @@ Call alltoallv_call(const Caller& caller, const AlltoallvArguments<T>& a, CallBl
                                      counts + ranks, places + ranks, spare);
   check_pointers(caller, a.in, sent.total, a.out, received.total);
   if (a.in == a.out) {
+    check_blocks_in_place(caller, sent, received);
     call.input_in_output = true;
   } else {
+    check_own_block(caller, sent, received);
     check_blocks_apart(caller, call, sent, received);
   }
   call.counts = counts;
@@ -87,10 +89,10 @@ Persistent prepare_alltoallv(C&& comm, const AlltoallvArguments<T>& a, const Alg
 }  // namespace detail
 
 /// Gives every rank a block of each rank, of any lengths: of `in` the block that `sent` says for
-/// rank r goes to rank r, and what comes from rank r goes to the block of `out` that `received` says
-/// for it. `sent` and `received` are papcoll::counts{lengths}, for blocks one after the other in
-/// rank order, or papcoll::blocks{lengths, displacements}; nothing is written between blocks. What
-/// rank a sends to b must be as long as what b says it receives from a.
+/// rank r goes to rank r, and what comes from rank r goes to the block of `out` that `received`
+/// says for it. `sent` and `received` are papcoll::counts{lengths}, for blocks one after the other
+/// in rank order, or papcoll::blocks{lengths, displacements}; nothing is written between blocks.
+/// What rank a sends to b must be as long as what b says it receives from a.
 ///
 /// Policies and errors as in allreduce; only schedules that pass no blocks on for others serve it.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>

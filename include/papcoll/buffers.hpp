@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -142,8 +143,8 @@ class counts {
   bool is_signed_ = false;
 };
 
-/// In place of the counts that a rank does not know: the ranks tell each other, and the call returns
-/// what comes.
+/// In place of the counts that a rank does not know: the ranks tell each other, and the call
+/// returns what comes.
 struct UnknownCounts {};
 inline constexpr UnknownCounts unknown_counts{};  ///< as an argument
 

@@ -19,8 +19,8 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
-/// A gatherv's buffers as the caller passed them. In place, the root's contribution stands at its place in
-/// the output, and elsewhere the output is the input.
+/// A gatherv's buffers as the caller passed them. In place, the root's contribution stands at its
+/// place in the output, and elsewhere the output is the input.
 template <class T>
 struct GathervArguments {
   const T* in;
@@ -111,8 +111,8 @@ Persistent prepare_gatherv(C&& comm, root r, const GathervArguments<T>& a,
 /// Gives the root the contributions of all, where these differ in length. There `each` says for
 /// every rank how long its contribution is: papcoll::counts{lengths}, one after the other in rank
 /// order, or papcoll::blocks{lengths, displacements}; nothing is written between them. Elsewhere
-/// `each` may be papcoll::counts{}, but for schedules that pass contributions on (all but Linear and
-/// BlockCopies), and `out` is not looked at. Policies and errors as in allreduce.
+/// `each` may be papcoll::counts{}, but for schedules that pass contributions on (all but Linear
+/// and BlockCopies), and `out` is not looked at. Policies and errors as in allreduce.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
 void gatherv(C&& comm, const In& in, Out&& out, const blocks& each, root to,
              const Algorithm& algorithm = {}) {

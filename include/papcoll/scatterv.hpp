@@ -19,8 +19,8 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
-/// A scatterv's buffers as the caller passed them. In place, the root keeps its own block in the input,
-/// and elsewhere the input is the output.
+/// A scatterv's buffers as the caller passed them. In place, the root keeps its own block in the
+/// input, and elsewhere the input is the output.
 template <class T>
 struct ScattervArguments {
   const T* in;
@@ -110,11 +110,11 @@ Persistent prepare_scatterv(C&& comm, root r, const ScattervArguments<T>& a,
 
 }  // namespace detail
 
-/// Gives each rank its part of the root's elements, where parts differ in length. On the root `each`
-/// says how long every rank's is: papcoll::counts{lengths}, one after the other in rank order, or
-/// papcoll::blocks{lengths, displacements}. Elsewhere `each` may be papcoll::counts{}, but for
-/// schedules that pass parts on (all but Linear and BlockCopies), and `in` is not looked at. `out` is
-/// as long as the part. Policies and errors as in allreduce.
+/// Gives each rank its part of the root's elements, where parts differ in length. On the root
+/// `each` says how long every rank's is: papcoll::counts{lengths}, one after the other in rank
+/// order, or papcoll::blocks{lengths, displacements}. Elsewhere `each` may be papcoll::counts{},
+/// but for schedules that pass parts on (all but Linear and BlockCopies), and `in` is not looked
+/// at. `out` is as long as the part. Policies and errors as in allreduce.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
 void scatterv(C&& comm, const In& in, Out&& out, const blocks& each, root from,
               const Algorithm& algorithm = {}) {
@@ -147,8 +147,8 @@ void scatterv(C&& comm, const T* in, std::type_identity_t<T>* out, const blocks&
                               algorithm);
 }
 
-/// Returns this rank's part: the root tells the others first how long theirs are. Elsewhere `in` and
-/// `each` are not looked at, and may be empty. Not by schedules that pass parts on.
+/// Returns this rank's part: the root tells the others first how long theirs are. Elsewhere `in`
+/// and `each` are not looked at, and may be empty. Not by schedules that pass parts on.
 template <class... Ps, Team C, ContiguousRange In>
 [[nodiscard]] std::vector<element_of<In>> scatterv(C&& comm, const In& in, const blocks& each,
                                                    UnknownCounts, root from,

@@ -47,7 +47,8 @@ struct Call {
   /// and then what it receives from each. Else null.
   const std::size_t* counts = nullptr;
   /// Where the blocks begin in the buffer that has them, in elements, in the order of `counts`.
-  /// Null: one after the other; always there where arrival-driven algorithms run blocks that differ.
+  /// Null: one after the other; always there where arrival-driven algorithms run blocks that
+  /// differ.
   const std::size_t* places = nullptr;
   Reducer reducer{};             ///< bytes of an element, and the operator if there is one
   int root = 0;                  ///< a rank; 0 where there is no root

@@ -50,6 +50,14 @@ PAPCOLL_DECL BlockNumbersOfBuffer check_blocks(const Caller& caller, const Block
 PAPCOLL_DECL const DataView* view_of_blocks(const BlockNumbersOfBuffer& numbers, int ranks,
                                             std::size_t element_size, DataView& view);
 
+/// Refuses a block for the rank itself that is not as long in the output as in the input.
+PAPCOLL_DECL void check_own_block(const Caller& caller, const BlockNumbersOfBuffer& in,
+                                  const BlockNumbersOfBuffer& out);
+
+/// Refuses one buffer whose blocks of the input are others than those of the output.
+PAPCOLL_DECL void check_blocks_in_place(const Caller& caller, const BlockNumbersOfBuffer& in,
+                                        const BlockNumbersOfBuffer& out);
+
 /// Refuses buffers that have a byte in common but are not the same.
 PAPCOLL_DECL void check_blocks_apart(const Caller& caller, const Call& call,
                                      const BlockNumbersOfBuffer& in,

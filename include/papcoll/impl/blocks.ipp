@@ -90,7 +90,10 @@ PAPCOLL_DECL BlockNumbersOfBuffer check_blocks(const Caller& caller, const Block
   bool ascending = true;
   copy_numbers(caller, buffer, buffer.given.places, "displacement", places);
   for (std::size_t r = 0; r < ranks; ++r) {
-    if (counts[r] == 0) continue;
+    if (counts[r] == 0) {
+      places[r] = 0;  // whatever was passed: nobody looks there
+      continue;
+    }
     std::size_t end = 0;
     if (__builtin_add_overflow(places[r], counts[r], &end) || end > most || end > buffer.length) {
       caller.refuse(joined({"the block of rank ", r, " in the ", buffer.name, ", ", counts[r],
@@ -118,6 +121,26 @@ PAPCOLL_DECL const DataView* view_of_blocks(const BlockNumbersOfBuffer& numbers,
   }
   view = DataView::of_runs(std::move(runs));
   return &view;
+}
+
+PAPCOLL_DECL void check_own_block(const Caller& caller, const BlockNumbersOfBuffer& in,
+                                  const BlockNumbersOfBuffer& out) {
+  const auto me = static_cast<std::size_t>(caller.rank());
+  if (in.counts[me] == out.counts[me]) return;
+  caller.refuse(joined({"this rank sends ", in.counts[me], " elements to itself and expects ",
+                        out.counts[me], " of itself: both counts must be the same"}));
+}
+
+PAPCOLL_DECL void check_blocks_in_place(const Caller& caller, const BlockNumbersOfBuffer& in,
+                                        const BlockNumbersOfBuffer& out) {
+  for (std::size_t r = 0; r < caller.ranks(); ++r) {
+    if (in.counts[r] == out.counts[r] && (in.counts[r] == 0 || in.places[r] == out.places[r])) {
+      continue;
+    }
+    caller.refuse(joined({"input and output are one buffer, where the blocks of rank ", r,
+                          " are not the same: pass the same counts and displacements for both (in "
+                          "place), or two buffers"}));
+  }
 }
 
 PAPCOLL_DECL void check_blocks_apart(const Caller& caller, const Call& call,

@@ -10,7 +10,8 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
 /// The numbers of a call whose blocks differ, to which Call::counts, Call::places and its views
-/// point. A rank has one that its blocking calls use again and again, so that they allocate nothing.
+/// point. A rank has one that its blocking calls use again and again, so that they allocate
+/// nothing.
 struct CallBlocks {
   std::vector<std::size_t> numbers;
   DataView in;   ///< where the blocks are not one after the other

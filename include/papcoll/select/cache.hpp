@@ -42,8 +42,9 @@ class SelectionCache {
     std::uint32_t asked = 0;  ///< see asked_of()
   };
 
-  /// What is asked of the order of combination, and whether blocks differ. Put together from bytes: two that have just been
-  /// written are slow to read as one word, as which a compiler likes to compare them.
+  /// What is asked of the order of combination, and whether blocks differ. Put together from bytes:
+  /// two that have just been written are slow to read as one word, as which a compiler likes to
+  /// compare them.
   static std::uint32_t asked_of(const Call& call) noexcept {
     return (call.rank_order ? 1U : 0U) + (call.reproducible ? 2U : 0U) +
            (call.is_uneven() ? 4U : 0U);

@@ -103,7 +103,7 @@ struct BlockCopies {
     static constexpr std::size_t slot_most = 32768;
     /// Of all blocks together from here on a rank lends its input.
     static constexpr std::size_t lent_from = 8192;
-    /// Of a block in the mean, from here on the kernel copies it, if it may: one copy instead of two.
+    /// Of a block in the mean, from here on the kernel copies it, if it may: one copy, not two.
     /// Alltoall, 2 pinned ranks that share an L3, Zen 4, µs by the kernel | by slot and pool: 16 KB
     /// 3.5 | 2.9, 32 KB 4.9 | 6, 64 KB 8 | 13, 512 KB 59 | 49; without a shared L3, 32 KB 7.7 | 22,
     /// 512 KB 64 | 290.
@@ -202,8 +202,8 @@ struct BlockCopies {
       return Way::pieces;
     }
 
-    /// Chunk buffers for blocks: the second half of a slot's. Where counts differ, the first has the
-    /// lengths.
+    /// Chunk buffers for blocks: the second half of a slot's. Where counts differ, the first has
+    /// the lengths.
     template <Site S>
     static std::uint32_t window(const S& s) noexcept {
       return s.buffers() / 2;

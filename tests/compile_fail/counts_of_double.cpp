@@ -1,17 +1,17 @@
-// Counts are std::size_t.
+// Counts are integers, of any type.
 #include <papcoll/core.hpp>
 
 #include <vector>
 
-// EXPECT: papcoll: counts are a contiguous range of std::size_t
+// EXPECT: papcoll: counts are a contiguous range of integers, one for each rank
 // ERRORS: 1
 
 void call(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data) {
 #ifdef PAPCOLL_TEST_CONTROL
-  const std::vector<std::size_t> each(2, 1);
+  const std::vector<int> each(2, 1);
   papcoll::reduce_scatter(comm, data, papcoll::counts{each});
 #else
-  const std::vector<int> each(2, 1);
+  const std::vector<double> each(2, 1);
   papcoll::reduce_scatter(comm, data, papcoll::counts{each});
 #endif
 }
