@@ -74,7 +74,16 @@ struct Mistake {
   papcoll::Collective collective;
   std::string says;  ///< part of the message
   std::function<void(Comm&, Buffers&, bool wrong, const Algorithm&)> call;
+  bool uneven = false;  ///< the call says how long each rank's block is; of a reduction, all do
 };
+
+/// May an algorithm that moves blocks or combines in rank order have written those of ranks that
+/// came before it heard of one that failed?
+inline bool may_have_blocks(papcoll::Collective c) {
+  using papcoll::Collective;
+  return c == Collective::alltoall || c == Collective::gather || c == Collective::scatter ||
+         papcoll::is_prefix_reduction(c);
+}
 
 template <class Comm>
 std::vector<Mistake<Comm>> all() {
@@ -161,13 +170,13 @@ std::vector<Mistake<Comm>> all() {
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          papcoll::reduce_scatter(c, b.input(b.in.size()), b.output(wrong ? 2 : 3), papcoll::sum, a);
        }},
-      {Collective::reduce_scatter, "one number for each rank",
+      {Collective::reduce_scatter, "pass one for each",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          const std::vector<std::size_t> each(static_cast<std::size_t>(c.size() + (wrong ? 1 : 0)),
                                              3);
          papcoll::reduce_scatter(c, b.in, b.output(3), papcoll::counts{each}, papcoll::sum, a);
        }},
-      {Collective::reduce_scatter, "adds up to",
+      {Collective::reduce_scatter, "counts add up to",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          const std::vector<std::size_t> each(static_cast<std::size_t>(c.size()), wrong ? 4 : 3);
          papcoll::reduce_scatter(c, b.in, b.output(3), papcoll::counts{each}, papcoll::sum, a);
@@ -192,7 +201,8 @@ std::vector<Mistake<Comm>> all() {
          Blocks received{c.size()};
          if (wrong) sent.counts.back() = -2;
          papcoll::alltoallv(c, b.in, sent.apart(), b.out, received.apart(), a);
-       }},
+       },
+       true},
       {Collective::alltoall,
        "the displacement of rank 0's block in the output is -1: they start at 0",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
@@ -200,28 +210,32 @@ std::vector<Mistake<Comm>> all() {
          Blocks received{c.size()};
          if (wrong) received.places[0] = -1;
          papcoll::alltoallv(c, b.in, sent.apart(), b.out, received.apart(), a);
-       }},
+       },
+       true},
       {Collective::alltoall, "counts for ",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks sent{c.size()};
          Blocks received{c.size()};
          if (wrong) received.counts.pop_back();
          papcoll::alltoallv(c, b.in, sent.apart(), b.out, received.apart(), a);
-       }},
+       },
+       true},
       {Collective::alltoall, "displacements for ",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks sent{c.size()};
          Blocks received{c.size()};
          if (wrong) sent.places.pop_back();
          papcoll::alltoallv(c, b.in, sent.apart(), b.out, received.apart(), a);
-       }},
+       },
+       true},
       {Collective::alltoall, "elements of 4 bytes is too much for ",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks sent{c.size()};
          Blocks received{c.size()};
          if (wrong) sent.counts[0] = std::numeric_limits<long>::max();
          papcoll::alltoallv(c, b.in, sent.apart(), b.out, received.apart(), a);
-       }},
+       },
+       true},
       {Collective::alltoall,
        "block of rank 1 in the input, 3 elements from 1000 on, ends past the buffer",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
@@ -229,14 +243,16 @@ std::vector<Mistake<Comm>> all() {
          Blocks received{c.size()};
          if (wrong) sent.places[1] = 1000;
          papcoll::alltoallv(c, b.in, sent.apart(), b.out, received.apart(), a);
-       }},
+       },
+       true},
       {Collective::alltoall, "in the output overlap: elements ",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks sent{c.size()};
          Blocks received{c.size()};
          if (wrong) received.places[1] = 2;
          papcoll::alltoallv(c, b.in, sent.apart(), b.out, received.apart(), a);
-       }},
+       },
+       true},
       {Collective::alltoall, "overlap: pass one buffer",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks sent{c.size()};
@@ -249,14 +265,16 @@ std::vector<Mistake<Comm>> all() {
            received.counts.back() = c.rank() + 1 == c.size() ? 2 : 3;
          }
          papcoll::alltoallv(c, in, sent.apart(), b.out, received.apart(), a);
-       }},
+       },
+       true},
       {Collective::alltoall, "elements to itself and expects 3 of itself",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks sent{c.size()};
          Blocks received{c.size()};
          if (wrong) sent.counts[static_cast<std::size_t>(c.rank())] = 2;
          papcoll::alltoallv(c, b.in, sent.apart(), b.out, received.apart(), a);
-       }},
+       },
+       true},
       {Collective::alltoall, "input and output are one buffer",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks sent{c.size()};
@@ -264,79 +282,92 @@ std::vector<Mistake<Comm>> all() {
          const std::span<int> in{wrong ? b.out : b.in};
          if (wrong) std::swap(sent.places[0], sent.places[1]);
          papcoll::alltoallv(c, in, sent.apart(), b.out, received.apart(), a);
-       }},
+       },
+       true},
       {Collective::allgather, "'s block in the output is -2: they start at 0",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks each{c.size()};
          if (wrong) each.counts[0] = -2;
          papcoll::allgatherv(c, b.input(3), b.out, each.apart(), a);
-       }},
+       },
+       true},
       {Collective::allgather, "ends past the buffer",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks each{c.size()};
          if (wrong) each.places[1] = std::numeric_limits<long>::max();
          papcoll::allgatherv(c, b.input(3), b.out, each.apart(), a);
-       }},
+       },
+       true},
       {Collective::allgather, "in the output overlap: elements ",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks each{c.size()};
          if (wrong) each.places[1] = 2;
          papcoll::allgatherv(c, b.input(3), b.out, each.apart(), a);
-       }},
+       },
+       true},
       {Collective::allgather, "overlap: pass one buffer",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks each{c.size()};
 
          papcoll::allgatherv(c, wrong ? b.output(3) : b.input(3), b.out, each.apart(), a);
-       }},
+       },
+       true},
       {Collective::gather, "'s block in the output is -2: they start at 0",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks each{c.size()};
          if (wrong) each.counts[1] = -2;
          papcoll::gatherv(c, b.input(3), b.out, each.in_a_row(), root{0}, a);
-       }},
+       },
+       true},
       {Collective::gather, "counts for ",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks each{c.size()};
          if (wrong) each.counts.pop_back();
          papcoll::gatherv(c, b.input(3), b.out, each.in_a_row(), root{0}, a);
-       }},
+       },
+       true},
       {Collective::gather, "elements of 4 bytes is too much for ",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks each{c.size()};
          if (wrong) each.counts[0] = std::numeric_limits<long>::max();
          papcoll::gatherv(c, b.input(3), b.out, each.in_a_row(), root{0}, a);
-       }},
+       },
+       true},
       {Collective::scatter, "'s block in the input is -2: they start at 0",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks each{c.size()};
          if (wrong) each.counts[1] = -2;
          papcoll::scatterv(c, b.in, b.output(3), each.in_a_row(), root{0}, a);
-       }},
+       },
+       true},
       {Collective::scatter, "counts for ",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks each{c.size()};
          if (wrong) each.counts.pop_back();
          papcoll::scatterv(c, b.in, b.output(3), each.in_a_row(), root{0}, a);
-       }},
+       },
+       true},
       {Collective::scatter, "elements of 4 bytes is too much for ",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks each{c.size()};
          if (wrong) each.counts[0] = std::numeric_limits<long>::max();
          papcoll::scatterv(c, b.in, b.output(3), each.in_a_row(), root{0}, a);
-       }},
+       },
+       true},
       {Collective::gather, "as many elements as papcoll::counts says",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks each{c.size()};
 
          papcoll::gatherv(c, b.input(wrong ? 2 : 3), b.out, each.in_a_row(), root{0}, a);
-       }},
+       },
+       true},
       {Collective::scatter, "as many elements as papcoll::counts says",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks each{c.size()};
 
          papcoll::scatterv(c, b.in, b.output(wrong ? 2 : 3), each.in_a_row(), root{0}, a);
-       }},
+       },
+       true},
       {Collective::barrier, "Ring does not serve barrier, only ",
        [](Comm& c, B&, bool wrong, const Algorithm& a) {
          papcoll::barrier(c, wrong ? papcoll::algorithm("Ring") : a);

@@ -12,11 +12,13 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/gather.hpp>
+#include <papcoll/gatherv.hpp>
 #include <papcoll/persistent.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/scan.hpp>
 #include <papcoll/scatter.hpp>
+#include <papcoll/scatterv.hpp>
 
 #include <cstddef>
 #include <string>
@@ -285,6 +287,14 @@ class Runner {
     again("gather in place", call, fill_own, in_place);
     call = papcoll::gather_init(comm_, data.data(), count_, to, algorithm_);
     again("gather in place, pointer and count", call, fill_own, in_place);
+    if (!any_schedule()) return;
+    // The counts may go.
+    call = papcoll::gatherv_init(comm_, in, out, papcoll::counts{Sizes(ranks(), count_)}, to,
+                                 algorithm_);
+    again("gatherv", call, fill_in, right);
+    call =
+        papcoll::gatherv_init(comm_, data, papcoll::counts{Sizes(ranks(), count_)}, to, algorithm_);
+    again("gatherv in place", call, fill_own, in_place);
   }
 
   void scatter() {
@@ -312,6 +322,14 @@ class Runner {
     again("scatter in place", call, fill_data, in_place);
     call = papcoll::scatter_init(comm_, data.data(), count_, from, algorithm_);
     again("scatter in place, pointer and count", call, fill_data, in_place);
+    if (!any_schedule()) return;
+    // The counts may go.
+    call = papcoll::scatterv_init(comm_, in, out, papcoll::counts{Sizes(ranks(), count_)}, from,
+                                  algorithm_);
+    again("scatterv", call, fill_in, right);
+    call = papcoll::scatterv_init(comm_, data, papcoll::counts{Sizes(ranks(), count_)}, from,
+                                  algorithm_);
+    again("scatterv in place", call, fill_data, in_place);
   }
 
   void alltoall() {

@@ -197,6 +197,39 @@ template <class... Ps, Team C, class T>
       comm, to, detail::GathervArguments<T>{in, any, out, any, each}, algorithm);
 }
 
+/// Persistent; counts and displacements may be gone when this returns.
+template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
+[[nodiscard]] Persistent gatherv_init(C&& comm, const In& in, Out&& out, const blocks& each,
+                                      root to, const Algorithm& algorithm = {}) {
+  using T = element_of<In>;
+  return detail::prepare_gatherv<Ps...>(
+      comm, to,
+      detail::GathervArguments<T>{std::ranges::data(in), std::ranges::size(in),
+                                  detail::data_out<T, Out>(out), std::ranges::size(out), each},
+      algorithm);
+}
+
+/// Persistent, in place.
+template <class... Ps, Team C, ContiguousRange R>
+[[nodiscard]] Persistent gatherv_init(C&& comm, R&& data, const blocks& each, root to,
+                                      const Algorithm& algorithm = {}) {
+  using T = element_of<R>;
+  T* const p = detail::data_in_place<R>(data);
+  const std::size_t n = std::ranges::size(data);
+  return detail::prepare_gatherv<Ps...>(
+      comm, to, detail::GathervArguments<T>{p, n, p, n, each, true}, algorithm);
+}
+
+/// Persistent, pointers.
+template <class... Ps, Team C, class T>
+[[nodiscard]] Persistent gatherv_init(C&& comm, const T* in, std::type_identity_t<T>* out,
+                                      const blocks& each, root to,
+                                      const Algorithm& algorithm = {}) {
+  constexpr std::size_t any = detail::BlockedBuffer::any_length;
+  return detail::prepare_gatherv<Ps...>(
+      comm, to, detail::GathervArguments<T>{in, any, out, any, each}, algorithm);
+}
+
 PAPCOLL_WRONG_CALL(
     detail::NoResult, gatherv,
     ", in, out, papcoll::counts{sizes}, papcoll::root{0} [, algorithm]) or gatherv(comm, data, "

@@ -255,22 +255,6 @@ std::size_t part_of_root(const Caller& caller, std::size_t count) {
   return part;
 }
 
-/// The sum of what each rank has of elements of type T; it is a number of bytes, too.
-template <class T>
-std::size_t checked_sum(const Caller& caller, std::span<const std::size_t> of_rank) {
-  caller.require_length(of_rank.size(), caller.ranks(),
-                        "papcoll::counts needs one number for each rank");
-  std::size_t sum = 0;
-  bool wraps = false;
-  for (const std::size_t n : of_rank) wraps |= __builtin_add_overflow(sum, n, &sum);
-  std::size_t bytes = 0;
-  wraps |= __builtin_mul_overflow(sum, sizeof(T), &bytes);
-  if (wraps || bytes > PTRDIFF_MAX) {
-    refuse_sum(caller.core, caller.collective, caller.non_blocking, of_rank, sizeof(T));
-  }
-  return sum;
-}
-
 template <class T>
 Call call_of(Collective collective, const T* in, T* out, std::size_t n) {
   Call c;

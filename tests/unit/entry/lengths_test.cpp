@@ -242,7 +242,7 @@ TEST_CASE("buffers of a wrong length are told what they have and what they need"
   four.all_refuse("(found 3, needed 2)", [&](Rank& c, int* in, int* out) {
     papcoll::allgatherv(c, in_of(in, 3), out_of(out, 8), counts);
   });
-  four.all_refuse("(found 3, needed 4)", [&](Rank& c, int*, int* out) {
+  four.all_refuse("has 3 counts for 4 ranks", [&](Rank& c, int*, int* out) {
     papcoll::allgatherv(c, out_of(out, 8), papcoll::counts{std::span(each).first(3)});
   });
 }

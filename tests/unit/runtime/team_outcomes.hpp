@@ -43,7 +43,9 @@ inline std::vector<Outcome> heard(papcoll::ThreadTeam& team, std::vector<Outcome
 }
 
 /// Ranks that have done their part of these may have left before anything was wrong.
-inline bool may_leave_early(Collective c) { return papcoll::is_rooted(c); }
+inline bool may_leave_early(Collective c) {
+  return papcoll::is_rooted(c) || papcoll::is_prefix_reduction(c);
+}
 
 /// The names of the arrival-driven algorithms, and none, which leaves the choice to the library.
 inline const std::vector<std::string> arrival_algorithms = [] {
@@ -56,17 +58,21 @@ inline papcoll::Algorithm named(const std::string& name) {
   return name.empty() ? papcoll::Algorithm{} : papcoll::algorithm(name);
 }
 
-/// May a call that fails have written to outputs?
-inline bool may_write(const std::string& name) {
-  return !name.empty() && named(name).spec().arrival->lends_results;
+/// May a call that fails have written to outputs? BlockCopies and PrefixRuns write as ranks come.
+inline bool may_write(const std::string& name, const mistakes::Mistake<Rank>& mistake) {
+  if (name.empty()) return mistake.uneven || mistakes::may_have_blocks(mistake.collective);
+  return named(name).spec().arrival->lends_results || name == "BlockCopies" || name == "PrefixRuns";
 }
 
-inline bool serves(const std::string& name, Collective c) {
-  if (name.empty()) {
-    return c != Collective::gather && c != Collective::scatter && c != Collective::reduce_scatter &&
-           c != Collective::alltoall && !papcoll::is_prefix_reduction(c);
-  }
-  return named(name).spec().arrival->serves(c);
+inline bool serves(const std::string& name, const mistakes::Mistake<Rank>& mistake) {
+  if (name.empty()) return mistake.collective != Collective::reduce_scatter;
+  const papcoll::ArrivalTraits& a = *named(name).spec().arrival;
+  return a.serves(mistake.collective) && (a.takes_counts || !mistake.uneven);
+}
+
+/// The same of a static schedule.
+inline bool serves(const papcoll::AnySchedule& schedule, const mistakes::Mistake<Rank>& mistake) {
+  return schedule.serves(mistake.collective) && (schedule.own_parts_only() || !mistake.uneven);
 }
 
 }  // namespace team_outcomes
