@@ -28,6 +28,7 @@ inline papcoll::Communicator comm{MPI_COMM_WORLD};
 inline std::vector<double> data(8);
 inline std::vector<Vec3> in(8);
 inline std::vector<Vec3> out(8);
+inline std::vector<int> sent(4);
 inline double* pointer = data.data();
 inline std::size_t count = 8;
 inline std::size_t n = 8;
