@@ -90,8 +90,7 @@ inline constexpr bool is_integer_range<R> =
 /// How many elements each rank has in a buffer, or where its block begins there: integers of any
 /// type, one for each rank. They are borrowed, and must live until the call returns; a request
 /// copies them.
-class counts {
- public:
+struct counts {
   /// None: on ranks that need not know them.
   counts() = default;
   /// A contiguous range of integers, such as a std::vector<int>.
