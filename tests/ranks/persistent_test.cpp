@@ -134,5 +134,6 @@ TEST_CASE("a persistent call knows that its node-shared buffer was freed", "[per
   CAPTURE(o);
   CHECK(o.kind == (frees ? "argument_error" : "peer_error"));
   if (frees) CHECK(o.says("the shared_vector that was its buffer"));
-  if (!comm.broken()) CHECK(papcoll::allreduce(comm, 1) == comm.size());
+  // Across nodes what breaks it is not heard by all at the same time.
+  if (comm.nodes() == 1) CHECK(papcoll::allreduce(comm, 1) == comm.size());
 }

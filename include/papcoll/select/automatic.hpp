@@ -93,7 +93,7 @@ bool goes_by_nodes(const Call& call, const SelectionInputs& s) noexcept {
                 C == Collective::scatter || !hierarchical_serves(C)) {
     return false;
   } else {
-    return s.grouped && !s.by_messages &&
+    return s.grouped && !s.by_messages && !call.is_uneven() &&
            (call.bytes() <= s.thresholds->network.hierarchical || is_imbalanced(call, s) ||
             waits_for_a_node(call, s) || is_on_slow_network(call, s));
   }

@@ -129,11 +129,11 @@ TEST_CASE("schedules cost what they say, for a power of two", "[schedule]") {
   CHECK(cost_of(Binomial{}, scatter, 16, 10) == Cost{4, 4, 150, 0});
   CHECK(cost_of(Dissemination{}, barrier, 16, 1) == Cost{4, 4, 4, 4});
 
-  CHECK(cost_of(Chain{}, scan, 16, 160) == Cost{15, 1, 160, 160});
-  CHECK(cost_of(RecursiveDoubling{}, scan, 16, 160) == Cost{4, 4, 640, 640});
-  CHECK(cost_of(RecursiveDoubling{}, exscan, 16, 160) == Cost{4, 4, 640, 7 * 160});
-  CHECK(cost_of(Binomial{}, scan, 16, 160).rounds == 7);
-  CHECK(cost_of(Binomial{}, exscan, 16, 160).rounds == 7);
+  CHECK(cost_of(Chain{}, Collective::scan, 16, 160) == Cost{15, 1, 160, 160});
+  CHECK(cost_of(RecursiveDoubling{}, Collective::scan, 16, 160) == Cost{4, 4, 640, 640});
+  CHECK(cost_of(RecursiveDoubling{}, Collective::exscan, 16, 160) == Cost{4, 4, 640, 7 * 160});
+  CHECK(cost_of(Binomial{}, Collective::scan, 16, 160).rounds == 7);
+  CHECK(cost_of(Binomial{}, Collective::exscan, 16, 160).rounds == 7);
 
   CHECK(cost_of(Ring{}, alltoall, 16, 10) == Cost{15, 15, 150, 0});
   CHECK(cost_of(SpreadOut{4}, alltoall, 16, 10) == Cost{15, 15, 150, 0});
@@ -158,9 +158,9 @@ TEST_CASE("schedules cost what they say, for other numbers", "[schedule]") {
     const auto rounds = static_cast<std::size_t>(doubling_rounds(size));
     CHECK(cost_of(Binomial{}, bcast, size, 10).rounds == rounds);
     CHECK(cost_of(Dissemination{}, barrier, size, 1).rounds == rounds);
-    CHECK(cost_of(RecursiveDoubling{}, scan, size, 10).rounds == rounds);
-    CHECK(cost_of(Binomial{}, scan, size, 10).rounds <= 2 * rounds - 1);
-    CHECK(cost_of(Binomial{}, exscan, size, 10).rounds <= 2 * rounds - 1);
+    CHECK(cost_of(RecursiveDoubling{}, Collective::scan, size, 10).rounds == rounds);
+    CHECK(cost_of(Binomial{}, Collective::scan, size, 10).rounds <= 2 * rounds - 1);
+    CHECK(cost_of(Binomial{}, Collective::exscan, size, 10).rounds <= 2 * rounds - 1);
     CHECK(cost_of(Ring{}, allgather, size, 10) == Cost{others, others, 10 * others, 0});
     // A run around the end is two messages.
     CHECK(cost_of(Bruck{}, allgather, size, 10).messages <= 2 * rounds - 1);
