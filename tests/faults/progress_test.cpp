@@ -202,7 +202,8 @@ class Program {
 
 constexpr std::array collectives{
     Collective::allreduce,      Collective::reduce, Collective::bcast,   Collective::allgather,
-    Collective::reduce_scatter, Collective::gather, Collective::scatter, Collective::barrier};
+    Collective::reduce_scatter, Collective::gather, Collective::scatter, Collective::barrier,
+    Collective::alltoall,       Collective::scan,   Collective::exscan};
 
 /// Every algorithm on every transport that serves processes, for one collective each: what differs
 /// between collectives is who talks to whom, not how one waits.

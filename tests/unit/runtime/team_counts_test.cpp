@@ -21,7 +21,7 @@ using namespace team_outcomes;
 
 namespace {
 
-constexpr int ranks = 3;
+constexpr int team_size = 3;
 constexpr int nothing = -1;
 constexpr papcoll::root zero{0};
 
@@ -59,7 +59,7 @@ struct Unlike {
 };
 
 bool gather_unlike(Rank& c, int n, const papcoll::Algorithm& a) {
-  const Gaps each{std::vector<int>(ranks, 3)};
+  const Gaps each{std::vector<int>(team_size, 3)};
   std::vector<int> out(20, nothing);
   const std::vector<int> in(static_cast<std::size_t>(c.rank() == 1 ? n : 3), c.rank());
   const Outcome o = outcome_of([&] {
@@ -85,8 +85,8 @@ bool scatter_unlike(Rank& c, int n, const papcoll::Algorithm& a) {
 }
 
 bool alltoall_unlike(Rank& c, int n, const papcoll::Algorithm& a) {
-  const Gaps sent{c.rank() == 0 ? std::vector<int>{3, n, 3} : std::vector<int>(ranks, 3)};
-  const Gaps received{std::vector<int>(ranks, 3)};
+  const Gaps sent{c.rank() == 0 ? std::vector<int>{3, n, 3} : std::vector<int>(team_size, 3)};
+  const Gaps received{std::vector<int>(team_size, 3)};
   const std::vector<int> in(20, 7);
   std::vector<int> out(20, nothing);
   const Outcome o =
@@ -111,15 +111,15 @@ TEST_CASE("counts that differ between sender and receiver", "[team]") {
         // Schedules send nothing for an empty block: who expects one waits for its deadline.
         if (n == 0 && (name == "Linear" || name == "Pairwise")) continue;
         CAPTURE(name, test.name, n);
-        papcoll::ThreadTeam team{ranks, patient};
-        std::vector<char> clean(ranks, 1);
+        papcoll::ThreadTeam team{team_size, patient};
+        std::vector<char> clean(team_size, 1);
         const auto start = std::chrono::steady_clock::now();
         const auto result = outcomes(team, [&](Rank& c) {
           if (!test.call(c, n, algorithm)) clean[static_cast<std::size_t>(c.rank())] = 0;
         });
         const Outcome& o = result[static_cast<std::size_t>(test.receiver)];
         CAPTURE(result[0], result[1], result[2]);
-        CHECK(std::count(clean.begin(), clean.end(), 1) == ranks);
+        CHECK(std::count(clean.begin(), clean.end(), 1) == team_size);
         CHECK(o.kind == "peer_error");
         CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds{10});
         if (name.empty() || name == "BlockCopies") {

@@ -22,7 +22,7 @@ namespace {
 
 /// What is wrong on any rank.
 template <class Scenario>
-std::string problems(papcoll::ThreadTeam& team, Scenario&& scenario) {
+std::string scenario_problems(papcoll::ThreadTeam& team, Scenario&& scenario) {
   std::mutex mutex;
   std::string text;
   team.run([&](Rank& comm) {
@@ -63,7 +63,7 @@ TEST_CASE("requests of all kinds, waited for in any order", "[team]") {
         for (const std::size_t count : {1U, 5000U}) {
           INFO(ranks << " ranks, " << name << ", " << count);
           const auto algorithm = papcoll::algorithm(name);
-          CHECK(problems(team, [&](Rank& comm) {
+          CHECK(scenario_problems(team, [&](Rank& comm) {
                   return requests::waited_for_in_any_order(comm, count, algorithm) +
                          requests::tested(comm, count, algorithm) +
                          requests::beside_blocking_calls(comm, count, algorithm);
@@ -80,7 +80,7 @@ TEST_CASE("requests with other windows", "[team]") {
     for (const std::string name :
          {"PipelinedChain:64", "PipelinedBinaryTree:40", "SegmentedRing:40"}) {
       INFO("window " << window << ", " << name);
-      CHECK(problems(team, [&](Rank& comm) {
+      CHECK(scenario_problems(team, [&](Rank& comm) {
               return requests::waited_for_in_any_order(comm, 1000, papcoll::algorithm(name));
             }) == "");
     }
@@ -90,7 +90,7 @@ TEST_CASE("requests with other windows", "[team]") {
 TEST_CASE("requests that nobody waits for, and requests for nothing", "[team]") {
   for (const int ranks : {1, 2, 5}) {
     papcoll::ThreadTeam team{ranks, patient};
-    CHECK(problems(team, [](Rank& comm) {
+    CHECK(scenario_problems(team, [](Rank& comm) {
             return requests::never_waited_for(comm, 1000) + requests::empty_ones(comm);
           }) == "");
   }
@@ -101,7 +101,7 @@ TEST_CASE("a rank that is in another call moves its requests", "[team]") {
     for (const int ranks : {2, 3, 5}) {
       papcoll::ThreadTeam team{ranks, patient};
       INFO(name << ", " << ranks << " ranks");
-      CHECK(problems(team, [&](Rank& comm) {
+      CHECK(scenario_problems(team, [&](Rank& comm) {
               return requests::driven_from_another_call(comm, 3000, papcoll::algorithm("Ring"),
                                                         papcoll::algorithm(name));
             }) == "");
@@ -211,7 +211,7 @@ TEST_CASE("a request that another thread destroys breaks the team", "[team]") {
 
 TEST_CASE("a request that lives through an exception elsewhere", "[team]") {
   papcoll::ThreadTeam team{3, patient};
-  CHECK(problems(team, [](Rank& comm) -> std::string {
+  CHECK(scenario_problems(team, [](Rank& comm) -> std::string {
           std::vector<int> data(5000, 1);
           struct Late {
             Rank& comm;
