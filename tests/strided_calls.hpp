@@ -114,10 +114,10 @@ class StridedCalls {
     expect(in.holds(result), "allreduce in place, in one piece somewhere", count, in_shape);
     in.fill(mine);
     papcoll::allreduce(comm_, in.part, out.part, papcoll::commutative(add));
-    const auto sum = [this](std::size_t i) {
+    const auto in_any_order = [this](std::size_t i) {
       return Piece{size_ > 1 ? 0 : me_, size_ > 1 ? 0 : me_, of_all(i).sum};
     };
-    expect(in.holds(mine) && out.holds(sum), "allreduce in any order", count, in_shape);
+    expect(in.holds(mine) && out.holds(in_any_order), "allreduce in any order", count, in_shape);
   }
 
   void expect(bool right, const char* what, std::size_t count, int shape) {

@@ -65,11 +65,11 @@ TEST_CASE("other ranks may make the plain call", "[team][persistent]") {
   papcoll::ThreadTeam team{3, patient};
   team.run([](Rank& comm) {
     int x = 0;
-    Persistent sum = papcoll::allreduce_init(comm, &x, 1);
+    Persistent add_up = papcoll::allreduce_init(comm, &x, 1);
     for (int i = 0; i < 100; ++i) {
       x = i;
       if ((comm.rank() + i / 7) % 2 == 0) {
-        sum();
+        add_up();
       } else {
         papcoll::allreduce(comm, &x, 1);
       }
@@ -88,20 +88,20 @@ std::vector<std::string> ran_before_and_after() {
     papcoll::detail::set_thresholds(comm.core(), automatic::calm());
     comm.core().set_oversubscribed(false);
     std::vector<int> data(256, 1);
-    Persistent sum = papcoll::allreduce_init(comm, data);
+    Persistent add_up = papcoll::allreduce_init(comm, data);
     for (int phase = 0; phase < 2; ++phase) {
       for (int i = 0; i < 64; ++i) {
         if (phase == 1 && comm.rank() == 0) {
           std::this_thread::sleep_for(std::chrono::milliseconds{20});
         }
         data.assign(256, 1);
-        sum();
+        add_up();
         if (data[255] != 3) throw std::runtime_error("wrong sum");
       }
       // A plain call would run the same, or calls would not match.
       data.assign(256, 1);
       if (comm.rank() == 1) {
-        sum();
+        add_up();
       } else {
         papcoll::allreduce(comm, data);
       }
@@ -150,27 +150,27 @@ TEST_CASE("what a persistent call refuses, and goes on", "[team][persistent]") {
   papcoll::ThreadTeam team{2, patient};
   team.run([](Rank& comm) {
     int x = 1;
-    Persistent sum = papcoll::allreduce_init(comm, &x, 1);
+    Persistent add_up = papcoll::allreduce_init(comm, &x, 1);
     const auto refused = [](const char* what, auto&& f) {
       const Outcome o = outcome_of(f);
       if (o.kind != "argument_error" || !o.says(what)) throw std::runtime_error(o.kind + o.what);
     };
-    sum.start();
-    if (!sum.under_way() && comm.size() > 1) throw std::runtime_error("not under way");
-    refused("start() of a persistent allreduce that is under way", [&] { sum.start(); });
-    refused("a call of a persistent allreduce that is under way", [&] { sum(); });
-    Persistent moved = std::move(sum);
+    add_up.start();
+    if (!add_up.under_way() && comm.size() > 1) throw std::runtime_error("not under way");
+    refused("start() of a persistent allreduce that is under way", [&] { add_up.start(); });
+    refused("a call of a persistent allreduce that is under way", [&] { add_up(); });
+    Persistent moved = std::move(add_up);
     moved.wait();
     if (moved.under_way() || x != 2) throw std::runtime_error("not complete");
-    refused("moved from", [&] { sum(); });  // NOLINT(bugprone-use-after-move): the test
-    refused("moved from", [&] { sum.start(); });
-    sum.wait();
-    if (!sum.test() || !moved.test()) throw std::runtime_error("a call of nothing is under way");
+    refused("moved from", [&] { add_up(); });  // NOLINT(bugprone-use-after-move): the test
+    refused("moved from", [&] { add_up.start(); });
+    add_up.wait();
+    if (!add_up.test() || !moved.test()) throw std::runtime_error("a call of nothing is under way");
     refused("of no call", [] { Persistent{}(); });
     x = 1;
     moved();
-    sum = std::move(moved);
-    sum();
+    add_up = std::move(moved);
+    add_up();
     if (x != 4) throw std::runtime_error("wrong sum");
     // An arrival-driven algorithm blocks only.
     Persistent exchange = papcoll::allreduce_init<papcoll::Exchange>(comm, &x, 1);
@@ -187,9 +187,9 @@ TEST_CASE("one that is under way waits for itself when it is destroyed", "[team]
     for (int i = 0; i < 20; ++i) {
       data.assign(1000, 1);
       {
-        Persistent sum = papcoll::allreduce_init(comm, data);
-        sum.start();
-        if (i % 2 == 0) sum = Persistent{};
+        Persistent add_up = papcoll::allreduce_init(comm, data);
+        add_up.start();
+        if (i % 2 == 0) add_up = Persistent{};
       }
       if (data[999] != 3) throw std::runtime_error("not complete");
     }
@@ -200,7 +200,7 @@ TEST_CASE("an exception that destroys one under way breaks the team", "[team][pe
   papcoll::ThreadTeam team{2, patient};
   const std::vector<Outcome> all = outcomes(team, [](Rank& comm) {
     int x = 1;
-    Persistent sum = papcoll::allreduce_init(comm, &x, 1);
+    Persistent add_up = papcoll::allreduce_init(comm, &x, 1);
     if (comm.rank() == 1) {
       try {
         Persistent own = papcoll::allreduce_init(comm, &x, 1);
@@ -209,7 +209,7 @@ TEST_CASE("an exception that destroys one under way breaks the team", "[team][pe
       } catch (const std::runtime_error&) {  // NOLINT(bugprone-empty-catch): what follows is tested
       }
     }
-    sum();
+    add_up();
   });
   CHECK(all[0].kind == "peer_error");
   CHECK(all[1].kind == "broken_communicator");
@@ -220,18 +220,18 @@ TEST_CASE("persistent calls of a broken team throw", "[team][persistent]") {
   std::vector<std::vector<Outcome>> all(2);
   team.run([&](Rank& comm) {
     int x = 1;
-    Persistent sum = papcoll::allreduce_init(comm, &x, 1);
+    Persistent add_up = papcoll::allreduce_init(comm, &x, 1);
     Persistent late = papcoll::allreduce_init<papcoll::Ring>(comm, &x, 1);
-    sum();
+    add_up();
     auto& mine = all[static_cast<std::size_t>(comm.rank())];
     if (comm.rank() == 0) {
-      mine.push_back(outcome_of([&] { sum(); }));
+      mine.push_back(outcome_of([&] { add_up(); }));
     } else {
       std::this_thread::sleep_for(std::chrono::milliseconds{400});
     }
-    mine.push_back(outcome_of([&] { sum(); }));
+    mine.push_back(outcome_of([&] { add_up(); }));
     mine.push_back(outcome_of([&] { late(); }));
-    mine.push_back(outcome_of([&] { sum.start(); }));
+    mine.push_back(outcome_of([&] { add_up.start(); }));
     mine.push_back(outcome_of([&] {
       int y = 1;
       papcoll::allreduce_init(comm, &y, 1)();
@@ -252,8 +252,8 @@ TEST_CASE("a persistent call that is invalid on one rank", "[team][persistent]")
   const std::vector<Outcome> all = outcomes(team, [](Rank& comm) {
     std::vector<int> in(2);
     std::vector<int> out(comm.rank() == 1 ? 1 : 2);
-    Persistent sum = papcoll::allreduce_init(comm, in, out);
-    sum();
+    Persistent add_up = papcoll::allreduce_init(comm, in, out);
+    add_up();
   });
   CHECK(all[1].kind == "argument_error");
   CHECK(all[1].says("allreduce on rank 1 of 3: input and output differ in length"));
@@ -269,8 +269,8 @@ TEST_CASE("persistent calls that do not match", "[team][persistent]") {
   papcoll::ThreadTeam team{2, patient};
   const std::vector<Outcome> all = outcomes(team, [](Rank& comm) {
     std::vector<int> data(comm.rank() == 0 ? 3 : 4);
-    Persistent sum = papcoll::allreduce_init(comm, data);
-    sum();
+    Persistent add_up = papcoll::allreduce_init(comm, data);
+    add_up();
   });
   for (const Outcome& o : all) CHECK(o.says("all ranks must pass the same number of elements"));
 }
@@ -283,18 +283,18 @@ TEST_CASE("a persistent call knows that its shared_vector was freed or has grown
     using Vector = papcoll::shared_vector<int>;
     auto data = std::make_unique<Vector>(100, papcoll::shared_allocator<int>{comm});
     std::vector<int> in(100, 1);
-    Persistent sum = papcoll::allreduce_init(comm, in, *data);
+    Persistent add_up = papcoll::allreduce_init(comm, in, *data);
     const Vector other(50, papcoll::shared_allocator<int>{comm});
-    sum();
+    add_up();
     if ((*data)[99] != 2) throw std::runtime_error("wrong sum");
     if (comm.rank() == 1) data->resize(100'000);
     auto& mine = all[static_cast<std::size_t>(comm.rank())];
-    mine.push_back(outcome_of([&] { sum(); }));
-    sum = papcoll::allreduce_init(comm, in.data(), data->data(), 100);
-    sum();
+    mine.push_back(outcome_of([&] { add_up(); }));
+    add_up = papcoll::allreduce_init(comm, in.data(), data->data(), 100);
+    add_up();
     if ((*data)[99] != 2) throw std::runtime_error("wrong sum, made anew");
     if (comm.rank() == 0) data.reset();
-    mine.push_back(outcome_of([&] { sum(); }));
+    mine.push_back(outcome_of([&] { add_up(); }));
   });
   CHECK(all[1][0].kind == "argument_error");
   CHECK(all[1][0].says("allreduce on rank 1 of 2: the shared_vector"));
