@@ -59,7 +59,9 @@ TEST_CASE("explain: what would run, and why") {
        "because    in the arena, at most bcast.slices_arena (");
   says({"64k", "reduce", "--ranks", "4", "--arena"}, "PeerSlices+ShmTransport",
        "because    balanced, in the arena, above reduce.slices_arena (");
-  says({"8", "gather", "--ranks", "4"}, "Binomial+ShmTransport", "what a gather always runs");
+  says({"8", "gather", "--ranks", "4"}, "BlockCopies+ShmTransport", "because    on one node");
+  says({"8", "gather", "--ranks", "4", "--non-blocking"}, "Binomial+ShmTransport",
+       "what a gather always runs");
   says({"8", "reduce_scatter", "--ranks", "4", "--op", "other", "--non-blocking"},
        "Linear+ShmTransport", "ranks pass messages: for operators not known to commute");
   says({"8", "allreduce", "--ranks", "4", "--nodes", "4"}, "RecursiveDoubling+MpiTransport",
