@@ -2,6 +2,7 @@
 
 #include <papcoll/base/joined.hpp>
 #include <papcoll/entry/block_arguments.hpp>
+#include <papcoll/impl/run.ipp>
 #include <papcoll/runtime/team.hpp>
 
 #include <algorithm>

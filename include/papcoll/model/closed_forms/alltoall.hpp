@@ -22,10 +22,12 @@ inline double spread_out_alltoall(const HockneyWithGap& h, int p, double m, int 
   return seconds;
 }
 
+/// All messages of a position at once.
 inline double linear_alltoall(const HockneyWithGap& h, int p, double m) noexcept {
   return p < 2 ? 0 : spread_out_alltoall(h, p, m, p - 1);
 }
 
+/// One message after the other.
 inline double ring_alltoall(const HockneyWithGap& h, int p, double m) noexcept {
   return spread_out_alltoall(h, p, m, 1);
 }

@@ -12,6 +12,7 @@ inline namespace PAPCOLL_ABI {
 
 namespace closed_form {
 
+/// From position to position, as a reduce by a chain.
 inline double chain_scan(const Hockney& h, int p, double m) noexcept {
   return chain_reduce(h, p, m);
 }
@@ -21,10 +22,12 @@ inline double chain_exscan(const Hockney& h, int p, double m) noexcept {
   return p < 2 ? 0 : chain_reduce(h, p, m) - h.gamma * m;
 }
 
+/// The same in segments of s bytes.
 inline double pipelined_chain_scan(const HockneyWithGap& h, int p, double m, double s) noexcept {
   return pipelined_chain_reduce(h, p, m, s);
 }
 
+/// Every round a message and a combination of the whole vector.
 inline double recursive_doubling_scan(const Hockney& h, int p, double m) noexcept {
   return p < 2 ? 0 : detail::ceil_log2(p) * (h.message(m) + h.gamma * m);
 }
