@@ -21,8 +21,8 @@ inline namespace PAPCOLL_ABI {
 // BlockCopies: every rank copies the blocks meant for it
 // ------------------------------------------------------
 // Phases   1. Each rank shows what it has for others: in the line of its flag, if that is all of
-//             40 bytes; in its slot, if that holds it; where peers see its buffer, there; else in
-//             its pool, piece by piece.
+//             40 bytes; in its slot, if that holds it; where peers see its buffer, or the kernel
+//             may copy long blocks from it, there; else in its pool, part by part.
 //          2. Each rank copies its own block, and then those of the others, of whoever is there.
 //          3. A rank whose buffer is read waits until all have read their blocks. All others leave
 //             when they have theirs.
@@ -84,13 +84,6 @@ struct BlockCopies {
       pieces,  ///< of each block at a time as many as these hold
     };
 
-    /// What a rank says of its blocks as it arrives, unless they are in the line.
-    struct Shown {
-      BufferPlace place;  ///< pool, lent
-      Way way = Way::line;
-    };
-    static_assert(sizeof(BufferDescriptor) >= sizeof(Shown));
-
     /// Where counts differ: of each rank's block, in the first half of the chunk buffers.
     struct Entry {
       std::uint64_t at = 0;     ///< bytes from the first byte shown
@@ -104,9 +97,10 @@ struct BlockCopies {
     /// Of all blocks together from here on a rank lends its input.
     static constexpr std::size_t lent_from = 8192;
     /// Of a block in the mean, from here on the kernel copies it, if it may: one copy, not two.
-    /// Alltoall, 2 pinned ranks that share an L3, Zen 4, µs by the kernel | by slot and pool: 16 KB
-    /// 3.5 | 2.9, 32 KB 4.9 | 6, 64 KB 8 | 13, 512 KB 59 | 49; without a shared L3, 32 KB 7.7 | 22,
-    /// 512 KB 64 | 290.
+    /// papcoll-bench alltoall --peer-access best | without-cma, 2 pinned ranks that share an L3,
+    /// Zen 4, µs: 16 KB 3.5 | 2.9, 32 KB 4.9 | 6, 64 KB 8 | 13, 512 KB 59 | 49. Without a shared
+    /// L3, by parts of 32 KB, 22 for 32 KB and 290 for 512 KB, where MPI's kernel copy took 7.7
+    /// and 64.
     static constexpr std::size_t pulled_from = 16384;
     static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
 
@@ -156,8 +150,9 @@ struct BlockCopies {
         s.announce(line, shown_bytes_, 1);
         return;
       }
-      Shown shown;
-      shown.way = way_ = choose_way(s, c, shown.place);
+      BufferDescriptor offer;  // of what it shows, with the way where an output would be
+      way_ = choose_way(s, c, offer.in);
+      offer.out.at = static_cast<std::uint64_t>(way_);
       if (uneven_ && takers_ != 0) write_table(s);
       std::uint32_t at_once = 0;
       if (way_ == Way::slot) {
@@ -171,9 +166,6 @@ struct BlockCopies {
       } else if (way_ == Way::pieces) {
         static_cast<void>(s.slot(s.rank(), window(s)));  // takes its pages, or throws
       }
-      BufferDescriptor offer;
-      offer.in = shown.place;
-      offer.out.at = static_cast<std::uint64_t>(shown.way);
       s.offer(offer, at_once);
     }
 
