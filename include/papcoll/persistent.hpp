@@ -4,6 +4,7 @@
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/policies/algorithm.hpp>
 #include <papcoll/request.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <memory>
 #include <type_traits>
@@ -70,21 +71,26 @@ class Persistent {
 
 namespace detail {
 
+/// What a call runs by, as far as it is known beforehand; neither: that is found in the call.
+struct Settled {
+  /// A blocking call's, until ranks know something else of their arrivals.
+  const ArrivalAlgorithm* arrival = nullptr;
+  AnySchedule schedule;  ///< in the order of the ranks
+};
+
 /// What a call does when it is asked to, once its collective and what it names are known.
 struct CallActions {
   void (*run)(const Caller&, const AlgorithmSpec&, Call&);
   Request (*start)(const Caller&, const AlgorithmSpec&, Call&, std::shared_ptr<const void>);
-  /// Checks a blocking call. What it runs until ranks know something else of their arrivals; null:
-  /// that is for run() to find.
-  const ArrivalAlgorithm* (*settle)(const Caller&, const AlgorithmSpec&, Call&);
+  /// Checks a call, blocking or not as its caller says.
+  Settled (*settle)(const Caller&, const AlgorithmSpec&, Call&);
 };
 
 /// Of a spec that leaves nothing open.
-PAPCOLL_DECL const ArrivalAlgorithm* settle_spec(const Caller& caller, const AlgorithmSpec& spec,
-                                                 Call& call);
+PAPCOLL_DECL Settled settle_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call);
 /// Of one that does.
 template <Collective C>
-const ArrivalAlgorithm* settle_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call);
+Settled settle_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call);
 
 /// Makes one of a checked call. `named` keeps alive what the spec borrows, `owned` what the call
 /// does.

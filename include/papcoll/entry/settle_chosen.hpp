@@ -9,15 +9,17 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 template <Collective C>
-const ArrivalAlgorithm* settle_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
+Settled settle_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
   const ChosenAlgorithm<C> chosen{caller, spec, call};
-  const bool by_own_site = chosen.transport.make_site == nullptr && !chosen.is_watched;
-  return by_own_site ? chosen.spec.arrival : nullptr;
+  if (chosen.spec.hierarchical != nullptr || chosen.spec.order) return {};
+  if (chosen.spec.arrival == nullptr) return {nullptr, chosen.spec.schedule};
+  if (chosen.transport.make_site != nullptr || chosen.is_watched) return {};
+  return {chosen.spec.arrival, {}};
 }
 
-#define PAPCOLL_ONCE_FOR(c)                                                  \
-  PAPCOLL_COMPILE_ONCE(const ArrivalAlgorithm* settle_chosen<Collective::c>( \
-      const Caller&, const AlgorithmSpec&, Call&))
+#define PAPCOLL_ONCE_FOR(c) \
+  PAPCOLL_COMPILE_ONCE(     \
+      Settled settle_chosen<Collective::c>(const Caller&, const AlgorithmSpec&, Call&))
 PAPCOLL_FOR_EACH_COLLECTIVE(PAPCOLL_ONCE_FOR)
 #undef PAPCOLL_ONCE_FOR
 

@@ -10,13 +10,16 @@
 #include <papcoll/impl/run.ipp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/persistent.hpp>
+#include <papcoll/plan/cache.hpp>
 #include <papcoll/runtime/call_numbers.hpp>
 #include <papcoll/runtime/registrations.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/runtime/watched_buffers.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -65,6 +68,11 @@ class PreparedCall {
   Request start() {
     require_buffers(true);
     Call call = call_;
+    if (!start_is_settled_ && !core_->broken()) {
+      start_plan_ = plan_of(actions_.settle(caller(true), spec_, call));
+      start_is_settled_ = true;
+      call = call_;
+    }
     return actions_.start(caller(true), spec_, call, owned_);
   }
 
@@ -112,10 +120,22 @@ class PreparedCall {
     actions_.run(caller(), spec_, call);
   }
 
+  /// Held, so that no call makes it anew; null: the call runs by no plan that is known beforehand.
+  std::shared_ptr<const BlockedPlan> plan_of(const Settled& settled) const noexcept {
+    if (!settled.schedule || is_empty(call_) || !has_data(collective_)) return nullptr;
+    try {
+      return core_->plan_of(settled.schedule, call_);
+    } catch (const std::exception&) {  // the call makes it, and can tell its peers if it cannot
+      return nullptr;
+    }
+  }
+
   /// Finds out what runs, as far as that is known before the call.
   void settle() {
     TeamCore& core = *core_;
-    runs_ = actions_.settle(caller(), spec_, call_);
+    const Settled settled = actions_.settle(caller(), spec_, call_);
+    runs_ = settled.arrival;
+    plan_ = plan_of(settled);
     // What lies apart is packed on the way.
     if (!core.on_one_node() || call_.apart) runs_ = nullptr;
     if (core.on_one_node()) looks_ = core.looks();
@@ -138,7 +158,10 @@ class PreparedCall {
   Collective collective_;
   Call call_;
 
-  Known known_;  ///< when it was settled
+  Known known_;                                    ///< when it was settled
+  std::shared_ptr<const BlockedPlan> plan_;        ///< of blocking calls
+  std::shared_ptr<const BlockedPlan> start_plan_;  ///< of start()
+  bool start_is_settled_ = false;
   CallActions actions_;
   Algorithm named_;
   const AlgorithmSpec& spec_;
@@ -147,17 +170,17 @@ class PreparedCall {
   WatchedBuffers buffers_;
 };
 
-PAPCOLL_DECL const ArrivalAlgorithm* settle_spec(const Caller& caller, const AlgorithmSpec& spec,
-                                                 Call& call) {
+PAPCOLL_DECL Settled settle_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
   state_contract(call, spec);
-  if (spec.hierarchical != nullptr) return nullptr;  // checks itself, phase by phase
+  if (spec.hierarchical != nullptr) return {};  // checks itself, phase by phase
   const TransportTable& transport = transport_for(caller, spec);
   if (spec.arrival == nullptr) {
     check_named_schedule(caller, spec, call);
-    return nullptr;
+    const bool in_rank_order = !spec.order && spec.tickets == nullptr;
+    return {nullptr, in_rank_order ? spec.schedule : AnySchedule{}};
   }
   check_arrival(caller, *spec.arrival, transport, call);
-  return transport.make_site == nullptr ? spec.arrival : nullptr;
+  return {transport.make_site == nullptr ? spec.arrival : nullptr, {}};
 }
 
 PAPCOLL_DECL Persistent prepare_call(const Caller& caller, const AlgorithmSpec& spec,

@@ -11,7 +11,8 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-/// The plans a communicator made last, bounded in steps; the least recently used ones go first.
+/// The plans a communicator made last, bounded in steps; the least recently used ones go first, but
+/// for those that somebody else holds: a run, or a persistent call.
 /// Building a plan costs about what a message does, so the cache is small and searched in order.
 class PlanCache {
  public:
@@ -58,11 +59,18 @@ class PlanCache {
     auto plan = std::make_shared<const BlockedPlan>(make_plan(schedule, shape, order));
     steps_ += steps_of(*plan);
     entries_.push_front({schedule, shape, order, plan});
-    while (entries_.size() > 1 && (entries_.size() > max_entries || steps_ > max_steps)) {
-      steps_ -= steps_of(*entries_.back().plan);
-      entries_.pop_back();
-    }
+    drop_oldest();
     return plan;
+  }
+
+  void drop_oldest() {
+    for (auto e = entries_.end(); e != entries_.begin();) {
+      if (entries_.size() <= max_entries && steps_ <= max_steps) return;
+      --e;
+      if (e->plan.use_count() > 1) continue;
+      steps_ -= steps_of(*e->plan);
+      e = entries_.erase(e);
+    }
   }
 
   static std::size_t steps_of(const BlockedPlan& p) noexcept {

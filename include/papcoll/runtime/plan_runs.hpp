@@ -41,6 +41,12 @@ class PlanRuns {
     return *plan_runs_.back();
   }
 
+  /// The plan of a call in the order of the ranks.
+  std::shared_ptr<const BlockedPlan> plan_of(const AnySchedule& schedule, const Call& call) {
+    const Shape shape = shape_of(call, rank_, call.root);
+    return plans_.get(schedule, shape, static_order(shape));
+  }
+
   /// Begins a call. `held`: see PlanRun::start().
   void begin(PlanRun& plan_run, Endpoint& e, const AnySchedule& schedule, const Call& call,
              std::uint32_t sequence, PlayedOrder played = {}, bool held = false) {

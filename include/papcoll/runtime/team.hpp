@@ -227,6 +227,12 @@ class TeamCore final {
   /// Several nodes, or groups, at least one of several ranks that have memory in common?
   bool has_groups() const noexcept { return has_groups_; }
 
+  /// The plan by which a call runs in the order of the ranks. Whoever holds it keeps it from being
+  /// made anew.
+  std::shared_ptr<const BlockedPlan> plan_of(const AnySchedule& schedule, const Call& call) {
+    return in_flight_.plan_runs.plan_of(schedule, call);
+  }
+
   // --- non-blocking calls, see TeamRequests
 
   PlanRun* start(const AnySchedule& schedule, const TransportTable& transport, const Call& call,

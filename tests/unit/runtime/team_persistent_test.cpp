@@ -8,6 +8,8 @@
 #include <papcoll/algorithm.hpp>
 #include <papcoll/core.hpp>
 #include <papcoll/names/by_name.hpp>
+#include <papcoll/plan/cache.hpp>
+#include <papcoll/schedule/schedule.hpp>
 #include <papcoll/select/state.hpp>
 #include <papcoll/shared_vector.hpp>
 
@@ -316,4 +318,44 @@ TEST_CASE("a persistent call outlives its team", "[team][persistent]") {
   }
   CHECK(data == std::vector<int>{2, 2});
   kept.clear();
+}
+
+namespace {
+
+/// More plans than a communicator keeps.
+void make_many_plans(Rank& comm) {
+  std::vector<int> data(2 * papcoll::PlanCache::max_entries);
+  for (std::size_t n = 1; n <= data.size(); ++n) {
+    papcoll::allreduce<papcoll::Ring>(comm, data.data(), n);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a persistent call keeps its plan", "[team][persistent]") {
+  papcoll::ThreadTeam team{3, patient};
+  team.run([](Rank& comm) {
+    std::vector<int> data(1000, 1);
+    papcoll::Call call;
+    call.collective = papcoll::Collective::allreduce;
+    call.in = call.out = reinterpret_cast<std::byte*>(data.data());
+    call.count = data.size();
+    call.reducer.size = sizeof(int);
+    call.reducer.commutative = true;
+    const auto plan = [&] {
+      return std::weak_ptr{comm.core().plan_of(papcoll::AnySchedule::of<papcoll::Ring>(), call)};
+    };
+    const auto unheld = plan();
+    make_many_plans(comm);
+    if (!unheld.expired()) throw std::runtime_error("a plan is kept though nobody holds it");
+
+    Persistent ring = papcoll::allreduce_init<papcoll::Ring>(comm, data);
+    const auto held = plan();
+    make_many_plans(comm);
+    if (held.expired()) throw std::runtime_error("its plan would be made anew");
+    ring();
+    ring.start();
+    ring.wait();
+    if (data[999] != 9) throw std::runtime_error("wrong sum");
+  });
 }
