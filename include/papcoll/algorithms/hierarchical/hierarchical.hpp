@@ -75,10 +75,8 @@ struct Hierarchical {
 /// The name in listings, and in names of algorithms.
 inline constexpr std::string_view hierarchical_name = "Hierarchical";
 
-/// Has it phases for the collective? Blocks of pairs and results of prefixes have none yet.
-constexpr bool hierarchical_serves(Collective c) noexcept {
-  return traits_of(c).vector != VectorOf::block_per_pair && !is_prefix_reduction(c);
-}
+/// Has it phases for the collective? For all of them.
+constexpr bool hierarchical_serves(Collective) noexcept { return true; }
 /// One sentence about it, for listings.
 inline constexpr std::string_view hierarchical_sentence =
     "One algorithm within each node, another among one representative of each.";
