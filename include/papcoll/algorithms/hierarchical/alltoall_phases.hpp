@@ -215,6 +215,7 @@ class AlltoallPhases {
 
   /// Gives the other groups what is for them, and takes what is for this one's members.
   const std::byte* exchange(const std::byte* gathered) {
+    if (differ()) compare_within_group();
     Sizes sizes = of_groups(sent_);
     std::byte* const to_groups = room(1, std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
     write_by_groups(to_groups, gathered);
@@ -272,6 +273,18 @@ class AlltoallPhases {
           copy(to + received_.at(i * ranks_ + s), from, n);
           from += n;
         }
+      }
+    }
+  }
+
+  /// Before anything is sent: what a group sends to itself must be as long as what it expects.
+  void compare_within_group() const {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      for (std::size_t j = 0; j < members_.size(); ++j) {
+        const std::size_t has = sent_.length(i * ranks_ + static_cast<std::size_t>(members_[j]));
+        const std::size_t expected =
+            received_.length(j * ranks_ + static_cast<std::size_t>(members_[i]));
+        if (has != expected) refuse_lengths(members_[i], members_[j], has, expected);
       }
     }
   }
