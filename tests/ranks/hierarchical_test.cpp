@@ -58,7 +58,8 @@ TEST_CASE("hierarchical: blocks that differ, on groups of one node", "[hierarchi
     INFO(hierarchies::text_of(groups));
     const OwnComm own;
     papcoll::Communicator comm{own.get(), divided(groups)};
-    for (const std::string& name : names_for_blocks) CHECK(calls_with_blocks(comm, name, 300) == "");
+    for (const std::string& name : names_for_blocks)
+      CHECK(calls_with_blocks(comm, name, 300) == "");
   }
 }
 

@@ -57,8 +57,7 @@ class AlltoallPhases {
         call_(call),
         groups_(team.groups()),
         ranks_(static_cast<std::size_t>(groups_.size())),
-        group_(groups_.group_of(team.rank())),
-        members_(groups_.ranks_of(group_)),
+        members_(groups_.ranks_of(groups_.group_of(team.rank()))),
         number_(static_cast<std::size_t>(groups_.number_of(team.rank()))) {}
 
   void run() {
@@ -189,8 +188,7 @@ class AlltoallPhases {
       in = packed;
     }
     if (alone()) return in;
-    std::byte* const all =
-        representative() ? room(0, sent_.at(members_.size() * ranks_)) : nullptr;
+    std::byte* const all = representative() ? room(0, sent_.at(members_.size() * ranks_)) : nullptr;
     intra(Collective::gather, in, all, sent_, own_sent_);
     return all;
   }
@@ -217,7 +215,8 @@ class AlltoallPhases {
   const std::byte* exchange(const std::byte* gathered) {
     if (differ()) compare_within_group();
     Sizes sizes = of_groups(sent_);
-    std::byte* const to_groups = room(1, std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
+    std::byte* const to_groups =
+        room(1, std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
     write_by_groups(to_groups, gathered);
     const bool one_group = groups_.count() == 1;
     std::byte* from_groups = to_groups;
@@ -304,10 +303,10 @@ class AlltoallPhases {
 
   [[noreturn, gnu::cold]] void refuse_lengths(int sender, int receiver, std::size_t has,
                                               std::size_t expected) const {
-    throw peer_error(joined({"papcoll: the ranks' counts do not match: rank ", team_.shown(sender),
-                             " has ", has, " bytes for rank ", team_.shown(receiver),
-                             ", which expects ", expected,
-                             " of it: both must pass the same number"}));
+    throw peer_error(
+        joined({"papcoll: the ranks' counts do not match: rank ", team_.shown(sender), " has ", has,
+                " bytes for rank ", team_.shown(receiver), ", which expects ", expected,
+                " of it: both must pass the same number"}));
   }
 
   /// Calls f(i, r) for each member i of this group and each rank r of another.
@@ -334,13 +333,12 @@ class AlltoallPhases {
   const Call& call_;
   const Groups& groups_;
   std::size_t ranks_;
-  int group_;
   const std::vector<int>& members_;
-  std::size_t number_;             ///< in the group
-  std::size_t own_sent_ = 0;       ///< bytes of this rank's input
-  std::size_t own_received_ = 0;   ///< and of its output
-  BlockStarts sent_;               ///< of what all members send, by sender and then by receiver
-  BlockStarts received_;           ///< of what they receive, by receiver and then by sender
+  std::size_t number_;            ///< in the group
+  std::size_t own_sent_ = 0;      ///< bytes of this rank's input
+  std::size_t own_received_ = 0;  ///< and of its output
+  BlockStarts sent_;              ///< of what all members send, by sender and then by receiver
+  BlockStarts received_;          ///< of what they receive, by receiver and then by sender
 };
 
 }  // namespace detail

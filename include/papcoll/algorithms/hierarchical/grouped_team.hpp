@@ -61,8 +61,8 @@ struct PhasesOf<Collective::alltoall>
           CollectiveList<Collective::gather, Collective::alltoall, Collective::scatter>> {};
 template <>
 struct PhasesOf<Collective::scan>
-    : std::type_identity<
-          CollectiveList<Collective::reduce, Collective::exscan, Collective::scan>> {};
+    : std::type_identity<CollectiveList<Collective::reduce, Collective::exscan, Collective::scan>> {
+};
 template <>
 struct PhasesOf<Collective::exscan>
     : std::type_identity<CollectiveList<Collective::reduce, Collective::exscan>> {};
