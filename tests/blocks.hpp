@@ -3,6 +3,7 @@
 // Calls whose blocks differ in length and lie anywhere, on any team: what comes is right, and what
 // lies between blocks is left alone.
 
+#include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/collectives.hpp>
 #include <papcoll/policies/algorithm.hpp>
 
@@ -258,6 +259,7 @@ class Calls {
   bool serves(papcoll::Collective c) const {
     if (algorithm_.name().empty()) return true;
     const papcoll::AlgorithmSpec& spec = algorithm_.spec();
+    if (spec.hierarchical != nullptr) return papcoll::hierarchical_serves(c);
     if (spec.arrival != nullptr) return spec.arrival->serves(c);
     return spec.schedule.serves(c) &&
            (c != papcoll::Collective::alltoall || spec.schedule.own_parts_only());

@@ -94,7 +94,8 @@ Persistent prepare_alltoallv(C&& comm, const AlltoallvArguments<T>& a, const Alg
 /// in rank order, or papcoll::blocks{lengths, displacements}; nothing is written between blocks.
 /// What rank a sends to b must be as long as what b says it receives from a.
 ///
-/// Policies and errors as in allreduce; only schedules that pass no blocks on for others serve it.
+/// Policies and errors as in allreduce; only schedules that pass no blocks on for others serve it,
+/// and Hierarchical.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
 void alltoallv(C&& comm, const In& in, const blocks& sent, Out&& out, const blocks& received,
                const Algorithm& algorithm = {}) {

@@ -1,7 +1,9 @@
 // Auto among processes: all ranks choose alike, and follow their arrivals.
 
+#include <papcoll/alltoall.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/explain.hpp>
+#include <papcoll/scan.hpp>
 #include <papcoll/select/state.hpp>
 
 #include <algorithm>
@@ -97,6 +99,14 @@ TEST_CASE("across nodes Auto goes by nodes, and follows what ranks tell each oth
     papcoll::allreduce(comm, std::span{ones.data(), n}, sums);
     CHECK(sums.back() == comm.size());
   }
+  t.network.alltoall_ranks = 2;
+  papcoll::detail::set_thresholds(comm.core(), t);
+  CHECK(papcoll::explain(comm, papcoll::Collective::alltoall, 8).algorithm == "Hierarchical");
+  const std::vector<int> own_rank(static_cast<std::size_t>(comm.size()), comm.rank());
+  std::vector<int> all_ranks(own_rank.size());
+  papcoll::alltoall(comm, own_rank, all_ranks);
+  for (int r = 0; r < comm.size(); ++r) CHECK(all_ranks[static_cast<std::size_t>(r)] == r);
+  CHECK(papcoll::scan(comm, 1) == comm.rank() + 1);
   using std::chrono::milliseconds;
   CHECK(automatic::chooses_in_time(comm, 65536, milliseconds{40}, "Hierarchical:auto,StragglAR"));
   const std::string why = papcoll::explain(comm, papcoll::Collective::allreduce, 65536).text();

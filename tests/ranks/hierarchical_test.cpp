@@ -1,3 +1,4 @@
+#include "blocks.hpp"
 #include "catch.hpp"
 #include "hierarchies.hpp"
 #include "matrix.hpp"
@@ -8,6 +9,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,7 +28,40 @@ std::string whole_matrix(papcoll::Communicator& comm, const char* node, const ch
   return runner.problems();
 }
 
+std::string calls_with_blocks(papcoll::Communicator& comm, const std::string& name,
+                              std::size_t most) {
+  blocks_test::Calls calls{comm, papcoll::algorithm(name)};
+  std::string wrong;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) wrong = calls.run(seed, most);
+  return wrong;
+}
+
+const std::vector<std::string> names_for_blocks{
+    "Hierarchical", "Hierarchical:DynamicLeader+ShmTransport,Rabenseifner+MpiTransport",
+    "Hierarchical:Binomial+MpiTransport,SpreadOut:2+MpiTransport"};
+
 }  // namespace
+
+TEST_CASE("hierarchical: blocks that differ, on the machine's own nodes", "[hierarchical]") {
+  const OwnComm own;
+  papcoll::Communicator comm{own.get(), divided({})};
+  for (const std::string& name : names_for_blocks) {
+    INFO(name);
+    CHECK(calls_with_blocks(comm, name, 3000) == "");
+  }
+}
+
+TEST_CASE("hierarchical: blocks that differ, on groups of one node", "[hierarchical]") {
+  const OwnComm world;
+  if (papcoll::Communicator{world.get()}.nodes() > 1) return;  // nodes of their own, see above
+  for (const papcoll::GroupColours& groups : hierarchies::groupings(world.size())) {
+    INFO(hierarchies::text_of(groups));
+    const OwnComm own;
+    papcoll::Communicator comm{own.get(), divided(groups)};
+    for (const std::string& name : names_for_blocks)
+      CHECK(calls_with_blocks(comm, name, 300) == "");
+  }
+}
 
 TEST_CASE("hierarchical on the machine's own nodes", "[matrix][hierarchical]") {
   const OwnComm own;

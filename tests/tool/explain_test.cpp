@@ -53,6 +53,12 @@ TEST_CASE("explain: what would run, and why") {
   says({"8", "allreduce", "--ranks", "8", "--nodes", "4"}, "Hierarchical",
        "ArrivalOrder+Chain: the ranks that run it have no memory in common: the ranks are on "
        "4");
+  says({"8", "alltoall", "--ranks", "16", "--nodes", "4"}, "Hierarchical",
+       "at most network.alltoall (1024) bytes of all blocks of a rank, a node of at least "
+       "network.alltoall_ranks (4) ranks");
+  says({"8", "alltoall", "--ranks", "8", "--nodes", "4"}, "Bruck+MpiTransport", "for each rank");
+  says({"8", "scan", "--ranks", "8", "--nodes", "4"}, "Hierarchical",
+       "at most network.hierarchical (65536) bytes");
   says({"4k", "bcast", "--ranks", "8"}, "DynamicLeader+ShmTransport",
        "because    at most bcast.slices (");
   says({"4k", "bcast", "--ranks", "8", "--arena"}, "DynamicLeader+ShmTransport",

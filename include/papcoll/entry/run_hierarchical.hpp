@@ -32,6 +32,11 @@ inline Hierarchy* hierarchy_for(const TeamCore& team, const HierarchicalSpec& hi
   return h != nullptr && h->by_caches && !hierarchical.by_caches ? nullptr : h;
 }
 
+/// Does a rank know all counts that the part's schedule asks for?
+inline bool knows_its_counts(const AlgorithmSpec& part, const Call& call) {
+  return !call.own_counts || call.knows_all_counts || part.schedule.own_parts_only();
+}
+
 /// Runs a call by a part of a hierarchical algorithm, or by what is chosen for it on the part's
 /// transport. `C` is the call's collective.
 template <Collective C>
@@ -48,7 +53,7 @@ void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call) {
       part.arrival->serves(call.collective)) {
     return team.run(*part.arrival, t, call);
   }
-  if (part.schedule && part.schedule.serves(call.collective)) {
+  if (part.schedule && part.schedule.serves(call.collective) && knows_its_counts(part, call)) {
     return team.run(part.schedule, t, call, part.order);
   }
   AlgorithmSpec chosen;
@@ -68,6 +73,7 @@ class TeamOfGroups final : public GroupedTeam {
 
   const Groups& groups() const override { return hierarchy_.groups; }
   int rank() const override { return team_.rank(); }
+  int shown(int rank) const override { return team_.shown(rank); }
 
   bool serves_intra(Collective c) const override {
     const AlgorithmSpec& part = hierarchical_.intra;
@@ -141,7 +147,9 @@ void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, const Call
     return run_part<C>(team, team.on_one_node() ? hierarchical.intra : hierarchical.inter, call);
   }
   const Groups& groups = team.hierarchy()->groups;
-  if (is_reduction(call.collective) && !call.reducer.commutative && !groups.contiguous()) {
+  const bool in_order = is_prefix_reduction(call.collective) ||
+                        (is_reduction(call.collective) && !call.reducer.commutative);
+  if (in_order && !groups.contiguous()) {
     return run_part<C>(team, outermost(hierarchical), call);
   }
   team.run_divided(
@@ -213,7 +221,9 @@ class HierarchicalCheck {
     offers.chunk_bytes = team_.options().chunk_bytes;
     if (!shares) offers.bits &= ~requirement::common_memory;
     if (!reads) offers.bits &= ~requirement::node_memory;
-    const Requirement* const why = why_not(needs, facts_of(call_, false), offers);
+    CallFacts facts = facts_of(call_, false);
+    facts.uneven = facts.own_counts = false;  // what a part cannot do of these is chosen, too
+    const Requirement* const why = why_not(needs, facts, offers);
     if (why == nullptr) return;
     RefusalDetails details;
     details.algorithm = s.arrival != nullptr ? std::string(s.arrival->name)

@@ -131,7 +131,7 @@ inline std::string why_by_messages(const Call& call, const SelectionInputs& s) {
 inline std::string reason_against(const CatalogueRow& row, const TeamFacts& team, const Call& call,
                                   bool non_blocking) {
   AlgorithmNeeds needs;
-  needs.bits = row.needs;
+  needs.bits = row.is_hierarchical ? hierarchical_needs(call.collective).bits : row.needs;
   needs.strongest = row.strongest;
   if (row.algorithm != nullptr) needs.most_ranks = row.algorithm->most_ranks;
   TeamOffers offers;
@@ -167,6 +167,11 @@ inline Call described_call(Collective collective, std::size_t bytes, const CallT
 /// Why a call goes by nodes, in words.
 inline std::string why_by_nodes(const Call& call, const SelectionInputs& s) {
   const Thresholds& t = *s.thresholds;
+  if (call.collective == Collective::alltoall) {
+    return detail::joined({"at most ", with_value(*threshold("network", "alltoall"), t),
+                           " bytes of all blocks of a rank, a node of at least ",
+                           with_value(*threshold("network", "alltoall_ranks"), t), " ranks"});
+  }
   const std::string late =
       detail::joined({"late by more than ", with_value(*threshold("network", "late_percent"), t),
                       " % of the call's own time"});

@@ -21,7 +21,9 @@ void run_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical, cons
 /// What a hierarchical algorithm requires of a call, whatever its parts are.
 constexpr AlgorithmNeeds hierarchical_needs(Collective c) noexcept {
   AlgorithmNeeds needs;
-  needs.bits = requirement::blocking_call | requirement::equal_blocks;
+  needs.bits = requirement::blocking_call;
+  // Parts are gathered and passed on by ranks that have no others of their own.
+  if (c == Collective::gather || c == Collective::scatter) needs.bits |= requirement::own_parts;
   needs.serves = hierarchical_serves(c);
   return needs;
 }

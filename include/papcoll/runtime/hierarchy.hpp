@@ -169,7 +169,7 @@ struct Hierarchy {
   /// The groups are those of near_groups() on one node, which only calls that name no algorithm go
   /// by: to Hierarchical by name, all ranks of a node are one group.
   bool by_caches = false;
-  std::array<CallMemory, 3> memory;
+  std::array<CallMemory, 4> memory;
   struct Level {
     bool intra;   ///< all groups have memory of their own
     bool inter;   ///< so have the representatives

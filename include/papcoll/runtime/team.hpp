@@ -75,6 +75,8 @@ class TeamCore final {
 
   int rank() const noexcept { return basis_.rank(); }
   int size() const noexcept { return basis_.size(); }
+  /// A rank as messages call it: by its number in the outermost team.
+  int shown(int rank) const noexcept { return basis_.shown(rank); }
   const Options& options() const noexcept { return basis_.options; }
   const Surroundings& surroundings() const noexcept { return basis_.surroundings; }
   bool on_one_node() const noexcept { return node_.is_there(); }

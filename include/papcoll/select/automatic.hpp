@@ -86,14 +86,24 @@ OrderSource choose_order(const AnySchedule& schedule, const Call& call, const Se
   return gains ? OrderSource::machine() : OrderSource{};
 }
 
+/// Are the blocks of an alltoall so short, and the ranks of a node so many, that one message for all
+/// of them pays for the copies?
+inline bool is_short_alltoall(const Call& call, const SelectionInputs& s) noexcept {
+  const Thresholds::Network& t = s.thresholds->network;
+  return call.bytes() <= t.alltoall / static_cast<std::size_t>(s.size) &&
+         static_cast<std::size_t>(s.largest_node) >= t.alltoall_ranks;
+}
+
 /// Does a call on several nodes go through their representatives?
 template <Collective C>
 bool goes_by_nodes(const Call& call, const SelectionInputs& s) noexcept {
   if constexpr (C == Collective::reduce_scatter || C == Collective::gather ||
-                C == Collective::scatter || !hierarchical_serves(C)) {
+                C == Collective::scatter) {
     return false;
+  } else if constexpr (C == Collective::alltoall) {
+    return s.grouped && !s.by_messages && !call.is_uneven() && is_short_alltoall(call, s);
   } else {
-    return s.grouped && !s.by_messages && !call.is_uneven() &&
+    return s.grouped && s.nodes_in_order && !s.by_messages && !call.is_uneven() &&
            (call.bytes() <= s.thresholds->network.hierarchical || is_imbalanced(call, s) ||
             waits_for_a_node(call, s) || is_on_slow_network(call, s));
   }

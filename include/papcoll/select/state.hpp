@@ -69,6 +69,11 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
   }
   s.by_messages = by_messages;
   s.between_nodes = !team.on_one_node() && !team.has_groups();
+  if (s.grouped) {
+    const Hierarchy& h = *team.hierarchy();
+    s.largest_node = h.levels.front().largest;
+    s.nodes_in_order = !is_prefix_reduction(call.collective) || h.groups.contiguous();
+  }
   if (s.grouped && team.hierarchy()->levels.size() == 1) {
     s.nodes = team.hierarchy()->groups.count();
     s.late_node = &state.late_node;

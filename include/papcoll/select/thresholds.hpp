@@ -166,6 +166,15 @@ struct Thresholds {
     /// balanced. P. Alizadeh, MASc thesis, Queen's University 2021, ch. 6: flat is better for large
     /// balanced messages, Hierarchical by 20 to 29 % (64 KB to 64 MB) for imbalanced ones.
     std::size_t hierarchical = 65536;
+    /// The same of an alltoall: at most so many bytes of all blocks that a rank sends, and at least
+    /// so many ranks of the largest node. Not measured: by closed forms, with the network above,
+    /// for P ranks in N nodes of k and blocks of b bytes. Flat: the shorter of Bruck and Pairwise,
+    /// whose bytes k ranks send through one link. By nodes: the same among N ranks with blocks of
+    /// k²b bytes, two phases within the node of 0.5 µs, and four copies of kPb bytes by one rank,
+    /// at 0.1 ns a byte. Both take as long at Pb of 1.0 to 2.4 KB where k is 4 to 16 and N 4 to 64
+    /// (tests/unit/select/by_nodes_test.cpp), and nowhere at more than 1.3 KB where k is 2.
+    std::size_t alltoall = 1024;
+    std::size_t alltoall_ranks = 4;
     // What follows is for an allreduce: a virtual cluster of 4 nodes with 2 ranks each, joined at
     // 500 Mbit/s (TCP, Open MPI), ms in the call.
     /// A byte takes more than so many picoseconds: then calls longer than `hierarchical` go
@@ -257,6 +266,8 @@ inline constexpr std::array threshold_fields{
     PAPCOLL_THRESHOLD(network, gamma_as),
     PAPCOLL_THRESHOLD(network, percent),
     PAPCOLL_THRESHOLD(network, hierarchical),
+    PAPCOLL_THRESHOLD(network, alltoall),
+    PAPCOLL_THRESHOLD(network, alltoall_ranks),
     PAPCOLL_THRESHOLD(network, slow_ps_a_byte),
     PAPCOLL_THRESHOLD(network, ring),
     PAPCOLL_THRESHOLD(network, late_percent),

@@ -37,6 +37,18 @@ std::vector<Outcome> outcomes(ThreadTeam& team, Body&& body) {
   return all;
 }
 
+/// The same, or what the ranks hear of it in the calls after that: an alltoall lets those go whose
+/// blocks are there.
+template <class Body>
+std::vector<Outcome> outcomes_in_the_end(ThreadTeam& team, Body&& body) {
+  std::vector<Outcome> all = outcomes(team, body);
+  team.run([&](Rank& comm) {
+    Outcome& mine = all[static_cast<std::size_t>(comm.rank())];
+    mine = mistakes::heard(comm, mine);
+  });
+  return all;
+}
+
 thread_local bool is_rank_1 = false;
 
 const std::vector<std::string> names{
@@ -51,19 +63,14 @@ TEST_CASE("hierarchical: an invalid call on one rank", "[hierarchical]") {
   for (const std::string& name : names) {
     const Algorithm algorithm = papcoll::algorithm(name);
     for (const auto& mistake : mistakes::all<Rank>()) {
-      if (!hierarchical_serves(mistake.collective) || mistake.uneven) continue;
       for (const int wrong : {0, 1, 3}) {
         INFO(name << ", rank " << wrong << ": " << name_of(mistake.collective) << ", "
                   << mistake.says);
         ThreadTeam team{ranks, divided()};
         std::vector<mistakes::Buffers> buffers(ranks, mistakes::Buffers{ranks});
-        auto result = outcomes(team, [&](Rank& comm) {
+        const auto result = outcomes_in_the_end(team, [&](Rank& comm) {
           mistake.call(comm, buffers[static_cast<std::size_t>(comm.rank())], comm.rank() == wrong,
                        algorithm);
-        });
-        team.run([&](Rank& comm) {
-          Outcome& mine = result[static_cast<std::size_t>(comm.rank())];
-          mine = mistakes::heard(comm, mine);
         });
         for (int r = 0; r < ranks; ++r) {
           const Outcome& mine = result[static_cast<std::size_t>(r)];
@@ -98,6 +105,63 @@ TEST_CASE("hierarchical: calls that do not match", "[hierarchical]") {
   }
 }
 
+// Rank 0 sends as much to the ranks of the other node together as they expect of it.
+TEST_CASE("hierarchical: what ranks send and expect of each other differs", "[hierarchical]") {
+  for (const std::string& name : names) {
+    INFO(name);
+    const Algorithm algorithm = papcoll::algorithm(name);
+    ThreadTeam team{ranks, divided()};
+    const auto result = outcomes_in_the_end(team, [&](Rank& comm) {
+      std::vector<int> sent(ranks, 2);
+      if (comm.rank() == 0) ++sent[2], --sent[4];
+      const std::vector<int> received(ranks, 2);
+      const std::vector<int> in(2 * ranks, 1);
+      std::vector<int> out(2 * ranks);
+      alltoallv(comm, in, counts{sent}, out, counts{received}, algorithm);
+    });
+    int heard = 0;
+    for (const Outcome& mine : result) {
+      CAPTURE(mine);
+      CHECK(mine.kind == "peer_error");
+      heard += mine.says("rank 0 has 12 bytes for rank 2, which expects 8 of it");
+    }
+    CHECK(heard > 0);
+  }
+}
+
+TEST_CASE("hierarchical: what a node sends and another expects differs", "[hierarchical]") {
+  for (const int wrong : {0, 1, 3}) {
+    INFO("rank " << wrong);
+    const Algorithm algorithm = papcoll::algorithm(names[1]);
+    ThreadTeam team{ranks, divided()};
+    const auto result = outcomes_in_the_end(team, [&](Rank& comm) {
+      std::vector<int> sent(ranks, 2);
+      if (comm.rank() == wrong) sent[wrong == 0 ? 3 : 0] = 4;
+      const std::vector<int> received(ranks, 2);
+      const std::vector<int> in(comm.rank() == wrong ? 2 * ranks + 2 : 2 * ranks, 1);
+      std::vector<int> out(2 * ranks);
+      alltoallv(comm, in, counts{sent}, out, counts{received}, algorithm);
+    });
+    for (const Outcome& mine : result) {
+      CAPTURE(mine);
+      CHECK(mine.kind == "peer_error");
+    }
+  }
+}
+
+TEST_CASE("hierarchical: a gatherv of which ranks know their own lengths only", "[hierarchical]") {
+  ThreadTeam team{ranks, divided()};
+  const auto result = outcomes(team, [&](Rank& comm) {
+    std::vector<int> all(ranks);
+    const std::vector<int> each(ranks, 1);
+    const std::vector<int> mine(1);
+    gatherv(comm, mine, all, comm.rank() == 0 ? counts{each} : counts{}, root{0},
+            algorithm("Hierarchical"));
+  });
+  CHECK(result[0].kind == "peer_error");
+  CHECK(result[1].says("ranks know their own only"));
+}
+
 TEST_CASE("hierarchical: one rank takes another algorithm", "[hierarchical]") {
   for (const int other : {0, 2}) {
     ThreadTeam team{ranks, divided()};
@@ -122,6 +186,34 @@ TEST_CASE("hierarchical: a rank that ends is a lost peer", "[hierarchical]") {
         if (comm.rank() == victim) throw std::runtime_error("enough");
         all[static_cast<std::size_t>(comm.rank())] =
             outcome_of([&] { barrier(comm, algorithm(name)); });
+      }),
+                      std::runtime_error);
+      for (int r = 0; r < ranks; ++r) {
+        if (r == victim) continue;
+        const Outcome& mine = all[static_cast<std::size_t>(r)];
+        CAPTURE(r, mine);
+        CHECK(mine.kind == "peer_lost");
+        CHECK(mine.says("rank " + std::to_string(victim)));
+      }
+    }
+  }
+}
+
+TEST_CASE("hierarchical: a rank that ends before an alltoall or a scan", "[hierarchical]") {
+  for (const std::string& name : names) {
+    for (const int victim : {0, 1, 2, 3}) {
+      INFO(name << ", victim " << victim);
+      ThreadTeam team{ranks, divided()};
+      std::vector<Outcome> all(ranks);
+      const std::vector<int> each(ranks, 1);
+      CHECK_THROWS_AS(team.run([&](Rank& comm) {
+        if (comm.rank() == victim) throw std::runtime_error("enough");
+        all[static_cast<std::size_t>(comm.rank())] = outcome_of([&] {
+          std::vector<int> data(ranks, 1);
+          if (victim % 2 == 0) scan(comm, data, sum, algorithm(name));
+          alltoall(comm, data, algorithm(name));
+          alltoallv(comm, data, counts{each}, algorithm(name));
+        });
       }),
                       std::runtime_error);
       for (int r = 0; r < ranks; ++r) {

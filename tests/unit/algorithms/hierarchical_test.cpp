@@ -1,3 +1,4 @@
+#include "blocks.hpp"
 #include "catch.hpp"
 #include "hierarchies.hpp"
 #include "matrix.hpp"
@@ -9,6 +10,8 @@
 #include <papcoll/thread_team.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -63,6 +66,26 @@ TEST_CASE("hierarchical: all collectives, all groupings", "[hierarchical]") {
                 runner.run_all(c, std::vector<std::size_t>{0, 1, 3, 17});
               }
             }) == "");
+    }
+  }
+}
+
+TEST_CASE("hierarchical: blocks that differ, all groupings", "[hierarchical]") {
+  for (const int ranks : {1, 2, 3, 4, 5, 8}) {
+    for (const GroupColours& groups : hierarchies::groupings(ranks)) {
+      for (const char* const name :
+           {"Hierarchical", "Hierarchical:DynamicLeader,Rabenseifner", "Hierarchical:Linear,Bruck",
+            "Hierarchical:Binomial,Exchange,Pairwise"}) {
+        INFO(name << ", " << ranks << " ranks, " << hierarchies::text_of(groups));
+        ThreadTeam team{ranks, divided(groups)};
+        std::vector<std::string> wrong(static_cast<std::size_t>(ranks));
+        team.run([&](ThreadTeam::Rank& comm) {
+          blocks_test::Calls calls{comm, papcoll::algorithm(name)};
+          std::string& mine = wrong[static_cast<std::size_t>(comm.rank())];
+          for (std::uint64_t seed = 1; seed <= 6; ++seed) mine = calls.run(seed, 500);
+        });
+        CHECK(wrong == std::vector<std::string>(static_cast<std::size_t>(ranks)));
+      }
     }
   }
 }

@@ -166,5 +166,7 @@ TEST_CASE("types and rows of the catalogue require the same", "[requirements]") 
 TEST_CASE("a hierarchical algorithm requires what its row says", "[requirements]") {
   const CatalogueRow row = detail::hierarchical_row();
   CHECK(row.needs == detail::hierarchical_needs(Collective::reduce).bits);
-  CHECK_FALSE(detail::hierarchical_needs(Collective::scan).serves);
+  CHECK(detail::hierarchical_needs(Collective::scan).serves);
+  CHECK(detail::hierarchical_needs(Collective::gather).bits ==
+        (row.needs | requirement::own_parts));
 }

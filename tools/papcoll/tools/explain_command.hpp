@@ -154,6 +154,7 @@ class ExplainCommand {
     s.size = ranks_;
     s.oversubscribed = oversubscribed_;
     s.grouped = nodes_ > 1 && nodes_ < ranks_;
+    s.largest_node = (ranks_ + nodes_ - 1) / nodes_;
     s.by_messages = non_blocking_;
     s.between_nodes = !one_node;
     s.chunk_bytes = Options{}.chunk_bytes;

@@ -12,7 +12,8 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
 /// What a hierarchical collective may ask of its team. Roots are numbers within the group, or of
-/// groups. Calls with counts are also allgathers, gathers and scatters.
+/// groups. Calls with counts are also allgathers, gathers, scatters and alltoalls; with own_counts,
+/// each rank knows those of its own blocks only.
 class GroupedTeam {
  public:
   GroupedTeam() = default;
@@ -22,6 +23,8 @@ class GroupedTeam {
 
   virtual const Groups& groups() const = 0;
   virtual int rank() const = 0;
+  /// A rank as messages call it.
+  virtual int shown(int rank) const = 0;
   /// Can the algorithm named for groups do this by itself?
   virtual bool serves_intra(Collective c) const = 0;
   /// Runs a call among this rank's group.
@@ -31,7 +34,7 @@ class GroupedTeam {
   /// Moves the elements of `call.in` on rank `from` of this group to `call.out` on rank `to`; all
   /// of the group call.
   virtual void hop(int from, int to, const Call& call) = 0;
-  /// Memory of this rank until the end of the call; three pieces, `which` is 0, 1 or 2.
+  /// Memory of this rank until the end of the call; four pieces, `which` is 0, 1, 2 or 3.
   virtual std::byte* memory(int which, std::size_t bytes) = 0;
 };
 
@@ -52,6 +55,17 @@ template <>
 struct PhasesOf<Collective::reduce_scatter>
     : std::type_identity<
           CollectiveList<Collective::reduce, Collective::reduce_scatter, Collective::scatter>> {};
+template <>
+struct PhasesOf<Collective::alltoall>
+    : std::type_identity<
+          CollectiveList<Collective::gather, Collective::alltoall, Collective::scatter>> {};
+template <>
+struct PhasesOf<Collective::scan>
+    : std::type_identity<CollectiveList<Collective::reduce, Collective::exscan, Collective::scan>> {
+};
+template <>
+struct PhasesOf<Collective::exscan>
+    : std::type_identity<CollectiveList<Collective::reduce, Collective::exscan>> {};
 
 }  // namespace detail
 

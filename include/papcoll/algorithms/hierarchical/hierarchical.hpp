@@ -41,19 +41,32 @@ inline namespace PAPCOLL_ABI {
 ///   gather          gather in each node; gather of the representatives; the last hop, as in reduce
 ///   scatter         the way of gather backwards
 ///   barrier         barrier in each node; barrier of the representatives; barrier in each node
+///   alltoall        gather in each node; alltoall of the representatives, each block of which is all
+///                   that one node has for another; scatter in each node
+///   scan, exscan    reduce in each node; exscan of the representatives, who put what they get
+///                   before their own contributions; scan, or exscan, in each node
 /// Cost: that of the phases, one after the other, of which the first and the last run in all nodes
 ///   at once. An allreduce of m bytes by Rabenseifner or Ring takes 2(N−1)/N·m each way over the
 ///   link of each of N nodes, among the representatives as among all ranks, if these are in order
 ///   of nodes; but messages between nodes are those of N ranks, not of all. After the last node has
 ///   come, no less than m must pass its link each way, and StragglAR takes little more, if it is
 ///   the node that was expected last.
+/// Cost of an alltoall among N nodes of k ranks, P = kN, with blocks of b bytes: N−1 messages of
+///   k²b bytes from each node, where a flat schedule that sends each block by itself has k²(N−1) of
+///   b bytes. As many bytes pass a node's link, k²(N−1)b each way: no less is possible. Within the
+///   node each of kPb bytes is copied four times on its way out and in, by the members or by the
+///   representative: gathered, put in order of nodes, put in order of receivers, scattered. So it
+///   pays for short blocks among many ranks of a node. Where blocks differ, members first tell the
+///   representative 2P lengths each, and the messages between nodes begin with k² of them.
+/// Cost of a scan: a reduce and a scan within the node, and of m bytes one exscan among N ranks,
+///   where flat schedules have k messages of a node under way in each of their rounds.
 /// Prefer it across nodes for small calls, where a message between nodes costs many of those
 ///   within, and where ranks of one node come at different times: nodes do their part when they are
 ///   complete, and only representatives wait for each other. Flat Rabenseifner or Ring lead for
 ///   large balanced calls, in which all ranks drive the network.
-/// Limits: blocking calls only. If the operator does not commute and the ranks of a node are not
-///   neighbours in rank order, Inter runs among all ranks instead. On one node, not divided, only
-///   Intra runs.
+/// Limits: blocking calls only. If the ranks of a node are not neighbours in rank order, and the call
+///   is a scan or exscan or the operator does not commute, Inter runs among all ranks instead. On one
+///   node, not divided, only Intra runs. In gatherv and scatterv all ranks must know all lengths.
 ///
 ///     two nodes, ranks 0 1 2 and 3 4; [02] is combined of ranks 0 to 2
 ///                        0      1      2          3      4
@@ -75,10 +88,8 @@ struct Hierarchical {
 /// The name in listings, and in names of algorithms.
 inline constexpr std::string_view hierarchical_name = "Hierarchical";
 
-/// Has it phases for the collective? Blocks of pairs and results of prefixes have none yet.
-constexpr bool hierarchical_serves(Collective c) noexcept {
-  return traits_of(c).vector != VectorOf::block_per_pair && !is_prefix_reduction(c);
-}
+/// Has it phases for the collective? For all of them.
+constexpr bool hierarchical_serves(Collective) noexcept { return true; }
 /// One sentence about it, for listings.
 inline constexpr std::string_view hierarchical_sentence =
     "One algorithm within each node, another among one representative of each.";

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <papcoll/algorithms/hierarchical/alltoall_phases.hpp>
 #include <papcoll/algorithms/hierarchical/grouped_team.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/packing.hpp>
 #include <papcoll/topology/groups.hpp>
 
 #include <cstddef>
@@ -37,6 +39,8 @@ class HierarchicalPhases {
     if constexpr (C == Collective::gather) return gather();
     if constexpr (C == Collective::scatter) return scatter();
     if constexpr (C == Collective::barrier) return barrier();
+    if constexpr (C == Collective::alltoall) return AlltoallPhases{team_, call_}.run();
+    if constexpr (is_prefix_reduction(C)) return scan<is_exclusive(C)>();
   }
 
  private:
@@ -58,6 +62,9 @@ class HierarchicalPhases {
     p.root = root;
     p.split = 0;
     p.input_in_output = false;
+    p.own_counts = p.knows_all_counts = false;
+    p.places = nullptr;
+    p.in_view = p.out_view = nullptr;
     return p;
   }
 
@@ -130,6 +137,36 @@ class HierarchicalPhases {
     if (!alone()) team_.intra(call_);
   }
 
+  // --- scan and exscan, of groups that follow each other in rank order
+
+  /// The first rank of a group puts what lies below the group before its own contribution: then a
+  /// scan within the group is one of all ranks.
+  template <bool Exclusive>
+  void scan() {
+    const bool last = group_ + 1 == groups_.count();  // nobody wants all of its contributions
+    std::byte* const total = representative() ? team_.memory(0, call_.bytes()) : nullptr;
+    const std::byte* of_group = call_.in;
+    if (!last && !alone()) {
+      team_.intra(phase(Collective::reduce, call_.in, total));
+      of_group = total;
+    }
+    const std::byte* own = call_.in;
+    const std::byte* below = nullptr;  // what the groups below have combined
+    if (representative()) {
+      std::byte* const from_below = team_.memory(1, call_.bytes());
+      team_.inter(phase(Collective::exscan, of_group, from_below));
+      if (group_ > 0) {
+        const Reducer& r = call_.reducer;
+        r.apply(total, from_below, call_.in, call_.count, r.context);
+        own = total;
+        below = from_below;
+      }
+    }
+    if (!Exclusive) return team_.intra(phase(Collective::scan, own, call_.out));
+    if (!alone()) team_.intra(phase(Collective::exscan, own, call_.out));
+    if (below != nullptr) std::memcpy(call_.out, below, call_.bytes());
+  }
+
   // --- collectives in which ranks have parts of their own
 
   /// Elements of each rank.
@@ -172,26 +209,37 @@ class HierarchicalPhases {
     }
   }
 
+  /// Where elements of the output come to stand: the output, or memory, if they lie apart there.
+  std::byte* neighbours_of_output(int which, std::size_t elements) {
+    return call_.out_view == nullptr ? call_.out : team_.memory(which, bytes(elements));
+  }
+  void finish_output(const std::byte* neighbours, std::size_t elements) const {
+    if (call_.out_view == nullptr) return;
+    unpack(call_.out, call_.out_view, neighbours, elements, call_.reducer.size);
+  }
+
   void allgather() {
     const Sizes each = of_ranks();
     const Sizes sizes = of_groups(each);
     const Sizes members = of_members(each);
     const std::size_t total = sum(each);
+    std::byte* const out = neighbours_of_output(1, total);
     std::byte* all = nullptr;
     std::byte* part = nullptr;
     if (representative()) {
-      all = straight_ ? call_.out : team_.memory(0, bytes(total));
+      all = straight_ ? out : team_.memory(0, bytes(total));
       part = all + bytes(sum(sizes, static_cast<std::size_t>(group_)));
     }
     team_.intra(with_sizes(phase(Collective::gather, call_.in, part), members));
     if (representative()) {
       team_.inter(in_place(with_sizes(phase(Collective::allgather, part, all), sizes)));
-      if (!straight_) permute(call_.out, all, each, true);
+      if (!straight_) permute(out, all, each, true);
     }
-    Call share = phase(Collective::bcast, call_.out, call_.out);
+    Call share = phase(Collective::bcast, out, out);
     share.counts = nullptr;
     share.count = total;
     if (!alone()) team_.intra(share);
+    finish_output(out, total);
   }
 
   void gather() {
@@ -202,8 +250,9 @@ class HierarchicalPhases {
     const bool first = group_ == root_group();
     std::byte* all = nullptr;  // in order of groups
     std::byte* part = nullptr;
+    std::byte* const out = is_root() ? neighbours_of_output(2, total) : nullptr;
     if (representative() && first) {
-      all = is_root() && straight_ ? call_.out : team_.memory(0, bytes(total));
+      all = is_root() && straight_ ? out : team_.memory(0, bytes(total));
       part = all + bytes(sum(sizes, static_cast<std::size_t>(group_)));
     } else if (representative()) {
       part = team_.memory(0, bytes(sizes[static_cast<std::size_t>(group_)]));
@@ -215,14 +264,23 @@ class HierarchicalPhases {
     }
     if (!first) return;
     if (representative() && !straight_) {
-      std::byte* const ordered = is_root() ? call_.out : team_.memory(1, bytes(total));
+      std::byte* const ordered = is_root() ? out : team_.memory(1, bytes(total));
       permute(ordered, all, each, true);
       all = ordered;
     }
-    if (root_number() == 0) return;
-    Call last = phase(Collective::gather, all, is_root() ? call_.out : nullptr);
-    last.count = total;
-    team_.hop(0, root_number(), last);
+    if (root_number() != 0) {
+      Call last = phase(Collective::gather, all, out);
+      last.count = total;
+      team_.hop(0, root_number(), last);
+    }
+    if (is_root()) finish_output(out, total);
+  }
+
+  const std::byte* neighbours_of_input(std::size_t elements) {
+    if (call_.in_view == nullptr) return call_.in;
+    std::byte* const packed = team_.memory(3, bytes(elements));
+    pack(packed, call_.in, call_.in_view, elements, call_.reducer.size);
+    return packed;
   }
 
   void scatter() {
@@ -231,7 +289,7 @@ class HierarchicalPhases {
     const Sizes members = of_members(each);
     const std::size_t total = sum(each);
     const bool first = group_ == root_group();
-    const std::byte* all = is_root() ? call_.in : nullptr;
+    const std::byte* all = is_root() ? neighbours_of_input(total) : nullptr;
     if (first && root_number() != 0) {
       std::byte* const to = representative() ? team_.memory(0, bytes(total)) : nullptr;
       Call hop = phase(Collective::gather, all, to);

@@ -1,0 +1,347 @@
+#pragma once
+
+#include <papcoll/algorithms/hierarchical/grouped_team.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/joined.hpp>
+#include <papcoll/base/packing.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/topology/groups.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+namespace detail {
+
+/// Where blocks begin that stand one after the other, in bytes.
+class BlockStarts {
+ public:
+  BlockStarts() = default;
+  /// All blocks have so many bytes.
+  static BlockStarts of_equal(std::size_t bytes) noexcept {
+    BlockStarts s;
+    s.each_ = bytes;
+    return s;
+  }
+
+  /// One more block, of so many bytes.
+  void add(std::size_t bytes) {
+    if (starts_.empty()) starts_.push_back(0);
+    starts_.push_back(starts_.back() + bytes);
+  }
+
+  /// Where block k begins; the number of blocks is allowed, too.
+  std::size_t at(std::size_t k) const noexcept { return starts_.empty() ? k * each_ : starts_[k]; }
+  std::size_t length(std::size_t k) const noexcept { return at(k + 1) - at(k); }
+
+ private:
+  std::size_t each_ = 0;
+  std::vector<std::size_t> starts_;  ///< empty: they are alike
+};
+
+/// One rank's call of a hierarchical alltoall: its phases. All of them move bytes.
+///
+/// Where blocks differ, the representative first learns what its members' blocks are, and what
+/// groups send each other begins with the lengths of the blocks in it, which the receiver compares
+/// with what its members expect.
+class AlltoallPhases {
+ public:
+  AlltoallPhases(GroupedTeam& team, const Call& call)
+      : team_(team),
+        call_(call),
+        groups_(team.groups()),
+        ranks_(static_cast<std::size_t>(groups_.size())),
+        members_(groups_.ranks_of(groups_.group_of(team.rank()))),
+        number_(static_cast<std::size_t>(groups_.number_of(team.rank()))) {}
+
+  void run() {
+    if (groups_.count() == groups_.size() && groups_.count() > 1) return team_.inter(call_);
+    learn_lengths();
+    const std::byte* shown = gather();
+    if (number_ == 0) shown = exchange(shown);
+    scatter(shown);
+  }
+
+ private:
+  using Sizes = std::vector<std::size_t>;
+
+  bool representative() const noexcept { return number_ == 0; }
+  bool alone() const noexcept { return members_.size() == 1; }
+  bool differ() const noexcept { return call_.counts != nullptr; }
+
+  /// Memory of the team that has an address, however little it is.
+  std::byte* room(int which, std::size_t bytes) {
+    return team_.memory(which, std::max<std::size_t>(bytes, 1));
+  }
+
+  static void copy(std::byte* to, const std::byte* from, std::size_t n) {
+    if (n == 0) return;
+    with_known_bytes(n, [&](std::size_t bytes) { std::memcpy(to, from, bytes); });
+  }
+
+  /// A call of one phase, of bytes.
+  Call phase(Collective c, const std::byte* in, std::byte* out) const noexcept {
+    Call p;
+    p.collective = c;
+    p.in = in;
+    p.out = out;
+    p.types = call_.types;
+    p.reproducible = call_.reproducible;
+    p.rank_order = call_.rank_order;
+    p.memory = call_.memory;
+    p.stream = call_.stream;
+    return p;
+  }
+
+  /// The same with blocks that differ, of which ranks know their own only.
+  Call phase(Collective c, const std::byte* in, std::byte* out, const Sizes& sizes) const noexcept {
+    Call p = phase(c, in, out);
+    p.count = 1;
+    p.counts = sizes.data();
+    p.own_counts = true;
+    return p;
+  }
+
+  // --- lengths
+
+  /// Bytes of this rank's blocks, and on a representative those of all its members' blocks.
+  void learn_lengths() {
+    const std::size_t size = call_.reducer.size;
+    if (!differ()) {
+      sent_ = received_ = BlockStarts::of_equal(call_.bytes());
+      own_sent_ = own_received_ = ranks_ * call_.bytes();
+      return;
+    }
+    const std::size_t* const own = call_.counts;
+    own_sent_ = size * std::accumulate(own, own + ranks_, std::size_t{0});
+    own_received_ = size * std::accumulate(own + ranks_, own + 2 * ranks_, std::size_t{0});
+    const std::size_t bytes = 2 * ranks_ * sizeof(std::size_t);
+    std::byte* const numbers = room(3, (representative() ? members_.size() : 1) * bytes);
+    std::memcpy(numbers, own, bytes);
+    if (!alone()) {
+      Call p = phase(Collective::gather, numbers, representative() ? numbers : nullptr);
+      p.count = bytes;
+      team_.intra(p);
+    }
+    if (!representative()) return;
+    Sizes row(2 * ranks_);
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      std::memcpy(row.data(), numbers + i * bytes, bytes);
+      for (std::size_t r = 0; r < ranks_; ++r) sent_.add(row[r] * size);
+      for (std::size_t r = 0; r < ranks_; ++r) received_.add(row[ranks_ + r] * size);
+    }
+  }
+
+  /// Bytes of each member's blocks together; on others than the representative of one's own.
+  Sizes of_members(const BlockStarts& starts, std::size_t own) const {
+    Sizes sizes(members_.size(), 0);
+    sizes[number_] = own;
+    for (std::size_t i = 0; representative() && i < sizes.size(); ++i) {
+      sizes[i] = starts.at((i + 1) * ranks_) - starts.at(i * ranks_);
+    }
+    return sizes;
+  }
+
+  /// Bytes of the lengths before what groups send each other.
+  std::size_t header(const std::vector<int>& others) const noexcept {
+    return differ() ? members_.size() * others.size() * sizeof(std::size_t) : 0;
+  }
+
+  /// Bytes between the members of this group and those of each group.
+  Sizes of_groups(const BlockStarts& starts) const {
+    Sizes sizes;
+    for (const std::vector<int>& others : groups_.members) {
+      std::size_t bytes = header(others);
+      for (std::size_t i = 0; i < members_.size(); ++i) {
+        for (const int r : others) bytes += starts.length(i * ranks_ + static_cast<std::size_t>(r));
+      }
+      sizes.push_back(bytes);
+    }
+    return sizes;
+  }
+
+  // --- within the group
+
+  void intra(Collective c, const std::byte* in, std::byte* out, const BlockStarts& starts,
+             std::size_t own) {
+    if (differ()) {
+      const Sizes sizes = of_members(starts, own);
+      return team_.intra(phase(c, in, out, sizes));
+    }
+    Call p = phase(c, in, out);
+    p.count = own;
+    team_.intra(p);
+  }
+
+  /// Where the representative has what all members send, by sender and then by receiver.
+  const std::byte* gather() {
+    const std::byte* in = call_.in;
+    if (call_.in_view != nullptr) {
+      std::byte* const packed = room(2, own_sent_);
+      pack(packed, call_.in, call_.in_view, own_sent_ / call_.reducer.size, call_.reducer.size);
+      in = packed;
+    }
+    if (alone()) return in;
+    std::byte* const all = representative() ? room(0, sent_.at(members_.size() * ranks_)) : nullptr;
+    intra(Collective::gather, in, all, sent_, own_sent_);
+    return all;
+  }
+
+  /// `shown`: on the representative what all members receive, by receiver and then by sender.
+  void scatter(const std::byte* shown) {
+    const bool apart = call_.out_view != nullptr;
+    if (!alone()) {
+      std::byte* const out = apart ? room(2, own_received_) : call_.out;
+      intra(Collective::scatter, shown, out, received_, own_received_);
+      shown = out;
+    }
+    if (apart) {
+      unpack(call_.out, call_.out_view, shown, own_received_ / call_.reducer.size,
+             call_.reducer.size);
+    } else if (alone()) {
+      copy(call_.out, shown, own_received_);
+    }
+  }
+
+  // --- among representatives
+
+  /// Gives the other groups what is for them, and takes what is for this one's members.
+  const std::byte* exchange(const std::byte* gathered) {
+    if (differ()) compare_within_group();
+    Sizes sizes = of_groups(sent_);
+    std::byte* const to_groups =
+        room(1, std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
+    write_by_groups(to_groups, gathered);
+    const bool one_group = groups_.count() == 1;
+    std::byte* from_groups = to_groups;
+    if (!one_group) {
+      const Sizes from = of_groups(received_);
+      from_groups = room(0, std::accumulate(from.begin(), from.end(), std::size_t{0}));
+      sizes.insert(sizes.end(), from.begin(), from.end());
+      const bool equal = !differ() && std::all_of(sizes.begin(), sizes.end(),
+                                                  [&](std::size_t n) { return n == sizes[0]; });
+      Call p = phase(Collective::alltoall, to_groups, from_groups, sizes);
+      if (equal) {
+        p = phase(Collective::alltoall, to_groups, from_groups);
+        p.count = sizes[0];
+      }
+      team_.inter(p);
+    }
+    std::byte* const by_receiver = room(one_group ? 0 : 1, received_.at(members_.size() * ranks_));
+    read_by_groups(by_receiver, from_groups);
+    return by_receiver;
+  }
+
+  /// For each group the lengths, if they differ, and then the blocks, by sender and by receiver.
+  void write_by_groups(std::byte* to, const std::byte* gathered) const {
+    for (const std::vector<int>& others : groups_.members) {
+      if (differ()) {
+        for_each_pair(others, [&](std::size_t i, std::size_t r) {
+          const std::size_t n = sent_.length(i * ranks_ + r);
+          std::memcpy(to, &n, sizeof n);
+          to += sizeof n;
+        });
+      }
+      for (std::size_t i = 0; i < members_.size(); ++i) {
+        for_each_run(others, [&](std::size_t first, std::size_t last) {
+          const std::size_t at = sent_.at(i * ranks_ + first);
+          const std::size_t n = sent_.at(i * ranks_ + last) - at;
+          copy(to, gathered + at, n);
+          to += n;
+        });
+      }
+    }
+  }
+
+  void read_by_groups(std::byte* to, const std::byte* from) const {
+    for (const std::vector<int>& others : groups_.members) {
+      if (differ()) {
+        compare_lengths(others, from);
+        from += header(others);
+      }
+      for (const int sender : others) {
+        const auto s = static_cast<std::size_t>(sender);
+        for (std::size_t i = 0; i < members_.size(); ++i) {
+          const std::size_t n = received_.length(i * ranks_ + s);
+          copy(to + received_.at(i * ranks_ + s), from, n);
+          from += n;
+        }
+      }
+    }
+  }
+
+  /// Before anything is sent: what a group sends to itself must be as long as what it expects.
+  void compare_within_group() const {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      for (std::size_t j = 0; j < members_.size(); ++j) {
+        const std::size_t has = sent_.length(i * ranks_ + static_cast<std::size_t>(members_[j]));
+        const std::size_t expected =
+            received_.length(j * ranks_ + static_cast<std::size_t>(members_[i]));
+        if (has != expected) refuse_lengths(members_[i], members_[j], has, expected);
+      }
+    }
+  }
+
+  void compare_lengths(const std::vector<int>& others, const std::byte* lengths) const {
+    for (const int sender : others) {
+      for (std::size_t i = 0; i < members_.size(); ++i) {
+        std::size_t has = 0;
+        std::memcpy(&has, lengths, sizeof has);
+        lengths += sizeof has;
+        const std::size_t expected =
+            received_.length(i * ranks_ + static_cast<std::size_t>(sender));
+        if (has != expected) refuse_lengths(sender, members_[i], has, expected);
+      }
+    }
+  }
+
+  [[noreturn, gnu::cold]] void refuse_lengths(int sender, int receiver, std::size_t has,
+                                              std::size_t expected) const {
+    throw peer_error(
+        joined({"papcoll: the ranks' counts do not match: rank ", team_.shown(sender), " has ", has,
+                " bytes for rank ", team_.shown(receiver), ", which expects ", expected,
+                " of it: both must pass the same number"}));
+  }
+
+  /// Calls f(i, r) for each member i of this group and each rank r of another.
+  template <class F>
+  void for_each_pair(const std::vector<int>& others, F&& f) const {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      for (const int r : others) f(i, static_cast<std::size_t>(r));
+    }
+  }
+
+  /// Calls f(first, last) for the ranks of a group that follow each other, up to but without last.
+  template <class F>
+  static void for_each_run(const std::vector<int>& ranks, F&& f) {
+    for (std::size_t i = 0; i < ranks.size();) {
+      std::size_t end = i + 1;
+      while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+      const auto first = static_cast<std::size_t>(ranks[i]);
+      f(first, first + (end - i));
+      i = end;
+    }
+  }
+
+  GroupedTeam& team_;
+  const Call& call_;
+  const Groups& groups_;
+  std::size_t ranks_;
+  const std::vector<int>& members_;
+  std::size_t number_;            ///< in the group
+  std::size_t own_sent_ = 0;      ///< bytes of this rank's input
+  std::size_t own_received_ = 0;  ///< and of its output
+  BlockStarts sent_;              ///< of what all members send, by sender and then by receiver
+  BlockStarts received_;          ///< of what they receive, by receiver and then by sender
+};
+
+}  // namespace detail
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
