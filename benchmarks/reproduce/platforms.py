@@ -26,6 +26,25 @@ def contention_free(_ranks):
 """
 
 
+def with_overheads(_ranks):
+    """1024 hosts, each with a link of its own in and out: a message takes 1.5 us and 1/16 ns a
+    byte, and of the 1.5 us the processor of its sender 0.15 and that of its receiver 0.15: for each
+    message that a rank sends and receives in turn it is busy for the 0.3 us that papcoll's
+    thresholds call the gap."""
+    return f"""<cluster id="c" prefix="node-" suffix="" radical="0-1023" speed="{SPEED}"
+ bw="16GBps" lat="600ns"/>
+"""
+
+
+def thin_fat_tree(_ranks):
+    """256 hosts, 16 on a leaf switch with 8 uplinks, one to each of 8 switches above: 16 GB/s and
+    0.3 us a link, which all under way share, and processors that are as busy with messages as those
+    of with-overheads."""
+    return f"""<cluster id="ft" prefix="node-" suffix="" radical="0-255" speed="{SPEED}"
+ bw="16GBps" lat="300ns" topology="FAT_TREE" topo_parameters="2;16,16;1,8;1,1"/>
+"""
+
+
 def dragonfly(_ranks):
     """1024 hosts: 4 groups of 4 chassis of 16 routers with 4 hosts each, 0.3 us and 16 GB/s a
     link. The links within a chassis, within a group and between groups are 4, 6 and 16 wide (a
@@ -199,8 +218,14 @@ def machine_options(name, ranks):
 
 
 CLUSTERS = {"fat-tree": fat_tree, "dragonfly": small_dragonfly}
-NAMES = {"contention-free": contention_free, "dragonfly": dragonfly, "nodes-of-4": nodes_of_4,
+NAMES = {"contention-free": contention_free, "with-overheads": with_overheads,
+         "thin-fat-tree": thin_fat_tree, "dragonfly": dragonfly, "nodes-of-4": nodes_of_4,
          **{f"{kind}-{p}": platform for kind, platform in CLUSTERS.items() for p in PLACEMENTS}}
+
+
+# SimGrid's, of a platform: what a message costs the processors of sender and receiver, of any size.
+OVERHEADS = tuple(f"smpi/{of}:0:1.5e-7:0" for of in ("os", "ois", "or"))
+SETTINGS = {"with-overheads": OVERHEADS, "thin-fat-tree": OVERHEADS}
 
 
 def hosts(name, ranks):

@@ -46,7 +46,7 @@ def run(program, ranks, platform="contention-free", settings=(), gamma=0.0, time
     with tempfile.TemporaryDirectory(prefix="papcoll-simulate.") as folder:
         files = platforms.write(platform, ranks, folder)
         environment = {**os.environ, "PAPCOLL_SIMULATED_GAMMA": repr(gamma), "TMPDIR": folder}
-        words = command(program, ranks, *files, settings)
+        words = command(program, ranks, *files, [*platforms.SETTINGS.get(platform, ()), *settings])
         with subprocess.Popen(words, env=environment, stdout=stdout, stderr=subprocess.PIPE,
                               text=True, start_new_session=True) as process:
             try:

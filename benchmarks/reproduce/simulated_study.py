@@ -35,6 +35,7 @@ class Run:
     setting: str = ""  # of SimGrid: smpi/coll-selector:mpich, smpi/allreduce:rab…
     gamma: float = GAMMA
     options: tuple = ()  # further ones of papcoll-bench
+    in_place: bool = True
 
     def name_of(self, algorithm):
         return "SMPI " + self.setting.removeprefix("smpi/") if algorithm == "mpi" else algorithm
@@ -222,8 +223,8 @@ class Rows:
         """Runs it, unless all its rows are there."""
         if run.keys() <= self.rows.keys():
             return
-        program = [bench, run.collective, "--in-place", "--warmup", "0", "--format", "json",
-                   *run.options,
+        program = [bench, run.collective, "--warmup", "0", "--format", "json",
+                   *(["--in-place"] if run.in_place else []), *run.options,
                    "--sizes", ",".join(map(str, run.sizes)), "--algorithm", *run.algorithms]
         settings = [run.setting] if run.setting else []
         what = ", ".join([run.platform, f"{run.ranks} ranks", run.collective,
@@ -249,6 +250,8 @@ class Rows:
                        "options": " ".join(run.options),
                        "seconds": bench_row["tail_median_us"] * 1e-6,
                        "in_call": bench_row["mean_us"] * 1e-6}
+                if bench_row["algorithm"] == "auto":
+                    row["chosen"] = bench_row["resolved"].removesuffix("+MpiTransport")
                 self.rows[key_of(row)] = row
                 out.write(json.dumps(row) + "\n")
 

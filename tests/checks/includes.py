@@ -21,7 +21,7 @@ NAMES = {
     "bit": "bit_floor bit_width has_single_bit",
     "charconv": "from_chars to_chars",
     "chrono": "chrono",
-    "cmath": "ceil fabs floor fmax hypot isfinite llround log log10 lround pow sqrt",
+    "cmath": "ceil fabs floor fmax hypot isfinite ldexp llround log log10 log2 lround pow sqrt",
     "concepts": """convertible_to default_initializable integral regular same_as signed_integral
         unsigned_integral""",
     "cstddef|cstdint|cstdlib|cstring": "size_t",

@@ -12,6 +12,7 @@ import tempfile
 SCRIPTS = pathlib.Path(__file__).parents[2] / "benchmarks" / "reproduce"
 STUDIES = {"two_trees.py": "| bcast | 17 |", "suara.py": "| contention-free | 12 | 64 KB |",
            "flat_against_hierarchical_simulated.py": "| 8 | 10 | 64 KB |",
+           "alltoall.py": "| with-overheads | 8 | 32 KB |",
            "topology.py": "| 64 | allreduce | RecursiveDoubling | 64 KB | 0% | 0% | 0% |"}
 TELLS_WHAT_IS_MISSING = ("two_trees.py", "suara.py")
 

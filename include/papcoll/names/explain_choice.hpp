@@ -85,20 +85,39 @@ inline WeighedBetweenNodes weigh_any_between_nodes(const Call& call, const Selec
   }
 }
 
+/// What the closed forms take of the thresholds.
+inline std::string the_network(const Thresholds& t) {
+  return detail::joined({with_value(*threshold("network", "alpha_ns"), t), ", ",
+                         with_value(*threshold("network", "gap_ns"), t), ", ",
+                         with_value(*threshold("network", "beta_as"), t), " and ",
+                         with_value(*threshold("network", "gamma_as"), t)});
+}
+
+inline std::string why_alltoall(const Call& call, const SelectionInputs& s) {
+  if (call.is_uneven()) return "what an alltoall always runs whose blocks differ";
+  const Thresholds& t = *s.thresholds;
+  const WeighedAlltoall w = weigh_alltoall(call.bytes(), s.size, t);
+  std::string why = detail::joined({"by the model of ", the_network(t), " Bruck takes ",
+                                    shown_time(nanoseconds(w.bruck)), ", every block by itself ",
+                                    shown_time(nanoseconds(w.apart))});
+  if (!w.is_bruck()) {
+    why += detail::joined({", as many at once as ", with_value(*threshold("alltoall", "batch"), t),
+                           " latencies take"});
+  }
+  return why;
+}
+
 /// Why a schedule was chosen, in words.
 inline std::string why_by_messages(const Call& call, const SelectionInputs& s) {
   const Thresholds& t = *s.thresholds;
   if (is_long_between_nodes(call, s)) {
     const WeighedBetweenNodes w = weigh_any_between_nodes(call, s);
     if (w.wins(t)) {
-      return detail::joined(
-          {"between nodes, and by the model of ", with_value(*threshold("network", "alpha_ns"), t),
-           ", ", with_value(*threshold("network", "gap_ns"), t), ", ",
-           with_value(*threshold("network", "beta_as"), t), " and ",
-           with_value(*threshold("network", "gamma_as"), t), " ",
-           w.is_suara() ? "Suara" : "TwoTreeComplete", " takes ", shown_time(nanoseconds(w.best())),
-           ", what would run otherwise ", shown_time(nanoseconds(w.otherwise)), ", at least ",
-           with_value(*threshold("network", "percent"), t), " % of it"});
+      return detail::joined({"between nodes, and by the model of ", the_network(t), " ",
+                             w.is_suara() ? "Suara" : "TwoTreeComplete", " takes ",
+                             shown_time(nanoseconds(w.best())), ", what would run otherwise ",
+                             shown_time(nanoseconds(w.otherwise)), ", at least ",
+                             with_value(*threshold("network", "percent"), t), " % of it"});
     }
   }
   const auto side = [&](std::size_t bytes, const ThresholdField* f) {
@@ -117,7 +136,14 @@ inline std::string why_by_messages(const Call& call, const SelectionInputs& s) {
           {side(call.bytes() * static_cast<std::size_t>(s.size), threshold("allgather", "bruck")),
            " of all ranks"});
     case Collective::alltoall:
-      return detail::joined({side(call.bytes(), threshold("alltoall", "bruck")), " for each rank"});
+      return why_alltoall(call, s);
+    case Collective::scan:
+    case Collective::exscan: {
+      const WeighedScan w = weigh_scan(call.collective, call.bytes(), s.size, t);
+      return detail::joined({"by the model of ", the_network(t), " PipelinedChain takes ",
+                             shown_time(nanoseconds(w.chain)), ", RecursiveDoubling ",
+                             shown_time(nanoseconds(w.doubling))});
+    }
     case Collective::reduce_scatter:
       return call.reducer.commutative ? "for operators that commute"
                                       : "for operators not known to commute";

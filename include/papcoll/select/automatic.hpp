@@ -9,10 +9,12 @@
 #include <papcoll/policies/algorithm.hpp>
 #include <papcoll/policies/hierarchical_spec.hpp>
 #include <papcoll/runtime/machine_orders.hpp>
+#include <papcoll/select/alltoall_choice.hpp>
 #include <papcoll/select/between_nodes.hpp>
 #include <papcoll/select/inputs.hpp>
 #include <papcoll/select/late_node_cache.hpp>
 #include <papcoll/select/on_node.hpp>
+#include <papcoll/select/scan_choice.hpp>
 #include <papcoll/select/thresholds.hpp>
 
 #include <cstddef>
@@ -55,11 +57,11 @@ AnySchedule choose_by_messages(const Call& call, const SelectionInputs& s) {
   } else if constexpr (C == Collective::reduce_scatter) {
     return call.reducer.commutative ? AnySchedule::of<Pairwise>() : AnySchedule::of<Linear>();
   } else if constexpr (C == Collective::alltoall) {
-    if (call.is_uneven()) return AnySchedule::of<Pairwise>();
-    if (bytes <= t.alltoall.bruck) return AnySchedule::of<Bruck>();
-    return AnySchedule::of<Pairwise>();
+    // Lengths are known to their own ranks only, so that nothing can go by them.
+    if (call.is_uneven()) return AnySchedule::of<SpreadOut>();
+    return choose_alltoall(bytes, s);
   } else if constexpr (C == Collective::scan || C == Collective::exscan) {
-    return AnySchedule::of<RecursiveDoubling>();
+    return choose_scan(call, s);
   } else if constexpr (C == Collective::barrier) {
     return AnySchedule::of<Dissemination>();
   } else {

@@ -78,7 +78,7 @@ constexpr auto without_parameters() {
       Form{Ring::name, reduce_scatter, of_whole<ring_reduce_scatter>},
       Form{Ring::name, alltoall, of_whole<ring_alltoall>},
       Form{NeighbourExchange::name, allgather, of_whole<neighbour_exchange_allgather>},
-      Form{Pairwise::name, alltoall, of_whole<linear_alltoall>},
+      Form{Pairwise::name, alltoall, of_whole<ring_alltoall>},
       Form{Pairwise::name, reduce_scatter, of_whole<pairwise_reduce_scatter>},
       Form{RecursiveHalving::name, reduce_scatter, of_whole<recursive_halving_reduce_scatter>},
       Form{Dissemination::name, barrier, of_barrier},

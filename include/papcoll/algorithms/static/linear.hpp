@@ -99,8 +99,10 @@ struct Linear {
 
   void emit(Alltoall, Builder& b) const {
     const int me = b.position();
-    for (int k = 1; k < b.size(); ++k) b.send(b.wrap(me + k), b.part(me, me + k));
-    for (int k = 1; k < b.size(); ++k) b.receive(b.wrap(me - k), b.part(me - k, me));
+    for (int k = 1; k < b.size(); ++k) {  // in turn: a message may wait for its receive to begin
+      b.send(b.wrap(me + k), b.part(me, me + k));
+      b.receive(b.wrap(me - k), b.part(me - k, me));
+    }
   }
   static constexpr bool own_parts_only = true;
 

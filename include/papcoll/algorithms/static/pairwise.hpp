@@ -9,14 +9,18 @@ inline namespace PAPCOLL_ABI {
 
 /// Everybody sends every other its part, in rounds that pair all up.
 ///
-/// Phases: P−1 rounds; in round k position p sends to p+k and receives from p−k.
+/// Phases: P−1 rounds; in round k position p sends to p+k and receives from p−k. In alltoall a round
+///   begins when this position's last one is complete, and where P is a power of two, both are the
+///   position whose number is p with the bits of k flipped.
 /// Cost: reduce_scatter (P−1)α + (P−1)/P·(βm + γm) (m: the whole vector); alltoall (P−1)(α + βm)
 ///   (m: what one position has for another).
 /// Prefer it for long vectors where any two positions are equally far apart: every part takes one
-///   hop, and nothing waits for a slow position but what that position contributes.
-/// Limits: latency grows with P (Bruck for short parts of an alltoall). In reduce_scatter each part
-///   is combined in a different rotation of the order, so the operator must commute (Linear needs
-///   the same messages and keeps the order). Parts of an alltoall may differ in size.
+///   hop. In reduce_scatter nothing waits for a slow position but what that position contributes;
+///   in alltoall no two messages ever share a port.
+/// Limits: latency grows with P (Bruck for short parts of an alltoall; SpreadOut and Linear have
+///   several messages under way at once). In reduce_scatter each part is combined in a different
+///   rotation of the order, so the operator must commute (Linear needs the same messages and keeps
+///   the order). Parts of an alltoall may differ in size.
 ///
 ///     reduce_scatter, P = 4
 ///       round             0          1          2          3
@@ -26,14 +30,14 @@ inline namespace PAPCOLL_ABI {
 ///       3, from p−3       adcb       badc       cbad       dcba
 ///
 ///     alltoall, P = 4     (what p holds that is for it; pq: from p, for q)
-///       1, from p−1       30         01         12         23
-///       2, from p−2       30 20      01 31      12 02      23 13
-///       3, from p−3       30 20 10   01 31 21   12 02 32   23 13 03
+///       1: 0↔1, 2↔3       10         01         32         23
+///       2: 0↔2, 1↔3       10 20      01 31      32 02      23 13
+///       3: 0↔3, 1↔2       10 20 30   01 31 21   32 02 12   23 13 03
 ///
 /// An allgather in such rounds would be Linear's: nothing is combined, so nothing orders rounds.
 ///
 /// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
-/// MPICH", IJHPCA 19(1), 2005.
+/// MPICH", IJHPCA 19(1), 2005; for 2^n positions the "pair" of SMPI and STAR-MPI.
 struct Pairwise {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = "Pairwise";
@@ -51,9 +55,14 @@ struct Pairwise {
 
   void emit(Alltoall, Builder& b) const {
     const int me = b.position();
+    const bool in_pairs = (b.size() & (b.size() - 1)) == 0;
+    Builder in_turn = b.flow(1);
     for (int k = 1; k < b.size(); ++k) {
-      b.send(b.wrap(me + k), b.part(me, me + k));
-      b.receive(b.wrap(me - k), b.part(me - k, me));
+      const int to = in_pairs ? me ^ k : b.wrap(me + k);
+      const int from = in_pairs ? to : b.wrap(me - k);
+      in_turn.send(to, b.part(me, to));
+      in_turn.receive(from, b.part(from, me));
+      in_turn.end_round();
     }
   }
   static constexpr bool own_parts_only = true;

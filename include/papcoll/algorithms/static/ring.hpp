@@ -46,7 +46,7 @@ void ring_allgather(Builder& b, Part&& part) {
 /// Prefer it for long vectors, and where neighbours in the order are neighbours in the machine.
 /// Limits: latency grows with P. Each part is combined in a different rotation of the order, so the
 ///   operator must commute. Parts of an alltoall may differ in size; SpreadOut has several of its
-///   messages under way at once, Pairwise all of them.
+///   messages under way at once, Linear all of them.
 ///
 ///     allreduce, P = 3, after each round (position p's parts 0 1 2; 01 means combined of 0 and 1)
 ///                        0              1              2

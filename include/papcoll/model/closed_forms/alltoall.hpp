@@ -27,7 +27,7 @@ inline double linear_alltoall(const HockneyWithGap& h, int p, double m) noexcept
   return p < 2 ? 0 : spread_out_alltoall(h, p, m, p - 1);
 }
 
-/// One message after the other.
+/// One message after the other; Pairwise, too.
 inline double ring_alltoall(const HockneyWithGap& h, int p, double m) noexcept {
   return spread_out_alltoall(h, p, m, 1);
 }

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <papcoll/algorithms/static/bruck.hpp>
+#include <papcoll/algorithms/static/linear.hpp>
+#include <papcoll/algorithms/static/pairwise.hpp>
+#include <papcoll/algorithms/static/spread_out.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/model/hockney.hpp>
+#include <papcoll/schedule/schedule.hpp>
+#include <papcoll/select/between_nodes.hpp>
+#include <papcoll/select/inputs.hpp>
+#include <papcoll/select/thresholds.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+
+// An alltoall by messages, of blocks of one length: Bruck with the radix that the model of a round
+// finds the quickest, or every block by itself, as many at a time as keep the ports busy.
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+namespace detail {
+
+/// A round in which a position sends n messages, of so many bytes together, and receives as many,
+/// all at once, in seconds. Their latencies pass at the same time; the processor is busy for half
+/// of the gap with each that it sends and with each that it receives. (The closed forms of model/
+/// have port and processor as one, of which each message keeps its gap and its bytes' time.)
+inline double round_of_messages(const HockneyWithGap& h, int n, double bytes) noexcept {
+  const double until_last = std::max((n - 1) * h.gap / 2, h.beta * bytes);
+  return n < 1 ? 0 : std::max(n * h.gap, h.alpha + until_last);
+}
+
+/// How many of the distances 1 … p − 1 have this digit, not 0, at this weight of the radix.
+inline int with_digit(int p, long long radix, long long weight, int digit) noexcept {
+  const long long cycle = radix * weight;
+  const long long rest = std::clamp(p % cycle - digit * weight, 0LL, weight);
+  return static_cast<int>(p / cycle * weight + rest);
+}
+
+/// Bruck, in seconds, of blocks of so many bytes.
+inline double bruck_seconds(const HockneyWithGap& h, int p, double block, int radix) noexcept {
+  double seconds = 0;
+  for (long long weight = 1; weight < p; weight *= radix) {
+    int messages = 0;
+    int blocks = 0;
+    for (; messages + 1 < radix && (messages + 1) * weight < p; ++messages) {
+      blocks += with_digit(p, radix, weight, messages + 1);
+    }
+    seconds += round_of_messages(h, messages, blocks * block);
+  }
+  return seconds;
+}
+
+/// What is weighed for an alltoall, in seconds.
+struct WeighedAlltoall {
+  int radix_bits = 1;  ///< of Bruck: its radix is 2 to the power of this
+  double bruck = 0;
+  double apart = 0;     ///< every block by itself, all at once
+  int window_bits = 0;  ///< these at a time, 2 to the power of this; all: fewer than this are left
+
+  bool is_bruck() const noexcept { return bruck < apart; }
+};
+
+/// Radix and window are powers of two up to this one, so that few plans are made.
+inline constexpr int most_bits = 10;
+
+/// The bits of a window of so many messages, so many at least, that their time in the port is
+/// `batch` times the latency that passes before the next ones: all but 1/batch of the time is used.
+inline int window_bits(const HockneyWithGap& h, double block, std::size_t batch) noexcept {
+  const double each = std::max(h.gap, h.beta * block);
+  const double window = each > 0 ? static_cast<double>(batch) * h.alpha / each : 1 << most_bits;
+  return static_cast<int>(std::ceil(std::log2(std::clamp(window, 1.0, double{1 << most_bits}))));
+}
+
+/// All ranks find the same: it goes by bytes, number of ranks and thresholds.
+inline WeighedAlltoall weigh_alltoall(std::size_t bytes, int ranks, const Thresholds& t) noexcept {
+  const HockneyWithGap h = link_of(t);
+  const auto block = static_cast<double>(bytes);
+  WeighedAlltoall w;
+  w.apart = round_of_messages(h, ranks - 1, (ranks - 1) * block);
+  w.bruck = bruck_seconds(h, ranks, block, 2);
+  for (int bits = 2; bits <= most_bits && (1 << bits) < ranks; ++bits) {
+    const double seconds = bruck_seconds(h, ranks, block, 1 << bits);
+    if (seconds >= w.bruck) continue;
+    w.bruck = seconds;
+    w.radix_bits = bits;
+  }
+  w.window_bits = window_bits(h, block, t.alltoall.batch);
+  return w;
+}
+
+/// Schedules that are made once: a call allocates none.
+inline const AnySchedule& bruck_of_bits(int radix_bits) {
+  static const auto all = [] {
+    std::array<AnySchedule, most_bits + 1> made;
+    for (int i = 1; i <= most_bits; ++i) made[static_cast<std::size_t>(i)] = Bruck{1 << i};
+    return made;
+  }();
+  return all[static_cast<std::size_t>(radix_bits)];
+}
+inline const AnySchedule& spread_out_of_bits(int window_bits) {
+  static const auto all = [] {
+    std::array<AnySchedule, most_bits + 1> made;
+    for (int i = 0; i <= most_bits; ++i) made[static_cast<std::size_t>(i)] = SpreadOut{1 << i};
+    return made;
+  }();
+  return all[static_cast<std::size_t>(window_bits)];
+}
+
+inline AnySchedule choose_alltoall(std::size_t bytes, const SelectionInputs& s) {
+  const WeighedAlltoall w = weigh_alltoall(bytes, s.size, *s.thresholds);
+  if (w.is_bruck()) return bruck_of_bits(w.radix_bits);
+  if ((1 << w.window_bits) >= s.size - 1) return AnySchedule::of<Linear>();
+  return w.window_bits == 0 ? AnySchedule::of<Pairwise>() : spread_out_of_bits(w.window_bits);
+}
+
+}  // namespace detail
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <papcoll/algorithms/static/pipelined_chain.hpp>
+#include <papcoll/algorithms/static/recursive_doubling.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/model/closed_forms/scan.hpp>
+#include <papcoll/schedule/schedule.hpp>
+#include <papcoll/select/between_nodes.hpp>
+#include <papcoll/select/inputs.hpp>
+#include <papcoll/select/thresholds.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+// A scan or exscan by messages: RecursiveDoubling, which takes the fewest rounds, or PipelinedChain,
+// in which every rank sends and combines the vector once.
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+namespace detail {
+
+/// In seconds.
+struct WeighedScan {
+  double doubling = 0;
+  double chain = 0;
+  int segment_bits = 0;  ///< of the chain: its segments have 2 to the power of this bytes
+
+  bool is_chain() const noexcept { return chain < doubling; }
+};
+
+inline constexpr int least_segment_bits = 10;  ///< 1 KB
+inline constexpr int most_segment_bits = 20;
+
+/// What a segment of so many bytes adds for the last rank of a chain, once the first one is there:
+/// one processor receives it, combines it and sends it on, and its bytes pass meanwhile.
+inline double behind_in_chain(const HockneyWithGap& h, double segment) noexcept {
+  return std::max(h.gap + h.gamma * segment, h.beta * segment);
+}
+
+/// Of m bytes in n equal segments the chain takes (p−1)(α + (β+γ)m/n) and n − 1 times what a segment
+/// adds, which is least for n = √((p − 2)(β+γ)m / gap) or so.
+inline WeighedScan weigh_scan(Collective c, std::size_t bytes, int ranks,
+                              const Thresholds& t) noexcept {
+  const HockneyWithGap h = link_of(t);
+  const auto m = static_cast<double>(bytes);
+  WeighedScan w;
+  w.doubling = c == Collective::scan ? closed_form::recursive_doubling_scan(h, ranks, m)
+                                     : closed_form::recursive_doubling_exscan(h, ranks, m);
+  const double hops = std::max(ranks - 2, 1);
+  const double segment =
+      std::clamp(std::sqrt(m * h.gap / (hops * (h.beta + h.gamma))),
+                 std::ldexp(1.0, least_segment_bits), std::ldexp(1.0, most_segment_bits));
+  w.segment_bits = static_cast<int>(std::lround(std::log2(segment)));
+  const double each = std::min(m, std::ldexp(1.0, w.segment_bits));
+  w.chain = closed_form::chain_scan(h, ranks, each) +
+            (closed_form::segments(m, each) - 1) * behind_in_chain(h, each);
+  return w;
+}
+
+/// Made once: a call allocates none.
+inline const AnySchedule& chain_of_segment(int segment_bits) {
+  static const auto all = [] {
+    std::array<AnySchedule, most_segment_bits - least_segment_bits + 1> made;
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      made[i] = PipelinedChain{std::size_t{1} << (least_segment_bits + i)};
+    }
+    return made;
+  }();
+  return all[static_cast<std::size_t>(segment_bits - least_segment_bits)];
+}
+
+inline AnySchedule choose_scan(const Call& call, const SelectionInputs& s) {
+  const WeighedScan w = weigh_scan(call.collective, call.bytes(), s.size, *s.thresholds);
+  return w.is_chain() ? chain_of_segment(w.segment_bits) : AnySchedule::of<RecursiveDoubling>();
+}
+
+}  // namespace detail
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
