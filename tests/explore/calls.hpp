@@ -18,7 +18,8 @@ inline papcoll::CallWords words_of(const CallSpec& s) {
   if (s.invalid) return {0, papcoll::CallWords::invalid};
   return papcoll::CallWords::of(
       s.count, s.collective, s.algorithm.id(), static_cast<std::uint32_t>(s.root),
-      static_cast<std::uint32_t>(s.rank_order) | static_cast<std::uint32_t>(s.uneven) << 1);
+      static_cast<std::uint32_t>(s.rank_order) | static_cast<std::uint32_t>(s.uneven) << 1 |
+          static_cast<std::uint32_t>(s.reproducible) << 2);
 }
 
 namespace detail {
