@@ -117,6 +117,37 @@ TEST_CASE("Buffers that peers cannot reach go through pools or slots", "[explore
   });
 }
 
+TEST_CASE("Each rank shows its blocks in another way", "[explore]") {
+  for (const int ranks : {3, 4}) {
+    for_all_calls(ranks, 5, [&](const CallSpec& call) {
+      if (!call.algorithm.lends_buffers()) return;
+      for (const int kind : {0, 1, 2}) {
+        Script script{ranks, {call, call}};
+        script.reach = Reach::mixed;
+        script.first_kind = kind;
+        INFO("the first rank is of kind " << kind);
+        World<TightBoard> tight{script};
+        require_fine(random_walks(tight, 5, 15));
+        World<WideBoard> wide{script};
+        require_fine(random_walks(wide, 5, 15));
+      }
+    });
+  }
+}
+
+TEST_CASE("Who lends its input is not let go by who waits for pieces of others", "[explore]") {
+  CallSpec call{explored<papcoll::StaticOrder, papcoll::BlockCopies>, Collective::alltoall, 20};
+  call.uneven = true;
+  for (const int kind : {0, 1, 2}) {
+    Script script{4, {call, call}};
+    script.reach = Reach::mixed;
+    script.first_kind = kind;
+    INFO("the first rank is of kind " << kind);
+    World<WideBoard> world{script};
+    require_fine(random_walks(world, 5, 500));
+  }
+}
+
 TEST_CASE("Deeper: every schedule with three preemptions", "[explore]") {
   for (const Algorithm a : algorithms()) {
     if (!a.serves(Collective::allreduce)) continue;

@@ -18,7 +18,8 @@ inline papcoll::CallWords words_of(const CallSpec& s) {
   if (s.invalid) return {0, papcoll::CallWords::invalid};
   return papcoll::CallWords::of(
       s.count, s.collective, s.algorithm.id(), static_cast<std::uint32_t>(s.root),
-      static_cast<std::uint32_t>(s.rank_order) | static_cast<std::uint32_t>(s.uneven) << 1);
+      static_cast<std::uint32_t>(s.rank_order) | static_cast<std::uint32_t>(s.uneven) << 1 |
+          static_cast<std::uint32_t>(s.reproducible) << 2);
 }
 
 namespace detail {
@@ -85,9 +86,15 @@ inline std::string problem_of(const Script& script, std::size_t i, int rank, con
   if (!buffers.confined()) return call + " wrote outside of its output";
   if (!buffers.complete()) return call + " has a wrong result";
   if (!script.deviates(i) || buffers.writes_nothing()) return {};
-  const bool from_root = spec.collective == Collective::bcast && rank != spec.root &&
-                         script.call_of(spec.root, i) == spec;
-  return from_root ? "" : call + " came to an end, though the calls do not match";
+  // So may whoever needs nobody but the root, or is that of a scatter.
+  const bool scatters = spec.collective == Collective::scatter;
+  const bool from_root =
+      (scatters || (spec.collective == Collective::bcast && rank != spec.root)) &&
+      script.call_of(spec.root, i) == spec;
+  // Who is above does not matter to a prefix reduction.
+  bool from_below = papcoll::is_prefix_reduction(spec.collective);
+  for (int r = 0; r < rank; ++r) from_below = from_below && script.call_of(r, i) == spec;
+  return from_root || from_below ? "" : call + " came to an end, though the calls do not match";
 }
 
 }  // namespace explore

@@ -70,6 +70,14 @@ std::vector<CallSpec> right_calls(int ranks) {
       add({a, Collective::allgather, count});
       add({a, Collective::reduce_scatter, count, 0, true});
       add({a, Collective::alltoall, count});
+      add({a, Collective::gather, count, ranks - 1});
+      add({a, Collective::scatter, count, ranks - 1});
+      if (!a.serves(Collective::scan)) continue;
+      add({a, Collective::exscan, count});
+      CallSpec scan{a, Collective::scan, count, 0, true, true};
+      add(scan);
+      scan.reproducible = true;
+      add(scan);
     }
     add({a, Collective::barrier, 0});
   }
@@ -107,6 +115,21 @@ TEST_CASE("Three ranks of which one makes another call", "[explore]") {
     World<TightBoard> world{script};
     require_fine(random_walks(world, 1, 20));
   });
+}
+
+TEST_CASE("Four ranks of which one in the middle makes another prefix reduction", "[explore]") {
+  constexpr Algorithm prefix_runs = explored<papcoll::StaticOrder, papcoll::PrefixRuns>;
+  for (const std::size_t count : {3U, 16U, 70U}) {
+    for (const bool reproducible : {false, true}) {
+      CallSpec right{prefix_runs, Collective::scan, count, 0, false, true};
+      right.reproducible = reproducible;
+      for (const CallSpec& wrong : wrong_calls(right, 4)) {
+        INFO(right.describe() << "\nbut rank 1: " << wrong.describe());
+        World<TightBoard> world{{4, {right, right}, {{1, 0, wrong}}}};
+        require_fine(random_walks(world, 1, 100));
+      }
+    }
+  }
 }
 
 TEST_CASE("Three ranks that make three different calls", "[explore]") {

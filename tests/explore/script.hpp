@@ -36,6 +36,7 @@ struct CallSpec {
   bool invalid = false;  ///< a call that its rank refuses by itself
   /// With counts: nothing for rank 0, twice for the last; of an alltoall all kinds of pairs.
   bool uneven = false;
+  bool reproducible = false;  ///< see papcoll::Call
 
   friend bool operator==(const CallSpec&, const CallSpec&) = default;
 
@@ -43,7 +44,7 @@ struct CallSpec {
     return std::string(algorithm.name()) + " " + std::string(papcoll::name_of(collective)) +
            " of " + std::to_string(count) + ", root " + std::to_string(root) +
            (in_place ? ", in place" : "") + (rank_order ? ", rank order" : "") +
-           (uneven ? ", uneven" : "");
+           (reproducible ? ", reproducible" : "") + (uneven ? ", uneven" : "");
   }
 };
 
@@ -144,6 +145,7 @@ class Buffers {
     c.root = spec_.root;
     c.input_in_output = is_in_place_;
     c.rank_order = spec_.rank_order;
+    c.reproducible = spec_.reproducible;
     return c;
   }
 
@@ -307,6 +309,7 @@ enum class Reach {
   all,
   pools,  ///< and no buffers of users
   slots,  ///< not even that: chunks go through the board
+  mixed,  ///< of some ranks the pool, of some all but that, of some neither
 };
 
 struct Script {
@@ -317,6 +320,7 @@ struct Script {
   /// Calls that other algorithms made before: words that these do not use are as old as that.
   std::uint32_t unused_for = 0;
   Reach reach = Reach::all;
+  int first_kind = 0;  ///< of the three kinds of ranks that Reach::mixed has, that of rank 0
   std::vector<int> colours{};       ///< of groups that the ranks are in; empty: one group
   std::size_t chunk = chunk_bytes;  ///< bytes of a chunk of the board
 

@@ -38,6 +38,11 @@ inline std::vector<CallSpec> all_calls(Algorithm a, Collective c, int ranks, std
           if (rank_order && (!papcoll::is_reduction(c) || !a.keeps_order())) continue;
           CallSpec call{a, c, count_of(size, rank_order, chunks), root, in_place, rank_order};
           calls.push_back(call);
+          if (rank_order && papcoll::is_prefix_reduction(c)) {  // which goes another way then
+            call.reproducible = true;
+            calls.push_back(call);
+            call.reproducible = false;
+          }
           if (c != Collective::reduce_scatter && !a.takes_counts()) continue;
           call.uneven = true;
           calls.push_back(call);

@@ -8,6 +8,9 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/node/node.hpp>
+#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/topology/groups.hpp>
 
 #include <array>
@@ -38,6 +41,7 @@ class World {
     bytes += static_cast<std::size_t>(ranks) * pool_bytes;
     std::size_t at = bytes;
     for (const Buffers& b : buffers_) bytes += in_lines(b.bytes());
+    const std::size_t after_pools = bytes - at;
     memory_.resize(bytes / sizeof(Line) + 1);
     board_ = Board{begin() + bells_bytes_, ranks, script_.chunk};
     for (int r = 0; r < ranks; ++r) {
@@ -47,8 +51,16 @@ class World {
       node.pool = begin() + pools + static_cast<std::size_t>(r) * pool_bytes;
       node.pool_bytes = pool_bytes;
       if (groups_) node.groups = {std::shared_ptr<void>{}, &*groups_};
-      const std::size_t reached =
-          script_.reach == Reach::pools ? static_cast<std::size_t>(ranks) * pool_bytes : 0;
+      const std::size_t all_pools = static_cast<std::size_t>(ranks) * pool_bytes;
+      std::size_t reached = script_.reach == Reach::slots ? 0 : all_pools;
+      if (script_.reach == Reach::mixed) {
+        const int kind = (r + script_.first_kind) % 3;
+        if (kind == 2) reached += after_pools;
+        if (kind != 1) {
+          node.context = node.pool;
+          node.reserve = &refuse_pool;
+        }
+      }
       if (script_.reach != Reach::all) {
         node.peers = papcoll::PeerMemory{begin() + pools, reached, {}};
       }
@@ -95,6 +107,11 @@ class World {
   };
 
   static constexpr std::size_t pool_bytes = 1024;
+
+  /// There are no pages for the rank's pool.
+  static void refuse_pool(void* pool, const std::byte* at, std::size_t) {
+    if (at == pool) throw papcoll::system_error("no pages", 0);
+  }
 
   static std::size_t in_lines(std::size_t bytes) noexcept {
     return (bytes + sizeof(Line) - 1) / sizeof(Line) * sizeof(Line);

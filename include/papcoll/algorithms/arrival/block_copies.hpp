@@ -445,7 +445,7 @@ struct BlockCopies {
     /// as some rank has not been met.
     template <Site S>
     void tell_pieces(S& s) {
-      std::uint32_t least = all;
+      std::uint32_t least = all - 1;  // all: those who lend their input may go
       for (int r = 0; r < s.size(); ++r) {
         if (r == s.rank() || s.pending()[r] < 0 || !blocks_.gives(r, s.rank())) continue;
         if (s.pending()[r] == 0) return;

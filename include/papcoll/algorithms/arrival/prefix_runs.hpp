@@ -92,6 +92,7 @@ struct PrefixRuns {
     template <Site S>
     void begin(S& s, const Call& c) {
       begun_ = true;
+      std::fill_n(s.pending(), s.size(), 0);
       exclusive_ = c.collective == Collective::exscan;
       chunks_ = Chunks{c.count, c.reducer.size,
                        std::max(std::min(most_chunk, s.chunk_bytes()), c.reducer.size)};
@@ -239,12 +240,11 @@ struct PrefixRuns {
     template <Site S>
     bool has(S& s, int p, What what) {
       if (!s.arrived(p, done_ + 1)) return false;
-      if (!met(p) && !meet(s, p)) return false;
+      if (s.pending()[p] == 0 && !meet(s, p)) return false;
       return what == What::contribution || s.stage(p, done_ + 1);
     }
 
-    // Ranks are met in the order in which they are needed, downwards or upwards.
-    bool met(int p) const noexcept { return p >= met_from_ && p < met_to_; }
+    /// Looks at the call of rank p; pending()[p]: it has been looked at, and is the same.
     template <Site S>
     bool meet(S& s, int p) {
       if (!s.matches(p)) {
@@ -252,10 +252,8 @@ struct PrefixRuns {
         failed_ = true;
         return false;
       }
-      if (met_to_ == met_from_) met_from_ = met_to_ = p;
-      met_from_ = std::min(met_from_, p);
-      met_to_ = std::max(met_to_, p + 1);
-      if (met_to_ - met_from_ + 1 == s.size()) s.all_arrived();
+      s.pending()[p] = 1;
+      if (++met_ + 1 == s.size()) s.all_arrived();
       return true;
     }
 
@@ -364,8 +362,7 @@ struct PrefixRuns {
     std::uint32_t done_ = 0;   ///< chunks of its result
     int low_ = 0;              ///< of the current chunk, it has combined ranks from here on
     int up_ = 0;               ///< the same upwards: ranks below this
-    int met_from_ = 0;         ///< ranks whose calls it has looked at
-    int met_to_ = 0;
+    int met_ = 0;              ///< ranks whose calls it has looked at
     int next_above_ = 0;
     Way way_ = Way::line;
     bool begun_ = false;
