@@ -300,6 +300,18 @@ class Runner {
     PAPCOLL_CHECK(scatter, scatter, ([=](std::size_t i) { return of_root(me * n + i); }), root);
     PAPCOLL_CHECK(reduce_scatter, (Expected{p * n, n, p * n}), of_my_block, papcoll::sum);
     PAPCOLL_CHECK(alltoall, (Expected{p * n, p * n, p * n}), exchanged);
+    if (!any_schedule()) return;
+    std::vector<int> each;
+    std::size_t elements = 0;
+    std::size_t mine = 0;
+    for (std::size_t r = 0; r < p; ++r) {
+      if (r == me) mine = elements;
+      each.push_back(static_cast<int>(n + r % 2));
+      elements += n + r % 2;
+    }
+    PAPCOLL_CHECK(reduce_scatter, (Expected{elements, n + me % 2, elements}),
+                  ([=](std::size_t i) { return total(0, p, mine + i); }), papcoll::counts{each},
+                  papcoll::sum);
   }
 #undef PAPCOLL_CHECK
 #undef PAPCOLL_IN_FORM

@@ -80,7 +80,7 @@ concept MdspanLike = requires(const M& m) {
   typename M::reference;
   requires std::same_as<typename M::reference, typename M::element_type&>;
   { m.data_handle() } -> std::same_as<typename M::element_type*>;
-  { m.rank() } -> std::convertible_to<std::size_t>;
+  requires(M::rank() > 0);
   { m.extent(0U) } -> std::convertible_to<std::size_t>;
   { m.stride(0U) } -> std::convertible_to<std::ptrdiff_t>;
   { m.is_strided() } -> std::convertible_to<bool>;
