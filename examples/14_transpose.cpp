@@ -1,6 +1,7 @@
 // ranks: 3
-// A matrix whose rows are dealt out over the ranks is transposed: every rank sends each rank a tile
-// of its rows, and what comes is laid where there is room for it. Blocks have lengths and places.
+// A matrix whose rows are dealt out over the ranks is transposed by one alltoall: what goes to each
+// rank is read from where it lies in the rows, column by column, and what comes is written to where
+// it belongs. Nothing is copied before or after.
 //
 //     mpirun -n 3 ./14_transpose
 
@@ -13,85 +14,60 @@
 
 namespace {
 
-// Rows or columns 0 to n - 1, dealt out over the ranks, as evenly as it goes.
-struct Share {
-  int n;
-  int ranks;
+// This rank's rows of a matrix, one after the other, each of `columns` elements. Every rank has as
+// many rows.
+struct Rows {
+  Rows(std::size_t rows, std::size_t width)
+      : height(rows), columns(width), elements(rows * width) {}
 
-  int first(int rank) const { return static_cast<int>(static_cast<long>(n) * rank / ranks); }
-  int of(int rank) const { return first(rank + 1) - first(rank); }
+  double& at(std::size_t row, std::size_t column) { return elements[row * columns + column]; }
+
+  std::size_t height;
+  std::size_t columns;
+  std::vector<double> elements;
 };
 
-double element(int row, int column) { return 1000.0 * row + column; }
+// This rank's rows of the transposed matrix. The number of columns is a multiple of that of ranks.
+Rows transposed(papcoll::Communicator& comm, const Rows& mine) {
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  const std::size_t width = mine.columns / ranks;  // columns that become a rank's rows
+  Rows turned{width, mine.height * ranks};
 
-double& at(std::vector<double>& matrix, int width, int row, int column) {
-  return matrix[static_cast<std::size_t>(row) * static_cast<std::size_t>(width) +
-                static_cast<std::size_t>(column)];
+  // To rank r goes the tile of columns r · width and so on, and from it comes the tile that stands
+  // at column r · height of what was turned. Both are counted rank by rank, then along the columns
+  // of `mine` one after the other, which are rows of `turned`.
+  papcoll::alltoall(comm,
+                    papcoll::strided(mine.elements.data(), {ranks, width, mine.height},
+                                     {width, std::size_t{1}, mine.columns}),
+                    papcoll::strided(turned.elements.data(), {ranks, width, mine.height},
+                                     {mine.height, turned.columns, std::size_t{1}}));
+  return turned;
 }
 
-// `mine` has this rank's rows of a matrix, of `columns.n` elements each. Gives this rank's rows of
-// the transposed matrix, which has columns.n rows of rows.n elements.
-std::vector<double> transposed(papcoll::Communicator& comm, std::vector<double>& mine,
-                               const Share& rows, const Share& columns) {
-  const int me = comm.rank();
-  const int height = rows.of(me);    // of my part
-  const int width = columns.of(me);  // of my part of the other matrix, turned
-
-  // Column by column, the elements for each rank are neighbours, and one rank's stand after the
-  // other's: what goes to rank r is a tile of columns.of(r) by `height`.
-  std::vector<double> turned(mine.size());
-  for (int i = 0; i < height; ++i) {
-    for (int j = 0; j < columns.n; ++j) at(turned, height, j, i) = at(mine, columns.n, i, j);
-  }
-
-  // From rank r comes a tile of `width` by rows.of(r). Between tiles a gap is left, as a program
-  // may have it that keeps them apart.
-  constexpr int gap = 2;
-  std::vector<int> sent;
-  std::vector<int> received;
-  std::vector<int> places;
-  int end = 0;
-  for (int r = 0; r < comm.size(); ++r) {
-    sent.push_back(height * columns.of(r));
-    received.push_back(width * rows.of(r));
-    places.push_back(end);
-    end += received.back() + gap;
-  }
-  std::vector<double> tiles(static_cast<std::size_t>(end), -1);
-  papcoll::alltoallv(comm, turned, papcoll::counts{sent}, tiles, papcoll::blocks{received, places});
-
-  // Rows of tiles become parts of rows.
-  std::vector<double> result(static_cast<std::size_t>(width) * static_cast<std::size_t>(rows.n));
-  for (int r = 0; r < comm.size(); ++r) {
-    const double* tile = tiles.data() + places[static_cast<std::size_t>(r)];
-    for (int i = 0; i < width; ++i) {
-      for (int j = 0; j < rows.of(r); ++j) at(result, rows.n, i, rows.first(r) + j) = *tile++;
-    }
-  }
-  return result;
+double element(std::size_t row, std::size_t column) {
+  return 10000.0 * static_cast<double>(row) + static_cast<double>(column);
 }
 
 bool run() {
   papcoll::Communicator comm{MPI_COMM_WORLD};
-  const Share rows{700, comm.size()};
-  const Share columns{1000, comm.size()};
-  const int me = comm.rank();
-  std::vector<double> mine(static_cast<std::size_t>(rows.of(me)) * 1000);
-  for (int i = 0; i < rows.of(me); ++i) {
-    for (int j = 0; j < columns.n; ++j) at(mine, columns.n, i, j) = element(rows.first(me) + i, j);
+  const auto me = static_cast<std::size_t>(comm.rank());
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  Rows mine{200, 300 * ranks};
+  for (std::size_t i = 0; i < mine.height; ++i) {
+    for (std::size_t j = 0; j < mine.columns; ++j) mine.at(i, j) = element(me * 200 + i, j);
   }
 
-  std::vector<double> turned = transposed(comm, mine, rows, columns);
+  Rows turned = transposed(comm, mine);
 
-  bool right = true;
-  for (int i = 0; i < columns.of(me); ++i) {
-    for (int j = 0; j < rows.n; ++j) {
-      right = right && at(turned, rows.n, i, j) == element(j, columns.first(me) + i);
+  bool right = turned.height == 300 && turned.columns == 200 * ranks;
+  for (std::size_t i = 0; i < turned.height; ++i) {
+    for (std::size_t j = 0; j < turned.columns; ++j) {
+      right = right && turned.at(i, j) == element(j, me * 300 + i);
     }
   }
   // Once more is where it began.
-  right = right && transposed(comm, turned, columns, rows) == mine;
-  if (me == 0) std::printf("%d x %d, over %d ranks\n", rows.n, columns.n, comm.size());
+  right = right && transposed(comm, turned).elements == mine.elements;
+  if (me == 0) std::printf("%zu x %zu, over %zu ranks\n", 200 * ranks, mine.columns, ranks);
   return right;
 }
 

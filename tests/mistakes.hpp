@@ -15,6 +15,8 @@
 #include <papcoll/exscan.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/gatherv.hpp>
+#include <papcoll/indexed.hpp>
+#include <papcoll/layouts.hpp>
 #include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
@@ -312,6 +314,45 @@ std::vector<Mistake<Comm>> all() {
          papcoll::allgatherv(c, wrong ? b.output(3) : b.input(3), b.out, each.apart(), a);
        },
        true},
+      {Collective::allreduce, "the length of block 1 of the output is -1: lengths start at 0",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         const std::vector<int> lengths{2, wrong ? -1 : 1};
+         const std::vector<int> places{0, 2};
+         papcoll::allreduce(c, b.input(3), papcoll::indexed(b.out.data(), lengths, places),
+                            papcoll::sum, a);
+       }},
+      {Collective::reduce, "spans more than PTRDIFF_MAX bytes",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         constexpr std::ptrdiff_t far = std::numeric_limits<std::ptrdiff_t>::max();
+         papcoll::reduce(c, papcoll::strided(b.in.data(), {2}, {wrong ? far : 2}), b.output(2),
+                         root{0}, papcoll::sum, a);
+       }},
+      {Collective::scan, "input and output overlap",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::scan(c, papcoll::strided(wrong ? b.out.data() + 1 : b.in.data(), 2, 1, 1),
+                       papcoll::strided(b.out.data(), 2, 1, 2), papcoll::sum, a);
+       }},
+      {Collective::exscan, "the output is a null pointer",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::exscan(c, b.input(2), papcoll::strided(wrong ? nullptr : b.out.data(), 2, 1, 2),
+                         papcoll::sum, a);
+       }},
+      {Collective::allgather, "the blocks of a strided buffer overlap",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::allgather(c, b.input(3),
+                            papcoll::strided(b.out.data(), {c.size(), 3}, {wrong ? 2 : 3, 1}), a);
+       }},
+      {Collective::alltoall, "blocks 0 and 1 of the output overlap, at element 0",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         const std::vector<int> lengths{1, 3 * c.size() - 1};
+         const std::vector<int> places{0, wrong ? 0 : 1};
+         papcoll::alltoall(c, b.in, papcoll::indexed(b.out.data(), lengths, places), a);
+       }},
+      {Collective::reduce_scatter, "the output must have as many elements",
+       [](Comm& c, B& b, bool wrong, const Algorithm& a) {
+         papcoll::reduce_scatter(c, b.in, papcoll::strided(b.out.data(), wrong ? 1 : 3, 1, 1),
+                                 papcoll::sum, a);
+       }},
       {Collective::gather, "'s block in the output is -2: they start at 0",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks each{c.size()};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/passed.hpp>
 #include <papcoll/entry/wrong_call.hpp>
 #include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
@@ -13,46 +14,46 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 template <class T>
-Call allgather_call(const Caller& caller, const T* in, T* out, std::size_t in_count,
-                    std::size_t out_count) {
-  caller.require_length(out_count, of_all_ranks<T>(caller, in_count),
+Call allgather_call(const Caller& caller, Passed<T> b) {
+  count_elements(caller, b);
+  caller.require_length(b.out_count, of_all_ranks<T>(caller, b.in_count),
                         "the output must have as many elements as all ranks contribute together: "
                         "size() times the length of the input");
-  Call call = call_of(caller.collective, in, out, in_count);
-  check_buffers(caller, call, in_count, out_count);
+  Call call = call_of(caller.collective, b.in, b.out, b.in_count);
+  check_buffers(caller, call, b, b.in_count, b.out_count);
   return call;
 }
 
 /// In place: this rank's contribution stands at its place in `data`.
 template <class T>
-Call allgather_call(const Caller& caller, T* data, std::size_t count) {
-  caller.require(count % caller.ranks() == 0,
+Call allgather_call(const Caller& caller, Passed<T> b, InPlace) {
+  count_elements(caller, b);
+  caller.require(b.in_count % caller.ranks() == 0,
                  "the data do not divide into size() equal parts, one of each rank");
-  const std::size_t each = count / caller.ranks();
+  const std::size_t each = b.in_count / caller.ranks();
   caller.require_few_bytes(each, sizeof(T));
-  Call call = call_of<T>(caller.collective, data, data, each);
-  check_buffers(caller, call, 0, count);
-  call.in += static_cast<std::size_t>(caller.rank()) * call.bytes();
-  call.input_in_output = true;
+  Call call = call_of(caller.collective, b.in, b.out, each);
+  check_buffers(caller, call, b, 0, b.in_count);
+  begin_with_own_block(call, caller.rank());
   return call;
 }
 
 template <class... Ps, class C, class... Buffers>
-void run_allgather(C&& comm, const Algorithm& algorithm, Buffers... buffers) {
+void run_allgather(C&& comm, const Algorithm& algorithm, const Buffers&... buffers) {
   const Caller caller{core_of(comm), Collective::allgather};
   Call call = allgather_call(caller, buffers...);
   run<Allgather, true, Ps...>(caller, call, algorithm);
 }
 
 template <class... Ps, class C, class... Buffers>
-Request start_allgather(C&& comm, const Algorithm& algorithm, Buffers... buffers) {
+Request start_allgather(C&& comm, const Algorithm& algorithm, const Buffers&... buffers) {
   const Caller caller{core_of(comm), Collective::allgather, true};
   Call call = allgather_call(caller, buffers...);
   return start<Allgather, true, Ps...>(caller, call, algorithm, nullptr);
 }
 
 template <class... Ps, class C, class... Buffers>
-Persistent prepare_allgather(C&& comm, const Algorithm& algorithm, Buffers... buffers) {
+Persistent prepare_allgather(C&& comm, const Algorithm& algorithm, const Buffers&... buffers) {
   const Caller caller{core_of(comm), Collective::allgather};
   Call call = allgather_call(caller, buffers...);
   return prepare<Allgather, true, Ps...>(caller, call, algorithm, nullptr);
@@ -62,18 +63,15 @@ Persistent prepare_allgather(C&& comm, const Algorithm& algorithm, Buffers... bu
 
 /// Gives every rank the contributions of all, in rank order: `out` has size() times as many
 /// elements as `in`. Policies and errors as in allreduce.
-template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
+template <class... Ps, Team C, Buffer In, Buffer Out>
 void allgather(C&& comm, const In& in, Out&& out, const Algorithm& algorithm = {}) {
-  detail::run_allgather<Ps...>(comm, algorithm, std::ranges::data(in),
-                               detail::data_out<element_of<In>, Out>(out), std::ranges::size(in),
-                               std::ranges::size(out));
+  detail::run_allgather<Ps...>(comm, algorithm, detail::passed<In, Out>(in, out));
 }
 
 /// In place: rank r's contribution is part r of size() equal parts of `data`.
-template <class... Ps, Team C, ContiguousRange R>
+template <class... Ps, Team C, Buffer R>
 void allgather(C&& comm, R&& data, const Algorithm& algorithm = {}) {
-  detail::run_allgather<Ps...>(comm, algorithm, detail::data_in_place<R>(data),
-                               std::ranges::size(data));
+  detail::run_allgather<Ps...>(comm, algorithm, detail::passed<R>(data), detail::InPlace{});
 }
 
 /// Pointer and count: each rank contributes `count` elements.
@@ -82,7 +80,7 @@ void allgather(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
                const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::allgather};
   const std::size_t n = detail::checked_block<T>(caller, count);
-  detail::run_allgather<Ps...>(comm, algorithm, in, out, n, n * caller.ranks());
+  detail::run_allgather<Ps...>(comm, algorithm, detail::Passed<T>{in, out, n, n * caller.ranks()});
 }
 
 /// Pointer and count, in place: `data` has size() times `count` elements.
@@ -90,23 +88,22 @@ template <class... Ps, Team C, class T, std::integral N>
 void allgather(C&& comm, T* data, N count, const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::allgather};
   const std::size_t n = detail::checked_block<T>(caller, count);
-  detail::run_allgather<Ps...>(comm, algorithm, data, n * caller.ranks());
+  detail::run_allgather<Ps...>(comm, algorithm, detail::passed(data, n * caller.ranks()),
+                               detail::InPlace{});
 }
 
 /// Non-blocking. Runs a static schedule; see Request.
-template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
+template <class... Ps, Team C, Buffer In, Buffer Out>
 [[nodiscard]] Request iallgather(C&& comm, const In& in, Out&& out,
                                  const Algorithm& algorithm = {}) {
-  return detail::start_allgather<Ps...>(comm, algorithm, std::ranges::data(in),
-                                        detail::data_out<element_of<In>, Out>(out),
-                                        std::ranges::size(in), std::ranges::size(out));
+  return detail::start_allgather<Ps...>(comm, algorithm, detail::passed<In, Out>(in, out));
 }
 
 /// Non-blocking, in place.
-template <class... Ps, Team C, ContiguousRange R>
+template <class... Ps, Team C, Buffer R>
 [[nodiscard]] Request iallgather(C&& comm, R&& data, const Algorithm& algorithm = {}) {
-  return detail::start_allgather<Ps...>(comm, algorithm, detail::data_in_place<R>(data),
-                                        std::ranges::size(data));
+  return detail::start_allgather<Ps...>(comm, algorithm, detail::passed<R>(data),
+                                        detail::InPlace{});
 }
 
 /// Non-blocking, pointer and count.
@@ -115,7 +112,8 @@ template <class... Ps, Team C, class T, std::integral N>
                                  const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::allgather, true};
   const std::size_t n = detail::checked_block<T>(caller, count);
-  return detail::start_allgather<Ps...>(comm, algorithm, in, out, n, n * caller.ranks());
+  return detail::start_allgather<Ps...>(comm, algorithm,
+                                        detail::Passed<T>{in, out, n, n * caller.ranks()});
 }
 
 /// Non-blocking, pointer and count, in place.
@@ -123,23 +121,22 @@ template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request iallgather(C&& comm, T* data, N count, const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::allgather, true};
   const std::size_t n = detail::checked_block<T>(caller, count);
-  return detail::start_allgather<Ps...>(comm, algorithm, data, n * caller.ranks());
+  return detail::start_allgather<Ps...>(comm, algorithm, detail::passed(data, n * caller.ranks()),
+                                        detail::InPlace{});
 }
 
 /// Persistent; see there.
-template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
+template <class... Ps, Team C, Buffer In, Buffer Out>
 [[nodiscard]] Persistent allgather_init(C&& comm, const In& in, Out&& out,
                                         const Algorithm& algorithm = {}) {
-  return detail::prepare_allgather<Ps...>(comm, algorithm, std::ranges::data(in),
-                                          detail::data_out<element_of<In>, Out>(out),
-                                          std::ranges::size(in), std::ranges::size(out));
+  return detail::prepare_allgather<Ps...>(comm, algorithm, detail::passed<In, Out>(in, out));
 }
 
 /// Persistent, in place.
-template <class... Ps, Team C, ContiguousRange R>
+template <class... Ps, Team C, Buffer R>
 [[nodiscard]] Persistent allgather_init(C&& comm, R&& data, const Algorithm& algorithm = {}) {
-  return detail::prepare_allgather<Ps...>(comm, algorithm, detail::data_in_place<R>(data),
-                                          std::ranges::size(data));
+  return detail::prepare_allgather<Ps...>(comm, algorithm, detail::passed<R>(data),
+                                          detail::InPlace{});
 }
 
 /// Persistent, pointer and count.
@@ -148,7 +145,8 @@ template <class... Ps, Team C, class T, std::integral N>
                                         N count, const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::allgather};
   const std::size_t n = detail::checked_block<T>(caller, count);
-  return detail::prepare_allgather<Ps...>(comm, algorithm, in, out, n, n * caller.ranks());
+  return detail::prepare_allgather<Ps...>(comm, algorithm,
+                                          detail::Passed<T>{in, out, n, n * caller.ranks()});
 }
 
 /// Persistent, pointer and count, in place.
@@ -157,7 +155,8 @@ template <class... Ps, Team C, class T, std::integral N>
                                         const Algorithm& algorithm = {}) {
   const detail::Caller caller{detail::core_of(comm), Collective::allgather};
   const std::size_t n = detail::checked_block<T>(caller, count);
-  return detail::prepare_allgather<Ps...>(comm, algorithm, data, n * caller.ranks());
+  return detail::prepare_allgather<Ps...>(comm, algorithm, detail::passed(data, n * caller.ranks()),
+                                          detail::InPlace{});
 }
 
 PAPCOLL_WRONG_CALL(detail::NoResult, allgather,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/passed.hpp>
 #include <papcoll/entry/wrong_call.hpp>
 #include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
@@ -13,34 +14,34 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 template <class T>
-Call bcast_call(const Caller& caller, T* data, std::size_t count, root from) {
-  caller.require_few_bytes(count, sizeof(T));
-  Call call = call_of<T>(caller.collective, data, data, count);
+Call bcast_call(const Caller& caller, Passed<T> b, root from) {
+  count_elements(caller, b, from.rank);
+  caller.require_few_bytes(b.in_count, sizeof(T));
+  Call call = call_of(caller.collective, b.in, b.out, b.in_count);
   check_root(caller, from);
   call.root = from.rank;
-  check_buffers(caller, call, count, count);
+  check_buffers(caller, call, b, b.in_count, b.in_count);
   return call;
 }
 
 template <class... Ps, class C, class T>
-void run_bcast(C&& comm, T* data, std::size_t count, root from, const Algorithm& algorithm) {
+void run_bcast(C&& comm, Passed<T> b, root from, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::bcast};
-  Call call = bcast_call(caller, data, count, from);
+  Call call = bcast_call(caller, b, from);
   run<Bcast, true, Ps...>(caller, call, algorithm);
 }
 
 template <class... Ps, class C, class T>
-Request start_bcast(C&& comm, T* data, std::size_t count, root from, const Algorithm& algorithm) {
+Request start_bcast(C&& comm, Passed<T> b, root from, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::bcast, true};
-  Call call = bcast_call(caller, data, count, from);
+  Call call = bcast_call(caller, b, from);
   return start<Bcast, true, Ps...>(caller, call, algorithm, nullptr);
 }
 
 template <class... Ps, class C, class T>
-Persistent prepare_bcast(C&& comm, T* data, std::size_t count, root from,
-                         const Algorithm& algorithm) {
+Persistent prepare_bcast(C&& comm, Passed<T> b, root from, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::bcast};
-  Call call = bcast_call(caller, data, count, from);
+  Call call = bcast_call(caller, b, from);
   return prepare<Bcast, true, Ps...>(caller, call, algorithm, nullptr);
 }
 
@@ -48,31 +49,29 @@ Persistent prepare_bcast(C&& comm, T* data, std::size_t count, root from,
 
 /// Gives every rank the root's elements. `data` has the same length on all ranks; the root's is
 /// unchanged. Policies and errors as in allreduce.
-template <class... Ps, Team C, ContiguousRange R>
+template <class... Ps, Team C, Buffer R>
 void bcast(C&& comm, R&& data, root from, const Algorithm& algorithm = {}) {
-  detail::run_bcast<Ps...>(comm, detail::data_in_place<R>(data), std::ranges::size(data), from,
-                           algorithm);
+  detail::run_bcast<Ps...>(comm, detail::passed<R>(data), from, algorithm);
 }
 
 /// Pointer and count.
 template <class... Ps, Team C, class T, std::integral N>
 void bcast(C&& comm, T* data, N count, root from, const Algorithm& algorithm = {}) {
   const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::bcast}, count);
-  detail::run_bcast<Ps...>(comm, data, n, from, algorithm);
+  detail::run_bcast<Ps...>(comm, detail::passed(data, n), from, algorithm);
 }
 
 /// One element by value: returns the root's.
 template <class... Ps, Team C, Element T>
 [[nodiscard]] T bcast(C&& comm, T value, root from, const Algorithm& algorithm = {}) {
-  detail::run_bcast<Ps...>(comm, &value, 1, from, algorithm);
+  detail::run_bcast<Ps...>(comm, detail::passed(&value, 1), from, algorithm);
   return value;
 }
 
 /// Non-blocking. Runs a static schedule; see Request.
-template <class... Ps, Team C, ContiguousRange R>
+template <class... Ps, Team C, Buffer R>
 [[nodiscard]] Request ibcast(C&& comm, R&& data, root from, const Algorithm& algorithm = {}) {
-  return detail::start_bcast<Ps...>(comm, detail::data_in_place<R>(data), std::ranges::size(data),
-                                    from, algorithm);
+  return detail::start_bcast<Ps...>(comm, detail::passed<R>(data), from, algorithm);
 }
 
 /// Non-blocking, pointer and count.
@@ -81,15 +80,14 @@ template <class... Ps, Team C, class T, std::integral N>
                              const Algorithm& algorithm = {}) {
   const std::size_t n =
       detail::checked_count({detail::core_of(comm), Collective::bcast, true}, count);
-  return detail::start_bcast<Ps...>(comm, data, n, from, algorithm);
+  return detail::start_bcast<Ps...>(comm, detail::passed(data, n), from, algorithm);
 }
 
 /// Persistent; see there.
-template <class... Ps, Team C, ContiguousRange R>
+template <class... Ps, Team C, Buffer R>
 [[nodiscard]] Persistent bcast_init(C&& comm, R&& data, root from,
                                     const Algorithm& algorithm = {}) {
-  return detail::prepare_bcast<Ps...>(comm, detail::data_in_place<R>(data), std::ranges::size(data),
-                                      from, algorithm);
+  return detail::prepare_bcast<Ps...>(comm, detail::passed<R>(data), from, algorithm);
 }
 
 /// Persistent, pointer and count.
@@ -97,7 +95,7 @@ template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Persistent bcast_init(C&& comm, T* data, N count, root from,
                                     const Algorithm& algorithm = {}) {
   const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::bcast}, count);
-  return detail::prepare_bcast<Ps...>(comm, data, n, from, algorithm);
+  return detail::prepare_bcast<Ps...>(comm, detail::passed(data, n), from, algorithm);
 }
 
 PAPCOLL_WRONG_CALL(detail::NoResult, bcast, ", data, papcoll::root{0} [, algorithm]")

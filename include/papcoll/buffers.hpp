@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/config.hpp>
+#include <papcoll/layouts.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -22,33 +23,6 @@ struct root {
   int rank;  ///< of the team
 };
 
-/// Elements in blocks that lie apart, such as a column of a matrix or a part of an array of
-/// structures: `blocks` times `block` neighbours, the first ones of two blocks `stride` elements
-/// apart. What lies between is neither read nor written. Made by strided().
-template <class T>
-struct Strided {
-  T* data;             ///< the first element of the first block
-  std::size_t blocks;  ///< how many there are
-  std::size_t block;   ///< elements of one
-  /// Elements from the start of one block to that of the next; may be negative.
-  std::ptrdiff_t stride;
-
-  /// Elements of all blocks.
-  std::size_t size() const noexcept { return blocks * block; }
-};
-
-/// `blocks` times `block` elements from `data` on, `stride` elements from block to block. Column c
-/// of a row-major matrix is strided(&matrix[0][c], rows, 1, columns).
-template <class T>
-Strided<T> strided(T* data, std::size_t blocks, std::size_t block, std::ptrdiff_t stride) noexcept {
-  return {data, blocks, block, stride};
-}
-
-template <class X>
-inline constexpr bool is_strided = false;  ///< is it made by strided()?
-template <class T>
-inline constexpr bool is_strided<Strided<T>> = true;  ///< it is
-
 /// Anything with contiguous elements of one trivially copyable type: std::vector, std::array,
 /// std::span, a built-in array.
 template <class R>
@@ -57,27 +31,46 @@ concept ContiguousRange = requires(R& r) {
   std::ranges::size(r);
 };
 
+/// What a collective takes as a buffer: a contiguous range, or elements that lie apart.
+template <class R>
+concept Buffer = ContiguousRange<R> || LiesApart<R>;
+
 /// What a collective takes by value: one element of a trivially copyable type, and no buffer.
 template <class T>
-concept Element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !is_strided<T> &&
+concept Element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !LiesApart<T> &&
                   !std::is_null_pointer_v<T> && !requires(T & x) {
   std::ranges::begin(x);
 };
 
-/// A range that a collective may write to: an lvalue, or a view such as std::span.
+namespace detail {
+/// The address of a buffer.
+template <Buffer R>
+constexpr auto* address_of(R& buffer) noexcept {
+  if constexpr (ContiguousRange<R>) {
+    return std::ranges::data(buffer);
+  } else if constexpr (MdspanLike<std::remove_cvref_t<R>>) {
+    return buffer.data_handle();
+  } else {
+    return buffer.data;
+  }
+}
+}  // namespace detail
+
+/// A buffer that a collective may write to: an lvalue, or a view such as std::span.
 template <class R>
-concept OutputRange = ContiguousRange<R> &&
-    (std::is_lvalue_reference_v<R> || std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>);
+concept OutputRange = LiesApart<R> ||
+    (ContiguousRange<R> &&
+     (std::is_lvalue_reference_v<R> || std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>));
 
-/// The type of a range's elements, without const.
-template <ContiguousRange R>
+/// The type of a buffer's elements, without const.
+template <Buffer R>
 using element_of =
-    std::remove_cv_t<std::remove_pointer_t<decltype(std::ranges::data(std::declval<R&>()))>>;
+    std::remove_cv_t<std::remove_pointer_t<decltype(detail::address_of(std::declval<R&>()))>>;
 
-/// Can the elements of a range be written to?
-template <ContiguousRange R>
+/// Can the elements of a buffer be written to?
+template <Buffer R>
 inline constexpr bool is_writable =
-    !std::is_const_v<std::remove_pointer_t<decltype(std::ranges::data(std::declval<R&>()))>>;
+    !std::is_const_v<std::remove_pointer_t<decltype(detail::address_of(std::declval<R&>()))>>;
 
 namespace detail {
 template <class R>

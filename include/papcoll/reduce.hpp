@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/passed.hpp>
 #include <papcoll/entry/wrong_call.hpp>
 #include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
@@ -14,47 +15,44 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
-/// The checked call; `out_count` counts only on the root.
+/// The checked call; `b.out_count` counts only on the root.
 template <class T, class Op>
-Call reduce_call(const Caller& caller, const T* in, T* out, std::size_t in_count,
-                 std::size_t out_count, root to, const Op& op) {
-  caller.require_few_bytes(in_count, sizeof(T));
-  Call call = reduction_of(caller.collective, in, out, in_count, op);
+Call reduce_call(const Caller& caller, Passed<T> b, root to, const Op& op) {
+  count_elements(caller, b, to.rank);
+  caller.require_few_bytes(b.in_count, sizeof(T));
+  Call call = reduction_of(caller.collective, b.in, b.out, b.in_count, op);
   check_root(caller, to);
   call.root = to.rank;
   const bool is_root = caller.rank() == to.rank;
   caller.require_length(
-      is_root ? out_count : in_count, in_count,
+      is_root ? b.out_count : b.in_count, b.in_count,
       "input and output of the root differ in length: the result has as many elements as each "
       "contribution");
-  check_buffers(caller, call, in_count, is_root ? out_count : 0);
+  check_buffers(caller, call, b, b.in_count, is_root ? b.out_count : 0);
   return call;
 }
 
 template <class... Ps, class C, class T, class Op>
-void run_reduce(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t out_count, root to,
-                const Op& op, const Algorithm& algorithm) {
+void run_reduce(C&& comm, Passed<T> b, root to, const Op& op, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::reduce};
-  Call call = reduce_call(caller, in, out, in_count, out_count, to, op);
+  Call call = reduce_call(caller, b, to, op);
   run<Reduce, is_commutative<Op, T>, Ps...>(caller, call, algorithm);
 }
 
 template <class... Ps, class C, class T, class Op>
-Request start_reduce(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t out_count,
-                     root to, const Op& op, const Algorithm& algorithm) {
+Request start_reduce(C&& comm, Passed<T> b, root to, const Op& op, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::reduce, true};
   auto owned = std::make_shared<const std::decay_t<const Op>>(op);
-  Call call = reduce_call(caller, in, out, in_count, out_count, to, *owned);
+  Call call = reduce_call(caller, b, to, *owned);
   return start<Reduce, is_commutative<Op, T>, Ps...>(caller, call, algorithm, std::move(owned));
 }
 
 template <class... Ps, class C, class T, class Op>
-Persistent prepare_reduce(C&& comm, const T* in, T* out, std::size_t in_count,
-                          std::size_t out_count, root to, const Op& op,
+Persistent prepare_reduce(C&& comm, Passed<T> b, root to, const Op& op,
                           const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::reduce};
   auto owned = owned_operator(op);
-  Call call = reduce_call(caller, in, out, in_count, out_count, to, *owned);
+  Call call = reduce_call(caller, b, to, *owned);
   return prepare<Reduce, is_commutative<Op, T>, Ps...>(caller, call, algorithm, std::move(owned));
 }
 
@@ -64,19 +62,16 @@ Persistent prepare_reduce(C&& comm, const T* in, T* out, std::size_t in_count,
 /// Policies, operator, errors as in allreduce.
 ///
 /// In place: on the root `data` is contribution and result; elsewhere it is unchanged.
-template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
+template <class... Ps, Team C, Buffer R, class Op = Sum>
 void reduce(C&& comm, R&& data, root to, const Op& op = {}, const Algorithm& algorithm = {}) {
-  auto* const p = detail::data_in_place<R>(data);
-  const std::size_t n = std::ranges::size(data);
-  detail::run_reduce<Ps...>(comm, p, p, n, n, to, op, algorithm);
+  detail::run_reduce<Ps...>(comm, detail::passed<R>(data), to, op, algorithm);
 }
 
 /// Out of place: `out` has as many elements as `in` on the root, and is not looked at elsewhere.
-template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
+template <class... Ps, Team C, Buffer In, Buffer Out, class Op = Sum>
 void reduce(C&& comm, const In& in, Out&& out, root to, const Op& op = {},
             const Algorithm& algorithm = {}) {
-  detail::run_reduce<Ps...>(comm, std::ranges::data(in), detail::data_out<element_of<In>, Out>(out),
-                            std::ranges::size(in), std::ranges::size(out), to, op, algorithm);
+  detail::run_reduce<Ps...>(comm, detail::passed<In, Out>(in, out), to, op, algorithm);
 }
 
 /// Pointer and count, in place.
@@ -84,7 +79,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void reduce(C&& comm, T* data, N count, root to, const Op& op = {},
             const Algorithm& algorithm = {}) {
   const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::reduce}, count);
-  detail::run_reduce<Ps...>(comm, data, data, n, n, to, op, algorithm);
+  detail::run_reduce<Ps...>(comm, detail::passed(data, n), to, op, algorithm);
 }
 
 /// Pointer and count, out of place; `out` may be null where this rank is not the root.
@@ -92,33 +87,29 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void reduce(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root to,
             const Op& op = {}, const Algorithm& algorithm = {}) {
   const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::reduce}, count);
-  detail::run_reduce<Ps...>(comm, in, out, n, n, to, op, algorithm);
+  detail::run_reduce<Ps...>(comm, detail::Passed<T>{in, out, n, n}, to, op, algorithm);
 }
 
 /// One element by value: returns the result on the root, and `value` elsewhere.
 template <class... Ps, Team C, Element T, class Op = Sum>
 [[nodiscard]] T reduce(C&& comm, T value, root to, const Op& op = {},
                        const Algorithm& algorithm = {}) {
-  detail::run_reduce<Ps...>(comm, &value, &value, 1, 1, to, op, algorithm);
+  detail::run_reduce<Ps...>(comm, detail::passed(&value, 1), to, op, algorithm);
   return value;
 }
 
 /// Non-blocking, in place. Runs a static schedule; see Request.
-template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
+template <class... Ps, Team C, Buffer R, class Op = Sum>
 [[nodiscard]] Request ireduce(C&& comm, R&& data, root to, const Op& op = {},
                               const Algorithm& algorithm = {}) {
-  auto* const p = detail::data_in_place<R>(data);
-  const std::size_t n = std::ranges::size(data);
-  return detail::start_reduce<Ps...>(comm, p, p, n, n, to, op, algorithm);
+  return detail::start_reduce<Ps...>(comm, detail::passed<R>(data), to, op, algorithm);
 }
 
 /// Non-blocking, out of place.
-template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
+template <class... Ps, Team C, Buffer In, Buffer Out, class Op = Sum>
 [[nodiscard]] Request ireduce(C&& comm, const In& in, Out&& out, root to, const Op& op = {},
                               const Algorithm& algorithm = {}) {
-  return detail::start_reduce<Ps...>(
-      comm, std::ranges::data(in), detail::data_out<element_of<In>, Out>(out),
-      std::ranges::size(in), std::ranges::size(out), to, op, algorithm);
+  return detail::start_reduce<Ps...>(comm, detail::passed<In, Out>(in, out), to, op, algorithm);
 }
 
 /// Non-blocking, pointer and count, in place.
@@ -127,7 +118,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
                               const Algorithm& algorithm = {}) {
   const std::size_t n =
       detail::checked_count({detail::core_of(comm), Collective::reduce, true}, count);
-  return detail::start_reduce<Ps...>(comm, data, data, n, n, to, op, algorithm);
+  return detail::start_reduce<Ps...>(comm, detail::passed(data, n), to, op, algorithm);
 }
 
 /// Non-blocking, pointer and count, out of place; `out` may be null where this rank is not the
@@ -137,25 +128,21 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
                               const Op& op = {}, const Algorithm& algorithm = {}) {
   const std::size_t n =
       detail::checked_count({detail::core_of(comm), Collective::reduce, true}, count);
-  return detail::start_reduce<Ps...>(comm, in, out, n, n, to, op, algorithm);
+  return detail::start_reduce<Ps...>(comm, detail::Passed<T>{in, out, n, n}, to, op, algorithm);
 }
 
 /// Persistent, in place; see there.
-template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
+template <class... Ps, Team C, Buffer R, class Op = Sum>
 [[nodiscard]] Persistent reduce_init(C&& comm, R&& data, root to, const Op& op = {},
                                      const Algorithm& algorithm = {}) {
-  auto* const p = detail::data_in_place<R>(data);
-  const std::size_t n = std::ranges::size(data);
-  return detail::prepare_reduce<Ps...>(comm, p, p, n, n, to, op, algorithm);
+  return detail::prepare_reduce<Ps...>(comm, detail::passed<R>(data), to, op, algorithm);
 }
 
 /// Persistent, out of place.
-template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
+template <class... Ps, Team C, Buffer In, Buffer Out, class Op = Sum>
 [[nodiscard]] Persistent reduce_init(C&& comm, const In& in, Out&& out, root to, const Op& op = {},
                                      const Algorithm& algorithm = {}) {
-  return detail::prepare_reduce<Ps...>(
-      comm, std::ranges::data(in), detail::data_out<element_of<In>, Out>(out),
-      std::ranges::size(in), std::ranges::size(out), to, op, algorithm);
+  return detail::prepare_reduce<Ps...>(comm, detail::passed<In, Out>(in, out), to, op, algorithm);
 }
 
 /// Persistent, pointer and count, in place.
@@ -163,7 +150,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Persistent reduce_init(C&& comm, T* data, N count, root to, const Op& op = {},
                                      const Algorithm& algorithm = {}) {
   const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::reduce}, count);
-  return detail::prepare_reduce<Ps...>(comm, data, data, n, n, to, op, algorithm);
+  return detail::prepare_reduce<Ps...>(comm, detail::passed(data, n), to, op, algorithm);
 }
 
 /// Persistent, pointer and count, out of place; `out` may be null where this rank is not the
@@ -172,7 +159,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Persistent reduce_init(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
                                      root to, const Op& op = {}, const Algorithm& algorithm = {}) {
   const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::reduce}, count);
-  return detail::prepare_reduce<Ps...>(comm, in, out, n, n, to, op, algorithm);
+  return detail::prepare_reduce<Ps...>(comm, detail::Passed<T>{in, out, n, n}, to, op, algorithm);
 }
 
 PAPCOLL_WRONG_CALL(detail::NoResult, reduce,

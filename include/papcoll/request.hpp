@@ -82,11 +82,16 @@ template <Collective C>
 Request start_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call,
                      std::shared_ptr<const void> owned);
 
+/// Has a call's views copied, for one that outlasts what they were made of: what keeps alive these
+/// and `owned`.
+PAPCOLL_DECL std::shared_ptr<const void> with_views(Call& call, std::shared_ptr<const void> owned);
+
 /// Starts a call of a static schedule. `owned` keeps alive what the call's reducer points to.
 /// `Commutes`: its operator is known to commute (true without operator).
 template <class Tag, bool Commutes, class... Ps>
 Request start(const Caller& caller, Call& call, const Algorithm& algorithm,
               std::shared_ptr<const void> owned) {
+  if (call.apart) owned = with_views(call, std::move(owned));
   const AlgorithmSpec& spec = spec_of<Tag, true, Commutes, Ps...>(caller, algorithm);
   if constexpr (named_by<Ps...>() == Named::nothing) {
     if constexpr (call_can_be_chosen_for<Tag>::ok) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/passed.hpp>
 #include <papcoll/entry/wrong_call.hpp>
 #include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
@@ -15,40 +16,37 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 template <class T, class Op>
-Call scan_call(const Caller& caller, const T* in, T* out, std::size_t in_count,
-               std::size_t out_count, const Op& op) {
-  caller.require_few_bytes(in_count, sizeof(T));
-  Call call = reduction_of(caller.collective, in, out, in_count, op);
+Call scan_call(const Caller& caller, Passed<T> b, const Op& op) {
+  count_elements(caller, b);
+  caller.require_few_bytes(b.in_count, sizeof(T));
+  Call call = reduction_of(caller.collective, b.in, b.out, b.in_count, op);
   caller.require_length(
-      out_count, in_count,
+      b.out_count, b.in_count,
       "input and output differ in length: a scan needs the same number of elements");
-  check_buffers(caller, call, in_count, out_count);
+  check_buffers(caller, call, b, b.in_count, b.out_count);
   return call;
 }
 
 template <class... Ps, class C, class T, class Op>
-void run_scan(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t out_count,
-              const Op& op, const Algorithm& algorithm) {
+void run_scan(C&& comm, Passed<T> b, const Op& op, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::scan};
-  Call call = scan_call(caller, in, out, in_count, out_count, op);
+  Call call = scan_call(caller, b, op);
   run<Scan, is_commutative<Op, T>, Ps...>(caller, call, algorithm);
 }
 
 template <class... Ps, class C, class T, class Op>
-Request start_scan(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t out_count,
-                   const Op& op, const Algorithm& algorithm) {
+Request start_scan(C&& comm, Passed<T> b, const Op& op, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::scan, true};
   auto owned = std::make_shared<const std::decay_t<const Op>>(op);
-  Call call = scan_call(caller, in, out, in_count, out_count, *owned);
+  Call call = scan_call(caller, b, *owned);
   return start<Scan, is_commutative<Op, T>, Ps...>(caller, call, algorithm, std::move(owned));
 }
 
 template <class... Ps, class C, class T, class Op>
-Persistent prepare_scan(C&& comm, const T* in, T* out, std::size_t in_count, std::size_t out_count,
-                        const Op& op, const Algorithm& algorithm) {
+Persistent prepare_scan(C&& comm, Passed<T> b, const Op& op, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::scan};
   auto owned = owned_operator(op);
-  Call call = scan_call(caller, in, out, in_count, out_count, *owned);
+  Call call = scan_call(caller, b, *owned);
   return prepare<Scan, is_commutative<Op, T>, Ps...>(caller, call, algorithm, std::move(owned));
 }
 
@@ -59,26 +57,23 @@ Persistent prepare_scan(C&& comm, const T* in, T* out, std::size_t in_count, std
 /// allreduce.
 ///
 /// In place: `data` is contribution and result.
-template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
-requires(!ContiguousRange<Op>) void scan(C&& comm, R&& data, const Op& op = {},
-                                         const Algorithm& algorithm = {}) {
-  auto* const p = detail::data_in_place<R>(data);
-  const std::size_t n = std::ranges::size(data);
-  detail::run_scan<Ps...>(comm, p, p, n, n, op, algorithm);
+template <class... Ps, Team C, Buffer R, class Op = Sum>
+requires(!Buffer<Op>) void scan(C&& comm, R&& data, const Op& op = {},
+                                const Algorithm& algorithm = {}) {
+  detail::run_scan<Ps...>(comm, detail::passed<R>(data), op, algorithm);
 }
 
 /// Out of place: `in` is unchanged, `out` has as many elements.
-template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
+template <class... Ps, Team C, Buffer In, Buffer Out, class Op = Sum>
 void scan(C&& comm, const In& in, Out&& out, const Op& op = {}, const Algorithm& algorithm = {}) {
-  detail::run_scan<Ps...>(comm, std::ranges::data(in), detail::data_out<element_of<In>, Out>(out),
-                          std::ranges::size(in), std::ranges::size(out), op, algorithm);
+  detail::run_scan<Ps...>(comm, detail::passed<In, Out>(in, out), op, algorithm);
 }
 
 /// Pointer and count, in place.
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void scan(C&& comm, T* data, N count, const Op& op = {}, const Algorithm& algorithm = {}) {
   const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::scan}, count);
-  detail::run_scan<Ps...>(comm, data, data, n, n, op, algorithm);
+  detail::run_scan<Ps...>(comm, detail::passed(data, n), op, algorithm);
 }
 
 /// Pointer and count, out of place.
@@ -86,32 +81,28 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void scan(C&& comm, const T* in, std::type_identity_t<T>* out, N count, const Op& op = {},
           const Algorithm& algorithm = {}) {
   const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::scan}, count);
-  detail::run_scan<Ps...>(comm, in, out, n, n, op, algorithm);
+  detail::run_scan<Ps...>(comm, detail::Passed<T>{in, out, n, n}, op, algorithm);
 }
 
 /// One element by value: returns the result.
 template <class... Ps, Team C, Element T, class Op = Sum>
 [[nodiscard]] T scan(C&& comm, T value, const Op& op = {}, const Algorithm& algorithm = {}) {
-  detail::run_scan<Ps...>(comm, &value, &value, 1, 1, op, algorithm);
+  detail::run_scan<Ps...>(comm, detail::passed(&value, 1), op, algorithm);
   return value;
 }
 
 /// Non-blocking, in place. See Request.
-template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
-requires(!ContiguousRange<Op>) [[nodiscard]] Request
+template <class... Ps, Team C, Buffer R, class Op = Sum>
+requires(!Buffer<Op>) [[nodiscard]] Request
     iscan(C&& comm, R&& data, const Op& op = {}, const Algorithm& algorithm = {}) {
-  auto* const p = detail::data_in_place<R>(data);
-  const std::size_t n = std::ranges::size(data);
-  return detail::start_scan<Ps...>(comm, p, p, n, n, op, algorithm);
+  return detail::start_scan<Ps...>(comm, detail::passed<R>(data), op, algorithm);
 }
 
 /// Non-blocking, out of place.
-template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
+template <class... Ps, Team C, Buffer In, Buffer Out, class Op = Sum>
 [[nodiscard]] Request iscan(C&& comm, const In& in, Out&& out, const Op& op = {},
                             const Algorithm& algorithm = {}) {
-  return detail::start_scan<Ps...>(comm, std::ranges::data(in),
-                                   detail::data_out<element_of<In>, Out>(out),
-                                   std::ranges::size(in), std::ranges::size(out), op, algorithm);
+  return detail::start_scan<Ps...>(comm, detail::passed<In, Out>(in, out), op, algorithm);
 }
 
 /// Non-blocking, pointer and count, in place.
@@ -120,7 +111,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
                             const Algorithm& algorithm = {}) {
   const std::size_t n =
       detail::checked_count({detail::core_of(comm), Collective::scan, true}, count);
-  return detail::start_scan<Ps...>(comm, data, data, n, n, op, algorithm);
+  return detail::start_scan<Ps...>(comm, detail::passed(data, n), op, algorithm);
 }
 
 /// Non-blocking, pointer and count, out of place.
@@ -129,25 +120,21 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
                             const Op& op = {}, const Algorithm& algorithm = {}) {
   const std::size_t n =
       detail::checked_count({detail::core_of(comm), Collective::scan, true}, count);
-  return detail::start_scan<Ps...>(comm, in, out, n, n, op, algorithm);
+  return detail::start_scan<Ps...>(comm, detail::Passed<T>{in, out, n, n}, op, algorithm);
 }
 
 /// Persistent, in place; see there.
-template <class... Ps, Team C, ContiguousRange R, class Op = Sum>
-requires(!ContiguousRange<Op>) [[nodiscard]] Persistent
+template <class... Ps, Team C, Buffer R, class Op = Sum>
+requires(!Buffer<Op>) [[nodiscard]] Persistent
     scan_init(C&& comm, R&& data, const Op& op = {}, const Algorithm& algorithm = {}) {
-  auto* const p = detail::data_in_place<R>(data);
-  const std::size_t n = std::ranges::size(data);
-  return detail::prepare_scan<Ps...>(comm, p, p, n, n, op, algorithm);
+  return detail::prepare_scan<Ps...>(comm, detail::passed<R>(data), op, algorithm);
 }
 
 /// Persistent, out of place.
-template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out, class Op = Sum>
+template <class... Ps, Team C, Buffer In, Buffer Out, class Op = Sum>
 [[nodiscard]] Persistent scan_init(C&& comm, const In& in, Out&& out, const Op& op = {},
                                    const Algorithm& algorithm = {}) {
-  return detail::prepare_scan<Ps...>(comm, std::ranges::data(in),
-                                     detail::data_out<element_of<In>, Out>(out),
-                                     std::ranges::size(in), std::ranges::size(out), op, algorithm);
+  return detail::prepare_scan<Ps...>(comm, detail::passed<In, Out>(in, out), op, algorithm);
 }
 
 /// Persistent, pointer and count, in place.
@@ -155,7 +142,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Persistent scan_init(C&& comm, T* data, N count, const Op& op = {},
                                    const Algorithm& algorithm = {}) {
   const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::scan}, count);
-  return detail::prepare_scan<Ps...>(comm, data, data, n, n, op, algorithm);
+  return detail::prepare_scan<Ps...>(comm, detail::passed(data, n), op, algorithm);
 }
 
 /// Persistent, pointer and count, out of place.
@@ -163,7 +150,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Persistent scan_init(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
                                    const Op& op = {}, const Algorithm& algorithm = {}) {
   const std::size_t n = detail::checked_count({detail::core_of(comm), Collective::scan}, count);
-  return detail::prepare_scan<Ps...>(comm, in, out, n, n, op, algorithm);
+  return detail::prepare_scan<Ps...>(comm, detail::Passed<T>{in, out, n, n}, op, algorithm);
 }
 
 PAPCOLL_WRONG_CALL(detail::NoResult, scan,

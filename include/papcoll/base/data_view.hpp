@@ -3,7 +3,9 @@
 #include <papcoll/config.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -15,18 +17,35 @@ inline namespace PAPCOLL_ABI {
 /// lies between is never written.
 class DataView {
  public:
+  /// Of a buffer whose elements lie apart.
+  static constexpr std::size_t most_dimensions = 8;
+
   struct Run {
     std::size_t first;  ///< number of its first element; it ends where the next run begins
     std::ptrdiff_t at;  ///< bytes from the buffer's address to that element
+    friend bool operator==(const Run&, const Run&) = default;
+  };
+  /// A dimension of runs.
+  struct Step {
+    std::size_t count;      ///< runs, or groups of runs of the dimensions before it
+    std::ptrdiff_t stride;  ///< bytes from one to the next
   };
 
   DataView() = default;
 
   /// Runs of `length` elements, `stride` bytes from one to the next; as a vector datatype of MPI.
   static DataView strided(std::size_t length, std::ptrdiff_t stride) noexcept {
+    const Step step{1, stride};
+    return nested(length, {&step, 1});
+  }
+
+  /// Runs of `length` elements, not 0, in 1 to most_dimensions steps: the first goes from run to
+  /// run, the next from one group of them to the next. The last has no end.
+  static DataView nested(std::size_t length, std::span<const Step> steps) noexcept {
     DataView v;
     v.length_ = length;
-    v.stride_ = stride;
+    v.dimensions_ = steps.size();
+    std::copy(steps.begin(), steps.end(), v.steps_.begin());
     return v;
   }
 
@@ -37,14 +56,18 @@ class DataView {
     return v;
   }
 
+  /// The runs of a list, whose memory may serve another; empty if there is none.
+  std::vector<Run> take_runs() noexcept { return std::exchange(runs_, {}); }
+  /// The runs of a list.
+  const std::vector<Run>& runs() const noexcept { return runs_; }
+
   /// Bytes from the buffer's address to element i, for elements of `size` bytes. Reduces n to the
   /// number of elements from there on that are neighbours, if it is more.
   std::ptrdiff_t find(std::size_t i, std::size_t size, std::size_t& n) const noexcept {
     if (length_ != 0) {
       const std::size_t in_run = i % length_;
       n = std::min(n, length_ - in_run);
-      return static_cast<std::ptrdiff_t>(i / length_) * stride_ +
-             static_cast<std::ptrdiff_t>(in_run * size);
+      return place_of_run(i / length_) + static_cast<std::ptrdiff_t>(in_run * size);
     }
     auto run = std::partition_point(runs_.begin(), runs_.end(),
                                     [i](const Run& r) { return r.first <= i; });
@@ -53,27 +76,47 @@ class DataView {
     return run->at + static_cast<std::ptrdiff_t>((i - run->first) * size);
   }
 
-  /// Calls f(at, n) for each run of the first `count` elements, of `size` bytes: n neighbours, the
-  /// first one `at` bytes from the buffer's address.
+  /// Calls f(at, n) for each run of `count` elements from `first` on, of `size` bytes: n
+  /// neighbours, the first one `at` bytes from the buffer's address.
   template <class F>
-  void for_each_run(std::size_t count, std::size_t size, F&& f) const {
-    if (length_ != 0) {
-      std::ptrdiff_t at = 0;
-      for (; count > length_; count -= length_, at += stride_) f(at, length_);
-      if (count != 0) f(at, count);
+  void for_each_run(std::size_t first, std::size_t count, std::size_t size, F&& f) const {
+    const std::size_t end = first + count;
+    const auto one = [&] {
+      std::size_t n = end - first;
+      const std::ptrdiff_t at = find(first, size, n);
+      f(at, n);
+      first += n;
+    };
+    if (length_ == 0) {
+      while (first < end) one();
       return;
     }
-    for (std::size_t i = 0; i < count;) {
-      std::size_t n = count - i;
-      const std::ptrdiff_t at = find(i, size, n);
-      f(at, n);
-      i += n;
+    if (first < end && first % length_ != 0) one();
+    while (first < end) {  // a row of runs at a time
+      const std::size_t run = first / length_;
+      std::size_t runs = (end - first) / length_;
+      if (dimensions_ > 1) runs = std::min(runs, steps_[0].count - run % steps_[0].count);
+      if (runs == 0) return one();
+      std::ptrdiff_t at = place_of_run(run);
+      for (std::size_t r = 0; r < runs; ++r, at += steps_[0].stride) f(at, length_);
+      first += runs * length_;
     }
   }
 
  private:
+  std::ptrdiff_t place_of_run(std::size_t run) const noexcept {
+    std::ptrdiff_t at = 0;
+    std::size_t d = 0;
+    for (; d + 1 < dimensions_; ++d) {
+      at += static_cast<std::ptrdiff_t>(run % steps_[d].count) * steps_[d].stride;
+      run /= steps_[d].count;
+    }
+    return at + static_cast<std::ptrdiff_t>(run) * steps_[d].stride;
+  }
+
   std::size_t length_ = 0;  ///< 0: runs_ says where the elements are
-  std::ptrdiff_t stride_ = 0;
+  std::size_t dimensions_ = 0;
+  std::array<Step, most_dimensions> steps_{};
   std::vector<Run> runs_;
 };
 

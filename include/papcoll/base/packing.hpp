@@ -25,15 +25,16 @@ void with_known_bytes(std::size_t n, F&& f) {
   }
 }
 
-/// Copies `count` elements of `size` bytes from where they lie; null: they are neighbours.
-inline void pack(std::byte* to, const std::byte* from, const DataView* view, std::size_t count,
-                 std::size_t size) {
+/// Copies `count` elements of `size` bytes, from number `first` on, from where they lie; null: they
+/// are neighbours.
+inline void pack(std::byte* to, const std::byte* from, const DataView* view, std::size_t first,
+                 std::size_t count, std::size_t size) {
   if (count == 0) return;
   if (view == nullptr) {
-    std::memcpy(to, from, count * size);
+    std::memcpy(to, from + first * size, count * size);
     return;
   }
-  view->for_each_run(count, size, [&](std::ptrdiff_t at, std::size_t n) {
+  view->for_each_run(first, count, size, [&](std::ptrdiff_t at, std::size_t n) {
     with_known_bytes(n * size, [&](std::size_t bytes) {
       std::memcpy(to, from + at, bytes);
       to += bytes;
@@ -41,7 +42,7 @@ inline void pack(std::byte* to, const std::byte* from, const DataView* view, std
   });
 }
 
-/// The other way; what lies between the elements is not written.
+/// The other way, for the first `count` elements; what lies between them is not written.
 inline void unpack(std::byte* to, const DataView* view, const std::byte* from, std::size_t count,
                    std::size_t size) {
   if (count == 0) return;
@@ -49,7 +50,7 @@ inline void unpack(std::byte* to, const DataView* view, const std::byte* from, s
     std::memcpy(to, from, count * size);
     return;
   }
-  view->for_each_run(count, size, [&](std::ptrdiff_t at, std::size_t n) {
+  view->for_each_run(0, count, size, [&](std::ptrdiff_t at, std::size_t n) {
     with_known_bytes(n * size, [&](std::size_t bytes) {
       std::memcpy(to + at, from, bytes);
       from += bytes;

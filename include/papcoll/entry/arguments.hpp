@@ -100,7 +100,7 @@ struct operator_is_no_algorithm {
 
 template <class Op>
 struct operator_is_no_range {
-  static constexpr bool ok = !ContiguousRange<Op>;
+  static constexpr bool ok = !Buffer<Op>;
   static_assert(ok,
                 "papcoll: a range is no operator: sizes of a reduce_scatter go in "
                 "papcoll::counts{sizes}");
@@ -115,20 +115,20 @@ struct operator_fits_elements {
                 "MPI_Datatype has no meaning here: the type is deduced)");
 };
 
-/// The elements of a range that is input and output. `R` is its type as the caller passed it.
+/// The address of a buffer that is input and output. `R` is its type as the caller passed it.
 template <class R>
 element_of<R>* data_in_place(std::remove_reference_t<R>& data) {
   static_cast<void>(buffer_is_writable_in_place<R>::ok);
-  return const_cast<element_of<R>*>(std::ranges::data(data));
+  return const_cast<element_of<R>*>(address_of(data));
 }
 
-/// The elements of an output whose input has elements of type T.
+/// The address of an output whose input has elements of type T.
 template <class T, class Out>
 T* data_out(std::remove_reference_t<Out>& out) {
   if constexpr (!output_is_no_name<T, Out>::ok) {
     return nullptr;
   } else if constexpr (output_is_writable<Out>::ok && element_types_agree<T, element_of<Out>>::ok) {
-    return std::ranges::data(out);
+    return address_of(out);
   } else {
     return nullptr;
   }

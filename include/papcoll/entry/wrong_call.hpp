@@ -67,8 +67,9 @@ struct policy_has_its_parts {
         "papcoll: no " #collective " takes these arguments: write " #collective "(comm" rest    \
         "), where comm is a Communicator, a ThreadTeam::Rank or (with "                         \
         "<papcoll/communicator.hpp>) an MPI_Comm; buffers are contiguous ranges of trivially "  \
-        "copyable elements (not std::vector<bool>) or pointers and one count, or, in blocking " \
-        "allreduce, reduce, bcast, scan and exscan, one such element by value; and an "         \
-        "algorithm chosen at run time is the last argument, papcoll::algorithm(\"Ring\")");     \
+        "copyable elements (not std::vector<bool>), or pointers and one count, or (not in the " \
+        "v-forms) papcoll::strided, papcoll::indexed or an mdspan, or, in blocking allreduce, " \
+        "reduce, bcast, scan and exscan, one such element by value; and an algorithm chosen "   \
+        "at run time is the last argument, papcoll::algorithm(\"Ring\")");                      \
     return {};                                                                                  \
   }

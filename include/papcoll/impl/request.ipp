@@ -19,6 +19,25 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
+PAPCOLL_DECL std::shared_ptr<const void> with_views(Call& call, std::shared_ptr<const void> owned) {
+  struct Views {
+    std::shared_ptr<const void> owned;
+    DataView in;
+    DataView out;
+  };
+  auto views = std::make_shared<Views>();
+  views->owned = std::move(owned);
+  if (call.in_view != nullptr) {
+    views->in = *call.in_view;
+    call.in_view = &views->in;
+  }
+  if (call.out_view != nullptr) {
+    views->out = *call.out_view;
+    call.out_view = &views->out;
+  }
+  return views;
+}
+
 /// Starts a checked call.
 PAPCOLL_DECL Request start_checked(const Caller& caller, const AlgorithmSpec& spec,
                                    const TransportTable& transport, const Call& call,

@@ -1,8 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/collective.hpp>
-#include <papcoll/base/packing.hpp>
+#include <papcoll/base/packed_parts.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/runtime/arena.hpp>
 #include <papcoll/runtime/team.hpp>
@@ -62,26 +61,15 @@ class PackedMemory {
   bool in_arena_ = false;
 };
 
-/// A blocking allreduce, reduce or bcast whose elements lie apart, as one of neighbours: a copy of
-/// its input that the call combines in place, and from which its output is taken. A buffer whose
-/// elements are neighbours stays as it is. Where the call throws, the output is as it was.
+/// A blocking call whose elements lie apart, as one of neighbours: of copies of those buffers that
+/// lie apart. A buffer whose elements are neighbours stays as it is. Where the call throws, an
+/// output that lies apart is as it was.
 class PackedCall {
  public:
-  PackedCall(TeamCore& core, const Call& given) : given_(given), packed_(given) {
-    core.require_no_call();
-    const bool bcast = given.collective == Collective::bcast;
-    const bool at_root = given.root == core.rank();
-    const bool reads = !bcast || at_root;
-    writes_ = given.collective == Collective::allreduce || bcast != at_root;
-    packed_.apart = false;
-    packed_.in_view = packed_.out_view = nullptr;
-    data_ = memory_of(core, given.bytes());
-    if (given.in_view != nullptr) {
-      packed_.in = data_;
-      if (reads) pack(data_, given.in, given.in_view, given.count, given.reducer.size);
-    }
-    if (given.out_view != nullptr) packed_.out = data_;
-  }
+  PackedCall(TeamCore& core, const Call& given)
+      : parts_(given, core.rank(), core.size()),
+        memory_(memory_of(core, parts_.bytes())),
+        packed_(parts_.pack(memory_)) {}
   PackedCall(const PackedCall&) = delete;
   PackedCall& operator=(const PackedCall&) = delete;
   ~PackedCall() = default;
@@ -89,13 +77,11 @@ class PackedCall {
   const Call& call() const noexcept { return packed_; }
 
   /// The call has returned.
-  void finish() const {
-    if (!writes_ || given_.out_view == nullptr) return;
-    unpack(given_.out, given_.out_view, data_, given_.count, given_.reducer.size);
-  }
+  void finish() const { parts_.unpack(memory_); }
 
  private:
   static std::byte* memory_of(TeamCore& core, std::size_t bytes) {
+    core.require_no_call();
     std::shared_ptr<void>& kept = core.packed_memory();
     try {
       if (kept == nullptr) kept = std::make_shared<PackedMemory>(arena_of(core));
@@ -106,10 +92,9 @@ class PackedCall {
     }
   }
 
-  const Call& given_;
+  PackedParts parts_;
+  std::byte* memory_;
   Call packed_;
-  std::byte* data_ = nullptr;
-  bool writes_ = false;
 };
 
 /// Calls f with a call that it equals, and whose elements are neighbours.

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/packing.hpp>
+#include <papcoll/base/packed_parts.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/wide_count.hpp>
@@ -95,15 +95,12 @@ class NativeCollectives {
     }
   }
 
-  /// A call on one vector whose elements are not neighbours: from a copy and into one.
+  /// A call whose elements are not neighbours: from a copy and into one.
   void run_packed(const Call& c) {
-    std::vector<std::byte> data(c.bytes());
-    detail::pack(data.data(), c.in, c.in_view, c.count, c.reducer.size);
-    Call packed = c;
-    packed.in = packed.out = data.data();
-    packed.in_view = packed.out_view = nullptr;
-    run(packed);
-    detail::unpack(c.out, c.out_view, data.data(), c.count, c.reducer.size);
+    const detail::PackedParts parts{c, rank_, size_};
+    std::vector<std::byte> memory(parts.bytes());
+    run(parts.pack(memory.data()));
+    parts.unpack(memory.data());
   }
 
   /// out = the contributions in `gathered_` that belong there, combined in rank order.

@@ -1,0 +1,16 @@
+// Elements that lie apart, of another type than the input's.
+#include <papcoll/core.hpp>
+
+#include <vector>
+
+// EXPECT: papcoll: input and output of a collective have elements of the same type
+// ERRORS: 1
+
+void call(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data, std::vector<long>& numbers) {
+  papcoll::scan(comm, numbers);
+#ifdef PAPCOLL_TEST_CONTROL
+  papcoll::scan(comm, data, papcoll::strided(data.data(), {2, 2}, {4, 1}));
+#else
+  papcoll::scan(comm, data, papcoll::strided(numbers.data(), {2, 2}, {4, 1}));
+#endif
+}
