@@ -62,8 +62,9 @@ def points(rows):
         packed = {library: timed[library, "mpi:packed"][name] for library in both
                   if (library, "mpi:packed") in timed}
         result.append({
-            "call": setting.call, "ranks": setting.ranks, "pinned": setting.pinned, "arrival": setting.arrival,
-            "buffers": setting.buffers, "bytes": size, "neighbourhood": where, "metric": name,
+            "call": setting.call, "ranks": setting.ranks, "pinned": setting.pinned,
+            "arrival": setting.arrival, "buffers": setting.buffers, "bytes": size,
+            "neighbourhood": where, "metric": name,
             "signal_ns": row["signal_ns"], "bound_us": row["bound_us"], "best": best,
             "best_us": mpi[best], "papcoll_us": papcoll[best], "gain": mpi[best] / papcoll[best],
             "algorithm": row["resolved"], "mpi_us": mpi, "papcoll_us_under": papcoll,
@@ -82,7 +83,8 @@ def over_quickest(packed, papcoll):
 
 def order(item):
     setting, size, where = item[0]
-    return (list(sweep.CALLS).index(setting.call), setting.ranks, not setting.pinned, sweep.ARRIVALS.index(setting.arrival),
+    return (list(sweep.CALLS).index(setting.call), setting.ranks, not setting.pinned,
+            sweep.ARRIVALS.index(setting.arrival),
             list(sweep.BUFFERS).index(setting.buffers), size, where)
 
 
@@ -95,8 +97,8 @@ def by_call(found):
 
 
 def summary(found, libraries):
-    """Of one call. Least and median gain, and the share of points with a good one: over the best of the libraries
-    at each point, and over each of them alone."""
+    """Of one call. Least and median gain, and the share of points with a good one: over the best of
+    the libraries at each point, and over each of them alone."""
     gains = collections.OrderedDict({"the best at each point": [p["gain"] for p in found]})
     for library in libraries:
         gains[library.title] = [p["gains"][library.name] for p in found

@@ -27,7 +27,8 @@ INTEL, MPICH5, OPENMPI5, MPICH, OPENMPI = mpi.LIBRARIES
 def rows(library, setting, size, where, native, papcoll, packed=None):
     """As papcoll-bench and compare.py make them."""
     name = gains.metric_of(setting.arrival)[0]
-    common = {"library": library.name, "call": setting.call, "ranks": setting.ranks, "kind": setting.buffers,
+    common = {"library": library.name, "call": setting.call, "ranks": setting.ranks,
+              "kind": setting.buffers,
               "binding": "pinned" if setting.pinned else "free", "arrival": setting.arrival,
               "bytes": size, "neighbourhood": where, "bound_us": 0.05, "sources": "abc",
               "signal_ns": {"near": 52.0, "apart": 266.0}.get(where), "mpi_library": library.says,
