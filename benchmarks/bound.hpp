@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <string>
+#include <vector>
 
 namespace bench {
 
@@ -39,6 +41,9 @@ struct Workload {
   double nodes = 1;
   double fullest_node = 1;  ///< ranks on the node that has most
   bool in_place = false;
+  int root = 0;
+  /// Bytes of blocks that differ, by rank, or by sender and then receiver; empty: each has `bytes`.
+  std::vector<double> blocks{};
   /// Do all ranks arrive at once, each on a processor of its own? Otherwise all but the last may
   /// have done their part before.
   bool together = true;
@@ -52,10 +57,47 @@ struct Traffic {
   bool signals = false;  ///< must a rank learn of another's arrival?
 };
 
+/// Of an alltoallv.
+inline Traffic uneven_alltoall(const Workload& w, double all) {
+  const auto p = static_cast<std::size_t>(w.ranks);
+  double own = 0;      // of all ranks, from each to itself
+  double least = all;  // what moves once the rank has come for which that is least
+  for (std::size_t r = 0; r < p; ++r) {
+    const double itself = w.blocks[r * p + r];
+    double moved = w.in_place ? -2 * itself : -itself;
+    for (std::size_t q = 0; q < p; ++q) moved += w.blocks[r * p + q] + w.blocks[q * p + r];
+    own += itself;
+    least = std::min(least, moved);
+  }
+  const double together = all - (w.in_place ? own : 0);
+  const double moved = w.together ? together : least;
+  return {moved, moved, 0, w.together && all > own};
+}
+
+/// Of blocks that differ. Which rank comes last is not known, so the one counts for which that is
+/// least; nor is it counted what nodes send each other.
+inline Traffic uneven_traffic(const Workload& w) {
+  using papcoll::Collective;
+  const double all = std::accumulate(w.blocks.begin(), w.blocks.end(), 0.0);
+  if (w.collective == Collective::alltoall) return uneven_alltoall(w, all);
+  const double least = *std::min_element(w.blocks.begin(), w.blocks.end());
+  const double most = *std::max_element(w.blocks.begin(), w.blocks.end());
+  if (w.collective == Collective::allgather) {
+    const double own = w.in_place ? 1 : 0;
+    if (w.together) return {all, (w.ranks - own) * all, 0, true};
+    return {least, all - own * most + (w.ranks - 1) * least, 0, true};
+  }
+  const double of_root = w.blocks[static_cast<std::size_t>(w.root)];
+  const double moved = all - (w.in_place ? of_root : 0);
+  const double counted = w.together ? moved : std::min(least, moved);
+  return {counted, counted, 0, w.together && all > of_root};
+}
+
 /// Inputs are read at least once, outputs written at least once, by whatever processor, and what a
 /// node does not have must reach it. Intermediate results and second readings are not counted.
 inline Traffic least_traffic(const Workload& w) {
   using papcoll::Collective;
+  if (!w.blocks.empty()) return uneven_traffic(w);
   const double n = w.bytes;
   const double p = w.ranks;
   const double own = w.in_place ? 1 : 0;  // a rank's own block already stands in its output

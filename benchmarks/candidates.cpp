@@ -82,6 +82,7 @@ struct Candidates::State {
   papcoll::Communicator comm;
   std::vector<std::optional<papcoll::Algorithm>> algorithms;  // none: the native collective
   std::vector<bool> persistent;
+  std::vector<bool> packed;  // of the native collective
 };
 
 Candidates::Candidates(const Options& options, MPI_Comm comm)
@@ -90,9 +91,10 @@ Candidates::Candidates(const Options& options, MPI_Comm comm)
     const bool persistent = name.starts_with(persistent_prefix);
     if (persistent) name.erase(0, persistent_prefix.size());
     state_->persistent.push_back(persistent);
+    state_->packed.push_back(name == packed_native);
     auto& algorithm = state_->algorithms.emplace_back();
-    if (name == "auto") algorithm.emplace();
-    if (name != "auto" && name != "mpi") algorithm = papcoll::algorithm(name);
+    if (is_native(name)) continue;
+    algorithm = name == "auto" ? papcoll::Algorithm{} : papcoll::algorithm(name);
   }
 }
 
@@ -115,15 +117,18 @@ Memory Candidates::allocate(BufferKind kind, std::size_t bytes) const {
 std::function<void()> Candidates::call(std::size_t candidate, const Problem& problem,
                                        const Buffers& buffers) {
   const auto& algorithm = state_->algorithms[candidate];
-  if (!algorithm) return native_call(problem, buffers, state_->mpi_comm);
+  if (!algorithm) {
+    const auto native = state_->packed[candidate] ? packed_native_call : native_call;
+    return native(problem, buffers, state_->mpi_comm);
+  }
   const auto make = state_->persistent[candidate] ? persistent_call : library_call;
   return make(problem, buffers, state_->comm, *algorithm);
 }
 
 std::string Candidates::resolved(std::size_t candidate, const Problem& problem) const {
   const auto& algorithm = state_->algorithms[candidate];
-  return algorithm ? library_name(problem, state_->comm, *algorithm)
-                   : native_name(problem.collective);
+  if (algorithm) return library_name(problem, state_->comm, *algorithm);
+  return native_name(problem) + (state_->packed[candidate] ? " of a packed copy" : "");
 }
 
 }  // namespace bench

@@ -15,7 +15,8 @@ void fill_for_timing(const Problem& problem, const Buffers& buffers);
 /// round, small integers whose combination is exact in every type and order; outputs with rubbish.
 void fill_for_check(const Problem& problem, const Buffers& buffers, unsigned round);
 
-/// Compares the output with what every rank can compute for itself; what is wrong, if anything is.
+/// Compares the output with what every rank can compute for itself, and its gaps, which no call may
+/// write, with what was in them; what is wrong, if anything is.
 std::optional<std::string> check(const Problem& problem, const Buffers& buffers, unsigned round);
 
 }  // namespace bench

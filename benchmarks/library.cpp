@@ -3,6 +3,7 @@
 #include <papcoll/explain.hpp>
 
 #include <cstdlib>
+#include <memory>
 #include <span>
 
 namespace bench {
@@ -41,19 +42,65 @@ std::function<void()> reduction_with(Collective collective, const Arguments<T>& 
   }
 }
 
-template <class T>
-std::function<void()> reduction(Collective collective, const Arguments<T>& a, Op op) {
+/// Calls f(operator).
+template <class F>
+std::function<void()> with_op(Op op, const F& f) {
   switch (op) {
     case Op::sum:
-      return reduction_with(collective, a, papcoll::sum);
+      return f(papcoll::sum);
     case Op::prod:
-      return reduction_with(collective, a, papcoll::prod);
+      return f(papcoll::prod);
     case Op::min:
-      return reduction_with(collective, a, papcoll::min);
+      return f(papcoll::min);
     case Op::max:
-      return reduction_with(collective, a, papcoll::max);
+      return f(papcoll::max);
   }
   std::abort();
+}
+
+/// Of buffers whose elements lie apart; takes_layout() says for which collectives.
+template <class T>
+std::function<void()> strided(Collective collective, const Arguments<T>& a,
+                              const Problem& problem) {
+  const auto in = problem.layout.of(a.in.data(), problem.input_count());
+  const auto out = problem.layout.of(a.out.data(), problem.output_count());
+  switch (collective) {
+    case Collective::allreduce:
+      return with_op(problem.op, [&](auto op) -> std::function<void()> {
+        if (a.in_place) return [=] { papcoll::allreduce(a.comm, out, op, a.algorithm); };
+        return [=] { papcoll::allreduce(a.comm, in, out, op, a.algorithm); };
+      });
+    default:
+      std::abort();
+  }
+}
+
+/// Of blocks that differ.
+template <class T>
+std::function<void()> uneven(Collective collective, const Arguments<T>& a,
+                             const std::shared_ptr<const Uneven>& u) {
+  const papcoll::blocks sent = u->given(u->sent);  // which borrow from u
+  const papcoll::blocks received = u->given(u->received);
+  const auto keeping = [u](auto call) { return [u, call] { call(); }; };
+  switch (collective) {
+    case Collective::alltoall:
+      if (a.in_place) return keeping([=] { papcoll::alltoallv(a.comm, a.out, sent, a.algorithm); });
+      return keeping([=] { papcoll::alltoallv(a.comm, a.in, sent, a.out, received, a.algorithm); });
+    case Collective::allgather:
+      if (a.in_place)
+        return keeping([=] { papcoll::allgatherv(a.comm, a.out, received, a.algorithm); });
+      return keeping([=] { papcoll::allgatherv(a.comm, a.in, a.out, received, a.algorithm); });
+    case Collective::gather:
+      if (a.in_place)
+        return keeping([=] { papcoll::gatherv(a.comm, a.out, received, a.root, a.algorithm); });
+      return keeping([=] { papcoll::gatherv(a.comm, a.in, a.out, received, a.root, a.algorithm); });
+    case Collective::scatter:
+      if (a.in_place)
+        return keeping([=] { papcoll::scatterv(a.comm, a.out, sent, a.root, a.algorithm); });
+      return keeping([=] { papcoll::scatterv(a.comm, a.in, a.out, sent, a.root, a.algorithm); });
+    default:
+      std::abort();
+  }
 }
 
 template <class T>
@@ -88,20 +135,25 @@ std::function<void()> library_call(const Problem& problem, const Buffers& buffer
   return with_type(problem.type, [&]<class T>(std::type_identity<T>) {
     const Arguments<T> arguments{
         comm,
-        {reinterpret_cast<const T*>(buffers.input()), problem.input_count()},
-        {reinterpret_cast<T*>(buffers.output()), problem.output_count()},
+        {reinterpret_cast<const T*>(buffers.input()), problem.input_extent()},
+        {reinterpret_cast<T*>(buffers.output()), problem.output_extent()},
         problem.in_place,
         papcoll::root{problem.root},
         algorithm};
-    return is_reduction(problem.collective) ? reduction(problem.collective, arguments, problem.op)
-                                            : movement(problem.collective, arguments);
+    const Collective collective = problem.collective;
+    if (problem.uneven != nullptr) return uneven(collective, arguments, problem.uneven);
+    if (problem.layout.is_apart()) return strided(collective, arguments, problem);
+    if (!is_reduction(collective)) return movement(collective, arguments);
+    return with_op(problem.op, [&](auto op) { return reduction_with(collective, arguments, op); });
   });
 }
 
 std::string library_name(const Problem& problem, papcoll::Communicator& comm,
                          const papcoll::Algorithm& algorithm) {
   return papcoll::explain(comm, problem.collective, problem.bytes(),
-                          {.element_size = size_of(problem.type), .algorithm = algorithm})
+                          {.element_size = size_of(problem.type),
+                           .uneven = problem.uneven != nullptr,
+                           .algorithm = algorithm})
       .algorithm;
 }
 

@@ -63,6 +63,12 @@ void check_all(const std::vector<std::function<void()>>& calls, const Options& o
 }
 
 Workload workload(const Options& options, const Problem& problem, const Placement& placement) {
+  std::vector<double> blocks;
+  if (problem.uneven != nullptr) {
+    for (const std::size_t n : problem.uneven->lengths) {
+      blocks.push_back(static_cast<double>(n * size_of(problem.type)));
+    }
+  }
   return {.collective = problem.collective,
           .bytes = static_cast<double>(problem.bytes()),
           .ranks = static_cast<double>(placement.ranks()),
@@ -70,6 +76,8 @@ Workload workload(const Options& options, const Problem& problem, const Placemen
           .nodes = static_cast<double>(placement.nodes()),
           .fullest_node = static_cast<double>(placement.most_node_ranks()),
           .in_place = problem.in_place,
+          .root = problem.root,
+          .blocks = std::move(blocks),
           .together = options.is_balanced() && !placement.oversubscribed()};
 }
 
@@ -101,17 +109,11 @@ void measure_all(const Options& options, const Placement& placement) {
   Measurement measurement(options, placement, clock, meeting, arrivals, progress);
 
   for (std::size_t s = 0; s < options.sizes.size(); ++s) {
-    const Problem problem{.collective = options.collective,
-                          .type = options.type,
-                          .op = options.op,
-                          .count = options.sizes[s] / size_of(options.type),
-                          .root = options.root,
-                          .in_place = options.in_place,
-                          .rank = placement.rank(),
-                          .ranks = placement.ranks()};
+    Problem problem;
     std::unique_ptr<Buffers> buffers;
     std::vector<std::function<void()>> calls;
     together(comm, [&] {
+      problem = problem_of(options, options.sizes[s], placement.rank(), placement.ranks());
       buffers = std::make_unique<Buffers>(
           problem, [&](std::size_t bytes) { return candidates->allocate(options.buffers, bytes); });
       fill_for_timing(problem, *buffers);
@@ -125,7 +127,9 @@ void measure_all(const Options& options, const Placement& placement) {
     }
 
     progress.show("{} bytes: measuring the machine", format_bytes(problem.bytes()));
-    std::size_t footprint = std::max(buffers->input_bytes(), buffers->output_bytes());
+    // Without the gaps of a layout, which no call need touch.
+    std::size_t footprint =
+        std::max(problem.input_count(), problem.output_count()) * size_of(problem.type);
     MPI_Allreduce(MPI_IN_PLACE, &footprint, 1, MPI_UNSIGNED_LONG, MPI_MAX, comm);
     // A virtual machine's processors move about its host, so the quickest signal so far counts.
     machine.signal = std::min(machine.signal, probe_signal(placement));

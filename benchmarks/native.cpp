@@ -1,86 +1,31 @@
 #include "native.hpp"
 
-#include <papcoll/transport/mpi/library.hpp>
-#include <papcoll/transport/smpi/simulated_time.hpp>
-
-#include <fmt/format.h>
+#include "native_types.hpp"
 
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <stdexcept>
+#include <cstddef>
+#include <cstring>
+#include <memory>
 #include <string_view>
 
 namespace bench {
 namespace {
 
-MPI_Datatype datatype(Type type) {
-  switch (type) {
-    case Type::float64:
-      return MPI_DOUBLE;
-    case Type::float32:
-      return MPI_FLOAT;
-    case Type::int32:
-      return MPI_INT32_T;
-    case Type::int64:
-      return MPI_INT64_T;
-    case Type::uint8:
-      return MPI_UINT8_T;
-  }
-  return MPI_DATATYPE_NULL;
-}
-
-MPI_Op operation(Op op) {
-  switch (op) {
-    case Op::sum:
-      return MPI_SUM;
-    case Op::prod:
-      return MPI_PROD;
-    case Op::min:
-      return MPI_MIN;
-    case Op::max:
-      return MPI_MAX;
-  }
-  return MPI_OP_NULL;
-}
-
-/// What MPI combines with in a simulation, where its own operators take no time.
-template <class T, Op op>
-void combine(void* in, void* inout, int* n, MPI_Datatype*) {
-  const T* const a = static_cast<const T*>(in);
-  T* const b = static_cast<T*>(inout);
-  for (int i = 0; i < *n; ++i) {
-    if constexpr (op == Op::sum) b[i] = static_cast<T>(a[i] + b[i]);
-    if constexpr (op == Op::prod) b[i] = static_cast<T>(a[i] * b[i]);
-    if constexpr (op == Op::min) b[i] = std::min(a[i], b[i]);
-    if constexpr (op == Op::max) b[i] = std::max(a[i], b[i]);
-  }
-  papcoll::detail::charge_combining(static_cast<std::size_t>(*n) * sizeof(T));
-}
-
-MPI_Op charged_operation(Type type, Op op) {
-  return with_type(type, [op]<class T>(std::type_identity<T>) {
-    constexpr std::array<MPI_User_function*, 4> functions{
-        &combine<T, Op::sum>, &combine<T, Op::prod>, &combine<T, Op::min>, &combine<T, Op::max>};
-    MPI_Op made = MPI_OP_NULL;  // until the end
-    MPI_Op_create(functions[static_cast<std::size_t>(op)], 1, &made);
-    return made;
-  });
+/// Copies between elements that lie apart and a buffer where they do not.
+template <class Copy>
+void for_each_block(const Layout& layout, std::size_t count, std::size_t element, Copy&& copy) {
+  const std::size_t block = layout.block * element;
+  const std::size_t stride = layout.stride * element;
+  for (std::size_t b = 0; b < count / layout.block; ++b) copy(b * stride, b * block, block);
 }
 
 }  // namespace
 
 std::function<void()> native_call(const Problem& problem, const Buffers& buffers, MPI_Comm comm) {
-  if (problem.count > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-    throw std::invalid_argument(
-        fmt::format("{} elements are more than an int can count, as {} does", problem.count,
-                    native_name(problem.collective)));
-  }
-  const int n = static_cast<int>(problem.count);
+  if (problem.uneven != nullptr) return uneven_native_call(problem, buffers, comm);
+  const NativeElements e(problem);
   const int root = problem.root;
-  const MPI_Datatype type = datatype(problem.type);
-  const MPI_Op op = papcoll::detail::simulated ? charged_operation(problem.type, problem.op)
-                                               : operation(problem.op);
   void* const out = buffers.output();
   const void* const in = problem.in_place ? MPI_IN_PLACE : buffers.input();
 
@@ -96,35 +41,62 @@ std::function<void()> native_call(const Problem& problem, const Buffers& buffers
   // Errors end the program: the communicator keeps MPI_ERRORS_ARE_FATAL.
   switch (problem.collective) {
     case Collective::allreduce:
-      return [=] { MPI_Allreduce(in, out, n, type, op, comm); };
+      return [=] { MPI_Allreduce(in, out, e.n, e.type, e.op, comm); };
     case Collective::reduce:
-      return [=] { MPI_Reduce(sent, collected, n, type, op, root, comm); };
+      return [=] { MPI_Reduce(sent, collected, e.n, e.type, e.op, root, comm); };
     case Collective::bcast:
-      return [=] { MPI_Bcast(out, n, type, root, comm); };
+      return [=] { MPI_Bcast(out, e.n, e.type, root, comm); };
     case Collective::allgather:
-      return [=] { MPI_Allgather(in, n, type, out, n, type, comm); };
+      return [=] { MPI_Allgather(in, e.n, e.type, out, e.n, e.type, comm); };
     case Collective::reduce_scatter:
-      return [=] { MPI_Reduce_scatter_block(in, out, n, type, op, comm); };
+      return [=] { MPI_Reduce_scatter_block(in, out, e.n, e.type, e.op, comm); };
     case Collective::gather:
-      return [=] { MPI_Gather(sent, n, type, collected, n, type, root, comm); };
+      return [=] { MPI_Gather(sent, e.n, e.type, collected, e.n, e.type, root, comm); };
     case Collective::scatter:
-      return [=] { MPI_Scatter(parts, n, type, part, n, type, root, comm); };
+      return [=] { MPI_Scatter(parts, e.n, e.type, part, e.n, e.type, root, comm); };
     case Collective::barrier:
       return [=] { MPI_Barrier(comm); };
     case Collective::alltoall:
-      return [=] { MPI_Alltoall(in, n, type, out, n, type, comm); };
+      return [=] { MPI_Alltoall(in, e.n, e.type, out, e.n, e.type, comm); };
     case Collective::scan:
-      return [=] { MPI_Scan(in, out, n, type, op, comm); };
+      return [=] { MPI_Scan(in, out, e.n, e.type, e.op, comm); };
     case Collective::exscan:
-      return [=] { MPI_Exscan(in, out, n, type, op, comm); };
+      return [=] { MPI_Exscan(in, out, e.n, e.type, e.op, comm); };
   }
   return {};
 }
 
-std::string native_name(Collective collective) {
-  std::string name{papcoll::name_of(collective)};
+std::function<void()> packed_native_call(const Problem& problem, const Buffers& buffers,
+                                         MPI_Comm comm) {
+  Problem dense = problem;
+  dense.layout = {};
+  const auto packed = std::make_shared<Buffers>(dense, allocate_private);
+  const auto call = native_call(dense, *packed, comm);
+  const std::byte* const in = buffers.input();
+  std::byte* const out = buffers.output();
+  const std::size_t element = size_of(problem.type);
+  return [=] {
+    const Layout& layout = problem.layout;
+    // In place, the output is also what is contributed.
+    const bool one = dense.input_count() == 0;
+    const std::byte* const from = one ? out : in;
+    std::byte* const to = one ? packed->output() : packed->input();
+    for_each_block(layout, one ? dense.output_count() : dense.input_count(), element,
+                   [&](std::size_t apart, std::size_t at, std::size_t bytes) {
+                     std::memcpy(to + at, from + apart, bytes);
+                   });
+    call();
+    for_each_block(layout, dense.output_count(), element,
+                   [&](std::size_t apart, std::size_t at, std::size_t bytes) {
+                     std::memcpy(out + apart, packed->output() + at, bytes);
+                   });
+  };
+}
+
+std::string native_name(const Problem& problem) {
+  std::string name = problem.name();
   name.front() = static_cast<char>(name.front() - 'a' + 'A');
-  const bool equal_blocks = collective == Collective::reduce_scatter;  // without it, of counts
+  const bool equal_blocks = problem.collective == Collective::reduce_scatter;  // else of counts
   return "MPI_" + name + (equal_blocks ? "_block" : "");
 }
 

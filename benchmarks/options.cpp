@@ -23,11 +23,46 @@ constexpr std::array<std::string_view, 2> delay_names{"busy", "sleep"};
 constexpr std::array<std::string_view, 2> start_names{"barrier", "clock"};
 constexpr std::array<std::string_view, 3> format_names{"table", "json", "csv"};
 
-constexpr auto collective_names = [] {
-  std::array<std::string_view, papcoll::collective_count> names{};
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = name_of(static_cast<Collective>(i));
-  return names;
-}();
+/// A collective, or its form whose blocks differ in length.
+struct Form {
+  std::string name;
+  Collective collective;
+  bool uneven;
+};
+
+const std::vector<Form>& forms() {
+  static const std::vector<Form> all = [] {
+    std::vector<Form> found;
+    for (const bool uneven : {false, true}) {
+      for (std::size_t i = 0; i < papcoll::collective_count; ++i) {
+        const auto c = static_cast<Collective>(i);
+        if (!uneven || has_uneven_form(c)) found.push_back({name_of_form(c, uneven), c, uneven});
+      }
+    }
+    return found;
+  }();
+  return all;
+}
+
+CLI::Option* add_form(CLI::App& app, Options& options) {
+  const auto listed = [](const char* separator) {
+    std::string list;
+    for (const Form& form : forms()) list.append(list.empty() ? "" : separator).append(form.name);
+    return list;
+  };
+  const auto assign = [&options, listed](const std::string& text) {
+    const auto at = std::find_if(forms().begin(), forms().end(),
+                                 [&](const Form& form) { return form.name == text; });
+    if (at == forms().end()) {
+      throw CLI::ValidationError("COLLECTIVE",
+                                 fmt::format("'{}' is none of {}", text, listed(", ")));
+    }
+    options.collective = at->collective;
+    options.uneven = at->uneven;
+  };
+  return app.add_option_function<std::string>("COLLECTIVE", assign, "What to time")
+      ->type_name(listed("|"));
+}
 
 /// An option whose value is one of `names`, in the order of the enumeration.
 template <class Enum, std::size_t N>
@@ -80,6 +115,35 @@ std::size_t parse_chunk(const std::string& text) {
   return sizes.front();
 }
 
+/// Options that say where elements lie.
+void check_layout(const Options& options) {
+  const auto fail = [](const std::string& text) { throw CLI::ValidationError(text); };
+  const std::string name = name_of_form(options.collective, options.uneven);
+  const bool packs = std::find(options.algorithms.begin(), options.algorithms.end(),
+                               packed_native) != options.algorithms.end();
+  if (!options.layout.is_apart()) {
+    if (packs) fail(fmt::format("{} packs what lies apart: it needs --layout", packed_native));
+    return;
+  }
+  if (options.uneven || !papcoll::has_data(options.collective)) {
+    fail(fmt::format("--layout: {} has none", name));
+  }
+  const bool all_native = std::all_of(options.algorithms.begin(), options.algorithms.end(),
+                                      [](const std::string& a) { return is_native(a); });
+  if (!all_native && !takes_layout(options.collective)) {
+    fail(
+        fmt::format("--layout: papcoll's {} takes no elements that lie apart yet; --algorithm mpi "
+                    "and {} do",
+                    name, packed_native));
+  }
+  for (const std::size_t size : options.sizes) {
+    const std::size_t elements = size / size_of(options.type);
+    if (elements % options.layout.block == 0) continue;
+    fail(fmt::format("--sizes: {} bytes are no whole number of blocks of {} {}s", size,
+                     options.layout.block, name_of(options.type)));
+  }
+}
+
 /// What CLI11 cannot know: options that need or exclude each other.
 void check_together(Options& options, bool sizes_given) {
   const auto fail = [](const std::string& text) { throw CLI::ValidationError(text); };
@@ -98,6 +162,7 @@ void check_together(Options& options, bool sizes_given) {
       fail(fmt::format("--sizes: {} bytes are no whole number of {}", size, name_of(options.type)));
     }
   }
+  check_layout(options);
 
   if (options.is_trace()) {
     if (options.trace_file().empty()) fail("--arrival: write trace:FILE");
@@ -121,7 +186,7 @@ void add_persistent(std::vector<std::string>& algorithms) {
   std::vector<std::string> all;
   for (const std::string& name : algorithms) {
     all.push_back(name);
-    if (name != "mpi") all.push_back(std::string(persistent_prefix) + name);
+    if (!is_native(name)) all.push_back(std::string(persistent_prefix) + name);
   }
   algorithms = std::move(all);
 }
@@ -136,18 +201,32 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
   app.footer(
       "Run it with mpirun. Sizes are count × element as the MPI function counts: the block of a "
       "rank\n"
-      "for allgather, reduce_scatter, gather and scatter. benchmarks/README.md explains the "
-      "columns.");
+      "for allgather, reduce_scatter, gather, scatter and alltoall, and the mean of the blocks "
+      "where\n"
+      "they differ. benchmarks/README.md explains the columns.");
 
-  auto* collective =
-      add_choice(app, "COLLECTIVE", options.collective, collective_names, "What to time");
-  app.add_option("--algorithm", options.algorithms,
-                 "Candidates: mpi (the native one), auto (a call without policies) or a name that\n"
-                 "`papcoll list` shows; repeatable (default: mpi auto)")
+  auto* collective = add_form(app, options);
+  app.add_option(
+         "--algorithm", options.algorithms,
+         "Candidates: mpi (the native one), mpi:packed (with --layout: it, between copies),\n"
+         "auto (a call without policies) or a name that `papcoll list` shows; repeatable\n"
+         "(default: mpi auto)")
       ->type_name("NAME");
   auto* sizes = add_quantity(app, "--sizes", options.sizes, parse_sizes, "SIZES",
                              "Bytes: 8, 64k, 8:64M (doubling), and lists of these by commas "
                              "(default 8:1M)");
+  auto* counts =
+      add_choice(app, "--counts", options.counts, counts_names,
+                 "Of alltoallv, allgatherv, gatherv and scatterv: how blocks, whose mean is the\n"
+                 "size, differ in length (default power-law; which block has which: by --seed)");
+  auto* gap =
+      app.add_option("--gap", options.gap,
+                     "Elements between the blocks of these, which nobody writes (default 0)")
+          ->check(not_negative("gaps"));
+  add_quantity(app, "--layout", options.layout, parse_layout, "LAYOUT",
+               "Elements that lie apart: strided:BLOCK:STRIDE, in elements, or column and\n"
+               "column:COLUMNS, one column of a matrix that has 64 or so many")
+      ->each([&options](const std::string& text) { options.layout_text = text; });
   app.add_option(
          "--arrival", options.arrival,
          "balanced, uniform, normal, one-late, one-early, ascending, descending, two-groups\n"
@@ -255,13 +334,13 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
     if (options.measures_links) {
       if (collective->count() > 0) {
         throw CLI::ValidationError(fmt::format("--measure-links times messages: leave {} out",
-                                               std::string(name_of(options.collective))));
+                                               name_of_form(options.collective, options.uneven)));
       }
     } else if (tune->count() + fit->count() > 0) {
       if (collective->count() > 0) {
         throw CLI::ValidationError(std::string(tune->count() > 0 ? "--tune" : "--fit") +
                                    " times collectives of its own choice: leave " +
-                                   std::string(name_of(options.collective)) + " out");
+                                   name_of_form(options.collective, options.uneven) + " out");
       }
       if (sizes->count() == 0) options.sizes = parse_sizes(tune->count() > 0 ? "64:4M" : "64k:4M");
       if (limit->count() == 0) options.time_limit = 2;
@@ -269,6 +348,12 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
       if (fit->count() > 0 && !options.iterations) options.iterations = 500;
     } else if (collective->count() == 0) {
       throw CLI::RequiredError("COLLECTIVE");
+    }
+    if (counts->count() + gap->count() > 0 && !options.uneven) {
+      throw CLI::ValidationError(
+          fmt::format("{}: the blocks of {} do not differ in length: take alltoallv, allgatherv, "
+                      "gatherv or scatterv",
+                      counts->count() > 0 ? "--counts" : "--gap", name_of(options.collective)));
     }
     check_together(options, sizes->count() > 0);
     if (options.persistent) add_persistent(options.algorithms);
@@ -282,6 +367,28 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
                : unknown};
   }
   return options;
+}
+
+Problem problem_of(const Options& options, std::size_t bytes, int rank, int ranks) {
+  Problem problem{.collective = options.collective,
+                  .type = options.type,
+                  .op = options.op,
+                  .count = bytes / size_of(options.type),
+                  .root = options.root,
+                  .in_place = options.in_place,
+                  .rank = rank,
+                  .ranks = ranks,
+                  .layout = options.layout};
+  if (options.uneven) {
+    const UnevenSpec spec{.collective = options.collective,
+                          .counts = options.counts,
+                          .mean = problem.count,
+                          .gap = options.gap,
+                          .in_place = options.in_place,
+                          .seed = options.seed};
+    problem.uneven = std::make_shared<const Uneven>(uneven_blocks(spec, rank, ranks));
+  }
+  return problem;
 }
 
 }  // namespace bench

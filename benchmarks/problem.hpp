@@ -1,5 +1,8 @@
 #pragma once
 
+#include "layout.hpp"
+#include "uneven.hpp"
+
 #include <papcoll/base/collective.hpp>
 
 #include <algorithm>
@@ -49,8 +52,14 @@ inline std::size_t size_of(Type type) {
   return with_type(type, []<class T>(std::type_identity<T>) { return sizeof(T); });
 }
 
+/// The name of a collective, or of its form whose blocks differ in length.
+inline std::string name_of_form(Collective collective, bool is_uneven) {
+  return std::string(papcoll::name_of(collective)) + (is_uneven ? "v" : "");
+}
+
 /// One call to be timed, whoever carries it out: the arguments that all ranks agree on. `count` is
-/// the count of the MPI function: a block for those that gather or scatter.
+/// the count of the MPI function: a block for those that gather or scatter, and the mean of the
+/// blocks where they differ.
 struct Problem {
   Collective collective = Collective::allreduce;
   Type type = Type::float64;
@@ -60,11 +69,15 @@ struct Problem {
   bool in_place = false;
   int rank = 0;
   int ranks = 1;
+  Layout layout{};                         ///< of both buffers
+  std::shared_ptr<const Uneven> uneven{};  ///< null: blocks of one length
 
   bool is_root() const { return rank == root; }
   std::size_t bytes() const { return count * size_of(type); }
+  std::string name() const { return name_of_form(collective, uneven != nullptr); }
 
-  /// Elements this rank passes in, in a buffer of its own; 0 where the output holds them.
+  /// Elements this rank passes in, in a buffer of its own; 0 where the output holds them. Gaps
+  /// between blocks that differ count, those of a layout do not.
   std::size_t input_count() const {
     return in_place || papcoll::has_one_buffer(collective) ? 0 : held(buffers().in);
   }
@@ -75,14 +88,23 @@ struct Problem {
     return in_place ? std::max(out, held(buffers().in)) : out;
   }
 
+  /// Elements that the buffers have room for, all gaps included.
+  std::size_t input_extent() const { return layout.extent(input_count()); }
+  std::size_t output_extent() const { return layout.extent(output_count()); }
+
  private:
   papcoll::CollectiveTraits::Buffers buffers() const {
     return papcoll::buffers_of(collective, is_root());
   }
 
   std::size_t held(papcoll::Holds what) const {
-    if (what == papcoll::Holds::nothing || !papcoll::has_data(collective)) return 0;
-    return what == papcoll::Holds::own_block || papcoll::is_elementwise(collective)
+    using papcoll::Holds;
+    if (what == Holds::nothing || !papcoll::has_data(collective)) return 0;
+    if (uneven != nullptr) {
+      if (what == Holds::own_block) return uneven->lengths[static_cast<std::size_t>(rank)];
+      return (what == Holds::blocks_from_all ? uneven->received : uneven->sent).extent;
+    }
+    return what == Holds::own_block || papcoll::is_elementwise(collective)
                ? count
                : count * static_cast<std::size_t>(ranks);
   }
@@ -106,8 +128,8 @@ class Buffers {
  public:
   template <class Allocate>
   Buffers(const Problem& problem, Allocate&& allocate)
-      : input_bytes_(problem.input_count() * size_of(problem.type)),
-        output_bytes_(problem.output_count() * size_of(problem.type)),
+      : input_bytes_(problem.input_extent() * size_of(problem.type)),
+        output_bytes_(problem.output_extent() * size_of(problem.type)),
         input_(allocate(input_bytes_)),
         output_(allocate(output_bytes_)) {}
 

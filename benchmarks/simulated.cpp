@@ -136,14 +136,9 @@ void simulate(const Options& options, const Placement& placement) {
   Simulation simulation(options, placement);
 
   for (const std::size_t bytes : options.sizes) {
-    const Problem problem{.collective = options.collective,
-                          .type = options.type,
-                          .op = options.op,
-                          .count = bytes / size_of(options.type),
-                          .root = options.root,
-                          .in_place = options.in_place,
-                          .rank = placement.rank(),
-                          .ranks = placement.ranks()};
+    Problem problem;
+    together(comm,
+             [&] { problem = problem_of(options, bytes, placement.rank(), placement.ranks()); });
     const Buffers buffers(problem,
                           [&](std::size_t n) { return allocate(n, options, placement.ranks()); });
     simulation.set_spread(problem.bytes());

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares papcoll with other MPI libraries: installs Intel MPI, MPICH 5 and Open MPI 5 in a virtual
 environment, builds papcoll-bench for them and for the distribution's two, times each library's
-allreduce beside papcoll's, and writes one table and a plot."""
+collectives beside papcoll's, and writes a table for each and a plot."""
 
 import argparse
 import datetime
@@ -37,6 +37,9 @@ def parser():
                       help="for the virtual environment and the builds (default: %(default)s)")
     made.add_argument("--only", **listed, default=[library.name for library in mpi.LIBRARIES],
                       help="of intel,mpich5,openmpi5,mpich,openmpi (default: all)")
+    made.add_argument("--collectives", **listed, default=["allreduce"],
+                      help=f"of {','.join(sweep.CALLS)} (an allreduce of a column block); default: "
+                           "allreduce")
     made.add_argument("--ranks", default="2,4,8", type=numbers, metavar="N,…",
                       help="(default: 2,4,8)")
     made.add_argument("--arrivals", **listed, default=list(sweep.ARRIVALS),
@@ -44,8 +47,9 @@ def parser():
     made.add_argument("--buffers", **listed, default=list(sweep.BUFFERS),
                       help=f"(default: {','.join(sweep.BUFFERS)})")
     made.add_argument("--sizes", type=numbers, metavar="BYTES,…",
-                      help="for all settings (default: 8 bytes to 64 MB by doubling for pinned ranks "
-                           "that arrive together, else nine sizes up to 16 MB)")
+                      help="for all settings (default: 8 bytes to 1 MB by doubling for ranks that "
+                           "arrive together, else seven of these; allreduce: to 64 MB, pinned, and "
+                           "else nine sizes up to 16 MB)")
     made.add_argument("--neighbourhoods", **listed, default=list(sweep.NEIGHBOURHOODS),
                       help="in which each point is to be measured: near,apart (default) or any")
     made.add_argument("--time-limit", default=4, type=float, metavar="HOURS",
@@ -66,7 +70,8 @@ def numbers(text):
 
 
 def check(arguments):
-    for flag, given, known in (("--arrivals", arguments.arrivals, sweep.ARRIVALS),
+    for flag, given, known in (("--collectives", arguments.collectives, sweep.CALLS),
+                               ("--arrivals", arguments.arrivals, sweep.ARRIVALS),
                                ("--buffers", arguments.buffers, sweep.BUFFERS),
                                ("--neighbourhoods", arguments.neighbourhoods,
                                 (*sweep.NEIGHBOURHOODS, "any"))):
@@ -154,7 +159,7 @@ class Bench:
                           sweep.bench_options(setting, sizes, spread, crowded,
                                               self.effort(crowded)))
         now = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-        return [{"library": self.library.name, "kind": setting.buffers,
+        return [{"library": self.library.name, "call": setting.call, "kind": setting.buffers,
                  "binding": "pinned" if setting.pinned else "free", "time": now, "load": load,
                  "seconds": round(time.time() - begun, 1), **row} for row in rows]
 
@@ -222,8 +227,8 @@ def served(ready, arguments):
         else:
             notes.append(f"left out: {kind} buffers, which this papcoll-bench does not offer")
             print(f"compare.py: {notes[-1]}", file=sys.stderr)
-    return list(sweep.settings(arguments.ranks, arguments.arrivals, buffers,
-                               first.processors)), notes
+    return list(sweep.settings(arguments.ranks, arguments.arrivals, buffers, first.processors,
+                               arguments.collectives)), notes
 
 
 class Session:
@@ -241,7 +246,7 @@ class Session:
         """What is missing, by setting and library."""
         seen = sweep.measured(self.rows.all)
         for setting in self.settings:
-            sizes = self.arguments.sizes or sweep.sizes_of(setting)
+            sizes = sweep.served(setting, self.arguments.sizes or sweep.sizes_of(setting))
             for bench in self.ready:
                 if (setting, bench.library.name) in self.failed:
                     continue
@@ -316,7 +321,7 @@ def write(rows, wanted, notes, directory, python):
     if not found:
         raise ValueError("nothing has been measured yet")
     head = gains.head(found, wanted, about(rows), notes)
-    page = "\n".join([*head, "", *gains.table(found, wanted), ""])
+    page = "\n".join([*head, "", *gains.tables(found, wanted), ""])
     (directory / "comparison.md").write_text(page, encoding="utf-8")
     text = json.dumps({"about": about(rows), "notes": notes, "points": found}, ensure_ascii=False,
                       indent=1)

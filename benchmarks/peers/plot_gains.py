@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """plot_gains.py COMPARISON.json OUTPUT.png: papcoll's gain over the best MPI library at each point,
-a panel for each number of ranks and pattern."""
+a panel for each collective, number of ranks and pattern."""
 
 import json
 import pathlib
@@ -14,7 +14,7 @@ STROKES = {"near": "-", "apart": "--"}
 
 def panel_of(point):
     binding = "pinned" if point["pinned"] else "not pinned"
-    return f"{point['ranks']} ranks, {binding}, {point['arrival']}"
+    return f"{point['call']}, {point['ranks']} ranks, {binding}, {point['arrival']}"
 
 
 def draw(axes, points, colours):
@@ -43,7 +43,7 @@ def main():
         plot.axis_of_sizes(axes, [p["bytes"] for p in inside])
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if value in (2, 5) else "")
-    plot.finish(figure, grid, "gain over the best MPI library", "allreduce: below 1 papcoll loses",
+    plot.finish(figure, grid, "gain over the best MPI library", "below 1 papcoll loses",
                 "none", output)
 
 

@@ -15,8 +15,16 @@ BUFFERS = {
 
 ARRIVALS = ("balanced", "one-late", "uniform")
 
+# What is called, and the options of papcoll-bench for it.
+FORMS = ("allreduce", "reduce", "bcast", "allgather", "reduce_scatter", "gather", "scatter",
+         "alltoall", "scan", "exscan", "alltoallv", "allgatherv", "gatherv", "scatterv")
+CALLS = {form: [form] for form in FORMS} | {
+    "strided": ["allreduce", "--layout", "strided:8:64"],
+}
+
 KILO = 1024
 EVERY = [8 << i for i in range(24)]  # 8 bytes to 64 MB
+EVERY_SMALLER = [8 << i for i in range(18)]  # to 1 MB
 SOME = [8, 64, 512, 4 * KILO, 32 * KILO, 256 * KILO, KILO**2, 4 * KILO**2, 16 * KILO**2]
 QUICK = [8, 64 * KILO]
 
@@ -27,24 +35,39 @@ class Setting:
     pinned: bool
     arrival: str
     buffers: str
+    call: str = "allreduce"
 
     def __str__(self):
         bound = "pinned" if self.pinned else "not pinned"
-        return f"{self.ranks} ranks, {bound}, {self.arrival}, {self.buffers}"
+        return f"{self.call}, {self.ranks} ranks, {bound}, {self.arrival}, {self.buffers}"
 
 
-def settings(ranks, arrivals, buffers, processors):
+def settings(ranks, arrivals, buffers, processors, calls=("allreduce",)):
     """Ranks are pinned where each can have a processor, and with one late, not pinned as well."""
-    for count in ranks:
-        for arrival in arrivals:
-            both = [True, False] if arrival == "one-late" else [True]
-            for pinned in both if count <= processors else [False]:
-                for kind in buffers:
-                    yield Setting(count, pinned, arrival, kind)
+    for call in calls:
+        for count in ranks:
+            for arrival in arrivals:
+                both = [True, False] if arrival == "one-late" else [True]
+                for pinned in both if count <= processors else [False]:
+                    for kind in buffers:
+                        yield Setting(count, pinned, arrival, kind, call)
 
 
 def sizes_of(setting):
-    return EVERY if setting.pinned and setting.arrival == "balanced" else SOME
+    if setting.call == "allreduce":
+        return EVERY if setting.pinned and setting.arrival == "balanced" else SOME
+    every = EVERY_SMALLER if setting.arrival == "balanced" else SOME
+    return served(setting, [size for size in every if size <= EVERY_SMALLER[-1]])
+
+
+def served(setting, sizes):
+    """Those that the call can have: a strided one has whole blocks of 64 bytes."""
+    return [size for size in sizes if setting.call != "strided" or size % 64 == 0]
+
+
+def candidates(call):
+    """Of papcoll-bench: MPI's own first, and papcoll's call without policies last."""
+    return ["mpi", *(["mpi:packed"] if call == "strided" else []), "auto"]
 
 
 def spread_us(size):
@@ -63,7 +86,7 @@ def runs_of(setting, sizes):
 def bench_options(setting, sizes, spread, crowded, effort):
     """Of papcoll-bench. Where ranks share processors, a late rank must leave its own, and an instant
     that all agree on comes too early."""
-    options = ["allreduce", "--algorithm", "mpi", "auto", "--sizes", ",".join(map(str, sizes)),
+    options = [*CALLS[setting.call], "--algorithm", *candidates(setting.call), "--sizes", ",".join(map(str, sizes)),
                "--arrival", setting.arrival, *BUFFERS[setting.buffers],
                "--start", "barrier" if crowded else "clock",
                "--delay", "sleep" if crowded else "busy", "--format", "json", *effort]
@@ -71,7 +94,8 @@ def bench_options(setting, sizes, spread, crowded, effort):
 
 
 def setting_of(row):
-    return Setting(row["ranks"], row["binding"] == "pinned", row["arrival"], row["kind"])
+    return Setting(row["ranks"], row["binding"] == "pinned", row["arrival"], row["kind"],
+                   row["call"])
 
 
 def measured(rows):

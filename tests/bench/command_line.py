@@ -71,6 +71,24 @@ def test_bad_arguments(directory):
     refuses("'8:4' is not a range", "allreduce", "--sizes", "8:4")
     refuses("12 bytes are no whole number of double", "allreduce", "--sizes", "12")
     refuses("a barrier moves no data", "barrier", "--sizes", "8")
+    refuses("'alltoallw' is none of allreduce", "alltoallw")
+    refuses("the blocks of alltoall do not differ in length: take alltoallv", "alltoall",
+            "--counts", "random")
+    refuses("the blocks of allreduce do not differ in length", "allreduce", "--gap", "2")
+    refuses("'some' is none of power-law, equal, random, one-large", "gatherv", "--counts", "some")
+    refuses("--gap: -1: gaps start at 0", "scatterv", "--gap", "-1")
+    refuses("'rows' is no layout (write strided:BLOCK:STRIDE", "allreduce", "--layout", "rows")
+    refuses("'strided:8:4' has blocks that overlap", "allreduce", "--layout", "strided:8:4")
+    refuses("8 bytes are no whole number of blocks of 2 doubles", "allreduce", "--layout",
+            "strided:2:4", "--sizes", "8")
+    refuses("--layout: alltoallv has none", "alltoallv", "--layout", "column")
+    refuses("--layout: barrier has none", "barrier", "--layout", "column")
+    refuses("papcoll's alltoall takes no elements that lie apart yet", "alltoall", "--layout",
+            "column")
+    refuses("mpi:packed packs what lies apart: it needs --layout", "allreduce", "--algorithm",
+            "mpi:packed")
+    refuses("--fit times collectives of its own choice: leave gatherv out", "gatherv",
+            "--fit=f.json")
     refuses("--arrival uniform needs --mif or --spread", "allreduce", "--arrival", "uniform")
     refuses("balanced arrivals have neither", "allreduce", "--mif", "3")
     refuses("--mif excludes --spread", "allreduce", "--arrival", "normal", "--mif", "3",
@@ -154,6 +172,47 @@ def test_buffers():
         rows = [json.loads(line) for line in result.stdout.splitlines()]
         expect([r["buffers"] for r in rows] == [kind] * 2
                and all(r["arena"] == (kind == "arena") for r in rows), f"buffers: {kind}", result)
+
+
+def test_uneven():
+    for collective in ("alltoallv", "allgatherv", "gatherv", "scatterv"):
+        result = measures(collective, "--sizes", "0,24,4k", "--format", "json", "--check",
+                          "--persistent", "--counts", "random", "--gap", "2", "--root", "1",
+                          "--algorithm", "mpi", "auto", "MpiTransport")
+        rows = [json.loads(line) for line in result.stdout.splitlines()]
+        expect(len(rows) == 15
+               and all((r["collective"], r["counts"], r["gap"]) == (collective, "random", 2)
+                       for r in rows), f"rows of {collective}", result)
+        expect([r["resolved"] for r in rows[:2]]
+               == [f"MPI_{collective.capitalize()}", "BlockCopies+ShmTransport"],
+               f"what ran for {collective}", result)
+        measures(collective, "--sizes", "4k", "--check", "--in-place", "--type", "uint8")
+    result = measures("alltoallv", "--sizes", "64")
+    expect(", counts: power-law, arrival" in result.stdout, "the usual counts", result)
+
+
+def test_layout():
+    result = measures("allreduce", "--sizes", "0,80,4000", "--layout", "strided:2:5", "--check",
+                      "--format", "json", "--persistent", "--algorithm", "mpi", "mpi:packed", "auto")
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    expect([(r["algorithm"], r["layout"]) for r in rows[:4]]
+           == [(name, "strided:2:5")
+               for name in ("mpi", "mpi:packed", "auto", "persistent auto")], "a layout", result)
+    expect([r["resolved"] for r in rows[:2]] == ["MPI_Allreduce", "MPI_Allreduce of a packed copy"],
+           "what ran natively", result)
+    measures("allreduce", "--sizes", "4k", "--layout", "column:3", "--check", "--in-place",
+             "--op", "max", "--type", "int32")
+    for collective in ("reduce", "bcast", "allgather", "reduce_scatter", "gather", "scatter",
+                       "alltoall", "scan", "exscan"):
+        measures(collective, "--sizes", "4k", "--layout", "strided:2:5", "--check", "--algorithm",
+                 "mpi", "mpi:packed")
+
+
+def test_persistent():
+    result = measures("exscan", "--sizes", "64", "--persistent", "--check", "--format", "json")
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    expect([r["algorithm"] for r in rows] == ["mpi", "auto", "persistent auto"],
+           "a persistent exscan", result)
 
 
 def test_alone():
@@ -269,6 +328,9 @@ with tempfile.TemporaryDirectory() as name:
     test_bad_arguments(scratch)
     test_csv(scratch)
     test_buffers()
+    test_uneven()
+    test_layout()
+    test_persistent()
     test_alone()
     test_groups()
     test_machine()

@@ -19,18 +19,23 @@ import sweep  # noqa: E402  pylint: disable=wrong-import-position
 
 PAIR = sweep.Setting(2, True, "balanced", "private")
 LATE = sweep.Setting(8, False, "one-late", "arena")
+SCAN = sweep.Setting(2, True, "balanced", "private", "scan")
+STRIDED = sweep.Setting(2, True, "balanced", "private", "strided")
 INTEL, MPICH5, OPENMPI5, MPICH, OPENMPI = mpi.LIBRARIES
 
 
-def rows(library, setting, size, where, native, papcoll):
+def rows(library, setting, size, where, native, papcoll, packed=None):
     """As papcoll-bench and compare.py make them."""
     name = gains.metric_of(setting.arrival)[0]
-    common = {"library": library.name, "ranks": setting.ranks, "kind": setting.buffers,
+    common = {"library": library.name, "call": setting.call, "ranks": setting.ranks,
+              "kind": setting.buffers,
               "binding": "pinned" if setting.pinned else "free", "arrival": setting.arrival,
               "bytes": size, "neighbourhood": where, "bound_us": 0.05, "sources": "abc",
               "signal_ns": {"near": 52.0, "apart": 266.0}.get(where), "mpi_library": library.says,
               "time": "2026-01-02T03:04:05+00:00", "pinned": setting.pinned}
-    return [{**common, "algorithm": "mpi", "resolved": "MPI_Allreduce", name: native},
+    copies = [{**common, "algorithm": "mpi:packed", "resolved": "MPI_Allreduce of a packed copy",
+               name: packed}] if packed else []
+    return [{**common, "algorithm": "mpi", "resolved": "MPI_Allreduce", name: native}, *copies,
             {**common, "algorithm": "auto", "resolved": "Exchange+ShmTransport", name: papcoll}]
 
 
@@ -93,6 +98,43 @@ class Gains(unittest.TestCase):
         self.assertIn("- left out: all else", text)
 
 
+    def test_each_collective_has_a_summary_and_a_table_of_its_own(self):
+        found = gains.points(rows(INTEL, SCAN, 8, "near", 4, 1) + rows(INTEL, PAIR, 8, "near", 2, 1)
+                             + rows(INTEL, SCAN, 16, "apart", 0.5, 1))
+        text = "\n".join(gains.head(found, [INTEL], [], ["a note"]))
+        self.assertLess(text.index("## allreduce"), text.index("## scan"))
+        self.assertIn("| allreduce | 1 | 1.5 | 100% | 2.0 | 0 |\n"
+                      "| scan | 2 | 1.5 | 50% | **0.50** | 1 |", text)
+        self.assertIn("- the worst point: 2 ranks, pinned, balanced, private, 16 B, apart: "
+                      "**0.50** over Intel MPI 2021.18\n- papcoll loses at 1 of 2 points\n"
+                      "  - 2 ranks, pinned, balanced, private, 16 B, apart: **0.50** over", text)
+        self.assertTrue(text.endswith("- a note"))
+        lines = gains.tables(found, [INTEL])
+        self.assertEqual([line for line in lines if line.startswith("##")],
+                         ["## Every point of allreduce", "## Every point of scan"])
+        self.assertEqual(sum(line.startswith("| 2, pinned") for line in lines), 3)
+
+    def test_a_strided_call_is_compared_with_packed_copies_as_well(self):
+        found = gains.points(rows(INTEL, STRIDED, 64, "near", 9, 4, packed=8)
+                             + rows(MPICH5, STRIDED, 64, "near", 10, 5, packed=6)
+                             + rows(INTEL, STRIDED, 65536, "near", 9, 3, packed=6))
+        self.assertEqual([round(p["gain"], 2) for p in found], [2.25, 3])
+        self.assertEqual([p["gain_over_packed"] for p in found], [6 / 5, 2])
+        self.assertIn("| packed copies, the best at each point | 2 | 1.20 | 1.60 | 50% | 0 |",
+                      gains.summary(found, [INTEL, MPICH5]))
+        head, _, first, _ = gains.table(found, [INTEL, MPICH5])
+        self.assertIn("| bound, µs | over packed | Intel MPI", head)
+        self.assertIn("| 0.05 | 1.20 | 2.2 | 2.0 |", first)
+        self.assertIn("| at least 2 |", gains.summary(found, [INTEL])[0])
+
+    def test_no_more_than_the_worst_losing_points_are_listed(self):
+        found = gains.points([row for i in range(30)
+                              for row in rows(INTEL, PAIR, 8 << i, "near", 0.1 + i / 100, 1)])
+        text = "\n".join(gains.section(found, [INTEL]))
+        self.assertEqual(text.count("  - 2 ranks"), gains.MOST_LISTED)
+        self.assertIn("  - and 10 more, bold in the table", text)
+
+
 class Sweep(unittest.TestCase):
     def test_pinned_where_there_are_processors_and_with_one_late_not_pinned_as_well(self):
         found = list(sweep.settings([2, 8], ["balanced", "one-late"], ["private"], 2))
@@ -126,6 +168,20 @@ class Sweep(unittest.TestCase):
         text = " ".join(sweep.bench_options(LATE, [8], 10.0, True, ["--warmup", "10"]))
         self.assertIn("--buffers arena --start barrier --delay sleep", text)
         self.assertTrue(text.endswith("--warmup 10 --spread 10.0us"))
+
+
+    def test_what_is_called(self):
+        found = list(sweep.settings([2], ["balanced"], ["private"], 2, ["scan", "alltoallv"]))
+        self.assertEqual([s.call for s in found], ["scan", "alltoallv"])
+        text = " ".join(sweep.bench_options(found[1], [8], None, False, []))
+        self.assertTrue(text.startswith("alltoallv --algorithm mpi auto --sizes 8"), text)
+        text = " ".join(sweep.bench_options(STRIDED, [64], None, False, []))
+        self.assertTrue(text.startswith("allreduce --layout strided:8:64 --algorithm mpi mpi:packed "
+                                        "auto --sizes 64"), text)
+        self.assertEqual((sweep.sizes_of(SCAN)[0], sweep.sizes_of(SCAN)[-1]), (8, 2**20))
+        self.assertEqual(sweep.sizes_of(STRIDED)[0], 64)
+        self.assertEqual(sweep.served(STRIDED, sweep.QUICK), [2**16])
+        self.assertEqual(sweep.setting_of(rows(INTEL, STRIDED, 64, "near", 1, 1)[0]), STRIDED)
 
 
 class Launching(unittest.TestCase):
@@ -189,6 +245,7 @@ class Command(unittest.TestCase):
 
     def test_what_it_does_not_know(self):
         for arguments, sentence in ((["--only", "lam"], "there is no lam: take some of intel"),
+                                    (["--collectives", "scan,max"], "'max' is none of allreduce"),
                                     (["--arrivals", "early"], "'early' is none of balanced"),
                                     (["--buffers", "stack"], "'stack' is none of private")):
             result = self.compare(*arguments)
@@ -198,7 +255,8 @@ class Command(unittest.TestCase):
         with tempfile.TemporaryDirectory() as scratch:
             directory = pathlib.Path(scratch)
             known = [{**row, "sources": compare.fingerprint()}
-                     for row in rows(INTEL, PAIR, 8, "near", 0.4, 0.5)]
+                     for row in rows(INTEL, PAIR, 8, "near", 0.4, 0.5)
+                     + rows(INTEL, SCAN, 8, "near", 0.4, 0.2)]
             other = rows(MPICH5, PAIR, 8, "near", 0.1, 0.5)
             (directory / "rows.jsonl").write_text(
                 "".join(json.dumps(row) + "\n" for row in known + other), encoding="utf-8")
@@ -210,7 +268,8 @@ class Command(unittest.TestCase):
             self.assertIn("2 rows of other sources", result.stdout)
             self.assertIn("**0.80**", (directory / "comparison.md").read_text(encoding="utf-8"))
             saved = json.loads((directory / "comparison.json").read_text(encoding="utf-8"))
-            self.assertEqual([p["best"] for p in saved["points"]], ["intel"])
+            self.assertEqual([(p["call"], p["best"]) for p in saved["points"]],
+                             [("allreduce", "intel"), ("scan", "intel")])
 
     def test_kinds_of_buffers_that_papcoll_bench_does_not_offer(self):
         with tempfile.TemporaryDirectory() as scratch:

@@ -124,6 +124,7 @@ inline std::string why_by_messages(const Call& call, const SelectionInputs& s) {
     return detail::joined(
         {(bytes <= f->of(t) ? "at most " : "above "), with_value(*f, t), " bytes"});
   };
+  if (call.is_uneven()) return "blocks that differ in length";
   switch (call.collective) {
     case Collective::allreduce:
       return side(call.bytes(), threshold("allreduce", "recursive_doubling"));
@@ -184,6 +185,12 @@ inline Call described_call(Collective collective, std::size_t bytes, const CallT
   call.reducer.size = traits.element_size == 0 ? 1 : traits.element_size;
   call.reducer.commutative = traits.commutative;
   call.count = bytes / call.reducer.size;
+  const bool has_blocks = has_data(collective) && !is_elementwise(collective);
+  if (traits.uneven && has_blocks && !is_reduction(collective)) {
+    static constexpr std::size_t some = 0;  // that there are counts is all that is asked
+    call.counts = &some;
+    call.own_counts = collective != Collective::allgather;
+  }
   AlgorithmSpec contract = traits.algorithm.spec();
   if (traits.contract != NumericalContract::rank_consistent) contract.contract = traits.contract;
   state_contract(call, contract);

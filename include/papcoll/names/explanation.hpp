@@ -18,6 +18,8 @@ struct CallTraits {
   std::size_t element_size = sizeof(double);  ///< bytes
   bool commutative = true;                    ///< the operator, if there is one
   bool non_blocking = false;                  ///< is it one that returns a Request?
+  /// Do the blocks differ in length, as those of alltoallv, allgatherv, gatherv and scatterv do?
+  bool uneven = false;
   /// What is promised of its bits.
   NumericalContract contract = NumericalContract::rank_consistent;
   Algorithm algorithm{};  ///< if one is named

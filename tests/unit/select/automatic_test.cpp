@@ -144,6 +144,10 @@ TEST_CASE("an explanation names thresholds, arrivals, memory and what cannot run
                  "DynamicLeader, StaticLeader, ");
           expect(explain(comm, Collective::allreduce, 64, {.non_blocking = true}),
                  "ranks pass messages: at most allreduce.recursive_doubling (8192) bytes");
+          expect(explain(comm, Collective::allgather, 64, {.uneven = true}),
+                 "BlockCopies+ThreadTransport\n  because    contributions that differ");
+          expect(explain(comm, Collective::alltoall, 8, {.non_blocking = true, .uneven = true}),
+                 "Pairwise+ThreadTransport\n  because    ranks pass messages: blocks that differ");
           expect(explain(comm, Collective::allreduce, 8, {.algorithm = algorithm("Ring")}),
                  "Ring+ThreadTransport\n  because    the call names it");
           expect(explain(comm, Collective::bcast, 1 << 20, {.element_size = 1 << 20}),
