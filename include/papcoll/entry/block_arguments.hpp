@@ -6,7 +6,9 @@
 #include <papcoll/runtime/call_blocks.hpp>
 
 #include <cstddef>
+#include <exception>
 #include <span>
+#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -62,6 +64,22 @@ PAPCOLL_DECL void check_blocks_in_place(const Caller& caller, const BlockNumbers
 PAPCOLL_DECL void check_blocks_apart(const Caller& caller, const Call& call,
                                      const BlockNumbersOfBuffer& in,
                                      const BlockNumbersOfBuffer& out);
+
+/// Has the other ranks hear that this one makes no room for so many elements; they are in the call
+/// that moves them, or will be.
+PAPCOLL_DECL void tell_no_room(const Caller& caller, std::size_t elements,
+                               const std::exception& problem);
+
+/// Memory for what comes, once this rank knows how much that is.
+template <class T>
+std::vector<T> room_for(const Caller& caller, std::size_t elements) {
+  try {
+    return std::vector<T>(elements);
+  } catch (const std::exception& problem) {
+    tell_no_room(caller, elements, problem);
+    throw;
+  }
+}
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <utility>
 #include <vector>
@@ -178,6 +179,14 @@ PAPCOLL_DECL void check_blocks_apart(const Caller& caller, const Call& call,
                             "no element in common"}));
     }
   }
+}
+
+PAPCOLL_DECL void tell_no_room(const Caller& caller, std::size_t elements,
+                               const std::exception& problem) {
+  caller.core.tell_refusal(
+      caller.non_blocking,
+      joined({name_of(caller.collective), "v on rank ", caller.rank(), " of ", caller.size(),
+              ": there is no memory for the ", elements, " elements that come: ", problem.what()}));
 }
 
 }  // namespace detail

@@ -4,6 +4,7 @@
 #include "mistakes.hpp"
 #include "team_outcomes.hpp"
 
+#include <papcoll/allgatherv.hpp>
 #include <papcoll/alltoallv.hpp>
 #include <papcoll/automatic.hpp>
 #include <papcoll/gatherv.hpp>
@@ -14,6 +15,8 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <new>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -134,4 +137,68 @@ TEST_CASE("counts that differ between sender and receiver", "[team]") {
       }
     }
   }
+}
+
+namespace {
+
+thread_local bool no_room_for_more = false;
+
+/// An element of which this rank can make no more once `no_room_for_more`.
+struct Rationed {
+  Rationed() : value(0) {
+    if (no_room_for_more) throw std::bad_alloc();
+  }
+  int value;
+};
+
+/// One that this rank has already.
+Rationed rationed(int value) {
+  Rationed r;
+  r.value = value;
+  return r;
+}
+
+/// What comes is more than rank 1 has room for.
+template <class F>
+void check_no_room(const char* name, F&& call) {
+  CAPTURE(name);
+  papcoll::ThreadTeam team{team_size, patient};
+  const auto start = std::chrono::steady_clock::now();
+  auto result = outcomes(team, [&](Rank& c) {
+    no_room_for_more = false;
+    const std::vector<Rationed> in(static_cast<std::size_t>(team_size), rationed(c.rank()));
+    no_room_for_more = c.rank() == 1;
+    call(c, in);
+  });
+  result = heard(team, result);
+  CAPTURE(result[0], result[1], result[2]);
+  CHECK(result[1].kind == "other");
+  for (const int r : {0, 2}) {
+    const Outcome& o = result[static_cast<std::size_t>(r)];
+    CHECK(o.kind == "peer_error");
+    CHECK(o.says("rank 1"));
+  }
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds{10});
+  const auto after = outcomes(team, mistakes::work<Rank>);
+  for (const Outcome& w : after) CHECK(w.is_fine());
+}
+
+}  // namespace
+
+TEST_CASE("a rank that has no room for what comes does not strand the others", "[team]") {
+  using papcoll::unknown_counts;
+  check_no_room("allgatherv",
+                [](Rank& c, const auto& in) { static_cast<void>(papcoll::allgatherv(c, in)); });
+  check_no_room("alltoallv", [](Rank& c, const auto& in) {
+    const std::vector<int> one(team_size, 1);
+    static_cast<void>(papcoll::alltoallv(c, in, papcoll::counts{one}, unknown_counts));
+  });
+  check_no_room("gatherv", [](Rank& c, const auto& in) {
+    static_cast<void>(papcoll::gatherv(c, in, papcoll::root{1}));
+  });
+  check_no_room("scatterv", [](Rank& c, const auto& in) {
+    const std::vector<int> one(team_size, 1);
+    static_cast<void>(
+        papcoll::scatterv(c, in, papcoll::counts{one}, unknown_counts, papcoll::root{0}));
+  });
 }
