@@ -18,70 +18,26 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
-/// An allgatherv's buffers as the caller passed them. In place, the input stands at this rank's
-/// place in the output.
-template <class T>
-struct AllgathervArguments {
-  const T* in;
-  std::size_t in_length;
-  T* out;
-  std::size_t out_length;
-  const blocks& each;
-  bool in_place = false;
-};
-
-/// The checked call, which borrows `numbers`.
-template <class T>
-Call allgatherv_call(const Caller& caller, const AllgathervArguments<T>& a, CallBlocks& numbers) {
-  const std::size_t ranks = caller.ranks();
-  std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
-  std::size_t* const places = sizes + ranks;
-  const auto me = static_cast<std::size_t>(caller.rank());
-  const auto gathered = check_blocks(caller, {"output", a.each, a.out_length, true}, sizeof(T),
-                                     sizes, places, places + ranks);
-  const std::size_t own = sizes[me];
-  const bool knows_length = !a.in_place && a.in_length != BlockedBuffer::any_length;
-  caller.require_length(
-      knows_length ? a.in_length : own, own,
-      "the input must have as many elements as papcoll::counts says of this rank");
-  Call call = call_of(caller.collective, a.in, a.out, gathered.total);
-  check_pointers(caller, a.in, own, a.out, gathered.total);
-  call.counts = sizes;
-  call.places = places;
-  call.split = hash_of_counts({sizes, ranks});
-  call.out_view = view_of_blocks(gathered, caller.size(), sizeof(T), numbers.out);
-  if (a.in_place) {
-    call.in = reinterpret_cast<const std::byte*>(a.out + places[me]);
-    call.input_in_output = true;
-    call.in_view = call.out_view;
-  } else {
-    std::size_t whole[2] = {own, 0};
-    check_blocks_apart(caller, call, {whole, whole + 1, own, true, 1}, gathered);
-  }
-  return call;
-}
-
 template <class... Ps, class C, class T>
-void run_allgatherv(C&& comm, const AllgathervArguments<T>& a, const Algorithm& algorithm) {
+void run_allgatherv(C&& comm, const TypedBlocks<T>& a, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::allgather};
-  Call call = allgatherv_call(caller, a, blocks_of(caller));
+  Call call = allgatherv_call(caller, a.untyped(), blocks_of(caller));
   run<Allgather, true, Ps...>(caller, call, algorithm);
 }
 
 template <class... Ps, class C, class T>
-Request start_allgatherv(C&& comm, const AllgathervArguments<T>& a, const Algorithm& algorithm) {
+Request start_allgatherv(C&& comm, const TypedBlocks<T>& a, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::allgather, true};
   auto owned = std::make_shared<CallBlocks>();
-  Call call = allgatherv_call(caller, a, *owned);
+  Call call = allgatherv_call(caller, a.untyped(), *owned);
   return start<Allgather, true, Ps...>(caller, call, algorithm, std::move(owned));
 }
 
 template <class... Ps, class C, class T>
-Persistent prepare_allgatherv(C&& comm, const AllgathervArguments<T>& a,
-                              const Algorithm& algorithm) {
+Persistent prepare_allgatherv(C&& comm, const TypedBlocks<T>& a, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::allgather};
   auto owned = std::make_shared<CallBlocks>();
-  Call call = allgatherv_call(caller, a, *owned);
+  Call call = allgatherv_call(caller, a.untyped(), *owned);
   return prepare<Allgather, true, Ps...>(caller, call, algorithm, std::move(owned));
 }
 
@@ -97,8 +53,8 @@ void allgatherv(C&& comm, const In& in, Out&& out, const blocks& each,
   using T = element_of<In>;
   detail::run_allgatherv<Ps...>(
       comm,
-      detail::AllgathervArguments<T>{std::ranges::data(in), std::ranges::size(in),
-                                     detail::data_out<T, Out>(out), std::ranges::size(out), each},
+      detail::TypedBlocks<T>{std::ranges::data(in), std::ranges::size(in),
+                             detail::data_out<T, Out>(out), std::ranges::size(out), each},
       algorithm);
 }
 
@@ -108,8 +64,7 @@ void allgatherv(C&& comm, R&& data, const blocks& each, const Algorithm& algorit
   using T = element_of<R>;
   T* const p = detail::data_in_place<R>(data);
   const std::size_t n = std::ranges::size(data);
-  detail::run_allgatherv<Ps...>(comm, detail::AllgathervArguments<T>{p, n, p, n, each, true},
-                                algorithm);
+  detail::run_allgatherv<Ps...>(comm, detail::TypedBlocks<T>{p, n, p, n, each, true}, algorithm);
 }
 
 /// Pointers: the buffers end where their blocks do.
@@ -117,16 +72,15 @@ template <class... Ps, Team C, class T>
 void allgatherv(C&& comm, const T* in, std::type_identity_t<T>* out, const blocks& each,
                 const Algorithm& algorithm = {}) {
   constexpr std::size_t any = detail::BlockedBuffer::any_length;
-  detail::run_allgatherv<Ps...>(comm, detail::AllgathervArguments<T>{in, any, out, any, each},
-                                algorithm);
+  detail::run_allgatherv<Ps...>(comm, detail::TypedBlocks<T>{in, any, out, any, each}, algorithm);
 }
 
 /// Pointer, in place.
 template <class... Ps, Team C, class T>
 void allgatherv(C&& comm, T* data, const blocks& each, const Algorithm& algorithm = {}) {
   constexpr std::size_t any = detail::BlockedBuffer::any_length;
-  detail::run_allgatherv<Ps...>(
-      comm, detail::AllgathervArguments<T>{data, any, data, any, each, true}, algorithm);
+  detail::run_allgatherv<Ps...>(comm, detail::TypedBlocks<T>{data, any, data, any, each, true},
+                                algorithm);
 }
 
 /// Returns the contributions of all, in rank order: the ranks tell each other first how long they
@@ -154,8 +108,8 @@ template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
   using T = element_of<In>;
   return detail::start_allgatherv<Ps...>(
       comm,
-      detail::AllgathervArguments<T>{std::ranges::data(in), std::ranges::size(in),
-                                     detail::data_out<T, Out>(out), std::ranges::size(out), each},
+      detail::TypedBlocks<T>{std::ranges::data(in), std::ranges::size(in),
+                             detail::data_out<T, Out>(out), std::ranges::size(out), each},
       algorithm);
 }
 
@@ -166,8 +120,8 @@ template <class... Ps, Team C, ContiguousRange R>
   using T = element_of<R>;
   T* const p = detail::data_in_place<R>(data);
   const std::size_t n = std::ranges::size(data);
-  return detail::start_allgatherv<Ps...>(
-      comm, detail::AllgathervArguments<T>{p, n, p, n, each, true}, algorithm);
+  return detail::start_allgatherv<Ps...>(comm, detail::TypedBlocks<T>{p, n, p, n, each, true},
+                                         algorithm);
 }
 
 /// Non-blocking, pointers.
@@ -175,8 +129,8 @@ template <class... Ps, Team C, class T>
 [[nodiscard]] Request iallgatherv(C&& comm, const T* in, std::type_identity_t<T>* out,
                                   const blocks& each, const Algorithm& algorithm = {}) {
   constexpr std::size_t any = detail::BlockedBuffer::any_length;
-  return detail::start_allgatherv<Ps...>(
-      comm, detail::AllgathervArguments<T>{in, any, out, any, each}, algorithm);
+  return detail::start_allgatherv<Ps...>(comm, detail::TypedBlocks<T>{in, any, out, any, each},
+                                         algorithm);
 }
 
 /// Persistent; counts and displacements may be gone when this returns.
@@ -186,8 +140,8 @@ template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
   using T = element_of<In>;
   return detail::prepare_allgatherv<Ps...>(
       comm,
-      detail::AllgathervArguments<T>{std::ranges::data(in), std::ranges::size(in),
-                                     detail::data_out<T, Out>(out), std::ranges::size(out), each},
+      detail::TypedBlocks<T>{std::ranges::data(in), std::ranges::size(in),
+                             detail::data_out<T, Out>(out), std::ranges::size(out), each},
       algorithm);
 }
 
@@ -198,8 +152,8 @@ template <class... Ps, Team C, ContiguousRange R>
   using T = element_of<R>;
   T* const p = detail::data_in_place<R>(data);
   const std::size_t n = std::ranges::size(data);
-  return detail::prepare_allgatherv<Ps...>(
-      comm, detail::AllgathervArguments<T>{p, n, p, n, each, true}, algorithm);
+  return detail::prepare_allgatherv<Ps...>(comm, detail::TypedBlocks<T>{p, n, p, n, each, true},
+                                           algorithm);
 }
 
 /// Persistent, pointers.
@@ -207,8 +161,8 @@ template <class... Ps, Team C, class T>
 [[nodiscard]] Persistent allgatherv_init(C&& comm, const T* in, std::type_identity_t<T>* out,
                                          const blocks& each, const Algorithm& algorithm = {}) {
   constexpr std::size_t any = detail::BlockedBuffer::any_length;
-  return detail::prepare_allgatherv<Ps...>(
-      comm, detail::AllgathervArguments<T>{in, any, out, any, each}, algorithm);
+  return detail::prepare_allgatherv<Ps...>(comm, detail::TypedBlocks<T>{in, any, out, any, each},
+                                           algorithm);
 }
 
 PAPCOLL_WRONG_CALL(detail::NoResult, allgatherv,

@@ -27,40 +27,16 @@ struct AlltoallvArguments {
   T* out;
   std::size_t out_length;
   const blocks& received;
-};
 
-/// The checked call, which borrows `numbers`.
-template <class T>
-Call alltoallv_call(const Caller& caller, const AlltoallvArguments<T>& a, CallBlocks& numbers) {
-  const std::size_t ranks = caller.ranks();
-  std::size_t* const counts = room_for_blocks(caller, numbers, 2);
-  std::size_t* const places = counts + 2 * ranks;
-  std::size_t* const spare = places + 2 * ranks;
-  Call call = call_of(caller.collective, a.in, a.out, 1);
-  const auto sent =
-      check_blocks(caller, {"input", a.sent, a.in_length}, sizeof(T), counts, places, spare);
-  const auto received = check_blocks(caller, {"output", a.received, a.out_length, true}, sizeof(T),
-                                     counts + ranks, places + ranks, spare);
-  check_pointers(caller, a.in, sent.total, a.out, received.total);
-  if (a.in == a.out) {
-    check_blocks_in_place(caller, sent, received);
-    call.input_in_output = true;
-  } else {
-    check_own_block(caller, sent, received);
-    check_blocks_apart(caller, call, sent, received);
+  BlocksOfBothBuffers untyped() const noexcept {
+    return {in, in_length, sent, out, out_length, received, element_numbers<T>()};
   }
-  call.counts = counts;
-  call.places = places;
-  call.own_counts = true;
-  call.out_view = view_of_blocks(received, caller.size(), sizeof(T), numbers.out);
-  call.in_view = view_of_blocks(sent, caller.size(), sizeof(T), numbers.in);
-  return call;
-}
+};
 
 template <class... Ps, class C, class T>
 void run_alltoallv(C&& comm, const AlltoallvArguments<T>& a, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::alltoall};
-  Call call = alltoallv_call(caller, a, blocks_of(caller));
+  Call call = alltoallv_call(caller, a.untyped(), blocks_of(caller));
   run<Alltoall, true, Ps...>(caller, call, algorithm);
 }
 
@@ -68,7 +44,7 @@ template <class... Ps, class C, class T>
 Request start_alltoallv(C&& comm, const AlltoallvArguments<T>& a, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::alltoall, true};
   auto owned = std::make_shared<CallBlocks>();
-  Call call = alltoallv_call(caller, a, *owned);
+  Call call = alltoallv_call(caller, a.untyped(), *owned);
   return start<Alltoall, true, Ps...>(caller, call, algorithm, std::move(owned));
 }
 
@@ -82,7 +58,7 @@ template <class... Ps, class C, class T>
 Persistent prepare_alltoallv(C&& comm, const AlltoallvArguments<T>& a, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::alltoall};
   auto owned = std::make_shared<CallBlocks>();
-  Call call = alltoallv_call(caller, a, *owned);
+  Call call = alltoallv_call(caller, a.untyped(), *owned);
   return prepare<Alltoall, true, Ps...>(caller, call, algorithm, std::move(owned));
 }
 

@@ -33,7 +33,7 @@ template <class... Ps, Team C>
 template <class... Ps, Team C>
 [[nodiscard]] Persistent barrier_init(C&& comm, const Algorithm& algorithm = {}) {
   auto token = std::make_shared<std::byte>();
-  const Call call = detail::barrier_call(token.get());
+  Call call = detail::barrier_call(token.get());
   return detail::prepare<Barrier, true, Ps...>({detail::core_of(comm), Collective::barrier}, call,
                                                algorithm, std::move(token));
 }

@@ -19,90 +19,26 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
-/// A gatherv's buffers as the caller passed them. In place, the root's contribution stands at its
-/// place in the output, and elsewhere the output is the input.
-template <class T>
-struct GathervArguments {
-  const T* in;
-  std::size_t in_length;
-  T* out;
-  std::size_t out_length;
-  const blocks& each;
-  bool in_place = false;
-};
-
-/// The checked call, which borrows `numbers`.
-template <class T>
-Call gatherv_call(const Caller& caller, root r, const GathervArguments<T>& a, CallBlocks& numbers) {
-  check_root(caller, r);
-  const std::size_t ranks = caller.ranks();
-  std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
-  std::size_t* const places = sizes + ranks;
-  const auto me = static_cast<std::size_t>(caller.rank());
-  const bool is_root = caller.rank() == r.rank;
-  BlockNumbersOfBuffer all{sizes, places};
-  Call call = call_of(caller.collective, a.in, a.out, 1);
-  call.root = r.rank;
-  call.counts = sizes;
-  call.places = places;
-  call.own_counts = true;
-  if (is_root || a.each.sizes.size() != 0) {
-    constexpr std::size_t any = BlockedBuffer::any_length;
-    blocks lengths = a.each;
-    lengths.anywhere = lengths.anywhere && is_root;
-    all = check_blocks(caller, {"output", lengths, is_root ? a.out_length : any, true}, sizeof(T),
-                       sizes, places, places + ranks);
-    call.knows_all_counts = true;
-  } else {
-    std::fill_n(sizes, 2 * ranks, 0);
-    sizes[me] = a.in_length;
-  }
-  const std::size_t own = sizes[me];
-  const bool has_length = a.in_length != BlockedBuffer::any_length && !(is_root && a.in_place);
-  caller.require(own != BlockedBuffer::any_length,
-                 "pointers say nothing of lengths: pass papcoll::counts on all ranks");
-  caller.require_length(
-      has_length ? a.in_length : own, own,
-      "the input must have as many elements as papcoll::counts says of this rank");
-  if (!is_root) {
-    check_pointers(caller, a.in, own, nullptr, 0);
-    call.out = nullptr;
-    return call;
-  }
-  call.out_view = view_of_blocks(all, caller.size(), sizeof(T), numbers.out);
-  check_pointers(caller, a.in, own, a.out, all.total);
-  if (a.in_place) {
-    call.in = reinterpret_cast<const std::byte*>(a.out + places[me]);
-    call.input_in_output = true;
-    call.in_view = call.out_view;
-  } else {
-    std::size_t whole[2] = {own, 0};
-    check_blocks_apart(caller, call, {whole, whole + 1, own, true, 1}, all);
-  }
-  return call;
-}
-
 template <class... Ps, class C, class T>
-void run_gatherv(C&& comm, root r, const GathervArguments<T>& a, const Algorithm& algorithm) {
+void run_gatherv(C&& comm, root r, const TypedBlocks<T>& a, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::gather};
-  Call call = gatherv_call(caller, r, a, blocks_of(caller));
+  Call call = gatherv_call(caller, r, a.untyped(), blocks_of(caller));
   run<Gather, true, Ps...>(caller, call, algorithm);
 }
 
 template <class... Ps, class C, class T>
-Request start_gatherv(C&& comm, root r, const GathervArguments<T>& a, const Algorithm& algorithm) {
+Request start_gatherv(C&& comm, root r, const TypedBlocks<T>& a, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::gather, true};
   auto owned = std::make_shared<CallBlocks>();
-  Call call = gatherv_call(caller, r, a, *owned);
+  Call call = gatherv_call(caller, r, a.untyped(), *owned);
   return start<Gather, true, Ps...>(caller, call, algorithm, std::move(owned));
 }
 
 template <class... Ps, class C, class T>
-Persistent prepare_gatherv(C&& comm, root r, const GathervArguments<T>& a,
-                           const Algorithm& algorithm) {
+Persistent prepare_gatherv(C&& comm, root r, const TypedBlocks<T>& a, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::gather};
   auto owned = std::make_shared<CallBlocks>();
-  Call call = gatherv_call(caller, r, a, *owned);
+  Call call = gatherv_call(caller, r, a.untyped(), *owned);
   return prepare<Gather, true, Ps...>(caller, call, algorithm, std::move(owned));
 }
 
@@ -119,8 +55,8 @@ void gatherv(C&& comm, const In& in, Out&& out, const blocks& each, root to,
   using T = element_of<In>;
   detail::run_gatherv<Ps...>(
       comm, to,
-      detail::GathervArguments<T>{std::ranges::data(in), std::ranges::size(in),
-                                  detail::data_out<T, Out>(out), std::ranges::size(out), each},
+      detail::TypedBlocks<T>{std::ranges::data(in), std::ranges::size(in),
+                             detail::data_out<T, Out>(out), std::ranges::size(out), each},
       algorithm);
 }
 
@@ -131,8 +67,7 @@ void gatherv(C&& comm, R&& data, const blocks& each, root to, const Algorithm& a
   using T = element_of<R>;
   T* const p = detail::data_in_place<R>(data);
   const std::size_t n = std::ranges::size(data);
-  detail::run_gatherv<Ps...>(comm, to, detail::GathervArguments<T>{p, n, p, n, each, true},
-                             algorithm);
+  detail::run_gatherv<Ps...>(comm, to, detail::TypedBlocks<T>{p, n, p, n, each, true}, algorithm);
 }
 
 /// Pointers: the buffers end where their blocks do, so that all ranks pass counts. The buffer that
@@ -141,8 +76,7 @@ template <class... Ps, Team C, class T>
 void gatherv(C&& comm, const T* in, std::type_identity_t<T>* out, const blocks& each, root to,
              const Algorithm& algorithm = {}) {
   constexpr std::size_t any = detail::BlockedBuffer::any_length;
-  detail::run_gatherv<Ps...>(comm, to, detail::GathervArguments<T>{in, any, out, any, each},
-                             algorithm);
+  detail::run_gatherv<Ps...>(comm, to, detail::TypedBlocks<T>{in, any, out, any, each}, algorithm);
 }
 
 /// Returns on the root the contributions of all, in rank order, elsewhere nothing: the ranks tell
@@ -172,8 +106,8 @@ template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
   using T = element_of<In>;
   return detail::start_gatherv<Ps...>(
       comm, to,
-      detail::GathervArguments<T>{std::ranges::data(in), std::ranges::size(in),
-                                  detail::data_out<T, Out>(out), std::ranges::size(out), each},
+      detail::TypedBlocks<T>{std::ranges::data(in), std::ranges::size(in),
+                             detail::data_out<T, Out>(out), std::ranges::size(out), each},
       algorithm);
 }
 
@@ -184,7 +118,7 @@ template <class... Ps, Team C, ContiguousRange R>
   using T = element_of<R>;
   T* const p = detail::data_in_place<R>(data);
   const std::size_t n = std::ranges::size(data);
-  return detail::start_gatherv<Ps...>(comm, to, detail::GathervArguments<T>{p, n, p, n, each, true},
+  return detail::start_gatherv<Ps...>(comm, to, detail::TypedBlocks<T>{p, n, p, n, each, true},
                                       algorithm);
 }
 
@@ -193,8 +127,8 @@ template <class... Ps, Team C, class T>
 [[nodiscard]] Request igatherv(C&& comm, const T* in, std::type_identity_t<T>* out,
                                const blocks& each, root to, const Algorithm& algorithm = {}) {
   constexpr std::size_t any = detail::BlockedBuffer::any_length;
-  return detail::start_gatherv<Ps...>(
-      comm, to, detail::GathervArguments<T>{in, any, out, any, each}, algorithm);
+  return detail::start_gatherv<Ps...>(comm, to, detail::TypedBlocks<T>{in, any, out, any, each},
+                                      algorithm);
 }
 
 /// Persistent; counts and displacements may be gone when this returns.
@@ -204,8 +138,8 @@ template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
   using T = element_of<In>;
   return detail::prepare_gatherv<Ps...>(
       comm, to,
-      detail::GathervArguments<T>{std::ranges::data(in), std::ranges::size(in),
-                                  detail::data_out<T, Out>(out), std::ranges::size(out), each},
+      detail::TypedBlocks<T>{std::ranges::data(in), std::ranges::size(in),
+                             detail::data_out<T, Out>(out), std::ranges::size(out), each},
       algorithm);
 }
 
@@ -216,8 +150,8 @@ template <class... Ps, Team C, ContiguousRange R>
   using T = element_of<R>;
   T* const p = detail::data_in_place<R>(data);
   const std::size_t n = std::ranges::size(data);
-  return detail::prepare_gatherv<Ps...>(
-      comm, to, detail::GathervArguments<T>{p, n, p, n, each, true}, algorithm);
+  return detail::prepare_gatherv<Ps...>(comm, to, detail::TypedBlocks<T>{p, n, p, n, each, true},
+                                        algorithm);
 }
 
 /// Persistent, pointers.
@@ -226,8 +160,8 @@ template <class... Ps, Team C, class T>
                                       const blocks& each, root to,
                                       const Algorithm& algorithm = {}) {
   constexpr std::size_t any = detail::BlockedBuffer::any_length;
-  return detail::prepare_gatherv<Ps...>(
-      comm, to, detail::GathervArguments<T>{in, any, out, any, each}, algorithm);
+  return detail::prepare_gatherv<Ps...>(comm, to, detail::TypedBlocks<T>{in, any, out, any, each},
+                                        algorithm);
 }
 
 PAPCOLL_WRONG_CALL(

@@ -19,92 +19,26 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
-/// A scatterv's buffers as the caller passed them. In place, the root keeps its own block in the
-/// input, and elsewhere the input is the output.
-template <class T>
-struct ScattervArguments {
-  const T* in;
-  std::size_t in_length;
-  T* out;
-  std::size_t out_length;
-  const blocks& each;
-  bool in_place = false;
-};
-
-/// The checked call, which borrows `numbers`.
-template <class T>
-Call scatterv_call(const Caller& caller, root r, const ScattervArguments<T>& a,
-                   CallBlocks& numbers) {
-  check_root(caller, r);
-  const std::size_t ranks = caller.ranks();
-  std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
-  std::size_t* const places = sizes + ranks;
-  const auto me = static_cast<std::size_t>(caller.rank());
-  const bool is_root = caller.rank() == r.rank;
-  BlockNumbersOfBuffer all{sizes, places};
-  Call call = call_of(caller.collective, a.in, a.out, 1);
-  call.root = r.rank;
-  call.counts = sizes;
-  call.places = places;
-  call.own_counts = true;
-  if (is_root || a.each.sizes.size() != 0) {
-    constexpr std::size_t any = BlockedBuffer::any_length;
-    blocks lengths = a.each;
-    lengths.anywhere = lengths.anywhere && is_root;
-    all = check_blocks(caller, {"input", lengths, is_root ? a.in_length : any, false}, sizeof(T),
-                       sizes, places, places + ranks);
-    call.knows_all_counts = true;
-  } else {
-    std::fill_n(sizes, 2 * ranks, 0);
-    sizes[me] = a.out_length;
-  }
-  const std::size_t own = sizes[me];
-  const bool has_length = a.out_length != BlockedBuffer::any_length && !(is_root && a.in_place);
-  caller.require(own != BlockedBuffer::any_length,
-                 "pointers say nothing of lengths: pass papcoll::counts on all ranks");
-  caller.require_length(
-      has_length ? a.out_length : own, own,
-      "the output must have as many elements as papcoll::counts says of this rank");
-  if (!is_root) {
-    check_pointers(caller, nullptr, 0, a.out, own);
-    call.in = nullptr;
-    return call;
-  }
-  call.in_view = view_of_blocks(all, caller.size(), sizeof(T), numbers.in);
-  check_pointers(caller, a.in, all.total, a.out, own);
-  if (a.in_place) {
-    call.out = const_cast<std::byte*>(call.in);
-    call.input_in_output = true;
-    call.out_view = call.in_view;
-  } else {
-    std::size_t whole[2] = {own, 0};
-    check_blocks_apart(caller, call, all, {whole, whole + 1, own, true, 1});
-  }
-  return call;
-}
-
 template <class... Ps, class C, class T>
-void run_scatterv(C&& comm, root r, const ScattervArguments<T>& a, const Algorithm& algorithm) {
+void run_scatterv(C&& comm, root r, const TypedBlocks<T>& a, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::scatter};
-  Call call = scatterv_call(caller, r, a, blocks_of(caller));
+  Call call = scatterv_call(caller, r, a.untyped(), blocks_of(caller));
   run<Scatter, true, Ps...>(caller, call, algorithm);
 }
 
 template <class... Ps, class C, class T>
-Request start_scatterv(C&& comm, root r, const ScattervArguments<T>& a,
-                       const Algorithm& algorithm) {
+Request start_scatterv(C&& comm, root r, const TypedBlocks<T>& a, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::scatter, true};
   auto owned = std::make_shared<CallBlocks>();
-  Call call = scatterv_call(caller, r, a, *owned);
+  Call call = scatterv_call(caller, r, a.untyped(), *owned);
   return start<Scatter, true, Ps...>(caller, call, algorithm, std::move(owned));
 }
 
 template <class... Ps, class C, class T>
-Persistent prepare_scatterv(C&& comm, root r, const ScattervArguments<T>& a,
-                            const Algorithm& algorithm) {
+Persistent prepare_scatterv(C&& comm, root r, const TypedBlocks<T>& a, const Algorithm& algorithm) {
   const Caller caller{core_of(comm), Collective::scatter};
   auto owned = std::make_shared<CallBlocks>();
-  Call call = scatterv_call(caller, r, a, *owned);
+  Call call = scatterv_call(caller, r, a.untyped(), *owned);
   return prepare<Scatter, true, Ps...>(caller, call, algorithm, std::move(owned));
 }
 
@@ -121,8 +55,8 @@ void scatterv(C&& comm, const In& in, Out&& out, const blocks& each, root from,
   using T = element_of<In>;
   detail::run_scatterv<Ps...>(
       comm, from,
-      detail::ScattervArguments<T>{std::ranges::data(in), std::ranges::size(in),
-                                   detail::data_out<T, Out>(out), std::ranges::size(out), each},
+      detail::TypedBlocks<T>{std::ranges::data(in), std::ranges::size(in),
+                             detail::data_out<T, Out>(out), std::ranges::size(out), each},
       algorithm);
 }
 
@@ -133,7 +67,7 @@ void scatterv(C&& comm, R&& data, const blocks& each, root from, const Algorithm
   using T = element_of<R>;
   T* const p = detail::data_in_place<R>(data);
   const std::size_t n = std::ranges::size(data);
-  detail::run_scatterv<Ps...>(comm, from, detail::ScattervArguments<T>{p, n, p, n, each, true},
+  detail::run_scatterv<Ps...>(comm, from, detail::TypedBlocks<T>{p, n, p, n, each, true},
                               algorithm);
 }
 
@@ -143,7 +77,7 @@ template <class... Ps, Team C, class T>
 void scatterv(C&& comm, const T* in, std::type_identity_t<T>* out, const blocks& each, root from,
               const Algorithm& algorithm = {}) {
   constexpr std::size_t any = detail::BlockedBuffer::any_length;
-  detail::run_scatterv<Ps...>(comm, from, detail::ScattervArguments<T>{in, any, out, any, each},
+  detail::run_scatterv<Ps...>(comm, from, detail::TypedBlocks<T>{in, any, out, any, each},
                               algorithm);
 }
 
@@ -181,8 +115,8 @@ template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
   using T = element_of<In>;
   return detail::start_scatterv<Ps...>(
       comm, from,
-      detail::ScattervArguments<T>{std::ranges::data(in), std::ranges::size(in),
-                                   detail::data_out<T, Out>(out), std::ranges::size(out), each},
+      detail::TypedBlocks<T>{std::ranges::data(in), std::ranges::size(in),
+                             detail::data_out<T, Out>(out), std::ranges::size(out), each},
       algorithm);
 }
 
@@ -193,8 +127,8 @@ template <class... Ps, Team C, ContiguousRange R>
   using T = element_of<R>;
   T* const p = detail::data_in_place<R>(data);
   const std::size_t n = std::ranges::size(data);
-  return detail::start_scatterv<Ps...>(
-      comm, from, detail::ScattervArguments<T>{p, n, p, n, each, true}, algorithm);
+  return detail::start_scatterv<Ps...>(comm, from, detail::TypedBlocks<T>{p, n, p, n, each, true},
+                                       algorithm);
 }
 
 /// Non-blocking, pointers.
@@ -202,8 +136,8 @@ template <class... Ps, Team C, class T>
 [[nodiscard]] Request iscatterv(C&& comm, const T* in, std::type_identity_t<T>* out,
                                 const blocks& each, root from, const Algorithm& algorithm = {}) {
   constexpr std::size_t any = detail::BlockedBuffer::any_length;
-  return detail::start_scatterv<Ps...>(
-      comm, from, detail::ScattervArguments<T>{in, any, out, any, each}, algorithm);
+  return detail::start_scatterv<Ps...>(comm, from, detail::TypedBlocks<T>{in, any, out, any, each},
+                                       algorithm);
 }
 
 /// Persistent; counts and displacements may be gone when this returns.
@@ -213,8 +147,8 @@ template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
   using T = element_of<In>;
   return detail::prepare_scatterv<Ps...>(
       comm, from,
-      detail::ScattervArguments<T>{std::ranges::data(in), std::ranges::size(in),
-                                   detail::data_out<T, Out>(out), std::ranges::size(out), each},
+      detail::TypedBlocks<T>{std::ranges::data(in), std::ranges::size(in),
+                             detail::data_out<T, Out>(out), std::ranges::size(out), each},
       algorithm);
 }
 
@@ -225,8 +159,8 @@ template <class... Ps, Team C, ContiguousRange R>
   using T = element_of<R>;
   T* const p = detail::data_in_place<R>(data);
   const std::size_t n = std::ranges::size(data);
-  return detail::prepare_scatterv<Ps...>(
-      comm, from, detail::ScattervArguments<T>{p, n, p, n, each, true}, algorithm);
+  return detail::prepare_scatterv<Ps...>(comm, from, detail::TypedBlocks<T>{p, n, p, n, each, true},
+                                         algorithm);
 }
 
 /// Persistent, pointers.
@@ -236,7 +170,7 @@ template <class... Ps, Team C, class T>
                                        const Algorithm& algorithm = {}) {
   constexpr std::size_t any = detail::BlockedBuffer::any_length;
   return detail::prepare_scatterv<Ps...>(
-      comm, from, detail::ScattervArguments<T>{in, any, out, any, each}, algorithm);
+      comm, from, detail::TypedBlocks<T>{in, any, out, any, each}, algorithm);
 }
 
 PAPCOLL_WRONG_CALL(

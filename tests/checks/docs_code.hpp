@@ -3,6 +3,7 @@
 // What the examples of the documents speak of, for docs_code.py.
 
 #include <papcoll/algorithm.hpp>
+#include <papcoll/erased.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/hierarchical.hpp>
 #include <papcoll/papcoll.hpp>

@@ -35,12 +35,33 @@ constexpr std::uint32_t text_hash(std::string_view text) noexcept {
   return h;
 }
 
+/// Integers count by size and sign, as in BuiltInPair: long and long long are the same type where
+/// both have 64 bits.
+template <class T>
+struct sized_integer : std::type_identity<T> {};
+template <class T>
+requires(is_integer<T> && sizeof(T) <= 8) struct sized_integer<T> {
+  template <class I1, class I2, class I4, class I8>
+  using of_size = std::conditional_t<
+      sizeof(T) == 1, I1,
+      std::conditional_t<sizeof(T) == 2, I2, std::conditional_t<sizeof(T) == 4, I4, I8>>>;
+  using type =
+      std::conditional_t<std::is_signed_v<T>,
+                         of_size<std::int8_t, std::int16_t, std::int32_t, std::int64_t>,
+                         of_size<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>>;
+};
+
+template <class T>
+consteval std::uint32_t name_hash() noexcept {
+  constexpr std::string_view name = __PRETTY_FUNCTION__;
+  return name.find("lambda") == std::string_view::npos ? text_hash(name) : 1U;
+}
+
 /// The same number on all ranks that use the same type. Closures, whose names tell apart what is
 /// the same code in two places, all have one number: two different lambdas look alike.
 template <class T>
 consteval std::uint32_t type_hash() noexcept {
-  constexpr std::string_view name = __PRETTY_FUNCTION__;
-  return name.find("lambda") == std::string_view::npos ? text_hash(name) : 1U;
+  return name_hash<typename sized_integer<T>::type>();
 }
 
 // -- What is said of buffers of the wrong type. Whoever asks goes on with a pointer of the right
@@ -255,6 +276,43 @@ std::size_t part_of_root(const Caller& caller, std::size_t count) {
   return part;
 }
 
+/// Of an element type: its number, where Call::types has it.
+template <class T>
+consteval std::uint64_t element_bits() noexcept {
+  return std::uint64_t{type_hash<T>() >> 10U} << 18U;
+}
+
+/// Of an operator's type: its number, where Call::types has it. One that has a state has none.
+template <class Op>
+consteval std::uint64_t operator_bits() noexcept {
+  return std::is_empty_v<Op> ? std::uint64_t{type_hash<Op>() >> 15U} << 1U : 0U;
+}
+
+/// What a call knows of its elements where it knows no type.
+struct ElementNumbers {
+  std::size_t size = 1;     ///< bytes of one
+  std::uint64_t types = 0;  ///< in Call::types
+};
+
+template <class T>
+constexpr ElementNumbers element_numbers() noexcept {
+  if constexpr (elements_can_be_copied<T>::ok) return {sizeof(T), element_bits<T>()};
+  return {};
+}
+
+/// A call of elements of any type.
+inline Call call_of(Collective collective, const void* in, void* out, std::size_t n,
+                    const ElementNumbers& element) {
+  Call c;
+  c.collective = collective;
+  c.in = static_cast<const std::byte*>(in);
+  c.out = static_cast<std::byte*>(out);
+  c.count = n;
+  c.reducer.size = element.size;
+  c.types = element.types;
+  return c;
+}
+
 template <class T>
 Call call_of(Collective collective, const T* in, T* out, std::size_t n) {
   Call c;
@@ -263,7 +321,7 @@ Call call_of(Collective collective, const T* in, T* out, std::size_t n) {
   c.out = reinterpret_cast<std::byte*>(out);
   c.count = n;
   if constexpr (elements_can_be_copied<T>::ok) c.reducer.size = sizeof(T);
-  c.types = std::uint64_t{type_hash<T>() >> 10U} << 18U;
+  c.types = element_bits<T>();
   return c;
 }
 
@@ -279,8 +337,7 @@ Call reduction_of(Collective collective, const T* in, T* out, std::size_t n, con
     return c;
   } else if constexpr (operator_fits_elements<Op, T>::ok) {
     c.reducer = reducer<T>(op);
-    const std::uint32_t operation = std::is_empty_v<Op> ? type_hash<Op>() >> 15U : 0U;
-    c.types |= operation << 1U | (c.reducer.commutative ? 1U : 0U);
+    c.types |= operator_bits<Op>() | (c.reducer.commutative ? 1U : 0U);
   }
   return c;
 }

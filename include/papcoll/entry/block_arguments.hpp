@@ -34,6 +34,43 @@ struct BlockNumbersOfBuffer {
   std::size_t n = 0;       ///< blocks; 0: one for each rank
 };
 
+/// The buffers of an alltoallv as the caller passed them. In place: the input is the output.
+struct BlocksOfBothBuffers {
+  const void* in;
+  std::size_t in_length;  ///< elements, or BlockedBuffer::any_length
+  const blocks& sent;
+  void* out;
+  std::size_t out_length;
+  const blocks& received;
+  ElementNumbers element;
+};
+
+/// The buffers of an allgatherv, gatherv or scatterv: one of them has a block for each rank.
+struct BlocksOfOneBuffer {
+  const void* in;
+  std::size_t in_length;  ///< elements, or BlockedBuffer::any_length
+  void* out;
+  std::size_t out_length;
+  const blocks& each;
+  bool in_place;  ///< this rank's own block is where it belongs
+  ElementNumbers element;
+};
+
+/// The same of elements of type T.
+template <class T>
+struct TypedBlocks {
+  const T* in;
+  std::size_t in_length;
+  T* out;
+  std::size_t out_length;
+  const blocks& each;
+  bool in_place = false;
+
+  BlocksOfOneBuffer untyped() const noexcept {
+    return {in, in_length, out, out_length, each, in_place, element_numbers<T>()};
+  }
+};
+
 /// What a blocking call keeps its blocks in.
 PAPCOLL_DECL CallBlocks& blocks_of(const Caller& caller);
 
@@ -80,6 +117,17 @@ std::vector<T> room_for(const Caller& caller, std::size_t elements) {
     throw;
   }
 }
+
+// -- The checked calls, which borrow `numbers`.
+
+PAPCOLL_DECL Call alltoallv_call(const Caller& caller, const BlocksOfBothBuffers& a,
+                                 CallBlocks& numbers);
+PAPCOLL_DECL Call allgatherv_call(const Caller& caller, const BlocksOfOneBuffer& a,
+                                  CallBlocks& numbers);
+PAPCOLL_DECL Call gatherv_call(const Caller& caller, root r, const BlocksOfOneBuffer& a,
+                               CallBlocks& numbers);
+PAPCOLL_DECL Call scatterv_call(const Caller& caller, root r, const BlocksOfOneBuffer& a,
+                                CallBlocks& numbers);
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI

@@ -189,6 +189,163 @@ PAPCOLL_DECL void tell_no_room(const Caller& caller, std::size_t elements,
               ": there is no memory for the ", elements, " elements that come: ", problem.what()}));
 }
 
+PAPCOLL_DECL Call alltoallv_call(const Caller& caller, const BlocksOfBothBuffers& a,
+                                 CallBlocks& numbers) {
+  const std::size_t ranks = caller.ranks();
+  std::size_t* const counts = room_for_blocks(caller, numbers, 2);
+  std::size_t* const places = counts + 2 * ranks;
+  std::size_t* const spare = places + 2 * ranks;
+  Call call = call_of(caller.collective, a.in, a.out, 1, a.element);
+  const auto sent =
+      check_blocks(caller, {"input", a.sent, a.in_length}, a.element.size, counts, places, spare);
+  const auto received = check_blocks(caller, {"output", a.received, a.out_length, true},
+                                     a.element.size, counts + ranks, places + ranks, spare);
+  check_pointers(caller, a.in, sent.total, a.out, received.total);
+  if (a.in == a.out) {
+    check_blocks_in_place(caller, sent, received);
+    call.input_in_output = true;
+  } else {
+    check_own_block(caller, sent, received);
+    check_blocks_apart(caller, call, sent, received);
+  }
+  call.counts = counts;
+  call.places = places;
+  call.own_counts = true;
+  call.out_view = view_of_blocks(received, caller.size(), a.element.size, numbers.out);
+  call.in_view = view_of_blocks(sent, caller.size(), a.element.size, numbers.in);
+  return call;
+}
+
+PAPCOLL_DECL Call allgatherv_call(const Caller& caller, const BlocksOfOneBuffer& a,
+                                  CallBlocks& numbers) {
+  const std::size_t ranks = caller.ranks();
+  std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
+  std::size_t* const places = sizes + ranks;
+  const auto me = static_cast<std::size_t>(caller.rank());
+  const auto gathered = check_blocks(caller, {"output", a.each, a.out_length, true}, a.element.size,
+                                     sizes, places, places + ranks);
+  const std::size_t own = sizes[me];
+  const bool knows_length = !a.in_place && a.in_length != BlockedBuffer::any_length;
+  caller.require_length(
+      knows_length ? a.in_length : own, own,
+      "the input must have as many elements as papcoll::counts says of this rank");
+  Call call = call_of(caller.collective, a.in, a.out, gathered.total, a.element);
+  check_pointers(caller, a.in, own, a.out, gathered.total);
+  call.counts = sizes;
+  call.places = places;
+  call.split = hash_of_counts({sizes, ranks});
+  call.out_view = view_of_blocks(gathered, caller.size(), a.element.size, numbers.out);
+  if (a.in_place) {
+    call.in = call.out + places[me] * a.element.size;
+    call.input_in_output = true;
+    call.in_view = call.out_view;
+  } else {
+    std::size_t whole[2] = {own, 0};
+    check_blocks_apart(caller, call, {whole, whole + 1, own, true, 1}, gathered);
+  }
+  return call;
+}
+
+PAPCOLL_DECL Call gatherv_call(const Caller& caller, root r, const BlocksOfOneBuffer& a,
+                               CallBlocks& numbers) {
+  check_root(caller, r);
+  const std::size_t ranks = caller.ranks();
+  std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
+  std::size_t* const places = sizes + ranks;
+  const auto me = static_cast<std::size_t>(caller.rank());
+  const bool is_root = caller.rank() == r.rank;
+  BlockNumbersOfBuffer all{sizes, places};
+  Call call = call_of(caller.collective, a.in, a.out, 1, a.element);
+  call.root = r.rank;
+  call.counts = sizes;
+  call.places = places;
+  call.own_counts = true;
+  if (is_root || a.each.sizes.size() != 0) {
+    constexpr std::size_t any = BlockedBuffer::any_length;
+    blocks lengths = a.each;
+    lengths.anywhere = lengths.anywhere && is_root;
+    all = check_blocks(caller, {"output", lengths, is_root ? a.out_length : any, true},
+                       a.element.size, sizes, places, places + ranks);
+    call.knows_all_counts = true;
+  } else {
+    std::fill_n(sizes, 2 * ranks, 0);
+    sizes[me] = a.in_length;
+  }
+  const std::size_t own = sizes[me];
+  const bool has_length = a.in_length != BlockedBuffer::any_length && !(is_root && a.in_place);
+  caller.require(own != BlockedBuffer::any_length,
+                 "pointers say nothing of lengths: pass papcoll::counts on all ranks");
+  caller.require_length(
+      has_length ? a.in_length : own, own,
+      "the input must have as many elements as papcoll::counts says of this rank");
+  if (!is_root) {
+    check_pointers(caller, a.in, own, nullptr, 0);
+    call.out = nullptr;
+    return call;
+  }
+  call.out_view = view_of_blocks(all, caller.size(), a.element.size, numbers.out);
+  check_pointers(caller, a.in, own, a.out, all.total);
+  if (a.in_place) {
+    call.in = call.out + places[me] * a.element.size;
+    call.input_in_output = true;
+    call.in_view = call.out_view;
+  } else {
+    std::size_t whole[2] = {own, 0};
+    check_blocks_apart(caller, call, {whole, whole + 1, own, true, 1}, all);
+  }
+  return call;
+}
+
+PAPCOLL_DECL Call scatterv_call(const Caller& caller, root r, const BlocksOfOneBuffer& a,
+                                CallBlocks& numbers) {
+  check_root(caller, r);
+  const std::size_t ranks = caller.ranks();
+  std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
+  std::size_t* const places = sizes + ranks;
+  const auto me = static_cast<std::size_t>(caller.rank());
+  const bool is_root = caller.rank() == r.rank;
+  BlockNumbersOfBuffer all{sizes, places};
+  Call call = call_of(caller.collective, a.in, a.out, 1, a.element);
+  call.root = r.rank;
+  call.counts = sizes;
+  call.places = places;
+  call.own_counts = true;
+  if (is_root || a.each.sizes.size() != 0) {
+    constexpr std::size_t any = BlockedBuffer::any_length;
+    blocks lengths = a.each;
+    lengths.anywhere = lengths.anywhere && is_root;
+    all = check_blocks(caller, {"input", lengths, is_root ? a.in_length : any, false},
+                       a.element.size, sizes, places, places + ranks);
+    call.knows_all_counts = true;
+  } else {
+    std::fill_n(sizes, 2 * ranks, 0);
+    sizes[me] = a.out_length;
+  }
+  const std::size_t own = sizes[me];
+  const bool has_length = a.out_length != BlockedBuffer::any_length && !(is_root && a.in_place);
+  caller.require(own != BlockedBuffer::any_length,
+                 "pointers say nothing of lengths: pass papcoll::counts on all ranks");
+  caller.require_length(
+      has_length ? a.out_length : own, own,
+      "the output must have as many elements as papcoll::counts says of this rank");
+  if (!is_root) {
+    check_pointers(caller, nullptr, 0, a.out, own);
+    call.in = nullptr;
+    return call;
+  }
+  call.in_view = view_of_blocks(all, caller.size(), a.element.size, numbers.in);
+  check_pointers(caller, a.in, all.total, a.out, own);
+  if (a.in_place) {
+    call.out = const_cast<std::byte*>(call.in);
+    call.input_in_output = true;
+    call.out_view = call.in_view;
+  } else {
+    std::size_t whole[2] = {own, 0};
+    check_blocks_apart(caller, call, all, {whole, whole + 1, own, true, 1});
+  }
+  return call;
+}
+
 }  // namespace detail
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -67,14 +67,14 @@ class PlanAssembler final : public StepSink {
   }
 
   [[gnu::cold]] void send(int peer, Range r, std::size_t flow = no_flow) override {
-    if (r.empty()) return;
+    if (r.empty()) return send_nothing(peer, flow);
     require_inside(r);
     const ElementLocation location = gather(r);
     append_send(peer, memory_.operand(location, r.lo), r.size(), flow);
   }
 
   [[gnu::cold]] void receive(int peer, Range r, std::size_t flow = no_flow) override {
-    if (r.empty()) return;
+    if (r.empty()) return receive_nothing(peer, flow);
     require_inside(r);
     const ElementLocation location = memory_.writable(r);
     append_receive(peer, memory_.operand(location, r.lo), r.size(), flow);
@@ -88,7 +88,7 @@ class PlanAssembler final : public StepSink {
                           std::size_t flow = no_flow) override {
     const std::vector<Piece> pieces = pieces_of(ranges);
     const std::size_t n = elements_of(pieces);
-    if (n == 0) return;
+    if (n == 0) return send_nothing(peer, flow);
     if (are_neighbours(pieces) && memory_.is_direct(pieces.front().location)) {
       append_send(peer, first_of(pieces), n, flow);
       return;
@@ -112,7 +112,7 @@ class PlanAssembler final : public StepSink {
       pieces.push_back({r, memory_.place_in_output(r)});
     }
     const std::size_t n = elements_of(pieces);
-    if (n == 0) return;
+    if (n == 0) return receive_nothing(peer, flow);
     if (pieces.front().location.where == ElementLocation::absent || !are_neighbours(pieces)) {
       std::size_t at = memory_.take_area(n);
       for (Piece& p : pieces) {
@@ -178,6 +178,13 @@ class PlanAssembler final : public StepSink {
   }
   [[gnu::cold]] void append_receive(int peer, Operand to, std::size_t n, std::size_t flow) {
     append({OpKind::receive, peer, numbers_.next(peer, true), n, to, {}, {}}, flow);
+  }
+  /// Where lengths may differ between the two ends, a message without elements shows it.
+  [[gnu::cold]] void send_nothing(int peer, std::size_t flow) {
+    if (shape_.sends_empty) append_send(peer, {Space::scratch, 0}, 0, flow);
+  }
+  [[gnu::cold]] void receive_nothing(int peer, std::size_t flow) {
+    if (shape_.sends_empty) append_receive(peer, {Space::scratch, 0}, 0, flow);
   }
   [[gnu::cold]] void copy(Operand to, Operand from, std::size_t n) {
     append({OpKind::copy, -1, 0, n, to, from, {}});
@@ -296,9 +303,10 @@ class PlanAssembler final : public StepSink {
   void append(const Step& s, std::size_t flow = no_flow) {
     const auto index = static_cast<std::uint32_t>(steps_.size());
     steps_.push_back(s);
-    if (s.kind != OpKind::receive) dependencies_.read(s.a, s.n, index);
-    if (s.kind == OpKind::reduce) dependencies_.read(s.b, s.n, index);
-    if (s.kind != OpKind::send) dependencies_.write(s.to, s.n, index);
+    const bool any = s.n != 0;
+    if (any && s.kind != OpKind::receive) dependencies_.read(s.a, s.n, index);
+    if (any && s.kind == OpKind::reduce) dependencies_.read(s.b, s.n, index);
+    if (any && s.kind != OpKind::send) dependencies_.write(s.to, s.n, index);
     const auto wait_for = [&](std::uint32_t earlier) { dependencies_.depend(index, earlier); };
     if (s.peer >= 0) numbers_.take(s.peer, s.kind == OpKind::receive, index, wait_for);
     for (std::size_t f = flow; f != no_flow; f = flows_[f].outer()) {

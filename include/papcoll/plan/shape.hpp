@@ -30,6 +30,8 @@ struct Shape {
   // elements lie apart or in memory that the transport does not reach: then through scratch memory.
   bool in_direct = true;
   bool out_direct = true;
+  /// Is there a message for an empty block, too? So its receiver finds out if it expects more.
+  bool sends_empty = false;
 
   friend bool operator==(const Shape&, const Shape&) = default;
 

@@ -126,6 +126,7 @@ class PlanRuns {
     s.commutative = call.reducer.commutative;
     s.in_direct = call.in_view == nullptr;
     s.out_direct = call.out_view == nullptr;
+    s.sends_empty = assertion_level >= 1 && call.is_uneven();
     return s;
   }
 

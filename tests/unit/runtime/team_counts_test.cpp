@@ -54,83 +54,131 @@ bool gaps_are_clean(const std::vector<int>& data, const Gaps& blocks) {
 
 struct Unlike {
   const char* name;
-  papcoll::Collective collective;
   int sender;    ///< of the block
   int receiver;  ///< of the block
-  /// Rank `sender` has `n` elements for `receiver`, which expects 3. True: gaps are clean.
-  std::function<bool(Rank&, int n, const papcoll::Algorithm&)> call;
+  /// Rank `sender` has `n` elements for `receiver`, which expects `expected`. True: gaps are clean.
+  std::function<bool(Rank&, int n, int expected, bool blocking, const papcoll::Algorithm&)> call;
 };
 
-bool gather_unlike(Rank& c, int n, const papcoll::Algorithm& a) {
-  const Gaps each{std::vector<int>(team_size, 3)};
+/// Runs one of the two, and says if what is between the blocks of `out` is as it was.
+template <class Blocking, class Start>
+bool clean_after(const std::vector<int>& out, const Gaps& blocks, bool blocking, Blocking&& run,
+                 Start&& start) {
+  const Outcome o = outcome_of([&] {
+    if (blocking) {
+      run();
+    } else {
+      start().wait();
+    }
+  });
+  if (!gaps_are_clean(out, blocks)) return false;
+  if (o.kind == "argument_error") throw papcoll::argument_error(o.what);
+  if (!o.is_fine()) throw papcoll::peer_error(o.what);
+  return true;
+}
+
+bool gather_unlike(Rank& c, int n, int expected, bool blocking, const papcoll::Algorithm& a) {
+  const Gaps each{{3, c.rank() == 0 ? expected : n, 3}};
   std::vector<int> out(20, nothing);
   const std::vector<int> in(static_cast<std::size_t>(c.rank() == 1 ? n : 3), c.rank());
-  const Outcome o = outcome_of([&] {
-    papcoll::gatherv(c, in, out, c.rank() == 0 ? each.all() : papcoll::counts{}, zero, a);
-  });
-  if (!gaps_are_clean(out, each)) return false;
-  if (!o.is_fine()) throw papcoll::peer_error(o.what);
-  return true;
+  return clean_after(
+      out, each, blocking, [&] { papcoll::gatherv(c, in, out, each.all(), zero, a); },
+      [&] { return papcoll::igatherv(c, in, out, each.all(), zero, a); });
 }
 
-bool scatter_unlike(Rank& c, int n, const papcoll::Algorithm& a) {
-  const Gaps each{{3, n, 3}};
-  const Gaps mine{{3}};
+bool scatter_unlike(Rank& c, int n, int expected, bool blocking, const papcoll::Algorithm& a) {
+  const Gaps each{{3, c.rank() == 0 ? n : expected, 3}};
+  const Gaps mine{{c.rank() == 1 ? expected : 3}};
   const std::vector<int> in(20, 7);
   std::vector<int> out(20, nothing);
-  const Outcome o = outcome_of([&] {
-    papcoll::scatterv(c, in, std::span<int>(out.data() + 1, 3),
-                      c.rank() == 0 ? each.all() : papcoll::counts{}, zero, a);
-  });
-  if (!gaps_are_clean(out, mine)) return false;
-  if (!o.is_fine()) throw papcoll::peer_error(o.what);
-  return true;
+  const std::span<int> part(out.data() + 1, static_cast<std::size_t>(mine.counts[0]));
+  return clean_after(
+      out, mine, blocking, [&] { papcoll::scatterv(c, in, part, each.all(), zero, a); },
+      [&] { return papcoll::iscatterv(c, in, part, each.all(), zero, a); });
 }
 
-bool alltoall_unlike(Rank& c, int n, const papcoll::Algorithm& a) {
+bool alltoall_unlike(Rank& c, int n, int expected, bool blocking, const papcoll::Algorithm& a) {
   const Gaps sent{c.rank() == 0 ? std::vector<int>{3, n, 3} : std::vector<int>(team_size, 3)};
-  const Gaps received{std::vector<int>(team_size, 3)};
+  const Gaps received{c.rank() == 1 ? std::vector<int>{expected, 3, 3}
+                                    : std::vector<int>(team_size, 3)};
   const std::vector<int> in(20, 7);
   std::vector<int> out(20, nothing);
-  const Outcome o =
-      outcome_of([&] { papcoll::alltoallv(c, in, sent.all(), out, received.all(), a); });
-  if (!gaps_are_clean(out, received)) return false;
-  if (!o.is_fine()) throw papcoll::peer_error(o.what);
-  return true;
+  return clean_after(
+      out, received, blocking,
+      [&] { papcoll::alltoallv(c, in, sent.all(), out, received.all(), a); },
+      [&] { return papcoll::ialltoallv(c, in, sent.all(), out, received.all(), a); });
 }
 
-const std::vector<Unlike> unlike{{"gatherv", Collective::gather, 1, 0, gather_unlike},
-                                 {"scatterv", Collective::scatter, 0, 1, scatter_unlike},
-                                 {"alltoallv", Collective::alltoall, 0, 1, alltoall_unlike}};
+bool allgather_unlike(Rank& c, int n, int expected, bool blocking, const papcoll::Algorithm& a) {
+  const Gaps each{{n, 3, 3}};
+  Gaps mine{{c.rank() == 1 ? expected : n, 3, 3}};
+  const std::vector<int> in(static_cast<std::size_t>(c.rank() == 0 ? n : 3), c.rank());
+  std::vector<int> out(20, nothing);
+  return clean_after(
+      out, mine, blocking, [&] { papcoll::allgatherv(c, in, out, mine.all(), a); },
+      [&] { return papcoll::iallgatherv(c, in, out, mine.all(), a); });
+}
+
+const Unlike gather_test{"gatherv", 1, 0, gather_unlike};
+const Unlike scatter_test{"scatterv", 0, 1, scatter_unlike};
+const Unlike alltoall_test{"alltoallv", 0, 1, alltoall_unlike};
+const Unlike allgather_test{"allgatherv", 0, 1, allgather_unlike};
+
+struct UnlikeCase {
+  const Unlike& test;
+  std::string algorithm;
+  bool blocking = true;
+};
+
+const std::vector<UnlikeCase> unlike_cases{
+    {gather_test, "BlockCopies"},      {gather_test, ""},
+    {gather_test, "Linear"},           {gather_test, "Binomial"},
+    {gather_test, "", false},          {gather_test, "Binomial", false},
+    {scatter_test, "BlockCopies"},     {scatter_test, ""},
+    {scatter_test, "Linear"},          {scatter_test, "Binomial"},
+    {scatter_test, "", false},         {scatter_test, "Binomial", false},
+    {alltoall_test, "BlockCopies"},    {alltoall_test, ""},
+    {alltoall_test, "Linear"},         {alltoall_test, "Pairwise"},
+    {alltoall_test, "", false},        {alltoall_test, "SpreadOut", false},
+    {allgather_test, "Ring"},          {allgather_test, ""},
+    {allgather_test, "Linear", false}, {allgather_test, "Ring", false},
+    {allgather_test, "Bruck", false},  {allgather_test, "", false},
+};
 
 }  // namespace
 
 TEST_CASE("counts that differ between sender and receiver", "[team]") {
-  for (const std::string name : {"BlockCopies", "", "Linear", "Pairwise"}) {
-    for (const Unlike& test : unlike) {
-      const papcoll::Algorithm algorithm = named(name);
-      if (name == "Pairwise" && test.collective != Collective::alltoall) continue;
+  for (const auto& [test, name, blocking] : unlike_cases) {
+    const papcoll::Algorithm algorithm = named(name);
+    for (const int expected : {0, 3}) {
       for (const int n : {0, 1, 2, 4}) {
-        // Schedules send nothing for an empty block: who expects one waits for its deadline.
-        if (n == 0 && (name == "Linear" || name == "Pairwise")) continue;
-        CAPTURE(name, test.name, n);
+        if (n == expected) continue;
+        CAPTURE(name, test.name, blocking, n, expected);
         papcoll::ThreadTeam team{team_size, patient};
         std::vector<char> clean(team_size, 1);
         const auto start = std::chrono::steady_clock::now();
         const auto result = outcomes(team, [&](Rank& c) {
-          if (!test.call(c, n, algorithm)) clean[static_cast<std::size_t>(c.rank())] = 0;
+          if (!test.call(c, n, expected, blocking, algorithm)) {
+            clean[static_cast<std::size_t>(c.rank())] = 0;
+          }
         });
         const Outcome& o = result[static_cast<std::size_t>(test.receiver)];
         CAPTURE(result[0], result[1], result[2]);
         CHECK(std::count(clean.begin(), clean.end(), 1) == team_size);
         CHECK(o.kind == "peer_error");
         CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds{10});
-        if (name.empty() || name == "BlockCopies") {
+        const bool by_blocks = blocking && (name.empty() || name == "BlockCopies");
+        if (by_blocks && std::string(test.name) != "allgatherv") {
           CHECK(o.says("rank " + std::to_string(test.sender) + " has " + std::to_string(n) +
-                       " elements for rank " + std::to_string(test.receiver) +
-                       ", which expects 3 of it"));
+                       " elements for rank " + std::to_string(test.receiver) + ", which expects " +
+                       std::to_string(expected) + " of it"));
         } else {
-          CHECK(o.says("rank " + std::to_string(test.sender)));
+          CHECK(o.says("rank "));
+        }
+        // Whoever had left hears of it in a later call.
+        for (const Outcome& later : heard(team, result)) {
+          CAPTURE(later);
+          CHECK((later.kind == "peer_error" || later.kind == "broken_communicator"));
         }
         const auto after = outcomes(team, mistakes::work<Rank>);
         for (const Outcome& w : after) CHECK(w.is_fine() == after[0].is_fine());

@@ -149,7 +149,8 @@ struct VerifyCase {
 /// operators that commute and, where the schedule serves them, that do not, and telling counts.
 /// What other roots cannot show is tried with root 0 alone; so is an order that scatters the ranks.
 /// All schedules are tried in a predicted order, and those that need predictions in several; with
-/// blocks that differ in size, where the collective has blocks; and with buffers that messages
+/// blocks that differ in size, where the collective has blocks, with and without messages for empty
+/// ones; and with buffers that messages
 /// cannot be sent from or received in.
 inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collective collective,
                                             int size) {
@@ -177,6 +178,7 @@ inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collect
       Shape unequal = s;
       unequal.counts = detail::random_sizes(
           s.ranks(), static_cast<std::uint64_t>(s.root) + (s.in_place ? 1000U : 0U));
+      unequal.sends_empty = !is_reduction(collective);
       add(unequal);
     }
     if (s.root != 0) return;
@@ -197,6 +199,7 @@ inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collect
       for (const std::uint64_t seed : {1U, 2U, 3U}) {
         Shape unequal = s;
         unequal.counts = detail::unequal_pairs(size, s.in_place, seed);
+        unequal.sends_empty = seed != 1;
         add(unequal);
       }
     }

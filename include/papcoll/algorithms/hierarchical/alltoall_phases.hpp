@@ -184,7 +184,7 @@ class AlltoallPhases {
     const std::byte* in = call_.in;
     if (call_.in_view != nullptr) {
       std::byte* const packed = room(2, own_sent_);
-      pack(packed, call_.in, call_.in_view, own_sent_ / call_.reducer.size, call_.reducer.size);
+      pack(packed, call_.in, call_.in_view, 0, own_sent_ / call_.reducer.size, call_.reducer.size);
       in = packed;
     }
     if (alone()) return in;

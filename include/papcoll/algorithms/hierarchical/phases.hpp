@@ -279,7 +279,7 @@ class HierarchicalPhases {
   const std::byte* neighbours_of_input(std::size_t elements) {
     if (call_.in_view == nullptr) return call_.in;
     std::byte* const packed = team_.memory(3, bytes(elements));
-    pack(packed, call_.in, call_.in_view, elements, call_.reducer.size);
+    pack(packed, call_.in, call_.in_view, 0, elements, call_.reducer.size);
     return packed;
   }
 

@@ -129,7 +129,8 @@ class ChannelEndpoint final : public Endpoint {
     Channel& channel = channels_.between(node_.rank, p);
     const std::size_t total = s.work.bytes();
     bool any = false;
-    while (s.sent < total) {
+    bool whole = false;
+    while (!whole) {  // once for a message of no bytes
       if (peer.written - peer.known_consumed == Channel::cells) {
         peer.known_consumed = channel.consumed.load(std::memory_order_seq_cst);
         if (peer.written - peer.known_consumed == Channel::cells) break;
@@ -141,13 +142,16 @@ class ChannelEndpoint final : public Endpoint {
       cell.header.block = s.work.block;
       cell.header.number = s.work.number;
       cell.header.total = total;
-      detail::copy_for_others(node_.copies->rule(), cell.payload, s.work.a + s.sent, n);
+      if (n != 0) {
+        detail::copy_for_others(node_.copies->rule(), cell.payload, s.work.a + s.sent, n);
+      }
       cell.header.stamp.store(++peer.written, std::memory_order_seq_cst);
       s.sent += n;
       any = true;
+      whole = s.sent == total;
     }
     if (any) bells_.ring(p);
-    return s.sent == total;
+    return whole;
   }
 
   bool start_receive(const TransportOp& work) {
@@ -165,7 +169,7 @@ class ChannelEndpoint final : public Endpoint {
         peer.receives.insert(peer.receives.begin(), work);
         return false;
       }
-      std::memcpy(work.to, u->data.get(), u->total);
+      if (u->total != 0) std::memcpy(work.to, u->data.get(), u->total);
       peer.unexpected.erase(u);
       return true;
     }
@@ -181,7 +185,9 @@ class ChannelEndpoint final : public Endpoint {
       Channel::Cell& cell = channel.cell(peer.read);
       if (cell.header.stamp.load(std::memory_order_seq_cst) != peer.read + 1) break;
       std::byte* const to = destination(peer, cell.header);
-      std::memcpy(to + peer.inbound, cell.payload, cell.header.bytes);
+      if (cell.header.bytes != 0) {
+        std::memcpy(to + peer.inbound, cell.payload, cell.header.bytes);
+      }
       peer.inbound += cell.header.bytes;
       const bool whole = peer.inbound == cell.header.total;
       channel.consumed.store(++peer.read, std::memory_order_seq_cst);

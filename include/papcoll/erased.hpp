@@ -1,0 +1,636 @@
+#pragma once
+
+// Collectives without templates, for callers that know the type of their elements at run time only:
+// wrappers for C, Fortran or Python, and libraries that stand in for MPI's own functions. What they
+// check, choose and run is what the typed calls do, and ranks may mix the two.
+//
+// A long header: three functions for each collective, of three lines each.
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/data_view.hpp>
+#include <papcoll/buffers.hpp>
+#include <papcoll/entry/entry.hpp>
+#include <papcoll/op.hpp>
+#include <papcoll/persistent.hpp>
+#include <papcoll/policies/algorithm.hpp>
+#include <papcoll/request.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+namespace detail {
+struct ErasedCall;
+struct LayoutParts;
+}  // namespace detail
+
+/// The collectives as plain functions: an element is so many bytes, an operator a Reducer.
+///
+/// Each comes as blocking call, as non-blocking one (iX, see Request) and as persistent one (X_init,
+/// see Persistent). They throw what the typed calls throw, in the same words; a wrapper for a
+/// language without exceptions catches papcoll::error.
+///
+/// Counts are in elements. Elements are aligned as their type asks for. The same address as input
+/// and output means in place: where a rank has one block in the one and a block for each rank in the
+/// other, its own block then stands at its place. A buffer that only the root has is not looked at
+/// elsewhere.
+namespace erased {
+
+/// Whose call it is: made of whatever a typed call takes as its first argument, such as a
+/// Communicator, or an MPI_Comm where communicator.hpp is included. Borrows it until the call
+/// returns.
+class Comm {
+ public:
+  /// Of an MPI_Comm: its first use is collective, as that of a typed call.
+  template <Team C>
+  requires(!std::same_as<std::remove_cvref_t<C>, Comm>)
+      Comm(C&& team)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
+      : core_(&papcoll::detail::core_of(team)) {}
+
+  /// For the library.
+  TeamCore& core() const noexcept { return *core_; }
+
+ private:
+  TeamCore* core_;
+};
+
+/// Types of elements by value, such as a wrapper finds for those of its own language. Integers
+/// count by size and sign, in typed calls as well.
+enum class ElementType : unsigned char {
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  float32,
+  float64,
+  boolean,     ///< bool
+  complex64,   ///< std::complex<float>
+  complex128,  ///< std::complex<double>
+};
+
+/// papcoll's operators by value; each as that of the same name.
+enum class Operation : unsigned char {
+  sum,
+  prod,
+  min,
+  max,
+  bit_and,
+  bit_or,
+  bit_xor,
+  logical_and,
+  logical_or,
+  logical_xor,
+};
+
+/// What a call has to know of its elements where it only moves them.
+class Element {
+ public:
+  /// Of one of the types above. A value that is none of them gives an element of 0 bytes, which
+  /// calls refuse.
+  Element(ElementType type) noexcept;  // NOLINT(google-explicit-constructor): a type is one
+  /// Any `size` bytes. `number` tells types apart when ranks compare their calls: any number that
+  /// is the same on all ranks; 0 for bytes of no particular type.
+  explicit Element(std::size_t size, std::uint32_t number = 0) noexcept;
+  /// What typed calls say of T, so that they match.
+  template <class T>
+  static Element of() noexcept {
+    return Element{papcoll::detail::element_numbers<T>()};
+  }
+
+  /// For the library.
+  const papcoll::detail::ElementNumbers& numbers() const noexcept { return numbers_; }
+
+ private:
+  explicit Element(papcoll::detail::ElementNumbers numbers) noexcept : numbers_(numbers) {}
+
+  papcoll::detail::ElementNumbers numbers_;
+};
+
+/// A Reducer, and what tells it apart when ranks compare their calls.
+///
+/// What Reducer::context points to stays the caller's: it lives until a blocking call returns, until
+/// a Request is complete, or as long as a Persistent. Its function is called by this rank only, and
+/// throws nothing.
+class Operator {
+ public:
+  /// Of papcoll's own operators on arithmetic types all is known. Any other is one of elements of
+  /// that size and no particular type.
+  Operator(const Reducer& reducer) noexcept;  // NOLINT(google-explicit-constructor): it is one
+  /// An operator of the caller's, on elements whose size is the reducer's. `number`: as Element's.
+  Operator(const Reducer& reducer, const Element& element, std::uint32_t number = 0) noexcept;
+  /// What typed calls say of T under `op`, which it borrows.
+  template <class T, class Op>
+  static Operator of(const Op& op) noexcept {
+    Operator o{papcoll::reducer<T>(op), Element::of<T>()};
+    o.types_ |= papcoll::detail::operator_bits<Op>();
+    return o;
+  }
+
+  /// The function, and the size of an element.
+  const Reducer& reducer() const noexcept { return reducer_; }
+  /// For the library: Call::types.
+  std::uint64_t types() const noexcept { return types_; }
+
+ private:
+  Reducer reducer_;
+  std::uint64_t types_;
+};
+
+/// papcoll's own operator on a type: the kernel that the typed call runs. Where the pair has no
+/// meaning (bits of floating-point numbers, an order of complex ones) it has no function, and calls
+/// refuse it.
+PAPCOLL_DECL Operator reducer(ElementType type, Operation operation) noexcept;
+
+/// Where the elements of a buffer lie: one after the other, or in blocks apart. What lies between
+/// is never written. Cheap to copy.
+class Layout {
+ public:
+  /// One after the other.
+  Layout() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
+  /// Blocks of `block` elements, `stride` bytes from one's beginning to the next one's; below 0,
+  /// downwards from the buffer's address. A call's count is a multiple of `block`.
+  static Layout strided(std::size_t block, std::ptrdiff_t stride);
+  /// Blocks anywhere: elements of each, and bytes from the buffer's address to each. Their lengths
+  /// add up to the call's count; those of an output do not overlap. Both are copied.
+  static Layout of_blocks(const counts& lengths, const counts& displacements);
+
+  /// For the library: null where elements are neighbours.
+  const papcoll::detail::LayoutParts* parts() const noexcept { return parts_.get(); }
+
+ private:
+  std::shared_ptr<const papcoll::detail::LayoutParts> parts_;
+};
+
+/// Those of input and output. So far only an allreduce takes others than Layout{}.
+struct Layouts {
+  Layouts() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
+  /// Both the same, as in place they are.
+  Layouts(const Layout& both)  // NOLINT(google-explicit-constructor): one is enough
+      : in(both), out(both) {}
+  /// One of each.
+  Layouts(const Layout& in_, const Layout& out_) : in(in_), out(out_) {}
+
+  Layout in;   ///< of the input
+  Layout out;  ///< of the output
+};
+
+}  // namespace erased
+
+namespace detail {
+
+/// The arguments of an erased call, whichever it is: borrowed.
+struct ErasedCall {
+  /// A reduction.
+  ErasedCall(erased::Comm comm, Collective c, const void* in_, void* out_, std::size_t n,
+             const erased::Operator& o, const erased::Layouts& l, root r = root{0}) noexcept
+      : core(comm.core()),
+        collective(c),
+        in(in_),
+        out(out_),
+        count(n),
+        op(&o),
+        layouts(&l),
+        at(r) {}
+  /// One that moves elements.
+  ErasedCall(erased::Comm comm, Collective c, const void* in_, void* out_, std::size_t n,
+             const erased::Element& e, const erased::Layouts& l, root r = root{0}) noexcept
+      : core(comm.core()),
+        collective(c),
+        in(in_),
+        out(out_),
+        count(n),
+        element(e.numbers()),
+        layouts(&l),
+        at(r) {}
+  /// One that moves blocks which differ.
+  ErasedCall(erased::Comm comm, Collective c, const void* in_, const blocks* s, void* out_,
+             const blocks* r, const erased::Element& e, root where = root{0}) noexcept
+      : core(comm.core()),
+        collective(c),
+        in(in_),
+        out(out_),
+        element(e.numbers()),
+        sent(s),
+        received(r),
+        at(where) {}
+  /// A reduce_scatter of blocks that differ.
+  ErasedCall(erased::Comm comm, Collective c, const void* in_, void* out_, const counts& e,
+             const erased::Operator& o) noexcept
+      : core(comm.core()), collective(c), in(in_), out(out_), op(&o), each(&e) {}
+  /// One without elements.
+  ErasedCall(erased::Comm comm, Collective c) noexcept : core(comm.core()), collective(c) {}
+
+  TeamCore& core;
+  Collective collective;
+  const void* in = nullptr;
+  void* out = nullptr;
+  std::size_t count = 0;   ///< of the vector, or of each of its blocks
+  ElementNumbers element;  ///< of a call without operator
+  const erased::Operator* op = nullptr;
+  const erased::Layouts* layouts = nullptr;
+  const blocks* sent = nullptr;      ///< blocks that differ: of the input,
+  const blocks* received = nullptr;  ///< of the output
+  const counts* each = nullptr;      ///< of a reduce_scatter
+  root at{0};
+};
+
+PAPCOLL_DECL void run_erased(const ErasedCall& c, const Algorithm& algorithm);
+PAPCOLL_DECL Request start_erased(const ErasedCall& c, const Algorithm& algorithm);
+PAPCOLL_DECL Persistent prepare_erased(const ErasedCall& c, const Algorithm& algorithm);
+
+}  // namespace detail
+
+namespace erased {
+
+/// Combines `count` elements of every rank, position by position, and gives all the result.
+inline void allreduce(Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
+                      const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
+  papcoll::detail::run_erased({comm, Collective::allreduce, in, out, count, op, layouts},
+                              algorithm);
+}
+
+/// Non-blocking.
+[[nodiscard]] inline Request iallreduce(Comm comm, const void* in, void* out, std::size_t count,
+                                        const Operator& op, const Layouts& layouts = {},
+                                        const Algorithm& algorithm = {}) {
+  return papcoll::detail::start_erased({comm, Collective::allreduce, in, out, count, op, layouts},
+                                       algorithm);
+}
+
+/// Persistent.
+[[nodiscard]] inline Persistent allreduce_init(Comm comm, const void* in, void* out,
+                                               std::size_t count, const Operator& op,
+                                               const Layouts& layouts = {},
+                                               const Algorithm& algorithm = {}) {
+  return papcoll::detail::prepare_erased({comm, Collective::allreduce, in, out, count, op, layouts},
+                                         algorithm);
+}
+
+/// Combines `count` elements of every rank, and gives the root the result.
+inline void reduce(Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
+                   root to, const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
+  papcoll::detail::run_erased({comm, Collective::reduce, in, out, count, op, layouts, to},
+                              algorithm);
+}
+
+/// Non-blocking.
+[[nodiscard]] inline Request ireduce(Comm comm, const void* in, void* out, std::size_t count,
+                                     const Operator& op, root to, const Layouts& layouts = {},
+                                     const Algorithm& algorithm = {}) {
+  return papcoll::detail::start_erased({comm, Collective::reduce, in, out, count, op, layouts, to},
+                                       algorithm);
+}
+
+/// Persistent.
+[[nodiscard]] inline Persistent reduce_init(Comm comm, const void* in, void* out, std::size_t count,
+                                            const Operator& op, root to,
+                                            const Layouts& layouts = {},
+                                            const Algorithm& algorithm = {}) {
+  return papcoll::detail::prepare_erased(
+      {comm, Collective::reduce, in, out, count, op, layouts, to}, algorithm);
+}
+
+/// Gives rank r the combination of ranks 0 to r.
+inline void scan(Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
+                 const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
+  papcoll::detail::run_erased({comm, Collective::scan, in, out, count, op, layouts}, algorithm);
+}
+
+/// Non-blocking.
+[[nodiscard]] inline Request iscan(Comm comm, const void* in, void* out, std::size_t count,
+                                   const Operator& op, const Layouts& layouts = {},
+                                   const Algorithm& algorithm = {}) {
+  return papcoll::detail::start_erased({comm, Collective::scan, in, out, count, op, layouts},
+                                       algorithm);
+}
+
+/// Persistent.
+[[nodiscard]] inline Persistent scan_init(Comm comm, const void* in, void* out, std::size_t count,
+                                          const Operator& op, const Layouts& layouts = {},
+                                          const Algorithm& algorithm = {}) {
+  return papcoll::detail::prepare_erased({comm, Collective::scan, in, out, count, op, layouts},
+                                         algorithm);
+}
+
+/// Gives rank r the combination of ranks 0 to r - 1; rank 0's output stays as it is.
+inline void exscan(Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
+                   const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
+  papcoll::detail::run_erased({comm, Collective::exscan, in, out, count, op, layouts}, algorithm);
+}
+
+/// Non-blocking.
+[[nodiscard]] inline Request iexscan(Comm comm, const void* in, void* out, std::size_t count,
+                                     const Operator& op, const Layouts& layouts = {},
+                                     const Algorithm& algorithm = {}) {
+  return papcoll::detail::start_erased({comm, Collective::exscan, in, out, count, op, layouts},
+                                       algorithm);
+}
+
+/// Persistent.
+[[nodiscard]] inline Persistent exscan_init(Comm comm, const void* in, void* out, std::size_t count,
+                                            const Operator& op, const Layouts& layouts = {},
+                                            const Algorithm& algorithm = {}) {
+  return papcoll::detail::prepare_erased({comm, Collective::exscan, in, out, count, op, layouts},
+                                         algorithm);
+}
+
+/// Combines size() times `count` elements of every rank, and gives each rank its `count` of them.
+inline void reduce_scatter(Comm comm, const void* in, void* out, std::size_t count,
+                           const Operator& op, const Layouts& layouts = {},
+                           const Algorithm& algorithm = {}) {
+  papcoll::detail::run_erased({comm, Collective::reduce_scatter, in, out, count, op, layouts},
+                              algorithm);
+}
+
+/// Non-blocking.
+[[nodiscard]] inline Request ireduce_scatter(Comm comm, const void* in, void* out,
+                                             std::size_t count, const Operator& op,
+                                             const Layouts& layouts = {},
+                                             const Algorithm& algorithm = {}) {
+  return papcoll::detail::start_erased(
+      {comm, Collective::reduce_scatter, in, out, count, op, layouts}, algorithm);
+}
+
+/// Persistent.
+[[nodiscard]] inline Persistent reduce_scatter_init(Comm comm, const void* in, void* out,
+                                                    std::size_t count, const Operator& op,
+                                                    const Layouts& layouts = {},
+                                                    const Algorithm& algorithm = {}) {
+  return papcoll::detail::prepare_erased(
+      {comm, Collective::reduce_scatter, in, out, count, op, layouts}, algorithm);
+}
+
+/// Gives all ranks the root's `count` elements.
+inline void bcast(Comm comm, void* data, std::size_t count, const Element& element, root from,
+                  const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
+  papcoll::detail::run_erased({comm, Collective::bcast, data, data, count, element, layouts, from},
+                              algorithm);
+}
+
+/// Non-blocking.
+[[nodiscard]] inline Request ibcast(Comm comm, void* data, std::size_t count,
+                                    const Element& element, root from, const Layouts& layouts = {},
+                                    const Algorithm& algorithm = {}) {
+  return papcoll::detail::start_erased(
+      {comm, Collective::bcast, data, data, count, element, layouts, from}, algorithm);
+}
+
+/// Persistent.
+[[nodiscard]] inline Persistent bcast_init(Comm comm, void* data, std::size_t count,
+                                           const Element& element, root from,
+                                           const Layouts& layouts = {},
+                                           const Algorithm& algorithm = {}) {
+  return papcoll::detail::prepare_erased(
+      {comm, Collective::bcast, data, data, count, element, layouts, from}, algorithm);
+}
+
+/// Gives all ranks the `count` elements of each, in rank order.
+inline void allgather(Comm comm, const void* in, void* out, std::size_t count,
+                      const Element& element, const Layouts& layouts = {},
+                      const Algorithm& algorithm = {}) {
+  papcoll::detail::run_erased({comm, Collective::allgather, in, out, count, element, layouts},
+                              algorithm);
+}
+
+/// Non-blocking.
+[[nodiscard]] inline Request iallgather(Comm comm, const void* in, void* out, std::size_t count,
+                                        const Element& element, const Layouts& layouts = {},
+                                        const Algorithm& algorithm = {}) {
+  return papcoll::detail::start_erased(
+      {comm, Collective::allgather, in, out, count, element, layouts}, algorithm);
+}
+
+/// Persistent.
+[[nodiscard]] inline Persistent allgather_init(Comm comm, const void* in, void* out,
+                                               std::size_t count, const Element& element,
+                                               const Layouts& layouts = {},
+                                               const Algorithm& algorithm = {}) {
+  return papcoll::detail::prepare_erased(
+      {comm, Collective::allgather, in, out, count, element, layouts}, algorithm);
+}
+
+/// Gives the root the `count` elements of each rank, in rank order.
+inline void gather(Comm comm, const void* in, void* out, std::size_t count, const Element& element,
+                   root to, const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
+  papcoll::detail::run_erased({comm, Collective::gather, in, out, count, element, layouts, to},
+                              algorithm);
+}
+
+/// Non-blocking.
+[[nodiscard]] inline Request igather(Comm comm, const void* in, void* out, std::size_t count,
+                                     const Element& element, root to, const Layouts& layouts = {},
+                                     const Algorithm& algorithm = {}) {
+  return papcoll::detail::start_erased(
+      {comm, Collective::gather, in, out, count, element, layouts, to}, algorithm);
+}
+
+/// Persistent.
+[[nodiscard]] inline Persistent gather_init(Comm comm, const void* in, void* out, std::size_t count,
+                                            const Element& element, root to,
+                                            const Layouts& layouts = {},
+                                            const Algorithm& algorithm = {}) {
+  return papcoll::detail::prepare_erased(
+      {comm, Collective::gather, in, out, count, element, layouts, to}, algorithm);
+}
+
+/// Gives each rank its `count` of the root's size() times as many elements.
+inline void scatter(Comm comm, const void* in, void* out, std::size_t count, const Element& element,
+                    root from, const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
+  papcoll::detail::run_erased({comm, Collective::scatter, in, out, count, element, layouts, from},
+                              algorithm);
+}
+
+/// Non-blocking.
+[[nodiscard]] inline Request iscatter(Comm comm, const void* in, void* out, std::size_t count,
+                                      const Element& element, root from,
+                                      const Layouts& layouts = {},
+                                      const Algorithm& algorithm = {}) {
+  return papcoll::detail::start_erased(
+      {comm, Collective::scatter, in, out, count, element, layouts, from}, algorithm);
+}
+
+/// Persistent.
+[[nodiscard]] inline Persistent scatter_init(Comm comm, const void* in, void* out,
+                                             std::size_t count, const Element& element, root from,
+                                             const Layouts& layouts = {},
+                                             const Algorithm& algorithm = {}) {
+  return papcoll::detail::prepare_erased(
+      {comm, Collective::scatter, in, out, count, element, layouts, from}, algorithm);
+}
+
+/// Gives every rank `count` elements of each: block r of `in` is for rank r, block r of `out` is of
+/// rank r.
+inline void alltoall(Comm comm, const void* in, void* out, std::size_t count,
+                     const Element& element, const Layouts& layouts = {},
+                     const Algorithm& algorithm = {}) {
+  papcoll::detail::run_erased({comm, Collective::alltoall, in, out, count, element, layouts},
+                              algorithm);
+}
+
+/// Non-blocking.
+[[nodiscard]] inline Request ialltoall(Comm comm, const void* in, void* out, std::size_t count,
+                                       const Element& element, const Layouts& layouts = {},
+                                       const Algorithm& algorithm = {}) {
+  return papcoll::detail::start_erased(
+      {comm, Collective::alltoall, in, out, count, element, layouts}, algorithm);
+}
+
+/// Persistent.
+[[nodiscard]] inline Persistent alltoall_init(Comm comm, const void* in, void* out,
+                                              std::size_t count, const Element& element,
+                                              const Layouts& layouts = {},
+                                              const Algorithm& algorithm = {}) {
+  return papcoll::detail::prepare_erased(
+      {comm, Collective::alltoall, in, out, count, element, layouts}, algorithm);
+}
+
+/// Gives every rank a block of each rank, of any lengths; see papcoll::alltoallv. The buffers of
+/// this and the next ones end where their blocks do.
+inline void alltoallv(Comm comm, const void* in, const blocks& sent, void* out,
+                      const blocks& received, const Element& element,
+                      const Algorithm& algorithm = {}) {
+  papcoll::detail::run_erased({comm, Collective::alltoall, in, &sent, out, &received, element},
+                              algorithm);
+}
+
+/// Non-blocking.
+[[nodiscard]] inline Request ialltoallv(Comm comm, const void* in, const blocks& sent, void* out,
+                                        const blocks& received, const Element& element,
+                                        const Algorithm& algorithm = {}) {
+  return papcoll::detail::start_erased(
+      {comm, Collective::alltoall, in, &sent, out, &received, element}, algorithm);
+}
+
+/// Persistent.
+[[nodiscard]] inline Persistent alltoallv_init(Comm comm, const void* in, const blocks& sent,
+                                               void* out, const blocks& received,
+                                               const Element& element,
+                                               const Algorithm& algorithm = {}) {
+  return papcoll::detail::prepare_erased(
+      {comm, Collective::alltoall, in, &sent, out, &received, element}, algorithm);
+}
+
+/// Gives all ranks the contributions of all, where these differ in length; see papcoll::allgatherv.
+inline void allgatherv(Comm comm, const void* in, void* out, const blocks& each,
+                       const Element& element, const Algorithm& algorithm = {}) {
+  papcoll::detail::run_erased({comm, Collective::allgather, in, nullptr, out, &each, element},
+                              algorithm);
+}
+
+/// Non-blocking.
+[[nodiscard]] inline Request iallgatherv(Comm comm, const void* in, void* out, const blocks& each,
+                                         const Element& element, const Algorithm& algorithm = {}) {
+  return papcoll::detail::start_erased(
+      {comm, Collective::allgather, in, nullptr, out, &each, element}, algorithm);
+}
+
+/// Persistent.
+[[nodiscard]] inline Persistent allgatherv_init(Comm comm, const void* in, void* out,
+                                                const blocks& each, const Element& element,
+                                                const Algorithm& algorithm = {}) {
+  return papcoll::detail::prepare_erased(
+      {comm, Collective::allgather, in, nullptr, out, &each, element}, algorithm);
+}
+
+/// Gives the root the contributions of all, where these differ in length; see papcoll::gatherv. All
+/// ranks pass the lengths.
+inline void gatherv(Comm comm, const void* in, void* out, const blocks& each,
+                    const Element& element, root to, const Algorithm& algorithm = {}) {
+  papcoll::detail::run_erased({comm, Collective::gather, in, nullptr, out, &each, element, to},
+                              algorithm);
+}
+
+/// Non-blocking.
+[[nodiscard]] inline Request igatherv(Comm comm, const void* in, void* out, const blocks& each,
+                                      const Element& element, root to,
+                                      const Algorithm& algorithm = {}) {
+  return papcoll::detail::start_erased(
+      {comm, Collective::gather, in, nullptr, out, &each, element, to}, algorithm);
+}
+
+/// Persistent.
+[[nodiscard]] inline Persistent gatherv_init(Comm comm, const void* in, void* out,
+                                             const blocks& each, const Element& element, root to,
+                                             const Algorithm& algorithm = {}) {
+  return papcoll::detail::prepare_erased(
+      {comm, Collective::gather, in, nullptr, out, &each, element, to}, algorithm);
+}
+
+/// Gives each rank its part of the root's elements, where parts differ in length; see
+/// papcoll::scatterv. All ranks pass the lengths.
+inline void scatterv(Comm comm, const void* in, void* out, const blocks& each,
+                     const Element& element, root from, const Algorithm& algorithm = {}) {
+  papcoll::detail::run_erased({comm, Collective::scatter, in, &each, out, nullptr, element, from},
+                              algorithm);
+}
+
+/// Non-blocking.
+[[nodiscard]] inline Request iscatterv(Comm comm, const void* in, void* out, const blocks& each,
+                                       const Element& element, root from,
+                                       const Algorithm& algorithm = {}) {
+  return papcoll::detail::start_erased(
+      {comm, Collective::scatter, in, &each, out, nullptr, element, from}, algorithm);
+}
+
+/// Persistent.
+[[nodiscard]] inline Persistent scatterv_init(Comm comm, const void* in, void* out,
+                                              const blocks& each, const Element& element, root from,
+                                              const Algorithm& algorithm = {}) {
+  return papcoll::detail::prepare_erased(
+      {comm, Collective::scatter, in, &each, out, nullptr, element, from}, algorithm);
+}
+
+/// A reduce_scatter of blocks that differ: `each` says how many elements every rank gets, the same
+/// on all ranks.
+inline void reduce_scatter(Comm comm, const void* in, void* out, const counts& each,
+                           const Operator& op, const Algorithm& algorithm = {}) {
+  papcoll::detail::run_erased({comm, Collective::reduce_scatter, in, out, each, op}, algorithm);
+}
+
+/// Non-blocking.
+[[nodiscard]] inline Request ireduce_scatter(Comm comm, const void* in, void* out,
+                                             const counts& each, const Operator& op,
+                                             const Algorithm& algorithm = {}) {
+  return papcoll::detail::start_erased({comm, Collective::reduce_scatter, in, out, each, op},
+                                       algorithm);
+}
+
+/// Persistent.
+[[nodiscard]] inline Persistent reduce_scatter_init(Comm comm, const void* in, void* out,
+                                                    const counts& each, const Operator& op,
+                                                    const Algorithm& algorithm = {}) {
+  return papcoll::detail::prepare_erased({comm, Collective::reduce_scatter, in, out, each, op},
+                                         algorithm);
+}
+
+/// Returns when all ranks have called it.
+inline void barrier(Comm comm, const Algorithm& algorithm = {}) {
+  papcoll::detail::run_erased({comm, Collective::barrier}, algorithm);
+}
+
+/// Non-blocking.
+[[nodiscard]] inline Request ibarrier(Comm comm, const Algorithm& algorithm = {}) {
+  return papcoll::detail::start_erased({comm, Collective::barrier}, algorithm);
+}
+
+/// Persistent.
+[[nodiscard]] inline Persistent barrier_init(Comm comm, const Algorithm& algorithm = {}) {
+  return papcoll::detail::prepare_erased({comm, Collective::barrier}, algorithm);
+}
+
+}  // namespace erased
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
+
+#if PAPCOLL_HAS_SHARED_CODE
+#include <papcoll/impl/erased.ipp>
+#endif
