@@ -13,7 +13,7 @@ struct IntBlocks {
 
   IntBlocks(const Blocks& blocks, const Problem& problem)
       : counts(to_ints(blocks.counts, "elements", problem)),
-        places(to_ints(blocks.places, "elements to a block", problem)) {}
+        places(to_ints(blocks.places, "elements before a block", problem)) {}
 };
 
 }  // namespace

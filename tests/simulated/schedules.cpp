@@ -269,6 +269,7 @@ int run_row(papcoll::Communicator& comm, const papcoll::CatalogueRow& row, Colle
 
 /// SMPI's time for such a call grows with the third power of the ranks: minutes for 256.
 bool is_from_each_to_each(const papcoll::CatalogueRow& row, Collective c) {
+  if (c == Collective::alltoall) return row.name == "Linear" || row.name == "SpreadOut";
   return (c == Collective::allgather || c == Collective::reduce_scatter) &&
          (row.name == "Linear" || row.name == "Pairwise");
 }

@@ -113,6 +113,13 @@ struct Thresholds {
   } allgather;
 
   struct Alltoall {
+    // One call, a rank a node, simulated by benchmarks/reproduce/alltoall.py (1.5 µs a message, 0.3
+    // of it on processors, 1/16 ns a byte), µs, Bruck:8 | of the best radix | Linear | Pairwise:
+    //   64 ranks   8 B    4.9 |  8: 4.9 |  19 |  95     256 ranks  8 B    6.9 |  8: 6.9 | 77 | 383
+    //              512 B  7.0 |  8: 7.0 |  19 |  97                256 B   15 | 16: 11  | 77 | 387
+    //              2 KB    18 | 32: 16  |  19 | 103                2 KB   105 | 16: 66  | 77 | 415
+    //              8 KB    76 | 16: 61  |  37 | 127
+    //              128 KB 937 | 16: 909 | 518 | 601, SpreadOut:8 527
     /// By messages Bruck is weighed against every block by itself with the network's numbers below
     /// (alltoall_choice.hpp). Of these as many are under way at once as keep the port for so many
     /// times the latency that passes between batches: all but a part in so many of the time is used.
