@@ -74,6 +74,9 @@ struct CallWords {
          "operator and policies"});
   }
 
+  /// Does each rank know the counts of its own blocks only?
+  bool has_own_counts() const noexcept { return elements() == own_counts; }
+
  private:
   static constexpr std::uint64_t all_elements = (std::uint64_t{1} << 48) - 1;
 

@@ -44,6 +44,10 @@ class CallFrame {
   /// A rank that left it before all had come asks here; the others were told then.
   bool last_in_frame_matched() noexcept {
     Unheard& u = unheard_[epoch_ % Board::frames];
+    if (u.own_counts) [[unlikely]] {
+      u.own_counts = false;
+      if (earlier_call_failed()) return false;
+    }
     if (!u.any) return true;
     u.any = false;
     for (int r = 0; r < size(); ++r) {
@@ -92,7 +96,7 @@ class CallFrame {
   }
   /// Once failed().
   [[gnu::cold]] std::string failure_text() {
-    heard_of_all_ = true;
+    heard_of_all_ = heard_failure_ = true;
     typename Board::Failure& f = board_.failure(epoch_);
     std::array<char, sizeof(f.text)> text{};
     Access::read(text.data(), f.text, text.size());
@@ -176,7 +180,7 @@ class CallFrame {
 
   void begin_epoch(const CallWords& words) noexcept {
     if (++epoch_ == 0) ++rounds_;
-    heard_of_all_ = false;
+    heard_of_all_ = heard_failure_ = false;
     words_ = words;
   }
 
@@ -195,6 +199,7 @@ class CallFrame {
     Unheard& u = unheard_[epoch_ % Board::frames];
     u.any = !heard_of_all_ && words_.what != CallWords::invalid;
     if (u.any) u.words = words_;
+    u.own_counts = words_.has_own_counts() && !heard_failure_;
   }
 
   /// A stamp that others wait for with a bell. Sequentially consistent, and not only acquire: the
@@ -224,6 +229,19 @@ class CallFrame {
     return words;
   }
 
+  /// In the call that used this frame before, did ranks differ in a length? Only those who were
+  /// still in it have heard of that.
+  [[gnu::noinline]] bool earlier_call_failed() {
+    const std::uint32_t earlier = epoch_ - Board::frames;
+    const std::uint32_t round = earlier > epoch_ ? rounds_ - 1 : rounds_;
+    typename Board::Failure& f = board_.failure(epoch_);
+    if (look_at(f.stamp) != make_stamp(earlier, round << 2U | Board::Failure::told)) return false;
+    std::array<char, sizeof(f.text)> text{};
+    Access::read(text.data(), f.text, text.size());
+    fail_with(detail::joined({Board::frames, " calls ago ", text.data()}));
+    return true;
+  }
+
   [[gnu::cold, gnu::noinline]] void tell_of_earlier_call(int r, const CallWords& mine) {
     const std::uint32_t theirs =
         board_.left(r).called[(epoch_ - Board::frames) % Board::records].load(
@@ -250,11 +268,13 @@ class CallFrame {
   }
   std::string shown(int r) const { return std::to_string(name(r)); }
 
-  std::uint32_t rounds_ = 0;   ///< how often the epoch has begun again at 0
-  std::uint32_t all_left_;     ///< this rank knows that all ranks have left this epoch
-  bool heard_of_all_ = false;  ///< of this call: all matched it, or this rank knows why not
+  std::uint32_t rounds_ = 0;    ///< how often the epoch has begun again at 0
+  std::uint32_t all_left_;      ///< this rank knows that all ranks have left this epoch
+  bool heard_of_all_ = false;   ///< of this call: all matched it, or this rank knows why not
+  bool heard_failure_ = false;  ///< of this call: this rank has its text
   struct Unheard {
     bool any = false;
+    bool own_counts = false;  ///< ranks compared lengths one by one, and this one heard of no fault
     CallWords words;
   };
   std::array<Unheard, Board::frames> unheard_;  ///< calls that were left before all had come

@@ -43,6 +43,7 @@ class PlanAssembler final : public StepSink {
   int size() const noexcept override { return shape_.size; }
   int position() const noexcept override { return position_; }  ///< of the shape's rank
   std::size_t element_size() const noexcept override { return shape_.element_size; }
+  bool sends_empty() const noexcept override { return shape_.sends_empty; }
   std::uint64_t lateness(int position) const noexcept override { return order_.lateness(position); }
   Range contribution(int position) const override { return blocks_[position]; }
   [[gnu::cold]] Range part(int from, int to) const override {

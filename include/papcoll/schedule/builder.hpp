@@ -74,18 +74,21 @@ class Builder {
   /// into as few ranges as memory allows. Both ends of a message get the same ranges.
   template <class F>
   void contributions(int first, int n, F&& f) const {
+    const bool empty_ones = sink_->sends_empty();
     Range run{};
+    bool any = false;
     for (int i = 0; i < n; ++i) {
       const Range next = contribution(first + i);
-      if (next.empty()) continue;
-      if (!run.empty() && run.hi == next.lo) {
+      if (next.empty() && !empty_ones) continue;
+      if (any && run.hi == next.lo) {
         run.hi = next.hi;
       } else {
-        if (!run.empty()) f(run);
+        if (any) f(run);
         run = next;
+        any = true;
       }
     }
-    if (!run.empty()) f(run);
+    if (any) f(run);
   }
 
   /// Sends elements to a position.

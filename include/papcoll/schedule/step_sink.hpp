@@ -27,6 +27,8 @@ class StepSink {
   virtual std::size_t element_size() const noexcept = 0;  ///< bytes
   /// As Builder::lateness().
   virtual std::uint64_t lateness(int position) const noexcept = 0;
+  /// Is an empty range a message, too?
+  virtual bool sends_empty() const noexcept { return false; }
   /// As Builder::contribution(), of a position among all.
   virtual Range contribution(int position) const = 0;
   /// As Builder::part(), of positions among all.
