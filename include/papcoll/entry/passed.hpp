@@ -22,7 +22,7 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 /// How a buffer's elements lie, whatever their type. In elements.
-struct Layout {
+struct BufferLayout {
   const char* name = "";       ///< for messages: "input"
   std::size_t dimensions = 0;  ///< of `extents` and `strides`; the last is the fastest
   std::array<std::size_t, DataView::most_dimensions> extents{};
@@ -34,9 +34,9 @@ struct Layout {
 };
 
 /// How the elements of both buffers of a call lie.
-struct Layouts {
-  Layout in;
-  Layout out;
+struct BufferLayouts {
+  BufferLayout in;
+  BufferLayout out;
   bool in_place = false;  ///< there is one buffer, `in`
 
   // Found out by check_layouts(), for both buffers.
@@ -53,20 +53,20 @@ template <class T>
 struct Passed {
   const T* in;
   T* out;
-  std::size_t in_count;        ///< elements
-  std::size_t out_count;       ///< elements
-  Layouts* layouts = nullptr;  ///< null: elements are neighbours; else it gives the counts
+  std::size_t in_count;              ///< elements
+  std::size_t out_count;             ///< elements
+  BufferLayouts* layouts = nullptr;  ///< null: elements are neighbours; else it gives the counts
 };
 
 /// Buffers one of which is of a type that may lie apart.
 template <class T>
 struct PassedApart : Passed<T> {
-  PassedApart(const T* from, T* to, const Layout& how_in, const Layout& how_out)
+  PassedApart(const T* from, T* to, const BufferLayout& how_in, const BufferLayout& how_out)
       : Passed<T>{from, to, 0, 0, &both}, both{how_in, how_out} {
     both.in.name = "input";
     both.out.name = "output";
   }
-  PassedApart(T* data, const Layout& how) : PassedApart(data, data, how, how) {
+  PassedApart(T* data, const BufferLayout& how) : PassedApart(data, data, how, how) {
     both.in.name = "buffer";
     both.in_place = true;
   }
@@ -74,12 +74,12 @@ struct PassedApart : Passed<T> {
   PassedApart& operator=(const PassedApart&) = delete;
   ~PassedApart() = default;
 
-  Layouts both;
+  BufferLayouts both;
 };
 
 template <class T>
-Layout layout_of(const Strided<T>& s) noexcept {
-  Layout l;
+BufferLayout layout_of(const Strided<T>& s) noexcept {
+  BufferLayout l;
   l.dimensions = 2;
   l.extents = {s.blocks, s.block};
   l.strides = {s.stride, 1};
@@ -87,8 +87,8 @@ Layout layout_of(const Strided<T>& s) noexcept {
 }
 
 template <class T>
-Layout layout_of(const StridedArray<T>& a) noexcept {
-  Layout l;
+BufferLayout layout_of(const StridedArray<T>& a) noexcept {
+  BufferLayout l;
   l.dimensions = a.dimensions;
   l.extents = a.extents;
   l.strides = a.strides;
@@ -96,8 +96,8 @@ Layout layout_of(const StridedArray<T>& a) noexcept {
 }
 
 template <class T>
-Layout layout_of(const Indexed<T>& x) noexcept {
-  Layout l;
+BufferLayout layout_of(const Indexed<T>& x) noexcept {
+  BufferLayout l;
   l.is_list = true;
   l.lengths = x.lengths;
   l.places = x.places;
@@ -105,10 +105,10 @@ Layout layout_of(const Indexed<T>& x) noexcept {
 }
 
 template <MdspanLike M>
-Layout layout_of(const M& m) {
+BufferLayout layout_of(const M& m) {
   static_assert(M::rank() <= DataView::most_dimensions,
                 "papcoll: a buffer has at most 8 dimensions");
-  Layout l;
+  BufferLayout l;
   l.is_regular = m.is_strided();
   l.dimensions = M::rank();
   for (std::size_t d = 0; d < l.dimensions; ++d) {
@@ -119,8 +119,8 @@ Layout layout_of(const M& m) {
 }
 
 template <ContiguousRange R>
-Layout layout_of(const R& range) noexcept {
-  Layout l;
+BufferLayout layout_of(const R& range) noexcept {
+  BufferLayout l;
   l.dimensions = 1;
   l.extents[0] = std::ranges::size(range);
   l.strides[0] = 1;
@@ -164,12 +164,12 @@ Passed<T> passed(T* data, std::size_t n) noexcept {
 
 /// Refuses layouts that are no right ones, and counts their elements. `root`: of a rooted
 /// collective. What this rank's call does not look at counts as empty.
-PAPCOLL_DECL void check_layouts(const Caller& caller, Layouts& both, std::size_t element_size,
+PAPCOLL_DECL void check_layouts(const Caller& caller, BufferLayouts& both, std::size_t element_size,
                                 int root);
 
 /// Tells a call where its elements lie, after it was checked as one of ranges, and refuses null
 /// pointers and buffers that overlap. Counts are in elements; 0: nobody looks at that buffer.
-PAPCOLL_DECL void lay_apart(const Caller& caller, Call& call, const Layouts& both,
+PAPCOLL_DECL void lay_apart(const Caller& caller, Call& call, const BufferLayouts& both,
                             std::size_t in_count, std::size_t out_count);
 
 /// Before anything is made of the counts: what of the buffers is known of ranges at once.

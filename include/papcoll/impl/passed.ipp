@@ -28,7 +28,7 @@ struct CheckedLayout {
   const DataView* view = nullptr;
 };
 
-[[noreturn, gnu::cold]] inline void refuse_span(const Caller& caller, const Layout& l) {
+[[noreturn, gnu::cold]] inline void refuse_span(const Caller& caller, const BufferLayout& l) {
   const bool blocks = l.dimensions == 2 && l.strides[1] == 1;
   const std::size_t apart = magnitude(l.strides[0]);
   caller.refuse(
@@ -40,7 +40,8 @@ struct CheckedLayout {
                        "strides"}));
 }
 
-[[noreturn, gnu::cold]] inline void refuse_own_overlap(const Caller& caller, const Layout& l) {
+[[noreturn, gnu::cold]] inline void refuse_own_overlap(const Caller& caller,
+                                                       const BufferLayout& l) {
   const bool blocks = l.dimensions == 2 && l.strides[1] == 1;
   caller.refuse(blocks ? std::string{"the blocks of a strided buffer overlap: the stride, in "
                                      "elements, is at least the length of a block"}
@@ -51,7 +52,7 @@ struct CheckedLayout {
 }
 
 /// The elements of a layout; refuses what spans too much or overlaps itself.
-inline std::size_t checked_elements(const Caller& caller, const Layout& l, std::size_t size) {
+inline std::size_t checked_elements(const Caller& caller, const BufferLayout& l, std::size_t size) {
   caller.require(l.is_regular,
                  "an mdspan without strides is no buffer: pass one whose mapping is_strided()");
   std::size_t count = 1;
@@ -85,8 +86,8 @@ inline std::size_t checked_elements(const Caller& caller, const Layout& l, std::
 }
 
 /// Leaves out dimensions of one element, and makes one of two that are as one.
-inline Layout merged(const Layout& l) noexcept {
-  Layout m;
+inline BufferLayout merged(const BufferLayout& l) noexcept {
+  BufferLayout m;
   for (std::size_t d = 0; d < l.dimensions; ++d) {
     if (l.extents[d] == 1) continue;
     const auto extent = static_cast<std::ptrdiff_t>(l.extents[d]);
@@ -103,7 +104,7 @@ inline Layout merged(const Layout& l) noexcept {
 }
 
 /// Null: all elements are neighbours.
-inline const DataView* view_of_steps(const Layout& merged, std::size_t size, DataView& view) {
+inline const DataView* view_of_steps(const BufferLayout& merged, std::size_t size, DataView& view) {
   std::size_t left = merged.dimensions;
   std::size_t length = 1;
   if (left != 0 && merged.strides[left - 1] == 1) length = merged.extents[--left];
@@ -118,12 +119,12 @@ inline const DataView* view_of_steps(const Layout& merged, std::size_t size, Dat
 }
 
 /// Number i of a list's displacements, which may be negative.
-inline std::ptrdiff_t place_of(const Layout& l, std::size_t i) noexcept {
+inline std::ptrdiff_t place_of(const BufferLayout& l, std::size_t i) noexcept {
   return static_cast<std::ptrdiff_t>(l.places[i]);
 }
 
 /// Refuses a list two of whose blocks have an element in common.
-inline void check_blocks_of_list(const Caller& caller, const Layout& l) {
+inline void check_blocks_of_list(const Caller& caller, const BufferLayout& l) {
   std::vector<std::size_t> order;
   order.reserve(l.lengths.size());
   bool ascending = true;
@@ -149,7 +150,7 @@ inline void check_blocks_of_list(const Caller& caller, const Layout& l) {
 }
 
 /// The elements of a list; refuses lengths and displacements that make no buffer.
-inline std::size_t checked_list(const Caller& caller, const Layout& l, std::size_t size) {
+inline std::size_t checked_list(const Caller& caller, const BufferLayout& l, std::size_t size) {
   const std::size_t n = l.lengths.size();
   if (l.places.size() != n) {
     caller.refuse(joined({"the ", l.name, " has ", n, " lengths and ", l.places.size(),
@@ -180,7 +181,7 @@ inline std::size_t checked_list(const Caller& caller, const Layout& l, std::size
 }
 
 /// Null: all elements are neighbours. `first`: the displacement of the first of them.
-inline const DataView* view_of_list(const Layout& l, std::size_t size, std::ptrdiff_t& first,
+inline const DataView* view_of_list(const BufferLayout& l, std::size_t size, std::ptrdiff_t& first,
                                     DataView& view) {
   std::vector<DataView::Run> runs = view.take_runs();
   runs.clear();
@@ -201,7 +202,7 @@ inline const DataView* view_of_list(const Layout& l, std::size_t size, std::ptrd
   return one ? nullptr : &view;
 }
 
-inline CheckedLayout checked_layout(const Caller& caller, const Layout& l, std::size_t size,
+inline CheckedLayout checked_layout(const Caller& caller, const BufferLayout& l, std::size_t size,
                                     bool is_written, DataView& view) {
   CheckedLayout c;
   if (!l.is_list) {
@@ -221,12 +222,12 @@ inline CheckedLayout checked_layout(const Caller& caller, const Layout& l, std::
   return c;
 }
 
-PAPCOLL_DECL void check_layouts(const Caller& caller, Layouts& both, std::size_t element_size,
+PAPCOLL_DECL void check_layouts(const Caller& caller, BufferLayouts& both, std::size_t element_size,
                                 int root) {
   caller.core.require_no_call();
   CallBlocks& views = caller.core.blocks();
   const auto [in, out] = buffers_of(caller.collective, caller.rank() == root);
-  const auto checked = [&](const Layout& l, bool is_written, DataView& view) {
+  const auto checked = [&](const BufferLayout& l, bool is_written, DataView& view) {
     return checked_layout(caller, l, element_size, is_written, view);
   };
   CheckedLayout i;
@@ -246,18 +247,18 @@ PAPCOLL_DECL void check_layouts(const Caller& caller, Layouts& both, std::size_t
 }
 
 /// Do the two lay their elements alike?
-inline bool lie_alike(const Layout& a, const Layout& b, const Layouts& both) {
+inline bool lie_alike(const BufferLayout& a, const BufferLayout& b, const BufferLayouts& both) {
   if ((both.in_view == nullptr) != (both.out_view == nullptr)) return false;
   if (both.in_view == nullptr) return true;
   if (a.is_list != b.is_list) return false;
   if (a.is_list) return both.in_view->runs() == both.out_view->runs();
-  const Layout x = merged(a);
-  const Layout y = merged(b);
+  const BufferLayout x = merged(a);
+  const BufferLayout y = merged(b);
   return x.dimensions == y.dimensions && x.extents == y.extents && x.strides == y.strides;
 }
 
 /// Which bytes a buffer has, of so many elements.
-inline Region region_of(const Layout& l, const DataView* view, const std::byte* address,
+inline Region region_of(const BufferLayout& l, const DataView* view, const std::byte* address,
                         std::size_t count, std::size_t size) {
   Region r;
   r.first = reinterpret_cast<std::uintptr_t>(address);
@@ -267,7 +268,7 @@ inline Region region_of(const Layout& l, const DataView* view, const std::byte* 
     r.element_size = size;
     return r;
   }
-  const Layout m = merged(l);
+  const BufferLayout m = merged(l);
   std::array<std::size_t, DataView::most_dimensions> order{};
   for (std::size_t d = 0; d < m.dimensions; ++d) order[d] = d;
   std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(m.dimensions),
@@ -281,7 +282,7 @@ inline Region region_of(const Layout& l, const DataView* view, const std::byte* 
   return r;
 }
 
-inline void check_overlap(const Caller& caller, const Call& call, const Layouts& both,
+inline void check_overlap(const Caller& caller, const Call& call, const BufferLayouts& both,
                           std::size_t in_count, std::size_t out_count) {
   if constexpr (assertion_level == 0) return;
   const auto [in, out] = buffers_of(call.collective, true);
@@ -303,7 +304,7 @@ inline void check_overlap(const Caller& caller, const Call& call, const Layouts&
                  "no element in common");
 }
 
-PAPCOLL_DECL void lay_apart(const Caller& caller, Call& call, const Layouts& both,
+PAPCOLL_DECL void lay_apart(const Caller& caller, Call& call, const BufferLayouts& both,
                             std::size_t in_count, std::size_t out_count) {
   if constexpr (assertion_level > 0) {
     check_pointers(caller, call.in, in_count, call.out, out_count);
