@@ -33,6 +33,18 @@ struct BufferLayout {
   counts places;           ///< of a list
 };
 
+struct BufferLayouts;
+
+/// Refuses layouts that are no right ones, and counts their elements. `root`: of a rooted
+/// collective. What this rank's call does not look at counts as empty.
+PAPCOLL_DECL void check_layouts(const Caller& caller, BufferLayouts& both, std::size_t element_size,
+                                int root);
+
+/// Tells a call where its elements lie, after it was checked as one of ranges, and refuses null
+/// pointers and buffers that overlap. Counts are in elements; 0: nobody looks at that buffer.
+PAPCOLL_DECL void lay_apart(const Caller& caller, Call& call, const BufferLayouts& both,
+                            std::size_t in_count, std::size_t out_count);
+
 /// How the elements of both buffers of a call lie.
 struct BufferLayouts {
   BufferLayout in;
@@ -46,6 +58,10 @@ struct BufferLayouts {
   std::ptrdiff_t out_first = 0;
   const DataView* in_view = nullptr;  ///< null: the elements are neighbours
   const DataView* out_view = nullptr;
+
+  // By pointers, so that a file that passes no such buffer does not compile what they call.
+  decltype(&check_layouts) check = nullptr;
+  decltype(&lay_apart) lay = nullptr;
 };
 
 /// The buffers of a call on elements of type T.
@@ -65,6 +81,8 @@ struct PassedApart : Passed<T> {
       : Passed<T>{from, to, 0, 0, &both}, both{how_in, how_out} {
     both.in.name = "input";
     both.out.name = "output";
+    both.check = check_layouts;
+    both.lay = lay_apart;
   }
   PassedApart(T* data, const BufferLayout& how) : PassedApart(data, data, how, how) {
     both.in.name = "buffer";
@@ -162,21 +180,11 @@ Passed<T> passed(T* data, std::size_t n) noexcept {
   return {data, data, n, n};
 }
 
-/// Refuses layouts that are no right ones, and counts their elements. `root`: of a rooted
-/// collective. What this rank's call does not look at counts as empty.
-PAPCOLL_DECL void check_layouts(const Caller& caller, BufferLayouts& both, std::size_t element_size,
-                                int root);
-
-/// Tells a call where its elements lie, after it was checked as one of ranges, and refuses null
-/// pointers and buffers that overlap. Counts are in elements; 0: nobody looks at that buffer.
-PAPCOLL_DECL void lay_apart(const Caller& caller, Call& call, const BufferLayouts& both,
-                            std::size_t in_count, std::size_t out_count);
-
 /// Before anything is made of the counts: what of the buffers is known of ranges at once.
 template <class T>
 void count_elements(const Caller& caller, Passed<T>& b, int root = 0) {
   if (b.layouts == nullptr) return;
-  check_layouts(caller, *b.layouts, sizeof(T), root);
+  b.layouts->check(caller, *b.layouts, sizeof(T), root);
   b.in_count = b.layouts->in_count;
   b.out_count = b.layouts->out_count;
   if (b.in != nullptr) b.in += b.layouts->in_first;
@@ -188,7 +196,7 @@ template <class T>
 void check_buffers(const Caller& caller, Call& call, const Passed<T>& b, std::size_t in_count,
                    std::size_t out_count) {
   if (b.layouts != nullptr) [[unlikely]]
-    return lay_apart(caller, call, *b.layouts, in_count, out_count);
+    return b.layouts->lay(caller, call, *b.layouts, in_count, out_count);
   check_buffers(caller, call, in_count, out_count);
 }
 
