@@ -34,23 +34,20 @@ inline double round_of_messages(const HockneyWithGap& h, int n, double bytes) no
   return n < 1 ? 0 : std::max(n * h.gap, h.alpha + until_last);
 }
 
-/// How many of the distances 1 … p − 1 have this digit, not 0, at this weight of the radix.
-inline int with_digit(int p, long long radix, long long weight, int digit) noexcept {
+/// How many of the distances 1 … p − 1, written to this radix, have another digit than 0 at this
+/// weight, a power of it.
+constexpr int with_digit(int p, long long radix, long long weight) noexcept {
   const long long cycle = radix * weight;
-  const long long rest = std::clamp(p % cycle - digit * weight, 0LL, weight);
-  return static_cast<int>(p / cycle * weight + rest);
+  return static_cast<int>(p - p / cycle * weight - std::min(p % cycle, weight));
 }
 
 /// Bruck, in seconds, of blocks of so many bytes.
 inline double bruck_seconds(const HockneyWithGap& h, int p, double block, int radix) noexcept {
   double seconds = 0;
   for (long long weight = 1; weight < p; weight *= radix) {
-    int messages = 0;
-    int blocks = 0;
-    for (; messages + 1 < radix && (messages + 1) * weight < p; ++messages) {
-      blocks += with_digit(p, radix, weight, messages + 1);
-    }
-    seconds += round_of_messages(h, messages, blocks * block);
+    const long long messages = std::min<long long>(radix - 1, (p - 1) / weight);
+    seconds +=
+        round_of_messages(h, static_cast<int>(messages), with_digit(p, radix, weight) * block);
   }
   return seconds;
 }
@@ -60,7 +57,7 @@ struct WeighedAlltoall {
   int radix_bits = 1;  ///< of Bruck: its radix is 2 to the power of this
   double bruck = 0;
   double apart = 0;     ///< every block by itself, all at once
-  int window_bits = 0;  ///< these at a time, 2 to the power of this; all: fewer than this are left
+  int window_bits = 0;  ///< 2 to the power of this at a time, if there are more
 
   bool is_bruck() const noexcept { return bruck < apart; }
 };

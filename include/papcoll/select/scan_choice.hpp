@@ -50,10 +50,10 @@ inline WeighedScan weigh_scan(Collective c, std::size_t bytes, int ranks,
   WeighedScan w;
   w.doubling = c == Collective::scan ? closed_form::recursive_doubling_scan(h, ranks, m)
                                      : closed_form::recursive_doubling_exscan(h, ranks, m);
-  const double hops = std::max(ranks - 2, 1);
+  const double a_byte = std::max(ranks - 2, 1) * (h.beta + h.gamma);
+  const double best = a_byte > 0 ? std::sqrt(m * h.gap / a_byte) : m;
   const double segment =
-      std::clamp(std::sqrt(m * h.gap / (hops * (h.beta + h.gamma))),
-                 std::ldexp(1.0, least_segment_bits), std::ldexp(1.0, most_segment_bits));
+      std::clamp(best, std::ldexp(1.0, least_segment_bits), std::ldexp(1.0, most_segment_bits));
   w.segment_bits = static_cast<int>(std::lround(std::log2(segment)));
   const double each = std::min(m, std::ldexp(1.0, w.segment_bits));
   w.chain = closed_form::chain_scan(h, ranks, each) +
