@@ -41,7 +41,7 @@ NAMES = {
     "memory": """allocator make_shared make_unique shared_ptr static_pointer_cast unique_ptr
         weak_ptr""",
     "mutex": "lock_guard mutex",
-    "numeric": "accumulate iota partial_sum",
+    "numeric": "accumulate exclusive_scan iota partial_sum",
     "optional": "nullopt optional",
     "span|string|vector|array|string_view|ranges": "ranges",
     "span": "span",

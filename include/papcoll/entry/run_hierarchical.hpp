@@ -45,12 +45,13 @@ void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call) {
   const TransportTable& t = transport_of(team, part);
   const bool reads = (t.offers & capability::node_memory) != 0 && team.on_one_node() &&
                      call.reducer.size <= team.options().chunk_bytes;
-  // Orders other than the ranks', and sizes of each rank's own, are known to schedules only.
+  // Orders other than the ranks', and blocks that differ and have no places, are for schedules.
   const OrderSource none;
   const OrderSource& orders = part.schedule ? none : part.order;
-  const bool by_messages = !reads || call.counts != nullptr || orders;
+  const bool differ = call.counts != nullptr;
+  const bool by_messages = !reads || (differ && call.places == nullptr) || orders;
   if (!by_messages && part.arrival != nullptr && part.arrival->site == t.site &&
-      part.arrival->serves(call.collective)) {
+      part.arrival->serves(call.collective) && (!differ || part.arrival->takes_counts)) {
     return team.run(*part.arrival, t, call);
   }
   if (part.schedule && part.schedule.serves(call.collective) && knows_its_counts(part, call)) {

@@ -22,7 +22,7 @@ void run_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical, cons
 constexpr AlgorithmNeeds hierarchical_needs(Collective c) noexcept {
   AlgorithmNeeds needs;
   needs.bits = requirement::blocking_call;
-  // Parts are gathered and passed on by ranks that have no others of their own.
+  // Representatives pass blocks on for others, whose lengths they must know.
   if (c == Collective::gather || c == Collective::scatter) needs.bits |= requirement::own_parts;
   needs.serves = hierarchical_serves(c);
   return needs;

@@ -72,10 +72,12 @@ TEST_CASE("hierarchical: all collectives, all groupings", "[hierarchical]") {
 
 TEST_CASE("hierarchical: blocks that differ, all groupings", "[hierarchical]") {
   for (const int ranks : {1, 2, 3, 4, 5, 8}) {
-    for (const GroupColours& groups : hierarchies::groupings(ranks)) {
+    std::vector<GroupColours> groupings = hierarchies::groupings(ranks);
+    groupings.emplace_back();  // not divided
+    for (const GroupColours& groups : groupings) {
       for (const char* const name :
            {"Hierarchical", "Hierarchical:DynamicLeader,Rabenseifner", "Hierarchical:Linear,Bruck",
-            "Hierarchical:Binomial,Exchange,Pairwise"}) {
+            "Hierarchical:Binomial,Exchange,Pairwise", "Hierarchical:BlockCopies,Exchange"}) {
         INFO(name << ", " << ranks << " ranks, " << hierarchies::text_of(groups));
         ThreadTeam team{ranks, divided(groups)};
         std::vector<std::string> wrong(static_cast<std::size_t>(ranks));

@@ -172,7 +172,11 @@ class AlltoallPhases {
              std::size_t own) {
     if (differ()) {
       const Sizes sizes = of_members(starts, own);
-      return team_.intra(phase(c, in, out, sizes));
+      Sizes places(sizes.size());
+      std::exclusive_scan(sizes.begin(), sizes.end(), places.begin(), std::size_t{0});
+      Call p = phase(c, in, out, sizes);
+      p.places = places.data();
+      return team_.intra(p);
     }
     Call p = phase(c, in, out);
     p.count = own;
