@@ -96,7 +96,7 @@ template <class... Ps, Team C, ContiguousRange In>
   allgather(comm, &n, lengths.data(), 1);
   std::size_t total = 0;
   for (const std::size_t length : lengths) total += length;
-  std::vector<element_of<In>> all(total);
+  auto all = detail::room_for<element_of<In>>(caller, total);
   allgatherv<Ps...>(comm, in, all, counts{lengths}, algorithm);
   return all;
 }

@@ -134,7 +134,7 @@ template <class... Ps, Team C, ContiguousRange In>
   alltoall(comm, static_cast<const std::size_t*>(given.data()), result.counts.data(), 1);
   std::size_t total = 0;
   for (const std::size_t n : result.counts) total += n;
-  result.data.resize(total);
+  result.data = detail::room_for<T>(caller, total);
   alltoallv<Ps...>(comm, in, sent, result.data, counts{result.counts}, algorithm);
   return result;
 }

@@ -94,7 +94,7 @@ template <class... Ps, Team C, ContiguousRange In>
   gather(comm, &n, lengths.data(), 1, to);
   std::size_t total = 0;
   for (const std::size_t length : lengths) total += length;
-  std::vector<element_of<In>> all(total);
+  auto all = detail::room_for<element_of<In>>(caller, total);
   gatherv<Ps...>(comm, in, all, is_root ? counts{lengths} : counts{}, to, algorithm);
   return all;
 }

@@ -101,7 +101,7 @@ template <class... Ps, Team C, ContiguousRange In>
   }
   std::size_t own = 0;
   scatter(comm, static_cast<const std::size_t*>(lengths.data()), &own, 1, from);
-  std::vector<T> part(own);
+  auto part = detail::room_for<T>(caller, own);
   // Where they are not looked at, they need not be right.
   const blocks mine = caller.rank() == from.rank ? each : blocks{counts{}};
   scatterv<Ps...>(comm, in, part, mine, from, algorithm);

@@ -6,7 +6,9 @@
 #include <papcoll/runtime/call_blocks.hpp>
 
 #include <cstddef>
+#include <exception>
 #include <span>
+#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -99,6 +101,20 @@ PAPCOLL_DECL void check_blocks_in_place(const Caller& caller, const BlockNumbers
 PAPCOLL_DECL void check_blocks_apart(const Caller& caller, const Call& call,
                                      const BlockNumbersOfBuffer& in,
                                      const BlockNumbersOfBuffer& out);
+
+/// Tells the other ranks, which are in the next call or will be, that this one cannot come to it.
+PAPCOLL_DECL void tell_of_failure(const Caller& caller, const std::exception& problem) noexcept;
+
+/// `n` elements for what the others are about to send.
+template <class T>
+std::vector<T> room_for(const Caller& caller, std::size_t n) {
+  try {
+    return std::vector<T>(n);
+  } catch (const std::exception& problem) {
+    tell_of_failure(caller, problem);
+    throw;
+  }
+}
 
 // -- The checked calls, which borrow `numbers`.
 

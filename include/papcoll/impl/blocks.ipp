@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <utility>
 #include <vector>
@@ -26,6 +27,10 @@ PAPCOLL_DECL std::size_t* room_for_blocks(const Caller& caller, CallBlocks& bloc
   const std::size_t needed = (2 * buffers + 1) * caller.ranks();
   if (blocks.numbers.size() < needed) blocks.numbers.resize(needed);
   return blocks.numbers.data();
+}
+
+PAPCOLL_DECL void tell_of_failure(const Caller& caller, const std::exception& problem) noexcept {
+  caller.core.fail_everywhere(problem);
 }
 
 /// Copies numbers that must not be negative.
