@@ -7,6 +7,7 @@
 #include <papcoll/allgatherv.hpp>
 #include <papcoll/alltoallv.hpp>
 #include <papcoll/automatic.hpp>
+#include <papcoll/config.hpp>
 #include <papcoll/gatherv.hpp>
 #include <papcoll/scatterv.hpp>
 #include <papcoll/thread_team.hpp>
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <new>
 #include <span>
 #include <string>
@@ -249,4 +251,55 @@ TEST_CASE("a rank that has no room for what comes does not strand the others", "
     static_cast<void>(
         papcoll::scatterv(c, in, papcoll::counts{one}, unknown_counts, papcoll::root{0}));
   });
+}
+
+TEST_CASE("displacements that are wrong on the root, which alone looks at them", "[team]") {
+  struct RootMistake {
+    std::vector<long> places;
+    const char* of_gather;  ///< what the root says; null: it is none
+    const char* of_scatter;
+  };
+  const long most = std::numeric_limits<long>::max();
+  const std::vector<RootMistake> wrong{
+      {{0, 2, 6}, "the blocks of ranks 0 and 1 in the output overlap", nullptr},
+      {{0, -3, 6},
+       "the displacement of rank 1's block in the output is -3: they start at 0",
+       "the displacement of rank 1's block in the input is -3: they start at 0"},
+      {{0, 3, most}, "ends past the buffer", "ends past the buffer"},
+      {{0, 3, 18}, "3 elements from 18 on, ends past the buffer", "ends past the buffer"},
+      {{0, 3}, "2 displacements for 3 ranks", "2 displacements for 3 ranks"}};
+  const std::vector<int> lengths(team_size, 3);
+  for (const RootMistake& m : wrong) {
+    for (const bool gathers : {true, false}) {
+      const char* const says = gathers ? m.of_gather : m.of_scatter;
+      if (says == nullptr) continue;
+      CAPTURE(says, gathers);
+      papcoll::ThreadTeam team{team_size, patient};
+      std::vector<int> untouched(team_size, 0);
+      const auto result =
+          heard(team, outcomes(team, [&](Rank& c) {
+                  const std::vector<long> fine(team_size, 0);
+                  const papcoll::blocks each{lengths, c.rank() == 0 ? m.places : fine};
+                  std::vector<int> out(20, nothing);
+                  const Outcome o = outcome_of([&] {
+                    if (gathers) {
+                      papcoll::gatherv(c, std::vector<int>(3, 1), out, each, zero);
+                    } else {
+                      papcoll::scatterv(c, std::vector<int>(20, 1), std::span<int>(out.data(), 3),
+                                        each, zero);
+                    }
+                  });
+                  untouched[static_cast<std::size_t>(c.rank())] =
+                      std::count(out.begin(), out.end(), nothing) == 20 ? 1 : 0;
+                  if (o.kind == "argument_error") throw papcoll::argument_error(o.what);
+                  if (!o.is_fine()) throw papcoll::peer_error(o.what);
+                }));
+      CAPTURE(result[0], result[1], result[2]);
+      CHECK(result[0].kind == "argument_error");
+      CHECK(result[0].says(says));
+      CHECK(result[1].kind == "peer_error");
+      CHECK(result[2].kind == "peer_error");
+      CHECK(untouched == std::vector<int>(team_size, 1));
+    }
+  }
 }
