@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-// How long the blocks of an uneven call are: a function of the command line alone, so that all ranks
-// know those of all.
+// How long the blocks of an uneven call are: a function of the command line alone, so that all
+// ranks know those of all.
 namespace bench {
 
 /// How the lengths of blocks differ.

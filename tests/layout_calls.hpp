@@ -1,7 +1,8 @@
 #pragma once
 
-// Calls of all collectives on elements that lie apart, for threads and processes alike: every kind of
-// layout as input and as output, and ranges beside them. Gives what is wrong on this rank, or "".
+// Calls of all collectives on elements that lie apart, for threads and processes alike: every kind
+// of layout as input and as output, and ranges beside them. Gives what is wrong on this rank, or
+// "".
 
 #include <papcoll/algorithm.hpp>
 #include <papcoll/collectives.hpp>

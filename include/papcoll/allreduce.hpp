@@ -61,8 +61,9 @@ Persistent prepare_allreduce(C&& comm, Passed<T> b, const Op& op, const Algorith
 /// is chosen. Or a run-time `algorithm` as the last argument. `op` combines two elements, the lower
 /// ranks' first; default papcoll::sum. All ranks pass the same count, type, operator and algorithm.
 ///
-/// A buffer is a contiguous range, or one whose elements lie apart: strided(), indexed(), an mdspan.
-/// Where they lie does not decide what is chosen, and other ranks may have theirs in one piece.
+/// A buffer is a contiguous range, or one whose elements lie apart: strided(), indexed(), an
+/// mdspan. Where they lie does not decide what is chosen, and other ranks may have theirs in one
+/// piece.
 ///
 /// In place: `data` is contribution and result.
 /// Throws argument_error (this rank's call is wrong), peer_error (another rank's), peer_lost,

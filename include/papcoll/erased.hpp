@@ -30,14 +30,14 @@ struct LayoutParts;
 
 /// The collectives as plain functions: an element is so many bytes, an operator a Reducer.
 ///
-/// Each comes as blocking call, as non-blocking one (iX, see Request) and as persistent one (X_init,
-/// see Persistent). They throw what the typed calls throw, in the same words; a wrapper for a
-/// language without exceptions catches papcoll::error.
+/// Each comes as blocking call, as non-blocking one (iX, see Request) and as persistent one
+/// (X_init, see Persistent). They throw what the typed calls throw, in the same words; a wrapper
+/// for a language without exceptions catches papcoll::error.
 ///
 /// Counts are in elements. Elements are aligned as their type asks for. The same address as input
-/// and output means in place: where a rank has one block in the one and a block for each rank in the
-/// other, its own block then stands at its place. A buffer that only the root has is not looked at
-/// elsewhere.
+/// and output means in place: where a rank has one block in the one and a block for each rank in
+/// the other, its own block then stands at its place. A buffer that only the root has is not looked
+/// at elsewhere.
 namespace erased {
 
 /// Whose call it is: made of whatever a typed call takes as its first argument, such as a
@@ -116,9 +116,9 @@ class Element {
 
 /// A Reducer, and what tells it apart when ranks compare their calls.
 ///
-/// What Reducer::context points to stays the caller's: it lives until a blocking call returns, until
-/// a Request is complete, or as long as a Persistent. Its function is called by this rank only, and
-/// throws nothing.
+/// What Reducer::context points to stays the caller's: it lives until a blocking call returns,
+/// until a Request is complete, or as long as a Persistent. Its function is called by this rank
+/// only, and throws nothing.
 class Operator {
  public:
   /// Of papcoll's own operators on arithmetic types all is known. Any other is one of elements of

@@ -99,7 +99,8 @@ PAPCOLL_DECL Persistent prepare_call(const Caller& caller, const AlgorithmSpec& 
                                      const Algorithm& named, std::shared_ptr<const void> owned);
 
 /// Prepares a checked call. It borrows the caller's buffers, and `owned`, where its counts are,
-/// too; where its elements lie, it copies. `Commutes`: its operator is known to commute (true without operator).
+/// too; where its elements lie, it copies. `Commutes`: its operator is known to commute (true
+/// without operator).
 template <class Tag, bool Commutes, class... Ps>
 Persistent prepare(const Caller& caller, Call& call, const Algorithm& algorithm,
                    std::shared_ptr<const void> owned) {

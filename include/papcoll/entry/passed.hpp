@@ -13,9 +13,9 @@
 #include <iterator>
 #include <type_traits>
 
-// The buffers of a call as its caller passed them: ranges, pointers and counts, or elements that lie
-// apart. What is said of the last is not templates, and is reached only where one of the buffers is
-// of a type that may lie apart.
+// The buffers of a call as its caller passed them: ranges, pointers and counts, or elements that
+// lie apart. What is said of the last is not templates, and is reached only where one of the
+// buffers is of a type that may lie apart.
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {

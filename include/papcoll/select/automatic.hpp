@@ -88,8 +88,8 @@ OrderSource choose_order(const AnySchedule& schedule, const Call& call, const Se
   return gains ? OrderSource::machine() : OrderSource{};
 }
 
-/// Are the blocks of an alltoall so short, and the ranks of a node so many, that one message for all
-/// of them pays for the copies?
+/// Are the blocks of an alltoall so short, and the ranks of a node so many, that one message for
+/// all of them pays for the copies?
 inline bool is_short_alltoall(const Call& call, const SelectionInputs& s) noexcept {
   const Thresholds::Network& t = s.thresholds->network;
   return call.bytes() <= t.alltoall / static_cast<std::size_t>(s.size) &&

@@ -15,8 +15,8 @@
 #include <cmath>
 #include <cstddef>
 
-// A scan or exscan by messages: RecursiveDoubling, which takes the fewest rounds, or PipelinedChain,
-// in which every rank sends and combines the vector once.
+// A scan or exscan by messages: RecursiveDoubling, which takes the fewest rounds, or
+// PipelinedChain, in which every rank sends and combines the vector once.
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -41,8 +41,8 @@ inline double behind_in_chain(const HockneyWithGap& h, double segment) noexcept 
   return std::max(h.gap + h.gamma * segment, h.beta * segment);
 }
 
-/// Of m bytes in n equal segments the chain takes (p−1)(α + (β+γ)m/n) and n − 1 times what a segment
-/// adds, which is least for n = √((p − 2)(β+γ)m / gap) or so.
+/// Of m bytes in n equal segments the chain takes (p−1)(α + (β+γ)m/n) and n − 1 times what a
+/// segment adds, which is least for n = √((p − 2)(β+γ)m / gap) or so.
 inline WeighedScan weigh_scan(Collective c, std::size_t bytes, int ranks,
                               const Thresholds& t) noexcept {
   const HockneyWithGap h = link_of(t);

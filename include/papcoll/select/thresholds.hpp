@@ -122,7 +122,8 @@ struct Thresholds {
     //              128 KB 937 | 16: 909 | 518 | 601, SpreadOut:8 527
     /// By messages Bruck is weighed against every block by itself with the network's numbers below
     /// (alltoall_choice.hpp). Of these as many are under way at once as keep the port for so many
-    /// times the latency that passes between batches: all but a part in so many of the time is used.
+    /// times the latency that passes between batches: all but a part in so many of the time is
+    /// used.
     std::size_t batch = 32;
 
     friend bool operator==(const Alltoall&, const Alltoall&) = default;

@@ -41,8 +41,8 @@ inline namespace PAPCOLL_ABI {
 ///   gather          gather in each node; gather of the representatives; the last hop, as in reduce
 ///   scatter         the way of gather backwards
 ///   barrier         barrier in each node; barrier of the representatives; barrier in each node
-///   alltoall        gather in each node; alltoall of the representatives, each block of which is all
-///                   that one node has for another; scatter in each node
+///   alltoall        gather in each node; alltoall of the representatives, each block of which is
+///                   all that one node has for another; scatter in each node
 ///   scan, exscan    reduce in each node; exscan of the representatives, who put what they get
 ///                   before their own contributions; scan, or exscan, in each node
 /// Cost: that of the phases, one after the other, of which the first and the last run in all nodes
@@ -64,9 +64,10 @@ inline namespace PAPCOLL_ABI {
 ///   within, and where ranks of one node come at different times: nodes do their part when they are
 ///   complete, and only representatives wait for each other. Flat Rabenseifner or Ring lead for
 ///   large balanced calls, in which all ranks drive the network.
-/// Limits: blocking calls only. If the ranks of a node are not neighbours in rank order, and the call
-///   is a scan or exscan or the operator does not commute, Inter runs among all ranks instead. On one
-///   node, not divided, only Intra runs. In gatherv and scatterv all ranks must know all lengths.
+/// Limits: blocking calls only. If the ranks of a node are not neighbours in rank order, and the
+///   call is a scan or exscan or the operator does not commute, Inter runs among all ranks instead.
+///   On one node, not divided, only Intra runs. In gatherv and scatterv all ranks must know all
+///   lengths.
 ///
 ///     two nodes, ranks 0 1 2 and 3 4; [02] is combined of ranks 0 to 2
 ///                        0      1      2          3      4

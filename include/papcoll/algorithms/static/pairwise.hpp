@@ -9,9 +9,9 @@ inline namespace PAPCOLL_ABI {
 
 /// Everybody sends every other its part, in rounds that pair all up.
 ///
-/// Phases: P−1 rounds; in round k position p sends to p+k and receives from p−k. In alltoall a round
-///   begins when this position's last one is complete, and where P is a power of two, both are the
-///   position whose number is p with the bits of k flipped.
+/// Phases: P−1 rounds; in round k position p sends to p+k and receives from p−k. In alltoall a
+///   round begins when this position's last one is complete, and where P is a power of two, both
+///   are the position whose number is p with the bits of k flipped.
 /// Cost: reduce_scatter (P−1)α + (P−1)/P·(βm + γm) (m: the whole vector); alltoall (P−1)(α + βm)
 ///   (m: what one position has for another).
 /// Prefer it for long vectors where any two positions are equally far apart: every part takes one
