@@ -150,7 +150,10 @@ const std::vector<UnlikeCase> unlike_cases{
 }  // namespace
 
 TEST_CASE("counts that differ between sender and receiver", "[team]") {
-  for (const auto& [test, name, blocking] : unlike_cases) {
+  for (const UnlikeCase& unlike : unlike_cases) {
+    const Unlike& test = unlike.test;
+    const std::string& name = unlike.algorithm;
+    const bool blocking = unlike.blocking;
     const papcoll::Algorithm algorithm = named(name);
     for (const int expected : {0, 3}) {
       for (const int n : {0, 1, 2, 4}) {
