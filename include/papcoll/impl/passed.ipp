@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <new>
 #include <string>
 #include <utility>
@@ -51,6 +52,12 @@ struct CheckedLayout {
                                  "the dimensions with smaller ones"}));
 }
 
+/// Sorts as few as dimensions; GCC 12 warns of a std::sort of an array that is known to be short.
+template <class It, class Less>
+void sort_few(It first, It last, Less less) {
+  for (It i = first; i != last; ++i) std::rotate(std::upper_bound(first, i, *i, less), i, i + 1);
+}
+
 /// The elements of a layout; refuses what spans too much or overlaps itself.
 inline std::size_t checked_elements(const Caller& caller, const BufferLayout& l, std::size_t size) {
   caller.require(l.is_regular,
@@ -76,7 +83,7 @@ inline std::size_t checked_elements(const Caller& caller, const BufferLayout& l,
   std::size_t bytes = 0;
   too_much = too_much || __builtin_mul_overflow(span, size, &bytes) || bytes > PTRDIFF_MAX;
   if (too_much) refuse_span(caller, l);
-  std::sort(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(n));
+  sort_few(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(n), std::less<>{});
   std::size_t inner = 1;
   for (std::size_t i = 0; i < n; ++i) {
     if (steps[i].first < inner) refuse_own_overlap(caller, l);
@@ -271,10 +278,10 @@ inline Region region_of(const BufferLayout& l, const DataView* view, const std::
   const BufferLayout m = merged(l);
   std::array<std::size_t, DataView::most_dimensions> order{};
   for (std::size_t d = 0; d < m.dimensions; ++d) order[d] = d;
-  std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(m.dimensions),
-            [&](std::size_t a, std::size_t b) {
-              return magnitude(m.strides[a]) < magnitude(m.strides[b]);
-            });
+  sort_few(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(m.dimensions),
+           [&](std::size_t a, std::size_t b) {
+             return magnitude(m.strides[a]) < magnitude(m.strides[b]);
+           });
   r.bytes = size;
   for (std::size_t d = 0; d < m.dimensions; ++d) {
     r.add(m.extents[order[d]], m.strides[order[d]] * static_cast<std::ptrdiff_t>(size));
