@@ -224,7 +224,7 @@ class Forms {
     Ints out(at_last() ? 2 : 0);
     papcoll::reduce(comm_, in, out, to);
     expect(!at_last() || out == wanted, "reduce in, out");
-    out.assign(at_last() ? 2 : 0, 0);
+    out = Ints(at_last() ? 2 : 0);
     papcoll::reduce(comm_, in.data(), at_last() ? out.data() : nullptr, 2, to);
     expect(!at_last() || out == wanted, "reduce, pointers and count");
     const int scalar = papcoll::reduce(comm_, me_, to);
@@ -236,10 +236,10 @@ class Forms {
     v = in;
     papcoll::ireduce(comm_, v.data(), 2, to).wait();
     expect(v == wanted, "ireduce, pointer and count");
-    out.assign(at_last() ? 2 : 0, 0);
+    out = Ints(at_last() ? 2 : 0);
     papcoll::ireduce(comm_, in, out, to, papcoll::sum).wait();
     expect(!at_last() || out == wanted, "ireduce in, out");
-    out.assign(at_last() ? 2 : 0, 0);
+    out = Ints(at_last() ? 2 : 0);
     papcoll::ireduce(comm_, in.data(), at_last() ? out.data() : nullptr, 2, to).wait();
     expect(!at_last() || out == wanted, "ireduce, pointers and count");
   }

@@ -1,9 +1,12 @@
+#include <papcoll/algorithm.hpp>
 #include <papcoll/papcoll.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <vector>
 
+#include "blocks.hpp"
 #include "catch.hpp"
 
 using papcoll::Communicator;
@@ -106,6 +109,9 @@ TEST_CASE("without a communicator for papcoll, MPI's own collectives do, and it 
     std::vector<long> rows{1, -1, 2, -1};
     papcoll::allreduce<papcoll::Ring, MpiTransport>(team, papcoll::strided(rows.data(), 2, 1, 2));
     CHECK(rows == std::vector<long>{size, -1, 2L * size, -1});
+
+    blocks_test::Calls calls{team, papcoll::algorithm("Linear+MpiTransport")};
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) CHECK(calls.run(seed, 3000) == "");
 
     papcoll::allreduce(team, own);
     CHECK(own == sums);

@@ -1,6 +1,7 @@
 #include <papcoll/communicator.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/runtime/machine_of_ranks.hpp>
+#include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/network_file.hpp>
 
 #include <algorithm>

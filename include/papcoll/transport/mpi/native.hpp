@@ -4,6 +4,7 @@
 #include <papcoll/base/packed_parts.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/native_blocks.hpp>
 #include <papcoll/transport/mpi/wide_count.hpp>
 
 #include <algorithm>
@@ -23,6 +24,7 @@ class NativeCollectives {
       : comm_(comm), rank_(rank), size_(size) {}
 
   void run(const Call& c) {
+    if (c.is_uneven()) return detail::NativeBlockCollectives{comm_, rank_, size_, where}.run(c);
     if (c.in_view != nullptr || c.out_view != nullptr) return run_packed(c);
     switch (c.collective) {
       case Collective::allreduce:
@@ -35,7 +37,6 @@ class NativeCollectives {
                              where);
       }
       case Collective::allgather:
-        if (c.counts != nullptr) return allgather_counts(c);
         return allgather(c.in, c.out, c.bytes(), c.in_place());
       case Collective::gather:
         return gather(c.in, c.out, c.bytes(), c.root, c.in_place());
@@ -82,17 +83,6 @@ class NativeCollectives {
     detail::check(MPI_Gather(own_is_there ? MPI_IN_PLACE : static_cast<const void*>(in), n.count(),
                              n.type(), out, n.count(), n.type(), root, comm_),
                   "MPI_Gather", where);
-  }
-
-  void allgather_counts(const Call& c) {
-    std::byte* out = c.out;
-    for (int r = 0; r < size_; ++r) {
-      const std::size_t bytes = c.counts[r] * c.reducer.size;
-      if (r == rank_ && c.in != out && bytes != 0) std::memcpy(out, c.in, bytes);
-      const detail::WideCount n{bytes};
-      detail::check(MPI_Bcast(out, n.count(), n.type(), r, comm_), "MPI_Bcast", where);
-      out += bytes;
-    }
   }
 
   /// A call whose elements are not neighbours: from a copy and into one.

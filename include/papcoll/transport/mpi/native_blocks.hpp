@@ -1,0 +1,167 @@
+#pragma once
+
+#include <papcoll/base/call.hpp>
+#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/wide_count.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+namespace detail {
+
+/// One side of an MPI_Alltoallw: a block of a buffer for each rank. Where it lies is a datatype's
+/// offset, as MPI's own displacements are ints.
+class NativeBlocks {
+ public:
+  NativeBlocks(int size, const char* where)
+      : where_(where),
+        used_(static_cast<std::size_t>(size), 0),
+        displacements_(static_cast<std::size_t>(size), 0),
+        types_(static_cast<std::size_t>(size), MPI_BYTE) {}
+  NativeBlocks(const NativeBlocks&) = delete;
+  NativeBlocks& operator=(const NativeBlocks&) = delete;
+  ~NativeBlocks() {
+    for (std::size_t r = 0; r < used_.size(); ++r) {
+      if (used_[r] != 0) MPI_Type_free(&types_[r]);
+    }
+  }
+
+  /// The block for `rank` is so many bytes, from `offset` bytes behind the buffer's begin.
+  void set(int rank, std::size_t offset, std::size_t bytes) {
+    if (bytes == 0) return;
+    const auto r = static_cast<std::size_t>(rank);
+    const WideCount n{bytes};
+    const int length = n.count();
+    const auto place = static_cast<MPI_Aint>(offset);
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    check(MPI_Type_create_hindexed(1, &length, &place, n.type(), &made),
+          "MPI_Type_create_hindexed", where_);
+    types_[r] = made;
+    used_[r] = 1;
+    check(MPI_Type_commit(&types_[r]), "MPI_Type_commit", where_);
+  }
+
+  const int* counts() const noexcept { return used_.data(); }
+  const int* displacements() const noexcept { return displacements_.data(); }
+  const MPI_Datatype* types() const noexcept { return types_.data(); }
+
+ private:
+  const char* where_;
+  std::vector<int> used_;  ///< 1 where the rank has a block that is not empty
+  std::vector<int> displacements_;
+  std::vector<MPI_Datatype> types_;
+};
+
+/// The calls whose blocks differ in size, by MPI's own collectives: see NativeCollectives.
+class NativeBlockCollectives {
+ public:
+  NativeBlockCollectives(MPI_Comm comm, int rank, int size, const char* where) noexcept
+      : comm_(comm), rank_(rank), size_(size), where_(where) {}
+
+  /// Runs a call of which Call::is_uneven() holds.
+  void run(const Call& c) {
+    switch (c.collective) {
+      case Collective::allgather:
+        return allgather(c);
+      case Collective::gather:
+        return gather(c);
+      case Collective::scatter:
+        return scatter(c);
+      default:
+        return alltoall(c);
+    }
+  }
+
+ private:
+  /// Calls use(rank, offset, bytes) for the `size` blocks from number `first` on.
+  template <class F>
+  void each_block(const Call& c, std::size_t first, F use) const {
+    std::size_t behind = 0;
+    for (int r = 0; r < size_; ++r) {
+      const std::size_t i = first + static_cast<std::size_t>(r);
+      const std::size_t place = c.places != nullptr ? c.places[i] : behind;
+      use(r, place * c.reducer.size, c.counts[i] * c.reducer.size);
+      behind += c.counts[i];
+    }
+  }
+
+  void allgather(const Call& c) {
+    each_block(c, 0, [&](int r, std::size_t offset, std::size_t bytes) {
+      if (r == rank_ && !c.in_place() && bytes != 0) std::memcpy(c.out + offset, c.in, bytes);
+      const WideCount n{bytes};
+      check(MPI_Bcast(bytes != 0 ? c.out + offset : nullptr, n.count(), n.type(), r, comm_),
+            "MPI_Bcast", where_);
+    });
+  }
+
+  void gather(const Call& c) {
+    NativeBlocks sent{size_, where_};
+    NativeBlocks received{size_, where_};
+    const bool stays = rank_ == c.root && c.in_place();
+    if (!stays) sent.set(c.root, 0, own_bytes(c));
+    if (rank_ == c.root) {
+      each_block(c, 0, [&](int r, std::size_t offset, std::size_t bytes) {
+        if (r != rank_ || !stays) received.set(r, offset, bytes);
+      });
+    }
+    exchange(stays ? nullptr : c.in, sent, rank_ == c.root ? c.out : nullptr, received);
+  }
+
+  void scatter(const Call& c) {
+    NativeBlocks sent{size_, where_};
+    NativeBlocks received{size_, where_};
+    const bool stays = rank_ == c.root && c.in_place();
+    if (!stays) received.set(c.root, 0, own_bytes(c));
+    if (rank_ == c.root) {
+      each_block(c, 0, [&](int r, std::size_t offset, std::size_t bytes) {
+        if (r != rank_ || !stays) sent.set(r, offset, bytes);
+      });
+    }
+    exchange(rank_ == c.root ? c.in : nullptr, sent, stays ? nullptr : c.out, received);
+  }
+
+  void alltoall(const Call& c) {
+    NativeBlocks sent{size_, where_};
+    NativeBlocks received{size_, where_};
+    std::size_t end = 0;
+    each_block(c, 0, [&](int r, std::size_t offset, std::size_t bytes) {
+      sent.set(r, offset, bytes);
+      if (offset + bytes > end) end = offset + bytes;
+    });
+    each_block(c, static_cast<std::size_t>(size_),
+               [&](int r, std::size_t offset, std::size_t bytes) {
+                 received.set(r, offset, bytes);
+               });
+    const std::byte* in = c.in;
+    std::vector<std::byte> copy;
+    if (c.in_place() && end != 0) {
+      copy.assign(c.out, c.out + end);
+      in = copy.data();
+    }
+    exchange(in, sent, c.out, received);
+  }
+
+  std::size_t own_bytes(const Call& c) const { return c.counts[rank_] * c.reducer.size; }
+
+  void exchange(const std::byte* in, const NativeBlocks& sent, std::byte* out,
+                const NativeBlocks& received) const {
+    check(MPI_Alltoallw(in, sent.counts(), sent.displacements(), sent.types(), out,
+                        received.counts(), received.displacements(), received.types(), comm_),
+          "MPI_Alltoallw", where_);
+  }
+
+  MPI_Comm comm_;
+  int rank_;
+  int size_;
+  const char* where_;
+};
+
+}  // namespace detail
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
