@@ -56,7 +56,10 @@ TEST_CASE("explain: what would run, and why") {
   says({"8", "alltoall", "--ranks", "16", "--nodes", "4"}, "Hierarchical",
        "at most network.alltoall (1024) bytes of all blocks of a rank, a node of at least "
        "network.alltoall_ranks (4) ranks");
-  says({"8", "alltoall", "--ranks", "8", "--nodes", "4"}, "Bruck+MpiTransport", "for each rank");
+  says({"8", "alltoall", "--ranks", "8", "--nodes", "4"}, "Linear+MpiTransport",
+       "every block by itself");
+  says({"8", "alltoall", "--ranks", "64", "--nodes", "64"}, "Bruck+MpiTransport",
+       "by the model of network.alpha_ns");
   says({"8", "scan", "--ranks", "8", "--nodes", "4"}, "Hierarchical",
        "at most network.hierarchical (65536) bytes");
   says({"4k", "bcast", "--ranks", "8"}, "DynamicLeader+ShmTransport",

@@ -81,22 +81,25 @@ class DataView {
   template <class F>
   void for_each_run(std::size_t first, std::size_t count, std::size_t size, F&& f) const {
     const std::size_t end = first + count;
-    const auto one = [&] {
-      std::size_t n = end - first;
-      const std::ptrdiff_t at = find(first, size, n);
+    const auto one = [&](std::size_t from) {
+      std::size_t n = end - from;
+      const std::ptrdiff_t at = find(from, size, n);
       f(at, n);
-      first += n;
+      return n;
     };
     if (length_ == 0) {
-      while (first < end) one();
+      while (first < end) first += one(first);
       return;
     }
-    if (first < end && first % length_ != 0) one();
+    if (first < end && first % length_ != 0) first += one(first);
     while (first < end) {  // a row of runs at a time
       const std::size_t run = first / length_;
       std::size_t runs = (end - first) / length_;
       if (dimensions_ > 1) runs = std::min(runs, steps_[0].count - run % steps_[0].count);
-      if (runs == 0) return one();
+      if (runs == 0) {
+        one(first);
+        return;
+      }
       std::ptrdiff_t at = place_of_run(run);
       for (std::size_t r = 0; r < runs; ++r, at += steps_[0].stride) f(at, length_);
       first += runs * length_;

@@ -4,6 +4,7 @@
 #include <papcoll/base/collective_list.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/entry/block_arguments.hpp>
+#include <papcoll/entry/passed.hpp>
 #include <papcoll/entry/shared_bytes.hpp>
 #include <papcoll/erased.hpp>
 #include <papcoll/runtime/call_blocks.hpp>
@@ -285,13 +286,7 @@ inline bool lists_share_bytes(const LaidOut& a, const LaidOut& b) {
 }
 
 inline void check_laid_out_apart(const Caller& caller, const LaidOut& in, const LaidOut& out) {
-  if (in.count == 0) return;
-  if (in.data == out.data) {
-    caller.require(is_same_layout(in.parts, out.parts),
-                   "input and output are one buffer with two layouts: pass the same one for both "
-                   "(in place), or two buffers");
-    return;
-  }
+  if (in.count == 0 || out.count == 0) return;
   const auto is_list = [](const LaidOut& x) { return x.parts != nullptr && x.parts->is_list; };
   const bool overlap = is_list(in) || is_list(out)
                            ? lists_share_bytes(in, out)
@@ -301,24 +296,40 @@ inline void check_laid_out_apart(const Caller& caller, const LaidOut& in, const 
                  "two that have no element in common");
 }
 
-/// Tells a checked call of an allreduce where its elements lie.
-inline void lay_out(const Caller& caller, Call& call, const erased::Layouts& layouts) {
+/// The elements that an erased call looks at in its buffers.
+struct ErasedCounts {
+  std::size_t in;
+  std::size_t out;
+  bool in_place;  ///< one buffer, of the larger number
+};
+
+/// Tells a call where its elements lie, if one of its buffers has them apart.
+inline void lay_out(const Caller& caller, Call& call, const erased::Layouts& layouts,
+                    const ErasedCounts& n) {
   const std::size_t size = call.reducer.size;
-  const LaidOut in{"input", call.in, layouts.in.parts(), call.count, size, call.in == call.out};
-  const LaidOut out{"output", call.out, layouts.out.parts(), call.count, size, true};
-  check_pointers(caller, call.in, call.count, call.out, call.count);
+  const std::size_t larger = std::max(n.in, n.out);
+  const LaidOut in{"input", call.in,   layouts.in.parts(), n.in_place ? larger : n.in,
+                   size,    n.in_place};
+  const LaidOut out{"output", call.out, layouts.out.parts(), n.in_place ? larger : n.out,
+                    size,     true};
+  check_pointers(caller, call.in, in.count, call.out, out.count);
   try {
     check_layout(caller, in);
-    check_layout(caller, out);
-    if constexpr (assertion_level != 0) check_laid_out_apart(caller, in, out);
+    if (n.in_place) {
+      caller.require(larger == 0 || is_same_layout(in.parts, out.parts),
+                     "input and output are one buffer with two layouts: pass the same one for both "
+                     "(in place), or two buffers");
+    } else {
+      check_layout(caller, out);
+      if constexpr (assertion_level != 0) check_laid_out_apart(caller, in, out);
+    }
   } catch (const std::bad_alloc& problem) {  // the peers are in the call, or will be
     if (!caller.non_blocking) caller.core.fail_everywhere(problem);
     throw;
   }
-  if (call.count == 0) return;
-  if (in.parts != nullptr) call.in_view = &in.parts->view;
-  if (out.parts != nullptr) call.out_view = &out.parts->view;
-  call.apart = true;
+  if (in.parts != nullptr && in.count != 0) call.in_view = &in.parts->view;
+  if (out.parts != nullptr && out.count != 0) call.out_view = &out.parts->view;
+  call.apart = call.in_view != nullptr || call.out_view != nullptr;
 }
 
 // -- Calls
@@ -335,6 +346,20 @@ inline std::size_t count_of_all(const Caller& caller, const ErasedCall& c, std::
   return c.count * caller.ranks();
 }
 
+/// The local checks of a call's buffers.
+inline void check_erased_buffers(const Caller& caller, Call& call, const erased::Layouts& layouts,
+                                 const ErasedCounts& n) {
+  if (layouts.in.parts() != nullptr || layouts.out.parts() != nullptr) {
+    return lay_out(caller, call, layouts, n);
+  }
+  if (n.in_place && !is_reduction(call.collective)) {
+    // A block of one's own at its place in the other buffer is no second buffer.
+    return n.in < n.out ? check_buffers(caller, call, 0, n.out)
+                        : check_buffers(caller, call, n.in, 0);
+  }
+  check_buffers(caller, call, n.in, n.out);
+}
+
 inline Call erased_movement(const Caller& caller, const ErasedCall& c) {
   check_elements(caller, c.element.size);
   Call call = call_of(c.collective, c.in, c.out, c.count, c.element);
@@ -345,25 +370,23 @@ inline Call erased_movement(const Caller& caller, const ErasedCall& c) {
                               : count_of_all(caller, c, c.element.size);
   const bool is_root = !is_rooted(c.collective) || caller.rank() == c.at.rank;
   const bool in_place = c.in == c.out && is_root;
-  const std::size_t own_place = static_cast<std::size_t>(caller.rank()) * call.bytes();
   switch (c.collective) {
     case Collective::allgather:
     case Collective::gather:
       if (!is_root) call.out = nullptr;
-      check_buffers(caller, call, in_place ? 0 : c.count, is_root ? all : 0);
-      if (in_place && c.in != nullptr) call.in += own_place;
-      call.input_in_output = in_place;
+      check_erased_buffers(caller, call, *c.layouts, {c.count, is_root ? all : 0, in_place});
+      if (in_place && c.in != nullptr) begin_with_own_block(call, caller.rank());
       break;
     case Collective::scatter:
       if (!is_root) call.in = nullptr;
-      check_buffers(caller, call, is_root ? all : 0, in_place ? 0 : c.count);
+      check_erased_buffers(caller, call, *c.layouts, {is_root ? all : 0, c.count, in_place});
       call.input_in_output = in_place;
       break;
-    case Collective::alltoall:
-      check_buffers(caller, call, all, all);
+    case Collective::bcast:
+      check_erased_buffers(caller, call, *c.layouts, {all, all, true});
       break;
     default:
-      check_buffers(caller, call, all, all);
+      check_erased_buffers(caller, call, *c.layouts, {all, all, in_place});
   }
   return call;
 }
@@ -382,7 +405,7 @@ inline Call erased_blocks(const Caller& caller, const ErasedCall& c, CallBlocks&
   return scatterv_call(caller, c.at, buffers, numbers);
 }
 
-inline Call erased_reduction(const Caller& caller, const ErasedCall& c, CallBlocks& numbers) {
+inline Call erased_reduction(const Caller& caller, const ErasedCall& c, CallBlocks* numbers) {
   const Reducer& reducer = c.op->reducer();
   caller.require(reducer.apply != nullptr,
                  "this operator has no function: papcoll's own have none for types on which they "
@@ -395,7 +418,7 @@ inline Call erased_reduction(const Caller& caller, const ErasedCall& c, CallBloc
   if (is_rooted(c.collective)) check_root(caller, c.at);
   call.root = c.at.rank;
   if (c.each != nullptr) {
-    std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
+    std::size_t* const sizes = room_for_blocks(caller, *numbers, 1);
     std::size_t* const places = sizes + caller.ranks();
     call.count = check_blocks(caller, {"input", *c.each, BlockedBuffer::any_length}, reducer.size,
                               sizes, places, nullptr)
@@ -403,17 +426,17 @@ inline Call erased_reduction(const Caller& caller, const ErasedCall& c, CallBloc
     call.counts = sizes;
     call.split = hash_of_counts({sizes, caller.ranks()});
     check_buffers(caller, call, call.count, sizes[static_cast<std::size_t>(caller.rank())]);
-  } else if (c.collective == Collective::reduce_scatter) {
-    check_buffers(caller, call, count_of_all(caller, c, reducer.size), c.count);
+    return call;
+  }
+  std::size_t in = c.count;
+  std::size_t out = c.count;
+  if (c.collective == Collective::reduce_scatter) {
+    in = count_of_all(caller, c, reducer.size);
   } else {
     caller.require_few_bytes(c.count, reducer.size);
-    const bool has_result = !is_rooted(c.collective) || caller.rank() == c.at.rank;
-    if (c.layouts->in.parts() != nullptr || c.layouts->out.parts() != nullptr) {
-      lay_out(caller, call, *c.layouts);
-    } else {
-      check_buffers(caller, call, c.count, has_result ? c.count : 0);
-    }
+    if (is_rooted(c.collective) && caller.rank() != c.at.rank) out = 0;
   }
+  check_erased_buffers(caller, call, *c.layouts, {in, out, c.in == c.out && out != 0});
   return call;
 }
 
@@ -430,11 +453,7 @@ inline Call erased_call(const Caller& caller, const ErasedCall& c, CallBlocks* n
   if (c.collective == Collective::barrier) return barrier_call(&token);
   const bool differ = c.sent != nullptr || c.received != nullptr || c.each != nullptr;
   if (differ && numbers == nullptr) numbers = &blocks_of(caller);
-  if (c.layouts != nullptr && c.collective != Collective::allreduce) {
-    caller.require(c.layouts->in.parts() == nullptr && c.layouts->out.parts() == nullptr,
-                   "only an allreduce takes elements that lie apart: pack them, and pass Layout{}");
-  }
-  if (c.op != nullptr) return erased_reduction(caller, c, *numbers);
+  if (c.op != nullptr) return erased_reduction(caller, c, numbers);
   return differ ? erased_blocks(caller, c, *numbers) : erased_movement(caller, c);
 }
 

@@ -147,7 +147,7 @@ TEST_CASE("an explanation names thresholds, arrivals, memory and what cannot run
           expect(explain(comm, Collective::allgather, 64, {.uneven = true}),
                  "BlockCopies+ThreadTransport\n  because    contributions that differ");
           expect(explain(comm, Collective::alltoall, 8, {.non_blocking = true, .uneven = true}),
-                 "Pairwise+ThreadTransport\n  because    ranks pass messages: blocks that differ");
+                 "SpreadOut+ThreadTransport\n  because    ranks pass messages: blocks that differ");
           expect(explain(comm, Collective::allreduce, 8, {.algorithm = algorithm("Ring")}),
                  "Ring+ThreadTransport\n  because    the call names it");
           expect(explain(comm, Collective::bcast, 1 << 20, {.element_size = 1 << 20}),

@@ -39,8 +39,8 @@ class NativeBlocks {
     const int length = n.count();
     const auto place = static_cast<MPI_Aint>(offset);
     MPI_Datatype made = MPI_DATATYPE_NULL;
-    check(MPI_Type_create_hindexed(1, &length, &place, n.type(), &made),
-          "MPI_Type_create_hindexed", where_);
+    check(MPI_Type_create_hindexed(1, &length, &place, n.type(), &made), "MPI_Type_create_hindexed",
+          where_);
     types_[r] = made;
     used_[r] = 1;
     check(MPI_Type_commit(&types_[r]), "MPI_Type_commit", where_);
@@ -133,10 +133,9 @@ class NativeBlockCollectives {
       sent.set(r, offset, bytes);
       if (offset + bytes > end) end = offset + bytes;
     });
-    each_block(c, static_cast<std::size_t>(size_),
-               [&](int r, std::size_t offset, std::size_t bytes) {
-                 received.set(r, offset, bytes);
-               });
+    each_block(
+        c, static_cast<std::size_t>(size_),
+        [&](int r, std::size_t offset, std::size_t bytes) { received.set(r, offset, bytes); });
     const std::byte* in = c.in;
     std::vector<std::byte> copy;
     if (c.in_place() && end != 0) {
