@@ -169,8 +169,8 @@ class Layout {
   std::shared_ptr<const papcoll::detail::LayoutParts> parts_;
 };
 
-/// Those of input and output: of all elements that a rank has there, of all ranks' blocks as of one.
-/// In place both are the same, and lay the buffer that has more.
+/// Those of input and output. Each lays all elements that a rank has there, those of all ranks'
+/// blocks one after the other. In place both are the same, and lay the buffer that has more.
 struct Layouts {
   Layouts() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
   /// Both the same, as in place they are.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 using namespace team_outcomes;
@@ -62,10 +63,13 @@ std::vector<std::uint64_t> types_of_built_ins() {
 
 TEST_CASE("no two built-in operators or types look alike, but integers of one size and sign",
           "[team]") {
-  auto all = types_of_built_ins<char, signed char, unsigned char, short, unsigned short, int,
-                                unsigned, long, unsigned long, float, double, long double, bool>();
+  auto all = types_of_built_ins<signed char, unsigned char, short, unsigned short, int, unsigned,
+                                long, unsigned long, float, double, long double, bool>();
   std::sort(all.begin(), all.end());
   CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
+  CHECK(types_of_built_ins<char>() ==
+        (std::is_signed_v<char> ? types_of_built_ins<signed char>()
+                                : types_of_built_ins<unsigned char>()));
   if (sizeof(long) == sizeof(long long)) {
     CHECK(types_of_built_ins<long, unsigned long>() ==
           types_of_built_ins<long long, unsigned long long>());
