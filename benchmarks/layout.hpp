@@ -1,6 +1,5 @@
 #pragma once
 
-#include <papcoll/base/collective.hpp>
 #include <papcoll/buffers.hpp>
 
 #include <charconv>
@@ -33,11 +32,6 @@ struct Layout {
     return papcoll::strided(data, count / block, block, static_cast<std::ptrdiff_t>(stride));
   }
 };
-
-/// Does papcoll take buffers of it whose elements lie apart?
-constexpr bool takes_layout(papcoll::Collective c) noexcept {
-  return c == papcoll::Collective::allreduce;
-}
 
 /// Columns of the matrix of which `column` is one.
 inline constexpr std::size_t usual_columns = 64;

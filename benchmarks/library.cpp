@@ -9,18 +9,19 @@
 namespace bench {
 namespace {
 
-template <class T>
+/// In and Out are what papcoll takes as buffers.
+template <class In, class Out>
 struct Arguments {
   papcoll::Communicator& comm;
-  std::span<const T> in;
-  std::span<T> out;
+  In in;
+  Out out;
   bool in_place;
   papcoll::root root;
   papcoll::Algorithm algorithm;
 };
 
-template <class T, class F>
-std::function<void()> reduction_with(Collective collective, const Arguments<T>& a, F op) {
+template <class In, class Out, class F>
+std::function<void()> reduction_with(Collective collective, const Arguments<In, Out>& a, F op) {
   switch (collective) {
     case Collective::allreduce:
       if (a.in_place) return [=] { papcoll::allreduce(a.comm, a.out, op, a.algorithm); };
@@ -58,26 +59,9 @@ std::function<void()> with_op(Op op, const F& f) {
   std::abort();
 }
 
-/// Of buffers whose elements lie apart; takes_layout() says for which collectives.
-template <class T>
-std::function<void()> strided(Collective collective, const Arguments<T>& a,
-                              const Problem& problem) {
-  const auto in = problem.layout.of(a.in.data(), problem.input_count());
-  const auto out = problem.layout.of(a.out.data(), problem.output_count());
-  switch (collective) {
-    case Collective::allreduce:
-      return with_op(problem.op, [&](auto op) -> std::function<void()> {
-        if (a.in_place) return [=] { papcoll::allreduce(a.comm, out, op, a.algorithm); };
-        return [=] { papcoll::allreduce(a.comm, in, out, op, a.algorithm); };
-      });
-    default:
-      std::abort();
-  }
-}
-
 /// Of blocks that differ.
-template <class T>
-std::function<void()> uneven(Collective collective, const Arguments<T>& a,
+template <class In, class Out>
+std::function<void()> uneven(Collective collective, const Arguments<In, Out>& a,
                              const std::shared_ptr<const Uneven>& u) {
   const papcoll::blocks sent = u->given(u->sent);  // which borrow from u
   const papcoll::blocks received = u->given(u->received);
@@ -103,8 +87,8 @@ std::function<void()> uneven(Collective collective, const Arguments<T>& a,
   }
 }
 
-template <class T>
-std::function<void()> movement(Collective collective, const Arguments<T>& a) {
+template <class In, class Out>
+std::function<void()> movement(Collective collective, const Arguments<In, Out>& a) {
   switch (collective) {
     case Collective::bcast:
       return [=] { papcoll::bcast(a.comm, a.out, a.root, a.algorithm); };
@@ -127,24 +111,33 @@ std::function<void()> movement(Collective collective, const Arguments<T>& a) {
   }
 }
 
+/// Of blocks of one length.
+template <class In, class Out>
+std::function<void()> even(const Problem& problem, const Arguments<In, Out>& a) {
+  if (!is_reduction(problem.collective)) return movement(problem.collective, a);
+  return with_op(problem.op, [&](auto op) { return reduction_with(problem.collective, a, op); });
+}
+
 }  // namespace
 
 std::function<void()> library_call(const Problem& problem, const Buffers& buffers,
                                    papcoll::Communicator& comm,
                                    const papcoll::Algorithm& algorithm) {
   return with_type(problem.type, [&]<class T>(std::type_identity<T>) {
-    const Arguments<T> arguments{
-        comm,
-        {reinterpret_cast<const T*>(buffers.input()), problem.input_extent()},
-        {reinterpret_cast<T*>(buffers.output()), problem.output_extent()},
-        problem.in_place,
-        papcoll::root{problem.root},
-        algorithm};
-    const Collective collective = problem.collective;
-    if (problem.uneven != nullptr) return uneven(collective, arguments, problem.uneven);
-    if (problem.layout.is_apart()) return strided(collective, arguments, problem);
-    if (!is_reduction(collective)) return movement(collective, arguments);
-    return with_op(problem.op, [&](auto op) { return reduction_with(collective, arguments, op); });
+    const T* const in = reinterpret_cast<const T*>(buffers.input());
+    T* const out = reinterpret_cast<T*>(buffers.output());
+    const auto with = [&](auto i, auto o) {
+      return Arguments<decltype(i), decltype(o)>{
+          comm, i, o, problem.in_place, papcoll::root{problem.root}, algorithm};
+    };
+    if (problem.layout.is_apart()) {
+      return even(problem, with(problem.layout.of(in, problem.input_count()),
+                                problem.layout.of(out, problem.output_count())));
+    }
+    const auto ranges =
+        with(std::span{in, problem.input_extent()}, std::span{out, problem.output_extent()});
+    if (problem.uneven != nullptr) return uneven(problem.collective, ranges, problem.uneven);
+    return even(problem, ranges);
   });
 }
 

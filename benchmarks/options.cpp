@@ -128,14 +128,6 @@ void check_layout(const Options& options) {
   if (options.uneven || !papcoll::has_data(options.collective)) {
     fail(fmt::format("--layout: {} has none", name));
   }
-  const bool all_native = std::all_of(options.algorithms.begin(), options.algorithms.end(),
-                                      [](const std::string& a) { return is_native(a); });
-  if (!all_native && !takes_layout(options.collective)) {
-    fail(
-        fmt::format("--layout: papcoll's {} takes no elements that lie apart yet; --algorithm mpi "
-                    "and {} do",
-                    name, packed_native));
-  }
   for (const std::size_t size : options.sizes) {
     const std::size_t elements = size / size_of(options.type);
     if (elements % options.layout.block == 0) continue;

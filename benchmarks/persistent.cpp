@@ -11,15 +11,16 @@ namespace {
 
 using papcoll::Persistent;
 
-template <class T>
+/// In and Out are what papcoll takes as buffers.
+template <class In, class Out>
 class Maker {
  public:
-  Maker(const Problem& problem, const Buffers& buffers, papcoll::Communicator& comm,
+  Maker(const Problem& problem, const In& in, const Out& out, papcoll::Communicator& comm,
         const papcoll::Algorithm& algorithm)
       : comm_(comm),
         algorithm_(algorithm),
-        in_(reinterpret_cast<const T*>(buffers.input()), problem.input_extent()),
-        out_(reinterpret_cast<T*>(buffers.output()), problem.output_extent()),
+        in_(in),
+        out_(out),
         in_place_(problem.in_place),
         root_(problem.root) {}
 
@@ -41,20 +42,6 @@ class Maker {
       case Collective::reduce_scatter:
         return of_buffers(
             [&](auto... b) { return papcoll::reduce_scatter_init(comm_, b..., op, algorithm_); });
-      default:
-        std::abort();
-    }
-  }
-
-  /// Of buffers whose elements lie apart; takes_layout() says for which collectives.
-  template <class F>
-  Persistent strided(const Problem& problem, const F& op) const {
-    const auto in = problem.layout.of(in_.data(), problem.input_count());
-    const auto out = problem.layout.of(out_.data(), problem.output_count());
-    switch (problem.collective) {
-      case Collective::allreduce:
-        if (in_place_) return papcoll::allreduce_init(comm_, out, op, algorithm_);
-        return papcoll::allreduce_init(comm_, in, out, op, algorithm_);
       default:
         std::abort();
     }
@@ -115,31 +102,26 @@ class Maker {
 
   papcoll::Communicator& comm_;
   const papcoll::Algorithm& algorithm_;
-  std::span<const T> in_;
-  std::span<T> out_;
+  In in_;
+  Out out_;
   bool in_place_;
   papcoll::root root_;
 };
 
-template <class T, class F>
-Persistent reduction(const Maker<T>& maker, const Problem& problem, const F& op) {
-  if (problem.layout.is_apart()) return maker.strided(problem, op);
-  return maker.reduction(problem.collective, op);
-}
-
-template <class T>
-Persistent made(const Maker<T>& maker, const Problem& problem) {
-  if (problem.uneven != nullptr) return maker.uneven(problem.collective, *problem.uneven);
-  if (!papcoll::is_reduction(problem.collective)) return maker.movement(problem.collective);
+/// Of blocks of one length.
+template <class In, class Out>
+Persistent even(const Maker<In, Out>& maker, const Problem& problem) {
+  const Collective c = problem.collective;
+  if (!papcoll::is_reduction(c)) return maker.movement(c);
   switch (problem.op) {
     case Op::sum:
-      return reduction(maker, problem, papcoll::sum);
+      return maker.reduction(c, papcoll::sum);
     case Op::prod:
-      return reduction(maker, problem, papcoll::prod);
+      return maker.reduction(c, papcoll::prod);
     case Op::min:
-      return reduction(maker, problem, papcoll::min);
+      return maker.reduction(c, papcoll::min);
     case Op::max:
-      return reduction(maker, problem, papcoll::max);
+      return maker.reduction(c, papcoll::max);
   }
   std::abort();
 }
@@ -150,8 +132,18 @@ std::function<void()> persistent_call(const Problem& problem, const Buffers& buf
                                       papcoll::Communicator& comm,
                                       const papcoll::Algorithm& algorithm) {
   const auto call = with_type(problem.type, [&]<class T>(std::type_identity<T>) {
-    const Maker<T> maker{problem, buffers, comm, algorithm};
-    return std::make_shared<Persistent>(made(maker, problem));
+    const T* const in = reinterpret_cast<const T*>(buffers.input());
+    T* const out = reinterpret_cast<T*>(buffers.output());
+    if (problem.layout.is_apart()) {
+      const Maker maker{problem, problem.layout.of(in, problem.input_count()),
+                        problem.layout.of(out, problem.output_count()), comm, algorithm};
+      return std::make_shared<Persistent>(even(maker, problem));
+    }
+    const Maker maker{problem, std::span{in, problem.input_extent()},
+                      std::span{out, problem.output_extent()}, comm, algorithm};
+    return std::make_shared<Persistent>(problem.uneven != nullptr
+                                            ? maker.uneven(problem.collective, *problem.uneven)
+                                            : even(maker, problem));
   });
   return [call] { (*call)(); };
 }
