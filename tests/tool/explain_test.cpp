@@ -58,7 +58,7 @@ TEST_CASE("explain: what would run, and why") {
        "network.alltoall_ranks (4) ranks");
   says({"8", "alltoall", "--ranks", "8", "--nodes", "4"}, "Linear+MpiTransport",
        "every block by itself");
-  says({"8", "alltoall", "--ranks", "64", "--nodes", "64"}, "Bruck+MpiTransport",
+  says({"8", "alltoall", "--ranks", "64", "--nodes", "64"}, "Bruck:8+MpiTransport",
        "by the model of network.alpha_ns");
   says({"8", "scan", "--ranks", "8", "--nodes", "4"}, "Hierarchical",
        "at most network.hierarchical (65536) bytes");
