@@ -1,10 +1,8 @@
-#include <papcoll/algorithm.hpp>
 #include <papcoll/erased.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -133,21 +131,17 @@ Sizes sizes_of(Collective c, int rank, std::size_t n, std::size_t p) {
   return {size(in), size(out)};
 }
 
-/// The call with those layouts; what is in the output, in the order of its elements, and "gap" if
-/// anything else was written.
+/// The call with those layouts. Gives what is in the output, in the order of its elements, and one
+/// more if anything else was written.
 std::vector<double> outcome(LaidRank& comm, Collective c, LaidForm form, std::size_t n,
                             bool in_place, int from, int to) {
-  const auto p = static_cast<std::size_t>(comm.size());
-  Sizes sizes = sizes_of(c, comm.rank(), n, p);
-  const bool one_buffer = in_place || c == Collective::bcast;
-  const bool is_root = !papcoll::is_rooted(c) || comm.rank() == 1;
-  const std::size_t larger = std::max(sizes.in, sizes.out);
-  if (one_buffer && (is_root || c == Collective::bcast)) sizes = {larger, larger};
+  Sizes sizes = sizes_of(c, comm.rank(), n, static_cast<std::size_t>(comm.size()));
+  const bool same = in_place || c == Collective::bcast;
+  if (same) sizes.in = sizes.out = std::max(sizes.in, sizes.out);
   const Laid in = laid(from, sizes.in);
   const Laid out = laid(to, sizes.out);
   Memory read{sizes.in};
   Memory written{sizes.out};
-  const bool same = one_buffer && (is_root || c == Collective::bcast);
   Memory& source = same ? written : read;
   for (const std::ptrdiff_t at : out.at) written.element(at) = -1;
   double next = 1000.0 * comm.rank();

@@ -293,3 +293,69 @@ TEST_CASE("erased calls of types or operators that differ are found", "[team]") 
     CHECK(o.says("their element types differ"));
   }
 }
+
+TEST_CASE("an erased allreduce combines elements where they lie", "[team]") {
+  const std::size_t n = 600;
+  const std::vector<int> lengths{200, 0, 1, 399};
+  const std::vector<int> at{8 * 700, 0, 16, 8 * 100};
+  const std::vector<std::pair<std::string, Layout>> layouts{
+      {"one piece", {}},
+      {"columns", Layout::strided(2, 3 * 8)},
+      {"downwards", Layout::strided(1, -8)},
+      {"one block", Layout::strided(n, 8)},
+      {"list", Layout::of_blocks(papcoll::counts{lengths}, papcoll::counts{at})}};
+  const auto place = [&](std::size_t layout, std::size_t i) -> std::ptrdiff_t {
+    const auto k = static_cast<std::ptrdiff_t>(i);
+    switch (layout) {
+      case 1:
+        return k / 2 * 3 + k % 2;
+      case 2:
+        return -k;
+      case 4:
+        return k < 200 ? 700 + k : k == 200 ? 2 : 100 + k - 201;
+      default:
+        return k;
+    }
+  };
+  for (std::size_t from = 0; from < layouts.size(); ++from) {
+    for (std::size_t to = 0; to < layouts.size(); ++to) {
+      for (const std::string name : {"", "Ring", "DynamicLeader"}) {
+        for (const ErasedForm form :
+             {ErasedForm::blocking, ErasedForm::non_blocking, ErasedForm::persistent}) {
+          if (form == ErasedForm::non_blocking && name == "DynamicLeader") continue;
+          INFO(layouts[from].first << " to " << layouts[to].first << " by " << name << ", form "
+                                   << static_cast<int>(form));
+          papcoll::ThreadTeam team{3, erased_options};
+          std::vector<std::vector<double>> outs(3, std::vector<double>(3 * n, -1.0));
+          std::vector<std::vector<double>> ins = outs;
+          team.run([&](ErasedRank& comm) {
+            const auto me = static_cast<std::size_t>(comm.rank());
+            double* const out = outs[me].data() + n;
+            const bool in_place = from == to && from != 0;
+            double* const in = in_place ? out : ins[me].data() + n;
+            for (std::size_t i = 0; i < n; ++i) {
+              in[place(from, i)] = static_cast<double>(i + me);
+            }
+            const Layouts both{layouts[from].second, layouts[to].second};
+            const papcoll::Algorithm algorithm =
+                name.empty() ? papcoll::Algorithm{} : papcoll::algorithm(name);
+            if (form == ErasedForm::blocking) {
+              erased::allreduce(comm, in, out, n, sum_of_doubles, both, algorithm);
+            } else if (form == ErasedForm::non_blocking) {
+              erased::iallreduce(comm, in, out, n, sum_of_doubles, both, algorithm).wait();
+            } else {
+              erased::allreduce_init(comm, in, out, n, sum_of_doubles, both, algorithm)();
+            }
+          });
+          for (const auto& out : outs) {
+            std::vector<double> expected(3 * n, -1.0);
+            for (std::size_t i = 0; i < n; ++i) {
+              expected[n + static_cast<std::size_t>(place(to, i))] = static_cast<double>(3 * i + 3);
+            }
+            CHECK(out == expected);
+          }
+        }
+      }
+    }
+  }
+}

@@ -46,6 +46,14 @@ class NativeBlocks {
     check(MPI_Type_commit(&types_[r]), "MPI_Type_commit", where_);
   }
 
+  /// The buffer, or null where no rank has a block: MPI refuses one buffer for both sides.
+  template <class B>
+  B* of(B* buffer) const noexcept {
+    for (const int n : used_) {
+      if (n != 0) return buffer;
+    }
+    return nullptr;
+  }
   const int* counts() const noexcept { return used_.data(); }
   const int* displacements() const noexcept { return displacements_.data(); }
   const MPI_Datatype* types() const noexcept { return types_.data(); }
@@ -102,27 +110,26 @@ class NativeBlockCollectives {
   void gather(const Call& c) {
     NativeBlocks sent{size_, where_};
     NativeBlocks received{size_, where_};
-    const bool stays = rank_ == c.root && c.in_place();
-    if (!stays) sent.set(c.root, 0, own_bytes(c));
-    if (rank_ == c.root) {
-      each_block(c, 0, [&](int r, std::size_t offset, std::size_t bytes) {
-        if (r != rank_ || !stays) received.set(r, offset, bytes);
-      });
-    }
-    exchange(stays ? nullptr : c.in, sent, rank_ == c.root ? c.out : nullptr, received);
+    set_rooted(c, sent, received);
+    exchange(c.in, sent, c.out, received);
   }
 
   void scatter(const Call& c) {
     NativeBlocks sent{size_, where_};
     NativeBlocks received{size_, where_};
-    const bool stays = rank_ == c.root && c.in_place();
-    if (!stays) received.set(c.root, 0, own_bytes(c));
-    if (rank_ == c.root) {
-      each_block(c, 0, [&](int r, std::size_t offset, std::size_t bytes) {
-        if (r != rank_ || !stays) sent.set(r, offset, bytes);
-      });
-    }
-    exchange(rank_ == c.root ? c.in : nullptr, sent, stays ? nullptr : c.out, received);
+    set_rooted(c, received, sent);
+    exchange(c.in, sent, c.out, received);
+  }
+
+  /// This rank's block, to or from the root, and on the root those of all; in place, its own stays.
+  void set_rooted(const Call& c, NativeBlocks& own, NativeBlocks& all) const {
+    const bool is_root = rank_ == c.root;
+    const bool stays = is_root && c.in_place();
+    if (!stays) own.set(c.root, 0, c.counts[rank_] * c.reducer.size);
+    if (!is_root) return;
+    each_block(c, 0, [&](int r, std::size_t offset, std::size_t bytes) {
+      if (r != rank_ || !stays) all.set(r, offset, bytes);
+    });
   }
 
   void alltoall(const Call& c) {
@@ -145,12 +152,11 @@ class NativeBlockCollectives {
     exchange(in, sent, c.out, received);
   }
 
-  std::size_t own_bytes(const Call& c) const { return c.counts[rank_] * c.reducer.size; }
-
   void exchange(const std::byte* in, const NativeBlocks& sent, std::byte* out,
                 const NativeBlocks& received) const {
-    check(MPI_Alltoallw(in, sent.counts(), sent.displacements(), sent.types(), out,
-                        received.counts(), received.displacements(), received.types(), comm_),
+    check(MPI_Alltoallw(sent.of(in), sent.counts(), sent.displacements(), sent.types(),
+                        received.of(out), received.counts(), received.displacements(),
+                        received.types(), comm_),
           "MPI_Alltoallw", where_);
   }
 
