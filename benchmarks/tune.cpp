@@ -35,6 +35,7 @@ enum class Where : unsigned char {
   node_two,          ///<   two, each with a processor,
   node_more,         ///<   more, each with a processor,
   node_several,      ///<   more than two,
+  node_roomy,        ///<   each with a processor,
   node_crowded,      ///<   more than processors
   nodes_of_several,  ///< on several nodes, of several ranks
 };
@@ -84,6 +85,10 @@ constexpr std::array comparisons{
                "PeerSlices"},
     Comparison{threshold("allgather", "slices_arena"), Where::node, Collective::allgather,
                "Exchange", "PeerSlices", false, true},
+    Comparison{threshold("reduce_scatter", "slices_arena"), Where::node_roomy,
+               Collective::reduce_scatter, "Exchange", "PeerSlices", false, true, true},
+    Comparison{threshold("reduce_scatter", "slices_arena_oversubscribed"), Where::node_crowded,
+               Collective::reduce_scatter, "Exchange", "PeerSlices", false, true, true},
     Comparison{threshold("allreduce", "late_exchange"), Where::node_several, allreduce, "Exchange",
                "DynamicLeader", true, false, true},
     Comparison{threshold("allreduce", "late_leader"), Where::node_several, allreduce,
@@ -122,6 +127,8 @@ bool applies(Where where, const Placement& p) {
       return node && !p.oversubscribed() && p.ranks() > 2;
     case Where::node_several:
       return node && p.ranks() > 2;
+    case Where::node_roomy:
+      return node && !p.oversubscribed();
     case Where::node_crowded:
       return node && p.oversubscribed();
     case Where::nodes_of_several:

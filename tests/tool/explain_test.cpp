@@ -68,6 +68,15 @@ TEST_CASE("explain: what would run, and why") {
        "because    in the arena, at most bcast.slices_arena (");
   says({"64k", "reduce", "--ranks", "4", "--arena"}, "PeerSlices+ShmTransport",
        "because    balanced, in the arena, above reduce.slices_arena (");
+  says({"64k", "reduce_scatter", "--ranks", "4", "--private"}, "Exchange+ShmTransport",
+       "because    on one node");
+  says({"1k", "reduce_scatter", "--ranks", "2", "--arena"}, "Exchange+ShmTransport",
+       "in the arena, all blocks at most reduce_scatter.slices_arena (2048) bytes");
+  says({"2k", "reduce_scatter", "--ranks", "2", "--arena"}, "PeerSlices+ShmTransport",
+       "in the arena, all blocks above reduce_scatter.slices_arena (2048) bytes");
+  says({"64k", "reduce_scatter", "--ranks", "8", "--oversubscribed", "--arena"},
+       "PeerSlices+ShmTransport",
+       "above reduce_scatter.slices_arena_oversubscribed (131072) bytes");
   says({"8", "gather", "--ranks", "4"}, "BlockCopies+ShmTransport", "because    on one node");
   says({"8", "gather", "--ranks", "4", "--non-blocking"}, "Binomial+ShmTransport",
        "what a gather always runs");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/arrival/all.hpp>
+#include <papcoll/algorithms/arrival/blocks.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/select/inputs.hpp>
 #include <papcoll/select/thresholds.hpp>
@@ -198,8 +199,28 @@ NodeChoice choose_reduce(const Call& call, const SelectionInputs& s) noexcept {
   return take<StaticOrder, PeerSlices>("balanced, in rank order, above slices bytes");
 }
 
-/// The choice among the algorithms that read their peers' memory; none for a call that they cannot
-/// serve. A template, so that a program compiles the algorithms of the collectives it calls.
+/// Of a reduce_scatter nobody has its block before the last arrival, so that arrivals do not count.
+template <class = void>
+NodeChoice choose_reduce_scatter(const Call& call, const SelectionInputs& s) noexcept {
+  const Thresholds::ReduceScatter& t = s.thresholds->reduce_scatter;
+  if (!is_in_arena(call, s)) return take<StaticOrder, Exchange>("on one node");
+  const std::size_t bytes = elements_of_all_blocks(call, s.size) * call.reducer.size;
+  if (s.oversubscribed) {
+    if (bytes > t.slices_arena_oversubscribed) {
+      return take<StaticOrder, PeerSlices>(
+          "in the arena, oversubscribed, all blocks above slices_arena_oversubscribed bytes");
+    }
+    return take<StaticOrder, Exchange>(
+        "in the arena, oversubscribed, all blocks at most slices_arena_oversubscribed bytes");
+  }
+  if (bytes > t.slices_arena) {
+    return take<StaticOrder, PeerSlices>("in the arena, all blocks above slices_arena bytes");
+  }
+  return take<StaticOrder, Exchange>("in the arena, all blocks at most slices_arena bytes");
+}
+
+/// The choice among the algorithms that read their peers' memory. A template, so that a program
+/// compiles the algorithms of the collectives it calls.
 template <Collective C>
 NodeChoice choose_on_node(const Call& call, const SelectionInputs& s) noexcept {
   const char* const above =
@@ -223,10 +244,12 @@ NodeChoice choose_on_node(const Call& call, const SelectionInputs& s) noexcept {
     if (is_for_slices(call, s, s.thresholds->allgather))
       return take<StaticOrder, PeerSlices>(above);
     return take<StaticOrder, Exchange>(at_most);
-  } else if constexpr (C == Collective::barrier) {
-    return take<StaticOrder, Exchange>("a barrier");
+  } else if constexpr (C == Collective::reduce_scatter) {
+    return choose_reduce_scatter<>(call, s);
   } else {
-    return {};
+    static_assert(C == Collective::barrier,
+                  "papcoll: nothing is chosen for this collective here: add its branch");
+    return take<StaticOrder, Exchange>("a barrier");
   }
 }
 

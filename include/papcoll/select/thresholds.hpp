@@ -112,6 +112,19 @@ struct Thresholds {
     friend bool operator==(const Allgather&, const Allgather&) = default;
   } allgather;
 
+  struct ReduceScatter {
+    /// On one node with buffers in the arena, all blocks together: Exchange, then PeerSlices.
+    /// Elsewhere always Exchange, since PeerSlices goes by slots there, too. Medians in µs, near, a
+    /// block of so many bytes, Exchange | PeerSlices | by messages, Pairwise; 2 pinned ranks: 512 B
+    /// 0.22 | 0.30 | 0.46; 2 KB 0.49 | 0.35 | 0.75; 64 KB 10.4 | 2.6 | 13.6.
+    std::size_t slices_arena = 2048;
+    /// The same with more ranks than processors. 8 ranks on 2: 8 B 8.0 | 15.2 | 28; 16 KB 23.8 |
+    /// 25.5 | 55.9; 64 KB 148 | 67 | 184.
+    std::size_t slices_arena_oversubscribed = 131072;
+
+    friend bool operator==(const ReduceScatter&, const ReduceScatter&) = default;
+  } reduce_scatter;
+
   struct Alltoall {
     // One call, a rank a node, simulated by benchmarks/reproduce/alltoall.py (1.5 µs a message, 0.3
     // of it on processors, 1/16 ns a byte), µs, Bruck:8 | of the best radix | Linear | Pairwise:
@@ -264,6 +277,8 @@ inline constexpr std::array threshold_fields{
     PAPCOLL_THRESHOLD(allgather, slices),
     PAPCOLL_THRESHOLD(allgather, slices_arena),
     PAPCOLL_THRESHOLD(allgather, bruck),
+    PAPCOLL_THRESHOLD(reduce_scatter, slices_arena),
+    PAPCOLL_THRESHOLD(reduce_scatter, slices_arena_oversubscribed),
     PAPCOLL_THRESHOLD(alltoall, batch),
     PAPCOLL_THRESHOLD(arrivals, late_percent),
     PAPCOLL_THRESHOLD(arrivals, own_ns),
