@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -106,6 +107,53 @@ std::vector<std::string> names_left_early() {
 }
 
 }  // namespace
+
+TEST_CASE("long private blocks and prefixes, call by call through pools or by the kernel") {
+  for (const PeerAccess access : {PeerAccess::best, PeerAccess::without_cma, PeerAccess::staged}) {
+    const OwnComm own;
+    Options options;
+    options.peer_access = access;
+    Communicator comm{own.get(), options};
+    if (!comm.no_shared_memory().empty()) {
+      WARN("SKIPPED: the algorithms need one node: " << comm.no_shared_memory());
+      return;
+    }
+    const auto ranks = static_cast<std::size_t>(comm.size());
+    const int me = comm.rank();
+    for (const std::size_t count : {std::size_t{700}, std::size_t{5'000}, std::size_t{40'000}}) {
+      std::vector<std::int64_t> in(count * ranks);
+      std::vector<std::int64_t> out(count * ranks);
+      const std::span<std::int64_t> vector{in.data(), count};
+      const std::span<std::int64_t> result{out.data(), count};
+      std::size_t wrong = 0;
+      // Enough that a trial of the pool begins, ends and is judged.
+      for (std::int64_t call = 0; call < 12; ++call) {
+        const auto value = [&](int from, int to, std::size_t i) {
+          return element(from, i) * 10 + to + call;
+        };
+        for (std::size_t i = 0; i < in.size(); ++i) {
+          in[i] = value(me, static_cast<int>(i / count), i % count);
+        }
+        papcoll::alltoall(comm, in, out);
+        for (std::size_t i = 0; i < out.size(); ++i) {
+          wrong += out[i] != value(static_cast<int>(i / count), me, i % count);
+        }
+        for (std::size_t i = 0; i < count; ++i) vector[i] = value(me, 0, i);
+        const auto below = [&](int r, std::size_t i) {
+          std::int64_t sum = 0;
+          for (int p = 0; p < r; ++p) sum += value(p, 0, i);
+          return sum;
+        };
+        papcoll::scan(comm, vector, result);
+        for (std::size_t i = 0; i < count; ++i) wrong += result[i] != below(me + 1, i);
+        papcoll::exscan(comm, vector, result);
+        for (std::size_t i = 0; me > 0 && i < count; ++i) wrong += result[i] != below(me, i);
+      }
+      CAPTURE(static_cast<int>(access), count);
+      CHECK(wrong == 0);
+    }
+  }
+}
 
 TEST_CASE("large buffers, wherever they are") {
   for (const PeerAccess access :

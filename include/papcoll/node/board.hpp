@@ -129,6 +129,9 @@ class BasicBoard {
     // Kilobytes of the rank's pool that had pages when it left these epochs; never fewer than
     // before. Orders as `called`.
     Atomic<std::uint32_t> pooled[records];
+    // What the rank's reads of others' pools took in the last call in which one asked for it, ps a
+    // byte, and above it the epoch. Order as `called`.
+    Atomic<std::uint64_t> pool_reads;
     // Non-blocking calls that the rank refused, in words that only RefusedRequests reads: how many
     // rows of numbers, and the last of them, row i in refused[i mod refusals], what came before it
     // in refused_before[i mod refusals]. Written by the owner, the count last; the last row grows.

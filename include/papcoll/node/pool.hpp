@@ -4,11 +4,14 @@
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_memory.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -22,7 +25,13 @@ class Pool {
   explicit Pool(const Node* node) noexcept : node_(node) {}
 
   /// A call begins: get() may give other memory.
-  void begin_call() noexcept { at_ = nullptr; }
+  void begin_call() noexcept {
+    at_ = nullptr;
+    stays_ = false;
+  }
+
+  /// This call's memory is at the beginning of the node's, as that of the last call that said so.
+  void stay() noexcept { stays_ = true; }
 
   /// n bytes, the same in all of a call that asks for no more than at first.
   std::byte* get(std::size_t n) {
@@ -31,8 +40,14 @@ class Pool {
     return at_ = back(n) ? node_->pool : own(n);
   }
 
-  /// get() where that is memory of the node, else null: a matter of this rank alone.
-  std::byte* get_shared(std::size_t n) { return back(n) ? get(n) : nullptr; }
+  /// The same where that is memory of the node, else null: a matter of this rank alone. Calls get
+  /// it in turns, see window().
+  std::byte* get_shared(std::size_t n) {
+    if (!back(n)) return nullptr;
+    if (at_ != nullptr && n <= at_bytes_) return at_;
+    at_bytes_ = n;
+    return at_ = node_->pool + next_place(n);
+  }
 
   /// Are there n bytes of the node's memory, with pages behind them? Takes the pages.
   bool back(std::size_t n) {
@@ -64,6 +79,46 @@ class Pool {
   }
 
  private:
+  /// Calls use so many bytes of the pool in turns, twice what a core's own cache holds, so that a
+  /// line is written again only when the caches of those who have read it hold it no more. Such a
+  /// line has to be fetched from there, which takes longer than from a cache that all share, or
+  /// from memory. Two cores that share an L3, Zen 4 with 1 MB of L2, each writes n bytes and reads
+  /// the other's, µs, of one place | of 1 MB in turns | 2 MB | 4 MB:
+  ///
+  ///      32 KB   4.9 |  3.4 |  2.6 |  2.6
+  ///     128 KB    19 |   10 |  8.2 |  8.3
+  ///     512 KB    41 |   36 |   35 |   35
+  static std::size_t window() noexcept {
+    static const std::size_t bytes = [] {
+      const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+      constexpr std::size_t least = std::size_t{1} << 20U;
+      return std::clamp(2 * static_cast<std::size_t>(std::max(0L, cache)), least, 4 * least);
+    }();
+    return bytes;
+  }
+  /// Shorter ones stay at the beginning.
+  static constexpr std::size_t turns_from = 4096;
+  static constexpr std::size_t most_line = 256;
+
+  /// Where in the pool the n bytes of the next call begin.
+  std::size_t next_place(std::size_t n) {
+    if (stays_ || n < turns_from || n > window() / 2 || !take_window()) return 0;
+    const std::size_t at = next_ + n <= window() ? next_ : 0;
+    next_ = at + (n + most_line - 1) / most_line * most_line;
+    return at;
+  }
+
+  /// Has all of the window, touched, so that no call meets a page for the first time.
+  bool take_window() {
+    if (has_window_) return true;
+    const std::size_t from = backed();
+    if (!back(window())) return false;
+    for (std::size_t at = from; at < window(); at += detail::page_bytes()) {
+      node_->pool[at] = std::byte{0};
+    }
+    return has_window_ = true;
+  }
+
   std::byte* own(std::size_t n) {
     if (own_bytes_ < n) {
       former_.push_back(std::move(own_));
@@ -74,6 +129,9 @@ class Pool {
   }
 
   const Node* node_;
+  bool has_window_ = false;
+  bool stays_ = false;       ///< in this call
+  std::size_t next_ = 0;     ///< where the next call's begins, if there is room
   std::byte* at_ = nullptr;  ///< in this call, once it has asked
   std::size_t at_bytes_ = 0;
   std::size_t backed_ = 0;  ///< kilobytes of the node's memory that have pages

@@ -21,8 +21,9 @@ inline namespace PAPCOLL_ABI {
 // BlockCopies: every rank copies the blocks meant for it
 // ------------------------------------------------------
 // Phases   1. Each rank shows what it has for others: in the line of its flag, if that is all of
-//             40 bytes; in its slot, if that holds it; where peers see its buffer, or the kernel
-//             may copy long blocks from it, there; else in its pool, part by part.
+//             40 bytes; in its slot, if it is short; where peers see its buffer, there; else in
+//             its pool, part by part; or in its buffer, from where the kernel copies long blocks,
+//             if it may and pools are slow: PoolTrials.
 //          2. Each rank copies its own block, and then those of the others, of whoever is there.
 //          3. A rank whose buffer is read waits until all have read their blocks. All others leave
 //             when they have theirs.
@@ -92,16 +93,14 @@ struct BlockCopies {
 
     /// A pool is filled in parts of so many bytes, which others copy meanwhile.
     static constexpr std::size_t part_bytes = 16384;
-    /// Of all blocks together, at most so many are shown at once.
-    static constexpr std::size_t slot_most = 32768;
+    /// Of all blocks together, at most so many go through the slot: longer ones are quicker through
+    /// the pool, whose places calls use in turns.
+    static constexpr std::size_t slot_most = 4096;
     /// Of all blocks together from here on a rank lends its input.
     static constexpr std::size_t lent_from = 8192;
-    /// Of a block in the mean, from here on the kernel copies it, if it may: one copy, not two.
-    /// papcoll-bench alltoall --peer-access best | without-cma, 2 pinned ranks that share an L3,
-    /// Zen 4, µs: 16 KB 3.5 | 2.9, 32 KB 4.9 | 6, 64 KB 8 | 13, 512 KB 59 | 49. Without a shared
-    /// L3, by parts of 32 KB, 22 for 32 KB and 290 for 512 KB, where MPI's kernel copy took 7.7
-    /// and 64.
-    static constexpr std::size_t pulled_from = 16384;
+    /// Of a block in the mean, from here on the kernel copies it, if it may and pools are slow: one
+    /// copy, not two.
+    static constexpr std::size_t pulled_from = 8192;
     static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
 
     template <Site S>
@@ -171,19 +170,18 @@ struct BlockCopies {
 
     template <Site S>
     Way choose_way(S& s, const Call& c, BufferPlace& place) {
-      const bool in_place = blocks_in_place(c);
       if (takers_ == 0) return Way::slot;
-      if (shown_bytes_ > std::min(lent_from, 2 * s.chunk_bytes()) && !in_place) {
-        const BufferPlace input = s.peers().place(c.in, extent(s));
-        if (input.mapped != 0) {
-          place = input;
-          return Way::lent;
-        }
-        const auto blocks = static_cast<std::size_t>(blocks_.shares_one() ? 1 : takers_);
-        if (s.peers().pulls() && shown_bytes_ >= pulled_from * blocks) {
-          place = input;
-          return Way::pulled;
-        }
+      const bool is_long = shown_bytes_ > std::min(lent_from, 2 * s.chunk_bytes());
+      const bool stays = is_long && !blocks_in_place(c);
+      const BufferPlace input = stays ? s.peers().place(c.in, extent(s)) : BufferPlace{};
+      const bool may_pull = stays && s.peers().pulls() && mean_block() >= pulled_from;
+      if (input.mapped != 0) {
+        place = input;
+        return Way::lent;
+      }
+      if (may_pull && s.pool_is_slow(shown_bytes_)) {
+        place = input;
+        return Way::pulled;
       }
       if (shown_bytes_ <= std::min(slot_most, window(s) * s.chunk_bytes())) return Way::slot;
       if (std::byte* const pool = s.shared_pool(shown_bytes_)) {
@@ -191,7 +189,13 @@ struct BlockCopies {
         area_ = pool;
         return Way::pool;
       }
-      return Way::pieces;
+      if (!may_pull) return Way::pieces;
+      place = input;
+      return Way::pulled;
+    }
+
+    std::size_t mean_block() const noexcept {
+      return shown_bytes_ / static_cast<std::size_t>(blocks_.shares_one() ? 1 : takers_);
     }
 
     /// Chunk buffers for blocks: the second half of a slot's. Where counts differ, the first has
@@ -398,6 +402,9 @@ struct BlockCopies {
       if (guarded && !s.begin_reading()) return failed_ = true, false;
       if (way == Way::pulled) {
         s.peers().pull(c.out + block.at, r, s.offer_of(r).in.at + from, n);
+      } else if (way == Way::pool) {
+        const auto timer = s.time_reading(r, n);
+        s.read(c.out + block.at + done, area_of(s, r, way) + from, n);
       } else {
         s.read(c.out + block.at + done, area_of(s, r, way) + from, n);
       }

@@ -19,7 +19,8 @@ inline namespace PAPCOLL_ABI {
 // PrefixRuns: every rank combines what is there, downwards from itself
 // --------------------------------------------------------------------
 // Phases   1. Each rank shows its contribution: in the line of its flag, its slot, its pool, or its
-//             input, where peers see that.
+//             input, where peers see that, or where the kernel may copy from it and pools are
+//             slow: PoolTrials.
 //          2. Chunk by chunk, rank r combines the contributions of r−1, r−2, … as far as ranks are
 //             there, until it reaches rank 0, or a rank that has its result: that holds all the
 //             rest. It shows its own result to the ranks above.
@@ -75,16 +76,24 @@ struct PrefixRuns {
    private:
     /// Where a rank shows its contribution and its result.
     enum class Way : std::uint32_t {
-      line,  ///< with its flag; no result
-      slot,  ///< in chunk buffers, the contribution's chunk k in 2k, the result's in 2k + 1
-      pool,  ///< in its pool, first the contribution
-      lent,  ///< in its buffers, which peers see
+      line,    ///< with its flag; no result
+      slot,    ///< in chunk buffers, the contribution's chunk k in 2k, the result's in 2k + 1
+      pool,    ///< in its pool, first the contribution
+      lent,    ///< in its buffers, which peers see
+      pulled,  ///< in its buffers, from where the kernel copies
     };
     enum class What { contribution, result };
 
-    /// So that a chunk stays in a nearest cache, and a rank works on one while the next is written:
-    /// papcoll-bench scan, 2 pinned ranks that share an L3, 1 MB, Zen 4: 48 µs, Open MPI's 114.
-    static constexpr std::size_t most_chunk = 16384;
+    /// A chunk stays in a near cache, and a rank works on one while the next is written; of more
+    /// bytes where there are many, since each costs the kernel more than 1 µs to begin with.
+    static constexpr std::size_t least_chunk = 16384;
+    static constexpr std::size_t most_chunk = 65536;
+    /// Up to here they go through the slot: longer ones are quicker through the pool, whose places
+    /// calls use in turns.
+    static constexpr std::size_t slot_most = 4096;
+    /// From here on the kernel copies what private buffers have, if it may and pools are slow. exscan, 2 pinned ranks without a shared L3, Zen 4, µs through the
+    /// pool, and by the kernel in MPI: 32 KB 16, 4.6; 256 KB 120, 20.
+    static constexpr std::size_t pulled_from = 16384;
     /// From here on results are shown: a copy of a short one costs more than combining again.
     static constexpr std::size_t results_from = 2048;
     static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
@@ -94,14 +103,15 @@ struct PrefixRuns {
       begun_ = true;
       std::fill_n(s.pending(), s.size(), 0);
       exclusive_ = c.collective == Collective::exscan;
+      const std::size_t chunk = std::clamp(c.bytes() / 2, least_chunk, most_chunk);
       chunks_ = Chunks{c.count, c.reducer.size,
-                       std::max(std::min(most_chunk, s.chunk_bytes()), c.reducer.size)};
+                       std::max(std::min(chunk, s.chunk_bytes()), c.reducer.size)};
       is_last_ = s.rank() + 1 == s.size();
       in_line_ = c.bytes() <= NodeBoard::inline_bytes;
       results_shown_ = c.bytes() >= std::min(results_from, s.chunk_bytes());
       shows_results_ = results_shown_ && s.rank() > 0 && !is_last_;
       wants_ = !exclusive_ || s.rank() > 0;
-      fits_slot_ = chunks_.count <= s.buffers() / 2;
+      fits_slot_ = c.bytes() <= std::min(slot_most, s.chunk_bytes());
       if (in_line_) {
         s.announce(c.in, c.bytes(), 1);
         given_ = chunks_.count;
@@ -122,7 +132,7 @@ struct PrefixRuns {
       way_ = is_last_ ? Way::slot : choose_way(s, c, offer);
       offer.out.mapped |= static_cast<std::uint32_t>(way_) << 8U;
       if (way_ == Way::slot && !is_last_) static_cast<void>(s.slot(s.rank(), 0));
-      const bool ready = way_ == Way::lent || is_last_;
+      const bool ready = lends(way_) || is_last_;
       if (ready) given_ = chunks_.count;
       s.offer(offer, ready ? all : 0);
     }
@@ -141,11 +151,20 @@ struct PrefixRuns {
         offer = {in, out};
         return Way::lent;
       }
+      const bool may_pull = separate && s.peers().pulls() && c.bytes() >= pulled_from;
+      if (may_pull && s.pool_is_slow(c.bytes())) {
+        offer = {{reinterpret_cast<std::uintptr_t>(c.in), 0},
+                 {reinterpret_cast<std::uintptr_t>(c.out), 0}};
+        return Way::pulled;
+      }
       pool_ = s.shared_pool(2 * c.bytes());
       if (pool_ == nullptr) return Way::slot;
       offer.in = s.peers().place(pool_, 2 * c.bytes());
       return Way::pool;
     }
+
+    /// Are a rank's buffers read where they are?
+    static bool lends(Way way) noexcept { return way == Way::lent || way == Way::pulled; }
 
     // --- giving
 
@@ -283,19 +302,31 @@ struct PrefixRuns {
     template <Site S, class Operands>
     bool take(S& s, const Call& c, int p, What what, Operands operands) {
       const Way way = way_of(s, p);
-      if (way == Way::lent && !s.begin_reading()) return failed_ = true, false;
-      std::byte* const to = target(s, c);
-      const std::byte* const theirs = shown(s, p, way, what);
-      if (is_empty_) {
-        s.read(to, theirs, chunks_.bytes(done_));
+      const bool guarded = lends(way);
+      if (guarded && !s.begin_reading()) return failed_ = true, false;
+      if (way == Way::pool) {
+        const auto timer = s.time_reading(p, chunks_.bytes(done_));
+        combine(s, c, p, way, what, operands);
       } else {
-        const auto [low, high] = operands(to, theirs);
+        combine(s, c, p, way, what, operands);
+      }
+      if (guarded && !s.end_reading()) return failed_ = true, false;
+      return true;
+    }
+
+    template <Site S, class Operands>
+    void combine(S& s, const Call& c, int p, Way way, What what, Operands operands) {
+      std::byte* const to = target(s, c);
+      if (is_empty_ && way == Way::pulled) {
+        pull(s, p, what, to);
+      } else if (is_empty_) {
+        s.read(to, shown(s, p, way, what), chunks_.bytes(done_));
+      } else {
+        const auto [low, high] = operands(to, shown(s, p, way, what));
         s.reduce(to, low, high, chunks_.length(done_));
       }
       is_empty_ = false;
       has_begun_ = true;
-      if (way == Way::lent && !s.end_reading()) return failed_ = true, false;
-      return true;
     }
 
     /// Where this rank combines the chunk: in its output, unless its own contribution, which in
@@ -305,13 +336,25 @@ struct PrefixRuns {
       return c.reproducible && !exclusive_ ? s.scratch(0) : c.out + chunks_.offset(done_);
     }
 
-    /// Where the current chunk of rank p is.
+    /// Copies the current chunk of rank p by the kernel.
+    template <Site S>
+    void pull(S& s, int p, What what, std::byte* to) {
+      const BufferDescriptor theirs = s.offer_of(p);
+      const std::uint64_t from = what == What::result ? theirs.out.at : theirs.in.at;
+      s.peers().pull(to, p, from + chunks_.offset(done_), chunks_.bytes(done_));
+    }
+
+    /// Where the current chunk of rank p is; copied from where nobody sees it.
     template <Site S>
     const std::byte* shown(S& s, int p, Way way, What what) {
       const bool result = what == What::result;
       const std::size_t offset = chunks_.offset(done_);
       if (way == Way::line) return s.small(p);
       if (way == Way::slot) return s.slot(p, 2 * done_ + (result ? 1 : 0));
+      if (way == Way::pulled) {
+        pull(s, p, what, s.scratch(1));
+        return s.scratch(1);
+      }
       const BufferDescriptor theirs = s.offer_of(p);
       const BufferPlace& place = way == Way::lent && result ? theirs.out : theirs.in;
       const std::size_t before = way == Way::pool && result ? chunks_.elements * chunks_.size : 0;
@@ -331,7 +374,7 @@ struct PrefixRuns {
           s.reduce(out, s.scratch(0), own, n / chunks_.size);
         }
       }
-      if (shows_results_ && way_ != Way::lent) {
+      if (shows_results_ && !lends(way_)) {
         std::byte* const to = way_ == Way::pool
                                   ? pool_ + chunks_.elements * chunks_.size + chunks_.offset(done_)
                                   : s.slot(s.rank(), 2 * done_ + 1);
@@ -349,7 +392,7 @@ struct PrefixRuns {
     template <Site S>
     bool is_done(S& s) {
       if (done_ != chunks_.count || given_ != chunks_.count) return false;
-      if (way_ != Way::lent) return true;
+      if (!lends(way_)) return true;
       for (int r = std::max(next_above_, s.rank() + 1); r < s.size(); next_above_ = ++r) {
         if (!s.stage(r, all)) return false;
       }

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// Is what a rank writes to its pool slow to read for the others? Where they share no cache with it
+/// their reads take four times as long, and a copy by the kernel from where the data lies, which is
+/// made once, is better. Nothing tells where ranks are but the time: a host may move the processors
+/// of a virtual machine.
+///
+/// A rank that could let its peers pull asks once a call. The answer is what the last trial found:
+/// two calls that go by the same place of the pool, the second of which its readers time; then
+/// again after 64 calls of about that size, and less often, up to 1024, while trials find the same.
+///
+/// Reading 32 KB that another core has just written, Zen 4, ps a byte: 40 on the same core, 130
+/// with the same L3, 440 with another.
+class PoolTrials {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  static constexpr std::uint32_t first_pause = 64;
+  static constexpr std::uint32_t longest_pause = 1024;
+  static constexpr std::uint64_t slow_ps_a_byte = 220;
+
+  /// Of a call in which this rank shows n bytes; if it begins or goes on with a trial, no, and the
+  /// caller takes its pool. `until_left`: so many calls after one, all ranks have left it.
+  /// `slowest(e)`: what its readers timed in call e, ps a byte; 0: nothing.
+  template <class Slowest>
+  bool is_slow(std::size_t n, std::uint32_t epoch, std::uint32_t until_left, Slowest slowest) {
+    Kind& k = kinds_[kind(n)];
+    if (k.pause != 0) {
+      --k.pause;
+      if (k.unread != 0 && --k.unread == 0) judge(k, slowest(k.epoch));
+      return k.slow;
+    }
+    is_trial_ = true;
+    if (!k.is_warm) {
+      k.is_warm = true;
+      return false;
+    }
+    is_timed_ = true;
+    k.is_warm = false;
+    k.epoch = epoch;
+    k.unread = until_left;
+    k.pause = k.next_pause;
+    return false;
+  }
+
+  /// Is the call under way one of a trial, and do readers time it?
+  bool is_trial() const noexcept { return is_trial_; }
+  bool is_timed() const noexcept { return is_timed_; }
+  void begin_call() noexcept { is_trial_ = is_timed_ = false; }
+
+ private:
+  /// Calls of about one size.
+  struct Kind {
+    std::uint32_t pause = 2;  ///< calls to the next trial
+    std::uint32_t next_pause = first_pause;
+    std::uint32_t epoch = 0;   ///< of the last one
+    std::uint32_t unread = 0;  ///< calls until what readers timed can be read; 0: it was
+    bool is_warm = false;      ///< one call of the trial is done
+    bool slow = true;
+  };
+
+  static void judge(Kind& k, std::uint64_t ps_a_byte) noexcept {
+    if (ps_a_byte == 0) return;
+    const bool slow = ps_a_byte > slow_ps_a_byte;
+    k.next_pause = slow == k.slow ? std::min(2 * k.next_pause, longest_pause) : first_pause;
+    k.slow = slow;
+  }
+
+  /// Up to 16 KB, 64 KB, 256 KB, 1 MB, and more.
+  static std::size_t kind(std::size_t n) noexcept {
+    const auto width = static_cast<std::size_t>(std::bit_width(n >> 14U));
+    return std::min<std::size_t>((width + 1) / 2, 4);
+  }
+
+  std::array<Kind, 5> kinds_{};
+  bool is_trial_ = false;
+  bool is_timed_ = false;
+};
+
+/// What one rank's reads of others' pools take in a call that they have timed.
+class PoolReads {
+ public:
+  /// Times what is done while it lives, n bytes; nothing if `all` is null.
+  class Timer {
+   public:
+    Timer(PoolReads* all, std::size_t n) noexcept : all_(all), n_(n) {
+      if (all_ != nullptr) start_ = PoolTrials::Clock::now();
+    }
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+    ~Timer() {
+      if (all_ == nullptr) return;
+      all_->took_ += PoolTrials::Clock::now() - start_;
+      all_->bytes_ += n_;
+    }
+
+   private:
+    PoolReads* all_;
+    std::size_t n_;
+    PoolTrials::Clock::time_point start_{};
+  };
+
+  bool any() const noexcept { return bytes_ != 0; }
+  /// Picoseconds a byte, at least 1, and begins anew.
+  std::uint32_t take() noexcept {
+    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(took_).count();
+    const std::uint64_t ps = static_cast<std::uint64_t>(ns) * 1000 / bytes_;
+    bytes_ = 0;
+    took_ = {};
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(ps, 1, UINT32_MAX));
+  }
+
+ private:
+  std::size_t bytes_ = 0;
+  PoolTrials::Clock::duration took_{};
+};
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,164 @@
+// What a rank writes for its peers: where calls put it, and when it is better pulled.
+
+#include "catch.hpp"
+
+#include <papcoll/error.hpp>
+#include <papcoll/node/node.hpp>
+#include <papcoll/node/pool.hpp>
+#include <papcoll/node/pool_trials.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+using papcoll::Pool;
+using papcoll::detail::PoolReads;
+using papcoll::detail::PoolTrials;
+
+namespace {
+
+constexpr std::size_t megabyte = std::size_t{1} << 20U;
+
+/// One rank's part of a node's memory.
+struct Memory {
+  explicit Memory(std::size_t size) : bytes(size) {
+    node.pool = bytes.data();
+    node.pool_bytes = size;
+  }
+  std::vector<std::byte> bytes;
+  papcoll::Node node;
+};
+
+std::byte* next(Pool& pool, std::size_t n) {
+  pool.begin_call();
+  return pool.get_shared(n);
+}
+
+/// Calls of 32 KB, each with its number, which readers take so many ps a byte for.
+class Calls {
+ public:
+  explicit Calls(std::uint64_t slowest) : slowest_(slowest) {}
+
+  /// s: slow, p: by the pool, w: the first call of a trial, t: the second.
+  char next(std::size_t n = 32768) {
+    ++epoch_;
+    trials_.begin_call();
+    const bool slow = trials_.is_slow(
+        n, epoch_, 4, [&](std::uint32_t e) { return timed_.count(e) != 0 ? slowest_ : 0; });
+    if (trials_.is_timed()) timed_.insert(epoch_);
+    if (trials_.is_trial()) return trials_.is_timed() ? 't' : 'w';
+    return slow ? 's' : 'p';
+  }
+  std::string next_calls(int n) {
+    std::string all;
+    for (int i = 0; i < n; ++i) all += next();
+    return all;
+  }
+  void set_slowest(std::uint64_t ps) { slowest_ = ps; }
+
+ private:
+  PoolTrials trials_;
+  std::uint32_t epoch_ = 0;
+  std::uint64_t slowest_;
+  std::set<std::uint32_t> timed_;
+};
+
+}  // namespace
+
+TEST_CASE("calls use the pool in turns, and each keeps its place", "[node]") {
+  Memory memory{8 * megabyte};
+  Pool pool{&memory.node};
+  std::set<std::byte*> places;
+  const std::size_t n = 100'000;
+  for (int call = 0; call < 100; ++call) {
+    std::byte* const at = next(pool, n);
+    CHECK(at >= memory.bytes.data());
+    CHECK(at + n <= memory.bytes.data() + memory.bytes.size());
+    CHECK(pool.get(n / 2) == at);
+    CHECK(pool.get(n) == at);
+    for (std::byte* const other : places)
+      CHECK((other == at || other >= at + n || other + n <= at));
+    places.insert(at);
+  }
+  CHECK(places.size() >= megabyte / 2 / n);
+  CHECK(places.size() <= 4 * megabyte / n);
+}
+
+TEST_CASE("a call's memory is at the beginning of the pool where turns gain nothing", "[node]") {
+  Memory memory{8 * megabyte};
+  Pool pool{&memory.node};
+  for (int call = 0; call < 3; ++call) {
+    CHECK(next(pool, 64) == memory.bytes.data());
+    CHECK(next(pool, 5 * megabyte) == memory.bytes.data());
+    next(pool, 50'000);
+    pool.begin_call();
+    pool.stay();
+    CHECK(pool.get_shared(50'000) == memory.bytes.data());
+    pool.begin_call();
+    CHECK(pool.get(50'000) == memory.bytes.data());
+  }
+  Memory little{100'000};
+  Pool without_turns{&little.node};
+  for (int call = 0; call < 3; ++call) CHECK(next(without_turns, 50'000) == little.bytes.data());
+  CHECK(without_turns.get_shared(200'000) == nullptr);
+}
+
+TEST_CASE("a pool whose turns find no pages stays at its beginning", "[node]") {
+  Memory memory{8 * megabyte};
+  memory.node.context = memory.bytes.data();
+  memory.node.reserve = [](void* begin, const std::byte* at, std::size_t bytes) {
+    const std::byte* const first = static_cast<std::byte*>(begin);
+    if (at + bytes > first + megabyte / 4) throw papcoll::system_error("no pages", ENOSPC);
+  };
+  Pool pool{&memory.node};
+  for (int call = 0; call < 3; ++call) CHECK(next(pool, 50'000) == memory.bytes.data());
+  CHECK(pool.get_shared(megabyte) == nullptr);
+}
+
+TEST_CASE("trials find out if peers had better pull", "[node]") {
+  const std::uint64_t fast = PoolTrials::slow_ps_a_byte;
+  const std::uint64_t slow = fast + 1;
+  SECTION("what is read fast goes by the pool, and is tried less and less often") {
+    Calls calls{fast};
+    // What readers timed is looked at four calls later.
+    CHECK(calls.next_calls(8) == "sswtsssp");
+    CHECK(calls.next_calls(60) == std::string(60, 'p'));
+    CHECK(calls.next_calls(2) == "wt");
+    CHECK(calls.next_calls(64) == std::string(64, 'p'));
+    CHECK(calls.next_calls(2) == "wt");
+    CHECK(calls.next_calls(128) == std::string(128, 'p'));
+  }
+  SECTION("what is read slowly is pulled") {
+    Calls calls{slow};
+    CHECK(calls.next_calls(4) == "sswt");
+    CHECK(calls.next_calls(64) == std::string(64, 's'));
+    CHECK(calls.next_calls(2) == "wt");
+    CHECK(calls.next_calls(128) == std::string(128, 's'));
+    CHECK(calls.next_calls(2) == "wt");
+    calls.set_slowest(fast);
+    CHECK(calls.next_calls(256) == "sss" + std::string(253, 'p'));
+  }
+  SECTION("nobody has read it: as before") {
+    Calls calls{0};
+    CHECK(calls.next_calls(68) == "sswt" + std::string(64, 's'));
+  }
+  SECTION("sizes are told apart") {
+    Calls calls{fast};
+    CHECK(calls.next_calls(10).back() == 'p');
+    CHECK(calls.next(megabyte) == 's');
+    CHECK(calls.next() == 'p');
+  }
+}
+
+TEST_CASE("reads are timed where somebody asks", "[node]") {
+  PoolReads reads;
+  { const PoolReads::Timer none{nullptr, 1000}; }
+  CHECK_FALSE(reads.any());
+  { const PoolReads::Timer timer{&reads, 1000}; }
+  REQUIRE(reads.any());
+  CHECK(reads.take() >= 1);
+  CHECK_FALSE(reads.any());
+}
