@@ -91,8 +91,9 @@ struct PrefixRuns {
     /// Up to here they go through the slot: longer ones are quicker through the pool, whose places
     /// calls use in turns.
     static constexpr std::size_t slot_most = 4096;
-    /// From here on the kernel copies what private buffers have, if it may and pools are slow. exscan, 2 pinned ranks without a shared L3, Zen 4, µs through the
-    /// pool, and by the kernel in MPI: 32 KB 16, 4.6; 256 KB 120, 20.
+    /// From here on the kernel copies what private buffers have, if it may and pools are slow.
+    /// exscan, 2 pinned ranks without a shared L3, Zen 4, µs through the pool, and by the kernel in
+    /// MPI: 32 KB 16, 4.6; 256 KB 120, 20.
     static constexpr std::size_t pulled_from = 16384;
     /// From here on results are shown: a copy of a short one costs more than combining again.
     static constexpr std::size_t results_from = 2048;
