@@ -14,23 +14,27 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 /// Is what a rank writes to its pool slow to read for the others? Where they share no cache with it
-/// their reads take four times as long, and a copy by the kernel from where the data lies, which is
-/// made once, is better. Nothing tells where ranks are but the time: a host may move the processors
-/// of a virtual machine.
+/// their reads take more than twice as long, its writes, too, and a copy by the kernel from where
+/// the data lies, which is made once, is better. Nothing tells where ranks are but the time: a host
+/// may move the processors of a virtual machine.
 ///
 /// A rank that could let its peers pull asks once a call. The answer is what the last trial found:
 /// two calls that go by the same place of the pool, the second of which its readers time; then
 /// again after 64 calls of about that size, and less often, up to 1024, while trials find the same.
 ///
-/// Reading 32 KB that another core has just written, Zen 4, ps a byte: 40 on the same core, 130
-/// with the same L3, 440 with another.
+/// papcoll-bench alltoall, Zen 4, what readers timed in ps a byte: 2 pinned ranks, 16 to 256 KB a
+/// block, 27 to 35 with a shared L3, 65 to 85 without; 8 ranks on 2 processors that share one, 28 to
+/// 40, and 58 to 116 where each shows 2 MB. So many are pulled, since pools take 1.8 times as long
+/// as that without a shared L3, and 0.7 times with one; more are not, which are quicker through
+/// pools in either case.
 class PoolTrials {
  public:
   using Clock = std::chrono::steady_clock;
 
   static constexpr std::uint32_t first_pause = 64;
   static constexpr std::uint32_t longest_pause = 1024;
-  static constexpr std::uint64_t slow_ps_a_byte = 220;
+  static constexpr std::uint64_t slow_ps_a_byte = 50;
+  static constexpr std::uint64_t slow_ps_a_byte_of_many = 130;  ///< of more than 2 MB
 
   /// Of a call in which this rank shows n bytes; if it begins or goes on with a trial, no, and the
   /// caller takes its pool. `until_left`: so many calls after one, all ranks have left it.
@@ -40,7 +44,7 @@ class PoolTrials {
     Kind& k = kinds_[kind(n)];
     if (k.pause != 0) {
       --k.pause;
-      if (k.unread != 0 && --k.unread == 0) judge(k, slowest(k.epoch));
+      if (k.unread != 0 && --k.unread == 0) judge(k, slowest(k.epoch), limit(n));
       return k.slow;
     }
     is_trial_ = true;
@@ -72,9 +76,13 @@ class PoolTrials {
     bool slow = true;
   };
 
-  static void judge(Kind& k, std::uint64_t ps_a_byte) noexcept {
+  static std::uint64_t limit(std::size_t n) noexcept {
+    return n > std::size_t{2} << 20U ? slow_ps_a_byte_of_many : slow_ps_a_byte;
+  }
+
+  static void judge(Kind& k, std::uint64_t ps_a_byte, std::uint64_t most) noexcept {
     if (ps_a_byte == 0) return;
-    const bool slow = ps_a_byte > slow_ps_a_byte;
+    const bool slow = ps_a_byte > most;
     k.next_pause = slow == k.slow ? std::min(2 * k.next_pause, longest_pause) : first_pause;
     k.slow = slow;
   }
