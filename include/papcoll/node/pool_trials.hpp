@@ -23,10 +23,10 @@ namespace detail {
 /// again after 64 calls of about that size, and less often, up to 1024, while trials find the same.
 ///
 /// papcoll-bench alltoall, Zen 4, what readers timed in ps a byte: 2 pinned ranks, 16 to 256 KB a
-/// block, 27 to 35 with a shared L3, 65 to 85 without; 8 ranks on 2 processors that share one, 28 to
-/// 40, and 58 to 116 where each shows 2 MB. So many are pulled, since pools take 1.8 times as long
-/// as that without a shared L3, and 0.7 times with one; more are not, which are quicker through
-/// pools in either case.
+/// block, 27 to 35 with a shared L3, 65 to 85 without; 8 ranks on 2 processors that share one, 28
+/// to 40, and 58 to 116 where each shows 2 MB. So many are pulled, since pools take 1.8 times as
+/// long as that without a shared L3, and 0.7 times with one; more are not, which are quicker
+/// through pools in either case.
 class PoolTrials {
  public:
   using Clock = std::chrono::steady_clock;
