@@ -23,8 +23,8 @@ namespace {
 constexpr std::size_t megabyte = std::size_t{1} << 20U;
 
 /// One rank's part of a node's memory.
-struct Memory {
-  explicit Memory(std::size_t size) : bytes(size) {
+struct PoolMemory {
+  explicit PoolMemory(std::size_t size) : bytes(size) {
     node.pool = bytes.data();
     node.pool_bytes = size;
   }
@@ -32,15 +32,15 @@ struct Memory {
   papcoll::Node node;
 };
 
-std::byte* next(Pool& pool, std::size_t n) {
+std::byte* next_of(Pool& pool, std::size_t n) {
   pool.begin_call();
   return pool.get_shared(n);
 }
 
 /// Calls of 32 KB, each with its number, which readers take so many ps a byte for.
-class Calls {
+class TriedCalls {
  public:
-  explicit Calls(std::uint64_t slowest) : slowest_(slowest) {}
+  explicit TriedCalls(std::uint64_t slowest) : slowest_(slowest) {}
 
   /// s: slow, p: by the pool, w: the first call of a trial, t: the second.
   char next(std::size_t n = 32768) {
@@ -69,12 +69,12 @@ class Calls {
 }  // namespace
 
 TEST_CASE("calls use the pool in turns, and each keeps its place", "[node]") {
-  Memory memory{8 * megabyte};
+  PoolMemory memory{8 * megabyte};
   Pool pool{&memory.node};
   std::set<std::byte*> places;
   const std::size_t n = 100'000;
   for (int call = 0; call < 100; ++call) {
-    std::byte* const at = next(pool, n);
+    std::byte* const at = next_of(pool, n);
     CHECK(at >= memory.bytes.data());
     CHECK(at + n <= memory.bytes.data() + memory.bytes.size());
     CHECK(pool.get(n / 2) == at);
@@ -88,33 +88,33 @@ TEST_CASE("calls use the pool in turns, and each keeps its place", "[node]") {
 }
 
 TEST_CASE("a call's memory is at the beginning of the pool where turns gain nothing", "[node]") {
-  Memory memory{8 * megabyte};
+  PoolMemory memory{8 * megabyte};
   Pool pool{&memory.node};
   for (int call = 0; call < 3; ++call) {
-    CHECK(next(pool, 64) == memory.bytes.data());
-    CHECK(next(pool, 5 * megabyte) == memory.bytes.data());
-    next(pool, 50'000);
+    CHECK(next_of(pool, 64) == memory.bytes.data());
+    CHECK(next_of(pool, 5 * megabyte) == memory.bytes.data());
+    next_of(pool, 50'000);
     pool.begin_call();
     pool.stay();
     CHECK(pool.get_shared(50'000) == memory.bytes.data());
     pool.begin_call();
     CHECK(pool.get(50'000) == memory.bytes.data());
   }
-  Memory little{100'000};
+  PoolMemory little{100'000};
   Pool without_turns{&little.node};
-  for (int call = 0; call < 3; ++call) CHECK(next(without_turns, 50'000) == little.bytes.data());
+  for (int call = 0; call < 3; ++call) CHECK(next_of(without_turns, 50'000) == little.bytes.data());
   CHECK(without_turns.get_shared(200'000) == nullptr);
 }
 
 TEST_CASE("a pool whose turns find no pages stays at its beginning", "[node]") {
-  Memory memory{8 * megabyte};
+  PoolMemory memory{8 * megabyte};
   memory.node.context = memory.bytes.data();
   memory.node.reserve = [](void* begin, const std::byte* at, std::size_t bytes) {
     const std::byte* const first = static_cast<std::byte*>(begin);
     if (at + bytes > first + megabyte / 4) throw papcoll::system_error("no pages", ENOSPC);
   };
   Pool pool{&memory.node};
-  for (int call = 0; call < 3; ++call) CHECK(next(pool, 50'000) == memory.bytes.data());
+  for (int call = 0; call < 3; ++call) CHECK(next_of(pool, 50'000) == memory.bytes.data());
   CHECK(pool.get_shared(megabyte) == nullptr);
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("trials find out if peers had better pull", "[node]") {
   const std::uint64_t fast = PoolTrials::slow_ps_a_byte;
   const std::uint64_t slow = fast + 1;
   SECTION("what is read fast goes by the pool, and is tried less and less often") {
-    Calls calls{fast};
+    TriedCalls calls{fast};
     // What readers timed is looked at four calls later.
     CHECK(calls.next_calls(8) == "sswtsssp");
     CHECK(calls.next_calls(60) == std::string(60, 'p'));
@@ -132,7 +132,7 @@ TEST_CASE("trials find out if peers had better pull", "[node]") {
     CHECK(calls.next_calls(128) == std::string(128, 'p'));
   }
   SECTION("what is read slowly is pulled") {
-    Calls calls{slow};
+    TriedCalls calls{slow};
     CHECK(calls.next_calls(4) == "sswt");
     CHECK(calls.next_calls(64) == std::string(64, 's'));
     CHECK(calls.next_calls(2) == "wt");
@@ -142,11 +142,11 @@ TEST_CASE("trials find out if peers had better pull", "[node]") {
     CHECK(calls.next_calls(256) == "sss" + std::string(253, 'p'));
   }
   SECTION("nobody has read it: as before") {
-    Calls calls{0};
+    TriedCalls calls{0};
     CHECK(calls.next_calls(68) == "sswt" + std::string(64, 's'));
   }
   SECTION("sizes are told apart") {
-    Calls calls{fast};
+    TriedCalls calls{fast};
     CHECK(calls.next_calls(10).back() == 'p');
     CHECK(calls.next(megabyte) == 's');
     CHECK(calls.next() == 'p');
