@@ -82,12 +82,11 @@ class Pool {
   /// Calls use so many bytes of the pool in turns, twice what a core's own cache holds, so that a
   /// line is written again only when the caches of those who have read it hold it no more. Such a
   /// line has to be fetched from there, which takes longer than from a cache that all share, or
-  /// from memory. Two cores that share an L3, Zen 4 with 1 MB of L2, each writes n bytes and reads
-  /// the other's, µs, of one place | of 1 MB in turns | 2 MB | 4 MB:
+  /// from memory. Zen 4 with 1 MB of L2, µs, of one place | in turns; papcoll-bench scan, 2 pinned
+  /// ranks that share an L3, and shared_lines_bench without one (with one it gains up to 1.2):
   ///
-  ///      32 KB   4.9 |  3.4 |  2.6 |  2.6
-  ///     128 KB    19 |   10 |  8.2 |  8.3
-  ///     512 KB    41 |   36 |   35 |   35
+  ///      32 KB   4.2 |  2.8      17 |  8.4
+  ///     256 KB    31 |   15     142 |   57
   static std::size_t window() noexcept {
     static const std::size_t bytes = [] {
       const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
