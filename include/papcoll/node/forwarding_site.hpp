@@ -64,8 +64,8 @@ class ForwardingSite {
   const std::byte* small(int r) const noexcept { return node().small(r); }
   const std::byte* small_result() const noexcept { return node().small_result(); }
   /// A derived class with slots of its own declares this, too, or does without the hint.
-  void expect(int r, std::uint32_t chunk, std::size_t n) const noexcept {
-    node().expect(r, chunk, n);
+  void expect(int r, std::uint32_t chunk, std::size_t at, std::size_t n) const noexcept {
+    node().expect(r, chunk, at, n);
   }
   void expect_again(std::size_t at, std::size_t n) noexcept { node().expect_again(at, n); }
   void write(std::byte* to, const std::byte* from, std::size_t n) noexcept {

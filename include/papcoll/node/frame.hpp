@@ -37,6 +37,7 @@ class CallFrame {
       if (!epoch_reached(left, least)) least = left;
     }
     all_left_ = least;
+    compare_unheard();  // their lines are here now
     return true;
   }
 
@@ -48,16 +49,10 @@ class CallFrame {
       u.own_counts = false;
       if (earlier_call_failed()) return false;
     }
-    if (!u.any) return true;
-    u.any = false;
-    for (int r = 0; r < size(); ++r) {
-      if (board_.left(r).called[(epoch_ - Board::frames) % Board::records].load(
-              std::memory_order_relaxed) != u.words.hash()) {
-        tell_of_earlier_call(r, u.words);
-        return false;
-      }
-    }
-    return true;
+    if (u.any) compare_unheard();  // a later call told that all had left this one
+    if (u.differs < 0) [[likely]] return true;
+    tell_of_earlier_call(std::exchange(u.differs, -1), u.words);
+    return false;
   }
 
   std::uint32_t epoch() const noexcept { return epoch_; }
@@ -198,7 +193,10 @@ class CallFrame {
     detail::prefetch_to_write(&board_.header(epoch_ + 1, rank_));
     Unheard& u = unheard_[epoch_ % Board::frames];
     u.any = !heard_of_all_ && words_.what != CallWords::invalid;
-    if (u.any) u.words = words_;
+    if (u.any) {
+      u.epoch = epoch_;
+      u.words = words_;
+    }
     u.own_counts = words_.has_own_counts() && !heard_failure_;
   }
 
@@ -242,6 +240,21 @@ class CallFrame {
     return true;
   }
 
+  /// Compares all calls in which this rank did not hear of all, and that all have left: one read of
+  /// the others' lines for as many calls as it can be. What differs is told when the frame's turn
+  /// comes, so that all ranks fail in the same call.
+  void compare_unheard() noexcept {
+    for (Unheard& u : unheard_) {
+      if (!u.any || !epoch_reached(all_left_, u.epoch)) continue;
+      u.any = false;
+      const std::uint32_t mine = u.words.hash();
+      for (int r = 0; r < size() && u.differs < 0; ++r) {
+        if (board_.left(r).called[u.epoch % Board::records].load(std::memory_order_relaxed) != mine)
+          u.differs = r;
+      }
+    }
+  }
+
   [[gnu::cold, gnu::noinline]] void tell_of_earlier_call(int r, const CallWords& mine) {
     const std::uint32_t theirs =
         board_.left(r).called[(epoch_ - Board::frames) % Board::records].load(
@@ -273,8 +286,10 @@ class CallFrame {
   bool heard_of_all_ = false;   ///< of this call: all matched it, or this rank knows why not
   bool heard_failure_ = false;  ///< of this call: this rank has its text
   struct Unheard {
-    bool any = false;
+    bool any = false;  ///< not yet compared
     bool own_counts = false;  ///< ranks compared lengths one by one, and this one heard of no fault
+    int differs = -1;  ///< a rank that called something else
+    std::uint32_t epoch = 0;
     CallWords words;
   };
   std::array<Unheard, Board::frames> unheard_;  ///< calls that were left before all had come

@@ -147,10 +147,12 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   /// some ten lines at once; more requests would hold up what it needs first.
   static constexpr std::size_t most_expected = 512;
 
-  void expect(int r, std::uint32_t chunk, std::size_t n) const noexcept {
-    if (n > most_expected) return;
-    const std::byte* const from = board_.slot(epoch_, r, chunk);  // which may have no pages yet
-    for (std::size_t at = 0; at < n; at += cache_line) Access::prefetch(from + at);
+  void expect(int r, std::uint32_t chunk, std::size_t at, std::size_t n) const noexcept {
+    if (n == 0 || n > most_expected) return;
+    // The slot may have no pages yet.
+    const std::byte* const from = board_.slot(epoch_, r, chunk) + at / cache_line * cache_line;
+    const std::size_t end = at % cache_line + n;
+    for (std::size_t next = 0; next < end; next += cache_line) Access::prefetch(from + next);
   }
   void expect_again(std::size_t at, std::size_t n) noexcept {
     next_at_ = at;

@@ -40,8 +40,8 @@ inline namespace PAPCOLL_ABI {
 ///   all_arrived()                   tells that this rank knows that all have announced
 ///   fail(r)                         the call of r does not match: everyone in this epoch throws
 ///   fail_with(text)                 the same for another reason; the first text is what all throw
-///   expect(r, k, n)                 a hint, while this rank waits: it will read n bytes of
-///                                   slot(r, k) as soon as r has written them
+///   expect(r, k, at, n)             a hint, while this rank waits: it will read n bytes from `at`
+///                                   of slot(r, k) on as soon as r has written them
 ///   expect_again(at, n)             a hint: it will write as much there in its slot's first chunk
 ///                                   in its next call, too
 ///   write(to, from, n)              copies private → shared memory; read() the other way
@@ -109,7 +109,7 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
   { s.result(k) } -> std::same_as<std::byte*>;
   { s.small(r) } -> std::same_as<const std::byte*>;
   { s.small_result() } -> std::same_as<const std::byte*>;
-  s.expect(r, k, n);
+  s.expect(r, k, n, n);
   s.expect_again(n, n);
   s.write(to, from, n);
   s.read(to, from, n);

@@ -414,6 +414,33 @@ TEST_CASE("A rank whose call ends before a fault has its text hears of it later"
   CHECK(!zero.last_in_frame_matched());
 }
 
+TEST_CASE("Calls that differ unheard are told of when their frame's turn comes") {
+  TwoRanks ranks;
+  auto& [bells, memory, board, reducer, zero, one] = ranks;
+  const auto call = [&](NodeSite& site, std::uint64_t count) {
+    site.begin(papcoll::CallWords::of(count, papcoll::Collective::scan, 0, 0, 0), reducer);
+    REQUIRE(site.enter());
+    const bool matched = site.last_in_frame_matched();
+    site.announce(nullptr, 0, 0);
+    const std::string text = site.failed() ? site.failure_text() : "";
+    site.leave();
+    CHECK(matched == text.empty());
+    return text;
+  };
+  // The fifth call compares all four before it: in the third and fourth the ranks differ.
+  for (const std::uint64_t count : {7, 7, 8, 9}) {
+    CHECK(call(zero, 7).empty());
+    CHECK(call(one, count).empty());
+  }
+  for (int round = 0; round < 2; ++round) {
+    for (const bool fails : {false, false, round == 0, round == 0}) {
+      const std::string text = call(zero, 7);
+      CHECK((text.find("4 calls ago") != std::string::npos) == fails);
+      CHECK(call(one, 7).empty() == !fails);  // it hears of it, or finds it, too
+    }
+  }
+}
+
 TEST_CASE("Ranks that wait for nobody leave at once") {
   constexpr auto dynamic_leader = explore::explored<papcoll::DynamicLeader, papcoll::LeaderFan>;
   constexpr auto static_leader = explore::explored<papcoll::StaticLeader, papcoll::LeaderFan>;
@@ -560,7 +587,7 @@ TEST_CASE("Pages that cannot be had are an exception, and asked for again") {
   CHECK_THROWS_AS(sites[0].slot(0, 1), papcoll::system_error);
   CHECK_THROWS_AS(sites[0].result(1), papcoll::system_error);
   CHECK(guarded.reserved() == 0);
-  sites[0].expect(1, 0, 64);
+  sites[0].expect(1, 0, 0, 64);
   guarded.refuse(false);
   *sites[0].slot(0, 1) = std::byte{1};
   CHECK(guarded.reserved() == guarded.board().slot_bytes());
@@ -569,7 +596,7 @@ TEST_CASE("Pages that cannot be had are an exception, and asked for again") {
   sites[0].announce(nullptr, 0, 0);
   *sites[1].slot(0, 3) = std::byte{1};
   CHECK(guarded.reserved() == guarded.board().slot_bytes() + guarded.board().chunk_bytes());
-  sites[1].expect(1, 0, 64);
+  sites[1].expect(1, 0, 0, 64);
   CHECK(guarded.by_others() == 0);
   // Whoever writes to a slot that its owner has not used gives it pages.
   *sites[0].slot(1, 0) = std::byte{1};

@@ -78,14 +78,14 @@ struct BlockCopies {
     /// Where a rank shows its blocks.
     enum class Way : std::uint32_t {
       line,    ///< with its flag
-      slot,    ///< in half of its chunk buffers
+      slot,    ///< in half of its chunk buffers, behind the lengths if there are any
       pool,    ///< in its pool
       lent,    ///< in its input, where peers see that
       pulled,  ///< in its input, from where the kernel copies
       pieces,  ///< of each block at a time as many as these hold
     };
 
-    /// Where counts differ: of each rank's block, in the first half of the chunk buffers.
+    /// Where counts differ: of each rank's block, at the beginning of the chunk buffers.
     struct Entry {
       std::uint64_t at = 0;     ///< bytes from the first byte shown
       std::uint64_t bytes = 0;  ///< of the block
@@ -155,10 +155,12 @@ struct BlockCopies {
       if (uneven_ && takers_ != 0) write_table(s);
       std::uint32_t at_once = 0;
       if (way_ == Way::slot) {
-        area_ = s.slot(s.rank(), window(s));
+        area_ = s.slot(s.rank(), slot_chunk(s)) + table_bytes(s);
         fill(s, c, area_, 0, shown_bytes_);
         filled_ = shown_bytes_;
         at_once = all;
+        const std::size_t from = slot_chunk(s) * s.chunk_bytes();
+        s.expect_again(from, table_bytes(s) + shown_bytes_);
       } else if (lends(way_)) {
         filled_ = shown_bytes_;
         at_once = all;
@@ -183,7 +185,8 @@ struct BlockCopies {
         place = input;
         return Way::pulled;
       }
-      if (shown_bytes_ <= std::min(slot_most, window(s) * s.chunk_bytes())) return Way::slot;
+      const std::size_t room = window(s) * s.chunk_bytes();
+      if (shown_bytes_ <= slot_most && table_bytes(s) + shown_bytes_ <= room) return Way::slot;
       if (std::byte* const pool = s.shared_pool(shown_bytes_)) {
         place = s.peers().place(pool, shown_bytes_);
         area_ = pool;
@@ -198,11 +201,20 @@ struct BlockCopies {
       return shown_bytes_ / static_cast<std::size_t>(blocks_.shares_one() ? 1 : takers_);
     }
 
-    /// Chunk buffers for blocks: the second half of a slot's. Where counts differ, the first has
-    /// the lengths.
+    /// Chunk buffers for blocks that go in pieces: the second half of a slot's. Where counts
+    /// differ, the first has the lengths.
     template <Site S>
     static std::uint32_t window(const S& s) noexcept {
       return s.buffers() / 2;
+    }
+    /// The first chunk buffer of blocks that fit the slot.
+    template <Site S>
+    std::uint32_t slot_chunk(const S& s) const noexcept {
+      return uneven_ ? 0 : window(s);
+    }
+    template <Site S>
+    std::size_t table_bytes(const S& s) const noexcept {
+      return uneven_ ? static_cast<std::size_t>(s.size()) * sizeof(Entry) : 0;
     }
 
     /// Is a rank's input read where it is?
@@ -307,6 +319,7 @@ struct BlockCopies {
         if (s.pending()[r] < 0 || !blocks_.gives(r, s.rank())) continue;
         if (s.pending()[r] == 0 && !meet(s, c, r)) {
           if (failed_) return false;
+          if (way_ == Way::slot && !in_line_) expect(s, r);
           continue;
         }
         while (s.pending()[r] > 0 && take_part(s, c, r)) took = true;
@@ -342,6 +355,17 @@ struct BlockCopies {
       if (in_pieces_) tell_pieces(s);
       if (++met_ + 1 == s.size()) s.all_arrived();
       return true;
+    }
+
+    /// Rank r, which is not there yet, will show its block in its slot, perhaps behind others of
+    /// the same length.
+    template <Site S>
+    void expect(S& s, int r) const {
+      const std::size_t n = blocks_.taken(r).n;
+      const std::size_t entry = static_cast<std::size_t>(s.rank()) * sizeof(Entry);
+      const auto before = static_cast<std::size_t>(turn(s, r, s.rank()));
+      if (uneven_) s.expect(r, 0, entry, sizeof(Entry));
+      s.expect(r, slot_chunk(s), table_bytes(s) + (blocks_.shares_one() ? 0 : before * n), n);
     }
 
     template <Site S>
@@ -415,7 +439,7 @@ struct BlockCopies {
     template <Site S>
     const std::byte* area_of(S& s, int r, Way way) {
       if (way == Way::line) return s.small(r);
-      if (way == Way::slot) return s.slot(r, window(s));
+      if (way == Way::slot) return s.slot(r, slot_chunk(s)) + table_bytes(s);
       return s.peers().see(s.offer_of(r).in);
     }
 

@@ -120,7 +120,7 @@ struct Exchange {
       for (; next_ < s.size(); ++next_) {
         if (next_ == s.rank()) continue;  // its own chunk is there: writing comes first
         if (!s.arrived(next_, taken_ + 1)) {
-          if (!small_) s.expect(next_, taken_, chunks_.bytes(taken_));
+          if (!small_) s.expect(next_, taken_, 0, chunks_.bytes(taken_));
           return false;
         }
         if (taken_ == 0 && !s.matches(next_)) {

@@ -120,6 +120,7 @@ struct PrefixRuns {
         way_ = Way::slot;
         for (; given_ < chunks_.count && !is_last_; ++given_) write_to_slot(s, c, given_);
         given_ = chunks_.count;
+        if (!is_last_) s.expect_again(0, c.bytes());
         s.announce(nullptr, 0, given_);
       } else {
         show(s, c);
@@ -259,7 +260,10 @@ struct PrefixRuns {
     /// Is the chunk of rank p there? Looks at its call first.
     template <Site S>
     bool has(S& s, int p, What what) {
-      if (!s.arrived(p, done_ + 1)) return false;
+      if (!s.arrived(p, done_ + 1)) {
+        if (fits_slot_ && !in_line_) s.expect(p, 2 * done_, 0, chunks_.bytes(done_));
+        return false;
+      }
       if (s.pending()[p] == 0 && !meet(s, p)) return false;
       return what == What::contribution || s.stage(p, done_ + 1);
     }
