@@ -95,15 +95,19 @@ class ExposedBuffers : public WorkWords<Board, Bells> {
   }
 
   bool pool_is_slow(std::size_t n) noexcept {
-    const bool slow = trials_.is_slow(n, epoch_, Board::frames,
-                                      [&](std::uint32_t e) { return slowest_reads(e); });
+    const bool slow = trials_.is_slow(n, epoch_, Board::frames, [&](std::uint32_t e, auto f) {
+      for (int r = 0; r < Base::size(); ++r) {
+        const std::uint64_t reads = board_.left(r).pool_reads.load(std::memory_order_relaxed);
+        if (reads >> 32U == e) f(static_cast<std::uint32_t>(reads));
+      }
+    });
     if (trials_.is_trial()) pool_.stay();
     return slow;
   }
 
   detail::PoolReads::Timer time_reading(int r, std::size_t n) noexcept {
     const bool timed = (offer_of(r).in.mapped & asks_for_time) != 0;
-    return {timed ? &reads_ : nullptr, n};
+    return {timed ? &reads_ : nullptr, r, n};
   }
 
   /// Before this rank's memory goes: what late peers may still read of its pool stays for ever.
@@ -117,6 +121,7 @@ class ExposedBuffers : public WorkWords<Board, Bells> {
       : Base(board, bells, rank, first_epoch),
         node_(node),
         pool_(node),
+        reads_(board.ranks()),
         pool_used_(first_epoch - 1) {}
 
   using Base::board_;
@@ -159,15 +164,6 @@ class ExposedBuffers : public WorkWords<Board, Bells> {
   /// Do all ranks see so much of each other's pools, if there are pages?
   bool may_share_pool(std::size_t n) const noexcept {
     return node_ != nullptr && n <= node_->pool_bytes && peers().place(node_->pool, n).mapped != 0;
-  }
-
-  std::uint64_t slowest_reads(std::uint32_t epoch) const noexcept {
-    std::uint64_t slowest = 0;
-    for (int r = 0; r < Base::size(); ++r) {
-      const std::uint64_t reads = board_.left(r).pool_reads.load(std::memory_order_relaxed);
-      if (reads >> 32U == epoch) slowest = std::max(slowest, reads & UINT32_MAX);
-    }
-    return slowest;
   }
 
   /// Is somebody still in the call for which this rank last used its pool?

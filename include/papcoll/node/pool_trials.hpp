@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -19,8 +20,10 @@ namespace detail {
 /// may move the processors of a virtual machine.
 ///
 /// A rank that could let its peers pull asks once a call. The answer is what the last trial found:
-/// two calls that go by the same place of the pool, the second of which its readers time; then
-/// again after 64 calls of about that size, and less often, up to 1024, while trials find the same.
+/// two calls that go by the same place of the pool, the second of which its readers time. The next
+/// one is made after 64 calls of about that size; while trials find pools slow, which costs much to
+/// find, less and less often, up to 1024. A reader may lose its processor while it times: pools
+/// that were fast are slow when two trials in a row have found it.
 ///
 /// papcoll-bench alltoall, Zen 4, what readers timed in ps a byte: 2 pinned ranks, 16 to 256 KB a
 /// block, 27 to 35 with a shared L3, 65 to 85 without; 8 ranks on 2 processors that share one, 28
@@ -29,22 +32,28 @@ namespace detail {
 /// through pools in either case.
 class PoolTrials {
  public:
-  using Clock = std::chrono::steady_clock;
-
   static constexpr std::uint32_t first_pause = 64;
   static constexpr std::uint32_t longest_pause = 1024;
-  static constexpr std::uint64_t slow_ps_a_byte = 50;
-  static constexpr std::uint64_t slow_ps_a_byte_of_many = 130;  ///< of more than 2 MB
+  static constexpr std::uint32_t slow_ps_a_byte = 50;
+  static constexpr std::uint32_t slow_ps_a_byte_of_many = 130;  ///< of more than 2 MB
 
   /// Of a call in which this rank shows n bytes; if it begins or goes on with a trial, no, and the
   /// caller takes its pool. `until_left`: so many calls after one, all ranks have left it.
-  /// `slowest(e)`: what its readers timed in call e, ps a byte; 0: nothing.
-  template <class Slowest>
-  bool is_slow(std::size_t n, std::uint32_t epoch, std::uint32_t until_left, Slowest slowest) {
+  /// `each(e, f)` calls f with what each reader timed in call e, ps a byte.
+  template <class Each>
+  bool is_slow(std::size_t n, std::uint32_t epoch, std::uint32_t until_left, Each each) {
     Kind& k = kinds_[kind(n)];
     if (k.pause != 0) {
       --k.pause;
-      if (k.unread != 0 && --k.unread == 0) judge(k, slowest(k.epoch), limit(n));
+      if (k.unread != 0 && --k.unread == 0) {
+        int readers = 0;
+        int slow = 0;
+        each(k.epoch, [&](std::uint32_t ps) {
+          ++readers;
+          if (ps > limit(n)) ++slow;
+        });
+        if (readers != 0) judge(k, 2 * slow > readers);
+      }
       return k.slow;
     }
     is_trial_ = true;
@@ -74,17 +83,19 @@ class PoolTrials {
     std::uint32_t unread = 0;  ///< calls until what readers timed can be read; 0: it was
     bool is_warm = false;      ///< one call of the trial is done
     bool slow = true;
+    bool seems_slow = false;  ///< it was fast, but the last trial found it slow
   };
 
-  static std::uint64_t limit(std::size_t n) noexcept {
+  static std::uint32_t limit(std::size_t n) noexcept {
     return n > std::size_t{2} << 20U ? slow_ps_a_byte_of_many : slow_ps_a_byte;
   }
 
-  static void judge(Kind& k, std::uint64_t ps_a_byte, std::uint64_t most) noexcept {
-    if (ps_a_byte == 0) return;
-    const bool slow = ps_a_byte > most;
-    k.next_pause = slow == k.slow ? std::min(2 * k.next_pause, longest_pause) : first_pause;
-    k.slow = slow;
+  static void judge(Kind& k, bool slow) noexcept {
+    const bool was_slow = k.slow;
+    k.slow = slow && (was_slow || k.seems_slow);
+    k.seems_slow = slow && !k.slow;
+    k.next_pause = k.slow && was_slow ? std::min(2 * k.next_pause, longest_pause) : first_pause;
+    k.pause = k.seems_slow ? 0 : k.next_pause;
   }
 
   /// Up to 16 KB, 64 KB, 256 KB, 1 MB, and more.
@@ -98,42 +109,61 @@ class PoolTrials {
   bool is_timed_ = false;
 };
 
-/// What one rank's reads of others' pools take in a call that they have timed.
+/// What one rank's reads of others' pools take in a call that they have timed. Of each peer, the
+/// quickest counts: in the others the rank may have lost its processor. Of those, the one in the
+/// middle: where ranks share processors, some have just the same caches.
 class PoolReads {
  public:
-  /// Times what is done while it lives, n bytes; nothing if `all` is null.
+  using Clock = std::chrono::steady_clock;
+
+  /// Times what is done while it lives, a read of n bytes of rank r; nothing if `all` is null.
   class Timer {
    public:
-    Timer(PoolReads* all, std::size_t n) noexcept : all_(all), n_(n) {
-      if (all_ != nullptr) start_ = PoolTrials::Clock::now();
+    Timer(PoolReads* all, int r, std::size_t n) noexcept : all_(all), rank_(r), bytes_(n) {
+      if (all_ != nullptr) start_ = Clock::now();
     }
     Timer(const Timer&) = delete;
     Timer& operator=(const Timer&) = delete;
     ~Timer() {
-      if (all_ == nullptr) return;
-      all_->took_ += PoolTrials::Clock::now() - start_;
-      all_->bytes_ += n_;
+      if (all_ != nullptr) all_->note(rank_, bytes_, Clock::now() - start_);
     }
 
    private:
     PoolReads* all_;
-    std::size_t n_;
-    PoolTrials::Clock::time_point start_{};
+    int rank_;
+    std::size_t bytes_;
+    Clock::time_point start_{};
   };
 
-  bool any() const noexcept { return bytes_ != 0; }
+  explicit PoolReads(int ranks) : least_(static_cast<std::size_t>(ranks)) {}
+
+  /// n bytes of rank r have been read.
+  void note(int r, std::size_t n, Clock::duration took) noexcept {
+    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
+    const auto ps = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(static_cast<std::uint64_t>(ns) * 1000 / n, 1, UINT32_MAX));
+    std::uint32_t& least = least_[static_cast<std::size_t>(r)];
+    if (least == 0 || ps < least) least = ps;
+    any_ = true;
+  }
+
+  bool any() const noexcept { return any_; }
+
   /// Picoseconds a byte, at least 1, and begins anew.
   std::uint32_t take() noexcept {
-    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(took_).count();
-    const std::uint64_t ps = static_cast<std::uint64_t>(ns) * 1000 / bytes_;
-    bytes_ = 0;
-    took_ = {};
-    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(ps, 1, UINT32_MAX));
+    const auto first = least_.begin();
+    const auto end = std::partition(first, least_.end(), [](std::uint32_t ps) { return ps != 0; });
+    const auto middle = first + (end - first) / 2;
+    std::nth_element(first, middle, end);
+    const std::uint32_t usual = *middle;
+    std::fill(first, end, 0U);
+    any_ = false;
+    return usual;
   }
 
  private:
-  std::size_t bytes_ = 0;
-  PoolTrials::Clock::duration took_{};
+  std::vector<std::uint32_t> least_;  ///< of each rank, ps a byte; 0: none
+  bool any_ = false;
 };
 
 }  // namespace detail

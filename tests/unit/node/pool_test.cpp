@@ -8,10 +8,12 @@
 #include <papcoll/node/pool_trials.hpp>
 
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 using papcoll::Pool;
@@ -37,17 +39,19 @@ std::byte* next_of(Pool& pool, std::size_t n) {
   return pool.get_shared(n);
 }
 
-/// Calls of 32 KB, each with its number, which readers take so many ps a byte for.
+/// Calls of 32 KB, each with its number, which each reader takes so many ps a byte for.
 class TriedCalls {
  public:
-  explicit TriedCalls(std::uint64_t slowest) : slowest_(slowest) {}
+  explicit TriedCalls(std::vector<std::uint32_t> readers) : readers_(std::move(readers)) {}
 
   /// s: slow, p: by the pool, w: the first call of a trial, t: the second.
   char next(std::size_t n = 32768) {
     ++epoch_;
     trials_.begin_call();
-    const bool slow = trials_.is_slow(
-        n, epoch_, 4, [&](std::uint32_t e) { return timed_.count(e) != 0 ? slowest_ : 0; });
+    const bool slow = trials_.is_slow(n, epoch_, 4, [&](std::uint32_t e, auto f) {
+      if (timed_.count(e) == 0) return;
+      for (const std::uint32_t ps : readers_) f(ps);
+    });
     if (trials_.is_timed()) timed_.insert(epoch_);
     if (trials_.is_trial()) return trials_.is_timed() ? 't' : 'w';
     return slow ? 's' : 'p';
@@ -57,12 +61,12 @@ class TriedCalls {
     for (int i = 0; i < n; ++i) all += next();
     return all;
   }
-  void set_slowest(std::uint64_t ps) { slowest_ = ps; }
+  void set_readers(std::vector<std::uint32_t> ps) { readers_ = std::move(ps); }
 
  private:
   PoolTrials trials_;
   std::uint32_t epoch_ = 0;
-  std::uint64_t slowest_;
+  std::vector<std::uint32_t> readers_;
   std::set<std::uint32_t> timed_;
 };
 
@@ -119,34 +123,44 @@ TEST_CASE("a pool whose turns find no pages stays at its beginning", "[node]") {
 }
 
 TEST_CASE("trials find out if peers had better pull", "[node]") {
-  const std::uint64_t fast = PoolTrials::slow_ps_a_byte;
-  const std::uint64_t slow = fast + 1;
-  SECTION("what is read fast goes by the pool, and is tried less and less often") {
-    TriedCalls calls{fast};
+  const std::uint32_t fast = PoolTrials::slow_ps_a_byte;
+  const std::uint32_t slow = fast + 1;
+  SECTION("what is read fast goes by the pool, and is tried again and again") {
+    TriedCalls calls{{fast}};
     // What readers timed is looked at four calls later.
     CHECK(calls.next_calls(8) == "sswtsssp");
-    CHECK(calls.next_calls(60) == std::string(60, 'p'));
-    CHECK(calls.next_calls(2) == "wt");
-    CHECK(calls.next_calls(64) == std::string(64, 'p'));
-    CHECK(calls.next_calls(2) == "wt");
-    CHECK(calls.next_calls(128) == std::string(128, 'p'));
+    const std::string p64(64, 'p');
+    CHECK(calls.next_calls(66) == p64 + "wt");
+    CHECK(calls.next_calls(70) == p64 + "ppppwt");
+    // One of its readers may have lost its processor.
+    calls.set_readers({slow});
+    CHECK(calls.next_calls(6) == "ppppwt");
+    calls.set_readers({fast});
+    CHECK(calls.next_calls(70) == p64 + "ppppwt");
+    calls.set_readers({slow});
+    CHECK(calls.next_calls(6) == "ppppwt");
+    CHECK(calls.next_calls(70) == "ppps" + std::string(64, 's') + "wt");
   }
   SECTION("what is read slowly is pulled") {
-    TriedCalls calls{slow};
+    TriedCalls calls{{slow}};
     CHECK(calls.next_calls(4) == "sswt");
-    CHECK(calls.next_calls(64) == std::string(64, 's'));
-    CHECK(calls.next_calls(2) == "wt");
-    CHECK(calls.next_calls(128) == std::string(128, 's'));
-    CHECK(calls.next_calls(2) == "wt");
-    calls.set_slowest(fast);
-    CHECK(calls.next_calls(256) == "sss" + std::string(253, 'p'));
+    CHECK(calls.next_calls(4 + 128 + 2) == std::string(4 + 128, 's') + "wt");
+    CHECK(calls.next_calls(4 + 256 + 2) == std::string(4 + 256, 's') + "wt");
+    calls.set_readers({fast});
+    CHECK(calls.next_calls(70) == "sssp" + std::string(64, 'p') + "wt");
+  }
+  SECTION("most readers decide") {
+    TriedCalls calls{{slow, fast, 9 * slow, fast}};
+    CHECK(calls.next_calls(8) == "sswtsssp");
+    calls.set_readers({slow, fast, slow});
+    CHECK(calls.next_calls(64 + 6 + 6) == std::string(64, 'p') + "wtppppwtppps");
   }
   SECTION("nobody has read it: as before") {
-    TriedCalls calls{0};
+    TriedCalls calls{{}};
     CHECK(calls.next_calls(68) == "sswt" + std::string(64, 's'));
   }
   SECTION("sizes are told apart") {
-    TriedCalls calls{fast};
+    TriedCalls calls{{fast}};
     CHECK(calls.next_calls(10).back() == 'p');
     CHECK(calls.next(megabyte) == 's');
     CHECK(calls.next() == 'p');
@@ -154,11 +168,24 @@ TEST_CASE("trials find out if peers had better pull", "[node]") {
 }
 
 TEST_CASE("reads are timed where somebody asks", "[node]") {
-  PoolReads reads;
-  { const PoolReads::Timer none{nullptr, 1000}; }
+  PoolReads reads{4};
+  { const PoolReads::Timer none{nullptr, 1, 1000}; }
   CHECK_FALSE(reads.any());
-  { const PoolReads::Timer timer{&reads, 1000}; }
+  { const PoolReads::Timer timer{&reads, 1, 1000}; }
   REQUIRE(reads.any());
   CHECK(reads.take() >= 1);
   CHECK_FALSE(reads.any());
+}
+
+TEST_CASE("of each peer the quickest read counts, and of those the one in the middle", "[node]") {
+  PoolReads reads{6};
+  const auto note = [&](int peer, int ns) { reads.note(peer, 1000, std::chrono::nanoseconds{ns}); };
+  note(1, 90);
+  note(3, 40);
+  note(5, 70);
+  note(1, 20);
+  note(1, 80);
+  CHECK(reads.take() == 40);
+  note(0, 0);
+  CHECK(reads.take() == 1);
 }

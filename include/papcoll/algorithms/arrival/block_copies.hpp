@@ -67,10 +67,13 @@ struct BlockCopies {
       if (!begun_) begin(s, c);
       for (;;) {
         const bool gave = give_next(s, c);
+        while (gave && filled_ < taken_bytes_ + ahead && give_next(s, c)) continue;
+        if (filled_ == shown_bytes_) copy_own(s, c);
         const bool took = take_next(s, c);
         if (failed_) return false;
         if (is_done(s)) return true;
-        if (!gave && !took) return false;
+        if (gave || took) continue;
+        if (!copy_own(s, c)) return false;
       }
     }
 
@@ -93,6 +96,9 @@ struct BlockCopies {
 
     /// A pool is filled in parts of so many bytes, which others copy meanwhile.
     static constexpr std::size_t part_bytes = 16384;
+    /// A rank copies others' blocks when it has filled so many bytes more than it has copied, or
+    /// all: what was written a while ago has left its writer's own cache, and is quicker to read.
+    static constexpr std::size_t ahead = std::size_t{1} << 20U;
     /// Of all blocks together, at most so many go through the slot: longer ones are quicker through
     /// the pool, whose places calls use in turns.
     static constexpr std::size_t slot_most = 4096;
@@ -309,10 +315,6 @@ struct BlockCopies {
 
     template <Site S>
     bool take_next(S& s, const Call& c) {
-      if (!own_is_there_) {
-        own_is_there_ = true;
-        copy_own(s, c);
-      }
       bool took = false;
       for (int i = 0; to_take_ != taken_ && i + 1 < s.size(); ++i) {
         const int r = taker(s, i);
@@ -328,15 +330,19 @@ struct BlockCopies {
       return took;
     }
 
+    /// False if it had been copied before.
     template <Site S>
-    void copy_own(S& s, const Call& c) {
-      if (!blocks_.gives(s.rank(), s.rank()) || blocks_in_place(c)) return;
-      if (c.collective == Collective::scatter && c.in_place()) return;
+    bool copy_own(S& s, const Call& c) {
+      if (own_is_there_) return false;
+      own_is_there_ = true;
+      if (!blocks_.gives(s.rank(), s.rank()) || blocks_in_place(c)) return true;
+      if (c.collective == Collective::scatter && c.in_place()) return true;
       const auto from = blocks_.given(s.rank());
       const auto to = blocks_.taken(s.rank());
       if (from.n != 0 && c.out + to.at != c.in + from.at) {
         s.read(c.out + to.at, c.in + from.at, from.n);
       }
+      return true;
     }
 
     /// Looks if rank r is there, and whether its call is the same. False: not yet, or the call has
@@ -433,6 +439,7 @@ struct BlockCopies {
         s.read(c.out + block.at + done, area_of(s, r, way) + from, n);
       }
       if (guarded && !s.end_reading()) return failed_ = true, false;
+      taken_bytes_ += n;
       return done + n == block.n ? take(s, r) : (++s.pending()[r], true);
     }
 
@@ -490,7 +497,7 @@ struct BlockCopies {
 
     template <Site S>
     bool is_done(S& s) {
-      if (taken_ != to_take_ || filled_ != shown_bytes_) return false;
+      if (taken_ != to_take_ || filled_ != shown_bytes_ || !own_is_there_) return false;
       if (!lends(way_)) return true;
       for (; next_taker_ < s.size(); ++next_taker_) {
         if (next_taker_ == s.rank() || !blocks_.gives(s.rank(), next_taker_)) continue;
@@ -503,6 +510,7 @@ struct BlockCopies {
     std::byte* area_ = nullptr;    ///< slot, pool: where this rank shows its blocks
     std::size_t shown_bytes_ = 0;  ///< of its blocks for others
     std::size_t filled_ = 0;       ///< of them, those that it has shown
+    std::size_t taken_bytes_ = 0;  ///< of others' blocks, those that it has copied
     std::size_t piece_ = 0;        ///< bytes of a block's part that goes in pieces
     std::uint32_t given_ = 0;      ///< pieces that it has shown
     std::uint32_t told_ = 0;       ///< pieces of all blocks that it has told it has
