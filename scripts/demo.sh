@@ -111,9 +111,9 @@ done
 cat <<END
 
 mpi is the MPI library's allreduce; auto is what papcoll chooses; in auto, registered the gradients'
-buffer is a papcoll::Registration's; under Reproducible the sum has the same bits whoever is late. Medians of $runs runs, training with the shortest and the longest. In allreduce: of a
-step, the mean of the ranks, with the wait for the late one, which nobody can avoid. Tail: last
-arrival to last exit. Do all ranks, and all runs, end with the same weights bit for bit? The loss
+buffer is a papcoll::Registration's; under Reproducible the sum has the same bits whoever is late.
+Medians of $runs runs, training with the shortest and the longest. In allreduce: of a step, the mean
+of the ranks, with the wait for the late one, which nobody can avoid. Tail: last arrival to last exit. Do all ranks, and all runs, end with the same weights bit for bit? The loss
 agrees, the last bits need not: each algorithm adds the ranks in its own order. Under Reproducible
 that order never depends on who was late.
 

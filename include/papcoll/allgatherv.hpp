@@ -20,14 +20,14 @@ namespace detail {
 
 template <class... Ps, class C, class T>
 void run_allgatherv(C&& comm, const TypedBlocks<T>& a, const Algorithm& algorithm) {
-  const Caller caller{core_of(comm), Collective::allgather};
+  const Caller caller{core_of(comm), Collective::allgather, false, true};
   Call call = allgatherv_call(caller, a.untyped(), blocks_of(caller));
   run<Allgather, true, Ps...>(caller, call, algorithm);
 }
 
 template <class... Ps, class C, class T>
 Request start_allgatherv(C&& comm, const TypedBlocks<T>& a, const Algorithm& algorithm) {
-  const Caller caller{core_of(comm), Collective::allgather, true};
+  const Caller caller{core_of(comm), Collective::allgather, true, true};
   auto owned = std::make_shared<CallBlocks>();
   Call call = allgatherv_call(caller, a.untyped(), *owned);
   return start<Allgather, true, Ps...>(caller, call, algorithm, std::move(owned));
@@ -35,7 +35,7 @@ Request start_allgatherv(C&& comm, const TypedBlocks<T>& a, const Algorithm& alg
 
 template <class... Ps, class C, class T>
 Persistent prepare_allgatherv(C&& comm, const TypedBlocks<T>& a, const Algorithm& algorithm) {
-  const Caller caller{core_of(comm), Collective::allgather};
+  const Caller caller{core_of(comm), Collective::allgather, false, true};
   auto owned = std::make_shared<CallBlocks>();
   Call call = allgatherv_call(caller, a.untyped(), *owned);
   return prepare<Allgather, true, Ps...>(caller, call, algorithm, std::move(owned));
@@ -88,7 +88,7 @@ void allgatherv(C&& comm, T* data, const blocks& each, const Algorithm& algorith
 template <class... Ps, Team C, ContiguousRange In>
 [[nodiscard]] std::vector<element_of<In>> allgatherv(C&& comm, const In& in,
                                                      const Algorithm& algorithm = {}) {
-  const detail::Caller caller{detail::core_of(comm), Collective::allgather};
+  const detail::Caller caller{detail::core_of(comm), Collective::allgather, false, true};
   const std::size_t n = std::ranges::size(in);
   caller.require_few_bytes(n, sizeof(element_of<In>));
   detail::check_pointers(caller, std::ranges::data(in), n, nullptr, 0);
@@ -167,7 +167,8 @@ template <class... Ps, Team C, class T>
 
 PAPCOLL_WRONG_CALL(detail::NoResult, allgatherv,
                    ", in, out, papcoll::counts{sizes} [, algorithm]) or allgatherv(comm, data, "
-                   "papcoll::counts{sizes} [, algorithm]")
+                   "papcoll::counts{sizes} [, algorithm]) or, where ranks do not know the counts, "
+                   "allgatherv(comm, in [, algorithm]")
 PAPCOLL_WRONG_CALL(Request, iallgatherv,
                    ", in, out, papcoll::counts{sizes} [, algorithm]) or iallgatherv(comm, data, "
                    "papcoll::counts{sizes} [, algorithm]")

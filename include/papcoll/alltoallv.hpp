@@ -35,14 +35,14 @@ struct AlltoallvArguments {
 
 template <class... Ps, class C, class T>
 void run_alltoallv(C&& comm, const AlltoallvArguments<T>& a, const Algorithm& algorithm) {
-  const Caller caller{core_of(comm), Collective::alltoall};
+  const Caller caller{core_of(comm), Collective::alltoall, false, true};
   Call call = alltoallv_call(caller, a.untyped(), blocks_of(caller));
   run<Alltoall, true, Ps...>(caller, call, algorithm);
 }
 
 template <class... Ps, class C, class T>
 Request start_alltoallv(C&& comm, const AlltoallvArguments<T>& a, const Algorithm& algorithm) {
-  const Caller caller{core_of(comm), Collective::alltoall, true};
+  const Caller caller{core_of(comm), Collective::alltoall, true, true};
   auto owned = std::make_shared<CallBlocks>();
   Call call = alltoallv_call(caller, a.untyped(), *owned);
   return start<Alltoall, true, Ps...>(caller, call, algorithm, std::move(owned));
@@ -56,7 +56,7 @@ AlltoallvArguments<T> alltoallv_in_place(T* data, std::size_t length, const bloc
 
 template <class... Ps, class C, class T>
 Persistent prepare_alltoallv(C&& comm, const AlltoallvArguments<T>& a, const Algorithm& algorithm) {
-  const Caller caller{core_of(comm), Collective::alltoall};
+  const Caller caller{core_of(comm), Collective::alltoall, false, true};
   auto owned = std::make_shared<CallBlocks>();
   Call call = alltoallv_call(caller, a.untyped(), *owned);
   return prepare<Alltoall, true, Ps...>(caller, call, algorithm, std::move(owned));
@@ -122,7 +122,7 @@ template <class... Ps, Team C, ContiguousRange In>
                                                        UnknownCounts,
                                                        const Algorithm& algorithm = {}) {
   using T = element_of<In>;
-  const detail::Caller caller{detail::core_of(comm), Collective::alltoall};
+  const detail::Caller caller{detail::core_of(comm), Collective::alltoall, false, true};
   const std::size_t ranks = caller.ranks();
   ReceivedBlocks<T> result;
   // Checked before the others hear of them.
@@ -208,7 +208,9 @@ template <class... Ps, Team C, class T>
 
 PAPCOLL_WRONG_CALL(detail::NoResult, alltoallv,
                    ", in, papcoll::counts{sent}, out, papcoll::counts{received} [, algorithm]) or "
-                   "alltoallv(comm, data, papcoll::counts{each} [, algorithm]")
+                   "alltoallv(comm, data, papcoll::counts{each} [, algorithm]) or "
+                   "alltoallv(comm, in, papcoll::counts{sent}, papcoll::unknown_counts "
+                   "[, algorithm]")
 PAPCOLL_WRONG_CALL(Request, ialltoallv,
                    ", in, papcoll::counts{sent}, out, papcoll::counts{received} [, algorithm]) or "
                    "ialltoallv(comm, data, papcoll::counts{each} [, algorithm]")

@@ -21,14 +21,14 @@ namespace detail {
 
 template <class... Ps, class C, class T>
 void run_gatherv(C&& comm, root r, const TypedBlocks<T>& a, const Algorithm& algorithm) {
-  const Caller caller{core_of(comm), Collective::gather};
+  const Caller caller{core_of(comm), Collective::gather, false, true};
   Call call = gatherv_call(caller, r, a.untyped(), blocks_of(caller));
   run<Gather, true, Ps...>(caller, call, algorithm);
 }
 
 template <class... Ps, class C, class T>
 Request start_gatherv(C&& comm, root r, const TypedBlocks<T>& a, const Algorithm& algorithm) {
-  const Caller caller{core_of(comm), Collective::gather, true};
+  const Caller caller{core_of(comm), Collective::gather, true, true};
   auto owned = std::make_shared<CallBlocks>();
   Call call = gatherv_call(caller, r, a.untyped(), *owned);
   return start<Gather, true, Ps...>(caller, call, algorithm, std::move(owned));
@@ -36,7 +36,7 @@ Request start_gatherv(C&& comm, root r, const TypedBlocks<T>& a, const Algorithm
 
 template <class... Ps, class C, class T>
 Persistent prepare_gatherv(C&& comm, root r, const TypedBlocks<T>& a, const Algorithm& algorithm) {
-  const Caller caller{core_of(comm), Collective::gather};
+  const Caller caller{core_of(comm), Collective::gather, false, true};
   auto owned = std::make_shared<CallBlocks>();
   Call call = gatherv_call(caller, r, a.untyped(), *owned);
   return prepare<Gather, true, Ps...>(caller, call, algorithm, std::move(owned));
@@ -84,7 +84,7 @@ void gatherv(C&& comm, const T* in, std::type_identity_t<T>* out, const blocks& 
 template <class... Ps, Team C, ContiguousRange In>
 [[nodiscard]] std::vector<element_of<In>> gatherv(C&& comm, const In& in, root to,
                                                   const Algorithm& algorithm = {}) {
-  const detail::Caller caller{detail::core_of(comm), Collective::gather};
+  const detail::Caller caller{detail::core_of(comm), Collective::gather, false, true};
   detail::check_root(caller, to);
   const std::size_t n = std::ranges::size(in);
   caller.require_few_bytes(n, sizeof(element_of<In>));
@@ -167,7 +167,8 @@ template <class... Ps, Team C, class T>
 PAPCOLL_WRONG_CALL(
     detail::NoResult, gatherv,
     ", in, out, papcoll::counts{sizes}, papcoll::root{0} [, algorithm]) or gatherv(comm, data, "
-    "papcoll::counts{sizes}, papcoll::root{0} [, algorithm]")
+    "papcoll::counts{sizes}, papcoll::root{0} [, algorithm]) or, where the root does not know the "
+    "counts, gatherv(comm, in, papcoll::root{0} [, algorithm]")
 PAPCOLL_WRONG_CALL(
     Request, igatherv,
     ", in, out, papcoll::counts{sizes}, papcoll::root{0} [, algorithm]) or igatherv(comm, data, "

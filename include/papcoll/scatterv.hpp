@@ -21,14 +21,14 @@ namespace detail {
 
 template <class... Ps, class C, class T>
 void run_scatterv(C&& comm, root r, const TypedBlocks<T>& a, const Algorithm& algorithm) {
-  const Caller caller{core_of(comm), Collective::scatter};
+  const Caller caller{core_of(comm), Collective::scatter, false, true};
   Call call = scatterv_call(caller, r, a.untyped(), blocks_of(caller));
   run<Scatter, true, Ps...>(caller, call, algorithm);
 }
 
 template <class... Ps, class C, class T>
 Request start_scatterv(C&& comm, root r, const TypedBlocks<T>& a, const Algorithm& algorithm) {
-  const Caller caller{core_of(comm), Collective::scatter, true};
+  const Caller caller{core_of(comm), Collective::scatter, true, true};
   auto owned = std::make_shared<CallBlocks>();
   Call call = scatterv_call(caller, r, a.untyped(), *owned);
   return start<Scatter, true, Ps...>(caller, call, algorithm, std::move(owned));
@@ -36,7 +36,7 @@ Request start_scatterv(C&& comm, root r, const TypedBlocks<T>& a, const Algorith
 
 template <class... Ps, class C, class T>
 Persistent prepare_scatterv(C&& comm, root r, const TypedBlocks<T>& a, const Algorithm& algorithm) {
-  const Caller caller{core_of(comm), Collective::scatter};
+  const Caller caller{core_of(comm), Collective::scatter, false, true};
   auto owned = std::make_shared<CallBlocks>();
   Call call = scatterv_call(caller, r, a.untyped(), *owned);
   return prepare<Scatter, true, Ps...>(caller, call, algorithm, std::move(owned));
@@ -88,7 +88,7 @@ template <class... Ps, Team C, ContiguousRange In>
                                                    UnknownCounts, root from,
                                                    const Algorithm& algorithm = {}) {
   using T = element_of<In>;
-  const detail::Caller caller{detail::core_of(comm), Collective::scatter};
+  const detail::Caller caller{detail::core_of(comm), Collective::scatter, false, true};
   detail::check_root(caller, from);
   std::vector<std::size_t> lengths;
   if (caller.rank() == from.rank) {
@@ -176,7 +176,8 @@ template <class... Ps, Team C, class T>
 PAPCOLL_WRONG_CALL(
     detail::NoResult, scatterv,
     ", in, out, papcoll::counts{sizes}, papcoll::root{0} [, algorithm]) or scatterv(comm, data, "
-    "papcoll::counts{sizes}, papcoll::root{0} [, algorithm]")
+    "papcoll::counts{sizes}, papcoll::root{0} [, algorithm]) or scatterv(comm, in, "
+    "papcoll::counts{sizes}, papcoll::unknown_counts, papcoll::root{0} [, algorithm]")
 PAPCOLL_WRONG_CALL(
     Request, iscatterv,
     ", in, out, papcoll::counts{sizes}, papcoll::root{0} [, algorithm]) or iscatterv(comm, data, "

@@ -33,6 +33,7 @@ bool run_to_end(SiteType& site, const papcoll::Call& call, bool compares, Wait&&
     if (!compares) return false;
     site.compare_calls();
     failed = site.failed();
+    if (failed) site.failure_text();  // it has heard: another rank may have to tell it again later
     return failed;
   });
   return !failed;

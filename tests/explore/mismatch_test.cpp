@@ -102,6 +102,44 @@ void for_all_mismatches(int ranks, F&& explore_script) {
 
 }  // namespace
 
+TEST_CASE("A rank that still has to tell of a mismatch gives nothing in that call", "[explore]") {
+  const CallSpec between{exchange, Collective::allgather, 3};
+  const auto explore_calls = [&](const CallSpec& first, const CallSpec& second, Reach reach) {
+    CallSpec wrong = first;
+    --wrong.count;
+    for (const int who : {0, 1, 2}) {
+      Script script{3, {first, between, second, between, first}, {{who, 0, wrong}}};
+      script.reach = reach;
+      INFO(first.describe() << ", but on rank " << who << ", then " << second.describe());
+      World<TightBoard> world{script};
+      require_fine(random_walks(world, 5, 12));
+    }
+  };
+  for (const Algorithm a : algorithms()) {
+    for (const Collective c :
+         {Collective::allreduce, Collective::reduce, Collective::bcast, Collective::allgather,
+          Collective::reduce_scatter, Collective::alltoall, Collective::gather, Collective::scatter,
+          Collective::scan, Collective::exscan}) {
+      if (!a.serves(c)) continue;
+      for (const Reach reach : {Reach::all, Reach::slots, Reach::mixed}) {
+        for (const std::size_t earlier : {3U, 70U}) {
+          for (const std::size_t later : {16U, 70U}) {
+            explore_calls({a, c, earlier, 0}, {a, c, later, 0}, reach);
+          }
+        }
+      }
+    }
+  }
+  constexpr Algorithm block_copies = explored<papcoll::StaticOrder, papcoll::BlockCopies>;
+  for (const Collective c : {Collective::gather, Collective::scatter, Collective::alltoall}) {
+    for (const std::size_t earlier : {3U, 16U, 38U}) {
+      CallSpec uneven{block_copies, c, 16, 0};
+      uneven.uneven = true;
+      explore_calls({block_copies, c, earlier, 0}, uneven, Reach::all);
+    }
+  }
+}
+
 TEST_CASE("Two ranks whose calls do not match", "[explore]") {
   for_all_mismatches(2, [](const Script& script) {
     World<TightBoard> world{script};

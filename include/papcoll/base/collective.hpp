@@ -196,6 +196,18 @@ constexpr CollectiveTraits::Buffers buffers_of(Collective c, bool is_root) noexc
   return is_root || !is_rooted(c) ? traits_of(c).root : traits_of(c).others;
 }
 
+/// What a user has called, as messages about his arguments name it.
+struct Called {
+  Collective collective;
+  bool non_blocking = false;
+  bool uneven = false;  ///< its v-form, if it has one
+
+  [[gnu::cold]] std::string name() const {
+    const bool v = uneven && collective != Collective::reduce_scatter;
+    return detail::joined({name_of(collective), v ? "v" : ""});
+  }
+};
+
 /// A call as messages name it: "reduce of 3 elements with root 1".
 [[gnu::cold]] inline std::string describe(Collective c, std::size_t count, int root) {
   std::string text{name_of(c)};

@@ -158,21 +158,18 @@ T* data_out(std::remove_reference_t<Out>& out) {
 // -- What is said of values.
 
 /// TeamCore::refuse, rank and size.
-[[noreturn]] PAPCOLL_DECL void refuse(TeamCore& core, Collective collective, bool non_blocking,
-                                      const std::string& what);
+[[noreturn]] PAPCOLL_DECL void refuse(TeamCore& core, Called called, const std::string& what);
 /// Refuses a buffer: `what` must be so, and it has `found` elements instead of `needed`.
-[[noreturn]] PAPCOLL_DECL void refuse_length(TeamCore& core, Collective collective,
-                                             bool non_blocking, const char* what, std::size_t found,
-                                             std::size_t needed);
+[[noreturn]] PAPCOLL_DECL void refuse_length(TeamCore& core, Called called, const char* what,
+                                             std::size_t found, std::size_t needed);
 /// Are `count` elements on each rank, all of them together, more than PTRDIFF_MAX bytes?
 [[gnu::cold, gnu::pure]] PAPCOLL_DECL bool too_many_bytes(const TeamCore& core, std::size_t count,
                                                           std::size_t bytes_of_one) noexcept;
 /// Refuses a count, of elements on each rank or of those on one.
-[[noreturn]] PAPCOLL_DECL void refuse_count(TeamCore& core, Collective collective,
-                                            bool non_blocking, std::size_t count,
+[[noreturn]] PAPCOLL_DECL void refuse_count(TeamCore& core, Called called, std::size_t count,
                                             std::size_t bytes_of_one);
 /// Refuses counts of the ranks whose sum is more than PTRDIFF_MAX bytes.
-[[noreturn]] PAPCOLL_DECL void refuse_sum(TeamCore& core, Collective collective, bool non_blocking,
+[[noreturn]] PAPCOLL_DECL void refuse_sum(TeamCore& core, Called called,
                                           std::span<const std::size_t> of_rank,
                                           std::size_t bytes_of_one);
 PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept;
@@ -183,16 +180,16 @@ struct Caller {
   TeamCore& core;
   Collective collective;
   bool non_blocking = false;
+  bool uneven = false;  ///< of a v-form
 
-  [[noreturn]] void refuse(const std::string& what) const {
-    detail::refuse(core, collective, non_blocking, what);
-  }
+  Called called() const noexcept { return {collective, non_blocking, uneven}; }
+  [[noreturn]] void refuse(const std::string& what) const { detail::refuse(core, called(), what); }
   void require(bool right, const char* what) const {
     if (!right) refuse(what);
   }
   void require_length(std::size_t found, std::size_t needed, const char* what) const {
     if (found == needed) return;
-    refuse_length(core, collective, non_blocking, what, found, needed);
+    refuse_length(core, called(), what, found, needed);
   }
   /// `count` elements on each rank are at most PTRDIFF_MAX bytes on all of them together.
   /// Inlined, and its question is pure: so a compiler still knows afterwards what the call is.
@@ -202,7 +199,7 @@ struct Caller {
     std::size_t bytes = 0;
     if (!__builtin_mul_overflow(count, bytes_of_one, &bytes) && bytes <= few) return;
     if (!too_many_bytes(core, count, bytes_of_one)) return;
-    refuse_count(core, collective, non_blocking, count, bytes_of_one);
+    refuse_count(core, called(), count, bytes_of_one);
   }
 
   int rank() const noexcept { return rank_of(core); }

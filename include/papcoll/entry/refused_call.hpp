@@ -14,21 +14,19 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 /// Refuses a call because of a row of the table of requirements: tells the other ranks, and throws.
-[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_call(TeamCore& core,
-                                                               Collective collective,
-                                                               bool non_blocking,
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_call(TeamCore& core, Called called,
                                                                const Requirement& why,
                                                                RefusalDetails details) {
   if (why.bit == requirement::small_elements || why.bit == requirement::room_for_ranks) {
     details.limit = core.options().chunk_bytes;
   }
   if (why.bit != requirement::common_memory) {
-    core.refuse(collective, non_blocking, refusal(why, details));
+    core.refuse(called, refusal(why, details));
   }
   const std::string& reason = core.surroundings().why_no_shared_memory;
   if (!reason.empty()) details.remedy = reason;
   const std::string text = refusal(why, details);
-  core.tell_refusal(non_blocking, text);
+  core.tell_refusal(called.non_blocking, text);
   throw transport_unavailable(joined({"papcoll: ", text}));
 }
 

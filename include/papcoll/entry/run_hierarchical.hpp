@@ -178,7 +178,8 @@ class HierarchicalCheck {
       RefusalDetails details;
       details.algorithm = hierarchical_name;
       tell_served(details, *why, call_.collective, &hierarchical_serves);
-      refuse_call(team_, call_.collective, false, *why, std::move(details));
+      refuse_call(team_, {call_.collective, false, call_.counts != nullptr}, *why,
+                  std::move(details));
     }
     const Hierarchy* const hierarchy = hierarchy_for(team_, hierarchical);
     const std::size_t depth = hierarchy == nullptr ? 0 : hierarchy->levels.size();
@@ -234,7 +235,8 @@ class HierarchicalCheck {
     details.found = static_cast<std::size_t>(ranks);
     details.limit = static_cast<std::size_t>(needs.most_ranks);
     if (why->bit == requirement::common_memory) details.algorithm += " within Hierarchical";
-    refuse_call(team_, call_.collective, false, *why, std::move(details));
+    refuse_call(team_, {call_.collective, false, call_.counts != nullptr}, *why,
+                std::move(details));
   }
 
   TeamCore& team_;

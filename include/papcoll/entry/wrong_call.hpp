@@ -70,6 +70,7 @@ struct policy_has_its_parts {
         "copyable elements (not std::vector<bool>), or pointers and one count, or (not in the " \
         "v-forms) papcoll::strided, papcoll::indexed or an mdspan, or, in blocking allreduce, " \
         "reduce, bcast, scan and exscan, one such element by value; and an algorithm chosen "   \
-        "at run time is the last argument, papcoll::algorithm(\"Ring\")");                      \
+        "at run time is the last argument, papcoll::algorithm(\"Ring\") (with "                 \
+        "<papcoll/algorithm.hpp>)");                                                            \
     return {};                                                                                  \
   }

@@ -78,7 +78,7 @@ PAPCOLL_DECL BlockNumbersOfBuffer check_blocks(const Caller& caller, const Block
     too_much = too_much || __builtin_add_overflow(n.total, counts[r], &n.total) || n.total > most;
   }
   if (too_much) {
-    refuse_sum(caller.core, caller.collective, caller.non_blocking, {counts, ranks}, element_size);
+    refuse_sum(caller.core, caller.called(), {counts, ranks}, element_size);
   }
   if (!buffer.given.anywhere) {
     const bool any = buffer.length == BlockedBuffer::any_length;
@@ -185,7 +185,7 @@ PAPCOLL_DECL void tell_no_room(const Caller& caller, std::size_t elements,
                                const std::exception& problem) {
   caller.core.tell_refusal(
       caller.non_blocking,
-      joined({name_of(caller.collective), "v on rank ", caller.rank(), " of ", caller.size(),
+      joined({caller.called().name(), " on rank ", caller.rank(), " of ", caller.size(),
               ": there is no memory for the ", elements, " elements that come: ", problem.what()}));
 }
 

@@ -391,6 +391,10 @@ inline Call erased_movement(const Caller& caller, const ErasedCall& c) {
   return call;
 }
 
+inline bool has_blocks(const ErasedCall& c) noexcept {
+  return c.sent != nullptr || c.received != nullptr;
+}
+
 inline Call erased_blocks(const Caller& caller, const ErasedCall& c, CallBlocks& numbers) {
   constexpr std::size_t any = BlockedBuffer::any_length;
   check_elements(caller, c.element.size);
@@ -465,7 +469,7 @@ inline Call owned_erased_call(const Caller& caller, ErasedCall c, ErasedParts& p
 }
 
 PAPCOLL_DECL void run_erased(const ErasedCall& c, const Algorithm& algorithm) {
-  const Caller caller{c.core, c.collective};
+  const Caller caller{c.core, c.collective, false, has_blocks(c)};
   std::byte token{};
   Call call = erased_call(caller, c, nullptr, token);
   with_collective(AllCollectives{}, c.collective,
@@ -473,7 +477,7 @@ PAPCOLL_DECL void run_erased(const ErasedCall& c, const Algorithm& algorithm) {
 }
 
 PAPCOLL_DECL Request start_erased(const ErasedCall& c, const Algorithm& algorithm) {
-  const Caller caller{c.core, c.collective, true};
+  const Caller caller{c.core, c.collective, true, has_blocks(c)};
   auto owned = std::make_shared<ErasedParts>();
   Call call = owned_erased_call(caller, c, *owned);
   Request request;
@@ -484,7 +488,7 @@ PAPCOLL_DECL Request start_erased(const ErasedCall& c, const Algorithm& algorith
 }
 
 PAPCOLL_DECL Persistent prepare_erased(const ErasedCall& c, const Algorithm& algorithm) {
-  const Caller caller{c.core, c.collective};
+  const Caller caller{c.core, c.collective, false, has_blocks(c)};
   auto owned = std::make_shared<ErasedParts>();
   Call call = owned_erased_call(caller, c, *owned);
   Persistent prepared;

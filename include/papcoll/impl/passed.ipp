@@ -181,7 +181,7 @@ inline std::size_t checked_list(const Caller& caller, const BufferLayout& l, std
                             "shorter block, or another displacement"}));
     }
     if (__builtin_add_overflow(count, l.lengths[i], &count) || count > most) {
-      refuse_count(caller.core, caller.collective, caller.non_blocking, count, size);
+      refuse_count(caller.core, caller.called(), count, size);
     }
   }
   return count;

@@ -55,7 +55,8 @@ PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec,
     const Requirement* const why = why_not(needs, facts_of(call, true), {});
     RefusalDetails details;
     details.algorithm = "Hierarchical";
-    refuse_call(caller.core, call.collective, true, *why, std::move(details));
+    refuse_call(caller.core, {call.collective, true, call.counts != nullptr}, *why,
+                std::move(details));
   }
   const TransportTable& transport = transport_for(caller, spec);
   state_contract(call, spec);

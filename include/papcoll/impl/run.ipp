@@ -21,20 +21,22 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
-PAPCOLL_DECL void refuse(TeamCore& core, Collective collective, bool non_blocking,
-                         const std::string& what) {
-  core.refuse(collective, non_blocking, what);
+inline Called called_by(const Caller& caller, const Call& call) noexcept {
+  return {call.collective, caller.non_blocking, call.counts != nullptr};
 }
 
-PAPCOLL_DECL void refuse_length(TeamCore& core, Collective collective, bool non_blocking,
-                                const char* what, std::size_t found, std::size_t needed) {
-  core.refuse(collective, non_blocking,
-              joined({what, " (found ", found, ", needed ", needed, ")"}));
+PAPCOLL_DECL void refuse(TeamCore& core, Called called, const std::string& what) {
+  core.refuse(called, what);
 }
 
-PAPCOLL_DECL void refuse_count(TeamCore& core, Collective collective, bool non_blocking,
-                               std::size_t count, std::size_t bytes_of_one) {
-  core.refuse(collective, non_blocking,
+PAPCOLL_DECL void refuse_length(TeamCore& core, Called called, const char* what, std::size_t found,
+                                std::size_t needed) {
+  core.refuse(called, joined({what, " (found ", found, ", needed ", needed, ")"}));
+}
+
+PAPCOLL_DECL void refuse_count(TeamCore& core, Called called, std::size_t count,
+                               std::size_t bytes_of_one) {
+  core.refuse(called,
               joined({"a count of ", count, " elements of ", bytes_of_one,
                       " bytes is too much for ", core.size(),
                       " ranks: together they would have more than PTRDIFF_MAX bytes; pass a "
@@ -49,13 +51,13 @@ PAPCOLL_DECL bool too_many_bytes(const TeamCore& core, std::size_t count,
   return wraps || bytes > PTRDIFF_MAX;
 }
 
-PAPCOLL_DECL void refuse_sum(TeamCore& core, Collective collective, bool non_blocking,
-                             std::span<const std::size_t> of_rank, std::size_t bytes_of_one) {
+PAPCOLL_DECL void refuse_sum(TeamCore& core, Called called, std::span<const std::size_t> of_rank,
+                             std::size_t bytes_of_one) {
   // The first that is too much.
   std::size_t left = PTRDIFF_MAX / bytes_of_one;
   std::size_t r = 0;
   while (r + 1 < of_rank.size() && of_rank[r] <= left) left -= of_rank[r++];
-  refuse_count(core, collective, non_blocking, of_rank[r], bytes_of_one);
+  refuse_count(core, called, of_rank[r], bytes_of_one);
 }
 
 PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept { return core.rank(); }
@@ -97,7 +99,7 @@ PAPCOLL_DECL void check_arrival(const Caller& caller, const ArrivalAlgorithm& al
   tell_served(details, *why, call.collective, algorithm.serves);
   details.limit = static_cast<std::size_t>(algorithm.most_ranks);
   details.found = static_cast<std::size_t>(core.size());
-  refuse_call(core, call.collective, caller.non_blocking, *why, std::move(details));
+  refuse_call(core, called_by(caller, call), *why, std::move(details));
 }
 
 PAPCOLL_DECL void check_tickets(const Caller& caller, const TicketedAlgorithm& algorithm,
@@ -108,7 +110,7 @@ PAPCOLL_DECL void check_tickets(const Caller& caller, const TicketedAlgorithm& a
   RefusalDetails details;
   details.algorithm = algorithm.name;
   tell_served(details, *why, call.collective, algorithm.serves);
-  refuse_call(caller.core, call.collective, caller.non_blocking, *why, std::move(details));
+  refuse_call(caller.core, called_by(caller, call), *why, std::move(details));
 }
 
 PAPCOLL_DECL void check_schedule(const Caller& caller, const AnySchedule& schedule,
@@ -119,7 +121,7 @@ PAPCOLL_DECL void check_schedule(const Caller& caller, const AnySchedule& schedu
   RefusalDetails details;
   details.algorithm = schedule.name();
   tell_served(details, *why, call.collective, [&](Collective c) { return schedule.serves(c); });
-  refuse_call(caller.core, call.collective, caller.non_blocking, *why, std::move(details));
+  refuse_call(caller.core, called_by(caller, call), *why, std::move(details));
 }
 
 /// The same of a schedule in whatever order a spec names.

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -47,10 +48,15 @@ class CallFrame {
     Unheard& u = unheard_[epoch_ % Board::frames];
     if (u.own_counts) [[unlikely]] {
       u.own_counts = false;
-      if (earlier_call_failed()) return false;
+      if (earlier_call_failed()) {
+        u.any = false;
+        u.differs = -1;
+        return false;
+      }
     }
     if (u.any) compare_unheard();  // a later call told that all had left this one
-    if (u.differs < 0) [[likely]] return true;
+    if (u.differs < 0) [[likely]]
+      return true;
     tell_of_earlier_call(std::exchange(u.differs, -1), u.words);
     return false;
   }
@@ -233,10 +239,13 @@ class CallFrame {
     const std::uint32_t earlier = epoch_ - Board::frames;
     const std::uint32_t round = earlier > epoch_ ? rounds_ - 1 : rounds_;
     typename Board::Failure& f = board_.failure(epoch_);
-    if (look_at(f.stamp) != make_stamp(earlier, round << 2U | Board::Failure::told)) return false;
+    const Stamp now = look_at(f.stamp);
+    if (says_failure(now, Board::Failure::found)) return true;  // another one has seen it first
+    if (now != make_stamp(earlier, round << 2U | Board::Failure::told)) return false;
     std::array<char, sizeof(f.text)> text{};
     Access::read(text.data(), f.text, text.size());
-    fail_with(detail::joined({Board::frames, " calls ago ", text.data()}));
+    fail_with(detail::joined(
+        {"of the call ", Board::frames, " calls ago: ", text.data(), not_performed}));
     return true;
   }
 
@@ -259,9 +268,12 @@ class CallFrame {
     const std::uint32_t theirs =
         board_.left(r).called[(epoch_ - Board::frames) % Board::records].load(
             std::memory_order_relaxed);
-    fail_with(detail::joined({"the ranks' calls did not match ", Board::frames, " calls ago: ",
-                              mine.difference(name(rank_), theirs, name(r), size())}));
+    fail_with(detail::joined({"the ranks' calls did not match ", Board::frames,
+                              " calls ago: ", mine.difference(name(rank_), theirs, name(r), size()),
+                              not_performed}));
   }
+
+  static constexpr std::string_view not_performed = "; this call was not performed";
 
   /// "ranks 1 and 2 have", of which no more than eight are named.
   [[gnu::cold]] static std::string listed(const std::vector<int>& ranks) {
@@ -286,9 +298,9 @@ class CallFrame {
   bool heard_of_all_ = false;   ///< of this call: all matched it, or this rank knows why not
   bool heard_failure_ = false;  ///< of this call: this rank has its text
   struct Unheard {
-    bool any = false;  ///< not yet compared
+    bool any = false;         ///< not yet compared
     bool own_counts = false;  ///< ranks compared lengths one by one, and this one heard of no fault
-    int differs = -1;  ///< a rank that called something else
+    int differs = -1;         ///< a rank that called something else
     std::uint32_t epoch = 0;
     CallWords words;
   };

@@ -25,10 +25,10 @@ class InvalidCalls {
       : basis_(basis), node_(node), failures_(failures), messages_(messages) {}
 
   /// This rank's call is invalid: tells the peers, who throw peer_error, and throws argument_error.
-  [[noreturn]] void refuse(Collective collective, bool non_blocking, const std::string& text) {
+  [[noreturn]] void refuse(Called called, const std::string& text) {
     const std::string what = detail::joined(
-        {name_of(collective), " on rank ", basis_.rank(), " of ", basis_.size(), ": ", text});
-    throw argument_error(detail::joined({"papcoll: ", what, tell(non_blocking, what)}));
+        {called.name(), " on rank ", basis_.rank(), " of ", basis_.size(), ": ", text});
+    throw argument_error(detail::joined({"papcoll: ", what, tell(called.non_blocking, what)}));
   }
 
   /// Tells the peers that this rank's call is invalid. If all ranks make such a call at once, the

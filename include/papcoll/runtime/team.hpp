@@ -188,8 +188,8 @@ class TeamCore final {
 
   // --- invalid calls, see there
 
-  [[noreturn]] void refuse(Collective collective, bool non_blocking, const std::string& text) {
-    invalid_calls_.refuse(collective, non_blocking, text);
+  [[noreturn]] void refuse(Called called, const std::string& text) {
+    invalid_calls_.refuse(called, text);
   }
   std::string tell_refusal(bool non_blocking, const std::string& what) {
     return invalid_calls_.tell(non_blocking, what);

@@ -441,6 +441,89 @@ TEST_CASE("Calls that differ unheard are told of when their frame's turn comes")
   }
 }
 
+namespace {
+
+/// Three ranks that make calls of which each only announces itself.
+struct ThreeRanks {
+  Memory bells{Doorbells::bytes(3)};
+  Memory memory{NodeBoard::bytes(3, explore::chunk_bytes)};
+  NodeBoard board{memory.data(), 3, explore::chunk_bytes};
+  papcoll::Reducer reducer;
+  std::deque<NodeSite> sites;
+
+  ThreeRanks() {
+    Doorbells::initialise(bells.data(), 3);
+    for (int r = 0; r < 3; ++r) sites.emplace_back(board, Doorbells{bells.data(), 3}, r);
+  }
+  NodeSite& begin(int r, const papcoll::CallWords& words) {
+    NodeSite& site = sites[static_cast<std::size_t>(r)];
+    site.begin(words, reducer);
+    REQUIRE(site.enter());
+    return site;
+  }
+  /// What rank r throws, or nothing; it waits for nobody.
+  std::string call(int r, const papcoll::CallWords& words) {
+    NodeSite& site = begin(r, words);
+    const bool matched = site.last_in_frame_matched();
+    site.announce(nullptr, 0, 0);
+    const std::string text = matched ? "" : site.failure_text();
+    site.leave();
+    return text;
+  }
+};
+
+papcoll::CallWords gatherv() {
+  return papcoll::CallWords::of(papcoll::CallWords::own_counts, papcoll::Collective::gather, 0, 0,
+                                0);
+}
+papcoll::CallWords gather_of(std::size_t count) {
+  return papcoll::CallWords::of(count, papcoll::Collective::gather, 0, 0, 0);
+}
+
+}  // namespace
+
+TEST_CASE("A mismatch that is told by the failure word is not told again") {
+  ThreeRanks ranks;
+  CHECK(ranks.call(1, gatherv()).empty());  // leaves, and another one finds that calls differ
+  NodeSite& two = ranks.begin(2, gather_of(9));
+  two.announce(nullptr, 0, 0);
+  NodeSite& zero = ranks.begin(0, gatherv());
+  zero.announce(nullptr, 0, 0);
+  zero.compare_calls();
+  for (NodeSite* site : {&zero, &two}) {
+    REQUIRE(site->failed());
+    site->failure_text();
+    site->leave();
+  }
+  for (int call = 1; call < 3 * NodeBoard::frames; ++call) {
+    for (const int r : {1, 0, 2}) {
+      const bool hears = call == NodeBoard::frames && r == 1;
+      CHECK(ranks.call(r, gather_of(7)).empty() != hears);
+    }
+  }
+}
+
+TEST_CASE("All who left a call before its lengths were found to differ hear of it") {
+  ThreeRanks ranks;
+  CHECK(ranks.call(1, gatherv()).empty());
+  CHECK(ranks.call(2, gatherv()).empty());
+  NodeSite& zero = ranks.begin(0, gatherv());
+  zero.fail_with("counts do not match");
+  zero.announce(nullptr, 0, 0);
+  zero.failure_text();
+  zero.leave();
+  for (int call = 1; call < 3 * NodeBoard::frames; ++call) {
+    for (const int r : {1, 2, 0}) {
+      const std::string text = ranks.call(r, gather_of(7));
+      if (call == NodeBoard::frames && r != 0) {
+        CHECK(text.find("4 calls ago: counts do not match") != std::string::npos);
+      } else {
+        CHECK(text.empty());
+      }
+    }
+  }
+}
+
 TEST_CASE("Ranks that wait for nobody leave at once") {
   constexpr auto dynamic_leader = explore::explored<papcoll::DynamicLeader, papcoll::LeaderFan>;
   constexpr auto static_leader = explore::explored<papcoll::StaticLeader, papcoll::LeaderFan>;

@@ -39,8 +39,9 @@ TEST_CASE("an invalid call on one rank, arrival floor", "[team]") {
             if (r == wrong) {
               CHECK(result[i].kind == "argument_error");
               CHECK(result[i].says(mistake.says));
-              CHECK(result[i].says(std::string(papcoll::name_of(mistake.collective)) + " on rank " +
-                                   std::to_string(r)));
+              CHECK(
+                  result[i].says(papcoll::Called{mistake.collective, false, mistake.uneven}.name() +
+                                 " on rank " + std::to_string(r)));
               CHECK(buffers[i].untouched());
             } else if (!result[i].is_fine() || !may_leave_early(mistake.collective)) {
               CHECK(result[i].kind == "peer_error");

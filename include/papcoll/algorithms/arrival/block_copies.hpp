@@ -24,7 +24,8 @@ inline namespace PAPCOLL_ABI {
 //             40 bytes; in its slot, if it is short; where peers see its buffer, there; else in
 //             its pool, part by part; or in its buffer, from where the kernel copies long blocks,
 //             if it may and pools are slow: PoolTrials.
-//          2. Each rank copies its own block, and then those of the others, of whoever is there.
+//          2. Each rank copies its own block, and then those of the others, of whoever is there; it
+//             fills up to 1 MB of its pool before.
 //          3. A rank whose buffer is read waits until all have read their blocks. All others leave
 //             when they have theirs.
 // Cost     One flag each way. Of n bytes that a rank gives and gets: 2n read and 2n written, or n
@@ -120,15 +121,23 @@ struct BlockCopies {
         if (blocks_.gives(r, s.rank())) ++to_take_;
         if (blocks_.gives(s.rank(), r)) ++takers_;
       }
-      in_line_ = c.counts == nullptr && line_bytes(c, s.size()) <= NodeBoard::inline_bytes;
+      in_line_ = !uneven_ && line_bytes(c, s.rank(), s.size()) <= NodeBoard::inline_bytes;
       piece_ = s.chunk_bytes() /
                static_cast<std::size_t>(blocks_.shares_one() ? 1 : std::max(1, s.size() - 1));
       show(s, c);
     }
 
-    /// All that a rank with blocks of equal size shows.
-    std::size_t line_bytes(const Call& c, int ranks) const noexcept {
-      return blocks_.shares_one() ? c.bytes() : c.bytes() * static_cast<std::size_t>(ranks - 1);
+    /// All that rank r shows, where all know the lengths.
+    static std::size_t line_bytes(const Call& c, int r, int ranks) noexcept {
+      if (c.counts != nullptr) return c.counts[r] * c.reducer.size;
+      const bool one = c.collective == Collective::allgather || c.collective == Collective::gather;
+      return c.bytes() * static_cast<std::size_t>(one ? 1 : ranks - 1);
+    }
+    /// Are rank r's blocks with its flag?
+    template <Site S>
+    bool in_line(const S& s, const Call& c, int r) const noexcept {
+      if (c.counts == nullptr || uneven_) return in_line_;
+      return line_bytes(c, r, s.size()) <= NodeBoard::inline_bytes;
     }
 
     /// The number of a block among those that this rank shows: the next rank's is the first.
@@ -321,7 +330,7 @@ struct BlockCopies {
         if (s.pending()[r] < 0 || !blocks_.gives(r, s.rank())) continue;
         if (s.pending()[r] == 0 && !meet(s, c, r)) {
           if (failed_) return false;
-          if (way_ == Way::slot && !in_line_) expect(s, r);
+          if (way_ == Way::slot && !in_line(s, c, r)) expect(s, r);
           continue;
         }
         while (s.pending()[r] > 0 && take_part(s, c, r)) took = true;
@@ -349,16 +358,23 @@ struct BlockCopies {
     /// failed.
     template <Site S>
     bool meet(S& s, const Call& c, int r) {
-      if (!s.arrived(r, in_line_ ? 1 : 0)) return false;
+      const bool line = in_line(s, c, r);
+      if (!s.arrived(r, line ? 1 : 0)) return false;
       if (!s.matches(r)) return fail(s, r);
+      if (!line && !s.arrived(r, 1)) {
+        // A rank whose earlier call did not match comes with equal words, and shows nothing: what
+        // is in its header is of another call. Only these ways begin with no part.
+        const Way way = way_of(s, r);
+        if (way != Way::pool && way != Way::pieces) return false;
+      }
       if (uneven_) {
         const std::uint64_t bytes = entry_of(s, r).bytes;
         if (bytes != blocks_.taken(r).n) return fail_of_counts(s, c, r, bytes);
       }
       s.pending()[r] = 1;
-      if (!in_line_ && lends(way_of(s, r))) borrows_ = true;
-      if (!in_line_ && way_of(s, r) == Way::pieces) in_pieces_ = true;
-      if (in_pieces_) tell_pieces(s);
+      if (!line && lends(way_of(s, r))) borrows_ = true;
+      if (!line && way_of(s, r) == Way::pieces) in_pieces_ = true;
+      if (in_pieces_) tell_pieces(s, c);
       if (++met_ + 1 == s.size()) s.all_arrived();
       return true;
     }
@@ -383,7 +399,8 @@ struct BlockCopies {
     template <Site S>
     [[gnu::cold, gnu::noinline]] bool fail_of_counts(S& s, const Call& c, int r,
                                                      std::uint64_t bytes) {
-      s.fail_with(detail::joined({"the ranks' counts do not match: rank ", r, " has ",
+      s.fail_with(detail::joined({"the ranks' counts do not match in ",
+                                  Called{c.collective, false, true}.name(), ": rank ", r, " has ",
                                   bytes / c.reducer.size, " elements for rank ", s.rank(),
                                   ", which expects ", blocks_.taken(r).n / c.reducer.size,
                                   " of it: both must pass the same number"}));
@@ -415,8 +432,8 @@ struct BlockCopies {
     template <Site S>
     bool take_part(S& s, const Call& c, int r) {
       const auto block = blocks_.taken(r);
-      if (block.n == 0) return take(s, r);
-      const Way way = in_line_ ? Way::line : way_of(s, r);
+      if (block.n == 0) return take(s, c, r);
+      const Way way = in_line(s, c, r) ? Way::line : way_of(s, r);
       // In place, what comes would be written over what has still to go.
       const bool piece_by_piece = way == Way::pieces && way_ == Way::pieces;
       if (blocks_in_place(c) && filled_ != shown_bytes_ && !piece_by_piece) return false;
@@ -440,7 +457,7 @@ struct BlockCopies {
       }
       if (guarded && !s.end_reading()) return failed_ = true, false;
       taken_bytes_ += n;
-      return done + n == block.n ? take(s, r) : (++s.pending()[r], true);
+      return done + n == block.n ? take(s, c, r) : (++s.pending()[r], true);
     }
 
     template <Site S>
@@ -460,21 +477,21 @@ struct BlockCopies {
       const std::size_t at =
           blocks_.shares_one() ? 0 : static_cast<std::size_t>(turn(s, r, s.rank())) * piece_;
       s.read(c.out + block.at + from, s.slot(r, window(s) + k % window(s)) + at, n);
-      if (from + n == block.n) return take(s, r);
+      if (from + n == block.n) return take(s, c, r);
       ++s.pending()[r];
-      tell_pieces(s);
+      tell_pieces(s, c);
       return true;
     }
 
     /// Rank r's block is here.
     template <Site S>
-    bool take(S& s, int r) {
+    bool take(S& s, const Call& c, int r) {
       s.pending()[r] = -1;
       ++taken_;
       if (taken_ == to_take_) {
         if (borrows_ || in_pieces_) s.finish_stage(all);
       } else if (in_pieces_) {
-        tell_pieces(s);
+        tell_pieces(s, c);
       }
       return true;
     }
@@ -482,12 +499,12 @@ struct BlockCopies {
     /// Tells how many pieces of each block are here, of those that come in pieces; none, as long
     /// as some rank has not been met.
     template <Site S>
-    void tell_pieces(S& s) {
+    void tell_pieces(S& s, const Call& c) {
       std::uint32_t least = all - 1;  // all: those who lend their input may go
       for (int r = 0; r < s.size(); ++r) {
         if (r == s.rank() || s.pending()[r] < 0 || !blocks_.gives(r, s.rank())) continue;
         if (s.pending()[r] == 0) return;
-        if (way_of(s, r) != Way::pieces) continue;
+        if (in_line(s, c, r) || way_of(s, r) != Way::pieces) continue;
         least = std::min(least, static_cast<std::uint32_t>(s.pending()[r] - 1));
       }
       if (least <= told_) return;
