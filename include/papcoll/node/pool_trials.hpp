@@ -25,16 +25,16 @@ namespace detail {
 /// find, less and less often, up to 1024. A reader may lose its processor while it times: pools
 /// that were fast are slow when two trials in a row have found it.
 ///
-/// papcoll-bench alltoall, Zen 4, what readers timed in ps a byte: 2 pinned ranks, 16 to 256 KB a
-/// block, 27 to 35 with a shared L3, 65 to 85 without; 8 ranks on 2 processors that share one, 28
-/// to 40, and 58 to 116 where each shows 2 MB. So many are pulled, since pools take 1.8 times as
-/// long as that without a shared L3, and 0.7 times with one; more are not, which are quicker
+/// papcoll-bench alltoall, Zen 4, what readers timed in ps a byte: 2 pinned ranks, 16 KB to 1 MB a
+/// block, 22 to 38 with a shared L3, 46 to 100 without; 8 ranks on 2 processors that share one, 22
+/// to 36, and 44 to 99 where each shows 1 to 2 MB. So many are pulled, since without a shared L3
+/// pools take up to 5 times as long, and with one 0.7 times; more are not, which are quicker
 /// through pools in either case.
 class PoolTrials {
  public:
   static constexpr std::uint32_t first_pause = 64;
   static constexpr std::uint32_t longest_pause = 1024;
-  static constexpr std::uint32_t slow_ps_a_byte = 50;
+  static constexpr std::uint32_t slow_ps_a_byte = 42;
   static constexpr std::uint32_t slow_ps_a_byte_of_many = 130;  ///< of more than 2 MB
 
   /// Of a call in which this rank shows n bytes; if it begins or goes on with a trial, no, and the
@@ -109,9 +109,9 @@ class PoolTrials {
   bool is_timed_ = false;
 };
 
-/// What one rank's reads of others' pools take in a call that they have timed. Of each peer, the
-/// quickest counts: in the others the rank may have lost its processor. Of those, the one in the
-/// middle: where ranks share processors, some have just the same caches.
+/// What one rank's reads of others' pools take in a call that they have timed. Of each peer,
+/// the mean but for the slowest, in which the rank may have lost its processor. Of these, the one
+/// in the middle: where ranks share processors, some have just the same caches.
 class PoolReads {
  public:
   using Clock = std::chrono::steady_clock;
@@ -135,15 +135,17 @@ class PoolReads {
     Clock::time_point start_{};
   };
 
-  explicit PoolReads(int ranks) : least_(static_cast<std::size_t>(ranks)) {}
+  explicit PoolReads(int ranks)
+      : of_peer_(static_cast<std::size_t>(ranks)), means_(of_peer_.size()) {}
 
   /// n bytes of rank r have been read.
   void note(int r, std::size_t n, Clock::duration took) noexcept {
     const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
-    const auto ps = static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(static_cast<std::uint64_t>(ns) * 1000 / n, 1, UINT32_MAX));
-    std::uint32_t& least = least_[static_cast<std::size_t>(r)];
-    if (least == 0 || ps < least) least = ps;
+    const std::uint64_t ps = static_cast<std::uint64_t>(ns) * 1000 / n;
+    Reads& reads = of_peer_[static_cast<std::size_t>(r)];
+    ++reads.count;
+    reads.sum += ps;
+    reads.slowest = std::max(reads.slowest, ps);
     any_ = true;
   }
 
@@ -151,18 +153,29 @@ class PoolReads {
 
   /// Picoseconds a byte, at least 1, and begins anew.
   std::uint32_t take() noexcept {
-    const auto first = least_.begin();
-    const auto end = std::partition(first, least_.end(), [](std::uint32_t ps) { return ps != 0; });
-    const auto middle = first + (end - first) / 2;
-    std::nth_element(first, middle, end);
-    const std::uint32_t usual = *middle;
-    std::fill(first, end, 0U);
+    std::size_t peers = 0;
+    for (Reads& reads : of_peer_) {
+      if (reads.count != 0) means_[peers++] = reads.mean();
+      reads = {};
+    }
+    const auto middle = means_.begin() + static_cast<std::ptrdiff_t>(peers / 2);
+    std::nth_element(means_.begin(), middle, means_.begin() + static_cast<std::ptrdiff_t>(peers));
     any_ = false;
-    return usual;
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(*middle, 1, UINT32_MAX));
   }
 
  private:
-  std::vector<std::uint32_t> least_;  ///< of each rank, ps a byte; 0: none
+  /// Picoseconds a byte.
+  struct Reads {
+    std::uint64_t count = 0;
+    std::uint64_t sum = 0;
+    std::uint64_t slowest = 0;
+
+    std::uint64_t mean() const noexcept { return count == 1 ? sum : (sum - slowest) / (count - 1); }
+  };
+
+  std::vector<Reads> of_peer_;
+  std::vector<std::uint64_t> means_;
   bool any_ = false;
 };
 
