@@ -198,10 +198,11 @@ constexpr CollectiveTraits::Buffers buffers_of(Collective c, bool is_root) noexc
 
 /// What a user has called, as messages about his arguments name it.
 struct Called {
-  Collective collective;
-  bool non_blocking = false;
-  bool uneven = false;  ///< its v-form, if it has one
+  Collective collective;      ///< of which kind
+  bool non_blocking = false;  ///< it returns a request
+  bool uneven = false;        ///< its v-form, if it has one
 
+  /// "alltoallv".
   [[gnu::cold]] std::string name() const {
     const bool v = uneven && collective != Collective::reduce_scatter;
     return detail::joined({name_of(collective), v ? "v" : ""});
