@@ -416,9 +416,10 @@ TEST_CASE("A rank whose call ends before a fault has its text hears of it later"
 
 TEST_CASE("Calls that differ unheard are told of when their frame's turn comes") {
   TwoRanks ranks;
-  auto& [bells, memory, board, reducer, zero, one] = ranks;
-  const auto call = [&](NodeSite& site, std::uint64_t count) {
-    site.begin(papcoll::CallWords::of(count, papcoll::Collective::scan, 0, 0, 0), reducer);
+  NodeSite& zero = ranks.zero;
+  NodeSite& one = ranks.one;
+  const auto call = [&ranks](NodeSite& site, std::size_t count) {
+    site.begin(papcoll::CallWords::of(count, papcoll::Collective::scan, 0, 0, 0), ranks.reducer);
     REQUIRE(site.enter());
     const bool matched = site.last_in_frame_matched();
     site.announce(nullptr, 0, 0);
@@ -428,7 +429,7 @@ TEST_CASE("Calls that differ unheard are told of when their frame's turn comes")
     return text;
   };
   // The fifth call compares all four before it: in the third and fourth the ranks differ.
-  for (const std::uint64_t count : {7, 7, 8, 9}) {
+  for (const std::size_t count : {7U, 7U, 8U, 9U}) {
     CHECK(call(zero, 7).empty());
     CHECK(call(one, count).empty());
   }
