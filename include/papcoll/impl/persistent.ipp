@@ -77,7 +77,9 @@ class PreparedCall {
   }
 
  private:
-  Caller caller(bool non_blocking = false) const { return {*core_, collective_, non_blocking}; }
+  Caller caller(bool non_blocking = false) const {
+    return {*core_, collective_, non_blocking, call_.counts != nullptr};
+  }
 
   const std::byte* watched(const std::byte* buffer) const noexcept {
     return has_data(collective_) && !is_empty(call_) ? buffer : nullptr;

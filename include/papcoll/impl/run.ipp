@@ -21,10 +21,6 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
-inline Called called_by(const Caller& caller, const Call& call) noexcept {
-  return {call.collective, caller.non_blocking, call.counts != nullptr};
-}
-
 PAPCOLL_DECL void refuse(TeamCore& core, Called called, const std::string& what) {
   core.refuse(called, what);
 }
@@ -99,7 +95,7 @@ PAPCOLL_DECL void check_arrival(const Caller& caller, const ArrivalAlgorithm& al
   tell_served(details, *why, call.collective, algorithm.serves);
   details.limit = static_cast<std::size_t>(algorithm.most_ranks);
   details.found = static_cast<std::size_t>(core.size());
-  refuse_call(core, called_by(caller, call), *why, std::move(details));
+  refuse_call(core, caller.called(), *why, std::move(details));
 }
 
 PAPCOLL_DECL void check_tickets(const Caller& caller, const TicketedAlgorithm& algorithm,
@@ -110,7 +106,7 @@ PAPCOLL_DECL void check_tickets(const Caller& caller, const TicketedAlgorithm& a
   RefusalDetails details;
   details.algorithm = algorithm.name;
   tell_served(details, *why, call.collective, algorithm.serves);
-  refuse_call(caller.core, called_by(caller, call), *why, std::move(details));
+  refuse_call(caller.core, caller.called(), *why, std::move(details));
 }
 
 PAPCOLL_DECL void check_schedule(const Caller& caller, const AnySchedule& schedule,
@@ -121,7 +117,7 @@ PAPCOLL_DECL void check_schedule(const Caller& caller, const AnySchedule& schedu
   RefusalDetails details;
   details.algorithm = schedule.name();
   tell_served(details, *why, call.collective, [&](Collective c) { return schedule.serves(c); });
-  refuse_call(caller.core, called_by(caller, call), *why, std::move(details));
+  refuse_call(caller.core, caller.called(), *why, std::move(details));
 }
 
 /// The same of a schedule in whatever order a spec names.

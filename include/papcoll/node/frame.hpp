@@ -234,7 +234,8 @@ class CallFrame {
   }
 
   /// In the call that used this frame before, did ranks differ in a length? Only those who were
-  /// still in it have heard of that.
+  /// still in it have heard of that. True also where the call under way has failed already: its
+  /// text has taken the place of the earlier one's.
   [[gnu::noinline]] bool earlier_call_failed() {
     const std::uint32_t earlier = epoch_ - Board::frames;
     const std::uint32_t round = earlier > epoch_ ? rounds_ - 1 : rounds_;

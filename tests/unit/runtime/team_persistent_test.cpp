@@ -297,12 +297,20 @@ TEST_CASE("a persistent call knows that its shared_vector was freed or has grown
     if ((*data)[99] != 2) throw std::runtime_error("wrong sum, made anew");
     if (comm.rank() == 0) data.reset();
     mine.push_back(outcome_of([&] { add_up(); }));
+    const std::vector<int> each = {50, 50};
+    Vector out(100, papcoll::shared_allocator<int>{comm});
+    Persistent exchange =
+        papcoll::alltoallv_init(comm, in, papcoll::counts{each}, out, papcoll::counts{each});
+    exchange();
+    out.resize(100'000);
+    mine.push_back(outcome_of([&] { exchange(); }));
   });
   CHECK(all[1][0].kind == "argument_error");
   CHECK(all[1][0].says("allreduce on rank 1 of 2: the shared_vector"));
   CHECK(all[0][0].kind == "peer_error");
   CHECK(all[0][1].kind == "argument_error");
   CHECK(all[1][1].kind == "peer_error");
+  CHECK(all[0][2].says("alltoallv on rank 0 of 2: the shared_vector"));
 }
 
 TEST_CASE("a persistent call outlives its team", "[team][persistent]") {

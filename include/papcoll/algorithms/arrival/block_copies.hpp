@@ -387,7 +387,8 @@ struct BlockCopies {
       const std::size_t entry = static_cast<std::size_t>(s.rank()) * sizeof(Entry);
       const auto before = static_cast<std::size_t>(turn(s, r, s.rank()));
       if (uneven_) s.expect(r, 0, entry, sizeof(Entry));
-      s.expect(r, slot_chunk(s), table_bytes(s) + (blocks_.shares_one() ? 0 : before * n), n);
+      const std::size_t at = blocks_.shares_one() ? 0 : before * n;
+      if (at + n <= slot_most) s.expect(r, slot_chunk(s), table_bytes(s) + at, n);
     }
 
     template <Site S>
