@@ -25,12 +25,11 @@ namespace detail {
 /// find, less and less often, up to 1024. A reader may lose its processor while it times: pools
 /// that were fast are slow when two trials in a row have found it.
 ///
-/// papcoll-bench alltoall, Zen 4, what readers timed in ps a byte, by a patch that printed it and is
-/// not kept: 2 pinned ranks, 16 KB to 1 MB a
-/// block, 22 to 38 with a shared L3, 46 to 100 without; 8 ranks on 2 processors that share one, 22
-/// to 36, and 44 to 99 where each shows 1 to 2 MB. So many are pulled, since without a shared L3
-/// pools take up to 5 times as long, and with one 0.7 times; more are not, which are quicker
-/// through pools in either case.
+/// papcoll-bench alltoall, Zen 4, what readers timed in ps a byte, by a patch that printed it and
+/// is not kept: 2 pinned ranks, 16 KB to 1 MB a block, 22 to 38 with a shared L3, 46 to 100
+/// without; 8 ranks on 2 processors that share one, 22 to 36, and 44 to 99 where each shows 1 to 2
+/// MB. So many are pulled, since without a shared L3 pools take up to 5 times as long, and with one
+/// 0.7 times; more are not, which are quicker through pools in either case.
 class PoolTrials {
  public:
   static constexpr std::uint32_t first_pause = 64;
