@@ -15,6 +15,8 @@ include_guard(GLOBAL)
 
 set(PAPCOLL_TEST_SANITIZERS "" CACHE STRING "Sanitizers of the tests, as for -fsanitize")
 set(PAPCOLL_TEST_ROOMS "" CACHE STRING "Directories of tests/ that are wanted; empty for all")
+set(PAPCOLL_UNIT_TESTS "" CACHE STRING
+    "Unit tests that are wanted: a regular expression for ROOM/FILE of tests/unit; empty for all")
 set(PAPCOLL_MPIEXEC_FLAGS "" CACHE STRING "More flags for the MPI launcher of the tests")
 set(papcoll_checks ${CMAKE_CURRENT_LIST_DIR}/checks)
 cmake_host_system_information(RESULT papcoll_cores QUERY NUMBER_OF_LOGICAL_CORES)

@@ -62,6 +62,15 @@
 // May copies be made by instructions that sanitizers do not see?
 #define PAPCOLL_COPIES_BY_INSTRUCTION (PAPCOLL_X86 && !PAPCOLL_TSAN && !PAPCOLL_ASAN)
 
+// Functions that nvcc compiles for host and device; for other compilers nothing.
+#if defined(__CUDACC__)
+#define PAPCOLL_ON_DEVICE __host__ __device__
+#define PAPCOLL_UNROLL _Pragma("unroll")
+#else
+#define PAPCOLL_ON_DEVICE
+#define PAPCOLL_UNROLL
+#endif
+
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 

@@ -16,6 +16,7 @@ LAYERS = [
     ["config"],
     ["error"],
     ["base/", "op", "layouts", "buffers", "indexed"],
+    ["gpu/"],
     ["topology/", "impl/network", "impl/machine", "impl/linux", "impl/packed_machine", "model/"],
     ["options"],
     ["schedule/", "plan/", "waiting/"],
@@ -60,7 +61,8 @@ REFUSED = [
 # What an umbrella header must not reach, however indirectly.
 NOT_REACHED = {
     "papcoll": ["pattern/", "statistics/", "verify/", "simulate/", "draw/", "names/", "thread_team",
-                "topology/hwloc", "topology/network_file", "mapping/greedy", "mapping/scotch"],
+                "topology/hwloc", "topology/network_file", "mapping/greedy", "mapping/scotch",
+                "gpu/"],
     # What a call that names its algorithm does not compile.
     "allreduce": ["select/", "names/", "algorithms/arrival/", "algorithms/hierarchical/", "model/",
                   "transport/mpi/"],
