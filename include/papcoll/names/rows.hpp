@@ -196,6 +196,7 @@ inline constexpr std::array other_rows{
     static_row<RecursiveDoubling>(),
     static_row<Ring>(),
     static_row<SegmentedRing>(),
+    static_row<ThreeStage>("2,8 1,40 3,40 100,40"),
     static_row<Rabenseifner>(),
     static_row<ReduceScatterGather>(),
     static_row<ScatterAllgather>(),

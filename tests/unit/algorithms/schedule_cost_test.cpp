@@ -108,6 +108,8 @@ TEST_CASE("schedules cost what they say, for a power of two", "[schedule]") {
   CHECK(cost_of(RecursiveDoubling{}, allreduce, 16, 160) == Cost{4, 4, 640, 640});
   CHECK(cost_of(Rabenseifner{}, allreduce, 16, 160) == Cost{8, 8, 2 * 150, 150});
   CHECK(cost_of(Ring{}, allreduce, 16, 160) == Cost{30, 30, 2 * 150, 150});
+  // Two groups of eight: 7 contributions, one exchange, 7 results.
+  CHECK(cost_of(ThreeStage{}, allreduce, 16, 160) == Cost{15, 8, 8 * 160, 8 * 160});
 
   CHECK(cost_of(Chain{}, reduce, 16, 160) == Cost{15, 1, 160, 160});
   CHECK(cost_of(Binomial{}, reduce, 16, 160) == Cost{4, 1, 160, 640});

@@ -33,6 +33,15 @@ TEST_CASE("exchanges at doubling distances", "[schedule]") {
   CHECK(failure_serving(Dissemination{}, {barrier}) == "");
 }
 
+TEST_CASE("groups with leaders that exchange", "[schedule]") {
+  for (const int groups : {1, 2, 3, 100}) {
+    for (const std::size_t bytes : {8U, 24U, 8000U}) {
+      const ThreeStage schedule{.groups = groups, .segment_bytes = bytes};
+      CHECK(failure_serving(schedule, {allreduce}) == "");
+    }
+  }
+}
+
 TEST_CASE("exchanges in pairs", "[schedule]") {
   CHECK(failure_serving(Pairwise{}, {reduce_scatter, alltoall}) == "");
   CHECK(failure_serving(NeighbourExchange{}, {allgather}) == "");

@@ -28,6 +28,7 @@
 #include <papcoll/algorithms/static/spread_out.hpp>
 #include <papcoll/algorithms/static/straggl_ar.hpp>
 #include <papcoll/algorithms/static/suara.hpp>
+#include <papcoll/algorithms/static/three_stage.hpp>
 #include <papcoll/algorithms/static/ticket_chain.hpp>
 #include <papcoll/algorithms/static/two_tree_complete.hpp>
 #include <papcoll/algorithms/static/two_tree_sanders.hpp>
