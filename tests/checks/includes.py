@@ -18,7 +18,7 @@ NAMES = {
     "array": "array",
     "atomic": """atomic atomic_ref memory_order_acq_rel memory_order_acquire memory_order_relaxed
         memory_order_release memory_order_seq_cst""",
-    "bit": "bit_floor bit_width has_single_bit",
+    "bit": "bit_ceil bit_floor bit_width has_single_bit",
     "charconv": "from_chars to_chars",
     "chrono": "chrono",
     "cmath": "ceil fabs floor fmax hypot isfinite ldexp llround log log10 log2 lround pow sqrt",
@@ -32,6 +32,7 @@ NAMES = {
     "cstdlib|cmath": "abs",
     "cstring": "memcpy memmove strerror strncpy",
     "ctime": "time time_t",
+    "deque": "deque",
     "exception": "current_exception exception exception_ptr rethrow_exception uncaught_exceptions",
     "new": "align_val_t bad_alloc bad_array_new_length launder nothrow",
     "initializer_list|string|vector|array|span": "initializer_list",
@@ -56,9 +57,9 @@ NAMES = {
     "type_traits": """bool_constant common_type_t conditional conditional_t decay_t is_class_v
         is_const_v is_convertible_v is_copy_assignable_v is_empty_v is_function_v is_integral_v
         is_lvalue_reference_v is_null_pointer_v is_pointer_v is_same_v is_signed_v
-        is_trivially_copyable_v is_void_v make_unsigned_t remove_cv_t remove_cvref_t
+        is_trivially_copyable_v is_trivially_destructible_v is_void_v make_unsigned_t remove_cv_t remove_cvref_t
         remove_pointer_t remove_reference_t type_identity type_identity_t void_t""",
-    "functional": "plus",
+    "functional": "less plus",
     "unordered_map": "unordered_map",
     "utility": "as_const declval exchange index_sequence make_index_sequence move pair swap",
     "vector": "erase_if vector",

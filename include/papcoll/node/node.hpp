@@ -14,6 +14,9 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
+/// Bytes of a Mailbox (transport/gpu/mailbox.hpp), which this room does not know.
+inline constexpr std::size_t device_mailbox_bytes = 1536;
+
 /// What the ranks of one node share, as one of them sees it: memory that begins as zeros, mapped by
 /// processes or common to threads.
 struct Node {
@@ -23,6 +26,8 @@ struct Node {
   std::byte* board = nullptr;     ///< the frames of arrival-driven algorithms: the words,
   std::byte* buffers = nullptr;   ///< and the chunk buffers
   std::byte* channels = nullptr;  ///< the mailboxes of static schedules
+  std::byte* device_mailboxes =
+      nullptr;  ///< of messages between devices: device_mailbox_bytes for each pair of ranks
 
   /// Makes sure that there are pages behind [at, at + bytes) before the first touch, so that a full
   /// /dev/shm is an exception and not a SIGBUS. Throws system_error.

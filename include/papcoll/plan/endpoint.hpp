@@ -75,6 +75,10 @@ class Endpoint {
   /// are complete.
   virtual bool in_order(OpKind) const noexcept { return false; }
 
+  /// All steps of a call whose buffers are not in the host's memory are complete. What its stream
+  /// does later is ordered after them from here on.
+  virtual void finish(const Call& /*call*/) {}
+
   /// Scratch memory for calls whose buffers are not in the host's memory: `bytes`, aligned to cache
   /// lines, where the transport's steps reach it. Null: the host's memory does.
   virtual std::shared_ptr<std::byte> scratch(std::size_t /*bytes*/, MemoryKind) { return nullptr; }

@@ -38,12 +38,14 @@ class PlanRun {
     launch(endpoint, std::move(plan), order, call, sequence, window);
     if (held) ++blocks_left_;
     if (!held) run();
+    if (done()) end();
   }
 
   /// Once, after a start that was held.
   void go() {
     --blocks_left_;
     run();
+    if (done()) end();
   }
 
   /// The same where it will be known only later which rank plays which position: know() tells.
@@ -53,6 +55,7 @@ class PlanRun {
     parked_.clear();
     launch(endpoint, std::move(plan), Order::identity(size), call, sequence, window);
     run();
+    if (done()) end();
   }
 
   /// Position `position` is this rank. Starts what waited for it; may be told again.
@@ -96,6 +99,7 @@ class PlanRun {
   void complete(std::uint32_t slot, std::uint32_t step) {
     finish_step(slot, step);
     run();
+    if (done()) end();
   }
 
   /// The call as messages name it.
@@ -170,6 +174,10 @@ class PlanRun {
       }
       return;
     }
+  }
+
+  void end() {
+    if (call_.memory != MemoryKind::host) endpoint_->finish(call_);
   }
 
   void set_bases(Slot& s, std::uint32_t slot) const noexcept {

@@ -23,20 +23,26 @@ namespace detail {
 ///
 ///     channels        of static schedules
 ///     copy probe      what CopyProbe writes
+///     mailboxes       of messages between devices
 ///     chunk buffers   of the board
 struct LatePages {
   static std::size_t bytes(int ranks, std::size_t chunk_bytes) noexcept {
     return buffers(ranks) + board_buffers_bytes(ranks, chunk_bytes);
   }
   static std::size_t copy_probe(int ranks) noexcept { return page_aligned(Channels::bytes(ranks)); }
-  static std::size_t buffers(int ranks) noexcept {
+  static std::size_t device_mailboxes(int ranks) noexcept {
     return copy_probe(ranks) + page_aligned(CopyProbe::bytes(ranks));
+  }
+  static std::size_t buffers(int ranks) noexcept {
+    const auto pairs = static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks);
+    return device_mailboxes(ranks) + page_aligned(pairs * device_mailbox_bytes);
   }
 
   /// Where a node's parts begin.
   static void lay_out(Node& node, std::byte* at) noexcept {
     node.channels = at;
     node.copy_probe = at + copy_probe(node.size);
+    node.device_mailboxes = at + device_mailboxes(node.size);
     node.buffers = at + buffers(node.size);
   }
 };
