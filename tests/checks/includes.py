@@ -14,7 +14,7 @@ import sys
 NAMES = {
     "algorithm": """all_of any_of binary_search clamp copy copy_n count count_if fill fill_n find find_if
         for_each is_sorted lower_bound make_heap max max_element min min_element minmax none_of
-        nth_element partition_point pop_heap push_heap reverse sort stable_sort unique upper_bound""",
+        nth_element partition partition_point pop_heap push_heap reverse sort stable_sort unique upper_bound""",
     "array": "array",
     "atomic": """atomic atomic_ref memory_order_acq_rel memory_order_acquire memory_order_relaxed
         memory_order_release memory_order_seq_cst""",
@@ -30,12 +30,13 @@ NAMES = {
     "cstdio": "FILE fclose ferror fgets fopen fread snprintf sscanf",
     "cstdlib": "atoi getenv strtod strtoul",
     "cstdlib|cmath": "abs",
-    "cstring": "memcpy memmove strerror strncpy",
+    "cstring": "memcpy memmove memset strerror strncpy",
     "ctime": "time time_t",
     "deque": "deque",
     "exception": "current_exception exception exception_ptr rethrow_exception uncaught_exceptions",
     "new": "align_val_t bad_alloc bad_array_new_length launder nothrow",
     "initializer_list|string|vector|array|span": "initializer_list",
+    "iterator": "next",
     "list": "list",
     "limits": "numeric_limits",
     "map": "map",
@@ -44,7 +45,9 @@ NAMES = {
     "mutex": "lock_guard mutex",
     "numeric": "accumulate exclusive_scan iota partial_sum",
     "optional": "nullopt optional",
+    "random": "mt19937_64 uniform_real_distribution",
     "span|string|vector|array|string_view|ranges": "ranges",
+    "set": "set",
     "span": "span",
     "stdexcept": "runtime_error",
     "string": "string to_string",
@@ -57,9 +60,10 @@ NAMES = {
     "type_traits": """bool_constant common_type_t conditional conditional_t decay_t is_class_v
         is_const_v is_convertible_v is_copy_assignable_v is_empty_v is_function_v is_integral_v
         is_lvalue_reference_v is_null_pointer_v is_pointer_v is_same_v is_signed_v
-        is_trivially_copyable_v is_trivially_destructible_v is_void_v make_unsigned_t remove_cv_t remove_cvref_t
+        is_trivially_copyable_v is_trivially_destructible_v is_void_v make_unsigned_t remove_cv_t
+        remove_cvref_t
         remove_pointer_t remove_reference_t type_identity type_identity_t void_t""",
-    "functional": "less plus",
+    "functional": "function less plus",
     "unordered_map": "unordered_map",
     "utility": "as_const declval exchange index_sequence make_index_sequence move pair swap",
     "vector": "erase_if vector",

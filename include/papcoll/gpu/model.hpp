@@ -1,0 +1,168 @@
+#pragma once
+
+#include <papcoll/base/joined.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/gpu/api.hpp>
+#include <papcoll/gpu/model/machine.hpp>
+#include <papcoll/gpu/model/process.hpp>
+#include <papcoll/gpu/model/state.hpp>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace gpu {
+
+/// GPUs that are not there: what algorithms ask of Api, by memory of the host in virtual time. It
+/// finds what hardware rarely shows: memory that the host must not touch, accesses that no event
+/// orders, memory that ends too early, what is never given back.
+///
+/// Processes of the model may be threads of one; all calls take one mutex. Time passes only in
+/// is_complete() and run().
+///
+///     Model model(DeviceMachine::linked(4, 72e9, 60e9, 10e-6));
+///     Api& api = model.process(0);
+///     ...
+///     CHECK(model.problems().empty());
+class Model {
+ public:
+  /// Of that machine.
+  explicit Model(DeviceMachine machine, const ModelOptions& options = {})
+      : state_(std::move(machine), options) {}
+
+  /// The devices as process number i sees them; stays until the model ends.
+  Api& process(int i) { return made(i); }
+
+  /// Which device process number i uses; 0 unless it is set.
+  void set_current_device(int process, int device) {
+    const std::lock_guard lock(state_.mutex);
+    state_.processes[process].current_device = device;
+  }
+
+  /// Seconds since the model began.
+  double now() {
+    const std::lock_guard lock(state_.mutex);
+    return state_.queues.now();
+  }
+
+  /// All that can be performed is.
+  void run() {
+    const std::lock_guard lock(state_.mutex);
+    while (state_.queues.step()) {
+    }
+  }
+
+  /// Nothing is under way, and yet a stream waits: for an event whose record waits itself, or whose
+  /// device failed.
+  bool stuck() {
+    const std::lock_guard lock(state_.mutex);
+    return state_.queues.stuck();
+  }
+
+  /// Where a test may read and write what a process has at an address: the same address, but for
+  /// memory that only devices reach.
+  std::byte* reach(const void* address) {
+    const std::lock_guard lock(state_.mutex);
+    auto* const bytes = static_cast<std::byte*>(const_cast<void*>(address));
+    const auto found = state_.memories.find(address);
+    return found == nullptr ? bytes : found->block->bytes_at + (bytes - found->base);
+  }
+
+  /// Managed memory of a device, for a process; Api::free() gives it back.
+  std::byte* allocate_managed(int process, int device, std::size_t bytes) {
+    return made(process).allocate_managed(device, bytes);
+  }
+
+  /// What process `from` knows to be complete, process `to` knows now: a message between them.
+  void order_hosts(int from, int to) {
+    const std::lock_guard lock(state_.mutex);
+    state_.processes[to].host.join(state_.processes[from].host);
+  }
+
+  /// What programs did wrong without being told: races, memory that ended too early, what was ended
+  /// twice.
+  std::vector<std::string> problems() {
+    const std::lock_guard lock(state_.mutex);
+    return state_.problems;
+  }
+
+  /// What each process has still: allocations, imports, pinned memory, streams, events.
+  std::vector<std::string> leftovers() {
+    const std::lock_guard lock(state_.mutex);
+    std::vector<std::string> all;
+    state_.memories.for_each(
+        [&all](const detail::Mapping& m) { all.push_back("papcoll: left over: " + m.name()); });
+    state_.queues.for_each([&all](const detail::Queue& q) {
+      if (!q.alive || q.is_null) return;
+      all.push_back(
+          papcoll::detail::joined({"papcoll: left over: stream ", q.number, " of process ",
+                                   q.process, " (device ", q.device, ")"}));
+    });
+    for (const auto& e : state_.events) {
+      if (!e->alive) continue;
+      const char* const what = e->imported ? "imported event " : "event ";
+      all.push_back(
+          papcoll::detail::joined({"papcoll: left over: ", what, e->shared->number, " of process ",
+                                   e->process, " (device ", e->shared->device, ")"}));
+    }
+    return all;
+  }
+
+  /// How often wait() was called.
+  std::size_t waits() {
+    const std::lock_guard lock(state_.mutex);
+    return state_.waits;
+  }
+  /// The k-th call of wait() does nothing; the first of the model is number 0.
+  void leave_out_wait(std::size_t k) {
+    const std::lock_guard lock(state_.mutex);
+    state_.left_out.insert(k);
+  }
+
+  /// After k more allocations one fails.
+  void fail_allocation(std::size_t k) {
+    const std::lock_guard lock(state_.mutex);
+    state_.failing = k;
+  }
+  /// The process may not share memory and events.
+  void refuse_ipc(int process) {
+    const std::lock_guard lock(state_.mutex);
+    state_.processes[process].refuses_ipc = true;
+  }
+  /// The device fails: its operations are never complete, and using it throws.
+  void lose_device(int device) {
+    const std::lock_guard lock(state_.mutex);
+    state_.queues.lose(device);
+  }
+  /// The device fails when so many more of its operations are complete.
+  void lose_device_after(int device, std::size_t operations) {
+    const std::lock_guard lock(state_.mutex);
+    state_.queues.lose_after(device, operations);
+  }
+  /// The stream is recorded as a graph, or no more.
+  void set_capturing(Stream stream, bool capturing) {
+    const std::lock_guard lock(state_.mutex);
+    reinterpret_cast<detail::Queue*>(stream)->capturing = capturing;
+  }
+
+ private:
+  detail::ModelProcess& made(int process) {
+    const std::lock_guard lock(state_.mutex);
+    std::unique_ptr<detail::ModelProcess>& found = processes_[process];
+    if (found == nullptr) found = std::make_unique<detail::ModelProcess>(state_, process);
+    return *found;
+  }
+
+  detail::ModelState state_;
+  std::map<int, std::unique_ptr<detail::ModelProcess>> processes_;
+};
+
+}  // namespace gpu
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

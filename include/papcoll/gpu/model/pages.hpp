@@ -1,0 +1,111 @@
+#pragma once
+
+#include <papcoll/base/joined.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/gpu/api.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+// Addresses of the model. They stay reserved when they are given back, so that a late use is found
+// out, and the last of their size is the next to be used again, as CUDA does: whoever takes an
+// address for an allocation is found out, too.
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace gpu {
+namespace detail {
+
+/// Is the address one of those `bytes` from base on?
+inline bool is_within(const void* address, const void* base, std::size_t bytes) noexcept {
+  return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(base) < bytes;
+}
+
+/// Ranges of addresses that nobody can dereference unless Pages lets them.
+class AddressSpace {
+ public:
+  AddressSpace() = default;
+  AddressSpace(const AddressSpace&) = delete;
+  AddressSpace& operator=(const AddressSpace&) = delete;
+  ~AddressSpace() {
+    for (const auto& [base, bytes] : ranges_) munmap(base, bytes);
+  }
+
+  /// A range of so many bytes, a multiple of the page's.
+  std::byte* take(std::size_t bytes) {
+    std::vector<std::byte*>& free = free_[bytes];
+    if (!free.empty()) {
+      std::byte* const last = free.back();
+      free.pop_back();
+      return last;
+    }
+    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void* const base = mmap(nullptr, bytes, PROT_NONE, flags, -1, 0);
+    if (base == MAP_FAILED) {
+      throw device_error(Fault::out_of_memory,
+                         papcoll::detail::joined({"papcoll: the model of GPUs cannot reserve ",
+                                                  bytes, " bytes of addresses: use less"}));
+    }
+    ranges_[static_cast<std::byte*>(base)] = bytes;
+    return static_cast<std::byte*>(base);
+  }
+
+  /// Nobody uses it any more; its contents are gone.
+  void give(std::byte* base, std::size_t bytes) noexcept {
+    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    mmap(base, bytes, PROT_NONE, flags, -1, 0);
+    free_[bytes].push_back(base);
+  }
+
+  /// Does the address belong to the model, now or once?
+  bool has(const void* address) const {
+    auto it = ranges_.upper_bound(static_cast<std::byte*>(const_cast<void*>(address)));
+    return it != ranges_.begin() && is_within(address, (--it)->first, it->second);
+  }
+
+ private:
+  std::map<std::byte*, std::size_t> ranges_;
+  std::map<std::size_t, std::vector<std::byte*>> free_;  ///< by size
+};
+
+/// A range of addresses, given back at the end.
+class Pages {
+ public:
+  /// At least so many bytes, which the host may use if `reachable`.
+  Pages(AddressSpace& space, std::size_t bytes, bool reachable)
+      : space_(space), bytes_(whole(bytes)), base_(space.take(bytes_)) {
+    if (reachable && mprotect(base_, bytes_, PROT_READ | PROT_WRITE) != 0) {
+      space_.give(base_, bytes_);
+      throw device_error(Fault::out_of_memory,
+                         papcoll::detail::joined({"papcoll: no memory for ", bytes,
+                                                  " bytes of the model of GPUs: use less"}));
+    }
+  }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  ~Pages() { space_.give(base_, bytes_); }
+
+  /// The first byte.
+  std::byte* base() const noexcept { return base_; }
+
+ private:
+  static std::size_t whole(std::size_t bytes) {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    return (bytes + page - 1) / page * page;
+  }
+
+  AddressSpace& space_;
+  std::size_t bytes_;
+  std::byte* base_;
+};
+
+}  // namespace detail
+}  // namespace gpu
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,216 @@
+#pragma once
+
+#include <papcoll/base/joined.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/gpu/api.hpp>
+#include <papcoll/gpu/model/operations.hpp>
+#include <papcoll/gpu/model/process_memory.hpp>
+#include <papcoll/gpu/model/state.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace gpu {
+namespace detail {
+
+/// A process of the model: what is asked of streams and events. Memory: ProcessMemory.
+class ModelProcess final : public ProcessMemory {
+ public:
+  using ProcessMemory::ProcessMemory;
+
+  Stream make_stream(int device) override {
+    const std::lock_guard lock(model_.mutex);
+    check_device(device);
+    return handle(model_.queues.make(process_, device));
+  }
+
+  void destroy_stream(Stream stream) noexcept override {
+    const std::lock_guard lock(model_.mutex);
+    Queue* const queue = reinterpret_cast<Queue*>(stream);
+    if (queue == nullptr || !queue->alive || queue->process != process_) {
+      model_.problem({"papcoll: process ", process_, " destroys a stream that it does not have"});
+      return;
+    }
+    queue->alive = false;
+  }
+
+  bool is_capturing(Stream stream) override {
+    const std::lock_guard lock(model_.mutex);
+    return queue(stream).capturing;
+  }
+
+  int device_of(Stream stream) override {
+    const std::lock_guard lock(model_.mutex);
+    return queue(stream).device;
+  }
+
+  Event make_event(int device, bool between_processes) override {
+    const std::lock_guard lock(model_.mutex);
+    check_device(device);
+    const auto shared = std::make_shared<SharedEvent>();
+    shared->number = model_.events.size() + 1;
+    shared->device = device;
+    return add_event({process_, between_processes, false, true, shared});
+  }
+
+  void destroy_event(Event event) noexcept override {
+    const std::lock_guard lock(model_.mutex);
+    auto* const e = reinterpret_cast<EventOfProcess*>(event);
+    if (e == nullptr || !e->alive || e->process != process_) {
+      model_.problem({"papcoll: process ", process_, " destroys an event that it does not have"});
+      return;
+    }
+    e->alive = false;
+    if (!e->imported) e->shared->alive = false;
+  }
+
+  EventHandle export_event(Event event) override {
+    const std::lock_guard lock(model_.mutex);
+    check_ipc();
+    const EventOfProcess& e = of(event);
+    if (!e.between_processes || e.imported) {
+      misuse({"papcoll: process ", process_,
+              " exports an event that is not made for that: make it "
+              "between processes"});
+    }
+    return make_handle<EventHandle>(handle_of_event, e.shared->number);
+  }
+
+  Event import_event(int device, const EventHandle& handle) override {
+    const std::lock_guard lock(model_.mutex);
+    check_ipc();
+    check_device(device);
+    const std::size_t number = number_in(handle_of_event, handle);
+    if (number == 0 || number > model_.events.size() || !model_.events[number - 1]->shared->alive) {
+      misuse({"papcoll: process ", process_,
+              " imports an event that is not there: keep the "
+              "exported one"});
+    }
+    return add_event({process_, false, true, true, model_.events[number - 1]->shared});
+  }
+
+  void record(Event event, Stream stream) override {
+    const std::lock_guard lock(model_.mutex);
+    SharedEvent& e = *of(event).shared;
+    Queue& q = usable(stream);
+    if (e.device != q.device) {
+      misuse({"papcoll: an event of device ", e.device, " is recorded in a stream of device ",
+              q.device, ": use one of the same device"});
+    }
+    q.clock.join(state().host);
+    e.last = std::make_shared<Record>();
+    e.last->clock = q.clock;
+    model_.queues.record(q, e.last);
+  }
+
+  void wait(Stream stream, Event event) override {
+    const std::lock_guard lock(model_.mutex);
+    const std::shared_ptr<Record> last = of(event).shared->last;
+    Queue& q = usable(stream);
+    const bool left_out = model_.left_out.count(model_.waits++) != 0;
+    if (last == nullptr || left_out) return;
+    if (last->lost) throw_lost(of(event).shared->device);
+    q.clock.join(last->clock);
+    model_.queues.wait(q, last);
+  }
+
+  bool is_complete(Event event) override {
+    const std::lock_guard lock(model_.mutex);
+    const SharedEvent& e = *of(event).shared;
+    const std::shared_ptr<Record> last = e.last;
+    check_not_lost(e.device);
+    if (last == nullptr) return true;
+    model_.queues.settle();
+    if (!last->done) model_.queues.step();
+    check_not_lost(e.device);
+    if (last->done) state().host.join(last->clock);
+    return last->done;
+  }
+
+  void copy(void* to, const void* from, std::size_t bytes, Stream stream) override {
+    const std::lock_guard lock(model_.mutex);
+    Operands operands;
+    operands.in[0] = from;
+    operands.out[0] = to;
+    operands.inputs = operands.outputs = 1;
+    Operation operation(model_, usable(stream), Mover::copy, operands, bytes);
+    operation.push([bytes](const Operands& at) { std::memcpy(at.out[0], at.in[0], bytes); });
+  }
+
+  void combine(const Operands& operands, std::size_t n, const DeviceReducer& reducer,
+               Stream stream) override {
+    const std::lock_guard lock(model_.mutex);
+    const auto fits = [](int buffers) { return 1 <= buffers && buffers <= most_operands; };
+    if (!fits(operands.inputs) || !fits(operands.outputs)) {
+      misuse({"papcoll: a kernel reads ", operands.inputs, " buffers and writes ", operands.outputs,
+              ": pass 1 to ", most_operands, " of each"});
+    }
+    if (reducer.perform == nullptr) {
+      misuse({"papcoll: the model of GPUs cannot perform this reducer: make it by host_reducer()"});
+    }
+    Operation operation(model_, usable(stream), Mover::kernel, operands, n * reducer.size);
+    operation.push([n, reducer](const Operands& at) { reducer.perform(at, n, reducer.op); });
+  }
+
+ private:
+  static Stream handle(Queue& queue) { return reinterpret_cast<Stream>(&queue); }
+
+  Event add_event(EventOfProcess event) {
+    model_.events.push_back(std::make_unique<EventOfProcess>(std::move(event)));
+    return reinterpret_cast<Event>(model_.events.back().get());
+  }
+
+  /// The null stream is an ordinary one of the current device.
+  Queue& queue(Stream stream) {
+    if (stream == nullptr) {
+      const int device = state().current_device;
+      Queue*& found = state().null_streams[device];
+      if (found == nullptr) {
+        found = &model_.queues.make(process_, device);
+        found->is_null = true;
+      }
+      return *found;
+    }
+    Queue& found = *reinterpret_cast<Queue*>(stream);
+    if (!found.alive || found.process != process_) {
+      misuse({"papcoll: process ", process_, " uses a stream that it does not have"});
+    }
+    return found;
+  }
+
+  /// One that operations may be put into.
+  Queue& usable(Stream stream) {
+    Queue& found = queue(stream);
+    check_not_lost(found.device);
+    if (found.capturing) {
+      misuse({"papcoll: process ", process_,
+              " uses a stream that is being captured: end that "
+              "first"});
+    }
+    return found;
+  }
+
+  EventOfProcess& of(Event event) {
+    auto* const found = reinterpret_cast<EventOfProcess*>(event);
+    if (found == nullptr || !found->alive || found->process != process_) {
+      misuse({"papcoll: process ", process_, " uses an event that it does not have"});
+    }
+    if (!found->shared->alive) {
+      misuse({"papcoll: process ", process_,
+              " uses an event that its maker has destroyed: keep it "
+              "until all have closed theirs"});
+    }
+    return *found;
+  }
+};
+
+}  // namespace detail
+}  // namespace gpu
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

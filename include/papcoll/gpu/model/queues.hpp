@@ -1,0 +1,258 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/gpu/model/clock.hpp>
+#include <papcoll/gpu/model/flow.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+// Streams in virtual time: what is next in each begins when its turn comes, and the first
+// operation that is complete moves the time on.
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace gpu {
+namespace detail {
+
+struct Queue;
+
+/// One record of an event: what waits refer to.
+struct Record {
+  bool done = false;            ///< all before it is complete
+  bool lost = false;            ///< it never will be: its device failed
+  Clock clock;                  ///< what comes before it
+  std::vector<Queue*> waiters;  ///< whose turn it is once that is done
+};
+
+/// An operation that takes time.
+struct Work {
+  double latency = 0;           ///< seconds until bytes flow
+  double bytes = 0;             ///< of payload
+  std::vector<Load> loads;      ///< what its payload uses
+  std::function<void()> begin;  ///< called when its turn has come, unless empty
+  std::function<void()> end;    ///< called when it is complete, unless empty
+};
+
+/// A stream.
+struct Queue {
+  /// What stands in it: work, or a record that is made, or one that is waited for.
+  struct Entry {
+    enum class Kind : unsigned char { work, record, wait };
+    Kind kind = Kind::work;
+    std::unique_ptr<Work> work;
+    std::shared_ptr<Record> record;
+  };
+
+  int process = 0;            ///< whose it is
+  int device = 0;             ///< which performs it
+  std::size_t number = 0;     ///< of all streams
+  bool alive = true;          ///< not destroyed
+  bool is_null = false;       ///< the stream that everyone has
+  bool capturing = false;     ///< recorded as a graph
+  Clock clock;                ///< what comes before the next operation
+  std::size_t pushed = 0;     ///< operations so far
+  std::deque<Entry> entries;  ///< whose turn has not come
+  bool busy = false;          ///< an operation is under way
+};
+
+/// All streams of a model, and its time.
+class Queues {
+ public:
+  /// `rates`: bytes a second of each resource.
+  explicit Queues(std::vector<double> rates) : rates_(std::move(rates)) {}
+
+  /// A new stream, which stays until the model ends.
+  Queue& make(int process, int device) {
+    queues_.push_back(std::make_unique<Queue>());
+    Queue& made = *queues_.back();
+    made.process = process;
+    made.device = device;
+    made.number = queues_.size() - 1;
+    return made;
+  }
+
+  /// Appends an operation.
+  void push(Queue& queue, Work work) {
+    append(queue, {Queue::Entry::Kind::work, std::make_unique<Work>(std::move(work)), nullptr});
+  }
+  /// The record is done when all before it is.
+  void record(Queue& queue, std::shared_ptr<Record> record) {
+    append(queue, {Queue::Entry::Kind::record, nullptr, std::move(record)});
+  }
+  /// What comes later waits for the record.
+  void wait(Queue& queue, std::shared_ptr<Record> record) {
+    append(queue, {Queue::Entry::Kind::wait, nullptr, std::move(record)});
+  }
+
+  /// Seconds.
+  double now() const noexcept { return now_; }
+
+  /// Begins all whose turn has come; no time passes.
+  void settle() {
+    for (; !ready_.empty(); ready_.pop_front()) proceed(*ready_.front());
+  }
+
+  /// Time passes until an operation is complete; false if none is under way.
+  bool step() {
+    settle();
+    if (under_way_.empty()) return false;
+    while (!pass()) {
+    }
+    settle();
+    return true;
+  }
+
+  /// Nothing is under way, and yet something waits.
+  bool stuck() {
+    settle();
+    return under_way_.empty() && std::any_of(queues_.begin(), queues_.end(), [](const auto& queue) {
+             return !queue->entries.empty();
+           });
+  }
+
+  /// Has the device failed?
+  bool is_lost(int device) const {
+    const auto found = left_.find(device);
+    return found != left_.end() && found->second == 0;
+  }
+
+  /// The device fails: nothing of its streams will ever be complete.
+  void lose(int device) {
+    left_[device] = 0;
+    std::erase_if(under_way_, [device](const auto& u) { return u->queue->device == device; });
+    for (const auto& queue : queues_) {
+      if (queue->device != device) continue;
+      for (const Queue::Entry& entry : queue->entries) {
+        if (entry.kind == Queue::Entry::Kind::record) entry.record->lost = true;
+      }
+      queue->entries.clear();
+    }
+    share();
+  }
+
+  /// The device fails once so many more of its operations are complete.
+  void lose_after(int device, std::size_t operations) {
+    left_[device] = operations;
+    if (operations == 0) lose(device);
+  }
+
+  /// Calls f(queue) for each stream that was ever made.
+  template <class F>
+  void for_each(F f) const {
+    for (const auto& queue : queues_) f(*queue);
+  }
+
+ private:
+  /// An operation between its turn and its end.
+  struct UnderWay {
+    Queue* queue = nullptr;
+    std::unique_ptr<Work> work;
+    double begins = 0;     ///< when bytes flow
+    bool flowing = false;  ///< they do
+    Flow flow;
+    double ends = 0;  ///< when they all have, if nothing changes
+  };
+
+  /// Moments that are so close are one.
+  static constexpr double instant = 1e-13;
+
+  void append(Queue& queue, Queue::Entry entry) {
+    queue.entries.push_back(std::move(entry));
+    if (queue.entries.size() == 1 && !queue.busy) ready_.push_back(&queue);
+  }
+
+  /// What is next in a stream.
+  void proceed(Queue& queue) {
+    while (!queue.busy && !queue.entries.empty()) {
+      Queue::Entry& next = queue.entries.front();
+      if (next.kind == Queue::Entry::Kind::wait && !next.record->done) {
+        next.record->waiters.push_back(&queue);
+        return;
+      }
+      if (next.kind == Queue::Entry::Kind::record) {
+        next.record->done = true;
+        const std::vector<Queue*> waiters = std::exchange(next.record->waiters, {});
+        ready_.insert(ready_.end(), waiters.begin(), waiters.end());
+      }
+      if (next.kind == Queue::Entry::Kind::work) begin(queue, std::move(next.work));
+      queue.entries.pop_front();
+    }
+  }
+
+  void begin(Queue& queue, std::unique_ptr<Work> work) {
+    if (work->begin) work->begin();
+    auto made = std::make_unique<UnderWay>();
+    made->queue = &queue;
+    made->begins = now_ + work->latency;
+    made->flow.loads = work->loads;
+    made->flow.left = work->bytes;
+    made->work = std::move(work);
+    queue.busy = true;
+    under_way_.push_back(std::move(made));
+  }
+
+  /// To the next moment at which anything changes; true if an operation is complete.
+  bool pass() {
+    double next = std::numeric_limits<double>::infinity();
+    for (const auto& u : under_way_) next = std::min(next, u->flowing ? u->ends : u->begins);
+    const double elapsed = std::max(0.0, next - now_);
+    now_ += elapsed;
+    for (const auto& u : under_way_) {
+      if (u->flowing) u->flow.left = std::max(0.0, u->flow.left - elapsed * u->flow.rate);
+    }
+    std::vector<std::unique_ptr<UnderWay>> ended;
+    for (auto& u : under_way_) {
+      const bool was_flowing = u->flowing;
+      if (!was_flowing) u->flowing = u->begins <= now_ + instant;
+      const bool empty = u->flowing && u->work->bytes == 0;
+      if (empty || (was_flowing && u->ends <= now_ + instant)) ended.push_back(std::move(u));
+    }
+    std::erase_if(under_way_, [](const auto& u) { return u == nullptr; });
+    for (const auto& u : ended) end(*u);
+    share();
+    return !ended.empty();
+  }
+
+  void end(UnderWay& u) {
+    const int device = u.queue->device;
+    if (is_lost(device)) return;
+    if (u.work->end) u.work->end();
+    u.queue->busy = false;
+    ready_.push_back(u.queue);
+    const auto left = left_.find(device);
+    if (left == left_.end() || --left->second > 0) return;
+    settle();  // what has just become complete is
+    lose(device);
+  }
+
+  void share() {
+    std::vector<Flow*> flows;
+    for (const auto& u : under_way_) {
+      if (u->flowing) flows.push_back(&u->flow);
+    }
+    share_fairly(flows, rates_);
+    for (const auto& u : under_way_) {
+      if (u->flowing) u->ends = now_ + u->flow.left / u->flow.rate;
+    }
+  }
+
+  std::vector<double> rates_;
+  double now_ = 0;
+  std::vector<std::unique_ptr<Queue>> queues_;
+  std::deque<Queue*> ready_;  ///< something may begin in these
+  std::vector<std::unique_ptr<UnderWay>> under_way_;
+  std::map<int, std::size_t> left_;  ///< operations until a device fails
+};
+
+}  // namespace detail
+}  // namespace gpu
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
