@@ -237,8 +237,7 @@ int without_gpu(const gpu::device_error& e) {
   EXPECT(text.rfind("papcoll: no GPU can be used: ", 0) == 0);
   // CUDA's function and its name of the error, or that its driver is missing; and what to do.
   EXPECT(text.find("cuda") != std::string::npos || text.find("CUDA") != std::string::npos);
-  EXPECT(text.find("install ") != std::string::npos || text.find("; ") != std::string::npos);
-  EXPECT(cudaPeekAtLastError() == cudaSuccess);
+  EXPECT(text.find("; ") != std::string::npos);
   if (failures != 0) std::printf("  of \"%s\"\n", text.c_str());
   if (failures == 0) std::printf("SKIPPED: what needs a GPU; %s\n", text.c_str());
   return failures == 0 ? 77 : 1;
