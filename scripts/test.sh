@@ -57,7 +57,9 @@ if ((${#chosen[@]} == 0)); then
 fi
 
 if $install; then scripts/install_dependencies.sh; fi
-if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+if command -v ccache >/dev/null; then
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache
+fi
 
 targets=(all)
 ctest_arguments=(--parallel "$(nproc)" --no-tests=error)

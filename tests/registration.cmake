@@ -182,6 +182,10 @@ function(papcoll_write_flags file)
 "-std=c++20
 -I$<JOIN:${includes},
 -I>
+$<$<TARGET_EXISTS:papcoll_gpu>:-isystem
+$<JOIN:$<TARGET_PROPERTY:CUDA::toolkit,INTERFACE_INCLUDE_DIRECTORIES>,
+-isystem
+>>
 $<$<BOOL:${defines}>:-D>$<JOIN:${defines},
 -D>
 $<JOIN:$<TARGET_PROPERTY:papcoll_flags_probe,COMPILE_OPTIONS>,

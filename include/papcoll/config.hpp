@@ -65,9 +65,12 @@
 // Functions that nvcc compiles for host and device; for other compilers nothing.
 #if defined(__CUDACC__)
 #define PAPCOLL_ON_DEVICE __host__ __device__
-#define PAPCOLL_UNROLL _Pragma("unroll")
 #else
 #define PAPCOLL_ON_DEVICE
+#endif
+#if defined(__CUDA_ARCH__)
+#define PAPCOLL_UNROLL _Pragma("unroll")
+#else
 #define PAPCOLL_UNROLL
 #endif
 

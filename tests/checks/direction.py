@@ -78,6 +78,7 @@ NOT_REACHED = {
 NOBODY_INCLUDES = []
 
 ONLY_INCLUDER_OF_MPI = "transport/mpi/mpi"
+ONLY_INCLUDER_OF_CUDA = "gpu/cuda_runtime"
 
 # The preprocessor's conditions live in these; elsewhere each needs its reason here.
 CONDITIONS = {
@@ -125,10 +126,11 @@ def matches(header: str, rooms) -> bool:
 def main() -> int:
     complaints = []
     includes = {}
-    for root, path in sorted((r, p) for r in ROOTS for p in r.rglob("*.[hi]pp")):
+    for root, path in sorted((r, p) for r in ROOTS for p in r.rglob("*")
+                             if p.suffix in (".hpp", ".ipp", ".cuh")):
         name = str(path.relative_to(root).with_suffix(""))
         text = path.read_text(encoding="utf-8")
-        includes[name] = re.findall(r"^\s*#\s*include\s*<papcoll/(.*)\.[hi]pp>", text, re.MULTILINE)
+        includes[name] = re.findall(r"^\s*#\s*include\s*<papcoll/(.*)\.(?:[hi]pp|cuh)>", text, re.MULTILINE)
         if not text.startswith("#pragma once\n"):
             complaints.append(f"{name}: does not begin with #pragma once")
         if re.search(r'^\s*#\s*include\s*"', text, re.MULTILINE):
@@ -136,6 +138,9 @@ def main() -> int:
         if re.search(r"^\s*#\s*include\s*<mpi\.h>", text, re.MULTILINE):
             if name != ONLY_INCLUDER_OF_MPI:
                 complaints.append(f"{name}: includes mpi.h; include <papcoll/transport/mpi/mpi.hpp>")
+        if re.search(r"^\s*#\s*include\s*<cu(da|\w*\.h>)", text, re.MULTILINE):
+            if name != ONLY_INCLUDER_OF_CUDA:
+                complaints.append(f"{name}: includes a header of CUDA; include <papcoll/{ONLY_INCLUDER_OF_CUDA}.hpp>")
         if re.search(r"^\s*#\s*(if|ifdef|ifndef|elif)\b", text, re.MULTILINE):
             if name not in CONDITIONS:
                 complaints.append(f"{name}: has #if; name the condition in config.hpp")

@@ -3,8 +3,8 @@
 set -u
 
 command -v clang-format >/dev/null || { echo "SKIPPED: no clang-format"; exit 77; }
-files=$(git ls-files '*.hpp' '*.ipp' '*.cpp' 2>/dev/null)
-[ -n "$files" ] || files=$(find include analysis tests examples benchmarks tools -name '*.[hic]pp')
+files=$(git ls-files '*.hpp' '*.ipp' '*.cpp' '*.cuh' '*.cu' 2>/dev/null)
+[ -n "$files" ] || files=$(find include analysis tests examples benchmarks tools \( -name '*.[hic]pp' -o -name '*.cu*' \))
 
 verdict=0
 for file in $files; do

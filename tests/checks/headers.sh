@@ -15,6 +15,9 @@ headers=$( (cd include && find papcoll -name '*.hpp'; cd ../analysis/include && 
 grep -q PAPCOLL_WITH_HWLOC "$flags" || headers=$(echo "$headers" | grep -v topology/hwloc)
 # tests/scotch/ compiles this one.
 headers=$(echo "$headers" | grep -v mapping/scotch)
+# The flags have CUDA's headers where they are wanted and there.
+echo '#include <cuda_runtime_api.h>' | "$compiler" @"$flags" -fsyntax-only -x c++ - 2>/dev/null ||
+  headers=$(echo "$headers" | grep -v gpu/cuda_runtime)
 failed=0
 case $compiler in clang*) alone=true ;; *) command -v clang++ >/dev/null && alone=false || alone=true ;; esac
 

@@ -80,7 +80,7 @@ def read_headers(roots):
         str(path.relative_to(root)): path.read_text()
         for root in roots
         for path in sorted(root.rglob("*"))
-        if path.suffix in (".hpp", ".ipp")
+        if path.suffix in (".hpp", ".ipp", ".cuh")
     }
 
 

@@ -24,6 +24,9 @@ for directory_of in /usr/include /usr/include/scotch /usr/local/include; do
 done
 [ -n "$scotch" ] || sed -i '/mapping.scotch/d' "$directory/all.cpp"
 
+echo '#include <cuda_runtime_api.h>' | clang++ @"$flags" -fsyntax-only -x c++ - 2>/dev/null ||
+  sed -i '/gpu.cuda_runtime/d' "$directory/all.cpp"
+
 # clang-tidy reads no response files.
 # shellcheck disable=SC2046,SC2086
 clang-tidy --quiet --config-file=.clang-tidy "$directory/all.cpp" -- $(cat "$flags") $hwloc $scotch

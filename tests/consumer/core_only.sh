@@ -6,7 +6,7 @@ sources=$1 here=$2/core_only
 rm -rf "$here"
 mkdir -p "$here/program"
 
-off=(-DPAPCOLL_WITH_MPI=OFF -DPAPCOLL_BUILD_TESTS=OFF -DPAPCOLL_BUILD_EXAMPLES=OFF
+off=(-DPAPCOLL_WITH_MPI=OFF -DPAPCOLL_WITH_CUDA=OFF -DPAPCOLL_BUILD_TESTS=OFF -DPAPCOLL_BUILD_EXAMPLES=OFF
      -DPAPCOLL_BUILD_BENCHMARKS=OFF -DPAPCOLL_BUILD_TOOLS=OFF)
 cmake -S "$sources" -B "$here/build" "${off[@]}" >/dev/null
 cmake --install "$here/build" --prefix "$here/prefix" >/dev/null
@@ -27,5 +27,6 @@ expect() {
 
 expect "installed without MPI, so there is papcoll::core, but no papcoll::papcoll" REQUIRED
 expect "installed without MPI, so there is papcoll::core" REQUIRED COMPONENTS mpi
-expect "papcoll has no component gpu" REQUIRED COMPONENTS gpu
+expect "papcoll has no component fortran" REQUIRED COMPONENTS fortran
+expect "name CUDA among the languages of project()" REQUIRED COMPONENTS gpu
 expect "Configuring done" REQUIRED COMPONENTS core

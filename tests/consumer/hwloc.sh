@@ -6,7 +6,7 @@ sources=$1 here=$2/hwloc compiler=$3
 rm -rf "$here"
 mkdir -p "$here/program"
 
-options=(-DPAPCOLL_WITH_MPI=OFF -DPAPCOLL_BUILD_TESTS=OFF -DPAPCOLL_BUILD_EXAMPLES=OFF
+options=(-DPAPCOLL_WITH_MPI=OFF -DPAPCOLL_WITH_CUDA=OFF -DPAPCOLL_BUILD_TESTS=OFF -DPAPCOLL_BUILD_EXAMPLES=OFF
          -DPAPCOLL_BUILD_BENCHMARKS=OFF -DPAPCOLL_BUILD_TOOLS=OFF -DPAPCOLL_WITH_HWLOC=ON
          -DCMAKE_CXX_COMPILER="$compiler")
 cmake -S "$sources" -B "$here/build" "${options[@]}" >/dev/null

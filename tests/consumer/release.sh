@@ -8,6 +8,6 @@ compiler=$1 mpi_compiler=$2 build=$3/release
 
 if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
 cmake --preset release -B "$build" -DCMAKE_CXX_COMPILER="$compiler" \
-  -DMPI_CXX_COMPILER="$mpi_compiler" -DPAPCOLL_WARNINGS_AS_ERRORS=ON >/dev/null
+  -DMPI_CXX_COMPILER="$mpi_compiler" -DPAPCOLL_WITH_CUDA=OFF -DPAPCOLL_WARNINGS_AS_ERRORS=ON >/dev/null
 cmake --build "$build" --target papcoll_tool papcoll-bench ddp_digits
 "$build/tools/papcoll" list >/dev/null

@@ -4,6 +4,7 @@
 #include <papcoll/config.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -22,14 +23,26 @@ struct BuiltInPair {
 
 namespace detail {
 
-/// Which of Xs X is, counted from 1; 0: none.
-template <class X, class... Xs>
-consteval std::uint16_t place_among() noexcept {
-  std::uint16_t place = 0;
-  std::uint16_t i = 0;
-  ((++i, place = std::same_as<X, Xs> ? i : place), ...);
-  return place;
-}
+template <class... Xs>
+struct TypeList {
+  static constexpr std::size_t size = sizeof...(Xs);
+
+  /// Which of Xs X is, counted from 1; 0: none.
+  template <class X>
+  static consteval std::uint16_t place_of() noexcept {
+    std::uint16_t place = 0;
+    std::uint16_t i = 0;
+    ((++i, place = std::same_as<X, Xs> ? i : place), ...);
+    return place;
+  }
+};
+
+// What has numbers: each operator with each type that has its operation. A number never changes, so
+// what is new comes last; types stand in the order of their numbers.
+using BuiltInOperators =
+    TypeList<Sum, Prod, Min, Max, BitAnd, BitOr, BitXor, LogicalAnd, LogicalOr, LogicalXor>;
+using BuiltInTypes = TypeList<std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::uint32_t,
+                              std::int32_t, std::uint64_t, std::int64_t, float, double>;
 
 /// Integers count by size and sign: long and long long are the same where both have 64 bits.
 template <class T>
@@ -37,15 +50,14 @@ consteval std::uint16_t type_number() noexcept {
   if constexpr (is_integer<T>) {
     return static_cast<std::uint16_t>(2 * sizeof(T) + (std::is_signed_v<T> ? 1 : 0));
   } else {
-    constexpr std::uint16_t floating = place_among<T, float, double>();
+    constexpr std::uint16_t floating = TypeList<float, double>::place_of<T>();
     return floating == 0 ? 0 : 32 + floating;
   }
 }
 
 template <class T, class Op>
 consteval std::uint16_t pair_number() noexcept {
-  constexpr std::uint16_t op = place_among<Op, Sum, Prod, Min, Max, BitAnd, BitOr, BitXor,
-                                           LogicalAnd, LogicalOr, LogicalXor>();
+  constexpr std::uint16_t op = BuiltInOperators::place_of<Op>();
   constexpr std::uint16_t type = type_number<T>();
   return op == 0 || type == 0 ? 0 : static_cast<std::uint16_t>(op << 8U | type);
 }

@@ -27,7 +27,7 @@ struct DeviceReducer {
 /// The reducer of an operator for memory that the host reaches, as the model of GPUs needs it. For
 /// devices: device_operator.cuh.
 template <class T, class Op>
-DeviceReducer host_reducer(const Op& op) noexcept {
+constexpr DeviceReducer host_reducer(const Op& op) noexcept {
   DeviceReducer made;
   made.perform = [](const Operands& o, std::size_t n, const void* context) {
     combine<T>(o, n, 0, 1, *static_cast<const Op*>(context));
