@@ -20,8 +20,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -37,18 +35,21 @@ inline namespace PAPCOLL_ABI {
 ///     sender                                     receiver
 ///     its lane: … what makes the data            (has posted the receive)
 ///     records the slot's event
-///     mail {allocation, offset, ticket} ───────→ its lane waits for the event, pulls the bytes
-///                                                records its slot's event
-///     its lane waits for that event    ←──────── answer {ticket}
-///     the send is complete: what overwrites
-///     the data comes later in the lane
+///     mail {allocation, offset, ticket} ───────→ its stream for pulls from the sender waits for the
+///                                                event, pulls the bytes, records its slot's event
+///     the send is complete: its lane will  ←──── answer {ticket}
+///     wait for that event before it              the receive is complete: its lane will wait
+///     overwrites the data                        for the pull before it uses the data
+///
+/// One message at a time is pulled from a peer, in the order of their mails: messages of several
+/// blocks would share the link, and all of them arrive late.
 ///
 /// Memory of the caller is not shown to peers, since nobody may free what others have mapped: its
 /// messages are copied to memory of the rank first. What share() was called for goes directly.
 ///
 /// A mail whose receive is not posted yet is taken at once, so that it does not stop those behind
 /// it: a stream for that waits for its event and records one of this rank in its place.
-class DeviceEndpoint final : public Endpoint {
+class DeviceEndpoint : public Endpoint {
  public:
   /// The two mailboxes of a pair; null for the rank itself.
   struct Peer {
@@ -71,13 +72,12 @@ class DeviceEndpoint final : public Endpoint {
         lanes_(api, device),
         early_(api, api.make_stream(device)) {
     for (const Peer& p : peers) {
-      peers_.push_back(p.out == nullptr ? nullptr
-                                        : std::make_unique<MailOffice>(api, device, *p.out, *p.in));
+      peers_.push_back(p.out == nullptr ? nullptr : std::make_unique<Pair>(api, device, p));
     }
   }
 
   bool start(const TransportOp& work) override {
-    const gpu::Stream lane = lane_of(work);
+    const std::size_t lane = lane_of(work);
     switch (work.kind) {
       case OpKind::send:
         start_send(work, lane);
@@ -100,8 +100,9 @@ class DeviceEndpoint final : public Endpoint {
     bool moved = false;
     for (std::size_t p = 0; p < peers_.size(); ++p) {
       if (!peers_[p]) continue;
-      moved |= peers_[p]->flush();
-      while (peers_[p]->any()) {
+      MailOffice& office = peers_[p]->office;
+      moved |= office.flush();
+      while (office.any()) {
         take(static_cast<int>(p), *peers_[p]);
         moved = true;
       }
@@ -137,7 +138,7 @@ class DeviceEndpoint final : public Endpoint {
     early_mails_.clear();
     tickets_.clear();
     for (auto& peer : peers_) {
-      if (peer) peer->abandon();
+      if (peer) peer->office.abandon();
     }
     abandoned_ = true;
     memory_->leak();
@@ -149,34 +150,54 @@ class DeviceEndpoint final : public Endpoint {
   std::uint32_t sequences_at_once() const noexcept override { return Lanes::calls_at_once; }
 
  private:
+  using Use = Lanes::Use;
+
+  /// What this rank has for a peer.
+  struct Pair {
+    Pair(gpu::Api& api, int device, const Peer& boxes)
+        : office(api, device, *boxes.out, *boxes.in),
+          pulls(api, api.make_stream(device)),
+          answers(api, api.make_stream(device)) {}
+
+    MailOffice office;
+    gpu::OwnedStream pulls;    ///< messages of the peer
+    gpu::OwnedStream answers;  ///< waits for the peer's pulls
+  };
   /// A message whose mail came before its receive was posted.
   struct EarlyMail {
     int peer;
     Mail mail;
     gpu::OwnedEvent event;
   };
+  /// A receive, and an event: its lane has done with the bytes before.
+  struct Posted {
+    TransportOp work;
+    gpu::OwnedEvent ready;
+  };
   /// A message of this rank that is not answered.
   struct Sent {
     bool waits = false;
-    TransportOp work;
+    TransportOp work{};
+    DeviceRange range{};          ///< what the peer pulls
     std::byte* staged = nullptr;  ///< where it was copied to, or null
   };
 
   static constexpr std::size_t scratch_order = Lanes::count;
 
-  gpu::Stream lane_of(const TransportOp& work) {
+  std::size_t lane_of(const TransportOp& work) {
     return lanes_.of(work.sequence, work.slot, static_cast<gpu::Stream>(work.owner->call().stream));
   }
 
-  void start_send(const TransportOp& work, gpu::Stream lane) {
-    Sent sent{true, work, nullptr};
-    const std::byte* from = work.a;
-    const DeviceMemory::Allocation* has = work.n == 0 ? nullptr : memory_->find(from);
+  void start_send(const TransportOp& work, std::size_t lane) {
+    Sent sent{true, work, {work.a, work.bytes()}, nullptr};
+    lanes_.order(lane, sent.range, Use::reads);
+    const DeviceMemory::Allocation* has = work.n == 0 ? nullptr : memory_->find(work.a);
     if (has == nullptr && work.n != 0) {
-      sent.staged = memory_->take(work.bytes(), work.slot % Lanes::count);
-      api_->copy(sent.staged, from, work.bytes(), lane);
-      from = sent.staged;
-      has = memory_->find(from);
+      sent.staged = memory_->take(work.bytes(), lane);
+      sent.range.lo = sent.staged;
+      lanes_.order(lane, sent.range, Use::writes);
+      api_->copy(sent.staged, work.a, work.bytes(), lanes_.stream(lane));
+      has = memory_->find(sent.staged);
     }
     Mail mail;
     mail.kind = MailKind::message;
@@ -187,10 +208,10 @@ class DeviceEndpoint final : public Endpoint {
     mail.bytes = work.bytes();
     if (has != nullptr) {
       mail.allocation = has->number;
-      mail.offset = static_cast<std::uint64_t>(from - has->base);
+      mail.offset = static_cast<std::uint64_t>(sent.range.lo - has->base);
       mail.memory = has->handle;
     }
-    office(work.peer).send(mail, lane);
+    pair(work.peer).office.send(mail, lanes_.stream(lane));
   }
 
   std::uint32_t ticket_for(const Sent& sent) {
@@ -201,18 +222,23 @@ class DeviceEndpoint final : public Endpoint {
     return static_cast<std::uint32_t>(free - tickets_.begin());
   }
 
-  bool start_receive(const TransportOp& work, gpu::Stream lane) {
+  bool start_receive(const TransportOp& work, std::size_t lane) {
+    lanes_.order(lane, {work.to, work.bytes()}, Use::writes);
+    Posted posted{work, lanes_.events().take()};
+    api_->record(posted.ready.get(), lanes_.stream(lane));
     const auto early = std::find_if(
         early_mails_.begin(), early_mails_.end(),
         [&](const EarlyMail& m) { return m.peer == work.peer && is_for(m.mail, work); });
     if (early == early_mails_.end()) {
-      posted_.push_back(work);
+      posted_.push_back(std::move(posted));
       return false;
     }
-    const EarlyMail mail = std::move(*early);
+    EarlyMail mail = std::move(*early);
     early_mails_.erase(early);
-    api_->wait(lane, mail.event.get());
-    pull(mail.mail, work, lane);
+    Pair& from = pair(work.peer);
+    api_->wait(from.pulls.get(), mail.event.get());
+    lanes_.events().give_back(std::move(mail.event));
+    pull(mail.mail, std::move(posted), from);
     return true;
   }
 
@@ -220,59 +246,69 @@ class DeviceEndpoint final : public Endpoint {
     return mail.sequence == work.sequence && mail.block == work.block && mail.number == work.number;
   }
 
-  /// The lane waits for the mail's event already.
-  void pull(const Mail& mail, const TransportOp& work, gpu::Stream lane) {
+  /// The stream for pulls waits for the mail's event already.
+  void pull(const Mail& mail, Posted posted, Pair& from) {
+    const TransportOp& work = posted.work;
     if (mail.bytes != work.bytes()) {
       throw peer_error(work.owner->refuse(work, papcoll::detail::joined({mail.bytes, " bytes"})));
     }
     if (mail.bytes != 0) {
-      const std::byte* const from = imports_.find(work.peer, mail.allocation, mail.memory);
-      api_->copy(work.to, from + mail.offset, mail.bytes, lane);
+      const std::byte* const there = imports_.find(work.peer, mail.allocation, mail.memory);
+      api_->wait(from.pulls.get(), posted.ready.get());
+      api_->copy(work.to, there + mail.offset, mail.bytes, from.pulls.get());
+      lanes_.used_by(lane_of(work), {work.to, work.bytes()}, Use::writes, from.pulls.get());
     }
+    lanes_.events().give_back(std::move(posted.ready));
     Mail answer;
     answer.kind = MailKind::answer;
     answer.ticket = mail.ticket;
-    office(work.peer).send(answer, lane);
+    from.office.send(answer, from.pulls.get());
   }
 
-  void take(int peer, MailOffice& from) {
-    const MailOffice::Received received = from.next();
+  void take(int peer, Pair& from) {
+    const MailOffice::Received received = from.office.next();
     const Mail mail = received.mail;
     if (mail.kind == MailKind::answer) {
       take_answer(mail, received.event, from);
       return;
     }
-    const auto posted = std::find_if(posted_.begin(), posted_.end(), [&](const TransportOp& w) {
-      return w.peer == peer && is_for(mail, w);
+    const auto posted = std::find_if(posted_.begin(), posted_.end(), [&](const Posted& p) {
+      return p.work.peer == peer && is_for(mail, p.work);
     });
     if (posted == posted_.end()) {
-      gpu::OwnedEvent event{*api_, api_->make_event(device_, false)};
+      gpu::OwnedEvent event = lanes_.events().take();
       api_->wait(early_.get(), received.event);
       api_->record(event.get(), early_.get());
-      from.taken();
+      from.office.taken();
       early_mails_.push_back({peer, mail, std::move(event)});
       return;
     }
-    const TransportOp work = *posted;
+    Posted receive = std::move(*posted);
     posted_.erase(posted);
-    const gpu::Stream lane = lane_of(work);
-    api_->wait(lane, received.event);
-    from.taken();
-    pull(mail, work, lane);
+    const TransportOp work = receive.work;
+    api_->wait(from.pulls.get(), received.event);
+    from.office.taken();
+    pull(mail, std::move(receive), from);
     work.owner->complete(work.slot, work.step);
   }
 
-  void take_answer(const Mail& mail, gpu::Event event, MailOffice& from) {
+  void take_answer(const Mail& mail, gpu::Event event, Pair& from) {
     const Sent sent = tickets_.at(mail.ticket);
     tickets_[mail.ticket].waits = false;
-    api_->wait(lane_of(sent.work), event);
-    from.taken();
-    if (sent.staged != nullptr) memory_->give_back(sent.staged, sent.work.slot % Lanes::count);
+    api_->wait(from.answers.get(), event);
+    from.office.taken();
+    const std::size_t lane = lane_of(sent.work);
+    lanes_.used_by(lane, sent.range, Use::reads, from.answers.get());
+    if (sent.staged != nullptr) memory_->give_back(sent.staged, lane);
     sent.work.owner->complete(sent.work.slot, sent.work.step);
   }
 
-  void perform(const TransportOp& work, gpu::Stream lane) {
+  void perform(const TransportOp& work, std::size_t lane) {
     if (work.n == 0) return;
+    const std::size_t bytes = work.bytes();
+    lanes_.order(lane, {work.a, bytes}, Use::reads);
+    if (work.kind == OpKind::reduce) lanes_.order(lane, {work.b, bytes}, Use::reads);
+    lanes_.order(lane, {work.to, bytes}, Use::writes);
     if (work.kind == OpKind::copy) return copy(work, lane);
     gpu::Operands operands;
     operands.inputs = 2;
@@ -280,24 +316,25 @@ class DeviceEndpoint final : public Endpoint {
     operands.in[1] = work.b;
     operands.outputs = 1;
     operands.out[0] = work.to;
-    api_->combine(operands, work.n, find_reducer_(*work.reducer), lane);
+    api_->combine(operands, work.n, find_reducer_(*work.reducer), lanes_.stream(lane));
   }
 
   /// Devices copy between ranges that overlap in no order that anybody knows.
-  void copy(const TransportOp& work, gpu::Stream lane) {
+  void copy(const TransportOp& work, std::size_t lane) {
     const std::size_t bytes = work.bytes();
+    const gpu::Stream stream = lanes_.stream(lane);
     if (work.to == work.a) return;
-    const bool overlap =
-        std::less<>{}(work.a, work.to + bytes) && std::less<>{}(work.to, work.a + bytes);
-    if (!overlap) return api_->copy(work.to, work.a, bytes, lane);
-    const std::size_t order = work.slot % Lanes::count;
-    std::byte* const between = memory_->take(bytes, order);
-    api_->copy(between, work.a, bytes, lane);
-    api_->copy(work.to, between, bytes, lane);
-    memory_->give_back(between, order);
+    if (!DeviceRange{work.a, bytes}.overlaps({work.to, bytes})) {
+      return api_->copy(work.to, work.a, bytes, stream);
+    }
+    std::byte* const between = memory_->take(bytes, lane);
+    lanes_.order(lane, {between, bytes}, Use::writes);
+    api_->copy(between, work.a, bytes, stream);
+    api_->copy(work.to, between, bytes, stream);
+    memory_->give_back(between, lane);
   }
 
-  MailOffice& office(int peer) { return *peers_[static_cast<std::size_t>(peer)]; }
+  Pair& pair(int peer) { return *peers_[static_cast<std::size_t>(peer)]; }
 
   gpu::Api* api_;
   int device_;
@@ -306,8 +343,8 @@ class DeviceEndpoint final : public Endpoint {
   Imports imports_;
   Lanes lanes_;
   gpu::OwnedStream early_;  ///< waits for events of mails whose receive is not posted
-  std::vector<std::unique_ptr<MailOffice>> peers_;
-  std::deque<TransportOp> posted_;
+  std::vector<std::unique_ptr<Pair>> peers_;
+  std::vector<Posted> posted_;
   std::vector<EarlyMail> early_mails_;
   std::vector<Sent> tickets_;
   bool abandoned_ = false;

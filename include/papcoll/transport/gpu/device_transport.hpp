@@ -1,0 +1,148 @@
+#pragma once
+
+#include <papcoll/base/joined.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/gpu/api.hpp>
+#include <papcoll/gpu/device_reducer.hpp>
+#include <papcoll/node/node.hpp>
+#include <papcoll/op.hpp>
+#include <papcoll/transport/gpu/device_endpoint.hpp>
+#include <papcoll/transport/gpu/mailbox.hpp>
+#include <papcoll/transport/transport.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// Whose devices a DeviceTransport uses: `transport_name`; `unavailable()`, why this process has
+/// none, or nothing; `api(surroundings)`, its operations, which stay until the team ends;
+/// `find_reducer(reducer)`, what combines for a device as the reducer does for the host, throws
+/// argument_error if there is nothing.
+template <class P>
+concept DeviceProvider = requires(const Surroundings& s, const Reducer& r) {
+  { P::transport_name } -> std::convertible_to<std::string_view>;
+  { P::unavailable() } -> std::same_as<std::string>;
+  { P::api(s) } -> std::same_as<gpu::Api&>;
+  { P::find_reducer(r) } -> std::same_as<gpu::DeviceReducer>;
+};
+
+/// The endpoint of a rank of a node: its mailboxes are in memory that the node's ranks share. At the
+/// end every rank closes what it has mapped before anybody frees it.
+class NodeDeviceEndpoint final : public DeviceEndpoint {
+ public:
+  /// How long a rank waits at the end: for its device, and for others to close what it exported.
+  /// What is not closed by then is never freed, which only costs memory.
+  static constexpr std::chrono::milliseconds patience{1000};
+
+  /// For the device that the rank uses now.
+  NodeDeviceEndpoint(gpu::Api& api, const Node& node, FindReducer find)
+      : DeviceEndpoint(api, api.current_device(), peers_of(node), find), node_(node) {
+    state_of(node_.rank).store(open, std::memory_order_relaxed);
+  }
+  NodeDeviceEndpoint(const NodeDeviceEndpoint&) = delete;
+  NodeDeviceEndpoint& operator=(const NodeDeviceEndpoint&) = delete;
+
+  ~NodeDeviceEndpoint() override {
+    try {
+      if (!holds_on() && !wait_until([this] { return is_idle(); })) abandon();
+    } catch (const gpu::device_error&) {
+      abandon();
+    }
+    if (!holds_on()) close_imports();
+    // Release: a peer that sees it may free what was mapped here.
+    state_of(node_.rank).store(closed, std::memory_order_release);
+    if (!holds_on() && !wait_until([this] { return all_closed(); })) abandon();
+  }
+
+ private:
+  // Of a rank, in the mailbox that it would have with itself. Not connected is 0: it has mapped
+  // nothing, nor will it, since every message of this rank has been answered.
+  static constexpr std::uint32_t open = 1;
+  static constexpr std::uint32_t closed = 2;
+
+  static Mailbox& box(const Node& node, int from, int to) {
+    const auto pair = static_cast<std::size_t>(from * node.size + to);
+    return *std::launder(
+        reinterpret_cast<Mailbox*>(node.device_mailboxes + pair * sizeof(Mailbox)));
+  }
+
+  static std::vector<Peer> peers_of(const Node& node) {
+    std::vector<Peer> peers;
+    for (int p = 0; p < node.size; ++p) {
+      const bool self = p == node.rank;
+      peers.push_back(self ? Peer{} : Peer{&box(node, node.rank, p), &box(node, p, node.rank)});
+      reserve(node, peers.back().out);
+    }
+    reserve(node, &box(node, node.rank, node.rank));
+    return peers;
+  }
+
+  static void reserve(const Node& node, const Mailbox* at) {
+    if (at == nullptr || node.reserve == nullptr) return;
+    node.reserve(node.context, reinterpret_cast<const std::byte*>(at), sizeof *at);
+  }
+
+  std::atomic<std::uint32_t>& state_of(int rank) { return box(node_, rank, rank).sent; }
+
+  bool all_closed() {
+    for (int p = 0; p < node_.size; ++p) {
+      if (state_of(p).load(std::memory_order_acquire) == open) return false;
+    }
+    return true;
+  }
+
+  template <class F>
+  static bool wait_until(F&& done) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (!done()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::sleep_for(std::chrono::microseconds{50});
+    }
+    return true;
+  }
+
+  Node node_;  ///< keeps the memory mapped
+};
+
+/// Memory of devices, among ranks of one node that map each other's: static schedules only. Each
+/// rank's device is the one that it uses when the transport is connected, in its first call.
+template <DeviceProvider P>
+struct DeviceTransport {
+  using Provider = P;
+  using policy_kind = TransportPolicyKind;
+  static constexpr std::string_view name = Provider::transport_name;
+  static constexpr unsigned offers = 0;
+  static constexpr bool rings = false;
+
+  static std::string unavailable(const Surroundings& s) {
+    if (s.node == nullptr) return s.why_no_shared_memory;
+    return Provider::unavailable();
+  }
+
+  static std::unique_ptr<Endpoint> connect(const Surroundings& s) {
+    try {
+      return std::make_unique<NodeDeviceEndpoint>(Provider::api(s), *s.node,
+                                                  &Provider::find_reducer);
+    } catch (const gpu::device_error& problem) {
+      throw transport_unavailable(
+          papcoll::detail::joined({"papcoll: ", name, " is not available on rank ", s.rank, ": ",
+                                   papcoll::detail::bare(problem.what())}));
+    }
+  }
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

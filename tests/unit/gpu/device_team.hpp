@@ -1,0 +1,243 @@
+#pragma once
+
+// Ranks with a device each, on a model of GPUs, all in one thread: runs a call by a static schedule
+// with elements that know where they come from, and says what was wrong with it.
+
+#include <papcoll/gpu/model.hpp>
+#include <papcoll/plan/layout.hpp>
+#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/plan/run.hpp>
+#include <papcoll/transport/gpu/device_endpoint.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "algorithms/plan_simulation.hpp"
+
+namespace device_team {
+
+using namespace papcoll;
+using plan_simulation::Operator;
+using plan_simulation::Provenance;
+
+struct Commutes {
+  static constexpr bool commutative = true;
+  Provenance operator()(const Provenance& a, const Provenance& b) const {
+    return plan_simulation::combine(a, b, Operator::commutes);
+  }
+};
+struct InOrder {
+  Provenance operator()(const Provenance& a, const Provenance& b) const {
+    return plan_simulation::combine(a, b, Operator::in_order);
+  }
+};
+struct Idempotent {
+  Provenance operator()(const Provenance& a, const Provenance& b) const {
+    return plan_simulation::combine(a, b, Operator::idempotent);
+  }
+};
+
+/// Reducers of these tests have the one for devices as their context.
+inline gpu::DeviceReducer device_reducer_of(const Reducer& r) {
+  return *static_cast<const gpu::DeviceReducer*>(r.context);
+}
+
+/// The ranks' endpoints on a machine with a device for each.
+class Team {
+ public:
+  Team(const gpu::DeviceMachine& machine, int ranks, std::size_t most_imports = 256,
+       const gpu::ModelOptions& options = {})
+      : model(machine, options), ranks_(ranks), boxes_(static_cast<std::size_t>(ranks * ranks)) {
+    for (int r = 0; r < ranks; ++r) {
+      std::vector<DeviceEndpoint::Peer> peers;
+      for (int p = 0; p < ranks; ++p) {
+        peers.push_back(p == r ? DeviceEndpoint::Peer{}
+                               : DeviceEndpoint::Peer{&box(r, p), &box(p, r)});
+      }
+      endpoints.push_back(std::make_unique<DeviceEndpoint>(api(r), device(r), peers,
+                                                           &device_reducer_of, most_imports));
+      streams.push_back(api(r).make_stream(device(r)));
+    }
+  }
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  gpu::Api& api(int r) { return model.process(r); }
+  int device(int r) { return r % model.process(r).devices(); }
+
+  /// Calls progress() of all until every run is done; false: nothing moves any more.
+  bool finish(std::deque<PlanRun>& runs) {
+    const auto done = [&] {
+      return std::all_of(runs.begin(), runs.end(), [](const PlanRun& r) { return r.done(); });
+    };
+    for (int idle = 0; !done();) {
+      bool moved = false;
+      for (auto& e : endpoints) moved |= e->progress();
+      idle = moved ? 0 : idle + 1;
+      if (idle > 2) return false;
+    }
+    return true;
+  }
+
+  /// Ends everything in the order in which ranks do: imports first, then what was exported.
+  void end() {
+    model.run();
+    for (auto& e : endpoints) e->close_imports();
+    endpoints.clear();
+    for (int r = 0; r < ranks_; ++r) api(r).destroy_stream(streams[static_cast<std::size_t>(r)]);
+  }
+
+  gpu::Model model;
+  std::vector<std::unique_ptr<DeviceEndpoint>> endpoints;
+  std::vector<gpu::Stream> streams;
+
+ private:
+  Mailbox& box(int from, int to) { return boxes_[static_cast<std::size_t>(from * ranks_ + to)]; }
+
+  int ranks_;
+  std::vector<Mailbox> boxes_;
+};
+
+struct Settings {
+  bool shared = false;       ///< the buffers' memory is shown to peers
+  int rounds = 2;            ///< calls, one after the other, with the same buffers
+  std::size_t window = 4;    ///< blocks in flight
+  bool run_between = false;  ///< the devices have done a call before the next one is called
+};
+
+/// Pinned memory of the rank with a copy of what is at `data`, or of nothing.
+inline std::byte* host_memory(Team& team, int rank, std::vector<std::byte*>& all, std::size_t bytes,
+                              const void* data) {
+  std::byte* const made = team.api(rank).allocate_host(bytes);
+  if (data != nullptr) std::memcpy(made, data, bytes);
+  all.push_back(made);
+  return made;
+}
+
+/// Calls on the team; the text says what was wrong, empty if nothing.
+inline std::string call(Team& team, const AnySchedule& schedule, const Shape& shape, Operator op,
+                        const Settings& settings = {}) {
+  static const Commutes commutes{};
+  static const InOrder in_order{};
+  static const Idempotent idempotent{};
+  const gpu::DeviceReducer reducer =
+      op == Operator::commutes   ? gpu::host_reducer<Provenance>(commutes)
+      : op == Operator::in_order ? gpu::host_reducer<Provenance>(in_order)
+                                 : gpu::host_reducer<Provenance>(idempotent);
+  struct Buffers {
+    std::byte* in = nullptr;
+    std::byte* out = nullptr;
+    std::size_t in_bytes = 0;
+    std::size_t out_bytes = 0;
+    std::vector<std::byte*> host;  ///< of each round: what in and out begin with, and the result
+  };
+  const auto at_rank = [&](int r) {
+    Shape s = shape;
+    s.rank = r;
+    s.element_size = sizeof(Provenance);
+    return s;
+  };
+  const Order order = static_order(shape);
+  std::vector<Buffers> all;
+  for (int r = 0; r < shape.size; ++r) {
+    const Layout layout = layout_of(at_rank(r));
+    Buffers b;
+    b.in_bytes = (layout.in + 1) * sizeof(Provenance);
+    b.out_bytes = (layout.out + 1) * sizeof(Provenance);
+    b.in = team.api(r).allocate(team.device(r), b.in_bytes);
+    b.out = team.api(r).allocate(team.device(r), b.out_bytes);
+    auto& endpoint = *team.endpoints[static_cast<std::size_t>(r)];
+    if (settings.shared) endpoint.share(b.in, b.in_bytes);
+    if (settings.shared) endpoint.share(b.out, b.out_bytes);
+    all.push_back(b);
+  }
+  std::string wrong;
+  std::deque<PlanRun> runs(static_cast<std::size_t>(shape.size));
+  static std::uint32_t sequence = 0;
+  for (int round = 0; round < settings.rounds && wrong.empty(); ++round) {
+    ++sequence;
+    for (int r = 0; r < shape.size; ++r) {
+      const Shape mine = at_rank(r);
+      const Layout layout = layout_of(mine);
+      const auto i = static_cast<std::size_t>(r);
+      std::vector<Provenance> in(layout.in + 1);
+      std::vector<Provenance> out(layout.out + 1);
+      for (const Placement& p : layout.has) {
+        for (std::size_t k = 0; k < p.range.size(); ++k) {
+          (layout.input_is_in_out ? out : in)[p.offset + k] =
+              plan_simulation::contributed(r, p.first + k);
+        }
+      }
+      // In the order of the rank's stream, as everything of its user is.
+      std::byte* const from_in = host_memory(team, r, all[i].host, all[i].in_bytes, in.data());
+      std::byte* const from_out = host_memory(team, r, all[i].host, all[i].out_bytes, out.data());
+      team.api(r).copy(all[i].in, from_in, all[i].in_bytes, team.streams[i]);
+      team.api(r).copy(all[i].out, from_out, all[i].out_bytes, team.streams[i]);
+      Call made;
+      made.collective = shape.collective;
+      made.count = shape.count;
+      made.root = shape.root;
+      made.reducer.context = &reducer;
+      made.reducer.size = sizeof(Provenance);
+      made.memory = MemoryKind::device;
+      made.stream = team.streams[i];
+      made.in = layout.input_is_in_out ? all[i].out : all[i].in;
+      made.out = all[i].out;
+      runs[i].start(*team.endpoints[i],
+                    std::make_shared<BlockedPlan>(make_plan(schedule, mine, order)), order, made,
+                    sequence, settings.window);
+    }
+    if (!team.finish(runs)) wrong = "deadlock";
+    for (int r = 0; r < shape.size && wrong.empty(); ++r) {
+      const auto i = static_cast<std::size_t>(r);
+      std::byte* const result = host_memory(team, r, all[i].host, all[i].out_bytes, nullptr);
+      team.api(r).copy(result, all[i].out, all[i].out_bytes, team.streams[i]);
+    }
+    if (settings.run_between) team.model.run();
+  }
+  team.model.run();
+  for (int round = 0; round < settings.rounds && wrong.empty(); ++round) {
+    for (int r = 0; r < shape.size && wrong.empty(); ++r) {
+      const Layout layout = layout_of(at_rank(r));
+      std::vector<Provenance> out(layout.out + 1);
+      const auto& host = all[static_cast<std::size_t>(r)].host;
+      std::memcpy(out.data(), host[static_cast<std::size_t>(3 * round + 2)],
+                  out.size() * sizeof(Provenance));
+      for (const Placement& m : layout.must) {
+        for (std::size_t k = 0; k < m.range.size(); ++k) {
+          const std::size_t e = m.first + k;
+          const Provenance& p = out[m.offset + k];
+          const auto ranks = plan_simulation::wanted_ranks(at_rank(r), r, e);
+          if (p.sound && p.element == e && p.ranks == ranks) continue;
+          wrong = "rank " + std::to_string(r) + ": element " + std::to_string(e) + " is wrong";
+        }
+      }
+    }
+  }
+  if (wrong.empty()) {
+    for (int r = 0; r < shape.size; ++r) {
+      auto& endpoint = *team.endpoints[static_cast<std::size_t>(r)];
+      endpoint.close_imports();
+    }
+    for (int r = 0; r < shape.size; ++r) {
+      auto& endpoint = *team.endpoints[static_cast<std::size_t>(r)];
+      const Buffers& b = all[static_cast<std::size_t>(r)];
+      if (settings.shared) endpoint.unshare(b.in);
+      if (settings.shared) endpoint.unshare(b.out);
+      team.api(r).free(b.in);
+      team.api(r).free(b.out);
+      for (std::byte* h : b.host) team.api(r).free_host(h);
+    }
+  }
+  if (wrong.empty() && !team.model.problems().empty()) wrong = team.model.problems().front();
+  return wrong;
+}
+
+}  // namespace device_team
