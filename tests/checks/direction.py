@@ -38,6 +38,7 @@ LAYERS = [
      "gatherv", "scatter", "scatterv", "barrier", "alltoall", "alltoallv", "scan", "exscan",
      "erased", "impl/erased"],
     ["shared_vector", "registration", "impl/registration"],
+    ["gpu"],
     ["collectives"],
     ["core"],
     ["papcoll"],

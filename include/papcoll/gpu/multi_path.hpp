@@ -35,7 +35,8 @@ class MultiPath {
   static constexpr std::size_t default_slot_bytes = std::size_t{4} << 20U;  ///< of staging memory
   static constexpr int slots = 3;  ///< of each staged path: one fills, one drains, one is between
 
-  /// Throws device_error where memory, streams or events cannot be had.
+  /// Throws device_error where memory, streams or events cannot be had, or a device does not reach
+  /// another one that a path needs.
   MultiPath(Api& api, int from, int to, std::vector<Path> paths, ShareLimits limits = {},
             std::size_t slot_bytes = default_slot_bytes)
       : api_(&api), paths_(std::move(paths)), limits_(limits), slot_bytes_(slot_bytes) {
@@ -89,11 +90,16 @@ class MultiPath {
     lane.via = path.via;
     lane.last = {*api_, api_->make_stream(to)};
     lane.done = {*api_, api_->make_event(to, false)};
-    if (!path.is_staged()) return lane;
+    if (!path.is_staged()) {
+      api_->enable_access(to, from);
+      return lane;
+    }
     const std::size_t bytes = slots * slot_bytes_;
     if (path.via == Path::host) {
       lane.on_host = {*api_, api_->allocate_host(bytes)};
     } else {
+      api_->enable_access(from, path.via);
+      api_->enable_access(to, path.via);
       lane.on_device = {*api_, api_->allocate(path.via, bytes)};
     }
     lane.first = {*api_, api_->make_stream(from)};

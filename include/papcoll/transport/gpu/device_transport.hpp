@@ -28,28 +28,31 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
 /// Whose devices a DeviceTransport uses: `transport_name`; `unavailable()`, why this process has
-/// none, or nothing; `api(surroundings)`, its operations, which stay until the team ends;
-/// `find_reducer(reducer)`, what combines for a device as the reducer does for the host, throws
-/// argument_error if there is nothing.
+/// none, or nothing; `api()`, the operations of this process (of a model: of this thread), which
+/// stay until all teams have ended; `find_reducer(reducer)`, what combines for a device as the
+/// reducer does for the host, throws argument_error if there is nothing.
 template <class P>
-concept DeviceProvider = requires(const Surroundings& s, const Reducer& r) {
+concept DeviceProvider = requires(const Reducer& r) {
   { P::transport_name } -> std::convertible_to<std::string_view>;
   { P::unavailable() } -> std::same_as<std::string>;
-  { P::api(s) } -> std::same_as<gpu::Api&>;
+  { P::api() } -> std::same_as<gpu::Api&>;
   { P::find_reducer(r) } -> std::same_as<gpu::DeviceReducer>;
 };
 
-/// The endpoint of a rank of a node: its mailboxes are in memory that the node's ranks share. At the
-/// end every rank closes what it has mapped before anybody frees it.
+/// The endpoint of a rank of a node: its mailboxes are in memory that the node's ranks share. At
+/// the end every rank closes what it has mapped before anybody frees it: processes wait for each
+/// other; of threads, which may all end in one, the last one frees the memory of all.
 class NodeDeviceEndpoint final : public DeviceEndpoint {
  public:
   /// How long a rank waits at the end: for its device, and for others to close what it exported.
   /// What is not closed by then is never freed, which only costs memory.
   static constexpr std::chrono::milliseconds patience{1000};
 
-  /// For the device that the rank uses now.
-  NodeDeviceEndpoint(gpu::Api& api, const Node& node, FindReducer find)
-      : DeviceEndpoint(api, api.current_device(), peers_of(node), find), node_(node) {
+  /// For the device that the rank uses now. `processes`: the ranks are not threads of one.
+  NodeDeviceEndpoint(gpu::Api& api, const Node& node, bool processes, FindReducer find)
+      : DeviceEndpoint(api, api.current_device(), peers_of(node), find),
+        node_(node),
+        processes_(processes) {
     state_of(node_.rank).store(open, std::memory_order_relaxed);
   }
   NodeDeviceEndpoint(const NodeDeviceEndpoint&) = delete;
@@ -61,10 +64,18 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     } catch (const gpu::device_error&) {
       abandon();
     }
-    if (!holds_on()) close_imports();
-    // Release: a peer that sees it may free what was mapped here.
+    if (!holds_on()) {
+      close_imports();
+      if (!processes_) memory_of(node_.rank) = new std::shared_ptr<DeviceMemory>(memory());
+    }
+    // Release: a peer that sees it may free what was mapped here, and the memory it was told of.
     state_of(node_.rank).store(closed, std::memory_order_release);
-    if (!holds_on() && !wait_until([this] { return all_closed(); })) abandon();
+    if (holds_on()) return;
+    if (!processes_) {
+      if (all_closed()) free_all();
+    } else if (!wait_until([this] { return all_closed(); })) {
+      abandon();
+    }
   }
 
  private:
@@ -97,6 +108,19 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
 
   std::atomic<std::uint32_t>& state_of(int rank) { return box(node_, rank, rank).sent; }
 
+  /// Of threads: the memory of a rank that has ended, in its mailbox as well.
+  std::atomic<std::shared_ptr<DeviceMemory>*>& memory_of(int rank) {
+    auto* const at = &box(node_, rank, rank).each;
+    return *std::launder(reinterpret_cast<std::atomic<std::shared_ptr<DeviceMemory>*>*>(at));
+  }
+
+  void free_all() {
+    for (int p = 0; p < node_.size; ++p) {
+      // Two that end at the same time may both have found all closed.
+      delete memory_of(p).exchange(nullptr, std::memory_order_acq_rel);
+    }
+  }
+
   bool all_closed() {
     for (int p = 0; p < node_.size; ++p) {
       if (state_of(p).load(std::memory_order_acquire) == open) return false;
@@ -115,6 +139,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   }
 
   Node node_;  ///< keeps the memory mapped
+  bool processes_;
 };
 
 /// Memory of devices, among ranks of one node that map each other's: static schedules only. Each
@@ -134,7 +159,7 @@ struct DeviceTransport {
 
   static std::unique_ptr<Endpoint> connect(const Surroundings& s) {
     try {
-      return std::make_unique<NodeDeviceEndpoint>(Provider::api(s), *s.node,
+      return std::make_unique<NodeDeviceEndpoint>(Provider::api(), *s.node, s.processes,
                                                   &Provider::find_reducer);
     } catch (const gpu::device_error& problem) {
       throw transport_unavailable(
