@@ -58,8 +58,7 @@ class Model {
     }
   }
 
-  /// Nothing is under way, and yet a stream waits: for an event whose record waits itself, or whose
-  /// device failed.
+  /// Nothing is under way, and yet a stream waits: for a record of a device that failed.
   bool stuck() {
     const std::lock_guard lock(state_.mutex);
     return state_.queues.stuck();

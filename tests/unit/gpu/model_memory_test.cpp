@@ -4,8 +4,10 @@
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/model.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,8 +15,6 @@
 #include <unistd.h>
 
 using namespace modelled;
-using papcoll::gpu::Memory;
-using papcoll::gpu::Place;
 
 namespace {
 
@@ -43,7 +43,7 @@ TEST_CASE("the host cannot touch memory of a device, and reach() can", "[gpu]") 
   std::byte* const managed = model.allocate_managed(0, 2, 10000);
   CHECK(host_reads(managed));
 
-  const Place place = api.place(device + 77);
+  const auto place = api.place(device + 77);
   CHECK(place.memory == Memory::device);
   CHECK(place.device == 1);
   CHECK(place.base == device);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -189,4 +190,72 @@ TEST_CASE("many small parts are found by their bytes", "[gpu]") {
   CHECK(t.model.problems().empty());
   t.first.copy(t.a, t.shared, 64 * 11, t.on_first);
   CHECK(t.model.problems().size() == 5);  // parts 1, 3, 5, 7 and 9
+}
+
+TEST_CASE("a race is found exactly where paths between operations say so", "[gpu]") {
+  // Nodes are operations in the order in which they are asked for. Of streams and events: to which
+  // nodes a path leads back.
+  struct Node {
+    std::size_t first = 0, last = 0;
+    bool writes = false;
+  };
+  constexpr std::size_t streams = 3;
+  int racy = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    const auto upto = [&random](std::size_t n) { return random() % n; };
+    ModelOptions options;
+    options.move_no_data = true;
+    Model model(four(), options);
+    Api& api = model.process(0);
+    std::vector<Stream> stream(streams);
+    std::vector<Event> event(streams);
+    for (std::size_t s = 0; s < streams; ++s) {
+      stream[s] = api.make_stream(0);
+      event[s] = api.make_event(0, false);
+    }
+    std::byte* const memory = api.allocate(0, 100);
+    std::vector<int> unknown(100);  // of no GPU: not compared
+    std::vector<Node> nodes;
+    std::vector<std::vector<bool>> reached(streams), recorded(streams);
+    const auto join = [](std::vector<bool>& into, const std::vector<bool>& from) {
+      if (into.size() < from.size()) into.resize(from.size());
+      for (std::size_t k = 0; k < from.size(); ++k) into[k] = into[k] || from[k];
+    };
+    bool expected = false;
+    for (int step = 0; step < 14; ++step) {
+      const std::size_t s = upto(streams);
+      const std::size_t e = upto(streams);
+      const std::size_t what = upto(5);
+      if (what < 2) {
+        Node node;
+        node.first = upto(60);
+        node.last = node.first + 1 + upto(40);
+        node.writes = upto(2) == 0;
+        for (std::size_t k = 0; k < nodes.size(); ++k) {
+          const bool meet = nodes[k].first < node.last && node.first < nodes[k].last;
+          const bool ordered = k < reached[s].size() && reached[s][k];
+          expected = expected || (meet && (nodes[k].writes || node.writes) && !ordered);
+        }
+        const std::size_t bytes = node.last - node.first;
+        if (node.writes) api.copy(memory + node.first, unknown.data(), bytes, stream[s]);
+        if (!node.writes) api.copy(unknown.data(), memory + node.first, bytes, stream[s]);
+        nodes.push_back(node);
+        reached[s].resize(nodes.size());
+        reached[s].back() = true;
+      } else if (what == 2) {
+        api.record(event[e], stream[s]);
+        recorded[e] = reached[s];
+      } else {
+        api.wait(stream[s], event[e]);
+        join(reached[s], recorded[e]);
+      }
+    }
+    model.run();
+    INFO("seed " << seed);
+    CHECK(model.problems().empty() != expected);
+    racy += expected ? 1 : 0;
+  }
+  CHECK(racy > 30);
+  CHECK(racy < 270);
 }

@@ -12,19 +12,17 @@
 #include <vector>
 
 using namespace modelled;
-using papcoll::gpu::EventHandle;
-using papcoll::gpu::MemoryHandle;
 
 namespace {
 
-constexpr int members = 4;
-constexpr std::size_t numbers = 1000;
+constexpr int exchange_ranks = 4;
+constexpr std::size_t exchanged = 1000;
 
 /// What the ranks tell each other: each has a counter of the rounds that others may go by.
-struct Board {
-  std::array<MemoryHandle, members> memories;
-  std::array<EventHandle, members> written, read;
-  std::array<std::atomic<int>, members> said{};
+struct Noticeboard {
+  std::array<papcoll::gpu::MemoryHandle, exchange_ranks> memories;
+  std::array<papcoll::gpu::EventHandle, exchange_ranks> written, read;
+  std::array<std::atomic<int>, exchange_ranks> said{};
 
   void say(int rank, int what) { said[static_cast<std::size_t>(rank)] = what; }
   void hear(int rank, int what) {
@@ -36,36 +34,36 @@ struct Board {
 class Neighbour {
  public:
   Neighbour(Model& model, int rank) : model_(model), rank_(rank) {
-    filled(model, sum_, numbers, rank);
+    filled(model, sum_, exchanged, rank);
   }
 
-  int left() const { return (rank_ + members - 1) % members; }
-  int right() const { return (rank_ + 1) % members; }
+  int left() const { return (rank_ + exchange_ranks - 1) % exchange_ranks; }
+  int right() const { return (rank_ + 1) % exchange_ranks; }
 
-  void publish(Board& board) {
+  void publish(Noticeboard& board) {
     const auto me = static_cast<std::size_t>(rank_);
     board.memories[me] = api_.export_memory(window_);
     board.written[me] = api_.export_event(written_);
     board.read[me] = api_.export_event(read_);
   }
-  void connect(const Board& board) {
+  void connect(const Noticeboard& board) {
     source_ = api_.import_memory(rank_, board.memories[static_cast<std::size_t>(left())]);
     there_ = api_.import_event(rank_, board.written[static_cast<std::size_t>(left())]);
     taken_ = api_.import_event(rank_, board.read[static_cast<std::size_t>(right())]);
   }
   void write() {
     api_.wait(stream_, taken_);
-    api_.copy(window_, sum_, numbers * sizeof(int), stream_);
+    api_.copy(window_, sum_, exchanged * sizeof(int), stream_);
     api_.record(written_, stream_);
   }
   void read() {
     api_.wait(stream_, there_);
-    add_ints(api_, sum_, source_, numbers, stream_);
+    add_ints(api_, sum_, source_, exchanged, stream_);
     api_.record(read_, stream_);
   }
   std::vector<int> result() {
     while (!api_.is_complete(read_)) std::this_thread::yield();
-    return {ints(model_, sum_), ints(model_, sum_) + numbers};
+    return {ints(model_, sum_), ints(model_, sum_) + exchanged};
   }
   void disconnect() {
     while (!api_.is_complete(taken_)) std::this_thread::yield();
@@ -86,8 +84,8 @@ class Neighbour {
   int rank_;
   Api& api_ = model_.process(rank_);
   Stream stream_ = api_.make_stream(rank_);
-  std::byte* window_ = api_.allocate(rank_, numbers * sizeof(int));
-  std::byte* sum_ = api_.allocate(rank_, numbers * sizeof(int));
+  std::byte* window_ = api_.allocate(rank_, exchanged * sizeof(int));
+  std::byte* sum_ = api_.allocate(rank_, exchanged * sizeof(int));
   Event written_ = api_.make_event(rank_, true);
   Event read_ = api_.make_event(rank_, true);
   std::byte* source_ = nullptr;  ///< the left one's window
@@ -96,16 +94,16 @@ class Neighbour {
 };
 
 constexpr int exchange_rounds = 3;
-constexpr std::size_t exchange_waits = 2 * exchange_rounds * members;
+constexpr std::size_t exchange_waits = 2 * exchange_rounds * exchange_ranks;
 
 /// Rank r has that of r, r - 1, r - 2 and r - 3 times 1, 3, 3 and 1.
 std::vector<int> after_three_rounds(int r) {
-  const auto of = [r](int back) { return (r + members - back) % members; };
-  return std::vector<int>(numbers, of(0) + 3 * of(1) + 3 * of(2) + of(3));
+  const auto of = [r](int back) { return (r + exchange_ranks - back) % exchange_ranks; };
+  return std::vector<int>(exchanged, of(0) + 3 * of(1) + 3 * of(2) + of(3));
 }
 
 /// One rank in a thread of its own.
-std::vector<int> exchange(Model& model, Board& board, int rank) {
+std::vector<int> exchange(Model& model, Noticeboard& board, int rank) {
   Neighbour me(model, rank);
   int step = 0;
   const auto meet = [&] {
@@ -133,9 +131,9 @@ std::vector<int> exchange(Model& model, Board& board, int rank) {
 std::vector<std::string> problems_without(std::size_t wait) {
   Model model(four());
   model.leave_out_wait(wait);
-  Board board;
+  Noticeboard board;
   std::vector<Neighbour> all;
-  for (int r = 0; r < members; ++r) all.emplace_back(model, r).publish(board);
+  for (int r = 0; r < exchange_ranks; ++r) all.emplace_back(model, r).publish(board);
   for (Neighbour& one : all) one.connect(board);
   for (int round = 0; round < exchange_rounds; ++round) {
     for (Neighbour& one : all) one.write();
@@ -150,16 +148,16 @@ std::vector<std::string> problems_without(std::size_t wait) {
 
 TEST_CASE("four threads exchange, each a process of the model", "[gpu]") {
   Model model(four());
-  Board board;
-  std::array<std::vector<int>, members> results;
+  Noticeboard board;
+  std::array<std::vector<int>, exchange_ranks> results;
   std::vector<std::thread> threads;
-  for (int r = 0; r < members; ++r) {
+  for (int r = 0; r < exchange_ranks; ++r) {
     threads.emplace_back([&model, &board, &result = results[static_cast<std::size_t>(r)], r] {
       result = exchange(model, board, r);
     });
   }
   for (std::thread& thread : threads) thread.join();
-  for (int r = 0; r < members; ++r) {
+  for (int r = 0; r < exchange_ranks; ++r) {
     CHECK(results[static_cast<std::size_t>(r)] == after_three_rounds(r));
   }
   CHECK(model.waits() == exchange_waits);
@@ -171,6 +169,6 @@ TEST_CASE("every wait of the exchange is needed, but the first for events of no 
   CHECK(problems_without(exchange_waits).empty());
   for (std::size_t k = 0; k < exchange_waits; ++k) {
     INFO("wait " << k);
-    CHECK(problems_without(k).empty() == (k < members));
+    CHECK(problems_without(k).empty() == (k < exchange_ranks));
   }
 }

@@ -49,8 +49,8 @@ struct DeviceMachine {
   std::map<Ends, Route> routes;  ///< of all ends that differ
   std::set<Ends> access;         ///< (from, to): device `from` may reach memory of device `to`
   double launch = 4e-6;          ///< seconds from the turn of an operation to its start
-  double host_memory_rate =
-      std::numeric_limits<double>::infinity();  ///< of the host, like a device
+  /// As Device::memory_rate, of the host.
+  double host_memory_rate = std::numeric_limits<double>::infinity();
 
   /// How many devices.
   int size() const noexcept { return static_cast<int>(devices.size()); }

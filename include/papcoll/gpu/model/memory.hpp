@@ -52,9 +52,10 @@ struct Mapping {
   }
 };
 
-/// A claim that keeps a mapping, and the problem of ending it too early visible.
+/// Counts as a user of a mapping, and keeps its bytes.
 class InUse {
  public:
+  /// Operations are not complete that use it.
   explicit InUse(std::shared_ptr<Mapping> mapping) : mapping_(std::move(mapping)) {
     ++mapping_->users;
   }
@@ -69,6 +70,7 @@ class InUse {
 /// All memory of a model.
 class Memories {
  public:
+  /// Operations may keep it longer than the process has it.
   using MappingPtr = std::shared_ptr<Mapping>;
 
   /// New memory.

@@ -167,8 +167,8 @@ class ProcessMemory : public Api {
                            {"papcoll: device ", device, " failed: end the program that uses it"}));
   }
 
-  ModelState& model_;
-  const int process_;
+  ModelState& model_;  ///< all of the model
+  const int process_;  ///< the number of this process
 
  private:
   void check_access(int from, int to) const {

@@ -45,10 +45,11 @@ struct Work {
 struct Queue {
   /// What stands in it: work, or a record that is made, or one that is waited for.
   struct Entry {
+    /// Which of them.
     enum class Kind : unsigned char { work, record, wait };
-    Kind kind = Kind::work;
-    std::unique_ptr<Work> work;
-    std::shared_ptr<Record> record;
+    Kind kind = Kind::work;          ///< which
+    std::unique_ptr<Work> work;      ///< or null
+    std::shared_ptr<Record> record;  ///< or null
   };
 
   int process = 0;            ///< whose it is

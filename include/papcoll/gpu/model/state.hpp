@@ -45,8 +45,8 @@ namespace detail {
 
 /// What the model knows of a process.
 struct ProcessState {
-  int current_device = 0;
-  bool refuses_ipc = false;
+  int current_device = 0;                 ///< as Api::current_device()
+  bool refuses_ipc = false;               ///< memory and events are not shared
   Clock host;                             ///< what its program knows to be complete
   std::set<DeviceMachine::Ends> enabled;  ///< (from, to): access that it has asked for
   std::map<int, Queue*> null_streams;     ///< of each device
@@ -54,26 +54,26 @@ struct ProcessState {
 
 /// All of a model; whoever uses it holds the mutex.
 struct ModelState {
-  /// An empty one.
+  /// Nothing is in it yet.
   ModelState(DeviceMachine machine_, const ModelOptions& options_)
       : machine(std::move(machine_)),
         options(options_),
         random(options_.seed),
         queues(rates(machine)) {}
 
-  const DeviceMachine machine;
-  const ModelOptions options;
-  std::mutex mutex;
-  std::mt19937_64 random;
-  std::map<int, ProcessState> processes;
-  std::vector<std::string> problems;
-  Memories memories;
-  Races races;
-  std::vector<std::unique_ptr<EventOfProcess>> events;
-  Queues queues;
-  std::size_t waits = 0;               ///< calls of wait()
-  std::set<std::size_t> left_out;      ///< numbers of those that do nothing
-  std::optional<std::size_t> failing;  ///< allocations until one fails
+  const DeviceMachine machine;                          ///< what there is
+  const ModelOptions options;                           ///< as given
+  std::mutex mutex;                                     ///< of all below
+  std::mt19937_64 random;                               ///< for jitter
+  std::map<int, ProcessState> processes;                ///< by number
+  std::vector<std::string> problems;                    ///< found so far
+  Memories memories;                                    ///< all memory
+  Races races;                                          ///< all accesses
+  std::vector<std::unique_ptr<EventOfProcess>> events;  ///< all that were ever made
+  Queues queues;                                        ///< all streams, and the time
+  std::size_t waits = 0;                                ///< calls of wait()
+  std::set<std::size_t> left_out;                       ///< numbers of those that do nothing
+  std::optional<std::size_t> failing;                   ///< allocations until one fails
 
   /// A resource of Load: the memory of a device, or of the host.
   std::size_t memory_of(int end) const {
