@@ -15,7 +15,11 @@ if(PAPCOLL_WITH_CUDA)
   if(NOT CMAKE_CUDA_HOST_COMPILER AND NOT DEFINED ENV{CUDAHOSTCXX})
     set(ENV{CUDAHOSTCXX} ${CMAKE_CXX_COMPILER})
   endif()
-  # A toolkit that does not work is no reason to stop where nobody asked for it.
+  # A toolkit that does not work is no reason to stop where nobody asked for it. One that came since
+  # the last time is found.
+  if(NOT CMAKE_CUDA_COMPILER)
+    unset(CMAKE_CUDA_COMPILER CACHE)
+  endif()
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
