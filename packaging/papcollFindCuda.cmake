@@ -1,7 +1,11 @@
 # Enables the language CUDA as PAPCOLL_WITH_CUDA says, sets papcoll_cuda, and says what was found.
 set(papcoll_cuda FALSE)
 set(problem "there is no CUDA compiler (nvcc) that works with ${CMAKE_CXX_COMPILER}")
-if(PAPCOLL_WITH_CUDA)
+get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+if(PAPCOLL_WITH_CUDA AND NOT PROJECT_IS_TOP_LEVEL AND NOT "CUDA" IN_LIST languages)
+  # Enabled here, a language would not serve the directories above, where programs are linked.
+  set(problem "the project around papcoll does not name CUDA among the languages of project()")
+elseif(PAPCOLL_WITH_CUDA)
   # Where toolkits are, though no PATH may say so.
   if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
     find_program(PAPCOLL_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda
@@ -15,7 +19,11 @@ if(PAPCOLL_WITH_CUDA)
   if(NOT CMAKE_CUDA_HOST_COMPILER AND NOT DEFINED ENV{CUDAHOSTCXX})
     set(ENV{CUDAHOSTCXX} ${CMAKE_CXX_COMPILER})
   endif()
-  # A toolkit that does not work is no reason to stop where nobody asked for it.
+  # A toolkit that does not work is no reason to stop where nobody asked for it. One that came since
+  # the last time is found.
+  if(NOT CMAKE_CUDA_COMPILER)
+    unset(CMAKE_CUDA_COMPILER CACHE)
+  endif()
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
@@ -31,10 +39,10 @@ endif()
 if(papcoll_cuda)
   message(STATUS "papcoll::gpu: CUDA ${CMAKE_CUDA_COMPILER_VERSION}")
 elseif(PAPCOLL_WITH_CUDA STREQUAL "AUTO")
-  message(STATUS "No papcoll::gpu: ${problem}; scripts/install_dependencies.sh --cuda gets one")
+  message(STATUS "No papcoll::gpu: ${problem} (see docs/gpu.md)")
 elseif(PAPCOLL_WITH_CUDA)
-  message(FATAL_ERROR "papcoll: PAPCOLL_WITH_CUDA is ${PAPCOLL_WITH_CUDA}, and ${problem}. Install the "
-          "CUDA Toolkit, 12 or newer, from NVIDIA or your system's packages, or run "
+  message(FATAL_ERROR "papcoll: PAPCOLL_WITH_CUDA is ${PAPCOLL_WITH_CUDA}, and ${problem}. It "
+          "needs the CUDA Toolkit, 12 or newer: from NVIDIA, your system's packages, or "
           "scripts/install_dependencies.sh --cuda. Where it is in no usual place, pass "
           "-DCMAKE_CUDA_COMPILER=/where/it/is/bin/nvcc. Or pass -DPAPCOLL_WITH_CUDA=OFF.")
 endif()

@@ -5,9 +5,14 @@ set -euo pipefail
 usage() {
   cat <<END
 usage: scripts/install_dependencies.sh [--dry-run]
+       scripts/install_dependencies.sh --cuda [DIRECTORY]
 
 Installs by apt-get whatever of papcoll's development packages is missing, as root or through sudo.
 Does nothing where all are there. --dry-run only says what would be installed.
+
+--cuda instead gets a CUDA Toolkit for papcoll::gpu (nvcc and the runtime, 13.0; 0.3 GB), where the
+machine has none: by pip, without root, into DIRECTORY (default: ~/.local/share/papcoll/cuda). It
+prints what to pass to cmake. The toolkit is NVIDIA's, under NVIDIA's licence, and brings no driver.
 
 To use the library, only a C++20 compiler, an MPI library and Boost's headers are needed.
 END
@@ -28,10 +33,39 @@ needed=(
 useful=(libclang-rt-dev ccache shellcheck pkg-config python3-yaml libsimgrid-dev doxygen
   libhwloc-dev libscotch-dev)
 
+# get_cuda DIRECTORY: the parts of a toolkit that compile and link, in the layout that CMake expects.
+get_cuda() {
+  local directory=$1 toolkit system
+  system=$(command -v nvcc || true)
+  if [[ -z $system && -x /usr/local/cuda/bin/nvcc ]]; then system=/usr/local/cuda/bin/nvcc; fi
+  if [[ -n $system ]]; then
+    echo "CUDA: this machine has $system, which cmake finds by itself: pass -DPAPCOLL_WITH_CUDA=ON"
+    return
+  fi
+  toolkit=$directory/nvidia/cu13
+  if [[ ! -x $toolkit/bin/nvcc || ! -e $toolkit/lib/libcudart.so ]]; then
+    if ! python3 -m pip --version >/dev/null 2>&1; then
+      echo "CUDA: python3 has no pip (Debian's package python3-pip), which gets the toolkit" >&2
+      return 1
+    fi
+    python3 -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
+      --target "$directory" nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 \
+      nvidia-nvvm==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cccl==13.0.85
+    ln -sfn lib "$toolkit/lib64"
+    ln -sfn libcudart.so.13 "$toolkit/lib/libcudart.so"
+  fi
+  "$toolkit/bin/nvcc" --version | grep release
+  echo "CUDA: pass -DPAPCOLL_WITH_CUDA=ON -DCMAKE_CUDA_COMPILER=$toolkit/bin/nvcc"
+}
+
 dry_run=false
 case "${1:-}" in
   "") ;;
   --dry-run) dry_run=true ;;
+  --cuda)
+    get_cuda "$(realpath --canonicalize-missing "${2:-$HOME/.local/share/papcoll/cuda}")"
+    exit
+    ;;
   -h | --help) usage; exit 0 ;;
   *) usage >&2; exit 2 ;;
 esac
