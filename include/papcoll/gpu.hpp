@@ -31,10 +31,13 @@
 #include <type_traits>
 #include <utility>
 
-// Collectives on memory of devices: papcoll::gpu::allreduce<CudaIpcTransport>(comm, data, count, sum,
-// stream). The host returns when all of the call is in streams; the call is ordered after what is in
-// `stream`, and what comes later in it after the call. So the buffers must stay as they are until the
-// stream has come that far, as with any other work of a stream.
+// Collectives on memory of devices:
+//
+//     papcoll::gpu::allreduce<papcoll::CudaIpcTransport>(comm, data, count, papcoll::sum, stream);
+//
+// The host returns when all of the call is in streams; the call is ordered after what is in
+// `stream`, and what comes later in it after the call. So the buffers must stay as they are until
+// the stream has come that far, as with any other work of a stream.
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {

@@ -24,7 +24,7 @@ fi
 
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
-(cd include && find papcoll -name '*.hpp' ! -name hwloc.hpp ! -name scotch.hpp ! -name cuda_runtime.hpp; cd ../analysis/include && find papcoll -name '*.hpp') |
+(cd include && find papcoll -name '*.hpp' ! -name hwloc.hpp ! -name scotch.hpp ! -name cuda_runtime.hpp ! -name cuda_ipc_transport.hpp; cd ../analysis/include && find papcoll -name '*.hpp') |
   sort | sed 's/.*/#include <&>/' >"$here/all_headers.cpp"
 
 failed=0

@@ -17,7 +17,7 @@ grep -q PAPCOLL_WITH_HWLOC "$flags" || headers=$(echo "$headers" | grep -v topol
 headers=$(echo "$headers" | grep -v mapping/scotch)
 # The flags have CUDA's headers where they are wanted and there.
 echo '#include <cuda_runtime_api.h>' | "$compiler" @"$flags" -fsyntax-only -x c++ - 2>/dev/null ||
-  headers=$(echo "$headers" | grep -v gpu/cuda_runtime)
+  headers=$(echo "$headers" | grep -v -e gpu/cuda_runtime -e cuda_ipc_transport)
 failed=0
 case $compiler in clang*) alone=true ;; *) command -v clang++ >/dev/null && alone=false || alone=true ;; esac
 

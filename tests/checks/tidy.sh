@@ -25,7 +25,7 @@ done
 [ -n "$scotch" ] || sed -i '/mapping.scotch/d' "$directory/all.cpp"
 
 echo '#include <cuda_runtime_api.h>' | clang++ @"$flags" -fsyntax-only -x c++ - 2>/dev/null ||
-  sed -i '/gpu.cuda_runtime/d' "$directory/all.cpp"
+  sed -i -e '/gpu.cuda_runtime/d' -e '/cuda_ipc_transport/d' "$directory/all.cpp"
 
 # clang-tidy reads no response files.
 # shellcheck disable=SC2046,SC2086

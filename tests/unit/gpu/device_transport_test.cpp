@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-// Collectives of papcoll::gpu among threads, each with a device of the model as a process of its own.
+// Collectives of papcoll::gpu among threads, each a process of the model with a device of its own.
 
 using namespace papcoll;
 

@@ -30,7 +30,8 @@ inline namespace PAPCOLL_ABI {
 /// Whose devices a DeviceTransport uses: `transport_name`; `unavailable()`, why this process has
 /// none, or nothing; `api()`, the operations of this process (of a model: of this thread), which
 /// stay until all teams have ended; `find_reducer(reducer)`, what combines for a device as the
-/// reducer does for the host, throws argument_error if there is nothing.
+/// reducer does for the host, throws argument_error if there is nothing. Optional:
+/// `needs_processes = true`, if ranks cannot be threads of one process.
 template <class P>
 concept DeviceProvider = requires(const Reducer& r) {
   { P::transport_name } -> std::convertible_to<std::string_view>;
@@ -154,6 +155,9 @@ struct DeviceTransport {
 
   static std::string unavailable(const Surroundings& s) {
     if (s.node == nullptr) return s.why_no_shared_memory;
+    if constexpr (requires { requires Provider::needs_processes; }) {
+      if (!s.processes) return "the ranks are threads of one process, and it is for processes";
+    }
     return Provider::unavailable();
   }
 
