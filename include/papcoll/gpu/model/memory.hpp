@@ -82,7 +82,7 @@ class Memories {
     block->number = ++blocks_;
     block->pages = std::make_unique<Pages>(space_, bytes, true);
     block->bytes_at = block->pages->base();
-    const MappingPtr made = map(process, block);
+    MappingPtr made = map(process, block);
     if (memory == Memory::device) used_[device] += bytes;
     return made;
   }
@@ -91,7 +91,7 @@ class Memories {
   MappingPtr import(int process, std::size_t number) {
     for (const auto& [base, mapping] : mappings_) {
       if (mapping->block->number != number || mapping->imported) continue;
-      const MappingPtr made = map(process, mapping->block);
+      MappingPtr made = map(process, mapping->block);
       made->imported = true;
       ++made->block->imports;
       return made;
@@ -105,7 +105,7 @@ class Memories {
     block->memory = Memory::pinned;
     block->bytes = bytes;
     block->bytes_at = base;
-    const auto made = std::make_shared<Mapping>();
+    auto made = std::make_shared<Mapping>();
     made->process = process;
     made->id = ++ids_[process];
     made->base = base;
@@ -180,7 +180,7 @@ class Memories {
   }
 
   MappingPtr map(int process, const std::shared_ptr<Block>& block) {
-    const auto made = std::make_shared<Mapping>();
+    auto made = std::make_shared<Mapping>();
     made->process = process;
     made->id = ++ids_[process];
     made->block = block;

@@ -59,7 +59,7 @@ class AddressSpace {
   /// Nobody uses it any more; its contents are gone.
   void give(std::byte* base, std::size_t bytes) noexcept {
     constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-    mmap(base, bytes, PROT_NONE, flags, -1, 0);
+    static_cast<void>(mmap(base, bytes, PROT_NONE, flags, -1, 0));
     free_[bytes].push_back(base);
   }
 

@@ -65,10 +65,8 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     } catch (const gpu::device_error&) {
       abandon();
     }
-    if (!holds_on()) {
-      close_imports();
-      if (!processes_) memory_of(node_.rank) = new std::shared_ptr<DeviceMemory>(memory());
-    }
+    if (!holds_on()) close_imports();
+    if (!holds_on() && !processes_) tell_memory();
     // Release: a peer that sees it may free what was mapped here, and the memory it was told of.
     state_of(node_.rank).store(closed, std::memory_order_release);
     if (holds_on()) return;
@@ -86,7 +84,8 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   static constexpr std::uint32_t closed = 2;
 
   static Mailbox& box(const Node& node, int from, int to) {
-    const auto pair = static_cast<std::size_t>(from * node.size + to);
+    const auto ranks = static_cast<std::size_t>(node.size);
+    const std::size_t pair = static_cast<std::size_t>(from) * ranks + static_cast<std::size_t>(to);
     return *std::launder(
         reinterpret_cast<Mailbox*>(node.device_mailboxes + pair * sizeof(Mailbox)));
   }
@@ -113,6 +112,14 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   std::atomic<std::shared_ptr<DeviceMemory>*>& memory_of(int rank) {
     auto* const at = &box(node_, rank, rank).each;
     return *std::launder(reinterpret_cast<std::atomic<std::shared_ptr<DeviceMemory>*>*>(at));
+  }
+
+  void tell_memory() {
+    try {
+      memory_of(node_.rank) = new std::shared_ptr<DeviceMemory>(memory());
+    } catch (const std::bad_alloc&) {
+      abandon();
+    }
   }
 
   void free_all() {
