@@ -65,7 +65,6 @@ class DeviceEndpoint : public Endpoint {
   DeviceEndpoint(gpu::Api& api, int device, const std::vector<Peer>& peers, FindReducer find,
                  std::size_t most_imports = default_imports)
       : api_(&api),
-        device_(device),
         find_reducer_(find),
         memory_(std::make_shared<DeviceMemory>(api, device)),
         imports_(api, device, most_imports),
@@ -339,7 +338,6 @@ class DeviceEndpoint : public Endpoint {
   Pair& pair(int peer) { return *peers_[static_cast<std::size_t>(peer)]; }
 
   gpu::Api* api_;
-  int device_;
   FindReducer find_reducer_;
   std::shared_ptr<DeviceMemory> memory_;
   Imports imports_;
