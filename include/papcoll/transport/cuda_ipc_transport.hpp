@@ -6,6 +6,7 @@
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/built_in_reducers.hpp>
 #include <papcoll/gpu/cuda_runtime.hpp>
+#include <papcoll/gpu/device_operator.hpp>
 #include <papcoll/gpu/device_reducer.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/transport/gpu/device_transport.hpp>
@@ -35,10 +36,11 @@ struct CudaDevices {
     return runtime;
   }
   static gpu::DeviceReducer find_reducer(const Reducer& r) {
+    if (const gpu::DeviceReducer* const own = gpu::device_reducer_of(r)) return *own;
     if (const gpu::DeviceReducer* const found = gpu::built_in_reducer(r.built_in)) return *found;
     throw argument_error(
         "papcoll: there is no kernel for this operator and type of elements: pass an operator of "
-        "papcoll on integers of up to 64 bits, float or double");
+        "papcoll on integers of up to 64 bits, float or double, or a papcoll::gpu::DeviceOperator");
   }
 };
 

@@ -6,8 +6,9 @@
 #include <papcoll/gpu/model.hpp>
 #include <papcoll/thread_team.hpp>
 
+#include <algorithm>
+#include <barrier>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@ struct ModelDevices {
   static std::string unavailable() { return own == nullptr ? "this thread has no devices" : ""; }
   static gpu::Api& api() { return *own; }
   static gpu::DeviceReducer find_reducer(const Reducer& r) {
+    if (const gpu::DeviceReducer* own_one = gpu::device_reducer_of(r)) return *own_one;
     if (const gpu::DeviceReducer* found = gpu::built_in_host_reducer(r.built_in)) return *found;
     throw argument_error("papcoll: this operator has no kernel: pass one of papcoll's");
   }
@@ -168,6 +170,80 @@ TEST_CASE("collectives on memory of devices, among threads", "[gpu]") {
             }) == "");
     }
   }
+}
+
+TEST_CASE("non-blocking calls on devices, several at once, and an operator of one's own", "[gpu]") {
+  struct Larger {
+    int operator()(int low, int high) const { return low < high ? high : low; }
+  };
+  static constexpr Larger larger{};
+  for (const int ranks : {2, 3, 8}) {
+    CAPTURE(ranks);
+    CHECK(problem_of(ranks, [&](ThreadTeam::Rank& rank, Device& d) {
+            constexpr std::size_t n = 3000;
+            const auto all = static_cast<std::size_t>(rank.size()) * n;
+            const auto own = numbers(rank.rank(), n);
+            int* const a = d.put(own);
+            int* const b = d.put(own);
+            int* const c = d.put(std::vector<int>(all));
+            const gpu::DeviceOperator<int, true> op{gpu::host_reducer<int>(larger)};
+            Request first = gpu::iallreduce<Ring, ModelTransport>(rank, a, n, op, d.stream);
+            Request second = gpu::ibcast<ModelTransport>(rank, b, n, root{1}, d.stream);
+            Request third = gpu::iallgather<ModelTransport>(rank, d.put(own), c, n, d.stream);
+            third.wait();
+            second.wait();
+            first.wait();
+            const auto highest = numbers(rank.size() - 1, n);
+            bool right = d.get(a, n) == highest && d.get(b, n) == numbers(1, n);
+            const auto gathered = d.get(c, all);
+            right &= std::equal(highest.begin(), highest.end(),
+                                gathered.end() - static_cast<std::ptrdiff_t>(n));
+            gpu::allreduce<ModelTransport>(rank, a, n, op, d.stream);
+            return right && d.get(a, n) == highest;
+          }) == "");
+  }
+}
+
+TEST_CASE("memory that cannot be had or shared on one rank is told to all", "[gpu]") {
+  // What each rank was told, in calls of which the k-th allocation fails; empty: nothing.
+  const auto told_where = [](auto&& fault) {
+    gpu::Model model{gpu::DeviceMachine::linked(3, 72e9, 60e9, 6e-6)};
+    std::vector<std::string> told(3);
+    std::barrier all_there{3};
+    {
+      ThreadTeam team{3};
+      team.run([&](ThreadTeam::Rank& rank) {
+        Device device{model, rank.rank()};
+        int* const data = device.put(numbers(rank.rank(), 50'000));
+        all_there.arrive_and_wait();
+        if (rank.rank() == 0) fault(model);
+        all_there.arrive_and_wait();
+        try {
+          gpu::allreduce<ModelTransport>(rank, data, 50'000, sum, device.stream);
+        } catch (const gpu::device_error& e) {
+          told[static_cast<std::size_t>(rank.rank())] = std::string("device: ") + e.what();
+        } catch (const peer_error& e) {
+          told[static_cast<std::size_t>(rank.rank())] = std::string("peer: ") + e.what();
+        }
+      });
+    }
+    return told;
+  };
+  std::size_t k = 0;
+  for (;; ++k) {
+    CAPTURE(k);
+    const auto told = told_where([k](gpu::Model& model) { model.fail_allocation(k); });
+    const auto device = std::count_if(told.begin(), told.end(), [](const std::string& t) {
+      return t.rfind("device: papcoll: ", 0) == 0;
+    });
+    const auto nothing = std::count(told.begin(), told.end(), "");
+    if (nothing == 3) break;  // there are no more allocations
+    CHECK(device == 1);
+    CHECK(k < 100);
+  }
+  CHECK(k >= 3);
+  const auto told = told_where([](gpu::Model& model) { model.refuse_ipc(1); });
+  CHECK_THAT(told[1], Catch::Matchers::StartsWith("device: papcoll: "));
 }
 
 TEST_CASE("calls on devices refuse what they cannot reach, on all ranks", "[gpu]") {

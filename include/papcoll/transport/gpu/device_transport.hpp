@@ -1,6 +1,5 @@
 #pragma once
 
-#include <papcoll/base/joined.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
@@ -168,15 +167,10 @@ struct DeviceTransport {
     return Provider::unavailable();
   }
 
+  /// Throws gpu::device_error, which breaks the team.
   static std::unique_ptr<Endpoint> connect(const Surroundings& s) {
-    try {
-      return std::make_unique<NodeDeviceEndpoint>(Provider::api(), *s.node, s.processes,
-                                                  &Provider::find_reducer);
-    } catch (const gpu::device_error& problem) {
-      throw transport_unavailable(
-          papcoll::detail::joined({"papcoll: ", name, " is not available on rank ", s.rank, ": ",
-                                   papcoll::detail::bare(problem.what())}));
-    }
+    return std::make_unique<NodeDeviceEndpoint>(Provider::api(), *s.node, s.processes,
+                                                &Provider::find_reducer);
   }
 };
 

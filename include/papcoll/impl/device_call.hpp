@@ -1,0 +1,259 @@
+#pragma once
+
+#include <papcoll/algorithms/static/binomial.hpp>
+#include <papcoll/algorithms/static/linear.hpp>
+#include <papcoll/algorithms/static/pairwise.hpp>
+#include <papcoll/algorithms/static/pipelined_chain.hpp>
+#include <papcoll/algorithms/static/recursive_doubling.hpp>
+#include <papcoll/algorithms/static/ring.hpp>
+#include <papcoll/algorithms/static/segmented_ring.hpp>
+#include <papcoll/allgather.hpp>
+#include <papcoll/allreduce.hpp>
+#include <papcoll/alltoall.hpp>
+#include <papcoll/base/joined.hpp>
+#include <papcoll/bcast.hpp>
+#include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/passed.hpp>
+#include <papcoll/gather.hpp>
+#include <papcoll/gpu/api.hpp>
+#include <papcoll/gpu/device_operator.hpp>
+#include <papcoll/op.hpp>
+#include <papcoll/policies/checks.hpp>
+#include <papcoll/reduce.hpp>
+#include <papcoll/reduce_scatter.hpp>
+#include <papcoll/request.hpp>
+#include <papcoll/scatter.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+// From the typed call of papcoll::gpu to the runtime: the Call is made as for buffers of the host,
+// and then marked as a device's.
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace gpu {
+namespace detail {
+
+using papcoll::detail::Caller;
+using papcoll::detail::core_of;
+using papcoll::detail::Passed;
+
+/// What is wrong with a buffer of a call on the device, or nothing.
+inline std::string problem_with_buffer(Api& api, const void* buffer, std::size_t bytes) {
+  if (buffer == nullptr || bytes == 0) return "";
+  const Place place = api.place(buffer);
+  if (place.memory == Memory::host || place.memory == Memory::pinned) {
+    return "a buffer is in the host's memory, or was freed: pass memory of the device, or call the "
+           "collective of this name outside of papcoll::gpu";
+  }
+  const int own = api.current_device();
+  if (place.memory == Memory::device && place.device != own) {
+    return papcoll::detail::joined({"a buffer is in the memory of device ", place.device,
+                                    ", and this rank uses device ", own,
+                                    ": pass memory of that one, or make the other one current"});
+  }
+  const auto* const at = static_cast<const std::byte*>(buffer);
+  if (place.base != nullptr && bytes > place.bytes - static_cast<std::size_t>(at - place.base)) {
+    return "a buffer is longer than the memory that it is in: pass the right count";
+  }
+  return "";
+}
+
+/// A call, and the bytes of its input and output on this rank.
+struct MadeCall {
+  Call call;
+  std::size_t in = 0;
+  std::size_t out = 0;
+};
+
+/// Makes a call of host buffers one of a device's; refuses buffers that are not there.
+template <class Transport>
+void put_on_device(const Caller& caller, MadeCall& made, void* stream) {
+  using Provider = typename Transport::Provider;
+  Call& call = made.call;
+  call.memory = MemoryKind::device;
+  call.stream = stream;
+  if (!Provider::unavailable().empty()) return;  // the transport will say why
+  Api& api = Provider::api();
+  std::string problem = problem_with_buffer(api, call.in, made.in);
+  if (problem.empty()) problem = problem_with_buffer(api, call.out, made.out);
+  if (problem.empty() && api.is_capturing(static_cast<Stream>(stream))) {
+    problem =
+        "the stream is being captured as a graph, and a collective waits for other ranks each "
+        "time: call it outside of the capture";
+  }
+  if (!problem.empty()) caller.refuse(problem);
+}
+
+/// Is this policy a transport over memory of devices?
+template <class P>
+inline constexpr bool is_device_transport = requires {
+  typename P::Provider;
+};
+
+/// The transport over devices among the policies.
+template <class... Ps>
+struct DeviceTransportOf {};
+template <class P, class... Ps>
+struct DeviceTransportOf<P, Ps...>
+    : std::conditional_t<is_device_transport<P>, std::type_identity<P>, DeviceTransportOf<Ps...>> {
+};
+
+template <class... Ps>
+struct call_names_a_device_transport {
+  static constexpr bool ok = (is_device_transport<Ps> || ...);
+  static_assert(ok,
+                "papcoll: a collective on memory of devices names the transport that reaches it: "
+                "write papcoll::gpu::allreduce<papcoll::CudaIpcTransport>(comm, data, count)");
+};
+
+template <class Tag, bool Commutes, class... Ps>
+const AlgorithmSpec& device_spec() {
+  static const AlgorithmSpec named = papcoll::select<Tag, false, Commutes, Ps...>();
+  return named;
+}
+
+/// What runs where no schedule is named: few messages for short vectors, little data for long ones.
+/// The limits of an allreduce are those of Temuçin et al., HOTI 2021, section V-B.
+template <class Tag, bool Commutes, class Transport>
+const AlgorithmSpec& default_spec(std::size_t bytes) {
+  constexpr std::size_t short_vector = std::size_t{16} << 10U;
+  constexpr std::size_t long_vector = std::size_t{4} << 20U;
+  constexpr Collective c = Tag::value;
+  if constexpr (c == Collective::allreduce && Commutes) {
+    if (bytes > long_vector) return device_spec<Tag, Commutes, SegmentedRing, Transport>();
+    if (bytes > short_vector) return device_spec<Tag, Commutes, Ring, Transport>();
+    return device_spec<Tag, Commutes, RecursiveDoubling, Transport>();
+  } else if constexpr (c == Collective::allreduce) {
+    return device_spec<Tag, Commutes, RecursiveDoubling, Transport>();
+  } else if constexpr (c == Collective::reduce || c == Collective::bcast) {
+    if (bytes > long_vector) return device_spec<Tag, Commutes, PipelinedChain, Transport>();
+    return device_spec<Tag, Commutes, Binomial, Transport>();
+  } else if constexpr (c == Collective::reduce_scatter) {
+    return device_spec<Tag, Commutes, std::conditional_t<Commutes, Pairwise, Linear>, Transport>();
+  } else if constexpr (c == Collective::alltoall) {
+    return device_spec<Tag, Commutes, Pairwise, Transport>();
+  } else if constexpr (c == Collective::allgather) {
+    return device_spec<Tag, Commutes, Ring, Transport>();
+  } else {
+    return device_spec<Tag, Commutes, Linear, Transport>();
+  }
+}
+
+/// Is a schedule named?
+template <class... Ps>
+inline constexpr bool names_schedule =
+    papcoll::detail::named_by<Ps...>() == papcoll::detail::Named::schedule;
+
+template <class Tag, bool Commutes, class... Ps>
+const AlgorithmSpec& spec_for(const Call& call) {
+  if constexpr (names_schedule<Ps...>) {
+    return device_spec<Tag, Commutes, Ps...>();
+  } else {
+    return default_spec<Tag, Commutes, typename DeviceTransportOf<Ps...>::type>(call.bytes());
+  }
+}
+
+/// Runs a call that has been made as for buffers of the host.
+template <class Tag, bool Commutes, class... Ps>
+void run(const Caller& caller, MadeCall made, void* stream) {
+  if constexpr (call_names_a_device_transport<Ps...>::ok) {
+    put_on_device<typename DeviceTransportOf<Ps...>::type>(caller, made, stream);
+    papcoll::detail::run_schedule(caller, spec_for<Tag, Commutes, Ps...>(made.call), made.call);
+  }
+}
+
+/// Starts one. `owned` keeps alive what the call's reducer points to.
+template <class Tag, bool Commutes, class... Ps>
+Request start(const Caller& caller, MadeCall made, void* stream,
+              std::shared_ptr<const void> owned = nullptr) {
+  if constexpr (call_names_a_device_transport<Ps...>::ok) {
+    put_on_device<typename DeviceTransportOf<Ps...>::type>(caller, made, stream);
+    return papcoll::detail::start_spec(caller, spec_for<Tag, Commutes, Ps...>(made.call), made.call,
+                                       std::move(owned));
+  } else {
+    return {};
+  }
+}
+
+template <class T, class Op>
+inline constexpr bool commutes = is_commutative<Op, T>;
+
+/// A reduction's call whose operator is one's own on devices says so.
+template <class T, class Op>
+void mark_operator(Call& call) {
+  if constexpr (is_device_operator<Op>) {
+    static_assert(std::same_as<typename Op::Element, T>,
+                  "papcoll: this DeviceOperator is for elements of another type");
+    call.reducer.built_in = device_operator_mark;
+  }
+}
+
+template <class T, class Op>
+MadeCall allreduce_of(const Caller& caller, const T* in, T* out, std::size_t n, const Op& op) {
+  Call call = papcoll::detail::allreduce_call(caller, Passed<T>{in, out, n, n}, op);
+  mark_operator<T, Op>(call);
+  return {call, n * sizeof(T), n * sizeof(T)};
+}
+
+template <class T, class Op>
+MadeCall reduce_of(const Caller& caller, T* data, std::size_t n, root to, const Op& op) {
+  Call call = papcoll::detail::reduce_call(caller, Passed<T>{data, data, n, n}, to, op);
+  mark_operator<T, Op>(call);
+  return {call, n * sizeof(T), n * sizeof(T)};
+}
+
+template <class T>
+MadeCall bcast_of(const Caller& caller, T* data, std::size_t n, root from) {
+  Call call = papcoll::detail::bcast_call(caller, Passed<T>{data, data, n, n}, from);
+  return {call, n * sizeof(T), n * sizeof(T)};
+}
+
+template <class T>
+MadeCall allgather_of(const Caller& caller, const T* in, T* out, std::size_t n) {
+  const std::size_t all = papcoll::detail::of_all_ranks<T>(caller, n);
+  Call call = papcoll::detail::allgather_call(caller, Passed<T>{in, out, n, all});
+  return {call, n * sizeof(T), all * sizeof(T)};
+}
+
+template <class T, class Op>
+MadeCall reduce_scatter_of(const Caller& caller, const T* in, T* out, std::size_t n, const Op& op) {
+  const std::size_t all = papcoll::detail::of_all_ranks<T>(caller, n);
+  Call call = papcoll::detail::reduce_scatter_call(caller, Passed<T>{in, out, all, n}, nullptr, op,
+                                                   nullptr);
+  mark_operator<T, Op>(call);
+  return {call, all * sizeof(T), n * sizeof(T)};
+}
+
+template <class T>
+MadeCall alltoall_of(const Caller& caller, const T* in, T* out, std::size_t n) {
+  const std::size_t all = papcoll::detail::of_all_ranks<T>(caller, n);
+  Call call = papcoll::detail::alltoall_call(caller, Passed<T>{in, out, all, all});
+  return {call, all * sizeof(T), all * sizeof(T)};
+}
+
+template <class T>
+MadeCall gather_of(const Caller& caller, const T* in, T* out, std::size_t n, root to) {
+  const std::size_t all = papcoll::detail::of_all_ranks<T>(caller, n);
+  const std::size_t out_n = caller.rank() == to.rank ? all : 0;
+  Call call = papcoll::detail::gather_call(caller, to, Passed<T>{in, out, n, out_n});
+  return {call, n * sizeof(T), out_n * sizeof(T)};
+}
+
+template <class T>
+MadeCall scatter_of(const Caller& caller, const T* in, T* out, std::size_t n, root from) {
+  const std::size_t all = papcoll::detail::of_all_ranks<T>(caller, n);
+  const std::size_t in_n = caller.rank() == from.rank ? all : 0;
+  Call call = papcoll::detail::scatter_call(caller, from, Passed<T>{in, out, in_n, n});
+  return {call, in_n * sizeof(T), n * sizeof(T)};
+}
+
+}  // namespace detail
+}  // namespace gpu
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
