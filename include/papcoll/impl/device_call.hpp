@@ -29,7 +29,6 @@
 #include <memory>
 #include <string>
 #include <type_traits>
-#include <utility>
 
 // From the typed call of papcoll::gpu to the runtime: the Call is made as for buffers of the host,
 // and then marked as a device's.
@@ -171,11 +170,11 @@ void run(const Caller& caller, MadeCall made, void* stream) {
 /// Starts one. `owned` keeps alive what the call's reducer points to.
 template <class Tag, bool Commutes, class... Ps>
 Request start(const Caller& caller, MadeCall made, void* stream,
-              std::shared_ptr<const void> owned = nullptr) {
+              const std::shared_ptr<const void>& owned = nullptr) {
   if constexpr (call_names_a_device_transport<Ps...>::ok) {
     put_on_device<typename DeviceTransportOf<Ps...>::type>(caller, made, stream);
     return papcoll::detail::start_spec(caller, spec_for<Tag, Commutes, Ps...>(made.call), made.call,
-                                       std::move(owned));
+                                       owned);
   } else {
     return {};
   }

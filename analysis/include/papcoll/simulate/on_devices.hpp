@@ -32,8 +32,11 @@ class DeviceSimulation {
       : model_(machine, times_only()), window_(window) {
     ranks_ = machine.size();
     boxes_ = std::vector<Mailbox>(static_cast<std::size_t>(ranks_) * ranks());
+    endpoints_.reserve(ranks());
+    streams_.reserve(ranks());
     for (int r = 0; r < ranks_; ++r) {
       std::vector<DeviceEndpoint::Peer> peers;
+      peers.reserve(ranks());
       for (int p = 0; p < ranks_; ++p) {
         peers.push_back(p == r ? DeviceEndpoint::Peer{}
                                : DeviceEndpoint::Peer{&box(r, p), &box(p, r)});
