@@ -146,7 +146,9 @@ class DeviceEndpoint : public Endpoint {
     imports_.leak();
   }
 
-  bool holds_on() const noexcept override { return abandoned_; }
+  /// Has the team broken? Then its memory of the device is never freed. What plans had of it as
+  /// scratch memory goes back to this endpoint, where nobody takes it any more.
+  bool is_abandoned() const noexcept { return abandoned_; }
 
   std::uint32_t sequences_at_once() const noexcept override { return Lanes::calls_at_once; }
 

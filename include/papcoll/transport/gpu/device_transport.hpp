@@ -60,15 +60,15 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
 
   ~NodeDeviceEndpoint() override {
     try {
-      if (!holds_on() && !wait_until([this] { return is_idle(); })) abandon();
+      if (!is_abandoned() && !wait_until([this] { return is_idle(); })) abandon();
     } catch (const gpu::device_error&) {
       abandon();
     }
-    if (!holds_on()) close_imports();
-    if (!holds_on() && !processes_) tell_memory();
+    if (!is_abandoned()) close_imports();
+    if (!is_abandoned() && !processes_) tell_memory();
     // Release: a peer that sees it may free what was mapped here, and the memory it was told of.
     state_of(node_.rank).store(closed, std::memory_order_release);
-    if (holds_on()) return;
+    if (is_abandoned()) return;
     if (!processes_) {
       if (all_closed()) free_all();
     } else if (!wait_until([this] { return all_closed(); })) {
