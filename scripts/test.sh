@@ -11,7 +11,7 @@ usage: scripts/test.sh [--quick] [--no-install] [--jobs N] [configuration…]
 
 Builds and tests each configuration (default: all) in build/NAME:
   openmpi      g++, Open MPI            every test and check; of the unit tests some rooms
-  mpich        g++, MPICH               the tests that run under mpirun, the faults, several nodes
+  mpich        g++, MPICH               the tests that run under mpirun, the faults
   smpi         g++, SimGrid's SMPI      schedules on up to 256 simulated ranks, the rank tests on 8
   asan-ubsan   clang++, ASan and UBSan  the unit tests (threads as ranks)
   tsan         g++, TSan                the unit tests of what threads share
@@ -88,7 +88,7 @@ test_configuration() {
   mkdir -p "$logs"
   say "$name: configure"
   # asan-ubsan runs all unit tests; those that depend on time or on the compiler run here, too.
-  local options=() some="^(base|entry|node|runtime|waiting)/"
+  local options=() some="^(base|node|waiting)/"
   if [[ $name == openmpi ]]; then
     if $quick; then some=""; fi
     options=("-DPAPCOLL_UNIT_TESTS=$some")
