@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/plan_simulation.hpp"
+#include "../algorithms/plan_simulation.hpp"
 
 namespace device_team {
 

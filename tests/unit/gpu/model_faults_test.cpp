@@ -1,5 +1,5 @@
 #include "catch.hpp"
-#include "gpu/modelled.hpp"
+#include "modelled.hpp"
 
 #include <papcoll/error.hpp>
 #include <papcoll/gpu/api.hpp>
