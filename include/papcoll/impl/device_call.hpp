@@ -119,42 +119,37 @@ const AlgorithmSpec& device_spec() {
 
 /// What runs where no schedule is named: few messages for short vectors, little data for long ones.
 /// The limits of an allreduce are those of Temuçin et al., HOTI 2021, section V-B.
-template <class Tag, bool Commutes, class Transport>
+template <class Tag, bool Commutes, class... Ps>
 const AlgorithmSpec& default_spec(std::size_t bytes) {
   constexpr std::size_t short_vector = std::size_t{16} << 10U;
   constexpr std::size_t long_vector = std::size_t{4} << 20U;
   constexpr Collective c = Tag::value;
   if constexpr (c == Collective::allreduce && Commutes) {
-    if (bytes > long_vector) return device_spec<Tag, Commutes, SegmentedRing, Transport>();
-    if (bytes > short_vector) return device_spec<Tag, Commutes, Ring, Transport>();
-    return device_spec<Tag, Commutes, RecursiveDoubling, Transport>();
+    if (bytes > long_vector) return device_spec<Tag, Commutes, SegmentedRing, Ps...>();
+    if (bytes > short_vector) return device_spec<Tag, Commutes, Ring, Ps...>();
+    return device_spec<Tag, Commutes, RecursiveDoubling, Ps...>();
   } else if constexpr (c == Collective::allreduce) {
-    return device_spec<Tag, Commutes, RecursiveDoubling, Transport>();
+    return device_spec<Tag, Commutes, RecursiveDoubling, Ps...>();
   } else if constexpr (c == Collective::reduce || c == Collective::bcast) {
-    if (bytes > long_vector) return device_spec<Tag, Commutes, PipelinedChain, Transport>();
-    return device_spec<Tag, Commutes, Binomial, Transport>();
+    if (bytes > long_vector) return device_spec<Tag, Commutes, PipelinedChain, Ps...>();
+    return device_spec<Tag, Commutes, Binomial, Ps...>();
   } else if constexpr (c == Collective::reduce_scatter) {
-    return device_spec<Tag, Commutes, std::conditional_t<Commutes, Pairwise, Linear>, Transport>();
+    return device_spec<Tag, Commutes, std::conditional_t<Commutes, Pairwise, Linear>, Ps...>();
   } else if constexpr (c == Collective::alltoall) {
-    return device_spec<Tag, Commutes, Pairwise, Transport>();
+    return device_spec<Tag, Commutes, Pairwise, Ps...>();
   } else if constexpr (c == Collective::allgather) {
-    return device_spec<Tag, Commutes, Ring, Transport>();
+    return device_spec<Tag, Commutes, Ring, Ps...>();
   } else {
-    return device_spec<Tag, Commutes, Linear, Transport>();
+    return device_spec<Tag, Commutes, Linear, Ps...>();
   }
 }
 
-/// Is a schedule named?
-template <class... Ps>
-inline constexpr bool names_schedule =
-    papcoll::detail::named_by<Ps...>() == papcoll::detail::Named::schedule;
-
 template <class Tag, bool Commutes, class... Ps>
 const AlgorithmSpec& spec_for(const Call& call) {
-  if constexpr (names_schedule<Ps...>) {
-    return device_spec<Tag, Commutes, Ps...>();
+  if constexpr (papcoll::detail::named_by<Ps...>() == papcoll::detail::Named::nothing) {
+    return default_spec<Tag, Commutes, Ps...>(call.bytes());
   } else {
-    return default_spec<Tag, Commutes, typename DeviceTransportOf<Ps...>::type>(call.bytes());
+    return device_spec<Tag, Commutes, Ps...>();
   }
 }
 
@@ -163,7 +158,7 @@ template <class Tag, bool Commutes, class... Ps>
 void run(const Caller& caller, MadeCall made, void* stream) {
   if constexpr (call_names_a_device_transport<Ps...>::ok) {
     put_on_device<typename DeviceTransportOf<Ps...>::type>(caller, made, stream);
-    papcoll::detail::run_schedule(caller, spec_for<Tag, Commutes, Ps...>(made.call), made.call);
+    papcoll::detail::run_spec(caller, spec_for<Tag, Commutes, Ps...>(made.call), made.call);
   }
 }
 

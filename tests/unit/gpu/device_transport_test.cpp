@@ -1,6 +1,7 @@
 #include "catch.hpp"
 
 #include <papcoll/algorithms/static/all.hpp>
+#include <papcoll/arrival/on_topology.hpp>
 #include <papcoll/gpu.hpp>
 #include <papcoll/gpu/built_in_on_host.hpp>
 #include <papcoll/gpu/model.hpp>
@@ -165,7 +166,11 @@ TEST_CASE("collectives on memory of devices, among threads", "[gpu]") {
               gpu::reduce_scatter<ModelTransport>(rank, out, back, n, max, d.stream);
               int* const blocks = d.put(std::vector<int>(all));
               gpu::alltoall<ModelTransport>(rank, out, blocks, n, d.stream);
-              static_cast<void>(d.get(blocks, 1));
+              // All ranks had the same in `out`.
+              const auto own = numbers(rank.rank(), n);
+              right &= d.get(back, n) == own;
+              const auto got = d.get(blocks, all);
+              for (std::size_t i = 0; i < all; ++i) right &= got[i] == own[i % n];
               return right;
             }) == "");
     }
@@ -180,6 +185,10 @@ TEST_CASE("non-blocking calls on devices, several at once, and an operator of on
   for (const int ranks : {2, 3, 8}) {
     CAPTURE(ranks);
     CHECK(problem_of(ranks, [&](ThreadTeam::Rank& rank, Device& d) {
+            // Under an order along the machine, too.
+            int* const ordered = d.put(numbers(rank.rank(), 10));
+            gpu::bcast<OnTopology, Binomial, ModelTransport>(rank, ordered, 10, root{1}, d.stream);
+            if (d.get(ordered, 10) != numbers(1, 10)) return false;
             constexpr std::size_t n = 3000;
             const auto all = static_cast<std::size_t>(rank.size()) * n;
             const auto own = numbers(rank.rank(), n);
@@ -202,6 +211,16 @@ TEST_CASE("non-blocking calls on devices, several at once, and an operator of on
             return right && d.get(a, n) == highest;
           }) == "");
   }
+}
+
+TEST_CASE("a schedule that is named on devices is what runs, whatever else is named", "[gpu]") {
+  const auto named = [](const AlgorithmSpec& spec) { return spec.schedule.name(); };
+  const Call short_call;
+  CHECK(named(gpu::detail::spec_for<Allreduce, true, ModelTransport>(short_call)) ==
+        "RecursiveDoubling");
+  CHECK(named(gpu::detail::spec_for<Allreduce, true, Ring, ModelTransport>(short_call)) == "Ring");
+  CHECK(named(gpu::detail::spec_for<Allreduce, true, OnTopology, Ring, ModelTransport>(
+            short_call)) == "Ring");
 }
 
 TEST_CASE("memory that cannot be had or shared on one rank is told to all", "[gpu]") {
