@@ -88,7 +88,7 @@ test_configuration() {
   mkdir -p "$logs"
   say "$name: configure"
   # asan-ubsan runs all unit tests; those that depend on time or on the compiler run here, too.
-  local options=() some="^(base|node|waiting)/"
+  local options=() some="^(base|waiting)/"
   if [[ $name == openmpi ]]; then
     if $quick; then some=""; fi
     options=("-DPAPCOLL_UNIT_TESTS=$some")

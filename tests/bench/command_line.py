@@ -4,6 +4,7 @@
 LAUNCHER… is the command that starts a program on as many ranks as the next argument says.
 """
 
+import concurrent.futures
 import csv
 import io
 import json
@@ -46,12 +47,21 @@ def measures(*arguments):
 
 
 def test_bad_arguments(directory):
-    refuses("COLLECTIVE is required")
-    refuses("--tune times collectives of its own choice: leave allreduce out", "allreduce",
+    # A launcher takes seconds to report a failure, and many can at once.
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        started = []
+        check_refusals(directory, lambda *a: started.append(pool.submit(refuses, *a)))
+        for one in started:
+            one.result()
+
+
+def check_refusals(directory, refused):
+    refused("COLLECTIVE is required")
+    refused("--tune times collectives of its own choice: leave allreduce out", "allreduce",
             "--tune=t.json")
-    refuses("--fit times collectives of its own choice: leave bcast out", "bcast", "--fit=f.json")
-    refuses("fewer than 3 sizes", "--fit=f.json", "--sizes", "64k,128k")
-    refuses("--tune excludes --fit", "--fit=f.json", "--tune=t.json")
+    refused("--fit times collectives of its own choice: leave bcast out", "bcast", "--fit=f.json")
+    refused("fewer than 3 sizes", "--fit=f.json", "--sizes", "64k,128k")
+    refused("--tune excludes --fit", "--fit=f.json", "--tune=t.json")
     for option in ("--tune", "--fit"):
         result = refuses("cannot write /nonexistent/t.json", f"{option}=/nonexistent/t.json")
         expect(result.stdout == "", f"{option} refuses the file before it measures", result)
@@ -61,67 +71,68 @@ def test_bad_arguments(directory):
     file = directory / "one_node.network"
     result = refuses("a network file needs several nodes", f"--measure-links={file}")
     expect(result.stdout == "" and not file.exists(), "nothing measured for one node", result)
-    refuses("--group-size excludes --measure-links", "--measure-links", "--group-size", "1")
-    refuses("--machine excludes --measure-links", "--measure-links", "--machine", "nodes=2")
-    refuses("'sum' is none of allreduce", "sum")
-    refuses("there is no --fast: see papcoll-bench --help", "allreduce", "--fast")
-    refuses("there is no --size: did you mean --sizes?", "allreduce", "--size", "8")
-    refuses("there is no --tun: did you mean --tune?", "--tun=t.json")
-    refuses("not expected: reduce\nRun papcoll-bench --help", "allreduce", "reduce")
-    refuses("'8:4' is not a range", "allreduce", "--sizes", "8:4")
-    refuses("12 bytes are no whole number of double", "allreduce", "--sizes", "12")
-    refuses("a barrier moves no data", "barrier", "--sizes", "8")
-    refuses("'alltoallw' is none of allreduce", "alltoallw")
-    refuses("the blocks of alltoall do not differ in length: take alltoallv", "alltoall",
+    refused("--group-size excludes --measure-links", "--measure-links", "--group-size", "1")
+    refused("--machine excludes --measure-links", "--measure-links", "--machine", "nodes=2")
+    refused("'sum' is none of allreduce", "sum")
+    refused("there is no --fast: see papcoll-bench --help", "allreduce", "--fast")
+    refused("there is no --size: did you mean --sizes?", "allreduce", "--size", "8")
+    refused("there is no --tun: did you mean --tune?", "--tun=t.json")
+    refused("not expected: reduce\nRun papcoll-bench --help", "allreduce", "reduce")
+    refused("'8:4' is not a range", "allreduce", "--sizes", "8:4")
+    refused("12 bytes are no whole number of double", "allreduce", "--sizes", "12")
+    refused("a barrier moves no data", "barrier", "--sizes", "8")
+    refused("'alltoallw' is none of allreduce", "alltoallw")
+    refused("the blocks of alltoall do not differ in length: take alltoallv", "alltoall",
             "--counts", "random")
-    refuses("the blocks of allreduce do not differ in length", "allreduce", "--gap", "2")
-    refuses("'some' is none of power-law, equal, random, one-large", "gatherv", "--counts", "some")
-    refuses("--gap: -1: gaps start at 0", "scatterv", "--gap", "-1")
-    refuses("'rows' is no layout (write strided:BLOCK:STRIDE", "allreduce", "--layout", "rows")
-    refuses("'strided:8:4' has blocks that overlap", "allreduce", "--layout", "strided:8:4")
-    refuses("8 bytes are no whole number of blocks of 2 doubles", "allreduce", "--layout",
+    refused("the blocks of allreduce do not differ in length", "allreduce", "--gap", "2")
+    refused("'some' is none of power-law, equal, random, one-large", "gatherv", "--counts", "some")
+    refused("--gap: -1: gaps start at 0", "scatterv", "--gap", "-1")
+    refused("'rows' is no layout (write strided:BLOCK:STRIDE", "allreduce", "--layout", "rows")
+    refused("'strided:8:4' has blocks that overlap", "allreduce", "--layout", "strided:8:4")
+    refused("8 bytes are no whole number of blocks of 2 doubles", "allreduce", "--layout",
             "strided:2:4", "--sizes", "8")
-    refuses("--layout: alltoallv has none", "alltoallv", "--layout", "column")
-    refuses("--layout: barrier has none", "barrier", "--layout", "column")
-    refuses("mpi:packed packs what lies apart: it needs --layout", "allreduce", "--algorithm",
+    refused("--layout: alltoallv has none", "alltoallv", "--layout", "column")
+    refused("--layout: barrier has none", "barrier", "--layout", "column")
+    refused("mpi:packed packs what lies apart: it needs --layout", "allreduce", "--algorithm",
             "mpi:packed")
-    refuses("--fit times collectives of its own choice: leave gatherv out", "gatherv",
+    refused("--fit times collectives of its own choice: leave gatherv out", "gatherv",
             "--fit=f.json")
-    refuses("--arrival uniform needs --mif or --spread", "allreduce", "--arrival", "uniform")
-    refuses("balanced arrivals have neither", "allreduce", "--mif", "3")
-    refuses("--mif excludes --spread", "allreduce", "--arrival", "normal", "--mif", "3",
+    refused("--arrival uniform needs --mif or --spread", "allreduce", "--arrival", "uniform")
+    refused("balanced arrivals have neither", "allreduce", "--mif", "3")
+    refused("--mif excludes --spread", "allreduce", "--arrival", "normal", "--mif", "3",
             "--spread", "1ms")
-    refuses("'3' is not a duration", "allreduce", "--arrival", "normal", "--spread", "3")
-    refuses("--root 2: there are 2 ranks", "bcast", "--root", "2")
-    refuses("--root: -1: ranks start at 0", "bcast", "--root", "-1")
-    refuses("--group-size: Value 0 not in range", "allreduce", "--group-size", "0")
-    refuses("--placement requires --machine", "allreduce", "--placement", "by-node")
-    refuses("'by-rank' is none of by-core, by-socket, by-node, random", "allreduce", "--machine",
+    refused("'3' is not a duration", "allreduce", "--arrival", "normal", "--spread", "3")
+    refused("--root 2: there are 2 ranks", "bcast", "--root", "2")
+    refused("--root: -1: ranks start at 0", "bcast", "--root", "-1")
+    refused("--group-size: Value 0 not in range", "allreduce", "--group-size", "0")
+    refused("--placement requires --machine", "allreduce", "--placement", "by-node")
+    refused("'by-rank' is none of by-core, by-socket, by-node, random", "allreduce", "--machine",
             "nodes=2", "--placement", "by-rank")
-    refuses("'sockets=2' is none of nodes=N, packages=N", "allreduce", "--machine",
+    refused("'sockets=2' is none of nodes=N, packages=N", "allreduce", "--machine",
             "nodes=2,sockets=2")
-    refuses("did you mean nodes=N?", "allreduce", "--machine", "nod=2")
-    refuses("has places for 1 ranks, and not for 2", "allreduce", "--machine", "nodes=1")
-    refuses("cannot read the network file", "allreduce", "--machine", "/nonexistent")
-    refuses("chunk_bytes is 100: take a multiple of 64", "allreduce", "--chunk-bytes", "100")
-    refuses("'64k,1M' is not one size", "allreduce", "--chunk-bytes", "64k,1M")
-    refuses("'cma' is none of best, copied, without-cma, staged", "allreduce", "--peer-access",
+    refused("did you mean nodes=N?", "allreduce", "--machine", "nod=2")
+    refused("has places for 1 ranks, and not for 2", "allreduce", "--machine", "nodes=1")
+    refused("cannot read the network file", "allreduce", "--machine", "/nonexistent")
+    refused("chunk_bytes is 100: take a multiple of 64", "allreduce", "--chunk-bytes", "100")
+    refused("'64k,1M' is not one size", "allreduce", "--chunk-bytes", "64k,1M")
+    refused("'cma' is none of best, copied, without-cma, staged", "allreduce", "--peer-access",
             "cma")
-    refuses("'stack' is none of private, arena", "allreduce", "--buffers", "stack")
-    refuses("--buffers excludes --arena", "allreduce", "--buffers", "private", "--arena")
-    refuses("--seed: -1: seeds start at 0", "bcast", "--seed", "-1")
-    refuses("papcoll-bench: 'Rinng' is no policy", "allreduce", "--algorithm", "Rinng")
-    refuses("DynamicLeader does not serve gather, only", "gather", "--algorithm", "DynamicLeader",
+    refused("'stack' is none of private, arena", "allreduce", "--buffers", "stack")
+    refused("--buffers excludes --arena", "allreduce", "--buffers", "private", "--arena")
+    refused("--seed: -1: seeds start at 0", "bcast", "--seed", "-1")
+    refused("papcoll-bench: 'Rinng' is no policy", "allreduce", "--algorithm", "Rinng")
+    refused("DynamicLeader does not serve gather, only", "gather", "--algorithm", "DynamicLeader",
             "--sizes", "8")
-    refuses("ReduceThenBcast:Binomial,Chain does not serve reduce, only allreduce: take", "reduce", "--sizes", "8",
+    refused("ReduceThenBcast:Binomial,Chain does not serve reduce, only allreduce: take", "reduce", "--sizes", "8",
             "--algorithm", "ReduceThenBcast:Binomial,Chain+MpiTransport")
-    refuses("cannot write /nonexistent/out", "allreduce", "--output", "/nonexistent/out")
-    refuses("cannot read /nonexistent", "allreduce", "--arrival", "trace:/nonexistent")
+    refused("cannot write /nonexistent/out", "allreduce", "--output", "/nonexistent/out")
+    refused("cannot read /nonexistent", "allreduce", "--arrival", "trace:/nonexistent")
     trace = directory / "trace"
     trace.write_text("0,1e-5\n1e-5,late\n", encoding="utf-8")
-    refuses("line 2, column 6: 'late' is not a time", "allreduce", "--arrival", f"trace:{trace}")
-    trace.write_text("0,1,2\n", encoding="utf-8")
-    refuses("has 3 columns", "allreduce", "--arrival", f"trace:{trace}")
+    refused("line 2, column 6: 'late' is not a time", "allreduce", "--arrival", f"trace:{trace}")
+    wide = directory / "wide_trace"
+    wide.write_text("0,1,2\n", encoding="utf-8")
+    refused("has 3 columns", "allreduce", "--arrival", f"trace:{wide}")
 
 
 def test_json(directory):

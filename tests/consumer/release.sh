@@ -1,7 +1,6 @@
 #!/bin/bash
 # release.sh COMPILER MPI_COMPILER DIRECTORY: the preset of README.md and scripts/demo.sh builds a
-# program. The preset openmpi has its flags as PAPCOLL_PROGRAM_FLAGS for all tools and benchmarks,
-# which compilers then warn more of, so that ccache has it.
+# program. The preset openmpi has its flags as PAPCOLL_TOOL_FLAGS, so that ccache has the program.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 compiler=$1 mpi_compiler=$2 build=$3/release

@@ -26,6 +26,9 @@ enum class MemoryKind : unsigned char {
   managed,  ///< either may
 };
 
+/// In Call::types: the buffers are in memory of a device.
+inline constexpr std::uint64_t types_on_device = std::uint64_t{1} << 39;
+
 /// One rank's call of a collective, below the seam: no element type, no operator type.
 ///
 /// The *vector* of a call is what the collective is about: `count` elements for allreduce, reduce,
@@ -60,7 +63,7 @@ struct Call {
   /// Its elements lie apart: its views are for static schedules, all else runs a packed copy.
   bool apart = false;
   /// To tell mismatched calls apart. From the lowest bit: 1 of whether the operator commutes, 17 of
-  /// its number, 22 of the element type's.
+  /// its number, 21 of the element type's, 1 of whether the buffers are in memory of a device.
   std::uint64_t types = 0;
   std::uint32_t split = 0;  ///< a hash of `counts`, where all ranks have the same
 

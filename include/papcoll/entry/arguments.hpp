@@ -276,7 +276,7 @@ std::size_t part_of_root(const Caller& caller, std::size_t count) {
 /// Of an element type: its number, where Call::types has it.
 template <class T>
 consteval std::uint64_t element_bits() noexcept {
-  return std::uint64_t{type_hash<T>() >> 10U} << 18U;
+  return std::uint64_t{type_hash<T>() >> 11U} << 18U;
 }
 
 /// Of an operator's type: its number, where Call::types has it. One that has a state has none.

@@ -76,6 +76,7 @@ void put_on_device(const Caller& caller, MadeCall& made, void* stream) {
   using Provider = typename Transport::Provider;
   Call& call = made.call;
   call.memory = MemoryKind::device;
+  call.types |= types_on_device;
   call.stream = stream;
   if (!Provider::unavailable().empty()) return;  // the transport will say why
   Api& api = Provider::api();

@@ -508,7 +508,7 @@ PAPCOLL_DECL Element::Element(ElementType type) noexcept
           []<class T>() { return papcoll::detail::element_numbers<T>(); })) {}
 
 PAPCOLL_DECL Element::Element(std::size_t size, std::uint32_t number) noexcept
-    : numbers_{size, papcoll::detail::caller_bits(number, 22) << 18U} {}
+    : numbers_{size, papcoll::detail::caller_bits(number, 21) << 18U} {}
 
 PAPCOLL_DECL Operator::Operator(const Reducer& reducer) noexcept
     : reducer_(reducer), types_(papcoll::detail::types_of(reducer.built_in)) {}

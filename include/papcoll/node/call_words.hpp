@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
@@ -106,6 +107,11 @@ struct CallWords {
                  : "; their papcoll::counts differ: all ranks must pass the same ones";
     }
     const std::uint64_t types = a.types() ^ b.types();
+    if ((types & types_on_device) != 0) {
+      return "; the buffers of one are in memory of a device: all ranks must call the collective "
+             "of "
+             "papcoll::gpu, or none";
+    }
     const bool operators = (types >> 1 & 0x1ffff) != 0;
     if (types >> 18 != 0) {
       return operators ? "; their element types and operators differ: all ranks must pass the same"

@@ -223,6 +223,28 @@ TEST_CASE("a schedule that is named on devices is what runs, whatever else is na
             short_call)) == "Ring");
 }
 
+TEST_CASE("a call on the host beside one on a device is told to both ranks", "[gpu]") {
+  gpu::Model model{gpu::DeviceMachine::linked(2, 72e9, 60e9, 6e-6)};
+  ThreadTeam team{2};
+  std::vector<std::string> told(2);
+  team.run([&](ThreadTeam::Rank& rank) {
+    Device device{model, rank.rank()};
+    std::vector<int> on_host(10);
+    try {
+      if (rank.rank() == 0) {
+        allreduce<Ring>(rank, on_host, sum);
+      } else {
+        gpu::allreduce<Ring, ModelTransport>(rank, device.put(on_host), 10, sum, device.stream);
+      }
+    } catch (const peer_error& e) {
+      told[static_cast<std::size_t>(rank.rank())] = e.what();
+    }
+  });
+  for (const std::string& text : told) {
+    CHECK_THAT(text, Catch::Matchers::Contains("the buffers of one are in memory of a device"));
+  }
+}
+
 TEST_CASE("memory that cannot be had or shared on one rank is told to all", "[gpu]") {
   // What each rank was told, in calls of which the k-th allocation fails; empty: nothing.
   const auto told_where = [](auto&& fault) {
