@@ -22,7 +22,7 @@ class DeviceSteps {
  public:
   /// Finds the reducer for a device; throws argument_error if there is none.
   using FindReducer = gpu::DeviceReducer (*)(const Reducer&);
-  using Use = Lanes::Use;
+  using Use = Lanes::Use;  ///< what a step does with bytes
 
   /// Users of own memory that are in no lane.
   static constexpr std::size_t scratch_order = Lanes::count;
@@ -35,8 +35,11 @@ class DeviceSteps {
         memory_(std::make_shared<DeviceMemory>(api, device)),
         lanes_(api, device) {}
 
+  /// The operations of devices.
   gpu::Api& api() const noexcept { return *api_; }
+  /// The rank's device.
   int device() const noexcept { return device_; }
+  /// The streams of its steps.
   Lanes& lanes() noexcept { return lanes_; }
   /// The memory that peers may have mapped.
   const std::shared_ptr<DeviceMemory>& memory() const noexcept { return memory_; }

@@ -21,7 +21,7 @@ inline namespace PAPCOLL_ABI {
 /// `filled` when its device has copied the piece there, and the reader `emptied` when its own has
 /// copied it away: each asks an event.
 struct HostWindow {
-  static constexpr std::uint32_t cells = 8;
+  static constexpr std::uint32_t cells = 8;  ///< pieces under way
 
   /// A piece of a message.
   struct Cell {
@@ -45,16 +45,18 @@ static_assert(sizeof(HostWindow) <= 4096);  // a page, see device_window_bytes()
 
 /// Where a window is for one of its ranks.
 struct WindowPlace {
-  HostWindow* words = nullptr;
-  std::byte* data = nullptr;   ///< of the cells, one after the other: whole pages
-  std::size_t cell_bytes = 0;  ///< of each
+  HostWindow* words = nullptr;  ///< at its beginning
+  std::byte* data = nullptr;    ///< of the cells, one after the other: whole pages
+  std::size_t cell_bytes = 0;   ///< of each
 
+  /// Of all cells.
   std::size_t bytes() const noexcept { return HostWindow::cells * cell_bytes; }
 };
 
 /// The windows of a node's ranks.
 class HostWindows {
  public:
+  /// As one rank of the node has them mapped.
   explicit HostWindows(const Node& node) : node_(node) {}
 
   /// The one from a rank to another, with pages behind it. Throws system_error.

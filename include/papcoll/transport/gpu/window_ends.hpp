@@ -27,6 +27,7 @@ inline namespace PAPCOLL_ABI {
 /// its own, and each cell has an event that says when it has.
 class WindowEnd {
  public:
+  /// Pins the window. `steps` stays longer. Throws device_error.
   WindowEnd(DeviceSteps& steps, const WindowPlace& window)
       : steps_(&steps),
         window_(window),
