@@ -72,6 +72,9 @@ class Communicator {
   /// Why calls under ArrivalOrder over RmaTransport run in predicted order (a ticket would take too
   /// long), or nothing if they do not, or if there were none.
   const std::string& no_tickets() const noexcept { return facts().no_tickets; }
+  /// Why messages between memory of GPUs go through the host (IPC or peer access is refused on some
+  /// rank), the same on all ranks; or nothing if they do not, or if there were none.
+  const std::string& no_ipc() const noexcept { return detail::no_ipc_of(*core_); }
   /// Every further call throws broken_communicator: a peer was lost, the deadline passed, or calls
   /// did not match where messages were under way.
   bool broken() const noexcept { return facts().broken; }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -34,6 +35,8 @@ class ThreadTeam {
     int rank() const noexcept { return rank_; }
     /// Ranks of the team.
     int size() const noexcept { return size_; }
+    /// Why messages between memory of GPUs go through the host, or nothing: as of Communicator.
+    const std::string& no_ipc() const noexcept { return detail::no_ipc_of(*core_); }
     /// What collectives work on; for the library.
     TeamCore& core() noexcept { return *core_; }
 

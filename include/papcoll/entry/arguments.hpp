@@ -173,6 +173,7 @@ T* data_out(std::remove_reference_t<Out>& out) {
                                           std::span<const std::size_t> of_rank,
                                           std::size_t bytes_of_one);
 PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept;
+PAPCOLL_DECL const std::string& no_ipc_of(const TeamCore& core) noexcept;
 PAPCOLL_DECL int size_of(const TeamCore& core) noexcept;
 
 /// Whose call of what is being checked.

@@ -135,6 +135,13 @@ class Api {
 
   /// Copies bytes between any memory that the stream's device reaches, in the stream's order.
   virtual void copy(void* to, const void* from, std::size_t bytes, Stream stream) = 0;
+  /// What this process knows to be complete, to go with what it tells another process in memory of
+  /// the host; that one calls hear(), once. Only a model, which finds accesses that nothing orders,
+  /// keeps it.
+  virtual std::uint64_t tell() { return 0; }
+  /// Another process has told that. 0: nothing.
+  virtual void hear(std::uint64_t /*told*/) {}
+
   /// Combines n elements on the stream's device, in the stream's order. The reducer is copied; its
   /// operator must stay until the operation is complete.
   virtual void combine(const Operands& operands, std::size_t n, const DeviceReducer& reducer,

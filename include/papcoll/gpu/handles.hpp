@@ -43,6 +43,7 @@ using OwnedStream = Owned<Stream, &Api::destroy_stream>;       ///< a stream
 using OwnedEvent = Owned<Event, &Api::destroy_event>;          ///< an event, made or imported
 using OwnedMemory = Owned<std::byte*, &Api::free>;             ///< memory of a device
 using OwnedHostMemory = Owned<std::byte*, &Api::free_host>;    ///< pinned memory
+using PinnedMemory = Owned<std::byte*, &Api::unpin>;           ///< pinned memory of others
 using ImportedMemory = Owned<std::byte*, &Api::close_memory>;  ///< memory of another process
 
 }  // namespace gpu

@@ -57,6 +57,9 @@ PAPCOLL_DECL void refuse_sum(TeamCore& core, Called called, std::span<const std:
 }
 
 PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept { return core.rank(); }
+PAPCOLL_DECL const std::string& no_ipc_of(const TeamCore& core) noexcept {
+  return core.why_no_ipc();
+}
 
 PAPCOLL_DECL int size_of(const TeamCore& core) noexcept { return core.size(); }
 

@@ -6,6 +6,8 @@
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <memory>
 
@@ -28,6 +30,9 @@ struct Node {
   std::byte* channels = nullptr;  ///< the mailboxes of static schedules
   std::byte* device_mailboxes =
       nullptr;  ///< of messages between devices: device_mailbox_bytes for each pair of ranks
+  /// And what their bytes go through where devices cannot reach each other: for each pair of ranks
+  /// as many bytes as device_window_bytes() says.
+  std::byte* device_windows = nullptr;
 
   /// Makes sure that there are pages behind [at, at + bytes) before the first touch, so that a full
   /// /dev/shm is an exception and not a SIGBUS. Throws system_error.
@@ -79,6 +84,15 @@ inline std::size_t page_bytes() noexcept {
 
 inline std::size_t page_aligned(std::size_t bytes) noexcept {
   return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
+}
+
+/// Bytes of the window from one rank of a node to another (transport/gpu/host_window.hpp): a page
+/// for its words, and whole pages for data. The more ranks, the fewer, so that those from one rank
+/// take 2 to 4 MB.
+inline std::size_t device_window_bytes(int ranks) noexcept {
+  const std::size_t all = std::size_t{2} << 20U;
+  const std::size_t each = all / std::bit_ceil(static_cast<std::size_t>(ranks));
+  return page_bytes() + page_aligned(std::max(each, std::size_t{1}));
 }
 
 }  // namespace detail

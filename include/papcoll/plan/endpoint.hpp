@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <string>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -96,6 +97,12 @@ class Endpoint {
 
   /// Calls whose sequence numbers lie this far apart must not be in flight together.
   virtual std::uint32_t sequences_at_once() const noexcept { return ~std::uint32_t{0}; }
+
+  /// Why messages between devices go through the host, or nothing if they do not.
+  virtual const std::string& why_no_ipc() const noexcept {
+    static const std::string nothing;
+    return nothing;
+  }
 
   /// After abandon(): may something below still touch the memory of a call that was in flight?
   virtual bool holds_on() const noexcept { return false; }

@@ -94,6 +94,15 @@ class Connections {
   /// Why calls over MPI's messages run by MPI's own collectives, or nothing if they do not.
   const std::string& substitution() const noexcept { return substitution_; }
 
+  /// Why messages between devices go through the host, or nothing if they do not.
+  const std::string& why_no_ipc() const noexcept {
+    static const std::string nothing;
+    for (const auto& c : connected_) {
+      if (const std::string& why = c.endpoint->why_no_ipc(); !why.empty()) return why;
+    }
+    return nothing;
+  }
+
   /// Does connecting the transport block in MPI until all ranks are there?
   bool connecting_blocks(const TransportTable& t) const noexcept {
     const auto is_it = [&t](const Connected& c) { return c.table->name == t.name; };

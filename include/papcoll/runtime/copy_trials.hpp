@@ -24,6 +24,7 @@ namespace detail {
 ///     channels        of static schedules
 ///     copy probe      what CopyProbe writes
 ///     mailboxes       of messages between devices
+///     windows         of messages between devices that cannot reach each other
 ///     chunk buffers   of the board
 struct LatePages {
   static std::size_t bytes(int ranks, std::size_t chunk_bytes) noexcept {
@@ -33,9 +34,11 @@ struct LatePages {
   static std::size_t device_mailboxes(int ranks) noexcept {
     return copy_probe(ranks) + page_aligned(CopyProbe::bytes(ranks));
   }
+  static std::size_t device_windows(int ranks) noexcept {
+    return device_mailboxes(ranks) + page_aligned(pairs(ranks) * device_mailbox_bytes);
+  }
   static std::size_t buffers(int ranks) noexcept {
-    const auto pairs = static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks);
-    return device_mailboxes(ranks) + page_aligned(pairs * device_mailbox_bytes);
+    return device_windows(ranks) + pairs(ranks) * device_window_bytes(ranks);
   }
 
   /// Where a node's parts begin.
@@ -43,7 +46,13 @@ struct LatePages {
     node.channels = at;
     node.copy_probe = at + copy_probe(node.size);
     node.device_mailboxes = at + device_mailboxes(node.size);
+    node.device_windows = at + device_windows(node.size);
     node.buffers = at + buffers(node.size);
+  }
+
+ private:
+  static std::size_t pairs(int ranks) noexcept {
+    return static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks);
   }
 };
 

@@ -138,6 +138,7 @@ class TeamCore final {
   }
   void require(const TransportTable& t) const { in_flight_.connections.require(t); }
   const std::string& substitution() const noexcept { return in_flight_.connections.substitution(); }
+  const std::string& why_no_ipc() const noexcept { return in_flight_.connections.why_no_ipc(); }
 
   // --- what the ranks know of each other's arrivals
 

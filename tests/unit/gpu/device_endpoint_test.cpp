@@ -69,8 +69,8 @@ Shape shape_of(Collective c, int ranks, std::size_t count, bool in_place, const 
 }
 
 /// Everything that the schedules serve, among so many ranks; what was wrong first.
-std::string failure_among(int ranks, bool shared, std::size_t count) {
-  Team team{linked_devices(ranks), ranks};
+std::string failure_among(int ranks, bool shared, std::size_t count, Way way = Way::pulled) {
+  Team team{linked_devices(ranks), ranks, 256, {}, way};
   for (const AnySchedule& s : schedules_on_devices()) {
     for (std::size_t i = 0; i < collective_count; ++i) {
       const auto c = static_cast<Collective>(i);
@@ -103,23 +103,31 @@ TEST_CASE("every schedule is right on devices, without a race, and leaves nothin
   CHECK(failure_among(17, false, 40) == "");
 }
 
+TEST_CASE("every schedule is right through the host, without a race, and leaves nothing", "[gpu]") {
+  for (const int ranks : {1, 2, 3, 4, 5, 8}) {
+    CAPTURE(ranks);
+    CHECK(failure_among(ranks, false, 23, Way::through_host) == "");
+  }
+}
+
 TEST_CASE("each wait that is left out is found", "[gpu]") {
-  const auto waits_of = [](const AnySchedule& s, int ranks, std::size_t leave_out, bool shared) {
+  const auto waits_of = [](const AnySchedule& s, int ranks, std::size_t leave_out, bool shared,
+                           Way way) {
     // What is combined too early is no poison, which is no bool either.
     gpu::ModelOptions options;
     options.poison = false;
-    Team team{linked_devices(ranks), ranks, 256, options};
+    Team team{linked_devices(ranks), ranks, 256, options, way};
     if (leave_out != none) team.model.leave_out_wait(leave_out);
     const std::string wrong = call(team, s, shape_of(Collective::allreduce, ranks, 40, true, s),
                                    operator_for(s, Collective::allreduce), {.shared = shared});
     return std::pair{team.model.waits(), wrong};
   };
-  const auto not_found = [&](const AnySchedule& s, int ranks, bool shared) {
-    const auto [waits, right] = waits_of(s, ranks, none, shared);
+  const auto not_found = [&](const AnySchedule& s, int ranks, bool shared, Way way = Way::pulled) {
+    const auto [waits, right] = waits_of(s, ranks, none, shared, way);
     CHECK(right == "");
     std::size_t missed = 0;
     for (std::size_t k = 0; k < waits; ++k) {
-      if (waits_of(s, ranks, k, shared).second.empty()) ++missed;
+      if (waits_of(s, ranks, k, shared, way).second.empty()) ++missed;
     }
     return std::pair{missed, waits};
   };
@@ -133,6 +141,13 @@ TEST_CASE("each wait that is left out is found", "[gpu]") {
                                AnySchedule{ThreeStage{.groups = 2, .segment_bytes = 480}}}) {
     CAPTURE(s.name());
     const auto [missed, waits] = not_found(s, 4, true);
+    CHECK(3 * missed < 2 * waits);
+  }
+  // Through the host, many follow from what a rank has seen to be complete.
+  for (const AnySchedule& s : {AnySchedule{RecursiveDoubling{}}, AnySchedule{Ring{}},
+                               AnySchedule{ThreeStage{.groups = 2, .segment_bytes = 480}}}) {
+    CAPTURE(s.name());
+    const auto [missed, waits] = not_found(s, 4, false, Way::through_host);
     CHECK(3 * missed < 2 * waits);
   }
 }

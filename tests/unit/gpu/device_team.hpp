@@ -8,8 +8,10 @@
 #include <papcoll/plan/make_plan.hpp>
 #include <papcoll/plan/run.hpp>
 #include <papcoll/transport/gpu/device_endpoint.hpp>
+#include <papcoll/transport/gpu/staged_messages.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -49,20 +51,45 @@ inline gpu::DeviceReducer device_reducer_of(const Reducer& r) {
   return *static_cast<const gpu::DeviceReducer*>(r.context);
 }
 
+/// An endpoint whose messages go through the host.
+class StagedEndpoint final : public DeviceEndpoint {
+ public:
+  StagedEndpoint(gpu::Api& api, int device, const Node& node, const std::vector<Peer>& peers,
+                 FindReducer find)
+      : DeviceEndpoint(api, device, find) {
+    go_by(std::make_unique<StagedMessages>(steps(), node, peers));
+  }
+};
+
+/// How a Team's messages go.
+enum class Way : unsigned char { pulled, through_host };
+
 /// The ranks' endpoints on a machine with a device for each.
 class Team {
  public:
   Team(const gpu::DeviceMachine& machine, int ranks, std::size_t most_imports = 256,
-       const gpu::ModelOptions& options = {})
-      : model(machine, options), ranks_(ranks), boxes_(static_cast<std::size_t>(ranks * ranks)) {
+       const gpu::ModelOptions& options = {}, Way way = Way::pulled)
+      : model(machine, options),
+        ranks_(ranks),
+        boxes_(static_cast<std::size_t>(ranks * ranks)),
+        patience_(way == Way::pulled ? 2 : 1000) {
+    const std::size_t bytes = papcoll::detail::device_window_bytes(ranks);
+    if (way == Way::through_host) windows_.resize(boxes_.size() * bytes / sizeof(CacheLine));
     for (int r = 0; r < ranks; ++r) {
       std::vector<DeviceEndpoint::Peer> peers;
       for (int p = 0; p < ranks; ++p) {
         peers.push_back(p == r ? DeviceEndpoint::Peer{}
                                : DeviceEndpoint::Peer{&box(r, p), &box(p, r)});
       }
-      endpoints.push_back(std::make_unique<DeviceEndpoint>(api(r), device(r), peers,
-                                                           &device_reducer_of, most_imports));
+      if (way == Way::pulled) {
+        endpoints.push_back(std::make_unique<DeviceEndpoint>(api(r), device(r), peers,
+                                                             &device_reducer_of, most_imports));
+      } else {
+        Node node{r, ranks};
+        node.device_windows = reinterpret_cast<std::byte*>(windows_.data());
+        endpoints.push_back(
+            std::make_unique<StagedEndpoint>(api(r), device(r), node, peers, &device_reducer_of));
+      }
       streams.push_back(api(r).make_stream(device(r)));
     }
   }
@@ -81,7 +108,7 @@ class Team {
       bool moved = false;
       for (auto& e : endpoints) moved |= e->progress();
       idle = moved ? 0 : idle + 1;
-      if (idle > 2) return false;
+      if (idle > patience_) return false;
     }
     return true;
   }
@@ -99,10 +126,15 @@ class Team {
   std::vector<gpu::Stream> streams;
 
  private:
+  struct alignas(cache_line) CacheLine {
+    std::array<std::byte, cache_line> bytes{};
+  };
   Mailbox& box(int from, int to) { return boxes_[static_cast<std::size_t>(from * ranks_ + to)]; }
 
   int ranks_;
   std::vector<Mailbox> boxes_;
+  std::vector<CacheLine> windows_;  ///< through the host
+  int patience_;                    ///< looks at all endpoints without any that moved
 };
 
 struct Settings {

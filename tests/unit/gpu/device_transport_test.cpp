@@ -16,200 +16,28 @@
 #include <thread>
 #include <vector>
 
+#include "device_ranks.hpp"
+
 // Collectives of papcoll::gpu among threads, each a process of the model with a device of its own.
 
 using namespace papcoll;
-
-namespace {
-
-/// The devices of a model; a thread is a process of it.
-struct ModelDevices {
-  static constexpr std::string_view transport_name = "ModelTransport";
-  static inline thread_local gpu::Api* own = nullptr;
-
-  static std::string unavailable() { return own == nullptr ? "this thread has no devices" : ""; }
-  static gpu::Api& api() { return *own; }
-  static gpu::DeviceReducer find_reducer(const Reducer& r) {
-    if (const gpu::DeviceReducer* own_one = gpu::device_reducer_of(r)) return *own_one;
-    if (const gpu::DeviceReducer* found = gpu::built_in_host_reducer(r.built_in)) return *found;
-    throw argument_error("papcoll: this operator has no kernel: pass one of papcoll's");
-  }
-};
-using ModelTransport = DeviceTransport<ModelDevices>;
-static_assert(TransportPolicy<ModelTransport>);
-
-/// A thread's device, and memory on it.
-class Device {
- public:
-  Device(gpu::Model& model, int rank) : model_(model), api_(model.process(rank)) {
-    model.set_current_device(rank, rank % api_.devices());
-    ModelDevices::own = &api_;
-    stream = api_.make_stream(api_.current_device());
-  }
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
-  ~Device() {
-    model_.set_capturing(stream, false);
-    wait();
-    for (std::byte* m : memory_) api_.free(m);
-    api_.destroy_stream(stream);
-  }
-
-  /// Memory with these elements.
-  int* put(const std::vector<int>& values) {
-    std::byte* const at = api_.allocate(api_.current_device(), values.size() * sizeof(int));
-    std::memcpy(model_.reach(at), values.data(), values.size() * sizeof(int));
-    memory_.push_back(at);
-    return reinterpret_cast<int*>(at);
-  }
-  /// What is there when the stream has come to its end.
-  std::vector<int> get(const int* at, std::size_t n) {
-    wait();
-    std::vector<int> values(n);
-    std::memcpy(values.data(), model_.reach(at), n * sizeof(int));
-    return values;
-  }
-
-  gpu::Stream stream = nullptr;
-
- private:
-  void wait() {
-    const gpu::Event event = api_.make_event(api_.current_device(), false);
-    api_.record(event, stream);
-    while (!api_.is_complete(event)) std::this_thread::yield();
-    api_.destroy_event(event);
-  }
-
-  gpu::Model& model_;
-  gpu::Api& api_;
-  std::vector<std::byte*> memory_;
-};
-
-std::vector<int> numbers(int rank, std::size_t n) {
-  std::vector<int> values(n);
-  for (std::size_t i = 0; i < n; ++i) values[i] = 1000 * (rank + 1) + static_cast<int>(i % 97);
-  return values;
-}
-
-/// Runs f(rank, device) on every rank; what the model found.
-template <class F>
-std::string problem_of(int ranks, F&& f) {
-  gpu::Model model{gpu::DeviceMachine::linked(ranks, 72e9, 60e9, 6e-6)};
-  std::vector<char> wrong(static_cast<std::size_t>(ranks));
-  {
-    ThreadTeam team{ranks};
-    team.run([&](ThreadTeam::Rank& rank) {
-      Device device{model, rank.rank()};
-      wrong[static_cast<std::size_t>(rank.rank())] = f(rank, device) ? 0 : 1;
-    });
-  }
-  for (const char w : wrong) {
-    if (w != 0) return "a result is wrong";
-  }
-  if (!model.problems().empty()) return model.problems().front();
-  return model.leftovers().empty() ? "" : model.leftovers().front();
-}
-
-}  // namespace
+using namespace device_ranks;
 
 TEST_CASE("collectives on memory of devices, among threads", "[gpu]") {
   for (const int ranks : {1, 2, 3, 4, 5, 8}) {
     for (const std::size_t n : {std::size_t{1}, std::size_t{1000}, std::size_t{40'000}}) {
       CAPTURE(ranks, n);
-      const auto total = [&](std::size_t i) {
-        int t = 0;
-        for (int r = 0; r < ranks; ++r) t += numbers(r, n)[i];
-        return t;
-      };
-      const auto is_total = [&](const std::vector<int>& got) {
-        for (std::size_t i = 0; i < got.size(); i += 1 + got.size() / 50) {
-          if (got[i] != total(i)) return false;
-        }
-        return true;
-      };
-      CHECK(problem_of(ranks, [&](ThreadTeam::Rank& rank, Device& d) {
-              int* const data = d.put(numbers(rank.rank(), n));
-              gpu::allreduce<ModelTransport>(rank, data, n, sum, d.stream);
-              bool right = is_total(d.get(data, n));
-              const int* const in = d.put(numbers(rank.rank(), n));
-              int* const out = d.put(std::vector<int>(n));
-              gpu::allreduce<ThreeStage, ModelTransport>(rank, in, out, n, sum, d.stream);
-              right &= is_total(d.get(out, n)) && d.get(in, n) == numbers(rank.rank(), n);
-              return right;
-            }) == "");
-      CHECK(problem_of(ranks, [&](ThreadTeam::Rank& rank, Device& d) {
-              const int last = rank.size() - 1;
-              int* const data = d.put(numbers(rank.rank(), n));
-              gpu::bcast<ModelTransport>(rank, data, n, root{last}, d.stream);
-              bool right = d.get(data, n) == numbers(last, n);
-              int* const sums = d.put(numbers(rank.rank(), n));
-              gpu::reduce<ModelTransport>(rank, sums, n, root{last}, sum, d.stream);
-              if (rank.rank() == last) right &= is_total(d.get(sums, n));
-              return right;
-            }) == "");
-      CHECK(problem_of(ranks, [&](ThreadTeam::Rank& rank, Device& d) {
-              const auto all = static_cast<std::size_t>(rank.size()) * n;
-              const int* const in = d.put(numbers(rank.rank(), n));
-              int* const out = d.put(std::vector<int>(all));
-              gpu::allgather<ModelTransport>(rank, in, out, n, d.stream);
-              std::vector<int> wanted;
-              for (int r = 0; r < rank.size(); ++r) {
-                const auto of_r = numbers(r, n);
-                wanted.insert(wanted.end(), of_r.begin(), of_r.end());
-              }
-              bool right = d.get(out, all) == wanted;
-              int* const back = d.put(std::vector<int>(n));
-              gpu::scatter<ModelTransport>(rank, out, back, n, root{0}, d.stream);
-              right &= d.get(back, n) == numbers(rank.rank(), n);
-              gpu::gather<ModelTransport>(rank, back, out, n, root{0}, d.stream);
-              if (rank.rank() == 0) right &= d.get(out, all) == wanted;
-              gpu::reduce_scatter<ModelTransport>(rank, out, back, n, max, d.stream);
-              int* const blocks = d.put(std::vector<int>(all));
-              gpu::alltoall<ModelTransport>(rank, out, blocks, n, d.stream);
-              // All ranks had the same in `out`.
-              const auto own = numbers(rank.rank(), n);
-              right &= d.get(back, n) == own;
-              const auto got = d.get(blocks, all);
-              for (std::size_t i = 0; i < all; ++i) right &= got[i] == own[i % n];
-              return right;
+      CHECK(problem_of(ranks, [n](ThreadTeam::Rank& rank, Device& d) {
+              return collectives_are_right(rank, d, n) && rank.no_ipc().empty();
             }) == "");
     }
   }
 }
 
 TEST_CASE("non-blocking calls on devices, several at once, and an operator of one's own", "[gpu]") {
-  struct Larger {
-    int operator()(int low, int high) const { return low < high ? high : low; }
-  };
-  static constexpr Larger larger{};
   for (const int ranks : {2, 3, 8}) {
     CAPTURE(ranks);
-    CHECK(problem_of(ranks, [&](ThreadTeam::Rank& rank, Device& d) {
-            // Under an order along the machine, too.
-            int* const ordered = d.put(numbers(rank.rank(), 10));
-            gpu::bcast<OnTopology, Binomial, ModelTransport>(rank, ordered, 10, root{1}, d.stream);
-            if (d.get(ordered, 10) != numbers(1, 10)) return false;
-            constexpr std::size_t n = 3000;
-            const auto all = static_cast<std::size_t>(rank.size()) * n;
-            const auto own = numbers(rank.rank(), n);
-            int* const a = d.put(own);
-            int* const b = d.put(own);
-            int* const c = d.put(std::vector<int>(all));
-            const gpu::DeviceOperator<int, true> op{gpu::host_reducer<int>(larger)};
-            Request first = gpu::iallreduce<Ring, ModelTransport>(rank, a, n, op, d.stream);
-            Request second = gpu::ibcast<ModelTransport>(rank, b, n, root{1}, d.stream);
-            Request third = gpu::iallgather<ModelTransport>(rank, d.put(own), c, n, d.stream);
-            third.wait();
-            second.wait();
-            first.wait();
-            const auto highest = numbers(rank.size() - 1, n);
-            bool right = d.get(a, n) == highest && d.get(b, n) == numbers(1, n);
-            const auto gathered = d.get(c, all);
-            right &= std::equal(highest.begin(), highest.end(),
-                                gathered.end() - static_cast<std::ptrdiff_t>(n));
-            gpu::allreduce<ModelTransport>(rank, a, n, op, d.stream);
-            return right && d.get(a, n) == highest;
-          }) == "");
+    CHECK(problem_of(ranks, requests_are_right) == "");
   }
 }
 
@@ -245,7 +73,7 @@ TEST_CASE("a call on the host beside one on a device is told to both ranks", "[g
   }
 }
 
-TEST_CASE("memory that cannot be had or shared on one rank is told to all", "[gpu]") {
+TEST_CASE("memory that cannot be had on one rank is told to all", "[gpu]") {
   // What each rank was told, in calls of which the k-th allocation fails; empty: nothing.
   const auto told_where = [](auto&& fault) {
     gpu::Model model{gpu::DeviceMachine::linked(3, 72e9, 60e9, 6e-6)};
@@ -283,8 +111,6 @@ TEST_CASE("memory that cannot be had or shared on one rank is told to all", "[gp
     CHECK(k < 100);
   }
   CHECK(k >= 3);
-  const auto told = told_where([](gpu::Model& model) { model.refuse_ipc(1); });
-  CHECK_THAT(told[1], Catch::Matchers::StartsWith("device: papcoll: "));
 }
 
 TEST_CASE("calls on devices refuse what they cannot reach, on all ranks", "[gpu]") {

@@ -157,6 +157,27 @@ TEST_CASE("what the host has seen complete is ordered, for that process", "[gpu]
   }
 }
 
+TEST_CASE("what a process told is what it knew then", "[gpu]") {
+  Two t;
+  t.first.copy(t.shared, t.a, race_bytes, t.on_first);
+  t.first.record(t.made, t.on_first);
+  const std::uint64_t before = t.first.tell();
+  t.model.run();
+  CHECK(t.first.is_complete(t.made));
+  const std::uint64_t after = t.first.tell();
+  t.second.hear(0);
+  t.second.hear(before);
+  SECTION("it had not looked") {
+    t.second.copy(t.b, t.import, race_bytes, t.on_second);
+    CHECK(t.model.problems().size() == 1);
+  }
+  SECTION("it had looked") {
+    t.second.hear(after);
+    t.second.copy(t.b, t.import, race_bytes, t.on_second);
+    CHECK(t.model.problems().empty());
+  }
+}
+
 TEST_CASE("pinned memory of several processes is one", "[gpu]") {
   Two t;
   std::vector<std::byte> host(10000);

@@ -133,6 +133,20 @@ class ModelProcess final : public ProcessMemory {
     return last->done;
   }
 
+  std::uint64_t tell() override {
+    const std::lock_guard lock(model_.mutex);
+    model_.told[++model_.tellings] = state().host;
+    return model_.tellings;
+  }
+
+  void hear(std::uint64_t told) override {
+    const std::lock_guard lock(model_.mutex);
+    const auto found = model_.told.find(told);
+    if (found == model_.told.end()) return;
+    state().host.join(found->second);
+    model_.told.erase(found);
+  }
+
   void copy(void* to, const void* from, std::size_t bytes, Stream stream) override {
     const std::lock_guard lock(model_.mutex);
     Operands operands;

@@ -74,6 +74,8 @@ struct ModelState {
   std::size_t waits = 0;                                ///< calls of wait()
   std::set<std::size_t> left_out;                       ///< numbers of those that do nothing
   std::optional<std::size_t> failing;                   ///< allocations until one fails
+  std::uint64_t tellings = 0;                           ///< calls of tell()
+  std::map<std::uint64_t, Clock> told;                  ///< what was told and not heard yet
 
   /// A resource of Load: the memory of a device, or of the host.
   std::size_t memory_of(int end) const {

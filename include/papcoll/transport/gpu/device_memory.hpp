@@ -26,7 +26,8 @@ class DeviceMemory {
     std::uint64_t number = 0;  ///< no other of this rank ever gets it
     std::byte* base = nullptr;
     std::size_t bytes = 0;
-    gpu::MemoryHandle handle{};
+    gpu::MemoryHandle handle{};  ///< once it was exported
+    bool exported = false;
   };
 
   /// On a device.
@@ -35,16 +36,27 @@ class DeviceMemory {
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
   /// The allocation that has the address, or null if peers may not map it.
-  const Allocation* find(const std::byte* address) const {
+  Allocation* find(const std::byte* address) {
     auto it = known_.upper_bound(const_cast<std::byte*>(address));
     if (it == known_.begin()) return nullptr;
     --it;
     return std::less<>{}(address, it->first + it->second.bytes) ? &it->second : nullptr;
   }
 
+  /// By what peers map it. The first time it is exported.
+  const gpu::MemoryHandle& handle_of(Allocation& memory) {
+    if (!memory.exported) memory.handle = api_->export_memory(memory.base);
+    memory.exported = true;
+    return memory.handle;
+  }
+
   /// Lets peers map memory of the user, all of an allocation that begins at `base`.
   void share(std::byte* base, std::size_t bytes) {
-    known_[base] = {++numbers_, base, bytes, api_->export_memory(base)};
+    Allocation& added = known_[base];
+    added = {};
+    added.number = ++numbers_;
+    added.base = base;
+    added.bytes = bytes;
   }
   /// Ends that: no message is in flight, and peers have closed it.
   void unshare(std::byte* base) noexcept { known_.erase(base); }

@@ -8,7 +8,11 @@
 #include <papcoll/node/node.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/transport/gpu/device_endpoint.hpp>
+#include <papcoll/transport/gpu/device_memory.hpp>
+#include <papcoll/transport/gpu/ipc_trial.hpp>
 #include <papcoll/transport/gpu/mailbox.hpp>
+#include <papcoll/transport/gpu/pulled_messages.hpp>
+#include <papcoll/transport/gpu/staged_messages.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <atomic>
@@ -39,9 +43,11 @@ concept DeviceProvider = requires(const Reducer& r) {
   { P::find_reducer(r) } -> std::same_as<gpu::DeviceReducer>;
 };
 
-/// The endpoint of a rank of a node: its mailboxes are in memory that the node's ranks share. At
-/// the end every rank closes what it has mapped before anybody frees it: processes wait for each
-/// other; of threads, which may all end in one, the last one frees the memory of all.
+/// The endpoint of a rank of a node: what it shares with its peers is in memory that the node's
+/// ranks share. They find out in the first calls if all can map each other's memory; if one cannot,
+/// the messages of all go through the host. At the end every rank closes what it has mapped before
+/// anybody frees it: processes wait for each other; of threads, which may all end in one, the last
+/// one frees the memory of all.
 class NodeDeviceEndpoint final : public DeviceEndpoint {
  public:
   /// How long a rank waits at the end: for its device, and for others to close what it exported.
@@ -50,10 +56,12 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
 
   /// For the device that the rank uses now. `processes`: the ranks are not threads of one.
   NodeDeviceEndpoint(gpu::Api& api, const Node& node, bool processes, FindReducer find)
-      : DeviceEndpoint(api, api.current_device(), peers_of(node), find),
+      : DeviceEndpoint(api, api.current_device(), find),
         node_(node),
-        processes_(processes) {
-    state_of(node_.rank).store(open, std::memory_order_relaxed);
+        processes_(processes),
+        peers_(peers_of(node)),
+        trial_(std::make_unique<IpcTrial>(steps(), notices_of(node), node.rank)) {
+    notice(node_.rank).state.store(RankNotice::open, std::memory_order_relaxed);
   }
   NodeDeviceEndpoint(const NodeDeviceEndpoint&) = delete;
   NodeDeviceEndpoint& operator=(const NodeDeviceEndpoint&) = delete;
@@ -67,7 +75,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     if (!is_abandoned()) close_imports();
     if (!is_abandoned() && !processes_) tell_memory();
     // Release: a peer that sees it may free what was mapped here, and the memory it was told of.
-    state_of(node_.rank).store(closed, std::memory_order_release);
+    notice(node_.rank).state.store(RankNotice::closed, std::memory_order_release);
     if (is_abandoned()) return;
     if (!processes_) {
       if (all_closed()) free_all();
@@ -76,46 +84,63 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     }
   }
 
- private:
-  // Of a rank, in the mailbox that it would have with itself. Not connected is 0: it has mapped
-  // nothing, nor will it, since every message of this rank has been answered.
-  static constexpr std::uint32_t open = 1;
-  static constexpr std::uint32_t closed = 2;
+  bool progress() override {
+    if (is_decided()) return DeviceEndpoint::progress();
+    if (is_abandoned() || !trial_->progress()) return false;
+    why_no_ipc_ = trial_->reason();
+    trial_.reset();
+    if (why_no_ipc_.empty()) {
+      go_by(std::make_unique<PulledMessages>(steps(), peers_, default_imports));
+    } else {
+      go_by(std::make_unique<StagedMessages>(steps(), node_, peers_));
+    }
+    return true;
+  }
 
-  static Mailbox& box(const Node& node, int from, int to) {
+  const std::string& why_no_ipc() const noexcept override { return why_no_ipc_; }
+
+ private:
+  static std::byte* place(const Node& node, int from, int to) {
     const auto ranks = static_cast<std::size_t>(node.size);
     const std::size_t pair = static_cast<std::size_t>(from) * ranks + static_cast<std::size_t>(to);
-    return *std::launder(
-        reinterpret_cast<Mailbox*>(node.device_mailboxes + pair * sizeof(Mailbox)));
+    return node.device_mailboxes + pair * device_mailbox_bytes;
   }
+
+  static Mailbox& box(const Node& node, int from, int to) {
+    return *std::launder(reinterpret_cast<Mailbox*>(reserved(node, place(node, from, to))));
+  }
+
+  static RankNotice& notice(const Node& node, int rank) {
+    return *std::launder(reinterpret_cast<RankNotice*>(place(node, rank, rank)));
+  }
+  RankNotice& notice(int rank) const { return notice(node_, rank); }
 
   static std::vector<Peer> peers_of(const Node& node) {
     std::vector<Peer> peers;
     for (int p = 0; p < node.size; ++p) {
       const bool self = p == node.rank;
       peers.push_back(self ? Peer{} : Peer{&box(node, node.rank, p), &box(node, p, node.rank)});
-      reserve(node, peers.back().out);
     }
-    reserve(node, &box(node, node.rank, node.rank));
     return peers;
   }
 
-  static void reserve(const Node& node, const Mailbox* at) {
-    if (at == nullptr || node.reserve == nullptr) return;
-    node.reserve(node.context, reinterpret_cast<const std::byte*>(at), sizeof *at);
+  static std::vector<RankNotice*> notices_of(const Node& node) {
+    std::vector<RankNotice*> all;
+    for (int p = 0; p < node.size; ++p) {
+      reserved(node, place(node, p, p));
+      all.push_back(&notice(node, p));
+    }
+    return all;
   }
 
-  std::atomic<std::uint32_t>& state_of(int rank) { return box(node_, rank, rank).sent; }
-
-  /// Of threads: the memory of a rank that has ended, in its mailbox as well.
-  std::atomic<std::shared_ptr<DeviceMemory>*>& memory_of(int rank) {
-    auto* const at = &box(node_, rank, rank).each;
-    return *std::launder(reinterpret_cast<std::atomic<std::shared_ptr<DeviceMemory>*>*>(at));
+  static std::byte* reserved(const Node& node, std::byte* at) {
+    if (node.reserve != nullptr) node.reserve(node.context, at, device_mailbox_bytes);
+    return at;
   }
 
   void tell_memory() {
     try {
-      memory_of(node_.rank) = new std::shared_ptr<DeviceMemory>(memory());
+      notice(node_.rank).memory = new std::shared_ptr<DeviceMemory>(memory());
     } catch (const std::bad_alloc&) {
       abandon();
     }
@@ -124,13 +149,13 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   void free_all() {
     for (int p = 0; p < node_.size; ++p) {
       // Two that end at the same time may both have found all closed.
-      delete memory_of(p).exchange(nullptr, std::memory_order_acq_rel);
+      delete notice(p).memory.exchange(nullptr, std::memory_order_acq_rel);
     }
   }
 
   bool all_closed() {
     for (int p = 0; p < node_.size; ++p) {
-      if (state_of(p).load(std::memory_order_acquire) == open) return false;
+      if (notice(p).state.load(std::memory_order_acquire) == RankNotice::open) return false;
     }
     return true;
   }
@@ -147,10 +172,14 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
 
   Node node_;  ///< keeps the memory mapped
   bool processes_;
+  std::vector<Peer> peers_;
+  std::unique_ptr<IpcTrial> trial_;  ///< null when it is over
+  std::string why_no_ipc_;
 };
 
-/// Memory of devices, among ranks of one node that map each other's: static schedules only. Each
-/// rank's device is the one that it uses when the transport is connected, in its first call.
+/// Memory of devices, among ranks of one node: each maps the others', or, where that is refused on
+/// any rank, all go through the host. Static schedules only. Each rank's device is the one that it
+/// uses when the transport is connected, in its first call.
 template <DeviceProvider P>
 struct DeviceTransport {
   using Provider = P;

@@ -118,6 +118,7 @@ class Lanes {
     gpu::OwnedEvent event = events_.take();
     api_->record(event.get(), other);
     lanes_[lane].others.push_back({range, use, std::move(event)});
+    lanes_[lane].used = true;
   }
 
   /// What comes later in `user` begins when all that is in the lanes now is complete.

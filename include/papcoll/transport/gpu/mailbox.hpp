@@ -17,12 +17,13 @@ inline namespace PAPCOLL_ABI {
 enum class MailKind : std::uint32_t {
   message,  ///< bytes of the sender's memory may be pulled once the mail's event is complete
   answer,   ///< they have been pulled once it is
+  wanted,   ///< the writer waits for a message of the reader's: see StagedMessages
 };
 
 /// What one rank tells another of a message between their devices. Its bytes stay where they are.
 struct Mail {
   MailKind kind = MailKind::message;
-  std::uint32_t ticket = 0;      ///< which of the sender's messages; an answer repeats it
+  std::uint32_t ticket = 0;  ///< which of the sender's messages, or receives; an answer repeats it
   std::uint32_t sequence = 0;    ///< of the call
   std::uint32_t block = 0;       ///< of its plan
   std::uint32_t number = 0;      ///< of the message between these two ranks in that block
