@@ -7,6 +7,7 @@
 #include <papcoll/plan/layout.hpp>
 #include <papcoll/plan/make_plan.hpp>
 #include <papcoll/plan/run.hpp>
+#include <papcoll/transport/gpu/device_board.hpp>
 #include <papcoll/transport/gpu/device_endpoint.hpp>
 
 #include <algorithm>
@@ -54,14 +55,19 @@ class Team {
  public:
   Team(const gpu::DeviceMachine& machine, int ranks, std::size_t most_imports = 256,
        const gpu::ModelOptions& options = {})
-      : model(machine, options), ranks_(ranks), boxes_(static_cast<std::size_t>(ranks * ranks)) {
+      : model(machine, options),
+        ranks_(ranks),
+        boxes_(static_cast<std::size_t>(ranks * ranks)),
+        boards_(static_cast<std::size_t>(ranks)) {
+    std::vector<DeviceBoard*> boards;
+    for (DeviceBoard& b : boards_) boards.push_back(&b);
     for (int r = 0; r < ranks; ++r) {
       std::vector<DeviceEndpoint::Peer> peers;
       for (int p = 0; p < ranks; ++p) {
         peers.push_back(p == r ? DeviceEndpoint::Peer{}
                                : DeviceEndpoint::Peer{&box(r, p), &box(p, r)});
       }
-      endpoints.push_back(std::make_unique<DeviceEndpoint>(api(r), device(r), peers,
+      endpoints.push_back(std::make_unique<DeviceEndpoint>(api(r), device(r), r, peers, boards,
                                                            &device_reducer_of, most_imports));
       streams.push_back(api(r).make_stream(device(r)));
     }
@@ -103,6 +109,7 @@ class Team {
 
   int ranks_;
   std::vector<Mailbox> boxes_;
+  std::vector<DeviceBoard> boards_;
 };
 
 struct Settings {

@@ -9,6 +9,7 @@
 #include <papcoll/plan/make_plan.hpp>
 #include <papcoll/plan/run.hpp>
 #include <papcoll/schedule/schedule.hpp>
+#include <papcoll/transport/gpu/device_board.hpp>
 #include <papcoll/transport/gpu/device_endpoint.hpp>
 #include <papcoll/transport/gpu/mailbox.hpp>
 
@@ -43,8 +44,8 @@ class DeviceSimulation {
       }
       gpu::Api& api = model_.process(r);
       model_.set_current_device(r, r);
-      endpoints_.push_back(
-          std::make_unique<DeviceEndpoint>(api, r, peers, [](const Reducer& reducer) {
+      endpoints_.push_back(std::make_unique<DeviceEndpoint>(
+          api, r, r, peers, std::vector<DeviceBoard*>{}, [](const Reducer& reducer) {
             return *static_cast<const gpu::DeviceReducer*>(reducer.context);
           }));
       streams_.push_back(api.make_stream(r));

@@ -11,6 +11,8 @@
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/plan.hpp>
 #include <papcoll/plan/run.hpp>
+#include <papcoll/transport/gpu/device_board.hpp>
+#include <papcoll/transport/gpu/device_floor.hpp>
 #include <papcoll/transport/gpu/device_memory.hpp>
 #include <papcoll/transport/gpu/imports.hpp>
 #include <papcoll/transport/gpu/lanes.hpp>
@@ -57,19 +59,21 @@ class DeviceEndpoint : public Endpoint {
     Mailbox* in = nullptr;
   };
   /// Finds the reducer for a device; throws argument_error if there is none.
-  using FindReducer = gpu::DeviceReducer (*)(const Reducer&);
+  using FindReducer = DeviceFloor::FindReducer;
 
   static constexpr std::size_t default_imports = 256;  ///< allocations of peers that stay mapped
 
-  /// On a device of the api's, with a peer for each rank.
-  DeviceEndpoint(gpu::Api& api, int device, const std::vector<Peer>& peers, FindReducer find,
+  /// On a device of the api's, with a peer and a board for each rank; this one is `rank`.
+  DeviceEndpoint(gpu::Api& api, int device, int rank, const std::vector<Peer>& peers,
+                 const std::vector<DeviceBoard*>& boards, FindReducer find,
                  std::size_t most_imports = default_imports)
       : api_(&api),
         find_reducer_(find),
         memory_(std::make_shared<DeviceMemory>(api, device)),
         imports_(api, device, most_imports),
         lanes_(api, device),
-        early_(api, api.make_stream(device)) {
+        early_(api, api.make_stream(device)),
+        floor_({api, device, *memory_, imports_, lanes_, find}, rank, boards) {
     for (const Peer& p : peers) {
       peers_.push_back(p.out == nullptr ? nullptr : std::make_unique<Pair>(api, device, p));
     }
@@ -118,6 +122,9 @@ class DeviceEndpoint : public Endpoint {
     lanes_.finish(static_cast<gpu::Stream>(call.stream));
     imports_.trim(lanes_.trunk());
   }
+
+  /// What arrival-driven algorithms run on.
+  DeviceFloor& floor() noexcept { return floor_; }
 
   /// Has the device done all that was finished?
   bool is_idle() { return lanes_.is_idle(); }
@@ -345,6 +352,7 @@ class DeviceEndpoint : public Endpoint {
   Imports imports_;
   Lanes lanes_;
   gpu::OwnedStream early_;  ///< waits for events of mails whose receive is not posted
+  DeviceFloor floor_;
   std::vector<std::unique_ptr<Pair>> peers_;
   std::vector<Posted> posted_;
   std::vector<EarlyMail> early_mails_;

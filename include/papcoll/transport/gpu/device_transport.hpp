@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/capability.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
@@ -7,7 +8,9 @@
 #include <papcoll/gpu/device_reducer.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/op.hpp>
+#include <papcoll/transport/gpu/device_board.hpp>
 #include <papcoll/transport/gpu/device_endpoint.hpp>
+#include <papcoll/transport/gpu/device_floor.hpp>
 #include <papcoll/transport/gpu/mailbox.hpp>
 #include <papcoll/transport/transport.hpp>
 
@@ -50,7 +53,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
 
   /// For the device that the rank uses now. `processes`: the ranks are not threads of one.
   NodeDeviceEndpoint(gpu::Api& api, const Node& node, bool processes, FindReducer find)
-      : DeviceEndpoint(api, api.current_device(), peers_of(node), find),
+      : DeviceEndpoint(api, api.current_device(), node.rank, peers_of(node), boards_of(node), find),
         node_(node),
         processes_(processes) {
     state_of(node_.rank).store(open, std::memory_order_relaxed);
@@ -77,16 +80,21 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   }
 
  private:
-  // Of a rank, in the mailbox that it would have with itself. Not connected is 0: it has mapped
+  // What DeviceBoard::state is. Not connected is 0: it has mapped
   // nothing, nor will it, since every message of this rank has been answered.
   static constexpr std::uint32_t open = 1;
   static constexpr std::uint32_t closed = 2;
 
-  static Mailbox& box(const Node& node, int from, int to) {
+  static std::byte* of_pair(const Node& node, int from, int to) {
     const auto ranks = static_cast<std::size_t>(node.size);
     const std::size_t pair = static_cast<std::size_t>(from) * ranks + static_cast<std::size_t>(to);
-    return *std::launder(
-        reinterpret_cast<Mailbox*>(node.device_mailboxes + pair * sizeof(Mailbox)));
+    return node.device_mailboxes + pair * sizeof(Mailbox);
+  }
+  static Mailbox& box(const Node& node, int from, int to) {
+    return *std::launder(reinterpret_cast<Mailbox*>(of_pair(node, from, to)));
+  }
+  static DeviceBoard& board(const Node& node, int rank) {
+    return *std::launder(reinterpret_cast<DeviceBoard*>(of_pair(node, rank, rank)));
   }
 
   static std::vector<Peer> peers_of(const Node& node) {
@@ -94,23 +102,25 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     for (int p = 0; p < node.size; ++p) {
       const bool self = p == node.rank;
       peers.push_back(self ? Peer{} : Peer{&box(node, node.rank, p), &box(node, p, node.rank)});
-      reserve(node, peers.back().out);
+      reserve(node, of_pair(node, node.rank, p));
+      reserve(node, of_pair(node, p, p));  // its owner may come later
     }
-    reserve(node, &box(node, node.rank, node.rank));
     return peers;
   }
 
-  static void reserve(const Node& node, const Mailbox* at) {
-    if (at == nullptr || node.reserve == nullptr) return;
-    node.reserve(node.context, reinterpret_cast<const std::byte*>(at), sizeof *at);
+  static std::vector<DeviceBoard*> boards_of(const Node& node) {
+    std::vector<DeviceBoard*> boards;
+    for (int p = 0; p < node.size; ++p) boards.push_back(&board(node, p));
+    return boards;
   }
 
-  std::atomic<std::uint32_t>& state_of(int rank) { return box(node_, rank, rank).sent; }
+  static void reserve(const Node& node, const std::byte* at) {
+    if (node.reserve != nullptr) node.reserve(node.context, at, sizeof(Mailbox));
+  }
 
-  /// Of threads: the memory of a rank that has ended, in its mailbox as well.
+  std::atomic<std::uint32_t>& state_of(int rank) { return board(node_, rank).state; }
   std::atomic<std::shared_ptr<DeviceMemory>*>& memory_of(int rank) {
-    auto* const at = &box(node_, rank, rank).each;
-    return *std::launder(reinterpret_cast<std::atomic<std::shared_ptr<DeviceMemory>*>*>(at));
+    return board(node_, rank).memory;
   }
 
   void tell_memory() {
@@ -149,14 +159,15 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   bool processes_;
 };
 
-/// Memory of devices, among ranks of one node that map each other's: static schedules only. Each
-/// rank's device is the one that it uses when the transport is connected, in its first call.
+/// Memory of devices, among ranks of one node that map each other's: static schedules, and
+/// DeviceAlgorithms. Each rank's device is the one that it uses when the transport is connected, in
+/// its first call.
 template <DeviceProvider P>
 struct DeviceTransport {
   using Provider = P;
   using policy_kind = TransportPolicyKind;
   static constexpr std::string_view name = Provider::transport_name;
-  static constexpr unsigned offers = 0;
+  static constexpr unsigned offers = capability::device_memory;
   static constexpr bool rings = false;
 
   static std::string unavailable(const Surroundings& s) {
@@ -172,6 +183,9 @@ struct DeviceTransport {
     return std::make_unique<NodeDeviceEndpoint>(Provider::api(), *s.node, s.processes,
                                                 &Provider::find_reducer);
   }
+
+  /// Of an endpoint that connect() made: what DeviceAlgorithms run on.
+  static DeviceFloor& floor(Endpoint& e) { return static_cast<DeviceEndpoint&>(e).floor(); }
 };
 
 }  // namespace PAPCOLL_ABI

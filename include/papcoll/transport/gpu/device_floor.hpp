@@ -1,0 +1,195 @@
+#pragma once
+
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/joined.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/gpu/api.hpp>
+#include <papcoll/gpu/device_reducer.hpp>
+#include <papcoll/gpu/handles.hpp>
+#include <papcoll/node/device_site.hpp>
+#include <papcoll/op.hpp>
+#include <papcoll/transport/gpu/device_board.hpp>
+#include <papcoll/transport/gpu/device_memory.hpp>
+#include <papcoll/transport/gpu/imports.hpp>
+#include <papcoll/transport/gpu/lanes.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// One rank's site of arrival-driven algorithms on memory of devices, see DeviceSite. It works in
+/// the first lane of its endpoint, so that calls of all kinds are ordered by the endpoint's trunk.
+///
+///     begin(call, …)  → the lane is ordered behind the user's stream
+///     Run::step()     → until it says that all is in streams
+///     end()           → the user's stream is ordered behind all of it
+class DeviceFloor {
+ public:
+  /// Finds the reducer for a device; throws argument_error if there is none.
+  using FindReducer = gpu::DeviceReducer (*)(const Reducer&);
+
+  /// What it has in common with its endpoint, which outlives it.
+  struct Parts {
+    gpu::Api& api;
+    int device;
+    DeviceMemory& memory;
+    Imports& imports;
+    Lanes& lanes;
+    FindReducer find_reducer;
+  };
+
+  /// `boards` of all ranks stay.
+  DeviceFloor(const Parts& parts, int rank, const std::vector<DeviceBoard*>& boards)
+      : parts_(parts), rank_(rank), peers_(boards.size()) {
+    for (std::size_t r = 0; r < boards.size(); ++r) peers_[r].board = boards[r];
+  }
+
+  /// A call begins; all ranks begin the same ones in the same order. `sequence` numbers it among
+  /// all calls of the team. Throws argument_error if there is no kernel for its operator.
+  void begin(const Call& call, std::uint32_t sequence, std::uint32_t algorithm) {
+    ++call_;
+    user_ = static_cast<gpu::Stream>(call.stream);
+    reducer_ = parts_.find_reducer(call.reducer);
+    bytes_ = call.bytes();
+    algorithm_ = algorithm;
+    lane_ = parts_.lanes.of(sequence, 0, user_);
+    if (call.in != nullptr) parts_.lanes.order(lane_, {call.in, bytes_}, Lanes::Use::reads);
+    if (call.out != nullptr) parts_.lanes.order(lane_, {call.out, bytes_}, Lanes::Use::writes);
+  }
+
+  /// All of it is in streams.
+  void end() {
+    for (std::byte* p : taken_) parts_.memory.give_back(p, lane_);
+    taken_.clear();
+    parts_.lanes.finish(user_);
+    parts_.imports.trim(parts_.lanes.trunk());
+  }
+
+  int rank() const noexcept { return rank_; }
+  int size() const noexcept { return static_cast<int>(peers_.size()); }
+
+  int draw_ticket() noexcept {
+    const auto ranks = static_cast<std::uint32_t>(size());
+    const std::uint32_t drawn = board(0).tickets.fetch_add(1, std::memory_order_relaxed);
+    return static_cast<int>(drawn - (call_ - 1) * ranks);
+  }
+
+  bool is_shown(const std::byte* p) const { return parts_.memory.find(p) != nullptr; }
+
+  std::byte* take(std::size_t bytes) {
+    std::byte* const p = parts_.memory.take(bytes, lane_);
+    taken_.push_back(p);
+    // A plan's messages may still be pulled from there.
+    parts_.lanes.order(lane_, {p, bytes}, Lanes::Use::writes);
+    return p;
+  }
+
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+    parts_.api.copy(to, from, bytes, stream());
+  }
+
+  void combine(const gpu::Operands& operands, std::size_t n) {
+    parts_.api.combine(operands, n, reducer_, stream());
+  }
+
+  void announce(const std::byte* contribution, const std::byte* result) {
+    board(rank_).post = {bytes_, algorithm_, place(contribution), place(result)};
+  }
+
+  void signal(DeviceSignal s) {
+    const auto i = static_cast<std::size_t>(s);
+    DeviceBoard::Signal& shown = board(rank_).signals[i];
+    gpu::OwnedEvent& event = peer(rank_).events[i];
+    if (!event) {
+      event = {parts_.api, parts_.api.make_event(parts_.device, true)};
+      shown.event = parts_.api.export_event(event.get());
+    }
+    parts_.api.record(event.get(), stream());
+    shown.call.store(call_, std::memory_order_release);
+  }
+
+  bool has_signalled(int r, DeviceSignal s) const {
+    const DeviceBoard& of_r = board(r);
+    const auto& call = of_r.signals[static_cast<std::size_t>(s)].call;
+    if (call.load(std::memory_order_acquire) != call_) return false;
+    if (s == DeviceSignal::given) check(r, of_r.post);
+    return true;
+  }
+
+  void wait(int r, DeviceSignal s) { parts_.api.wait(stream(), event_of(r, s)); }
+
+  const std::byte* contribution_of(int r) { return mapped(r, board(r).post.contribution); }
+  std::byte* result_of(int r) { return mapped(r, board(r).post.result); }
+
+  void pull(int r, std::byte* to, const std::byte* from, std::size_t bytes) {
+    gpu::OwnedStream& pulls = peer(r).pulls;
+    if (!pulls) pulls = {parts_.api, parts_.api.make_stream(parts_.device)};
+    parts_.api.wait(pulls.get(), event_of(r, DeviceSignal::ready));
+    parts_.api.copy(to, from, bytes, pulls.get());
+    parts_.lanes.used_by(lane_, {to, bytes}, Lanes::Use::writes, pulls.get());
+  }
+
+  void join(const std::byte* to, std::size_t bytes) {
+    parts_.lanes.order(lane_, {to, bytes}, Lanes::Use::writes);
+  }
+
+ private:
+  struct Peer {
+    DeviceBoard* board = nullptr;
+    std::array<gpu::OwnedEvent, device_signals> events{};  ///< imported; of this rank its own
+    gpu::OwnedStream pulls{};                              ///< from its memory
+  };
+
+  Peer& peer(int r) noexcept { return peers_[static_cast<std::size_t>(r)]; }
+  DeviceBoard& board(int r) const noexcept { return *peers_[static_cast<std::size_t>(r)].board; }
+  gpu::Stream stream() const noexcept { return parts_.lanes.stream(lane_); }
+
+  gpu::Event event_of(int r, DeviceSignal s) {
+    const auto i = static_cast<std::size_t>(s);
+    gpu::OwnedEvent& event = peer(r).events[i];
+    if (!event) {
+      const gpu::EventHandle& handle = board(r).signals[i].event;
+      event = {parts_.api, parts_.api.import_event(parts_.device, handle)};
+    }
+    return event.get();
+  }
+
+  DevicePlace place(const std::byte* p) const {
+    const DeviceMemory::Allocation* const has = p == nullptr ? nullptr : parts_.memory.find(p);
+    if (has == nullptr) return {};
+    return {has->number, static_cast<std::uint64_t>(p - has->base), has->handle};
+  }
+
+  std::byte* mapped(int r, const DevicePlace& p) {
+    return parts_.imports.find(r, p.allocation, p.memory) + p.offset;
+  }
+
+  void check(int r, const DevicePost& post) const {
+    if (post.bytes == bytes_ && post.algorithm == algorithm_) return;
+    throw peer_error(papcoll::detail::joined(
+        {"papcoll: rank ", r, " combines ", post.bytes, " bytes of devices where rank ", rank_,
+         " combines ", bytes_, post.algorithm == algorithm_ ? "" : ", and by another algorithm",
+         ": all ranks must pass the same count, type and policies"}));
+  }
+
+  Parts parts_;
+  int rank_;
+  std::vector<Peer> peers_;
+  std::uint32_t call_ = 0;  ///< its number among those of this floor
+  gpu::Stream user_ = nullptr;
+  gpu::DeviceReducer reducer_{};
+  std::size_t bytes_ = 0;
+  std::uint32_t algorithm_ = 0;
+  std::size_t lane_ = 0;
+  std::vector<std::byte*> taken_;  ///< in this call
+};
+static_assert(DeviceSite<DeviceFloor>);
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
