@@ -42,6 +42,8 @@ concept DeviceSite = requires(S& s, int rank, std::byte* to, const std::byte* fr
   s.copy(to, from, n);
   /// Combines n elements with the call's operator.
   s.combine(operands, n);
+  /// Has the device done all that is in the stream?
+  { s.is_idle() } -> std::same_as<bool>;
   /// Where peers find this rank's contribution and result, in memory that they may map; null where
   /// they need not. Before `given`.
   s.announce(from, to);
@@ -71,6 +73,7 @@ struct AnyDeviceSite {
   std::byte* take(std::size_t);
   void copy(std::byte*, const std::byte*, std::size_t);
   void combine(const gpu::Operands&, std::size_t);
+  bool is_idle();
   void announce(const std::byte*, std::byte*);
   void signal(DeviceSignal);
   bool has_signalled(int, DeviceSignal);

@@ -26,6 +26,7 @@ struct FloorCall {
   bool shared = false;      ///< the buffers' memory is shown to peers
   int rounds = 3;           ///< calls, one after the other, with the same buffers
   int root = 0;
+  int late = -1;  ///< this rank comes when the others have looked many times
 };
 
 /// A floor that notes which waits of the model are for peers to have taken what they read.
@@ -41,6 +42,7 @@ class NotingFloor {
   std::byte* take(std::size_t bytes) { return floor_.take(bytes); }
   void copy(std::byte* to, const std::byte* from, std::size_t n) { floor_.copy(to, from, n); }
   void combine(const gpu::Operands& o, std::size_t n) { floor_.combine(o, n); }
+  bool is_idle() { return floor_.is_idle(); }
   void announce(const std::byte* in, std::byte* out) { floor_.announce(in, out); }
   void signal(DeviceSignal s) { floor_.signal(s); }
   bool has_signalled(int r, DeviceSignal s) { return floor_.has_signalled(r, s); }
@@ -109,11 +111,11 @@ FloorResult call_on_floor(Team& team, int ranks, const FloorCall& settings, std:
       rank.begun = rank.done = false;
     }
     std::size_t left = all.size();
-    for (std::size_t idle = 0; left != 0 && idle < 1000 * all.size(); ++idle) {
+    for (std::size_t looks = 0, idle = 0; left != 0 && idle < 1000 * all.size(); ++idle, ++looks) {
       const std::size_t i = random.below(all.size());
       const int r = static_cast<int>(i);
       Rank& rank = all[i];
-      if (rank.done) continue;
+      if (rank.done || (r == settings.late && looks < 200)) continue;
       if (!rank.begun) {
         rank.begun = true;
         std::vector<Provenance> mine;

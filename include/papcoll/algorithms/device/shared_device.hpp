@@ -29,12 +29,14 @@ inline namespace PAPCOLL_ABI {
 // Cost     n bytes in each rank's vector. Last arrival: Pn bytes are read and Pn written by one
 //          kernel, then n are copied on every other rank. Before it, the n bytes of a rank that is
 //          early are copied once. No copies where the endpoint's share() was called for the
-//          buffers: 2Pn bytes moved in all, the least there is. Two signals for each rank, no
+//          buffers: 2Pn bytes moved in all, the least there is. One signal of each rank, no
 //          messages.
 // Prefer   Ranks on one GPU, which runs the kernels of one process at a time: one kernel spares
 //          P − 1 switches between processes, and the ranks that came early have done their part.
-// Limits   One node. A kernel takes 16 inputs and outputs; P more ranks take one more for each 15
-//          inputs and each 16 outputs. Between GPUs one of them does all the work and all bytes
+//          Short vectors between GPUs with a link for each pair: 4 GPUs, 64 KB, 72 GB/s, 19 µs, and
+//          RecursiveDoubling 30 (by the model, tests/unit/gpu/device_floor_times_test.cpp).
+// Limits   One node. A kernel takes 16 inputs and 16 outputs; beyond 16 ranks there is one kernel
+//          more for each 15 inputs and for each 16 outputs. Between GPUs one of them does all the work and all bytes
 //          pass its links: DeviceSlices. The host knows of arrivals, and not how late a stream is.
 // Contract Reproducible: every element is combined in rank order.
 //
@@ -44,8 +46,8 @@ inline namespace PAPCOLL_ABI {
 //            |             a∘b∘c → copy of a, b, copy of c            one kernel, then event 1
 //            takes it                                takes it         both wait for event 1
 //
-// Source   papcoll's own; the last to arrive, as in LeaderFan (M. Alizadeh's thesis, chapter 4), by
-//          the mapped memory of CUDA's IPC.
+// Source   papcoll's own. In LeaderFan (M. Alizadeh's thesis, chapter 4) the first to arrive leads,
+//          and combines what comes; here one kernel of the last one reads all of it.
 
 /// Allreduce and reduce of ranks on one device: the last to arrive launches one kernel.
 struct SharedDevice {

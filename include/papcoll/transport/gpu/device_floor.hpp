@@ -59,6 +59,7 @@ class DeviceFloor {
     bytes_ = call.bytes();
     algorithm_ = algorithm;
     lane_ = parts_.lanes.of(sequence, 0, user_);
+    is_asked_ = false;
     if (call.in != nullptr) parts_.lanes.order(lane_, {call.in, bytes_}, Lanes::Use::reads);
     if (call.out != nullptr) parts_.lanes.order(lane_, {call.out, bytes_}, Lanes::Use::writes);
   }
@@ -92,10 +93,19 @@ class DeviceFloor {
 
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
     parts_.api.copy(to, from, bytes, stream());
+    is_asked_ = false;
   }
 
   void combine(const gpu::Operands& operands, std::size_t n) {
     parts_.api.combine(operands, n, reducer_, stream());
+    is_asked_ = false;
+  }
+
+  bool is_idle() {
+    if (!asked_) asked_ = {parts_.api, parts_.api.make_event(parts_.device, false)};
+    if (!is_asked_) parts_.api.record(asked_.get(), stream());
+    is_asked_ = true;
+    return parts_.api.is_complete(asked_.get());
   }
 
   void announce(const std::byte* contribution, const std::byte* result) {
@@ -188,6 +198,8 @@ class DeviceFloor {
   std::uint32_t algorithm_ = 0;
   std::size_t lane_ = 0;
   std::vector<std::byte*> taken_;  ///< in this call
+  gpu::OwnedEvent asked_{};        ///< of is_idle()
+  bool is_asked_ = false;          ///< behind all copies and kernels of the call
 };
 static_assert(DeviceSite<DeviceFloor>);
 
