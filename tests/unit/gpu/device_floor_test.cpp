@@ -58,19 +58,19 @@ template <class A>
 std::size_t unseen_waits(const gpu::DeviceMachine& machine, const FloorCall& call,
                          std::size_t& taken) {
   constexpr int ranks = 3;
-  constexpr std::size_t none = ~std::size_t{0};
+  constexpr std::size_t all_waits = ~std::size_t{0};
   std::size_t waits = 0;
   const auto result_without = [&](std::size_t leave_out) {
     // What is combined too early is no poison, which is no bool either.
     gpu::ModelOptions options;
     options.poison = false;
     Team team{machine, ranks, 256, options};
-    if (leave_out != none) team.model.leave_out_wait(leave_out);
+    if (leave_out != all_waits) team.model.leave_out_wait(leave_out);
     FloorResult found = call_on_floor<A>(team, ranks, call, 7);
     waits = team.model.waits();
     return found;
   };
-  const FloorResult right = result_without(none);
+  const FloorResult right = result_without(all_waits);
   CHECK(right.wrong == "");
   const std::vector<std::size_t>& noted = right.waits_for_taken;
   taken = 0;

@@ -36,8 +36,9 @@ inline namespace PAPCOLL_ABI {
 //          Short vectors between GPUs with a link for each pair: 4 GPUs, 64 KB, 72 GB/s, 19 µs, and
 //          RecursiveDoubling 30 (by the model, tests/unit/gpu/device_floor_times_test.cpp).
 // Limits   One node. A kernel takes 16 inputs and 16 outputs; beyond 16 ranks there is one kernel
-//          more for each 15 inputs and for each 16 outputs. Between GPUs one of them does all the work and all bytes
-//          pass its links: DeviceSlices. The host knows of arrivals, and not how late a stream is.
+//          more for each 15 inputs and for each 16 outputs. Between GPUs one of them does all the
+//          work and all bytes pass its links: DeviceSlices. The host knows of arrivals, and not how
+//          late a stream is.
 // Contract Reproducible: every element is combined in rank order.
 //
 //            rank 0        rank 1 (last)             rank 2
