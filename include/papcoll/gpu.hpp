@@ -1,5 +1,7 @@
 #pragma once
 
+#include <papcoll/algorithms/device/device_slices.hpp>
+#include <papcoll/algorithms/device/shared_device.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/gpu/device_operator.hpp>
 #include <papcoll/impl/device_call.hpp>
@@ -17,11 +19,12 @@
 //     papcoll::gpu::allreduce<papcoll::CudaIpcTransport>(comm, data, count, papcoll::sum, stream);
 //
 // Policies: a transport over devices and, optionally, a static schedule, which else is chosen by
-// the size. `op` is an operator of papcoll, or a DeviceOperator. `stream` is a cudaStream_t of the
-// rank's device. The host returns when all of the call is in streams; the call is ordered after
-// what is in `stream`, and what comes later in it after the call. So the buffers must stay as they
-// are until the stream has come that far, as with any other work of a stream. The non-blocking
-// calls return at once; their request is complete when all of the call is in streams.
+// the size, or SharedDevice or DeviceSlices (allreduce and reduce, blocking). `op` is an operator
+// of papcoll, or a DeviceOperator. `stream` is a cudaStream_t of the rank's device. The host
+// returns when all of the call is in streams; the call is ordered after what is in `stream`, and
+// what comes later in it after the call. So the buffers must stay as they are until the stream has
+// come that far, as with any other work of a stream. The non-blocking calls return at once; their
+// request is complete when all of the call is in streams.
 //
 // All ranks pass the same count, type, operator and policies, and memory of their device. Throws
 // argument_error (memory of the host or of another device, a stream that is captured, an operator

@@ -16,12 +16,12 @@ struct Devices {
 };
 
 #ifdef PAPCOLL_TEST_CONTROL
-using Element = double;
-#else
 using Element = float;
+#else
+using Element = double;
 #endif
 
-void call(papcoll::ThreadTeam::Rank& comm, double* data,
+void call(papcoll::ThreadTeam::Rank& comm, float* data,
           const papcoll::gpu::DeviceOperator<Element, true>& op) {
   papcoll::gpu::allreduce<papcoll::DeviceTransport<Devices>>(comm, data, 10, op);
 }

@@ -74,6 +74,8 @@ int with_gpus(papcoll::Communicator& comm) {
     right &= allreduce_is_right<>(comm, n, stream);
     right &= allreduce_is_right<papcoll::RecursiveDoubling>(comm, n, stream);
     right &= allreduce_is_right<papcoll::ThreeStage>(comm, n, stream);
+    right &= allreduce_is_right<papcoll::SharedDevice>(comm, n, stream);
+    right &= allreduce_is_right<papcoll::DeviceSlices>(comm, n, stream);
   }
   right &= cudaStreamDestroy(stream) == cudaSuccess;
   return papcoll::allreduce(comm, right ? 1 : 0, papcoll::min) == 1 ? 0 : 1;

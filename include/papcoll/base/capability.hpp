@@ -39,6 +39,7 @@ inline constexpr unsigned tickets = 8;      ///< ranks learn in which order they
 inline constexpr unsigned forecast = 16;    ///< it is predicted how late each rank will be
 /// Ranks without common memory learn in which order they arrive.
 inline constexpr unsigned remote_tickets = 32;
+inline constexpr unsigned device_memory = 64;  ///< ranks read each other's memory of devices
 
 }  // namespace capability
 

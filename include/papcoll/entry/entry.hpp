@@ -5,10 +5,13 @@
 #include <papcoll/policies/checks.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <type_traits>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
+
+class Waiter;
 
 /// Gives the TeamCore behind whatever a collective accepts as its first argument: a Communicator, a
 /// ThreadTeam::Rank, or (where communicator.hpp is included) a bare MPI_Comm.
@@ -52,6 +55,13 @@ const AlgorithmSpec& spec_of(const Caller& caller, const Algorithm& algorithm) {
 PAPCOLL_DECL void run_arrival_driven(const Caller& caller, const AlgorithmSpec& spec, Call& call);
 PAPCOLL_DECL void run_schedule(const Caller& caller, const AlgorithmSpec& spec, Call& call);
 PAPCOLL_DECL void run_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call);
+
+/// Checks the transport that the spec names, and runs an algorithm of its endpoint: see
+/// ScheduledCalls::run_at_endpoint(). All else has been checked.
+PAPCOLL_DECL void run_at_endpoint(const Caller& caller, const AlgorithmSpec& spec, Call& call,
+                                  std::uint32_t id,
+                                  void (&run)(Endpoint&, std::uint32_t sequence, Waiter&,
+                                              const Call&));
 
 /// Chooses what the spec leaves open, and runs the call: see automatic.hpp.
 template <Collective C>

@@ -10,7 +10,9 @@
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/alltoall.hpp>
+#include <papcoll/arrival/device_algorithm.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/policy.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/passed.hpp>
@@ -18,14 +20,20 @@
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/device_operator.hpp>
 #include <papcoll/op.hpp>
+#include <papcoll/plan/endpoint.hpp>
+#include <papcoll/policies/algorithm.hpp>
 #include <papcoll/policies/checks.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/request.hpp>
 #include <papcoll/scatter.hpp>
+#include <papcoll/transport/gpu/device_endpoint.hpp>
+#include <papcoll/transport/gpu/device_floor.hpp>
+#include <papcoll/waiting/waiter.hpp>
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -145,6 +153,53 @@ const AlgorithmSpec& default_spec(std::size_t bytes) {
   }
 }
 
+/// Do the policies name an arrival-driven algorithm on memory of devices?
+template <class... Ps>
+inline constexpr bool names_device_algorithm =
+    DeviceAlgorithm<papcoll::detail::pick_policy<SchedulePolicyKind, void, Ps...>>;
+
+/// Moves a call by one, on the endpoint of the transport, to its end. Does nothing if the ranks
+/// find that their devices share no memory.
+template <DeviceAlgorithm A, class Transport>
+void run_at(Endpoint& endpoint, std::uint32_t sequence, Waiter& waiter, const Call& call) {
+  DeviceEndpoint& devices = Transport::device_endpoint(endpoint);
+  waiter.until(
+      [&] {
+        if (!devices.is_decided()) devices.progress();
+        return devices.is_decided();
+      },
+      Naps::none);
+  DeviceFloor* const floor = devices.floor();
+  if (floor == nullptr) return;
+  floor->begin(call, sequence, device_algorithm_id<A>);
+  typename A::Run run;
+  waiter.until(
+      [&] {
+        devices.progress();
+        return run.step(*floor, call);
+      },
+      Naps::none);
+  floor->end();
+}
+
+template <class... Ps>
+struct PolicyList {};
+/// The policies but for A.
+template <class A, class Kept, class... Ps>
+struct Without {
+  using type = Kept;
+};
+template <class A, class... Kept, class P, class... Ps>
+struct Without<A, PolicyList<Kept...>, P, Ps...>
+    : Without<A,
+              std::conditional_t<std::is_same_v<A, P>, PolicyList<Kept...>, PolicyList<Kept..., P>>,
+              Ps...> {};
+
+template <class Tag, bool Commutes, class... Ps>
+const AlgorithmSpec& default_spec_under(PolicyList<Ps...>, std::size_t bytes) {
+  return default_spec<Tag, Commutes, Ps...>(bytes);
+}
+
 template <class Tag, bool Commutes, class... Ps>
 const AlgorithmSpec& spec_for(const Call& call) {
   if constexpr (papcoll::detail::named_by<Ps...>() == papcoll::detail::Named::nothing) {
@@ -158,8 +213,23 @@ const AlgorithmSpec& spec_for(const Call& call) {
 template <class Tag, bool Commutes, class... Ps>
 void run(const Caller& caller, MadeCall made, void* stream) {
   if constexpr (call_names_a_device_transport<Ps...>::ok) {
-    put_on_device<typename DeviceTransportOf<Ps...>::type>(caller, made, stream);
-    papcoll::detail::run_spec(caller, spec_for<Tag, Commutes, Ps...>(made.call), made.call);
+    using Transport = typename DeviceTransportOf<Ps...>::type;
+    put_on_device<Transport>(caller, made, stream);
+    if constexpr (names_device_algorithm<Ps...>) {
+      using A = papcoll::detail::pick_policy<SchedulePolicyKind, void, Ps...>;
+      const auto shares_memory = [&] { return papcoll::detail::no_ipc_of(caller.core).empty(); };
+      if (shares_memory()) {
+        papcoll::detail::run_at_endpoint(caller, device_spec<Tag, Commutes, Ps...>(), made.call,
+                                         device_algorithm_id<A>, run_at<A, Transport>);
+      }
+      if (!shares_memory()) {  // which all ranks have found: a schedule, through the host
+        using Others = typename Without<A, PolicyList<>, Ps...>::type;
+        const AlgorithmSpec& spec = default_spec_under<Tag, Commutes>(Others{}, made.call.bytes());
+        papcoll::detail::run_spec(caller, spec, made.call);
+      }
+    } else {
+      papcoll::detail::run_spec(caller, spec_for<Tag, Commutes, Ps...>(made.call), made.call);
+    }
   }
 }
 
@@ -168,9 +238,14 @@ template <class Tag, bool Commutes, class... Ps>
 Request start(const Caller& caller, MadeCall made, void* stream,
               const std::shared_ptr<const void>& owned = nullptr) {
   if constexpr (call_names_a_device_transport<Ps...>::ok) {
-    put_on_device<typename DeviceTransportOf<Ps...>::type>(caller, made, stream);
-    return papcoll::detail::start_spec(caller, spec_for<Tag, Commutes, Ps...>(made.call), made.call,
-                                       owned);
+    if constexpr (names_device_algorithm<Ps...>) {
+      static_cast<void>(papcoll::select<Tag, true, Commutes, Ps...>());  // refuses it
+      return {};
+    } else {
+      put_on_device<typename DeviceTransportOf<Ps...>::type>(caller, made, stream);
+      return papcoll::detail::start_spec(caller, spec_for<Tag, Commutes, Ps...>(made.call),
+                                         made.call, owned);
+    }
   } else {
     return {};
   }

@@ -156,6 +156,13 @@ PAPCOLL_DECL void run_schedule(const Caller& caller, const AlgorithmSpec& spec, 
   caller.core.run_in_rank_order(spec.schedule, transport, call);
 }
 
+PAPCOLL_DECL void run_at_endpoint(const Caller& caller, const AlgorithmSpec& spec, Call& call,
+                                  std::uint32_t id, RunAtEndpoint& run) {
+  const TransportTable& transport = transport_for(caller, spec);
+  state_contract(call, spec);
+  caller.core.run_at_endpoint(id, transport, call, run);
+}
+
 PAPCOLL_DECL void run_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
   if (spec.hierarchical != nullptr) {
     if (is_run_in_arena(run_spec, caller, spec, call)) return;

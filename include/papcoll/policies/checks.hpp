@@ -166,7 +166,9 @@ struct NamedPolicies {
     } else {
       needs.bits = needs_of<Schedule>;
       if (!offers_positions || !StaticSchedule<Schedule>) needs.bits |= requirement::blocking_call;
-      if (!StaticSchedule<Named> && !RunsUnder<Arrival, Named>) {
+      // What runs on devices is no schedule under an arrival policy: see device_algorithm.hpp.
+      constexpr bool on_devices = (needs_of<Named> & capability::device_memory) != 0;
+      if (!StaticSchedule<Named> && !on_devices && !RunsUnder<Arrival, Named>) {
         needs.bits |= requirement::fitting_arrival_policy;
       }
       if (combines_out_of_order<Schedule>()) {
@@ -189,6 +191,7 @@ struct NamedPolicies {
   static constexpr TeamOffers offers() noexcept {
     TeamOffers offers;
     offers.bits &= ~(requirement::of_arrival | requirement::fitting_arrival_policy);
+    offers.bits &= ~requirement::device_memory;  // no transport that is chosen has it
     offers.bits |= offers_of<Arrival> & requirement::of_arrival;
     if constexpr (has_transport) {
       offers.bits &= ~requirement::of_transport;

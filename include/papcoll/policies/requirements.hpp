@@ -63,6 +63,11 @@ inline namespace PAPCOLL_ABI {
     "this schedule needs to know how late each rank will be, and ",                               \
     "this arrival policy does not predict it",                                                    \
     "take PredictedOrder, or leave the arrival policy out")                                       \
+  X(device_memory, capability::device_memory, nullptr,                                            \
+    "this schedule combines in the memory of devices, and ",                                      \
+    "this call does not reach that",                                                              \
+    "take papcoll::gpu::allreduce with a transport such as CudaIpcTransport, or, for buffers of " \
+    "the host, PeerSlices")                                                                       \
   X(fitting_arrival_policy, 1U << 17U, nullptr, "",                                               \
     "this schedule does not run under this arrival policy",                                       \
     "leave the policy out, or take a static schedule such as Chain")                              \
@@ -136,7 +141,7 @@ PAPCOLL_REQUIREMENTS(PAPCOLL_BIT)
 
 /// What an arrival policy can offer, and what a transport can.
 inline constexpr unsigned of_arrival = positions | leader | tickets | forecast;
-inline constexpr unsigned of_transport = node_memory | remote_tickets;
+inline constexpr unsigned of_transport = node_memory | remote_tickets | device_memory;
 }  // namespace requirement
 
 /// The table, in the order in which requirements are asked.

@@ -30,6 +30,9 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
+/// Runs a call of that number on an endpoint whose type it knows.
+using RunAtEndpoint = void(Endpoint&, std::uint32_t sequence, Waiter&, const Call&);
+
 /// The blocking calls of a team that run by schedules: in the order of the ranks, in a predicted
 /// order, or by tickets; and those whose phases are calls of the teams within it.
 class ScheduledCalls {
@@ -82,6 +85,17 @@ class ScheduledCalls {
     }
     messages_.run_plan(schedule, *e, transport.rings, call, played);
     if (expected != nullptr) expected->left(call.collective, arrival);
+  }
+
+  /// Runs a call by what the transport's endpoint offers beyond steps of plans. `id` tells the
+  /// algorithm from others; `run` moves the call to its end.
+  void run_at_endpoint(std::uint32_t id, const TransportTable& transport, const Call& call,
+                       RunAtEndpoint& run) {
+    const CallWords words = words_of_long(call, id);
+    const CallScope scope{basis_, node_, in_flight_, failures_, words, call};
+    Endpoint* const e = endpoint_for(transport, words, call);
+    if (e == nullptr) return;
+    failures_.or_fail_everywhere([&] { run(*e, basis_.calls.sequence(), basis_.waiter, call); });
   }
 
   /// Runs a call whose `phases` are calls of the teams within this one. `connect` calls connected()

@@ -261,6 +261,10 @@ class TeamCore final {
   void run_divided(std::uint32_t id, const Call& call, Connect&& connect, Phases&& phases) {
     scheduled_.run_divided(id, call, connect, phases);
   }
+  void run_at_endpoint(std::uint32_t id, const TransportTable& transport, const Call& call,
+                       RunAtEndpoint& run) {
+    scheduled_.run_at_endpoint(id, transport, call, run);
+  }
   template <class F>
   void run_watched(const Groups& nodes, const Call& call, F&& run) {
     scheduled_.run_watched(nodes, call, run);

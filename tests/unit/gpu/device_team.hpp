@@ -7,6 +7,7 @@
 #include <papcoll/plan/layout.hpp>
 #include <papcoll/plan/make_plan.hpp>
 #include <papcoll/plan/run.hpp>
+#include <papcoll/transport/gpu/device_board.hpp>
 #include <papcoll/transport/gpu/device_endpoint.hpp>
 #include <papcoll/transport/gpu/staged_messages.hpp>
 
@@ -72,7 +73,10 @@ class Team {
       : model(machine, options),
         ranks_(ranks),
         boxes_(static_cast<std::size_t>(ranks * ranks)),
+        boards_(static_cast<std::size_t>(ranks)),
         patience_(way == Way::pulled ? 2 : 1000) {
+    std::vector<DeviceBoard*> boards;
+    for (DeviceBoard& b : boards_) boards.push_back(&b);
     const std::size_t bytes = papcoll::detail::device_window_bytes(ranks);
     if (way == Way::through_host) windows_.resize(boxes_.size() * bytes / sizeof(CacheLine));
     for (int r = 0; r < ranks; ++r) {
@@ -84,6 +88,7 @@ class Team {
       if (way == Way::pulled) {
         endpoints.push_back(std::make_unique<DeviceEndpoint>(api(r), device(r), peers,
                                                              &device_reducer_of, most_imports));
+        endpoints.back()->make_floor(r, boards);
       } else {
         Node node{r, ranks};
         node.device_windows = reinterpret_cast<std::byte*>(windows_.data());
@@ -133,6 +138,7 @@ class Team {
 
   int ranks_;
   std::vector<Mailbox> boxes_;
+  std::vector<DeviceBoard> boards_;
   std::vector<CacheLine> windows_;  ///< through the host
   int patience_;                    ///< looks at all endpoints without any that moved
 };

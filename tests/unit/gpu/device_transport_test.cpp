@@ -1,5 +1,7 @@
 #include "catch.hpp"
 
+#include <papcoll/algorithms/device/device_slices.hpp>
+#include <papcoll/algorithms/device/shared_device.hpp>
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/arrival/on_topology.hpp>
 #include <papcoll/gpu.hpp>
@@ -156,4 +158,120 @@ TEST_CASE("calls on devices refuse what they cannot reach, on all ranks", "[gpu]
         rank, data, 10, [](int a, int b) { return a ^ b; }, d.stream);
   });
   CHECK_THAT(told[0], Catch::Matchers::Contains("no kernel"));
+}
+
+TEST_CASE("arrival-driven algorithms on devices, among threads", "[gpu]") {
+  struct ThriceLow {
+    int operator()(int low, int high) const {  // of unsigned, which may overflow
+      return static_cast<int>(3U * static_cast<unsigned>(low) + static_cast<unsigned>(high));
+    }
+  };
+  static constexpr ThriceLow in_order{};
+  for (const int ranks : {1, 2, 3, 5, 8, 17}) {
+    for (const std::size_t n : {std::size_t{1}, std::size_t{1000}}) {
+      CAPTURE(ranks, n);
+      std::vector<int> totals(n);
+      std::vector<int> ordered = numbers(0, n);
+      for (int r = 0; r < ranks; ++r) {
+        const std::vector<int> of_r = numbers(r, n);
+        for (std::size_t i = 0; i < n; ++i) totals[i] += of_r[i];
+        for (std::size_t i = 0; i < n && r > 0; ++i) ordered[i] = in_order(ordered[i], of_r[i]);
+      }
+      const auto run = [&]<class A>(A) {
+        return problem_of(ranks, [&](ThreadTeam::Rank& rank, Device& d) {
+          const int last = rank.size() - 1;
+          bool right = true;
+          for (int round = 0; round < 3; ++round) {
+            int* const data = d.put(numbers(rank.rank(), n));
+            gpu::allreduce<A, ModelTransport>(rank, data, n, sum, d.stream);
+            // Between them what passes messages.
+            gpu::bcast<ModelTransport>(rank, data, n, root{round % rank.size()}, d.stream);
+            right &= d.get(data, n) == totals;
+            const int* const in = d.put(numbers(rank.rank(), n));
+            int* const out = d.put(std::vector<int>(n));
+            const gpu::DeviceOperator<int> op{gpu::host_reducer<int>(in_order)};
+            gpu::allreduce<ModelTransport, A, Reproducible>(rank, in, out, n, op, d.stream);
+            right &= d.get(out, n) == ordered && d.get(in, n) == numbers(rank.rank(), n);
+            int* const sums = d.put(numbers(rank.rank(), n));
+            gpu::reduce<A, ModelTransport>(rank, sums, n, root{last}, sum, d.stream);
+            right &= d.get(sums, n) == (rank.rank() == last ? totals : numbers(rank.rank(), n));
+            gpu::allreduce<A, ModelTransport>(rank, data, 0, sum, d.stream);
+          }
+          return right;
+        });
+      };
+      CHECK(run(SharedDevice{}) == "");
+      CHECK(run(DeviceSlices{}) == "");
+    }
+  }
+}
+
+TEST_CASE("what is named for arrivals goes through the host where IPC is refused", "[gpu]") {
+  const auto check = [](auto algorithm) {
+    using A = decltype(algorithm);
+    gpu::Model model{linked(3)};
+    model.refuse_ipc(1);
+    CHECK(problem_on(model, 3, [](ThreadTeam::Rank& rank, Device& d) {
+            constexpr std::size_t n = 1000;
+            std::vector<int> totals(n);
+            for (int r = 0; r < rank.size(); ++r) {
+              const std::vector<int> of_r = numbers(r, n);
+              for (std::size_t i = 0; i < n; ++i) totals[i] += of_r[i];
+            }
+            bool right = true;
+            for (int round = 0; round < 2; ++round) {
+              int* const data = d.put(numbers(rank.rank(), n));
+              gpu::allreduce<A, ModelTransport>(rank, data, n, sum, d.stream);
+              right &= d.get(data, n) == totals;
+            }
+            return right && rank.no_ipc().find("on rank 1: ") == 0;
+          }) == "");
+  };
+  check(SharedDevice{});
+  check(DeviceSlices{});
+}
+
+TEST_CASE("a rank that fails in an arrival-driven algorithm on devices strands nobody", "[gpu]") {
+  const auto told_where = [](auto algorithm, auto&& fault, auto&& count) {
+    using A = decltype(algorithm);
+    gpu::Model model{gpu::DeviceMachine::linked(3, 72e9, 60e9, 6e-6)};
+    std::vector<std::string> told(3);
+    std::barrier all_there{3};
+    ThreadTeam team{3};
+    team.run([&](ThreadTeam::Rank& rank) {
+      Device device{model, rank.rank()};
+      int* const data = device.put(numbers(rank.rank(), 50'000));
+      all_there.arrive_and_wait();
+      if (rank.rank() == 0) fault(model);
+      all_there.arrive_and_wait();
+      try {
+        gpu::allreduce<A, ModelTransport>(rank, data, count(rank.rank()), sum, device.stream);
+      } catch (const gpu::device_error&) {
+        told[static_cast<std::size_t>(rank.rank())] = "device";
+      } catch (const peer_error&) {
+        told[static_cast<std::size_t>(rank.rank())] = "peer";
+      }
+    });
+    return told;
+  };
+  const auto same = [](int) { return 50'000; };
+  const auto check = [&](auto algorithm) {
+    for (std::size_t k = 0;; ++k) {
+      CAPTURE(k);
+      const auto told = told_where(
+          algorithm, [k](gpu::Model& model) { model.fail_allocation(k); }, same);
+      const auto nothing = std::count(told.begin(), told.end(), "");
+      if (nothing == 3) {  // there are no more allocations
+        CHECK(k >= 2);
+        break;
+      }
+      CHECK(std::count(told.begin(), told.end(), "device") == 1);
+      REQUIRE(k < 100);
+    }
+    const auto differ = told_where(
+        algorithm, [](gpu::Model&) {}, [](int r) { return r == 1 ? 40'000 : 50'000; });
+    CHECK(std::count(differ.begin(), differ.end(), "peer") == 3);
+  };
+  check(SharedDevice{});
+  check(DeviceSlices{});
 }

@@ -6,8 +6,11 @@
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/plan.hpp>
 #include <papcoll/plan/run.hpp>
+#include <papcoll/transport/gpu/device_board.hpp>
+#include <papcoll/transport/gpu/device_floor.hpp>
 #include <papcoll/transport/gpu/device_memory.hpp>
 #include <papcoll/transport/gpu/device_steps.hpp>
+#include <papcoll/transport/gpu/imports.hpp>
 #include <papcoll/transport/gpu/lanes.hpp>
 #include <papcoll/transport/gpu/pulled_messages.hpp>
 
@@ -75,7 +78,21 @@ class DeviceEndpoint : public Endpoint {
   /// The memory that peers may have mapped.
   const std::shared_ptr<DeviceMemory>& memory() const noexcept { return steps_.memory(); }
   /// How many allocations of peers it has mapped.
-  std::size_t imports() const noexcept { return messages_ == nullptr ? 0 : messages_->imports(); }
+  std::size_t imports() const noexcept {
+    Imports* const mapped = messages_ == nullptr ? nullptr : messages_->imports();
+    return mapped == nullptr ? 0 : mapped->size();
+  }
+
+  /// Is it known how messages go?
+  bool is_decided() const noexcept { return messages_ != nullptr; }
+
+  /// What algorithms that depend on arrivals run on; null where devices do not share memory.
+  DeviceFloor* floor() noexcept { return floor_.get(); }
+  /// Makes that of the boards of all ranks, of which this one is `rank`. They stay.
+  void make_floor(int rank, const std::vector<DeviceBoard*>& boards) {
+    if (messages_ == nullptr || messages_->imports() == nullptr) return;
+    floor_ = std::make_unique<DeviceFloor>(steps_, *messages_->imports(), rank, boards);
+  }
 
   void abandon() noexcept override {
     kept_.clear();
@@ -96,9 +113,6 @@ class DeviceEndpoint : public Endpoint {
 
   /// What messages need of the rank's device.
   DeviceSteps& steps() noexcept { return steps_; }
-  /// Is it known how messages go?
-  bool is_decided() const noexcept { return messages_ != nullptr; }
-
   /// Messages go by these. Starts those that were kept.
   void go_by(std::unique_ptr<DeviceMessages> messages) {
     messages_ = std::move(messages);
@@ -116,6 +130,7 @@ class DeviceEndpoint : public Endpoint {
   DeviceSteps steps_;
   std::unique_ptr<DeviceMessages> messages_;  ///< null: not known yet
   std::vector<Kept> kept_;                    ///< messages until then
+  std::unique_ptr<DeviceFloor> floor_;
   bool abandoned_ = false;
 };
 

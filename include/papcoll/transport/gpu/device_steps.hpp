@@ -9,6 +9,7 @@
 #include <papcoll/plan/plan.hpp>
 #include <papcoll/plan/run.hpp>
 #include <papcoll/transport/gpu/device_memory.hpp>
+#include <papcoll/transport/gpu/imports.hpp>
 #include <papcoll/transport/gpu/lanes.hpp>
 
 #include <cstddef>
@@ -39,6 +40,8 @@ class DeviceSteps {
   gpu::Api& api() const noexcept { return *api_; }
   /// The rank's device.
   int device() const noexcept { return device_; }
+  /// What combines for the device as the reducer does for the host.
+  gpu::DeviceReducer reducer_for(const Reducer& reducer) const { return find_reducer_(reducer); }
   /// The streams of its steps.
   Lanes& lanes() noexcept { return lanes_; }
   /// The memory that peers may have mapped.
@@ -118,8 +121,8 @@ class DeviceMessages {
   virtual void close() noexcept = 0;
   /// Forgets what is in flight, and never ends what it has mapped or pinned.
   virtual void abandon() noexcept = 0;
-  /// How many allocations of peers it has mapped.
-  virtual std::size_t imports() const noexcept { return 0; }
+  /// What it has mapped of peers; null: it maps nothing.
+  virtual Imports* imports() noexcept { return nullptr; }
 };
 
 }  // namespace PAPCOLL_ABI

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/capability.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
@@ -7,6 +8,7 @@
 #include <papcoll/gpu/device_reducer.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/op.hpp>
+#include <papcoll/transport/gpu/device_board.hpp>
 #include <papcoll/transport/gpu/device_endpoint.hpp>
 #include <papcoll/transport/gpu/device_memory.hpp>
 #include <papcoll/transport/gpu/ipc_trial.hpp>
@@ -91,6 +93,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     trial_.reset();
     if (why_no_ipc_.empty()) {
       go_by(std::make_unique<PulledMessages>(steps(), peers_, default_imports));
+      make_floor(node_.rank, boards_of(node_));
     } else {
       go_by(std::make_unique<StagedMessages>(steps(), node_, peers_));
     }
@@ -110,9 +113,17 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     return *std::launder(reinterpret_cast<Mailbox*>(reserved(node, place(node, from, to))));
   }
 
-  static RankNotice& notice(const Node& node, int rank) {
-    return *std::launder(reinterpret_cast<RankNotice*>(place(node, rank, rank)));
+  /// What is where a rank's mailbox with itself would be.
+  struct OfRank {
+    RankNotice notice;
+    DeviceBoard board;
+  };
+  static_assert(sizeof(OfRank) <= device_mailbox_bytes);
+
+  static OfRank& of_rank(const Node& node, int rank) {
+    return *std::launder(reinterpret_cast<OfRank*>(place(node, rank, rank)));
   }
+  static RankNotice& notice(const Node& node, int rank) { return of_rank(node, rank).notice; }
   RankNotice& notice(int rank) const { return notice(node_, rank); }
 
   static std::vector<Peer> peers_of(const Node& node) {
@@ -130,6 +141,12 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
       reserved(node, place(node, p, p));
       all.push_back(&notice(node, p));
     }
+    return all;
+  }
+
+  static std::vector<DeviceBoard*> boards_of(const Node& node) {
+    std::vector<DeviceBoard*> all;
+    for (int p = 0; p < node.size; ++p) all.push_back(&of_rank(node, p).board);
     return all;
   }
 
@@ -178,14 +195,15 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
 };
 
 /// Memory of devices, among ranks of one node: each maps the others', or, where that is refused on
-/// any rank, all go through the host. Static schedules only. Each rank's device is the one that it
-/// uses when the transport is connected, in its first call.
+/// any rank, all go through the host. Static schedules, and DeviceAlgorithms where the memory is
+/// mapped. Each rank's device is the one that it uses when the transport is connected, in its first
+/// call.
 template <DeviceProvider P>
 struct DeviceTransport {
   using Provider = P;
   using policy_kind = TransportPolicyKind;
   static constexpr std::string_view name = Provider::transport_name;
-  static constexpr unsigned offers = 0;
+  static constexpr unsigned offers = capability::device_memory;
   static constexpr bool rings = false;
 
   static std::string unavailable(const Surroundings& s) {
@@ -201,6 +219,9 @@ struct DeviceTransport {
     return std::make_unique<NodeDeviceEndpoint>(Provider::api(), *s.node, s.processes,
                                                 &Provider::find_reducer);
   }
+
+  /// The endpoint that connect() made, whose floor() DeviceAlgorithms run on.
+  static DeviceEndpoint& device_endpoint(Endpoint& e) { return static_cast<DeviceEndpoint&>(e); }
 };
 
 }  // namespace PAPCOLL_ABI

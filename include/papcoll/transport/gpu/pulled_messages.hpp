@@ -103,7 +103,7 @@ class PulledMessages final : public DeviceMessages {
     imports_.leak();
   }
 
-  std::size_t imports() const noexcept override { return imports_.size(); }
+  Imports* imports() noexcept override { return &imports_; }
 
  private:
   using Use = Lanes::Use;
