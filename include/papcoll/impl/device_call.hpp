@@ -11,6 +11,7 @@
 #include <papcoll/allreduce.hpp>
 #include <papcoll/alltoall.hpp>
 #include <papcoll/arrival/device_algorithm.hpp>
+#include <papcoll/base/contract.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/bcast.hpp>
@@ -182,24 +183,6 @@ void run_at(Endpoint& endpoint, std::uint32_t sequence, Waiter& waiter, const Ca
   floor->end();
 }
 
-template <class... Ps>
-struct PolicyList {};
-/// The policies but for A.
-template <class A, class Kept, class... Ps>
-struct Without {
-  using type = Kept;
-};
-template <class A, class... Kept, class P, class... Ps>
-struct Without<A, PolicyList<Kept...>, P, Ps...>
-    : Without<A,
-              std::conditional_t<std::is_same_v<A, P>, PolicyList<Kept...>, PolicyList<Kept..., P>>,
-              Ps...> {};
-
-template <class Tag, bool Commutes, class... Ps>
-const AlgorithmSpec& default_spec_under(PolicyList<Ps...>, std::size_t bytes) {
-  return default_spec<Tag, Commutes, Ps...>(bytes);
-}
-
 template <class Tag, bool Commutes, class... Ps>
 const AlgorithmSpec& spec_for(const Call& call) {
   if constexpr (papcoll::detail::named_by<Ps...>() == papcoll::detail::Named::nothing) {
@@ -223,8 +206,8 @@ void run(const Caller& caller, MadeCall made, void* stream) {
                                          device_algorithm_id<A>, run_at<A, Transport>);
       }
       if (!shares_memory()) {  // which all ranks have found: a schedule, through the host
-        using Others = typename Without<A, PolicyList<>, Ps...>::type;
-        const AlgorithmSpec& spec = default_spec_under<Tag, Commutes>(Others{}, made.call.bytes());
+        using Contract = papcoll::detail::pick_policy<ContractPolicyKind, RankConsistent, Ps...>;
+        const auto& spec = default_spec<Tag, Commutes, Transport, Contract>(made.call.bytes());
         papcoll::detail::run_spec(caller, spec, made.call);
       }
     } else {

@@ -223,6 +223,9 @@ TEST_CASE("what is named for arrivals goes through the host where IPC is refused
               int* const data = d.put(numbers(rank.rank(), n));
               gpu::allreduce<A, ModelTransport>(rank, data, n, sum, d.stream);
               right &= d.get(data, n) == totals;
+              int* const sums = d.put(numbers(rank.rank(), n));
+              gpu::reduce<A, Reproducible, ModelTransport>(rank, sums, n, root{1}, sum, d.stream);
+              right &= rank.rank() != 1 || d.get(sums, n) == totals;
             }
             return right && rank.no_ipc().find("on rank 1: ") == 0;
           }) == "");
