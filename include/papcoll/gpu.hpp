@@ -4,6 +4,7 @@
 #include <papcoll/algorithms/device/shared_device.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/gpu/device_operator.hpp>
+#include <papcoll/gpu_shared_buffer.hpp>
 #include <papcoll/impl/device_call.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/request.hpp>

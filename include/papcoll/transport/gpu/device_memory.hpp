@@ -65,19 +65,17 @@ class DeviceMemory {
   /// or new. Those who take it with one number are ordered after each other.
   std::byte* take(std::size_t bytes, std::size_t order) {
     const std::size_t size = std::bit_ceil(std::max(bytes, least));
-    const auto free = std::find_if(free_.begin(), free_.end(), [&](const Free& f) {
-      return f.bytes == size && f.order == order;
-    });
-    if (free != free_.end()) {
-      std::byte* const base = free->base;
-      free_.erase(free);
-      return base;
-    }
-    gpu::OwnedMemory memory{*api_, api_->allocate(device_, size)};
-    share(memory.get(), size);
-    own_.push_back(std::move(memory));
-    return own_.back().get();
+    return take(size, size, order);
   }
+
+  /// Own memory for the user, whose streams have done with what they gave back. It has less than
+  /// twice as many bytes, or the least.
+  std::byte* lend(std::size_t bytes) {
+    const std::size_t size = (std::max(bytes, least) + least - 1) / least * least;
+    return take(size, 2 * size - 1, lent);
+  }
+  /// Gives that back.
+  void take_back(std::byte* base) { give_back(base, lent); }
 
   /// Gives it back.
   void give_back(std::byte* base, std::size_t order) {
@@ -95,6 +93,24 @@ class DeviceMemory {
     std::size_t bytes;
     std::size_t order;
   };
+
+  /// Who takes what is lent to the user.
+  static constexpr std::size_t lent = ~std::size_t{0};
+
+  std::byte* take(std::size_t size, std::size_t at_most, std::size_t order) {
+    const auto free = std::find_if(free_.begin(), free_.end(), [&](const Free& f) {
+      return f.bytes >= size && f.bytes <= at_most && f.order == order;
+    });
+    if (free != free_.end()) {
+      std::byte* const base = free->base;
+      free_.erase(free);
+      return base;
+    }
+    gpu::OwnedMemory memory{*api_, api_->allocate(device_, size)};
+    share(memory.get(), size);
+    own_.push_back(std::move(memory));
+    return own_.back().get();
+  }
 
   /// Bytes of the smallest allocation: allocations are slow, and each is mapped by peers.
   static constexpr std::size_t least = std::size_t{64} << 10U;
