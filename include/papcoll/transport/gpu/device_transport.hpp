@@ -146,6 +146,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
 
   static std::vector<DeviceBoard*> boards_of(const Node& node) {
     std::vector<DeviceBoard*> all;
+    all.reserve(static_cast<std::size_t>(node.size));
     for (int p = 0; p < node.size; ++p) all.push_back(&of_rank(node, p).board);
     return all;
   }
