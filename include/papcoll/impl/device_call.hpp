@@ -200,12 +200,10 @@ void run(const Caller& caller, MadeCall made, void* stream) {
     put_on_device<Transport>(caller, made, stream);
     if constexpr (names_device_algorithm<Ps...>) {
       using A = papcoll::detail::pick_policy<SchedulePolicyKind, void, Ps...>;
-      const auto shares_memory = [&] { return papcoll::detail::no_ipc_of(caller.core).empty(); };
-      if (shares_memory()) {
-        papcoll::detail::run_at_endpoint(caller, device_spec<Tag, Commutes, Ps...>(), made.call,
-                                         device_algorithm_id<A>, run_at<A, Transport>);
-      }
-      if (!shares_memory()) {  // which all ranks have found: a schedule, through the host
+      papcoll::detail::run_at_endpoint(caller, device_spec<Tag, Commutes, Ps...>(), made.call,
+                                       device_algorithm_id<A>, run_at<A, Transport>);
+      // Only behind that do all ranks know if memory is shared; without elements none has asked.
+      if (made.call.count != 0 && !papcoll::detail::no_ipc_of(caller.core).empty()) {
         using Contract = papcoll::detail::pick_policy<ContractPolicyKind, RankConsistent, Ps...>;
         const auto& spec = default_spec<Tag, Commutes, Transport, Contract>(made.call.bytes());
         papcoll::detail::run_spec(caller, spec, made.call);

@@ -234,6 +234,33 @@ TEST_CASE("what is named for arrivals goes through the host where IPC is refused
   check(DeviceSlices{});
 }
 
+TEST_CASE("ranks that hear at different times that IPC is refused make the same calls", "[gpu]") {
+  gpu::Model model{linked(2)};
+  model.refuse_ipc(1);
+  std::barrier all_there{2};
+  std::vector<char> knew(2);
+  CHECK(problem_on(model, 2, [&](ThreadTeam::Rank& rank, Device& d) {
+          constexpr std::size_t n = 1000;
+          std::vector<int> totals = numbers(0, n);
+          for (std::size_t i = 0; i < n; ++i) totals[i] += numbers(1, n)[i];
+          int* const first = d.put(numbers(rank.rank(), n));
+          int* const second = d.put(numbers(rank.rank(), n));
+          Request request = gpu::iallreduce<Ring, ModelTransport>(rank, first, n, sum, d.stream);
+          all_there.arrive_and_wait();
+          // Rank 1 has tried, and does not look again when rank 0 has, too.
+          if (rank.rank() == 1) static_cast<void>(request.test());
+          all_there.arrive_and_wait();
+          if (rank.rank() == 0) static_cast<void>(request.test());
+          all_there.arrive_and_wait();
+          knew[static_cast<std::size_t>(rank.rank())] = rank.no_ipc().empty() ? 0 : 1;
+          gpu::allreduce<SharedDevice, ModelTransport>(rank, second, 0, sum, d.stream);
+          gpu::allreduce<SharedDevice, ModelTransport>(rank, second, n, sum, d.stream);
+          request.wait();
+          return d.get(first, n) == totals && d.get(second, n) == totals;
+        }) == "");
+  CHECK(knew == std::vector<char>{1, 0});
+}
+
 TEST_CASE("a rank that fails in an arrival-driven algorithm on devices strands nobody", "[gpu]") {
   const auto told_where = [](auto algorithm, auto&& fault, auto&& count) {
     using A = decltype(algorithm);

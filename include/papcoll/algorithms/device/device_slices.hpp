@@ -29,8 +29,9 @@ inline namespace PAPCOLL_ABI {
 //          3. Each rank pulls the other slices of the result, each as soon as its event is
 //             recorded, from several ranks at once. Of a reduce only the root does.
 //          4. Its stream waits until all have pulled.
-// Cost     n bytes in each rank's vector. n(P−1)/P are copied on the device, unless the endpoint's
-//          share() was called for the buffer; as many are read from the peers, and as many pulled.
+// Cost     n bytes in each rank's vector. n(P−1)/P are copied on the device, unless the buffer's
+//          memory is shared (gpu::shared_buffer); as many are read from the peers, and as many
+//          pulled.
 //          That is what a ring moves, in 2 steps instead of 2(P−1). After the last arrival: one
 //          kernel on each device, over what was not combined before, and the pulls. Three signals
 //          for each rank, no messages.

@@ -28,9 +28,9 @@ inline namespace PAPCOLL_ABI {
 //             does.
 // Cost     n bytes in each rank's vector. Last arrival: Pn bytes are read and Pn written by one
 //          kernel, then n are copied on every other rank. Before it, the n bytes of a rank that is
-//          early are copied once. No copies where the endpoint's share() was called for the
-//          buffers: 2Pn bytes moved in all, the least there is. One signal of each rank, no
-//          messages.
+//          early are copied once. No copies where the buffers' memory is shared
+//          (gpu::shared_buffer): 2Pn bytes moved in all, the least there is. One signal of each
+//          rank, no messages.
 // Prefer   Ranks on one GPU, which runs the kernels of one process at a time: one kernel spares
 //          P − 1 switches between processes, and the ranks that came early have done their part.
 //          Short vectors between GPUs with a link for each pair: 4 GPUs, 64 KB, 72 GB/s, 19 µs, and
