@@ -25,7 +25,7 @@ namespace gpu {
 ///   receiving one. The caller's stream waits for all of them.
 /// Cost: paths.hpp. Staging memory: `slots` times `slot_bytes` a staged path; longer shares take
 ///   more chunks.
-/// Limits: one copy is launched at a time. Both devices belong to this process.
+/// Limits: one copy is launched at a time. This process sees both devices.
 ///
 /// Each slot has two events, which order its users: `filled` after the copy into it, `drained`
 /// after the copy out of it. The copy out of a slot waits for `filled`, the next one into it for
@@ -40,6 +40,8 @@ class MultiPath {
   MultiPath(Api& api, int from, int to, std::vector<Path> paths, ShareLimits limits = {},
             std::size_t slot_bytes = default_slot_bytes)
       : api_(&api), paths_(std::move(paths)), limits_(limits), slot_bytes_(slot_bytes) {
+    limits_.chunks.most_bytes =
+        std::min(limits_.chunks.most_bytes, static_cast<double>(slot_bytes));
     ready_ = {api, api.make_event(to, false)};
     lanes_.reserve(paths_.size());
     for (const Path& path : paths_) lanes_.push_back(make_lane(path, from, to));
@@ -52,17 +54,29 @@ class MultiPath {
     copy(to, from, share_out(paths_, bytes, limits_), stream);
   }
 
+  /// Where the message is: memory of another process may have an address for each device.
+  struct Source {
+    const std::byte* for_receiver = nullptr;  ///< as streams of the receiving device reach it
+    const std::byte* for_sender = nullptr;    ///< and those of the sending one
+  };
+
   /// The same by given shares, whose paths are among this object's.
   void copy(std::byte* to, const std::byte* from, const std::vector<PathShare>& shares,
+            Stream stream) {
+    copy(to, Source{from, from}, shares, stream);
+  }
+  /// The same from memory that two devices have mapped.
+  void copy(std::byte* to, const Source& from, const std::vector<PathShare>& shares,
             Stream stream) {
     api_->record(ready_.get(), stream);
     for (const PathShare& share : shares) {
       Lane& lane = lane_of(share.path);
       if (share.path.is_staged()) {
-        copy_staged(lane, to + share.offset, from + share.offset, share);
+        copy_staged(lane, to + share.offset, from.for_sender + share.offset, share);
       } else {
         api_->wait(lane.last.get(), ready_.get());
-        api_->copy(to + share.offset, from + share.offset, share.bytes, lane.last.get());
+        api_->copy(to + share.offset, from.for_receiver + share.offset, share.bytes,
+                   lane.last.get());
       }
       api_->record(lane.done.get(), lane.last.get());
       api_->wait(stream, lane.done.get());

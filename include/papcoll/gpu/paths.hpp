@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -30,6 +31,17 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace gpu {
 
+/// Into how many chunks a staged path may cut what it carries.
+struct ChunkLimits {
+  int most = 32;  ///< at least 1; more where chunks would have more bytes than they may
+  double most_bytes = std::numeric_limits<double>::infinity();  ///< of a chunk
+
+  /// The fewest that may carry so many bytes.
+  int fewest(double bytes) const noexcept {
+    return std::max(1, static_cast<int>(std::ceil(bytes / most_bytes)));
+  }
+};
+
 /// A way from one device to another: directly, or staged in the memory of a third device or the
 /// host. Paths of one pair are taken to share no link.
 struct Path {
@@ -52,26 +64,36 @@ struct Path {
   }
 
   /// The number of chunks that takes the least time.
-  int best_chunks(double bytes, int most) const noexcept {
+  int best_chunks(double bytes, const ChunkLimits& limits) const noexcept {
     if (!is_staged()) return 1;
+    const int fewest = limits.fewest(bytes);
+    const int most = std::max(limits.most, fewest);
     const auto k = static_cast<int>(std::min<double>(most, std::sqrt(bytes / turning_point())));
-    if (k < 1) return 1;
+    if (k < fewest) return fewest;
     return k < most && seconds(bytes, k + 1) < seconds(bytes, k) ? k + 1 : k;
   }
 
   /// How many bytes it carries by a time, in the best number of chunks, which need not be whole.
-  double bytes_by(double seconds, int most_chunks) const noexcept {
+  double bytes_by(double seconds, const ChunkLimits& limits) const noexcept {
     const double a = latency;
     if (!is_staged()) return std::max(0.0, (seconds - a) * first_rate);
     const double m = slower();
     const double cut = 1 / faster();  // seconds a byte, of the last chunk's second hop
     const double in_one = (seconds - 2 * a) / (1 / m + cut);
-    if (in_one <= turning_point()) return std::max(0.0, in_one);
+    if (in_one <= std::min(turning_point(), limits.most_bytes)) return std::max(0.0, in_one);
     const double g = std::sqrt(a * cut);
     const double root = m * (std::sqrt(g * g + (seconds - a) / m) - g);
-    const double most = most_chunks;
-    if (root * root <= most * most * turning_point()) return root * root;
-    return (seconds - (most + 1) * a) / (1 / m + cut / most);
+    const double most = limits.most;
+    double bytes = std::max(0.0, root) * root;
+    double chunk = root * std::sqrt(turning_point());
+    if (bytes > most * most * turning_point()) {
+      bytes = (seconds - (most + 1) * a) / (1 / m + cut / most);
+      chunk = bytes / most;
+    }
+    if (chunk <= limits.most_bytes) return bytes;
+    // x/m + C/M + (x/C + 1)a in chunks of C bytes.
+    const double full = limits.most_bytes;
+    return std::max(0.0, (seconds - a - full * cut) / (1 / m + a / full));
   }
 
  private:
@@ -109,7 +131,7 @@ struct TunedShare {
 
 /// What the shares are made of besides the paths.
 struct ShareLimits {
-  int most_chunks = 32;          ///< of a path; at least 1
+  ChunkLimits chunks{};          ///< of each path
   std::size_t alignment = 4096;  ///< bytes of which each share but the last is a multiple
   std::span<const TunedShare>
       tuned{};  ///< rows ahead of the model; larger messages go by the model
@@ -118,29 +140,30 @@ struct ShareLimits {
 namespace detail {
 
 /// The share of a message that one path alone carries.
-inline std::vector<PathShare> single_share(const Path& path, std::size_t bytes, int most_chunks) {
-  return {{path, 0, bytes, path.best_chunks(static_cast<double>(bytes), most_chunks)}};
+inline std::vector<PathShare> single_share(const Path& path, std::size_t bytes,
+                                           const ChunkLimits& chunks) {
+  return {{path, 0, bytes, path.best_chunks(static_cast<double>(bytes), chunks)}};
 }
 
 /// The path that is the quickest by itself.
 inline std::vector<PathShare> best_single_share(std::span<const Path> paths, std::size_t bytes,
-                                                int most_chunks) {
+                                                const ChunkLimits& chunks) {
   std::vector<PathShare> best;
   for (const Path& path : paths) {
-    auto one = single_share(path, bytes, most_chunks);
+    auto one = single_share(path, bytes, chunks);
     if (best.empty() || seconds_of(one) < seconds_of(best)) best = std::move(one);
   }
   return best;
 }
 
 /// The time at which the paths together have carried so many bytes.
-inline double time_to_carry(std::span<const Path> paths, double bytes, int most_chunks,
+inline double time_to_carry(std::span<const Path> paths, double bytes, const ChunkLimits& chunks,
                             double enough) {
   double early = 0;
   for (int i = 0; i < 50; ++i) {
     const double middle = (early + enough) / 2;
     double carried = 0;
-    for (const Path& path : paths) carried += path.bytes_by(middle, most_chunks);
+    for (const Path& path : paths) carried += path.bytes_by(middle, chunks);
     (carried < bytes ? early : enough) = middle;
   }
   return enough;
@@ -175,21 +198,21 @@ inline std::vector<PathShare> share_out(std::span<const Path> paths, std::size_t
       if (carried == bytes) return made;
     }
   }
-  auto single = detail::best_single_share(paths, bytes, limits.most_chunks);
-  const double t = detail::time_to_carry(paths, static_cast<double>(bytes), limits.most_chunks,
-                                         seconds_of(single));
+  auto single = detail::best_single_share(paths, bytes, limits.chunks);
+  const double t =
+      detail::time_to_carry(paths, static_cast<double>(bytes), limits.chunks, seconds_of(single));
   std::vector<PathShare> made;
   std::size_t left = bytes;
   for (std::size_t i = paths.size(); i-- > 0 && left != 0;) {
     const Path& path = paths[i];
-    const double carried = std::max(0.0, path.bytes_by(t, limits.most_chunks));
+    const double carried = std::max(0.0, path.bytes_by(t, limits.chunks));
     std::size_t share = static_cast<std::size_t>(std::min(carried, static_cast<double>(left))) /
                         limits.alignment * limits.alignment;
     if (i == 0) share = left;
     if (share == 0) continue;
     left -= share;
     made.push_back(
-        {path, left, share, path.best_chunks(static_cast<double>(share), limits.most_chunks)});
+        {path, left, share, path.best_chunks(static_cast<double>(share), limits.chunks)});
   }
   return seconds_of(made) < seconds_of(single) ? made : single;
 }

@@ -121,7 +121,8 @@ std::string problem_of(int ranks, F&& f) {
 }
 
 /// Each collective of papcoll::gpu, with n elements.
-inline bool collectives_are_right(ThreadTeam::Rank& rank, Device& d, std::size_t n) {
+template <class T = ModelTransport>
+bool collectives_are_right(ThreadTeam::Rank& rank, Device& d, std::size_t n) {
   const int me = rank.rank();
   const int last = rank.size() - 1;
   const auto all = static_cast<std::size_t>(rank.size()) * n;
@@ -135,32 +136,32 @@ inline bool collectives_are_right(ThreadTeam::Rank& rank, Device& d, std::size_t
   const auto own = numbers(me, n);
 
   int* const data = d.put(own);
-  gpu::allreduce<ModelTransport>(rank, data, n, sum, d.stream);
+  gpu::allreduce<T>(rank, data, n, sum, d.stream);
   bool right = d.get(data, n) == total;
   const int* const in = d.put(own);
   int* const out = d.put(std::vector<int>(n));
-  gpu::allreduce<ThreeStage, ModelTransport>(rank, in, out, n, sum, d.stream);
+  gpu::allreduce<ThreeStage, T>(rank, in, out, n, sum, d.stream);
   right &= d.get(out, n) == total && d.get(in, n) == own;
 
   int* const sent = d.put(own);
-  gpu::bcast<ModelTransport>(rank, sent, n, root{last}, d.stream);
+  gpu::bcast<T>(rank, sent, n, root{last}, d.stream);
   right &= d.get(sent, n) == numbers(last, n);
   int* const sums = d.put(own);
-  gpu::reduce<ModelTransport>(rank, sums, n, root{last}, sum, d.stream);
+  gpu::reduce<T>(rank, sums, n, root{last}, sum, d.stream);
   if (me == last) right &= d.get(sums, n) == total;
 
   int* const blocks = d.put(std::vector<int>(all));
-  gpu::allgather<ModelTransport>(rank, in, blocks, n, d.stream);
+  gpu::allgather<T>(rank, in, blocks, n, d.stream);
   right &= d.get(blocks, all) == gathered;
   int* const back = d.put(std::vector<int>(n));
-  gpu::scatter<ModelTransport>(rank, blocks, back, n, root{0}, d.stream);
+  gpu::scatter<T>(rank, blocks, back, n, root{0}, d.stream);
   right &= d.get(back, n) == own;
-  gpu::gather<ModelTransport>(rank, back, blocks, n, root{0}, d.stream);
+  gpu::gather<T>(rank, back, blocks, n, root{0}, d.stream);
   if (me == 0) right &= d.get(blocks, all) == gathered;
   // All ranks have the same in `blocks`.
-  gpu::reduce_scatter<ModelTransport>(rank, blocks, back, n, max, d.stream);
+  gpu::reduce_scatter<T>(rank, blocks, back, n, max, d.stream);
   int* const exchanged = d.put(std::vector<int>(all));
-  gpu::alltoall<ModelTransport>(rank, blocks, exchanged, n, d.stream);
+  gpu::alltoall<T>(rank, blocks, exchanged, n, d.stream);
   right &= d.get(back, n) == own;
   const auto got = d.get(exchanged, all);
   for (std::size_t i = 0; i < all; ++i) right &= got[i] == own[i % n];

@@ -62,8 +62,45 @@ class StagedEndpoint final : public DeviceEndpoint {
   }
 };
 
+/// The paths between two devices of a machine where all are linked.
+inline std::vector<gpu::Path> paths_of(const gpu::DeviceMachine& machine, int from, int to) {
+  const auto rate = [&](int a, int b) {
+    return machine.links[static_cast<std::size_t>(machine.route(a, b).links[0])].rate;
+  };
+  constexpr int host = gpu::DeviceMachine::host;
+  const double latency = machine.launch + machine.route(from, to).latency;
+  std::vector<gpu::Path> paths{{gpu::Path::direct, rate(from, to), 0, latency}};
+  for (int via = 0; via < machine.size(); ++via) {
+    if (via == from || via == to) continue;
+    paths.push_back({via, rate(from, via), rate(via, to), latency});
+  }
+  paths.push_back({gpu::Path::host, rate(from, host), rate(host, to), latency});
+  return paths;
+}
+
+/// An endpoint that shares long messages out over all paths.
+class PathsEndpoint final : public DeviceEndpoint {
+ public:
+  PathsEndpoint(gpu::Api& api, int device, const Node& node, const std::vector<Peer>& peers,
+                FindReducer find, const gpu::DeviceMachine& machine)
+      : DeviceEndpoint(api, device, find) {
+    SharedOut all;
+    all.host = std::make_unique<HostPath>(steps(), node);
+    gpu::ShareLimits limits;
+    limits.chunks.most_bytes = static_cast<double>(HostPath::most_piece_bytes(node.size));
+    for (int p = 0; p < node.size; ++p) {
+      all.paths.emplace_back();
+      const int from = p % api.devices();
+      if (from == device) continue;
+      all.paths.back() = std::make_unique<MessagePaths>(api, from, device,
+                                                        paths_of(machine, from, device), limits);
+    }
+    go_by(std::make_unique<PulledMessages>(steps(), peers, default_imports, std::move(all)));
+  }
+};
+
 /// How a Team's messages go.
-enum class Way : unsigned char { pulled, through_host };
+enum class Way : unsigned char { pulled, through_host, several_paths };
 
 /// The ranks' endpoints on a machine with a device for each.
 class Team {
@@ -74,11 +111,11 @@ class Team {
         ranks_(ranks),
         boxes_(static_cast<std::size_t>(ranks * ranks)),
         boards_(static_cast<std::size_t>(ranks)),
-        patience_(way == Way::pulled ? 2 : 1000) {
+        patience_(way == Way::through_host ? 1000 : 2) {
     std::vector<DeviceBoard*> boards;
     for (DeviceBoard& b : boards_) boards.push_back(&b);
     const std::size_t bytes = papcoll::detail::device_window_bytes(ranks);
-    if (way == Way::through_host) windows_.resize(boxes_.size() * bytes / sizeof(CacheLine));
+    if (way != Way::pulled) windows_.resize(boxes_.size() * bytes / sizeof(CacheLine));
     for (int r = 0; r < ranks; ++r) {
       std::vector<DeviceEndpoint::Peer> peers;
       for (int p = 0; p < ranks; ++p) {
@@ -92,8 +129,13 @@ class Team {
       } else {
         Node node{r, ranks};
         node.device_windows = reinterpret_cast<std::byte*>(windows_.data());
-        endpoints.push_back(
-            std::make_unique<StagedEndpoint>(api(r), device(r), node, peers, &device_reducer_of));
+        if (way == Way::through_host) {
+          endpoints.push_back(
+              std::make_unique<StagedEndpoint>(api(r), device(r), node, peers, &device_reducer_of));
+        } else {
+          endpoints.push_back(std::make_unique<PathsEndpoint>(api(r), device(r), node, peers,
+                                                              &device_reducer_of, machine));
+        }
       }
       streams.push_back(api(r).make_stream(device(r)));
     }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double GB = 1e9;
 constexpr double us = 1e-6;
-constexpr int most_chunks = 32;
+constexpr ChunkLimits chunks{};
 
 Path nvlink(double rate = 72 * GB) { return {Path::direct, rate, rate, 10 * us}; }
 Path through_host(double down = 60 * GB, double up = 60 * GB) {
@@ -26,7 +26,7 @@ double searched(const Path& a, const Path& b, double bytes) {
   double best = 1e9;
   const auto least = [&](const Path& path, double x) {
     double t = 1e9;
-    for (int k = 1; k <= most_chunks; ++k) t = std::min(t, path.seconds(x, k));
+    for (int k = 1; k <= chunks.most; ++k) t = std::min(t, path.seconds(x, k));
     return t;
   };
   for (int i = 0; i <= 512; ++i) {
@@ -40,7 +40,7 @@ double single(const std::vector<Path>& paths, std::size_t bytes) {
   double best = 1e9;
   for (const Path& p : paths) {
     const double x = static_cast<double>(bytes);
-    best = std::min(best, p.seconds(x, p.best_chunks(x, most_chunks)));
+    best = std::min(best, p.seconds(x, p.best_chunks(x, chunks)));
   }
   return best;
 }
@@ -54,9 +54,9 @@ double gain(const std::vector<Path>& paths, std::size_t bytes) {
 TEST_CASE("what a path carries by a time is the inverse of the time that it takes", "[paths]") {
   for (const Path& path : {nvlink(), through_host(), through_host(12 * GB, 60 * GB)}) {
     for (double bytes = 1e3; bytes < 1e10; bytes *= 3) {
-      const double t = path.seconds(bytes, path.best_chunks(bytes, most_chunks));
+      const double t = path.seconds(bytes, path.best_chunks(bytes, chunks));
       // Whole numbers of chunks take a little longer, so that the path would carry a little more.
-      const double carried = path.bytes_by(t, most_chunks);
+      const double carried = path.bytes_by(t, chunks);
       CHECK(carried >= bytes * (1 - 1e-9));
       CHECK(carried <= bytes * 1.07);
     }
@@ -66,8 +66,8 @@ TEST_CASE("what a path carries by a time is the inverse of the time that it take
 TEST_CASE("no number of chunks is better than the best one", "[paths]") {
   for (const Path& path : {through_host(), through_host(12 * GB, 60 * GB)}) {
     for (double bytes = 1e3; bytes < 1e10; bytes *= 1.7) {
-      const double best = path.seconds(bytes, path.best_chunks(bytes, most_chunks));
-      for (int k = 1; k <= most_chunks; ++k) CHECK(best <= path.seconds(bytes, k) * (1 + 1e-12));
+      const double best = path.seconds(bytes, path.best_chunks(bytes, chunks));
+      for (int k = 1; k <= chunks.most; ++k) CHECK(best <= path.seconds(bytes, k) * (1 + 1e-12));
     }
   }
 }

@@ -6,13 +6,16 @@
 #include <papcoll/error.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/device_reducer.hpp>
+#include <papcoll/gpu/paths.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/transport/gpu/device_board.hpp>
 #include <papcoll/transport/gpu/device_endpoint.hpp>
 #include <papcoll/transport/gpu/device_memory.hpp>
+#include <papcoll/transport/gpu/host_path.hpp>
 #include <papcoll/transport/gpu/ipc_trial.hpp>
 #include <papcoll/transport/gpu/mailbox.hpp>
+#include <papcoll/transport/gpu/message_paths.hpp>
 #include <papcoll/transport/gpu/pulled_messages.hpp>
 #include <papcoll/transport/gpu/staged_messages.hpp>
 #include <papcoll/transport/transport.hpp>
@@ -36,7 +39,10 @@ inline namespace PAPCOLL_ABI {
 /// none, or nothing; `api()`, the operations of this process (of a model: of this thread), which
 /// stay until all teams have ended; `find_reducer(reducer)`, what combines for a device as the
 /// reducer does for the host, throws argument_error if there is nothing. Optional:
-/// `needs_processes = true`, if ranks cannot be threads of one process.
+/// `needs_processes = true`, if ranks cannot be threads of one process; `paths(from, to)`, the
+/// measured gpu::Paths from one device of this process to another, over which long messages are
+/// shared out: no host path, or no direct one, where it is not to be used. papcoll-bench
+/// --measure-links measures them.
 template <class P>
 concept DeviceProvider = requires(const Reducer& r) {
   { P::transport_name } -> std::convertible_to<std::string_view>;
@@ -56,10 +62,15 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   /// What is not closed by then is never freed, which only costs memory.
   static constexpr std::chrono::milliseconds patience{1000};
 
+  /// Finds the paths between devices of this process.
+  using FindPaths = std::vector<gpu::Path> (*)(int from, int to);
+
   /// For the device that the rank uses now. `processes`: the ranks are not threads of one.
-  NodeDeviceEndpoint(gpu::Api& api, const Node& node, bool processes, FindReducer find)
+  NodeDeviceEndpoint(gpu::Api& api, const Node& node, bool processes, FindReducer find,
+                     FindPaths paths = nullptr)
       : DeviceEndpoint(api, api.current_device(), find),
         node_(node),
+        find_paths_(paths),
         processes_(processes),
         peers_(peers_of(node)),
         trial_(std::make_unique<IpcTrial>(steps(), notices_of(node), node.rank)) {
@@ -92,7 +103,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     why_no_ipc_ = trial_->reason();
     trial_.reset();
     if (why_no_ipc_.empty()) {
-      go_by(std::make_unique<PulledMessages>(steps(), peers_, default_imports));
+      go_by(std::make_unique<PulledMessages>(steps(), peers_, default_imports, shared_out()));
       make_floor(node_.rank, boards_of(node_));
     } else {
       go_by(std::make_unique<StagedMessages>(steps(), node_, peers_));
@@ -156,6 +167,34 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     return at;
   }
 
+  /// The paths of the messages of all ranks.
+  SharedOut shared_out() {
+    SharedOut all;
+    if (find_paths_ == nullptr) return all;
+    all.host = std::make_unique<HostPath>(steps(), node_);
+    gpu::Api& api = steps().api();
+    const int to = steps().device();
+    gpu::ShareLimits limits;
+    limits.chunks.most_bytes = static_cast<double>(HostPath::most_piece_bytes(node_.size));
+    for (int p = 0; p < node_.size; ++p) {
+      all.paths.emplace_back();
+      const int from = p == node_.rank ? to : device_of(notice(p).physical_device);
+      if (from == to || from < 0) continue;
+      all.paths.back() =
+          std::make_unique<MessagePaths>(api, from, to, find_paths_(from, to), limits);
+    }
+    return all;
+  }
+
+  /// The number of a device for this process; -1: it does not see it.
+  int device_of(std::uint64_t physical) {
+    gpu::Api& api = steps().api();
+    for (int d = 0; d < api.devices(); ++d) {
+      if (api.physical_device(d) == physical) return d;
+    }
+    return -1;
+  }
+
   void tell_memory() {
     try {
       notice(node_.rank).memory = new std::shared_ptr<DeviceMemory>(memory());
@@ -189,6 +228,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   }
 
   Node node_;  ///< keeps the memory mapped
+  FindPaths find_paths_;
   bool processes_;
   std::vector<Peer> peers_;
   std::unique_ptr<IpcTrial> trial_;  ///< null when it is over
@@ -217,8 +257,10 @@ struct DeviceTransport {
 
   /// Throws gpu::device_error, which breaks the team.
   static std::unique_ptr<Endpoint> connect(const Surroundings& s) {
+    NodeDeviceEndpoint::FindPaths paths = nullptr;
+    if constexpr (requires { &Provider::paths; }) paths = &Provider::paths;
     return std::make_unique<NodeDeviceEndpoint>(Provider::api(), *s.node, s.processes,
-                                                &Provider::find_reducer);
+                                                &Provider::find_reducer, paths);
   }
 
   /// The endpoint that connect() made, whose floor() DeviceAlgorithms run on.

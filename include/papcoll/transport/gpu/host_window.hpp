@@ -53,6 +53,12 @@ struct WindowPlace {
   std::size_t bytes() const noexcept { return HostWindow::cells * cell_bytes; }
 };
 
+/// The memory of all windows from one rank, words included, as long as nobody uses them as windows.
+struct WindowRow {
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+};
+
 /// The windows of a node's ranks.
 class HostWindows {
  public:
@@ -61,17 +67,29 @@ class HostWindows {
 
   /// The one from a rank to another, with pages behind it. Throws system_error.
   WindowPlace between(int from, int to) const {
-    const auto ranks = static_cast<std::size_t>(node_.size);
-    const std::size_t pair = static_cast<std::size_t>(from) * ranks + static_cast<std::size_t>(to);
     const std::size_t bytes = detail::device_window_bytes(node_.size);
-    std::byte* const at = node_.device_windows + pair * bytes;
-    if (node_.reserve != nullptr) node_.reserve(node_.context, at, bytes);
+    std::byte* const at = reserved(from, to, bytes);
     const std::size_t words = detail::page_bytes();
     return {std::launder(reinterpret_cast<HostWindow*>(at)), at + words,
             (bytes - words) / HostWindow::cells};
   }
 
+  /// Those from a rank to all others, with pages behind them. Throws system_error.
+  WindowRow all_of(int from) const {
+    const std::size_t bytes = static_cast<std::size_t>(node_.size) *  //
+                              detail::device_window_bytes(node_.size);
+    return {reserved(from, 0, bytes), bytes};
+  }
+
  private:
+  std::byte* reserved(int from, int to, std::size_t bytes) const {
+    const auto ranks = static_cast<std::size_t>(node_.size);
+    const std::size_t pair = static_cast<std::size_t>(from) * ranks + static_cast<std::size_t>(to);
+    std::byte* const at = node_.device_windows + pair * detail::device_window_bytes(node_.size);
+    if (node_.reserve != nullptr) node_.reserve(node_.context, at, bytes);
+    return at;
+  }
+
   Node node_;  ///< keeps the memory mapped
 };
 

@@ -20,17 +20,21 @@ class Imports {
   /// For a device. Beyond `most` imports those that were not used for the longest time are closed.
   Imports(gpu::Api& api, int device, std::size_t most) : api_(&api), device_(device), most_(most) {}
 
-  /// Where the peer's allocation begins for this rank.
+  /// Where the peer's allocation begins for this rank's device.
   std::byte* find(int peer, std::uint64_t allocation, const gpu::MemoryHandle& handle) {
+    return find(peer, allocation, handle, device_);
+  }
+  /// The same for another device of this process.
+  std::byte* find(int peer, std::uint64_t allocation, const gpu::MemoryHandle& handle, int device) {
     const auto it = std::find_if(open_.begin(), open_.end(), [&](const Import& i) {
-      return i.peer == peer && i.allocation == allocation;
+      return i.peer == peer && i.allocation == allocation && i.device == device;
     });
     if (it != open_.end()) {
       it->used = ++clock_;
       return it->memory.get();
     }
-    gpu::ImportedMemory memory{*api_, api_->import_memory(device_, handle)};
-    open_.push_back({peer, allocation, ++clock_, std::move(memory)});
+    gpu::ImportedMemory memory{*api_, api_->import_memory(device, handle)};
+    open_.push_back({peer, allocation, device, ++clock_, std::move(memory)});
     return open_.back().memory.get();
   }
 
@@ -70,6 +74,7 @@ class Imports {
   struct Import {
     int peer;
     std::uint64_t allocation;
+    int device;
     std::uint64_t used;  ///< a time, by clock_
     gpu::ImportedMemory memory;
   };

@@ -42,9 +42,10 @@ struct RankNotice {
   /// Of threads: the memory of a rank that has ended. Who exchanges it for null, by acquire and
   /// release, frees it: one alone.
   std::atomic<std::shared_ptr<DeviceMemory>*> memory{nullptr};
-  gpu::MemoryHandle trial_memory{};  ///< of an allocation
-  gpu::EventHandle trial_event{};    ///< of an event
-  std::array<char, 512> reason{};    ///< why the rank's device does not share; ends with 0
+  std::uint64_t physical_device = 0;  ///< as gpu::Api::physical_device(); written before `trial`
+  gpu::MemoryHandle trial_memory{};   ///< of an allocation
+  gpu::EventHandle trial_event{};     ///< of an event
+  std::array<char, 512> reason{};     ///< why the rank's device does not share; ends with 0
 };
 
 static_assert(sizeof(RankNotice) <= device_mailbox_bytes);
@@ -59,6 +60,7 @@ class IpcTrial {
   IpcTrial(DeviceSteps& steps, std::vector<RankNotice*> notices, int rank)
       : steps_(&steps), notices_(std::move(notices)), rank_(rank) {
     if (notices_.size() == 1) return;
+    own().physical_device = steps.api().physical_device(steps.device());
     std::byte* const memory = steps.memory()->take(1, DeviceSteps::scratch_order);
     steps.memory()->give_back(memory, DeviceSteps::scratch_order);
     const std::string problem = problem_of([&] {

@@ -18,6 +18,9 @@ enum class MailKind : std::uint32_t {
   message,  ///< bytes of the sender's memory may be pulled once the mail's event is complete
   answer,   ///< they have been pulled once it is
   wanted,   ///< the writer waits for a message of the reader's: see StagedMessages
+  part,     ///< the writer wants a part of a message of the reader's through the host: see HostPath
+  piece,    ///< a piece of such a part is in a cell once the mail's event is complete
+  emptied,  ///< the cell with the number `ticket` is free once it is
 };
 
 /// What one rank tells another of a message between their devices. Its bytes stay where they are.

@@ -5,15 +5,18 @@
 #include <papcoll/error.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/handles.hpp>
+#include <papcoll/gpu/paths.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/plan.hpp>
 #include <papcoll/plan/run.hpp>
-#include <papcoll/transport/gpu/device_memory.hpp>
 #include <papcoll/transport/gpu/device_steps.hpp>
+#include <papcoll/transport/gpu/host_path.hpp>
 #include <papcoll/transport/gpu/imports.hpp>
 #include <papcoll/transport/gpu/lanes.hpp>
 #include <papcoll/transport/gpu/mail_office.hpp>
 #include <papcoll/transport/gpu/mailbox.hpp>
+#include <papcoll/transport/gpu/message_paths.hpp>
+#include <papcoll/transport/gpu/sent_messages.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -29,6 +32,12 @@ inline namespace PAPCOLL_ABI {
 struct MailboxPair {
   Mailbox* out = nullptr;
   Mailbox* in = nullptr;
+};
+
+/// How messages are shared out over paths. Without a host path, none of `paths` goes there.
+struct SharedOut {
+  std::unique_ptr<HostPath> host{};
+  std::vector<std::unique_ptr<MessagePaths>> paths{};  ///< from each rank; may be null
 };
 
 /// Messages that their receiver pulls from memory of the sender's device, which it has mapped.
@@ -48,8 +57,9 @@ struct MailboxPair {
 /// One message at a time is pulled from a peer, in the order of their mails: messages of several
 /// blocks would share the link, and all of them arrive late.
 ///
-/// Memory of the caller is not shown to peers, since nobody may free what others have mapped: its
-/// messages are copied to memory of the rank first. What share() was called for goes directly.
+/// A long message may be shared out over several paths, as the receiver says: it pulls what goes
+/// directly and through other devices, and asks the sender for the part that goes through the host.
+/// The answer then comes behind the last piece.
 ///
 /// A mail whose receive is not posted yet is taken at once, so that it does not stop those behind
 /// it: a stream for that waits for its event and records one of this rank in its place.
@@ -57,26 +67,29 @@ class PulledMessages final : public DeviceMessages {
  public:
   /// With a peer for each rank. `steps` stays longer.
   PulledMessages(DeviceSteps& steps, const std::vector<MailboxPair>& peers,
-                 std::size_t most_imports)
+                 std::size_t most_imports, SharedOut shared_out = {})
       : api_(&steps.api()),
         lanes_(&steps.lanes()),
-        memory_(steps.memory()),
         imports_(steps.api(), steps.device(), most_imports),
+        host_path_(std::move(shared_out.host)),
+        sent_(steps, host_path_ ? MessagePaths::least_shared_out : SentMessages::none),
         early_(steps.api(), steps.api().make_stream(steps.device())) {
-    for (const MailboxPair& p : peers) {
-      peers_.push_back(p.out == nullptr ? nullptr
-                                        : std::make_unique<Pair>(steps.api(), steps.device(), p));
+    for (std::size_t p = 0; p < peers.size(); ++p) {
+      peers_.emplace_back();
+      if (peers[p].out == nullptr) continue;
+      peers_.back() = std::make_unique<Pair>(steps.api(), steps.device(), peers[p]);
+      if (p < shared_out.paths.size()) peers_.back()->paths = std::move(shared_out.paths[p]);
     }
   }
 
   bool start(const TransportOp& work, std::size_t lane) override {
     if (work.kind == OpKind::receive) return start_receive(work, lane);
-    start_send(work, lane);
+    sent_.start(work, lane, pair(work.peer).office);
     return false;
   }
 
   bool progress() override {
-    bool moved = false;
+    bool moved = host_path_ != nullptr && host_path_->progress();
     for (std::size_t p = 0; p < peers_.size(); ++p) {
       if (!peers_[p]) continue;
       MailOffice& office = peers_[p]->office;
@@ -91,12 +104,16 @@ class PulledMessages final : public DeviceMessages {
 
   void finish() override { imports_.trim(lanes_->trunk()); }
 
-  void close() noexcept override { imports_.close(); }
+  void close() noexcept override {
+    imports_.close();
+    if (host_path_) host_path_->close();
+  }
 
   void abandon() noexcept override {
     posted_.clear();
     early_mails_.clear();
-    tickets_.clear();
+    sent_.abandon();
+    if (host_path_) host_path_->abandon();
     for (auto& peer : peers_) {
       if (peer) peer->office.abandon();
     }
@@ -116,8 +133,9 @@ class PulledMessages final : public DeviceMessages {
           answers(api, api.make_stream(device)) {}
 
     MailOffice office;
-    gpu::OwnedStream pulls;    ///< messages of the peer
-    gpu::OwnedStream answers;  ///< waits for the peer's pulls
+    std::unique_ptr<MessagePaths> paths;  ///< of long messages of the peer; null: directly
+    gpu::OwnedStream pulls;               ///< messages of the peer
+    gpu::OwnedStream answers;             ///< waits for the peer's pulls
   };
   /// A message whose mail came before its receive was posted.
   struct EarlyMail {
@@ -131,49 +149,6 @@ class PulledMessages final : public DeviceMessages {
     std::size_t lane;
     gpu::OwnedEvent ready;
   };
-  /// A message of this rank that is not answered.
-  struct Sent {
-    bool waits = false;
-    TransportOp work{};
-    std::size_t lane = 0;
-    DeviceRange range{};          ///< what the peer pulls
-    std::byte* staged = nullptr;  ///< where it was copied to, or null
-  };
-
-  void start_send(const TransportOp& work, std::size_t lane) {
-    Sent sent{true, work, lane, {work.a, work.bytes()}, nullptr};
-    lanes_->order(lane, sent.range, Use::reads);
-    DeviceMemory::Allocation* has = work.n == 0 ? nullptr : memory_->find(work.a);
-    if (has == nullptr && work.n != 0) {
-      sent.staged = memory_->take(work.bytes(), lane);
-      sent.range.lo = sent.staged;
-      lanes_->order(lane, sent.range, Use::writes);
-      api_->copy(sent.staged, work.a, work.bytes(), lanes_->stream(lane));
-      has = memory_->find(sent.staged);
-    }
-    Mail mail;
-    mail.kind = MailKind::message;
-    mail.ticket = ticket_for(sent);
-    mail.sequence = work.sequence;
-    mail.block = work.block;
-    mail.number = work.number;
-    mail.bytes = work.bytes();
-    if (has != nullptr) {
-      mail.allocation = has->number;
-      mail.offset = static_cast<std::uint64_t>(sent.range.lo - has->base);
-      mail.memory = memory_->handle_of(*has);
-    }
-    pair(work.peer).office.send(mail, lanes_->stream(lane));
-  }
-
-  std::uint32_t ticket_for(const Sent& sent) {
-    auto free =
-        std::find_if(tickets_.begin(), tickets_.end(), [](const Sent& s) { return !s.waits; });
-    if (free == tickets_.end()) free = tickets_.insert(free, Sent{});
-    *free = sent;
-    return static_cast<std::uint32_t>(free - tickets_.begin());
-  }
-
   bool start_receive(const TransportOp& work, std::size_t lane) {
     lanes_->order(lane, {work.to, work.bytes()}, Use::writes);
     Posted posted{work, lane, lanes_->events().take()};
@@ -190,40 +165,95 @@ class PulledMessages final : public DeviceMessages {
     Pair& from = pair(work.peer);
     api_->wait(from.pulls.get(), mail.event.get());
     lanes_->events().give_back(std::move(mail.event));
-    pull(mail.mail, std::move(posted), from);
-    return true;
+    return pull(mail.mail, std::move(posted), from);
   }
 
   static bool is_for(const Mail& mail, const TransportOp& work) noexcept {
     return mail.sequence == work.sequence && mail.block == work.block && mail.number == work.number;
   }
 
-  /// The stream for pulls waits for the mail's event already.
-  void pull(const Mail& mail, Posted posted, Pair& from) {
+  /// The stream for pulls waits for the mail's event already. True: the receive is complete.
+  bool pull(const Mail& mail, Posted posted, Pair& from) {
     const TransportOp& work = posted.work;
     if (mail.bytes != work.bytes()) {
       throw peer_error(work.owner->refuse(work, papcoll::detail::joined({mail.bytes, " bytes"})));
     }
-    if (mail.bytes != 0) {
-      const std::byte* const there = imports_.find(work.peer, mail.allocation, mail.memory);
-      api_->wait(from.pulls.get(), posted.ready.get());
-      api_->copy(work.to, there + mail.offset, mail.bytes, from.pulls.get());
-      lanes_->used_by(posted.lane, {work.to, work.bytes()}, Use::writes, from.pulls.get());
-    }
+    const bool complete = mail.bytes == 0 || copy(mail, posted, from);
     lanes_->events().give_back(std::move(posted.ready));
-    Mail answer;
-    answer.kind = MailKind::answer;
-    answer.ticket = mail.ticket;
-    from.office.send(answer, from.pulls.get());
+    if (complete) answer(mail.ticket, from);
+    return complete;
+  }
+
+  /// False: a part comes through the host.
+  bool copy(const Mail& mail, const Posted& posted, Pair& from) {
+    const TransportOp& work = posted.work;
+    const gpu::Stream pulls = from.pulls.get();
+    const std::byte* const there =
+        imports_.find(work.peer, mail.allocation, mail.memory) + mail.offset;
+    api_->wait(pulls, posted.ready.get());
+    MessagePaths* const paths = from.paths.get();
+    if (paths == nullptr || !paths->shares_out(mail.bytes)) {
+      api_->copy(work.to, there, mail.bytes, pulls);
+      lanes_->used_by(posted.lane, {work.to, work.bytes()}, Use::writes, pulls);
+      return true;
+    }
+    const gpu::PathShare by_host = paths->share_out(mail.bytes);
+    if (by_host.bytes != 0) ask_for(by_host, mail.ticket, posted, from);
+    const std::byte* near = nullptr;
+    if (paths->uses_others()) {
+      near = imports_.find(work.peer, mail.allocation, mail.memory, paths->from()) + mail.offset;
+    }
+    paths->copy(work.to, there, near, pulls);
+    if (by_host.bytes != 0) return false;
+    lanes_->used_by(posted.lane, {work.to, work.bytes()}, Use::writes, pulls);
+    return true;
+  }
+
+  void ask_for(const gpu::PathShare& by_host, std::uint32_t ticket, const Posted& posted,
+               Pair& from) {
+    Mail part;
+    part.kind = MailKind::part;
+    part.ticket = ticket;
+    part.offset = by_host.offset;
+    part.bytes = by_host.bytes;
+    const auto pieces = static_cast<std::size_t>(by_host.chunks);
+    part.allocation = (by_host.bytes + pieces - 1) / pieces;
+    from.office.send(part, from.pulls.get());
+    host_path_->expect({posted.work.peer, ticket, posted.work.to + by_host.offset, by_host.bytes,
+                        posted.work, posted.lane},
+                       posted.ready.get());
+  }
+
+  /// The sender may overwrite its message when all that is in the stream for pulls now is complete.
+  static void answer(std::uint32_t ticket, Pair& from) {
+    Mail mail;
+    mail.kind = MailKind::answer;
+    mail.ticket = ticket;
+    from.office.send(mail, from.pulls.get());
   }
 
   void take(int peer, Pair& from) {
     const MailOffice::Received received = from.office.next();
-    const Mail mail = received.mail;
-    if (mail.kind == MailKind::answer) {
-      take_answer(mail, received.event, from);
-      return;
+    switch (received.mail.kind) {
+      case MailKind::answer:
+        return take_answer(received, from);
+      case MailKind::part: {
+        const Mail wanted = received.mail;
+        from.office.taken();
+        return host_path_->send(sent_.part(wanted), from.office);
+      }
+      case MailKind::emptied:
+        host_path_->emptied(received.mail, received.event);
+        return from.office.taken();
+      case MailKind::piece:
+        return take_piece(received, peer, from);
+      default:
+        return take_message(received, peer, from);
     }
+  }
+
+  void take_message(const MailOffice::Received& received, int peer, Pair& from) {
+    const Mail mail = received.mail;
     const auto posted = std::find_if(posted_.begin(), posted_.end(), [&](const Posted& p) {
       return p.work.peer == peer && is_for(mail, p.work);
     });
@@ -240,31 +270,44 @@ class PulledMessages final : public DeviceMessages {
     const TransportOp work = receive.work;
     api_->wait(from.pulls.get(), received.event);
     from.office.taken();
-    pull(mail, std::move(receive), from);
+    if (pull(mail, std::move(receive), from)) work.owner->complete(work.slot, work.step);
+  }
+
+  void take_piece(const MailOffice::Received& received, int peer, Pair& from) {
+    const Mail piece = received.mail;
+    api_->wait(host_path_->receiving(), received.event);
+    from.office.taken();
+    const auto whole = host_path_->receive(piece, peer, from.office);
+    if (!whole) return;
+    gpu::OwnedEvent event = lanes_->events().take();
+    api_->record(event.get(), host_path_->receiving());
+    api_->wait(from.pulls.get(), event.get());
+    lanes_->events().give_back(std::move(event));
+    const TransportOp& work = whole->work;
+    lanes_->used_by(whole->lane, {work.to, work.bytes()}, Use::writes, from.pulls.get());
+    answer(whole->ticket, from);
     work.owner->complete(work.slot, work.step);
   }
 
-  void take_answer(const Mail& mail, gpu::Event event, Pair& from) {
-    const Sent sent = tickets_.at(mail.ticket);
-    tickets_[mail.ticket].waits = false;
-    api_->wait(from.answers.get(), event);
+  void take_answer(const MailOffice::Received& received, Pair& from) {
+    const Mail mail = received.mail;
+    api_->wait(from.answers.get(), received.event);
     from.office.taken();
-    lanes_->used_by(sent.lane, sent.range, Use::reads, from.answers.get());
-    if (sent.staged != nullptr) memory_->give_back(sent.staged, sent.lane);
-    sent.work.owner->complete(sent.work.slot, sent.work.step);
+    const TransportOp work = sent_.answered(mail, from.answers.get());
+    work.owner->complete(work.slot, work.step);
   }
 
   Pair& pair(int peer) { return *peers_[static_cast<std::size_t>(peer)]; }
 
   gpu::Api* api_;
   Lanes* lanes_;
-  std::shared_ptr<DeviceMemory> memory_;
   Imports imports_;
+  std::unique_ptr<HostPath> host_path_;  ///< null: no path goes through the host
+  SentMessages sent_;
   gpu::OwnedStream early_;  ///< waits for events of mails whose receive is not posted
   std::vector<std::unique_ptr<Pair>> peers_;
   std::vector<Posted> posted_;
   std::vector<EarlyMail> early_mails_;
-  std::vector<Sent> tickets_;
 };
 
 }  // namespace PAPCOLL_ABI
