@@ -38,7 +38,7 @@ LAYERS = [
      "gatherv", "scatter", "scatterv", "barrier", "alltoall", "alltoallv", "scan", "exscan",
      "erased", "impl/erased"],
     ["shared_vector", "registration", "impl/registration"],
-    ["gpu", "gpu_shared_buffer", "impl/device_call"],
+    ["gpu", "gpu_shared_buffer", "impl/device_call", "impl/device_nodes"],
     ["collectives"],
     ["core"],
     ["papcoll"],

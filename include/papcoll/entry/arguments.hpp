@@ -174,6 +174,8 @@ T* data_out(std::remove_reference_t<Out>& out) {
                                           std::size_t bytes_of_one);
 PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept;
 PAPCOLL_DECL const std::string& no_ipc_of(const TeamCore& core) noexcept;
+/// Where the ranks of a team on several nodes sit; null if they are on one.
+PAPCOLL_DECL const Machine* several_nodes_of(const TeamCore& core) noexcept;
 PAPCOLL_DECL int size_of(const TeamCore& core) noexcept;
 
 /// Whose call of what is being checked.

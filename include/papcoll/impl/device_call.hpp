@@ -20,6 +20,7 @@
 #include <papcoll/gather.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/device_operator.hpp>
+#include <papcoll/impl/device_nodes.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/policies/algorithm.hpp>
@@ -28,16 +29,19 @@
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/request.hpp>
 #include <papcoll/scatter.hpp>
+#include <papcoll/topology/machine.hpp>
 #include <papcoll/transport/gpu/device_endpoint.hpp>
 #include <papcoll/transport/gpu/device_floor.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 // From the typed call of papcoll::gpu to the runtime: the Call is made as for buffers of the host,
 // and then marked as a device's.
@@ -159,8 +163,21 @@ template <class... Ps>
 inline constexpr bool names_device_algorithm =
     DeviceAlgorithm<papcoll::detail::pick_policy<SchedulePolicyKind, void, Ps...>>;
 
-/// Moves a call by one, on the endpoint of the transport, to its end. Does nothing if the ranks
-/// find that their devices share no memory.
+/// Does a team on several nodes run this call by an arrival-driven algorithm within each of them?
+inline bool runs_across_nodes(const Machine& machine, const Call& call) {
+  if (call.collective != Collective::allreduce) return false;
+  if (!call.rank_order && call.reducer.commutative) return true;
+  std::vector<int> nodes;  // whose ranks must have consecutive numbers
+  for (const papcoll::Place& p : machine.places()) {
+    const bool known = std::find(nodes.begin(), nodes.end(), p.node) != nodes.end();
+    if (known && nodes.back() != p.node) return false;
+    if (!known) nodes.push_back(p.node);
+  }
+  return true;
+}
+
+/// Moves a call by one, on the endpoint of the transport, to its end. Does nothing if the ranks of
+/// one node find that their devices share no memory.
 template <DeviceAlgorithm A, class Transport>
 void run_at(Endpoint& endpoint, std::uint32_t sequence, Waiter& waiter, const Call& call) {
   DeviceEndpoint& devices = Transport::device_endpoint(endpoint);
@@ -170,6 +187,16 @@ void run_at(Endpoint& endpoint, std::uint32_t sequence, Waiter& waiter, const Ca
         return devices.is_decided();
       },
       Naps::none);
+  if (devices.nodes() != nullptr) {
+    RunAcrossNodes<A> run;
+    waiter.until(
+        [&] {
+          devices.progress();
+          return run.step(devices, call, sequence);
+        },
+        Naps::none);
+    return;
+  }
   DeviceFloor* const floor = devices.floor();
   if (floor == nullptr) return;
   floor->begin(call, sequence, device_algorithm_id<A>);
@@ -200,13 +227,20 @@ void run(const Caller& caller, MadeCall made, void* stream) {
     put_on_device<Transport>(caller, made, stream);
     if constexpr (names_device_algorithm<Ps...>) {
       using A = papcoll::detail::pick_policy<SchedulePolicyKind, void, Ps...>;
-      papcoll::detail::run_at_endpoint(caller, device_spec<Tag, Commutes, Ps...>(), made.call,
-                                       device_algorithm_id<A>, run_at<A, Transport>);
-      // Only behind that do all ranks know if memory is shared; without elements none has asked.
-      if (made.call.count != 0 && !papcoll::detail::no_ipc_of(caller.core).empty()) {
+      const auto& spec = device_spec<Tag, Commutes, Ps...>();
+      const Machine* const nodes = papcoll::detail::several_nodes_of(caller.core);
+      bool by_schedule = nodes != nullptr && !runs_across_nodes(*nodes, made.call);
+      if (!by_schedule) {
+        papcoll::detail::run_at_endpoint(caller, spec, made.call, device_algorithm_id<A>,
+                                         run_at<A, Transport>);
+        // Only behind that do all ranks know if memory is shared; without elements none has asked.
+        by_schedule = nodes == nullptr && made.call.count != 0 &&
+                      !papcoll::detail::no_ipc_of(caller.core).empty();
+      }
+      if (by_schedule) {
         using Contract = papcoll::detail::pick_policy<ContractPolicyKind, RankConsistent, Ps...>;
-        const auto& spec = default_spec<Tag, Commutes, Transport, Contract>(made.call.bytes());
-        papcoll::detail::run_spec(caller, spec, made.call);
+        const auto& other = default_spec<Tag, Commutes, Transport, Contract>(made.call.bytes());
+        papcoll::detail::run_spec(caller, other, made.call);
       }
     } else {
       papcoll::detail::run_spec(caller, spec_for<Tag, Commutes, Ps...>(made.call), made.call);

@@ -7,7 +7,9 @@
 #include <papcoll/transport/mpi/mpi_endpoint.hpp>
 #endif
 
+#include <functional>
 #include <memory>
+#include <utility>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -18,6 +20,16 @@ PAPCOLL_DECL std::unique_ptr<Endpoint> connect_messages(MpiLink& link) {
   return std::make_unique<SmpiEndpoint>(link);
 #else
   return std::make_unique<MpiEndpoint>(link);
+#endif
+}
+
+PAPCOLL_DECL std::unique_ptr<Endpoint> connect_told_messages(
+    MpiLink& link, std::function<void(const TransportOp&)> told) {
+#ifdef SMPI_H
+  static_cast<void>(told);
+  return std::make_unique<SmpiEndpoint>(link);
+#else
+  return std::make_unique<ToldMpiEndpoint>(link, std::move(told));
 #endif
 }
 

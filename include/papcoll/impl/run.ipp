@@ -57,6 +57,10 @@ PAPCOLL_DECL void refuse_sum(TeamCore& core, Called called, std::span<const std:
 }
 
 PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept { return core.rank(); }
+PAPCOLL_DECL const Machine* several_nodes_of(const TeamCore& core) noexcept {
+  return core.surroundings().node != nullptr ? nullptr : core.surroundings().machine.get();
+}
+
 PAPCOLL_DECL const std::string& no_ipc_of(const TeamCore& core) noexcept {
   return core.why_no_ipc();
 }

@@ -27,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,7 +54,13 @@ class CommState final : public Attached {
     const NodeRanks here = find_node(making, s);
     if (s.why_no_shared_memory.empty()) ranks_here_ = here.ranks;
     s.nodes = here.nodes;
+    s.ranks_here = ranks_here_;
     s.mpi = &link_;
+    if constexpr (!simulated) {
+      s.messages = [this](std::function<void(const TransportOp&)> told) {
+        return connect_told_messages(link_, std::move(told));
+      };
+    }
     const MachineOfRanks where = find_machine(all_ranks, here, options.machine);
     s.machine = where.machine;
     HierarchyPlans hierarchy;

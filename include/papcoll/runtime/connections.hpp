@@ -81,7 +81,8 @@ class Connections {
   /// The endpoint; null if MPI had no communicator left for it, so that its own collectives must
   /// do. All ranks get the same.
   Endpoint* endpoint_or_native(const TransportTable& t) {
-    if ((t.offers & capability::node_memory) != 0) return &endpoint(t);
+    constexpr unsigned no_substitute = capability::node_memory | capability::device_memory;
+    if ((t.offers & no_substitute) != 0) return &endpoint(t);
     if (!substitution_.empty()) return nullptr;
     try {
       return &endpoint(t);

@@ -3,6 +3,7 @@
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/transport/transport.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 /// The endpoint of plans over MPI's messages.
 PAPCOLL_DECL std::unique_ptr<Endpoint> connect_messages(MpiLink& link);
+/// The same, which tells a function of messages that are complete. Not with SimGrid.
+PAPCOLL_DECL std::unique_ptr<Endpoint> connect_told_messages(
+    MpiLink& link, std::function<void(const TransportOp&)> told);
 }  // namespace detail
 
 /// Ranks anywhere: MPI point-to-point messages on a private communicator.

@@ -12,10 +12,12 @@
 
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -37,6 +39,11 @@ struct lost_rank : peer_lost {
 };
 }  // namespace detail
 
+/// Makes a rank's endpoint for messages between buffers of the host that calls a function for each
+/// send or receive that is complete, instead of its owner; the function is called by progress().
+using MakeToldEndpoint =
+    std::function<std::unique_ptr<Endpoint>(std::function<void(const TransportOp&)>)>;
+
 /// What a team offers to transports: where its ranks are and what they share.
 struct Surroundings {
   int rank = 0;                ///< this one
@@ -44,9 +51,13 @@ struct Surroundings {
   int nodes = 1;               ///< nodes the team's ranks are on
   const Node* node = nullptr;  ///< memory shared by all ranks of the team, or null
   const Node* partial_node =
-      nullptr;             ///< and by those on this one's node, if they are not all; or null
-  bool processes = true;   ///< the ranks are processes, not threads of one
-  MpiLink* mpi = nullptr;  ///< the team's private communicator, or null
+      nullptr;  ///< and by those on this one's node, if they are not all; or null
+  /// The ranks on this one's node, ascending: rank i of the node is the team's rank ranks_here[i].
+  /// Empty: all, or unknown.
+  std::vector<int> ranks_here{};
+  bool processes = true;                     ///< the ranks are processes, not threads of one
+  MpiLink* mpi = nullptr;                    ///< the team's private communicator, or null
+  MakeToldEndpoint messages{};               ///< over that one, or empty
   std::shared_ptr<const Machine> machine{};  ///< where the ranks sit; null if nothing is known
   std::string why_no_shared_memory;          ///< if node is null: why
   std::string why_no_cma;  ///< why processes of a node cannot copy from each other, if so

@@ -110,6 +110,13 @@ TEST_CASE("every schedule is right through the host, without a race, and leaves 
   }
 }
 
+TEST_CASE("every schedule is right across nodes, without a race, and leaves nothing", "[gpu]") {
+  for (const int ranks : {3, 4, 7}) {
+    CAPTURE(ranks);
+    CHECK(failure_among(ranks, false, 23, Way::nodes_of_two) == "");
+  }
+}
+
 TEST_CASE("each wait that is left out is found", "[gpu]") {
   const auto waits_of = [](const AnySchedule& s, int ranks, std::size_t leave_out, bool shared,
                            Way way) {

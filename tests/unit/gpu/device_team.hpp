@@ -9,7 +9,9 @@
 #include <papcoll/plan/run.hpp>
 #include <papcoll/transport/gpu/device_board.hpp>
 #include <papcoll/transport/gpu/device_endpoint.hpp>
+#include <papcoll/transport/gpu/network_messages.hpp>
 #include <papcoll/transport/gpu/staged_messages.hpp>
+#include <papcoll/transport/transport.hpp>
 
 #include <algorithm>
 #include <array>
@@ -17,7 +19,9 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -85,7 +89,9 @@ class PathsEndpoint final : public DeviceEndpoint {
                 FindReducer find, const gpu::DeviceMachine& machine)
       : DeviceEndpoint(api, device, find) {
     SharedOut all;
-    all.host = std::make_unique<HostPath>(steps(), node);
+    std::vector<int> on_node(static_cast<std::size_t>(node.size));
+    std::iota(on_node.begin(), on_node.end(), 0);
+    all.host = std::make_unique<HostPath>(steps(), node, on_node);
     gpu::ShareLimits limits;
     limits.chunks.most_bytes = static_cast<double>(HostPath::most_piece_bytes(node.size));
     for (int p = 0; p < node.size; ++p) {
@@ -99,8 +105,110 @@ class PathsEndpoint final : public DeviceEndpoint {
   }
 };
 
+/// Messages of the host among ranks of one thread.
+class Loopback {
+ public:
+  using Told = std::function<void(const TransportOp&)>;
+
+  /// The endpoint of a rank.
+  std::unique_ptr<Endpoint> make(int rank, Told told) {
+    return std::make_unique<End>(*this, rank, std::move(told));
+  }
+
+ private:
+  struct Posted {
+    int from;
+    int to;
+    TransportOp work;
+  };
+
+  class End final : public Endpoint {
+   public:
+    End(Loopback& all, int rank, Told told) : all_(all), rank_(rank), told_(std::move(told)) {}
+
+    bool start(const TransportOp& work) override {
+      const bool sends = work.kind == OpKind::send;
+      (sends ? all_.sends_ : all_.receives_)
+          .push_back({sends ? rank_ : work.peer, sends ? work.peer : rank_, work});
+      return false;
+    }
+    /// Takes the messages of this rank that are there, and tells both ends.
+    bool progress() override {
+      for (auto receive = all_.receives_.begin(); receive != all_.receives_.end(); ++receive) {
+        const auto send =
+            std::find_if(all_.sends_.begin(), all_.sends_.end(), [&](const Posted& s) {
+              const TransportOp& w = receive->work;
+              return s.from == receive->from && s.to == receive->to &&
+                     s.work.sequence == w.sequence && s.work.block == w.block &&
+                     s.work.number == w.number;
+            });
+        if (receive->to != rank_ || send == all_.sends_.end()) continue;
+        const TransportOp to = receive->work;
+        const Posted from = *send;
+        all_.receives_.erase(receive);
+        all_.sends_.erase(send);
+        if (to.n != 0) std::memcpy(to.to, from.work.a, to.bytes());
+        all_.sent_.push_back(from);
+        told_(to);
+        return true;
+      }
+      const auto mine = std::find_if(all_.sent_.begin(), all_.sent_.end(),
+                                     [this](const Posted& s) { return s.from == rank_; });
+      if (mine == all_.sent_.end()) return false;
+      const TransportOp work = mine->work;
+      all_.sent_.erase(mine);
+      told_(work);
+      return true;
+    }
+    void abandon() noexcept override {}
+
+   private:
+    Loopback& all_;
+    int rank_;
+    Told told_;
+  };
+
+  std::deque<Posted> sends_;
+  std::deque<Posted> receives_;
+  std::deque<Posted> sent_;  ///< whose senders have not been told
+};
+
+/// An endpoint on one of several nodes, each of `per_node` ranks.
+class NodesEndpoint final : public DeviceEndpoint {
+ public:
+  NodesEndpoint(gpu::Api& api, int device, std::vector<Peer> peers, FindReducer find, int rank,
+                int per_node, const std::vector<DeviceBoard*>& boards, Loopback& network)
+      : DeviceEndpoint(api, device, find) {
+    std::vector<char> near;
+    std::vector<int> node_of;
+    std::vector<DeviceBoard*> boards_here;
+    for (int p = 0; p < static_cast<int>(peers.size()); ++p) {
+      node_of.push_back(p / per_node);
+      near.push_back(p / per_node == rank / per_node ? 1 : 0);
+      if (near.back() == 0) peers[static_cast<std::size_t>(p)] = {};
+      if (near.back() != 0 && !boards.empty()) {
+        boards_here.push_back(boards[static_cast<std::size_t>(p)]);
+      }
+    }
+    const MakeToldEndpoint make = [&network, rank](Loopback::Told told) {
+      return network.make(rank, std::move(told));
+    };
+    go_by(std::make_unique<MessagesAcrossNodes>(
+        std::make_unique<PulledMessages>(steps(), peers, default_imports),
+        std::make_unique<NetworkMessages>(steps(), make), near));
+    make_nodes(node_of, rank);
+    if (!boards.empty()) make_floor(rank % per_node, boards_here);
+  }
+};
+
 /// How a Team's messages go.
-enum class Way : unsigned char { pulled, through_host, several_paths };
+enum class Way : unsigned char {
+  pulled,
+  through_host,
+  several_paths,
+  nodes_of_two,
+  nodes_of_two_apart
+};
 
 /// The ranks' endpoints on a machine with a device for each.
 class Team {
@@ -111,7 +219,7 @@ class Team {
         ranks_(ranks),
         boxes_(static_cast<std::size_t>(ranks * ranks)),
         boards_(static_cast<std::size_t>(ranks)),
-        patience_(way == Way::through_host ? 1000 : 2) {
+        patience_(way == Way::pulled || way == Way::several_paths ? 2 : 1000) {
     std::vector<DeviceBoard*> boards;
     for (DeviceBoard& b : boards_) boards.push_back(&b);
     const std::size_t bytes = papcoll::detail::device_window_bytes(ranks);
@@ -120,7 +228,7 @@ class Team {
       std::vector<DeviceEndpoint::Peer> peers;
       for (int p = 0; p < ranks; ++p) {
         peers.push_back(p == r ? DeviceEndpoint::Peer{}
-                               : DeviceEndpoint::Peer{&box(r, p), &box(p, r)});
+                               : DeviceEndpoint::Peer{&box(r, p), &box(p, r), p});
       }
       if (way == Way::pulled) {
         endpoints.push_back(std::make_unique<DeviceEndpoint>(api(r), device(r), peers,
@@ -129,7 +237,12 @@ class Team {
       } else {
         Node node{r, ranks};
         node.device_windows = reinterpret_cast<std::byte*>(windows_.data());
-        if (way == Way::through_host) {
+        if (way == Way::nodes_of_two || way == Way::nodes_of_two_apart) {
+          const bool share = way == Way::nodes_of_two;
+          endpoints.push_back(std::make_unique<NodesEndpoint>(
+              api(r), device(r), peers, &device_reducer_of, r, 2,
+              share ? boards : std::vector<DeviceBoard*>{}, network_));
+        } else if (way == Way::through_host) {
           endpoints.push_back(
               std::make_unique<StagedEndpoint>(api(r), device(r), node, peers, &device_reducer_of));
         } else {
@@ -182,6 +295,7 @@ class Team {
   std::vector<Mailbox> boxes_;
   std::vector<DeviceBoard> boards_;
   std::vector<CacheLine> windows_;  ///< through the host
+  Loopback network_;                ///< between nodes
   int patience_;                    ///< looks at all endpoints without any that moved
 };
 

@@ -12,6 +12,7 @@
 #include <papcoll/transport/gpu/device_steps.hpp>
 #include <papcoll/transport/gpu/imports.hpp>
 #include <papcoll/transport/gpu/lanes.hpp>
+#include <papcoll/transport/gpu/nodes_of_ranks.hpp>
 #include <papcoll/transport/gpu/pulled_messages.hpp>
 
 #include <cstddef>
@@ -94,7 +95,15 @@ class DeviceEndpoint : public Endpoint {
     floor_ = std::make_unique<DeviceFloor>(steps_, *messages_->imports(), rank, boards);
   }
 
+  /// The nodes of the team's ranks, if there are several; else null.
+  NodesOfRanks* nodes() noexcept { return nodes_.get(); }
+  /// Is told the node of each rank of the team.
+  void make_nodes(const std::vector<int>& node_of, int rank) {
+    nodes_ = std::make_unique<NodesOfRanks>(*this, node_of, rank);
+  }
+
   void abandon() noexcept override {
+    if (nodes_) nodes_->abandon();
     kept_.clear();
     abandoned_ = true;
     memory()->leak();
@@ -131,6 +140,7 @@ class DeviceEndpoint : public Endpoint {
   std::unique_ptr<DeviceMessages> messages_;  ///< null: not known yet
   std::vector<Kept> kept_;                    ///< messages until then
   std::unique_ptr<DeviceFloor> floor_;
+  std::unique_ptr<NodesOfRanks> nodes_;  ///< null: there is one node
   bool abandoned_ = false;
 };
 

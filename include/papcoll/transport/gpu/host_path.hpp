@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace papcoll {
@@ -59,10 +60,12 @@ class HostPath {
     std::size_t lane = 0;      ///< its lane
   };
 
-  /// `steps` and the node's memory stay longer.
-  HostPath(DeviceSteps& steps, const Node& node)
+  /// `on_node` has the number on the node of each rank that is there. `steps` and the node's memory
+  /// stay longer.
+  HostPath(DeviceSteps& steps, const Node& node, std::vector<int> on_node)
       : steps_(&steps),
         windows_(node),
+        on_node_(std::move(on_node)),
         rank_(node.rank),
         out_(steps.api(), steps.api().make_stream(steps.device())),
         in_(steps.api(), steps.api().make_stream(steps.device())),
@@ -112,7 +115,9 @@ class HostPath {
     const auto whole = std::find_if(arrivals_.begin(), arrivals_.end(), [&](const Arrival& a) {
       return a.peer == peer && a.ticket == piece.ticket;
     });
-    api().copy(whole->to + piece.offset, cell(row(peer), piece.allocation), piece.bytes, in_.get());
+    api().copy(whole->to + piece.offset,
+               cell(row(on_node_.at(static_cast<std::size_t>(peer))), piece.allocation),
+               piece.bytes, in_.get());
     Mail emptied;
     emptied.kind = MailKind::emptied;
     emptied.ticket = static_cast<std::uint32_t>(piece.allocation);
@@ -150,7 +155,7 @@ class HostPath {
 
   gpu::Api& api() const noexcept { return steps_->api(); }
 
-  /// Those of a rank, pinned for this one's device.
+  /// Those of a rank of the node, pinned for this one's device.
   const Row& row(int rank) {
     Row& r = rows_[static_cast<std::size_t>(rank)];
     if (!r.pinned) {
@@ -191,7 +196,8 @@ class HostPath {
 
   DeviceSteps* steps_;
   HostWindows windows_;
-  int rank_;
+  std::vector<int> on_node_;
+  int rank_;  ///< on the node
   gpu::OwnedStream out_;
   gpu::OwnedStream in_;
   std::vector<Row> rows_;  ///< by sender

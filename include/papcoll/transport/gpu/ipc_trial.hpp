@@ -82,11 +82,12 @@ class IpcTrial {
     return has_tried_ && all_are(RankNotice::tried);
   }
 
-  /// After that: why they cannot share, the same on all ranks, or nothing if they can.
-  std::string reason() const {
+  /// After that: why they cannot share, the same on all ranks, or nothing if they can. `ranks` is
+  /// how the team numbers them.
+  std::string reason(const std::vector<int>& ranks) const {
     for (std::size_t r = 0; r < notices_.size(); ++r) {
       const std::string why = notices_[r]->reason.data();
-      if (!why.empty()) return detail::joined({"on rank ", static_cast<int>(r), ": ", why});
+      if (!why.empty()) return detail::joined({"on rank ", ranks[r], ": ", why});
     }
     return "";
   }

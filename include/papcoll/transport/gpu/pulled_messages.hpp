@@ -28,10 +28,11 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-/// The two mailboxes of a pair of ranks; null for the rank itself.
+/// The two mailboxes of a pair of ranks; null for the rank itself, and where there are none.
 struct MailboxPair {
   Mailbox* out = nullptr;
   Mailbox* in = nullptr;
+  int on_node = 0;  ///< the peer's number among the ranks of the node
 };
 
 /// How messages are shared out over paths. Without a host path, none of `paths` goes there.

@@ -44,7 +44,7 @@ inline namespace PAPCOLL_ABI {
 /// and none is kept in memory of its own.
 class StagedMessages final : public DeviceMessages {
  public:
-  /// With a peer for each rank of the node. `steps` stays longer.
+  /// With a peer for each rank. `steps` stays longer.
   StagedMessages(DeviceSteps& steps, const Node& node, const std::vector<MailboxPair>& boxes)
       : steps_(&steps), windows_(node), rank_(node.rank) {
     for (const MailboxPair& pair : boxes) {
@@ -61,12 +61,12 @@ class StagedMessages final : public DeviceMessages {
     gpu::OwnedEvent ready = steps_->lanes().events().take();
     steps_->api().record(ready.get(), steps_->lanes().stream(lane));
     if (sends) {
-      if (!peer.writer) open(peer.writer, rank_, work.peer);
+      if (!peer.writer) open(peer.writer, rank_, peer.boxes.on_node);
       peer.sends.push_back({work, std::move(ready), 0});
       match(peer);
       return false;
     }
-    if (!peer.reader) open(peer.reader, work.peer, rank_);
+    if (!peer.reader) open(peer.reader, peer.boxes.on_node, rank_);
     Mail wanted;
     wanted.kind = MailKind::wanted;
     wanted.ticket = peer.reader->receive({true, work, lane, std::move(ready)});

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -108,14 +109,16 @@ class MpiEndpoint : public Endpoint {
     works_.resize(kept);
     received(received_);
     // What waits for a send should not also wait until this rank has combined what it received.
-    for (const TransportOp& w : sent_) w.owner->complete(w.slot, w.step);
-    for (const TransportOp& w : received_) w.owner->complete(w.slot, w.step);
+    for (const TransportOp& w : sent_) tell(w);
+    for (const TransportOp& w : received_) tell(w);
     return true;
   }
 
  private:
   /// These receives are complete, and nothing has been told of it.
   virtual void received(const std::vector<TransportOp>& /*receives*/) {}
+  /// Says that the message is complete to who wants to hear.
+  virtual void tell(const TransportOp& w) { w.owner->complete(w.slot, w.step); }
 
   /// Lets what MPI is in the middle of come to its end, since it may read the caller's buffers
   /// until then. The peers that live do the same at this time. True if nothing is left.
@@ -166,6 +169,19 @@ class MpiEndpoint : public Endpoint {
   std::vector<TransportOp> sent_;      ///< what ended and is being reported
   std::vector<TransportOp> received_;  ///< the same
   bool holds_on_ = false;
+};
+
+/// The same, which tells a function of messages that are complete.
+class ToldMpiEndpoint final : public MpiEndpoint {
+ public:
+  /// `told` is called by progress().
+  ToldMpiEndpoint(MpiLink& link, std::function<void(const TransportOp&)> told)
+      : MpiEndpoint(link), told_(std::move(told)) {}
+
+ private:
+  void tell(const TransportOp& w) override { told_(w); }
+
+  std::function<void(const TransportOp&)> told_;
 };
 
 }  // namespace PAPCOLL_ABI
