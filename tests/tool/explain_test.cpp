@@ -165,3 +165,21 @@ TEST_CASE("explain: refusals") {
   explains({"8", "--arena", "--private"}, "--private");
   explains({"8", "--tuning", "/nonexistent"}, "cannot read the tuning file /nonexistent");
 }
+
+TEST_CASE("explain --device: what papcoll::gpu runs") {
+  const auto says = [](std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), {"explain", "--device", "--ranks", "4"});
+    const Outcome o = run(std::move(arguments));
+    CHECK(o.status == 0);
+    CHECK(o.err.empty());
+    return o.out;
+  };
+  const std::string ring = says({"allreduce", "--bytes", "1M"});
+  CHECK(ring.starts_with("Ring+CudaIpcTransport\n  because    more than 16 KB"));
+  CHECK(contains(ring, "\n  by name    DeviceSlices: "));
+  CHECK(says({"allreduce", "--bytes", "64"}).starts_with("RecursiveDoubling+CudaIpcTransport\n"));
+  CHECK(contains(says({"bcast", "--bytes", "64M", "--nodes", "2"}), "through the host"));
+  const json gather = json::parse(says({"gather", "--bytes", "1k", "--json"}));
+  CHECK(gather.at("algorithm") == "Linear+CudaIpcTransport");
+  refused({"explain", "scan", "--device", "--ranks", "4", "--bytes", "8"}, "leave --device out");
+}

@@ -135,3 +135,12 @@ TEST_CASE("list: refusals") {
   refused({"list", "allgatherv"}, "list allgather");
   refused({"list", "Bruck", "allreduce"}, "none of these serves");
 }
+
+TEST_CASE("list: algorithms on memory of devices") {
+  const Outcome o = run({"list", "SharedDevice"});
+  CHECK(o.status == 0);
+  CHECK(contains(o.out, "\n  serves        allreduce, reduce\n"));
+  CHECK(contains(o.out, "\n  runs on       CudaIpcTransport\n"));
+  CHECK(contains(o.out, "papcoll::gpu::allreduce<SharedDevice, CudaIpcTransport>"));
+  CHECK(contains(run({"list", "Ring"}).out, "RmaTransport, CudaIpcTransport\n"));
+}

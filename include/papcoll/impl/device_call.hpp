@@ -29,6 +29,7 @@
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/request.hpp>
 #include <papcoll/scatter.hpp>
+#include <papcoll/select/on_device.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/transport/gpu/device_endpoint.hpp>
 #include <papcoll/transport/gpu/device_floor.hpp>
@@ -131,21 +132,18 @@ const AlgorithmSpec& device_spec() {
   return named;
 }
 
-/// What runs where no schedule is named: few messages for short vectors, little data for long ones.
-/// The limits of an allreduce are those of Temuçin et al., HOTI 2021, section V-B.
+/// What runs where no schedule is named, as choose_on_device() says.
 template <class Tag, bool Commutes, class... Ps>
 const AlgorithmSpec& default_spec(std::size_t bytes) {
-  constexpr std::size_t short_vector = std::size_t{16} << 10U;
-  constexpr std::size_t long_vector = std::size_t{4} << 20U;
   constexpr Collective c = Tag::value;
   if constexpr (c == Collective::allreduce && Commutes) {
-    if (bytes > long_vector) return device_spec<Tag, Commutes, SegmentedRing, Ps...>();
-    if (bytes > short_vector) return device_spec<Tag, Commutes, Ring, Ps...>();
+    if (bytes > device_long_bytes) return device_spec<Tag, Commutes, SegmentedRing, Ps...>();
+    if (bytes > device_short_bytes) return device_spec<Tag, Commutes, Ring, Ps...>();
     return device_spec<Tag, Commutes, RecursiveDoubling, Ps...>();
   } else if constexpr (c == Collective::allreduce) {
     return device_spec<Tag, Commutes, RecursiveDoubling, Ps...>();
   } else if constexpr (c == Collective::reduce || c == Collective::bcast) {
-    if (bytes > long_vector) return device_spec<Tag, Commutes, PipelinedChain, Ps...>();
+    if (bytes > device_long_bytes) return device_spec<Tag, Commutes, PipelinedChain, Ps...>();
     return device_spec<Tag, Commutes, Binomial, Ps...>();
   } else if constexpr (c == Collective::reduce_scatter) {
     return device_spec<Tag, Commutes, std::conditional_t<Commutes, Pairwise, Linear>, Ps...>();

@@ -8,6 +8,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/schedule/schedule.hpp>
+#include <papcoll/select/on_device.hpp>
 #include <papcoll/transport/gpu/device_endpoint.hpp>
 #include <papcoll/transport/gpu/device_floor.hpp>
 #include <papcoll/transport/gpu/nodes_of_ranks.hpp>
@@ -59,7 +60,6 @@ class RunAcrossNodes {
   enum class Phase : unsigned char { begins, reduces, exchanges, spreads };
 
   static constexpr std::uint32_t quarter = 1U << 30U;
-  static constexpr std::size_t long_vector = std::size_t{4} << 20U;
 
   void begin(DeviceEndpoint& devices, NodesOfRanks& nodes, const Call& call,
              std::uint32_t sequence) {
@@ -87,7 +87,7 @@ class RunAcrossNodes {
   static void exchange(NodesOfRanks& nodes, const Call& call, std::uint32_t sequence) {
     Call between = call;
     between.in = call.out;
-    const bool segments = call.reducer.commutative && call.bytes() > long_vector;
+    const bool segments = call.reducer.commutative && call.bytes() > device_long_bytes;
     const AnySchedule schedule =
         segments ? AnySchedule{SegmentedRing{}} : AnySchedule{RecursiveDoubling{}};
     nodes.between.start(schedule, between, sequence);
@@ -98,7 +98,7 @@ class RunAcrossNodes {
     within.collective = Collective::bcast;
     within.root = 0;
     within.in = call.out;
-    const bool pipelined = call.bytes() > long_vector;
+    const bool pipelined = call.bytes() > device_long_bytes;
     const AnySchedule schedule =
         pipelined ? AnySchedule{PipelinedChain{}} : AnySchedule{Binomial{}};
     nodes.within.start(schedule, within, sequence);

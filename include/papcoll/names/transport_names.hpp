@@ -20,6 +20,7 @@ inline constexpr std::array transport_names{
     TransportName{"ShmTransport", capability::node_memory},
     TransportName{"ThreadTransport", capability::node_memory},
     TransportName{"RmaTransport", capability::remote_tickets},
+    TransportName{"CudaIpcTransport", capability::device_memory},
 };
 
 }  // namespace PAPCOLL_ABI

@@ -7,8 +7,10 @@
 #include <papcoll/core.hpp>
 #include <papcoll/names/explain_choice.hpp>
 #include <papcoll/names/transport_names.hpp>
+#include <papcoll/select/on_device.hpp>
 #include <papcoll/select/tuning.hpp>
 #include <papcoll/tools/common.hpp>
+#include <papcoll/tools/device_rows.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -51,6 +53,8 @@ class ExplainCommand {
         ->capture_default_str();
     auto* const arena = command_->add_flag("--arena", arena_, "Buffers have been in the arena");
     command_->add_flag("--private", private_, "They have not (the default)")->excludes(arena);
+    command_->add_flag("--device", on_device_,
+                       "Buffers are in memory of GPUs: what papcoll::gpu's collective runs");
     command_->add_flag("--oversubscribed", oversubscribed_,
                        "There are more ranks than processors on a node");
     command_
@@ -86,6 +90,7 @@ class ExplainCommand {
     traits.contract =
         static_cast<NumericalContract>(place_of(contract_, contract_names, "--contract"));
     require_sense(collective, traits.element_size);
+    if (on_device_) return show_on_device(collective, traits.commutative);
     const Thresholds thresholds = detail::tuned_thresholds(tuning_);
     const Call call = detail::described_call(collective, bytes_, traits);
     show(collective, call, detail::explain_choice(facts(thresholds), call, traits));
@@ -164,6 +169,38 @@ class ExplainCommand {
     return f;
   }
 
+  int show_on_device(Collective collective, bool commutative) const {
+    const DeviceChoice choice = choose_on_device(collective, commutative, bytes_);
+    if (choice.algorithm.empty()) {
+      throw argument_error("papcoll: papcoll::gpu has no " + std::string(name_of(collective)) +
+                           ": leave --device out");
+    }
+    const std::string algorithm = std::string(choice.algorithm) + "+CudaIpcTransport";
+    const std::string memory =
+        "of GPUs: messages are pulled from it" +
+        std::string(nodes_ > 1 ? "; between nodes they go through the host" : "");
+    if (as_json_) {
+      const Json all{{"collective", name_of(collective)},
+                     {"ranks", ranks_},
+                     {"nodes", nodes_},
+                     {"bytes", bytes_},
+                     {"algorithm", algorithm},
+                     {"reason", choice.reason},
+                     {"memory", memory}};
+      print(all.dump(2) + "\n");
+      return all_well;
+    }
+    std::string text = algorithm + "\n  because    " + std::string(choice.reason) +
+                       "\n  memory     " + memory + "\n";
+    for (const CatalogueRow& row : device_rows) {
+      if (row.serves(collective)) {
+        text += "  by name    " + std::string(row.name) + ": " + std::string(row.sentence) + "\n";
+      }
+    }
+    print(text);
+    return all_well;
+  }
+
   void show(Collective collective, const Call& call, const Explanation& e) const {
     if (!as_json_) {
       print(e.text());
@@ -192,6 +229,7 @@ class ExplainCommand {
   std::string op_ = "sum";
   bool arena_ = false;
   bool private_ = false;  ///< said in so many words
+  bool on_device_ = false;
   bool oversubscribed_ = false;
   double wait_ns_ = 0;
   std::string contract_ = "RankConsistent";

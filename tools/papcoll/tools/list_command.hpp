@@ -9,6 +9,7 @@
 #include <papcoll/names/transport_names.hpp>
 #include <papcoll/policies/requirements.hpp>
 #include <papcoll/tools/common.hpp>
+#include <papcoll/tools/device_rows.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -136,7 +137,7 @@ inline std::string described(const CatalogueRow& row) {
 /// that of a policy they may have, and serve one of the collectives; all where none is named.
 class Wanted {
  public:
-  Wanted(const std::vector<std::string>& names, Catalogue catalogue) {
+  Wanted(const std::vector<std::string>& names, const std::vector<CatalogueRow>& catalogue) {
     std::vector<std::string_view> known;
     for (std::size_t i = 0; i < collective_count; ++i) {
       known.push_back(name_of(static_cast<Collective>(i)));
@@ -188,7 +189,9 @@ class Wanted {
 
 class ListCommand {
  public:
-  explicit ListCommand(Catalogue catalogue) : catalogue_(catalogue) {}
+  explicit ListCommand(Catalogue catalogue) : rows_(catalogue.begin(), catalogue.end()) {
+    rows_.insert(rows_.end(), device_rows.begin(), device_rows.end());
+  }
 
   void add_to(CLI::App& app) {
     command_ = app.add_subcommand("list", "Every algorithm: what it serves and requires");
@@ -201,10 +204,10 @@ class ListCommand {
 
   /// The exit status; throws argument_error.
   int run() const {
-    const Wanted wanted{names_, catalogue_};
+    const Wanted wanted{names_, rows_};
     Json all = Json::array();
     std::string text;
-    for (const CatalogueRow& row : catalogue_) {
+    for (const CatalogueRow& row : rows_) {
       if (!wanted.has(row)) continue;
       text += (text.empty() ? "" : "\n") + described(row);
       for (const Collective c : collectives_of(row)) {
@@ -219,7 +222,7 @@ class ListCommand {
   }
 
  private:
-  Catalogue catalogue_;
+  std::vector<CatalogueRow> rows_;  ///< of the catalogue, and those for devices
   CLI::App* command_ = nullptr;
   std::vector<std::string> names_;
   bool as_json_ = false;
