@@ -3,6 +3,7 @@
 #include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/gpu/api.hpp>
+#include <papcoll/gpu/model/handle.hpp>
 #include <papcoll/gpu/model/state.hpp>
 
 #include <cstddef>
@@ -111,15 +112,20 @@ class ProcessMemory : public Api {
               " exports what is no allocation of a device by this "
               "process: pass the first byte of one"});
     }
-    return make_handle<MemoryHandle>(handle_of_memory, found->block->number);
+    const Block& block = *found->block;
+    HandleWords words{handle_of_memory, block.number, block.device, block.bytes, {}};
+    if (block.file) words.file = block.file->place();
+    return make_handle<MemoryHandle>(words);
   }
 
   std::byte* import_memory(int device, const MemoryHandle& handle) override {
     const std::lock_guard lock(model_.mutex);
     check_ipc();
     check_device(device);
-    const std::size_t number = number_in(handle_of_memory, handle);
-    const auto made = number == 0 ? nullptr : model_.memories.import(process_, number);
+    const HandleWords words = words_in(handle_of_memory, handle);
+    const auto made = words.is_elsewhere() ? model_.memories.import_elsewhere(process_, words)
+                      : words.number == 0  ? nullptr
+                                           : model_.memories.import(process_, words.number);
     if (made == nullptr) {
       misuse({"papcoll: process ", process_,
               " imports memory that is not there: keep what is "
