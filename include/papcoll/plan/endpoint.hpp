@@ -91,6 +91,10 @@ class Endpoint {
   /// and again; false if it has not. Only where nothing but this endpoint needs moving meanwhile.
   virtual bool run_to_end(const PlanRun&) { return false; }
 
+  /// The communicator ends, on all ranks at about the same time, and nothing is in flight: gives
+  /// back what peers have mapped. abandon() may follow.
+  virtual void end() noexcept {}
+
   /// Forgets all that is in flight, after the communicator broke: nothing may touch the buffers of
   /// a call from here on.
   virtual void abandon() noexcept = 0;

@@ -120,6 +120,11 @@ class Connections {
     for (auto& c : connected_) c.endpoint->progress();
   }
 
+  /// The team ends, in order.
+  void end() noexcept {
+    for (auto& c : connected_) c.endpoint->end();
+  }
+
   /// After the team broke. True: something may still use the memory of what was in flight.
   [[gnu::cold]] bool abandon() noexcept {
     bool holds_on = false;

@@ -72,7 +72,7 @@ TEST_CASE("requests go through the host, several at once", "[gpu]") {
     CAPTURE(ranks);
     gpu::Model model{linked(ranks)};
     model.refuse_ipc(ranks - 1);
-    CHECK(problem_on(model, ranks, requests_are_right) == "");
+    CHECK(problem_on(model, ranks, requests_are_right<ThreadTeam::Rank>) == "");
   }
 }
 

@@ -68,11 +68,15 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   NodeDeviceEndpoint(const NodeDeviceEndpoint&) = delete;
   NodeDeviceEndpoint& operator=(const NodeDeviceEndpoint&) = delete;
 
-  ~NodeDeviceEndpoint() override {
+  ~NodeDeviceEndpoint() override { end(); }
+
+  void end() noexcept override {
+    if (ended_) return;
+    ended_ = true;
     try {
-      if (!is_abandoned() && !wait_until([this] { return is_idle(); })) abandon();
+      if (!is_abandoned() && !wait_until([this] { return is_idle(); })) give_up();
     } catch (const gpu::device_error&) {
-      abandon();
+      give_up();
     }
     if (!is_abandoned()) close_imports();
     if (!is_abandoned() && !processes_) tell_memory();
@@ -82,8 +86,13 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     if (!processes_) {
       if (all_closed()) free_all();
     } else if (!wait_until([this] { return all_closed(); })) {
-      abandon();
+      give_up();
     }
+  }
+
+  /// Of what has ended in order nothing is left to be forgotten.
+  void abandon() noexcept override {
+    if (!ended_) give_up();
   }
 
   bool progress() override {
@@ -103,6 +112,8 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   const std::string& why_no_ipc() const noexcept override { return why_no_ipc_; }
 
  private:
+  void give_up() noexcept { DeviceEndpoint::abandon(); }
+
   static std::byte* place(const Node& node, int from, int to) {
     const auto ranks = static_cast<std::size_t>(node.size);
     const std::size_t pair = static_cast<std::size_t>(from) * ranks + static_cast<std::size_t>(to);
@@ -160,7 +171,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     try {
       notice(node_.rank).memory = new std::shared_ptr<DeviceMemory>(memory());
     } catch (const std::bad_alloc&) {
-      abandon();
+      give_up();
     }
   }
 
@@ -192,6 +203,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   bool processes_;
   std::vector<Peer> peers_;
   std::unique_ptr<IpcTrial> trial_;  ///< null when it is over
+  bool ended_ = false;
   std::string why_no_ipc_;
 };
 
