@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <string>
 
@@ -94,6 +95,9 @@ class Endpoint {
   /// The communicator ends, on all ranks at about the same time, and nothing is in flight: gives
   /// back what peers have mapped. abandon() may follow.
   virtual void end() noexcept {}
+
+  /// May this, thrown by the endpoint, be because a peer has died?
+  virtual bool may_be_of_death(const std::exception&) const noexcept { return false; }
 
   /// Forgets all that is in flight, after the communicator broke: nothing may touch the buffers of
   /// a call from here on.

@@ -40,7 +40,7 @@ struct DeviceBoard {
     gpu::EventHandle event{};  ///< of the owner, from the first signal on
   };
 
-  /// Of rank 0: how many tickets were drawn, size() in each call in which any are. Relaxed: a ticket
+  /// Of rank 0: how many tickets were drawn, size() in each call that draws any. Relaxed: a ticket
   /// says who is last, and what the others wrote is seen by their signals.
   alignas(cache_line) std::atomic<std::uint32_t> tickets{0};
   /// Written before `given`. Whoever has read it has signalled before the owner's next call.

@@ -22,6 +22,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <new>
 #include <string>
@@ -88,6 +89,13 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     } else if (!wait_until([this] { return all_closed(); })) {
       give_up();
     }
+  }
+
+  /// What a dead peer had cannot be imported any more.
+  bool may_be_of_death(const std::exception& problem) const noexcept override {
+    const auto* const device = dynamic_cast<const gpu::device_error*>(&problem);
+    return device != nullptr &&
+           (device->fault == gpu::Fault::ipc_refused || device->fault == gpu::Fault::misuse);
   }
 
   /// Of what has ended in order nothing is left to be forgotten.
