@@ -140,6 +140,11 @@ class Model {
     const std::lock_guard lock(state_.mutex);
     state_.processes[process].refuses_ipc = true;
   }
+  /// The process cannot pin more memory than that at once.
+  void limit_pinning(int process, std::size_t bytes) {
+    const std::lock_guard lock(state_.mutex);
+    state_.processes[process].most_pinned = bytes;
+  }
   /// The device fails: its operations are never complete, and using it throws.
   void lose_device(int device) {
     const std::lock_guard lock(state_.mutex);

@@ -87,6 +87,7 @@ class ProcessMemory : public Api {
               " pins memory that it has pinned already: unpin it "
               "first"});
     }
+    if (bytes > state().most_pinned) throw_no_room(DeviceMachine::host, bytes);
     model_.memories.pin(process_, base, bytes);
   }
 
@@ -184,15 +185,19 @@ class ProcessMemory : public Api {
                                                 to, ": go through the host"}));
   }
 
+  [[noreturn]] static void throw_no_room(int device, std::size_t bytes) {
+    throw device_error(
+        Fault::out_of_memory,
+        papcoll::detail::joined({"papcoll: no room for ", bytes, " bytes on ",
+                                 device < 0 ? "the host" : "the device", ": use less"}));
+  }
+
   std::byte* add(Memory memory, int device, std::size_t bytes) {
     if (bytes == 0) misuse({"papcoll: 0 bytes are allocated: ask for some"});
     const bool fails = model_.failing && (*model_.failing)-- == 0;
     if (fails) model_.failing.reset();
     if (fails || (memory == Memory::device && !has_room(device, bytes))) {
-      throw device_error(
-          Fault::out_of_memory,
-          papcoll::detail::joined({"papcoll: no room for ", bytes, " bytes on ",
-                                   device < 0 ? "the host" : "the device", ": use less"}));
+      throw_no_room(device, bytes);
     }
     const auto made = model_.memories.add(process_, memory, device, bytes);
     const bool poison = model_.options.poison && !model_.options.move_no_data;

@@ -53,11 +53,12 @@ namespace detail {
 
 /// What the model knows of a process.
 struct ProcessState {
-  int current_device = 0;                 ///< as Api::current_device()
-  bool refuses_ipc = false;               ///< memory and events are not shared
-  Clock host;                             ///< what its program knows to be complete
-  std::set<DeviceMachine::Ends> enabled;  ///< (from, to): access that it has asked for
-  std::map<int, Queue*> null_streams;     ///< of each device
+  int current_device = 0;                     ///< as Api::current_device()
+  bool refuses_ipc = false;                   ///< memory and events are not shared
+  std::size_t most_pinned = ~std::size_t{0};  ///< bytes of others' memory that one pin() takes
+  Clock host;                                 ///< what its program knows to be complete
+  std::set<DeviceMachine::Ends> enabled;      ///< (from, to): access that it has asked for
+  std::map<int, Queue*> null_streams;         ///< of each device
 };
 
 /// All of a model; whoever uses it holds the mutex.
