@@ -25,6 +25,7 @@ NAMES = {
     "concepts": """convertible_to default_initializable integral regular same_as signed_integral
         unsigned_integral""",
     "cstddef|cstdint|cstdlib|cstring": "size_t",
+    "condition_variable": "condition_variable",
     "cstddef": "byte ptrdiff_t",
     "cstdint": "intptr_t uintptr_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t",
     "cstdio": "FILE fclose ferror fgets fopen fread snprintf sscanf",
@@ -42,7 +43,7 @@ NAMES = {
     "map": "map",
     "memory": """allocator make_shared make_unique shared_ptr static_pointer_cast unique_ptr
         weak_ptr""",
-    "mutex": "lock_guard mutex",
+    "mutex": "lock_guard mutex unique_lock",
     "numeric": "accumulate exclusive_scan iota partial_sum",
     "optional": "nullopt optional",
     "random": "mt19937_64 uniform_real_distribution",

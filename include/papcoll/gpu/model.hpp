@@ -6,11 +6,13 @@
 #include <papcoll/gpu/model/machine.hpp>
 #include <papcoll/gpu/model/process.hpp>
 #include <papcoll/gpu/model/state.hpp>
+#include <papcoll/gpu/model/stepper.hpp>
 
 #include <cstddef>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +26,8 @@ namespace gpu {
 /// orders, memory that ends too early, what is never given back.
 ///
 /// Processes of the model may be threads of one; all calls take one mutex. Time passes only in
-/// is_complete() and run().
+/// is_complete() and run(); and in a thread, if processes have a model each
+/// (ModelOptions::between_processes).
 ///
 ///     Model model(DeviceMachine::linked(4, 72e9, 60e9, 10e-6));
 ///     Api& api = model.process(0);
@@ -34,7 +37,9 @@ class Model {
  public:
   /// Of that machine.
   explicit Model(DeviceMachine machine, const ModelOptions& options = {})
-      : state_(std::move(machine), options) {}
+      : state_(std::move(machine), options) {
+    if (options.between_processes) stepper_.emplace(state_);
+  }
 
   /// The devices as process number i sees them; stays until the model ends.
   Api& process(int i) { return made(i); }
@@ -58,7 +63,8 @@ class Model {
     }
   }
 
-  /// Nothing is under way, and yet a stream waits: for a record of a device that failed.
+  /// Nothing is under way, and yet a stream waits: for a record of a device that failed,
+  /// or of another process.
   bool stuck() {
     const std::lock_guard lock(state_.mutex);
     return state_.queues.stuck();
@@ -134,6 +140,11 @@ class Model {
     const std::lock_guard lock(state_.mutex);
     state_.processes[process].refuses_ipc = true;
   }
+  /// The process cannot pin more memory than that at once.
+  void limit_pinning(int process, std::size_t bytes) {
+    const std::lock_guard lock(state_.mutex);
+    state_.processes[process].most_pinned = bytes;
+  }
   /// The device fails: its operations are never complete, and using it throws.
   void lose_device(int device) {
     const std::lock_guard lock(state_.mutex);
@@ -160,6 +171,7 @@ class Model {
 
   detail::ModelState state_;
   std::map<int, std::unique_ptr<detail::ModelProcess>> processes_;
+  std::optional<detail::Stepper> stepper_;  ///< last: it uses the others
 };
 
 }  // namespace gpu

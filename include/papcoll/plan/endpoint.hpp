@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <string>
 
@@ -90,6 +91,13 @@ class Endpoint {
   /// Waits until the run is done, if the transport has a better way than to ask progress() again
   /// and again; false if it has not. Only where nothing but this endpoint needs moving meanwhile.
   virtual bool run_to_end(const PlanRun&) { return false; }
+
+  /// The communicator ends, on all ranks at about the same time, and nothing is in flight: gives
+  /// back what peers have mapped. abandon() may follow.
+  virtual void end() noexcept {}
+
+  /// May this, thrown by the endpoint, be because a peer has died?
+  virtual bool may_be_of_death(const std::exception&) const noexcept { return false; }
 
   /// Forgets all that is in flight, after the communicator broke: nothing may touch the buffers of
   /// a call from here on.

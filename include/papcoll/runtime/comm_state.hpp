@@ -120,6 +120,7 @@ class CommState final : public Attached {
     core_->close_sites();
     link_.close(core_->broken() || in_use() ||
                 (link_.connected() && mpi_is_usable() && !core_->settle()));
+    if (!core_->broken() && !in_use()) core_->end();
     core_->give_up("its MPI communicator was freed, or MPI_Finalize was called");
     memory_.release();
   }

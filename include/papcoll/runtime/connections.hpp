@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -119,6 +120,17 @@ class Connections {
   /// Moves all that is under way.
   void progress() {
     for (auto& c : connected_) c.endpoint->progress();
+  }
+
+  /// May this, thrown by an endpoint, be because a peer has died?
+  bool may_be_of_death(const std::exception& problem) const noexcept {
+    return std::any_of(connected_.begin(), connected_.end(),
+                       [&](const Connected& c) { return c.endpoint->may_be_of_death(problem); });
+  }
+
+  /// The team ends, in order.
+  void end() noexcept {
+    for (auto& c : connected_) c.endpoint->end();
   }
 
   /// After the team broke. True: something may still use the memory of what was in flight.

@@ -14,9 +14,11 @@
 #include <papcoll/waiting/waiter.hpp>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace papcoll {
@@ -88,6 +90,7 @@ class TeamFailures {
     try {
       f();
     } catch (const std::exception& problem) {
+      if (in_flight_.connections.may_be_of_death(problem)) look_for_death();
       fail_everywhere(problem);
       throw;
     }
@@ -194,6 +197,25 @@ class TeamFailures {
     throw broken_communicator(
         detail::joined({"papcoll: this communicator is of no use any more on rank ",
                         basis_.shown(basis_.rank()), ": ", detail::bare(broken_)}));
+  }
+
+  /// Something of a peer was not there: throws peer_lost if one has died. A process that dies gives
+  /// back what it had just before its death can be seen.
+  [[gnu::cold, gnu::noinline]] void look_for_death() {
+    if (!basis_.surroundings.processes) return;
+    constexpr int looks = 50;
+    for (int look = 0; look < looks && broken_.empty(); ++look) {
+      try {
+        watch_hook(this);
+        check_hook(this);
+      } catch (const peer_lost& lost) {
+        fail_everywhere(lost);
+        throw;
+      } catch (const std::exception&) {
+        return;  // what was thrown tells more
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
   }
 
   // --- what a long wait does besides waiting

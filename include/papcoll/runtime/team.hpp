@@ -182,6 +182,8 @@ class TeamCore final {
   void progress() { failures_.progress(); }
   bool settle() noexcept { return failures_.settle(); }
   bool has_open_requests() const noexcept { return in_flight_.plan_runs.any_claimed(); }
+  /// The team ends, in order, with nothing in flight.
+  void end() noexcept { in_flight_.connections.end(); }
   void give_up(const std::string& why) noexcept { failures_.give_up(why); }
   void abort_node(std::uint32_t reason) noexcept { failures_.abort_node(reason); }
   void fail_everywhere(const std::string& why) noexcept { failures_.fail_everywhere(why); }

@@ -1,7 +1,7 @@
 #pragma once
 
 // Threads as ranks, each a process of a model of GPUs with a device of its own, and the collectives
-// of papcoll::gpu among them.
+// of papcoll::gpu among them; or processes (tests/gpu/).
 
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/arrival/on_topology.hpp>
@@ -121,8 +121,8 @@ std::string problem_of(int ranks, F&& f) {
 }
 
 /// Each collective of papcoll::gpu, with n elements.
-template <class T = ModelTransport>
-bool collectives_are_right(ThreadTeam::Rank& rank, Device& d, std::size_t n) {
+template <class T = ModelTransport, class R>
+bool collectives_are_right(R& rank, Device& d, std::size_t n) {
   const int me = rank.rank();
   const int last = rank.size() - 1;
   const auto all = static_cast<std::size_t>(rank.size()) * n;
@@ -173,7 +173,8 @@ struct Larger {
 };
 
 /// Requests, several at once, with an operator of one's own.
-inline bool requests_are_right(ThreadTeam::Rank& rank, Device& d) {
+template <class R>
+bool requests_are_right(R& rank, Device& d) {
   static constexpr Larger larger{};
   // Under an order along the machine, too.
   int* const ordered = d.put(numbers(rank.rank(), 10));

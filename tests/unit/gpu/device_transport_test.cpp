@@ -39,7 +39,7 @@ TEST_CASE("collectives on memory of devices, among threads", "[gpu]") {
 TEST_CASE("non-blocking calls on devices, several at once, and an operator of one's own", "[gpu]") {
   for (const int ranks : {2, 3, 8}) {
     CAPTURE(ranks);
-    CHECK(problem_of(ranks, requests_are_right) == "");
+    CHECK(problem_of(ranks, requests_are_right<ThreadTeam::Rank>) == "");
   }
 }
 

@@ -72,7 +72,7 @@ TEST_CASE("requests go through the host, several at once", "[gpu]") {
     CAPTURE(ranks);
     gpu::Model model{linked(ranks)};
     model.refuse_ipc(ranks - 1);
-    CHECK(problem_on(model, ranks, requests_are_right) == "");
+    CHECK(problem_on(model, ranks, requests_are_right<ThreadTeam::Rank>) == "");
   }
 }
 
@@ -108,6 +108,37 @@ TEST_CASE("memory that cannot be had for the way through the host is told to all
     }
     CHECK(device == 1);
   }
+}
+
+TEST_CASE("a rank that can pin little memory uses smaller windows", "[gpu]") {
+  for (const int limited : {0, 1, 2}) {
+    CAPTURE(limited);
+    gpu::Model model{linked(3)};
+    model.refuse_ipc(1);
+    model.limit_pinning(limited, std::size_t{20} << 10U);
+    std::vector<std::string> said;
+    CHECK(problem_without_ipc(model, 3, 50'000, said) == "");
+  }
+}
+
+TEST_CASE("a rank that can pin no memory says so to all", "[gpu]") {
+  gpu::Model model{linked(3)};
+  model.refuse_ipc(1);
+  model.limit_pinning(2, 1000);
+  std::vector<std::string> told(3);
+  ThreadTeam team{3};
+  team.run([&](ThreadTeam::Rank& rank) {
+    const Device device{model, rank.rank()};
+    int* const data = reinterpret_cast<int*>(model.process(rank.rank()).allocate(rank.rank(), 400));
+    try {
+      gpu::allreduce<ModelTransport>(rank, data, 100, sum, device.stream);
+    } catch (const gpu::device_error&) {
+      told[static_cast<std::size_t>(rank.rank())] = "device";
+    } catch (const peer_error&) {
+      told[static_cast<std::size_t>(rank.rank())] = "peer";
+    }
+  });
+  CHECK(told == std::vector<std::string>{"peer", "peer", "device"});
 }
 
 TEST_CASE("nobody waits for a rank that does not come to find out about IPC", "[gpu]") {

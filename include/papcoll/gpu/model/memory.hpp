@@ -3,12 +3,15 @@
 #include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/gpu/api.hpp>
+#include <papcoll/gpu/model/handle.hpp>
 #include <papcoll/gpu/model/pages.hpp>
+#include <papcoll/gpu/model/shared_file.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -27,6 +30,7 @@ struct Block {
   std::size_t bytes = 0;           ///< as asked for
   std::size_t number = 0;          ///< of blocks; 0: memory that others allocated
   std::unique_ptr<Pages> pages;    ///< where the bytes are, but for memory that others allocated
+  std::optional<SharedFile> file;  ///< that other processes' models map
   std::byte* bytes_at = nullptr;   ///< the first byte, for the model
   int imports = 0;                 ///< how many mappings beside the owner's
 };
@@ -73,6 +77,9 @@ class Memories {
   /// Operations may keep it longer than the process has it.
   using MappingPtr = std::shared_ptr<Mapping>;
 
+  /// `in_files`: other processes' models can map memory of devices.
+  explicit Memories(bool in_files) : in_files_(in_files) {}
+
   /// New memory.
   MappingPtr add(int process, Memory memory, int device, std::size_t bytes) {
     auto block = std::make_shared<Block>();
@@ -80,7 +87,11 @@ class Memories {
     block->device = device;
     block->bytes = bytes;
     block->number = ++blocks_;
-    block->pages = std::make_unique<Pages>(space_, bytes, true);
+    if (in_files_ && memory == Memory::device) {
+      block->pages = std::make_unique<Pages>(space_, block->file.emplace(Pages::whole(bytes)));
+    } else {
+      block->pages = std::make_unique<Pages>(space_, bytes, true);
+    }
     block->bytes_at = block->pages->base();
     MappingPtr made = map(process, block);
     if (memory == Memory::device) used_[device] += bytes;
@@ -97,6 +108,20 @@ class Memories {
       return made;
     }
     return nullptr;
+  }
+
+  /// Memory of another process's model. Throws device_error.
+  MappingPtr import_elsewhere(int process, const HandleWords& handle) {
+    auto block = std::make_shared<Block>();
+    block->device = static_cast<int>(handle.device);
+    block->bytes = static_cast<std::size_t>(handle.place);
+    block->number = ++blocks_;
+    block->pages = std::make_unique<Pages>(space_, SharedFile{handle.file});
+    block->bytes_at = block->pages->base();
+    block->imports = 1;
+    MappingPtr made = map(process, block);
+    made->imported = true;
+    return made;
   }
 
   /// Memory that others allocated, for one process.
@@ -193,6 +218,7 @@ class Memories {
     return made;
   }
 
+  bool in_files_;
   AddressSpace space_;
   std::map<std::byte*, MappingPtr> mappings_;                ///< by address
   std::map<std::pair<int, std::byte*>, MappingPtr> pinned_;  ///< by process and address

@@ -3,6 +3,7 @@
 #include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/gpu/api.hpp>
+#include <papcoll/gpu/model/shared_file.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -87,6 +88,16 @@ class Pages {
                                                   " bytes of the model of GPUs: use less"}));
     }
   }
+  /// The bytes of a file, whole pages.
+  Pages(AddressSpace& space, const SharedFile& file)
+      : space_(space), bytes_(file.bytes()), base_(space.take(bytes_)) {
+    try {
+      file.map(base_);
+    } catch (const device_error&) {
+      space_.give(base_, bytes_);
+      throw;
+    }
+  }
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
   ~Pages() { space_.give(base_, bytes_); }
@@ -94,12 +105,13 @@ class Pages {
   /// The first byte.
   std::byte* base() const noexcept { return base_; }
 
- private:
+  /// Whole pages for so many bytes.
   static std::size_t whole(std::size_t bytes) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     return (bytes + page - 1) / page * page;
   }
 
+ private:
   AddressSpace& space_;
   std::size_t bytes_;
   std::byte* base_;

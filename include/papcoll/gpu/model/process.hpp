@@ -56,6 +56,9 @@ class ModelProcess final : public ProcessMemory {
     const auto shared = std::make_shared<SharedEvent>();
     shared->number = model_.events.size() + 1;
     shared->device = device;
+    if (between_processes && model_.options.between_processes) {
+      shared->published = &model_.shared_events.publish(shared->number);
+    }
     return add_event({process_, between_processes, false, true, shared});
   }
 
@@ -67,7 +70,9 @@ class ModelProcess final : public ProcessMemory {
       return;
     }
     e->alive = false;
-    if (!e->imported) e->shared->alive = false;
+    if (e->imported) return;
+    e->shared->alive = false;
+    if (e->shared->published != nullptr) model_.shared_events.retire(*e->shared->published);
   }
 
   EventHandle export_event(Event event) override {
@@ -79,14 +84,20 @@ class ModelProcess final : public ProcessMemory {
               " exports an event that is not made for that: make it "
               "between processes"});
     }
-    return make_handle<EventHandle>(handle_of_event, e.shared->number);
+    const SharedEvent& shared = *e.shared;
+    if (shared.published != nullptr) {
+      return model_.shared_events.handle_of(*shared.published, shared.number, shared.device);
+    }
+    return make_handle<EventHandle>({handle_of_event, shared.number, shared.device, 0, {}});
   }
 
   Event import_event(int device, const EventHandle& handle) override {
     const std::lock_guard lock(model_.mutex);
     check_ipc();
     check_device(device);
-    const std::size_t number = number_in(handle_of_event, handle);
+    const HandleWords words = words_in(handle_of_event, handle);
+    if (words.is_elsewhere()) return import_elsewhere(words);
+    const std::size_t number = words.number;
     if (number == 0 || number > model_.events.size() || !model_.events[number - 1]->shared->alive) {
       misuse({"papcoll: process ", process_,
               " imports an event that is not there: keep the "
@@ -103,31 +114,42 @@ class ModelProcess final : public ProcessMemory {
       misuse({"papcoll: an event of device ", e.device, " is recorded in a stream of device ",
               q.device, ": use one of the same device"});
     }
+    if (e.elsewhere != nullptr) {
+      misuse({"papcoll: process ", process_,
+              " records an event of another process: let its maker do that"});
+    }
     q.clock.join(state().host);
     e.last = std::make_shared<Record>();
     e.last->clock = q.clock;
+    if (e.published != nullptr) {
+      model_.told_elsewhere.join(q.clock);
+      e.published->record(e.last);
+    }
     model_.queues.record(q, e.last);
+    put_in();
   }
 
   void wait(Stream stream, Event event) override {
     const std::lock_guard lock(model_.mutex);
-    const std::shared_ptr<Record> last = of(event).shared->last;
+    const std::shared_ptr<Record> last = last_of(*of(event).shared);
     Queue& q = usable(stream);
     const bool left_out = model_.left_out.count(model_.waits++) != 0;
     if (last == nullptr || left_out) return;
     if (last->lost) throw_lost(of(event).shared->device);
     q.clock.join(last->clock);
     model_.queues.wait(q, last);
+    put_in();
   }
 
   bool is_complete(Event event) override {
     const std::lock_guard lock(model_.mutex);
     const SharedEvent& e = *of(event).shared;
-    const std::shared_ptr<Record> last = e.last;
+    const std::shared_ptr<Record> last = last_of(e);
     check_not_lost(e.device);
     if (last == nullptr) return true;
     model_.queues.settle();
     if (!last->done) model_.queues.step();
+    if (last->elsewhere != nullptr) model_.queues.look_at(*last);
     check_not_lost(e.device);
     if (last->done) state().host.join(last->clock);
     return last->done;
@@ -135,12 +157,17 @@ class ModelProcess final : public ProcessMemory {
 
   std::uint64_t tell() override {
     const std::lock_guard lock(model_.mutex);
+    if (model_.options.between_processes) {
+      model_.told_elsewhere.join(state().host);
+      return 1;
+    }
     model_.told[++model_.tellings] = state().host;
     return model_.tellings;
   }
 
   void hear(std::uint64_t told) override {
     const std::lock_guard lock(model_.mutex);
+    if (model_.options.between_processes && told != 0) state().host.join(model_.told_elsewhere);
     const auto found = model_.told.find(told);
     if (found == model_.told.end()) return;
     state().host.join(found->second);
@@ -155,6 +182,7 @@ class ModelProcess final : public ProcessMemory {
     operands.inputs = operands.outputs = 1;
     Operation operation(model_, usable(stream), Mover::copy, operands, bytes);
     operation.push([bytes](const Operands& at) { std::memcpy(at.out[0], at.in[0], bytes); });
+    put_in();
   }
 
   void combine(const Operands& operands, std::size_t n, const DeviceReducer& reducer,
@@ -170,6 +198,7 @@ class ModelProcess final : public ProcessMemory {
     }
     Operation operation(model_, usable(stream), Mover::kernel, operands, n * reducer.size);
     operation.push([n, reducer](const Operands& at) { reducer.perform(at, n, reducer.op); });
+    put_in();
   }
 
  private:
@@ -178,6 +207,32 @@ class ModelProcess final : public ProcessMemory {
   Event add_event(EventOfProcess event) {
     model_.events.push_back(std::make_unique<EventOfProcess>(std::move(event)));
     return reinterpret_cast<Event>(model_.events.back().get());
+  }
+
+  /// An event of another process's model.
+  Event import_elsewhere(const HandleWords& words) {
+    const auto shared = std::make_shared<SharedEvent>();
+    shared->number = words.number;
+    shared->device = static_cast<int>(words.device);
+    shared->elsewhere = &model_.shared_events.import(words);
+    return add_event({process_, false, true, true, shared});
+  }
+
+  /// Its last record so far, or null.
+  std::shared_ptr<Record> last_of(const SharedEvent& e) {
+    if (e.elsewhere == nullptr) return e.last;
+    const std::uint64_t number = e.elsewhere->recorded.load(std::memory_order_relaxed);
+    if (number == 0) return nullptr;
+    auto last = std::make_shared<Record>();
+    last->clock = model_.told_elsewhere;
+    last->elsewhere = &e.elsewhere->completed;
+    last->number = number;
+    return last;
+  }
+
+  /// Something was put into a stream.
+  void put_in() {
+    if (model_.options.between_processes) model_.more.notify_one();
   }
 
   /// The null stream is an ordinary one of the current device.
@@ -215,7 +270,12 @@ class ModelProcess final : public ProcessMemory {
     if (found == nullptr || !found->alive || found->process != process_) {
       misuse({"papcoll: process ", process_, " uses an event that it does not have"});
     }
-    if (!found->shared->alive) {
+    const SharedEvent& shared = *found->shared;
+    const bool has_maker =
+        shared.elsewhere == nullptr
+            ? shared.alive
+            : shared.elsewhere->event.load(std::memory_order_relaxed) == shared.number;
+    if (!has_maker) {
       misuse({"papcoll: process ", process_,
               " uses an event that its maker has destroyed: keep it "
               "until all have closed theirs"});

@@ -3,6 +3,7 @@
 #include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/gpu/api.hpp>
+#include <papcoll/gpu/model/handle.hpp>
 #include <papcoll/gpu/model/state.hpp>
 
 #include <cstddef>
@@ -86,6 +87,7 @@ class ProcessMemory : public Api {
               " pins memory that it has pinned already: unpin it "
               "first"});
     }
+    if (bytes > state().most_pinned) throw_no_room(DeviceMachine::host, bytes);
     model_.memories.pin(process_, base, bytes);
   }
 
@@ -111,15 +113,20 @@ class ProcessMemory : public Api {
               " exports what is no allocation of a device by this "
               "process: pass the first byte of one"});
     }
-    return make_handle<MemoryHandle>(handle_of_memory, found->block->number);
+    const Block& block = *found->block;
+    HandleWords words{handle_of_memory, block.number, block.device, block.bytes, {}};
+    if (block.file) words.file = block.file->place();
+    return make_handle<MemoryHandle>(words);
   }
 
   std::byte* import_memory(int device, const MemoryHandle& handle) override {
     const std::lock_guard lock(model_.mutex);
     check_ipc();
     check_device(device);
-    const std::size_t number = number_in(handle_of_memory, handle);
-    const auto made = number == 0 ? nullptr : model_.memories.import(process_, number);
+    const HandleWords words = words_in(handle_of_memory, handle);
+    const auto made = words.is_elsewhere() ? model_.memories.import_elsewhere(process_, words)
+                      : words.number == 0  ? nullptr
+                                           : model_.memories.import(process_, words.number);
     if (made == nullptr) {
       misuse({"papcoll: process ", process_,
               " imports memory that is not there: keep what is "
@@ -178,15 +185,19 @@ class ProcessMemory : public Api {
                                                 to, ": go through the host"}));
   }
 
+  [[noreturn]] static void throw_no_room(int device, std::size_t bytes) {
+    throw device_error(
+        Fault::out_of_memory,
+        papcoll::detail::joined({"papcoll: no room for ", bytes, " bytes on ",
+                                 device < 0 ? "the host" : "the device", ": use less"}));
+  }
+
   std::byte* add(Memory memory, int device, std::size_t bytes) {
     if (bytes == 0) misuse({"papcoll: 0 bytes are allocated: ask for some"});
     const bool fails = model_.failing && (*model_.failing)-- == 0;
     if (fails) model_.failing.reset();
     if (fails || (memory == Memory::device && !has_room(device, bytes))) {
-      throw device_error(
-          Fault::out_of_memory,
-          papcoll::detail::joined({"papcoll: no room for ", bytes, " bytes on ",
-                                   device < 0 ? "the host" : "the device", ": use less"}));
+      throw_no_room(device, bytes);
     }
     const auto made = model_.memories.add(process_, memory, device, bytes);
     const bool poison = model_.options.poison && !model_.options.move_no_data;

@@ -3,9 +3,12 @@
 #include <papcoll/config.hpp>
 #include <papcoll/gpu/model/clock.hpp>
 #include <papcoll/gpu/model/flow.hpp>
+#include <papcoll/gpu/model/record.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <limits>
@@ -21,16 +24,6 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace gpu {
 namespace detail {
-
-struct Queue;
-
-/// One record of an event: what waits refer to.
-struct Record {
-  bool done = false;            ///< all before it is complete
-  bool lost = false;            ///< it never will be: its device failed
-  Clock clock;                  ///< what comes before it
-  std::vector<Queue*> waiters;  ///< whose turn it is once that is done
-};
 
 /// An operation that takes time.
 struct Work {
@@ -90,6 +83,7 @@ class Queues {
   }
   /// What comes later waits for the record.
   void wait(Queue& queue, std::shared_ptr<Record> record) {
+    if (record->elsewhere != nullptr) elsewhere_.push_back(record);
     append(queue, {Queue::Entry::Kind::wait, nullptr, std::move(record)});
   }
 
@@ -98,6 +92,7 @@ class Queues {
 
   /// Begins all whose turn has come; no time passes.
   void settle() {
+    if (!elsewhere_.empty()) look_elsewhere();
     for (; !ready_.empty(); ready_.pop_front()) proceed(*ready_.front());
   }
 
@@ -110,6 +105,14 @@ class Queues {
     settle();
     return true;
   }
+
+  /// Is a record of another process done?
+  void look_at(Record& record) {
+    if (record.elsewhere->load(std::memory_order_acquire) >= record.number) record.done = true;
+  }
+
+  /// Is there a wait for a record of another process that is not done?
+  bool waits_elsewhere() const noexcept { return !elsewhere_.empty(); }
 
   /// Nothing is under way, and yet something waits.
   bool stuck() {
@@ -179,13 +182,28 @@ class Queues {
         return;
       }
       if (next.kind == Queue::Entry::Kind::record) {
-        next.record->done = true;
-        const std::vector<Queue*> waiters = std::exchange(next.record->waiters, {});
-        ready_.insert(ready_.end(), waiters.begin(), waiters.end());
+        end(*next.record);
       }
       if (next.kind == Queue::Entry::Kind::work) begin(queue, std::move(next.work));
       queue.entries.pop_front();
     }
+  }
+
+  /// The record is done.
+  void end(Record& record) {
+    record.done = true;
+    const std::vector<Queue*> waiters = std::exchange(record.waiters, {});
+    ready_.insert(ready_.end(), waiters.begin(), waiters.end());
+    if (record.observer != nullptr) record.observer->done();
+  }
+
+  /// What is done of other processes' records?
+  void look_elsewhere() {
+    std::erase_if(elsewhere_, [this](const std::shared_ptr<Record>& record) {
+      look_at(*record);
+      if (record->done) end(*record);
+      return record->done;
+    });
   }
 
   void begin(Queue& queue, std::unique_ptr<Work> work) {
@@ -248,7 +266,8 @@ class Queues {
   std::vector<double> rates_;
   double now_ = 0;
   std::vector<std::unique_ptr<Queue>> queues_;
-  std::deque<Queue*> ready_;  ///< something may begin in these
+  std::deque<Queue*> ready_;                        ///< something may begin in these
+  std::vector<std::shared_ptr<Record>> elsewhere_;  ///< of other processes, that streams wait for
   std::vector<std::unique_ptr<UnderWay>> under_way_;
   std::map<int, std::size_t> left_;  ///< operations until a device fails
 };

@@ -9,7 +9,9 @@
 #include <papcoll/gpu/model/memory.hpp>
 #include <papcoll/gpu/model/queues.hpp>
 #include <papcoll/gpu/model/races.hpp>
+#include <papcoll/gpu/model/shared_events.hpp>
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -39,17 +41,24 @@ struct ModelOptions {
   double jitter = 0;
   /// Of that.
   std::uint64_t seed = 1;
+  /// The ranks are processes, each with a Model of its own of the same machine: they import memory
+  /// and events of each other, and a thread lets time pass. Times then mean nothing, since each
+  /// model has its own; the race check sees the accesses of its own process, and takes whatever
+  /// comes from another one for the end of all that it has told. Whether freed memory is still
+  /// imported, nobody sees. All of it is gone with the processes, however they end.
+  bool between_processes = false;
 };
 
 namespace detail {
 
 /// What the model knows of a process.
 struct ProcessState {
-  int current_device = 0;                 ///< as Api::current_device()
-  bool refuses_ipc = false;               ///< memory and events are not shared
-  Clock host;                             ///< what its program knows to be complete
-  std::set<DeviceMachine::Ends> enabled;  ///< (from, to): access that it has asked for
-  std::map<int, Queue*> null_streams;     ///< of each device
+  int current_device = 0;                     ///< as Api::current_device()
+  bool refuses_ipc = false;                   ///< memory and events are not shared
+  std::size_t most_pinned = ~std::size_t{0};  ///< bytes of others' memory that one pin() takes
+  Clock host;                                 ///< what its program knows to be complete
+  std::set<DeviceMachine::Ends> enabled;      ///< (from, to): access that it has asked for
+  std::map<int, Queue*> null_streams;         ///< of each device
 };
 
 /// All of a model; whoever uses it holds the mutex.
@@ -59,6 +68,7 @@ struct ModelState {
       : machine(std::move(machine_)),
         options(options_),
         random(options_.seed),
+        memories(options_.between_processes),
         queues(rates(machine)) {}
 
   const DeviceMachine machine;                          ///< what there is
@@ -69,6 +79,7 @@ struct ModelState {
   std::vector<std::string> problems;                    ///< found so far
   Memories memories;                                    ///< all memory
   Races races;                                          ///< all accesses
+  SharedEvents shared_events;                           ///< those of other processes' models
   std::vector<std::unique_ptr<EventOfProcess>> events;  ///< all that were ever made
   Queues queues;                                        ///< all streams, and the time
   std::size_t waits = 0;                                ///< calls of wait()
@@ -76,6 +87,8 @@ struct ModelState {
   std::optional<std::size_t> failing;                   ///< allocations until one fails
   std::uint64_t tellings = 0;                           ///< calls of tell()
   std::map<std::uint64_t, Clock> told;                  ///< what was told and not heard yet
+  Clock told_elsewhere;          ///< what other processes' models may know to be complete
+  std::condition_variable more;  ///< something was put into a stream; only between processes
 
   /// A resource of Load: the memory of a device, or of the host.
   std::size_t memory_of(int end) const {

@@ -40,8 +40,8 @@ struct DeviceBoard {
     gpu::EventHandle event{};  ///< of the owner, from the first signal on
   };
 
-  /// Of rank 0: how many tickets were drawn, size() in each call. Relaxed: a ticket says who is
-  /// last, and what the others wrote is seen by their signals.
+  /// Of rank 0: how many tickets were drawn, size() in each call that draws any. Relaxed: a ticket
+  /// says who is last, and what the others wrote is seen by their signals.
   alignas(cache_line) std::atomic<std::uint32_t> tickets{0};
   /// Written before `given`. Whoever has read it has signalled before the owner's next call.
   alignas(cache_line) DevicePost post{};

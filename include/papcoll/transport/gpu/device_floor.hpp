@@ -68,7 +68,7 @@ class DeviceFloor {
   int draw_ticket() noexcept {
     const auto ranks = static_cast<std::uint32_t>(size());
     const std::uint32_t drawn = board(0).tickets.fetch_add(1, std::memory_order_relaxed);
-    return static_cast<int>(drawn - (call_ - 1) * ranks);
+    return static_cast<int>(drawn - draws_++ * ranks);
   }
 
   bool is_shown(const std::byte* p) const { return steps_->memory()->find(p) != nullptr; }
@@ -183,7 +183,8 @@ class DeviceFloor {
   Imports* imports_;
   int rank_;
   std::vector<Peer> peers_;
-  std::uint32_t call_ = 0;  ///< its number among those of this floor
+  std::uint32_t call_ = 0;   ///< its number among those of this floor
+  std::uint32_t draws_ = 0;  ///< calls in which tickets were drawn
   gpu::Stream user_ = nullptr;
   gpu::DeviceReducer reducer_{};
   std::size_t bytes_ = 0;

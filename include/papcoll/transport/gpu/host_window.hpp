@@ -29,6 +29,7 @@ struct HostWindow {
     std::uint64_t bytes = 0;   ///< of the piece
     std::uint64_t offset = 0;  ///< of the piece in the message
     std::uint64_t total = 0;   ///< bytes of the message
+    std::uint64_t at = 0;      ///< where the piece is in the window's data
     std::uint64_t told = 0;    ///< Api::tell() of who gave the cell away last
   };
 
@@ -38,6 +39,9 @@ struct HostWindow {
   /// Cells given back. The reader's release says that it has done with the cell; the writer's
   /// acquire orders its next writes after that.
   alignas(cache_line) std::atomic<std::uint32_t> emptied{0};
+  /// Bytes of a cell that the reader has pinned. Relaxed: it is written before the reader's first
+  /// mail, which the writer has read by release and acquire.
+  std::atomic<std::uint64_t> readable{0};
   alignas(cache_line) std::array<Cell, cells> each{};
 };
 static_assert(std::is_trivially_destructible_v<HostWindow>);

@@ -21,6 +21,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <new>
 #include <numeric>
@@ -71,11 +72,15 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   NodeDeviceEndpoint(const NodeDeviceEndpoint&) = delete;
   NodeDeviceEndpoint& operator=(const NodeDeviceEndpoint&) = delete;
 
-  ~NodeDeviceEndpoint() override {
+  ~NodeDeviceEndpoint() override { end(); }
+
+  void end() noexcept override {
+    if (ended_) return;
+    ended_ = true;
     try {
-      if (!is_abandoned() && !wait_until([this] { return is_idle(); })) abandon();
+      if (!is_abandoned() && !wait_until([this] { return is_idle(); })) give_up();
     } catch (const gpu::device_error&) {
-      abandon();
+      give_up();
     }
     if (!is_abandoned()) close_imports();
     if (!is_abandoned() && !processes_) tell_memory();
@@ -85,8 +90,20 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     if (!processes_) {
       if (all_closed()) free_all();
     } else if (!wait_until([this] { return all_closed(); })) {
-      abandon();
+      give_up();
     }
+  }
+
+  /// What a dead peer had cannot be imported any more.
+  bool may_be_of_death(const std::exception& problem) const noexcept override {
+    const auto* const device = dynamic_cast<const gpu::device_error*>(&problem);
+    return device != nullptr &&
+           (device->fault == gpu::Fault::ipc_refused || device->fault == gpu::Fault::misuse);
+  }
+
+  /// Of what has ended in order nothing is left to be forgotten.
+  void abandon() noexcept override {
+    if (!ended_) give_up();
   }
 
   bool progress() override {
@@ -117,6 +134,8 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   const std::string& why_no_ipc() const noexcept override { return why_no_ipc_; }
 
  private:
+  void give_up() noexcept { DeviceEndpoint::abandon(); }
+
   /// The memory of the node's ranks; where this rank is alone, some of its own.
   static Node node_of(const Surroundings& s, NodeMail::OfRank& alone) {
     if (s.node != nullptr) return *s.node;
@@ -177,7 +196,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     try {
       mail_.notice(node_.rank).memory = new std::shared_ptr<DeviceMemory>(memory());
     } catch (const std::bad_alloc&) {
-      abandon();
+      give_up();
     }
   }
 
@@ -215,6 +234,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   NodeMail mail_;
   std::vector<Peer> peers_;  ///< by rank of the team; null for those on other nodes
   std::unique_ptr<NetworkMessages> network_;  ///< until it is known how messages go
+  bool ended_ = false;
   std::unique_ptr<IpcTrial> trial_;           ///< null when it is over
   std::string why_no_ipc_;
 };

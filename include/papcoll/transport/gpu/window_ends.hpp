@@ -27,7 +27,8 @@ inline namespace PAPCOLL_ABI {
 /// its own, and each cell has an event that says when it has.
 class WindowEnd {
  public:
-  /// Pins the window. `steps` stays longer. Throws device_error.
+  /// Pins the window, or as much of it as can be pinned, with smaller cells. `steps` stays longer.
+  /// Throws device_error.
   WindowEnd(DeviceSteps& steps, const WindowPlace& window)
       : steps_(&steps),
         window_(window),
@@ -35,7 +36,7 @@ class WindowEnd {
     for (gpu::OwnedEvent& e : copied_) {
       e = {steps.api(), steps.api().make_event(steps.device(), false)};
     }
-    steps.api().pin(window.data, window.bytes());
+    pin();
     pinned_ = {steps.api(), window.data};
   }
 
@@ -50,9 +51,7 @@ class WindowEnd {
   HostWindow::Cell& cell(std::uint32_t i) const noexcept {
     return window_.words->each[i % HostWindow::cells];
   }
-  std::byte* data(std::uint32_t i) const noexcept {
-    return window_.data + i % HostWindow::cells * window_.cell_bytes;
-  }
+  std::byte* data() const noexcept { return window_.data; }
   std::size_t cell_bytes() const noexcept { return window_.cell_bytes; }
 
   /// The next cell's copy is in the stream.
@@ -76,6 +75,17 @@ class WindowEnd {
   std::uint32_t given() const noexcept { return given_; }
 
  private:
+  void pin() {
+    for (;; window_.cell_bytes /= 2) {
+      try {
+        return api().pin(window_.data, window_.bytes());
+      } catch (const gpu::device_error& problem) {
+        const bool is_least = window_.bytes() <= detail::page_bytes();
+        if (problem.fault != gpu::Fault::out_of_memory || is_least) throw;
+      }
+    }
+  }
+
   DeviceSteps* steps_;
   WindowPlace window_;
   gpu::PinnedMemory pinned_;
@@ -134,11 +144,15 @@ class WindowWriter : public WindowEnd {
     Message& m = messages_.front();
     HostWindow::Cell& c = cell(begun());
     const std::size_t total = m.work.bytes();
-    const std::size_t n = std::min(cell_bytes(), total - sent_);
+    // Both ends have pinned that much.
+    const std::size_t most =
+        std::min<std::size_t>(cell_bytes(), words().readable.load(std::memory_order_relaxed));
+    const std::size_t n = std::min(most, total - sent_);
+    const std::size_t at = begun() % HostWindow::cells * most;
     api().hear(c.told);
-    c = {m.ticket, n, sent_, total, 0};
+    c = {m.ticket, n, sent_, total, at, 0};
     if (sent_ == 0) api().wait(stream(), m.ready.get());
-    if (n != 0) api().copy(data(begun()), m.work.a + sent_, n, stream());
+    if (n != 0) api().copy(data() + at, m.work.a + sent_, n, stream());
     begun_one();
     sent_ += n;
     if (sent_ != total) return;
@@ -156,7 +170,10 @@ class WindowWriter : public WindowEnd {
 /// The end of a window that belongs to the receiver.
 class WindowReader : public WindowEnd {
  public:
-  using WindowEnd::WindowEnd;
+  /// Pins it, and tells the writer how much.
+  WindowReader(DeviceSteps& steps, const WindowPlace& window) : WindowEnd(steps, window) {
+    words().readable.store(cell_bytes(), std::memory_order_relaxed);
+  }
 
   /// A receive that the sender has been told of.
   struct Receive {
@@ -201,7 +218,7 @@ class WindowReader : public WindowEnd {
       throw peer_error(r.work.owner->refuse(r.work, detail::joined({c.total, " bytes"})));
     }
     if (c.offset == 0) api().wait(stream(), r.ready.get());
-    if (c.bytes != 0) api().copy(r.work.to + c.offset, data(begun()), c.bytes, stream());
+    if (c.bytes != 0) api().copy(r.work.to + c.offset, data() + c.at, c.bytes, stream());
     const bool whole = c.offset + c.bytes == c.total;
     begun_one();
     if (!whole) return;
