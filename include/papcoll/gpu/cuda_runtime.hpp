@@ -155,7 +155,7 @@ class BesideCaptures {
 /// cudaSetDevice. Every function leaves its thread's current device as it was. Functions may be
 /// called by several threads. A device's context begins when the device is first used, and stays.
 /// Errors name CUDA's function, its own name of the error, and the device.
-class CudaRuntime final : public Api {
+class CudaRuntime : public Api {
  public:
   /// Throws device_error of Fault::no_gpu where there is no driver or no GPU.
   CudaRuntime() : CudaRuntime(count_devices()) {}
