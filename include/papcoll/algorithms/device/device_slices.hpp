@@ -79,6 +79,8 @@ struct DeviceSlices {
    public:
     template <DeviceSite S>
     bool step(S& s, const Call& c) {
+      // The order does not matter here, but tickets of later calls are counted from those before.
+      if (phase_ == Phase::begins) s.draw_ticket();
       if (s.size() == 1) {
         if (!c.in_place()) s.copy(c.out, c.in, c.bytes());
         return true;
