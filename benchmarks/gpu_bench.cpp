@@ -5,7 +5,7 @@
 //   gpu_bench paths                   one process: a copy over two paths
 //   mpirun -n 4 gpu_bench results     types and operators on random data
 //   mpirun -n 4 gpu_bench allreduces [MB]    long vectors, 64 MB to MB (default 1024)
-//   mpirun -n 4 gpu_bench through_host       without IPC
+//   mpirun -n 4 gpu_bench through_host [MB]  without IPC, 16 MB to MB (default 256)
 //   mpirun -n 4 gpu_bench against_mpi        beside MPI_Allreduce on copies in the host
 //   mpirun -n 4 gpu_bench cycles [N]  N times (default 10000) allocate, allreduce, free
 //   mpirun -n 8 gpu_bench lost DIRECTORY SEED    ranks die
@@ -41,6 +41,9 @@ int run(const std::vector<std::string>& arguments) {
   const auto number = [&](int otherwise) {
     return arguments.size() > 1 ? std::atoi(arguments[1].c_str()) : otherwise;
   };
+  const auto megabytes = [&](int otherwise) {
+    return static_cast<std::size_t>(number(otherwise)) << 20U;
+  };
   GpuRank rank{MPI_COMM_WORLD};
   bool right = false;
   if (part == "memory") {
@@ -54,9 +57,9 @@ int run(const std::vector<std::string>& arguments) {
   } else if (part == "results") {
     right = check_results(rank);
   } else if (part == "allreduces") {
-    right = time_allreduces(rank, static_cast<std::size_t>(number(1024)) << 20U);
+    right = time_allreduces(rank, megabytes(1024));
   } else if (part == "through_host") {
-    right = time_through_host(rank);
+    right = time_through_host(rank, megabytes(256));
   } else if (part == "against_mpi") {
     right = time_against_mpi(rank);
   } else if (part == "cycles") {

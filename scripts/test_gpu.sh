@@ -50,7 +50,7 @@ if [[ ! -f $build/CMakeCache.txt ]]; then
     -DPAPCOLL_TEST_ROOMS=gpu -DPAPCOLL_BUILD_EXAMPLES=OFF -DPAPCOLL_BUILD_TOOLS=OFF
 fi
 cmake --build "$build" --parallel "$jobs" --target gpu_bench gpu_reductions gpu_runtime \
-  gpu.collectives
+  gpu.collectives gpu.collectives_on_host gpu_bench_on_host
 
 bench=$build/benchmarks/gpu_bench
 logs=$build/gpu
@@ -64,7 +64,9 @@ launch=("$mpiexec")
 if [[ $version =~ Open\ MPI|OpenRTE|PRRTE ]]; then
   mpi=$(head -n 1 <<<"$version")
   launch+=(--allow-run-as-root --oversubscribe --bind-to none)
+  recover=(--enable-recovery)
 else
+  recover=(-disable-auto-cleanup)
   mpi="MPICH $(sed -n 's/^ *Version: *//p' <<<"$version" | head -n 1)"
 fi
 # UCX ends survivors of a death, and CMA has nothing to do here: see tests/faults/kill.sh.
@@ -153,12 +155,12 @@ attempt "through the host" 60 through_host "${launch[@]}" -n 4 "$bench" through_
 attempt "two paths" 60 paths "${launch[@]}" -n 1 "$bench" paths
 attempt "cycles" 120 cycles "${launch[@]}" -n 4 "$bench" cycles 10000
 
-# Of 8 ranks 7 die in each job. The shell between hides their deaths from the launcher, and
+# Of 8 ranks 7 die in each job, which the launcher is to let the others survive. The shell between hides their deaths from the launcher, and
 # MPICH's signal of them from the others.
 say "ranks that die"
 for ((job = 1; job <= 15 && SECONDS + 10 < end; ++job)); do
   # shellcheck disable=SC2016
-  timeout --kill-after=10 90 "${launch[@]}" -n 8 sh -c 'trap "" USR1; "$@"; exit 0' sh \
+  timeout --kill-after=10 90 "${launch[@]}" "${recover[@]}" -n 8 sh -c 'trap "" USR1; "$@"; exit 0' sh \
     "$bench" lost "$logs/lost" "$job" >"$logs/lost/$job.log" 2>&1 || true
   echo "job $job of 15: $(cat "$logs/lost/$job".*.jsonl 2>/dev/null | grep -c peer_lost) of 28 told"
 done

@@ -15,9 +15,9 @@ namespace {
 constexpr std::size_t MB = std::size_t{1} << 20U;
 
 /// The rate is measured on one rank while the others wait.
-double traffic_of(GpuRank& rank) {
+double traffic_of(GpuRank& rank, std::size_t bytes) {
   double traffic = 0;
-  if (rank.speaks()) traffic = copy_traffic(rank.gpus, rank.device, 1024 * MB, steady_seconds);
+  if (rank.speaks()) traffic = copy_traffic(rank.gpus, rank.device, bytes, steady_seconds);
   MPI_Bcast(&traffic, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   return traffic;
 }
@@ -43,7 +43,7 @@ void time_one(GpuRank& rank, const char* policy, const char* buffers, float* dat
 }  // namespace
 
 bool time_allreduces(GpuRank& rank, std::size_t most_bytes) {
-  const double traffic = traffic_of(rank);
+  const double traffic = traffic_of(rank, most_bytes);
   if (rank.speaks()) JsonLine{"copy"}.add("traffic", traffic).print();
   const papcoll::gpu::shared_buffer<float, papcoll::CudaIpcTransport> shared{
       rank.comm, most_bytes / sizeof(float)};

@@ -2,6 +2,7 @@
 
 #include "gpu_rank.hpp"
 
+#include <cstddef>
 #include <string>
 
 // The parts of gpu_bench: each prints lines of JSON on rank 0, and is called by all ranks. They
@@ -15,8 +16,9 @@ bool check_results(GpuRank& rank);
 /// at most.
 bool time_allreduces(GpuRank& rank, std::size_t most_bytes);
 
-/// ThreeStage where IPC is refused, beside the rates of the way to the host.
-bool time_through_host(GpuRank& rank);
+/// ThreeStage where IPC is refused, beside the rates of the way to the host; on `most_bytes` at
+/// most.
+bool time_through_host(GpuRank& rank, std::size_t most_bytes);
 
 /// Allreduces beside those of the MPI library on copies in pinned memory of the host.
 bool time_against_mpi(GpuRank& rank);

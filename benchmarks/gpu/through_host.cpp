@@ -7,6 +7,8 @@
 #include <papcoll/transport/cuda_ipc_transport.hpp>
 #include <papcoll/transport/gpu/device_transport.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <string_view>
 
 namespace bench {
@@ -35,10 +37,10 @@ using ThroughHost = papcoll::DeviceTransport<DevicesWithoutIpc>;
 
 }  // namespace
 
-bool time_through_host(GpuRank& rank) {
+bool time_through_host(GpuRank& rank, std::size_t most_bytes) {
   HostRates rates;
   if (rank.speaks()) {
-    rates = host_rates(rank.gpus, rank.device, rank.device, 256 * MB, steady_seconds);
+    rates = host_rates(rank.gpus, rank.device, rank.device, most_bytes, steady_seconds);
     JsonLine{"host_rates"}
         .add("down", rates.down)
         .add("up", rates.up)
@@ -46,7 +48,7 @@ bool time_through_host(GpuRank& rank) {
         .print();
   }
   papcoll::Communicator comm{MPI_COMM_WORLD};
-  for (const std::size_t bytes : {16 * MB, 64 * MB, 256 * MB}) {
+  for (std::size_t bytes = std::min(16 * MB, most_bytes); bytes <= most_bytes; bytes *= 4) {
     const papcoll::gpu::OwnedMemory memory{rank.gpus, rank.gpus.allocate(rank.device, bytes)};
     auto* const data = reinterpret_cast<float*>(memory.get());
     rank.clear(data, bytes);
