@@ -58,6 +58,11 @@ struct unknown_algorithm : error {
 };
 
 namespace detail {
+/// An operation failed, perhaps on what a rank that died had shared.
+struct perhaps_of_death : error {
+  using error::error;
+};
+
 /// What another message may quote of one: without "papcoll: ".
 inline std::string bare(std::string text) {
   constexpr const char* prefix = "papcoll: ";

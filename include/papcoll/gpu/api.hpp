@@ -27,9 +27,9 @@ enum class Fault : unsigned char {
 };
 
 /// An operation on a device failed.
-struct device_error : error {
+struct device_error : papcoll::detail::perhaps_of_death {
   /// For the library.
-  device_error(Fault fault_, const std::string& text) : error(text), fault(fault_) {}
+  device_error(Fault fault_, const std::string& text) : perhaps_of_death(text), fault(fault_) {}
   Fault fault;  ///< what may be done about it
 };
 

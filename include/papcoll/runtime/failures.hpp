@@ -14,9 +14,11 @@
 #include <papcoll/waiting/waiter.hpp>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace papcoll {
@@ -87,6 +89,10 @@ class TeamFailures {
   void or_fail_everywhere(F&& f) {
     try {
       f();
+    } catch (const detail::perhaps_of_death& problem) {
+      look_for_death();
+      fail_everywhere(problem);
+      throw;
     } catch (const std::exception& problem) {
       fail_everywhere(problem);
       throw;
@@ -219,6 +225,19 @@ class TeamFailures {
       if (reason != 0) detail::throw_lost(reason, team.lost_text(reason));
     }
     if (team.parent_ != nullptr) check_hook(team.parent_);
+  }
+
+  /// Throws if a rank died. What it had shared may be gone a little before the kernel says so.
+  [[gnu::cold, gnu::noinline]] void look_for_death() {
+    if (!broken_.empty() || !basis_.hooks.watch || !node_.is_there()) return;
+    constexpr int looks = 50;
+    for (int i = 0; i < looks; ++i) {
+      watch_hook(this);
+      const std::uint32_t reason = node_.abort_reason();
+      if (detail::somebody_died(reason)) lose(reason);
+      if (reason != 0) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
   }
 
   static void watch_hook(void* p) {

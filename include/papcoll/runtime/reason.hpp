@@ -25,6 +25,10 @@ inline bool somebody_gave_up(std::uint32_t reason) noexcept {
   return reason != NodeBoard::Abort::deadline && (reason & NodeBoard::Abort::gave_up) != 0;
 }
 
+inline bool somebody_died(std::uint32_t reason) noexcept {
+  return reason != 0 && reason != NodeBoard::Abort::deadline && !somebody_gave_up(reason);
+}
+
 /// What an exception on this rank says.
 inline std::uint32_t reason_of(const std::exception& problem, const TeamBasis& basis) noexcept {
   if (const auto* const lost = dynamic_cast<const lost_rank*>(&problem)) {
