@@ -122,8 +122,10 @@ void lose_ranks(const std::string& directory, unsigned seed) {
     // Of its own: what waits for a dead process in the last phase's may wait for ever.
     auto* const data = reinterpret_cast<float*>(gpus.allocate(device, most));
     const papcoll::gpu::Stream stream = gpus.make_stream(device);
-    call(*comm, phase, data, n, stream);
-    if (victim == rank) die_after(life, &died[rank]);
+    if (victim == rank) {
+      call(*comm, phase, data, n, stream);  // all are connected when it dies
+      die_after(life, &died[rank]);
+    }
     const std::string outcome = outcome_of(*comm, phase, data, n, stream);
     const double seconds = steady_seconds() - *static_cast<volatile double*>(&died[victim]);
     file << JsonLine{"lost"}
