@@ -1,6 +1,7 @@
 #include "links.hpp"
 
 #include "contest.hpp"
+#include "gpu_links.hpp"
 #include "progress.hpp"
 #include "quiet.hpp"
 #include "statistics.hpp"
@@ -161,6 +162,9 @@ void measure_links(const Options& options, const Placement& placement) {
       if (speaks) print(fmt::format("{} and {}", nodes.names[a], nodes.names[b]), cost);
     }
   }
+  progress.clear();
+  if (speaks) measure_gpu_links(progress);
+  quiet_barrier(placement.comm());
   if (options.links.empty()) return;
   together(placement.comm(), [&] {
     if (!speaks) return;

@@ -248,6 +248,14 @@ def test_machine():
            == [("nodes=1,cores=4", "random", False)], "a described machine", result)
 
 
+def test_links():
+    result = run("--measure-links")
+    expect(result.returncode == 0, "links measured", result)
+    lines = result.stdout.splitlines()
+    expect(any(line.startswith("ranks 0 and 1, ") for line in lines), "a row of ranks", result)
+    expect(lines[-1].startswith("GPU"), "paths between GPUs, or why there are none", result)
+
+
 def test_library_options():
     result = measures("allreduce", "--sizes", "300k", "--chunk-bytes", "16k", "--peer-access",
                       "staged", "--copy-method", "streamed", "--agreement-period", "4", "--format", "json",
@@ -343,6 +351,7 @@ with tempfile.TemporaryDirectory() as name:
     test_alone()
     test_groups()
     test_machine()
+    test_links()
     test_library_options()
     test_table()
     test_tune(scratch)

@@ -128,7 +128,23 @@ TEST_CASE("hwloc: GPUs of an XML file") {
                                device("0000:c3:00.0", "0380 [1002:0003]"));
   const Machine m = hwloc_xml(directory.write("gpus.xml", xml)).read();
   CHECK(m.gpus ==
-        std::vector<Gpu>{{"0000:02:00.0", any}, {"0000:c1:00.1", 1}, {"0000:c3:00.0", 1}});
+        std::vector<Gpu>{{"0000:02:00.0", any}, {"0000:c1:00.1", 1, 1}, {"0000:c3:00.0", 1, 1}});
+}
+
+TEST_CASE("hwloc: what the system calls GPUs, and the bridges that they are behind") {
+  const Machine m = hwloc_xml(PAPCOLL_TEST_GPUS_XML).read();
+  REQUIRE(m.gpus.size() == 3);
+  const std::string model = "NVIDIA H100 80GB HBM3";
+  CHECK(m.gpus[0] == Gpu{"0000:17:00.0",
+                         0,
+                         0,
+                         "cuda0, nvml0",
+                         model,
+                         {"0000:14:02.0", "0000:15:00.0", "0000:16:00.0"}});
+  CHECK(
+      m.gpus[1] ==
+      Gpu{"0000:18:00.0", 0, 0, "cuda1", model, {"0000:14:02.0", "0000:15:00.0", "0000:16:01.0"}});
+  CHECK(m.gpus[2] == Gpu{"0000:b7:00.0", 1, 1, "", "", {"0000:a0:01.0"}});
 }
 
 TEST_CASE("hwloc: an XML file that cannot be read is refused, and is not this machine") {

@@ -4,6 +4,7 @@
 #include <papcoll/topology/sysfs.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -61,6 +62,26 @@ PAPCOLL_DECL std::string l3_list_of(const std::string& processor) {
     return line_of(cache + "/shared_cpu_list");
   }
   return {};
+}
+
+/// The addresses of the bridges between a PCI device and the host, the outermost first: parts of
+/// where its link leads, such as ../../../devices/pci0000:14/0000:14:02.0/0000:17:00.0.
+PAPCOLL_DECL std::vector<std::string> bridges_above(const std::string& device) {
+  std::array<char, 512> path{};
+  const ssize_t bytes = readlink(device.c_str(), path.data(), path.size());
+  if (bytes <= 0 || static_cast<std::size_t>(bytes) == path.size()) return {};
+  const std::string link(path.data(), static_cast<std::size_t>(bytes));
+  const std::size_t root = link.find("/pci");
+  if (root == std::string::npos) return {};
+  std::vector<std::string> bridges;
+  std::size_t begin = link.find('/', root + 1);
+  while (begin != std::string::npos) {
+    const std::size_t end = link.find('/', begin + 1);
+    if (end == std::string::npos) break;  // the device itself
+    bridges.push_back(link.substr(begin + 1, end - begin - 1));
+    begin = end;
+  }
+  return bridges;
 }
 
 }  // namespace detail
@@ -133,8 +154,11 @@ PAPCOLL_DECL std::vector<Gpu> linux_gpus(const std::string& root) {
     if (kind != "0x0300" && kind != "0x0302" && kind != "0x0380" && kind != "0x1200") continue;
     const std::string vendor = line_of(device + "/vendor");
     if (vendor != "0x10de" && vendor != "0x1002") continue;
-    const int numa = number_of(line_of(device + "/numa_node"), Place::anywhere);
-    gpus.push_back({address, as_object(numa)});
+    Gpu gpu;
+    gpu.name = address;
+    gpu.numa = as_object(number_of(line_of(device + "/numa_node"), Place::anywhere));
+    gpu.bridges = bridges_above(device);
+    gpus.push_back(std::move(gpu));
   }
   return gpus;
 }

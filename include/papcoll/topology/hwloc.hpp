@@ -131,6 +131,40 @@ inline hwloc_obj_type_t core_kind(hwloc_topology_t t) {
   return hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
 }
 
+/// "0000:17:00.0".
+inline std::string pci_address(const hwloc_obj_attr_u::hwloc_pcidev_attr_s& pci) {
+  std::array<char, 32> address{};
+  std::snprintf(address.data(), address.size(), "%04x:%02x:%02x.%x", unsigned{pci.domain},
+                unsigned{pci.bus}, unsigned{pci.dev}, unsigned{pci.func});
+  return address.data();
+}
+
+/// The addresses of the bridges between a PCI device and the host, the outermost first.
+inline std::vector<std::string> bridges_above(const hwloc_obj* device) {
+  std::vector<std::string> bridges;
+  for (const hwloc_obj* o = device->parent; o != nullptr; o = o->parent) {
+    if (o->type != HWLOC_OBJ_BRIDGE) break;
+    const auto& bridge = o->attr->bridge;
+    if (bridge.upstream_type == HWLOC_OBJ_BRIDGE_PCI) {
+      bridges.push_back(pci_address(bridge.upstream.pci));
+    }
+  }
+  std::reverse(bridges.begin(), bridges.end());
+  return bridges;
+}
+
+/// What the system calls a PCI device, and its vendor.
+inline void name_devices(const hwloc_obj* device, Gpu& gpu) {
+  for (const hwloc_obj* o = device->io_first_child; o != nullptr; o = o->next_sibling) {
+    if (o->type != HWLOC_OBJ_OS_DEVICE || o->name == nullptr) continue;
+    const hwloc_obj_osdev_type_t kind = o->attr->osdev.type;
+    if (kind != HWLOC_OBJ_OSDEV_GPU && kind != HWLOC_OBJ_OSDEV_COPROC) continue;
+    gpu.devices += joined({gpu.devices.empty() ? "" : ", ", o->name});
+    const char* const model = hwloc_obj_get_info_by_name(const_cast<hwloc_obj*>(o), "GPUModel");
+    if (model != nullptr) gpu.model = model;
+  }
+}
+
 inline std::vector<Gpu> gpus_of(hwloc_topology_t t) {
   constexpr unsigned nvidia = 0x10de;
   constexpr unsigned amd = 0x1002;
@@ -141,13 +175,15 @@ inline std::vector<Gpu> gpus_of(hwloc_topology_t t) {
     // A display controller: of VGA, in three dimensions, another one; a processing accelerator.
     if (kind != 0x0300 && kind != 0x0302 && kind != 0x0380 && kind != 0x1200) continue;
     if (pci.vendor_id != nvidia && pci.vendor_id != amd) continue;
-    std::array<char, 32> address{};
-    std::snprintf(address.data(), address.size(), "%04x:%02x:%02x.%x", unsigned{pci.domain},
-                  unsigned{pci.bus}, unsigned{pci.dev}, unsigned{pci.func});
-    hwloc_obj* const near = hwloc_get_non_io_ancestor_obj(t, o);
-    gpus.push_back({address.data(), near == nullptr
-                                        ? Place::anywhere
-                                        : smallest_with(t, HWLOC_OBJ_NUMANODE, near->cpuset)});
+    Gpu gpu;
+    gpu.name = pci_address(pci);
+    gpu.bridges = bridges_above(o);
+    name_devices(o, gpu);
+    if (const hwloc_obj* const near = hwloc_get_non_io_ancestor_obj(t, o); near != nullptr) {
+      gpu.numa = smallest_with(t, HWLOC_OBJ_NUMANODE, near->cpuset);
+      gpu.package = smallest_with(t, HWLOC_OBJ_PACKAGE, near->cpuset);
+    }
+    gpus.push_back(std::move(gpu));
   }
   std::sort(gpus.begin(), gpus.end(), [](const Gpu& a, const Gpu& b) { return a.name < b.name; });
   return gpus;

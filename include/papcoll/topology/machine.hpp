@@ -60,6 +60,11 @@ inline std::uint64_t hash_of_host(std::string_view name) noexcept {
 struct Gpu {
   std::string name;  ///< its address on the PCI bus, or what the producer calls it
   std::uint16_t numa = Place::anywhere;
+  std::uint16_t package = Place::anywhere;  ///< by hwloc
+  std::string devices{};                    ///< its names in the system, "cuda0, nvml0", by hwloc
+  std::string model{};                      ///< what its vendor calls it, by hwloc
+  /// Addresses of the PCI bridges that it is behind, the outermost first.
+  std::vector<std::string> bridges{};
   friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 

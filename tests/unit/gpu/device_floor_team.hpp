@@ -70,6 +70,12 @@ struct FloorResult {
   std::vector<std::size_t> waits_for_taken;  ///< as NotingFloor notes them
 };
 
+/// Numbers calls of all algorithms: a floor may see several.
+inline std::uint32_t& last_sequence() {
+  static std::uint32_t sequence = 0;
+  return sequence;
+}
+
 /// Steps of all ranks in random order, each of which first comes when it is drawn.
 template <DeviceAlgorithm A>
 FloorResult call_on_floor(Team& team, int ranks, const FloorCall& settings, std::uint64_t seed) {
@@ -103,7 +109,7 @@ FloorResult call_on_floor(Team& team, int ranks, const FloorCall& settings, std:
   }
   FloorResult result;
   plan_simulation::Random random{seed};
-  static std::uint32_t sequence = 0;
+  std::uint32_t& sequence = last_sequence();
   for (int round = 0; round < settings.rounds && result.wrong.empty(); ++round) {
     sequence += 2;
     for (Rank& rank : all) {

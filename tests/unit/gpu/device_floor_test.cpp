@@ -84,6 +84,20 @@ std::size_t unseen_waits(const gpu::DeviceMachine& machine, const FloorCall& cal
 
 }  // namespace
 
+TEST_CASE("calls of one algorithm follow those of another on the same floor", "[gpu]") {
+  for (const int ranks : {1, 2, 3}) {
+    Team team{floor_devices(1), ranks};
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+      FloorCall call;
+      call.count = 100;
+      CAPTURE(ranks, seed);
+      CHECK(call_on_floor<DeviceSlices>(team, ranks, call, seed).wrong == "");
+      CHECK(call_on_floor<SharedDevice>(team, ranks, call, seed).wrong == "");
+    }
+    team.end();
+  }
+}
+
 TEST_CASE("arrival-driven algorithms on devices are right, without a race, and leave nothing",
           "[gpu]") {
   for (const int ranks : {1, 2, 3, 4, 5, 6, 7, 8}) {

@@ -54,6 +54,17 @@ class FakeSysfs {
     directory_.write(device + "/numa_node", numa + "\n");
   }
 
+  /// An NVIDIA GPU that is where it is in Linux: in a directory below its bridges, with a link.
+  void add_linked_pci(const std::string& above, const std::string& address) const {
+    const std::string device = "devices/" + above + address;
+    directory_.write(device + "/class", "0x030200\n");
+    directory_.write(device + "/vendor", "0x10de\n");
+    directory_.write(device + "/numa_node", "0\n");
+    const std::filesystem::path links = directory_.path() / "bus/pci/devices";
+    std::filesystem::create_directories(links);
+    std::filesystem::create_symlink("../../../" + device, links / address);
+  }
+
   static std::string processor(int p) { return "cpu/cpu" + std::to_string(p) + "/"; }
 
  private:

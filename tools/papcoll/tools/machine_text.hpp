@@ -2,6 +2,8 @@
 
 // A machine as text, for people.
 
+#include <papcoll/tools/gpus_text.hpp>
+#include <papcoll/tools/indented.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/network.hpp>
 
@@ -48,18 +50,6 @@ inline std::string counted(std::size_t count, const std::string& one, const std:
 inline std::string counted(std::size_t count, const std::string& one) {
   return counted(count, one, one + "s");
 }
-
-/// Text in lines, further in below what they belong to.
-class Indented {
- public:
-  void line(int depth, const std::string& text) {
-    text_.append(static_cast<std::size_t>(depth) * 2, ' ').append(text).append("\n");
-  }
-  const std::string& text() const noexcept { return text_; }
-
- private:
-  std::string text_;
-};
 
 /// The objects of one node, of which `places` are sorted: a line for each package, NUMA domain and
 /// L3 cache; kinds that are unknown have none.
@@ -243,11 +233,7 @@ inline std::string described(const Machine& machine) {
     }
     n = last + 1;
   }
-  for (const Gpu& gpu : machine.gpus) {
-    out.line(1,
-             "GPU " + gpu.name +
-                 (gpu.numa == Place::anywhere ? "" : ": NUMA domain " + std::to_string(gpu.numa)));
-  }
+  GpusText{out, machine.gpus}.write(1);
   NetworkText{out, machine.network()}.write(1);
   return out.text();
 }

@@ -5,6 +5,7 @@
 #include <papcoll/error.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/fabric.hpp>
+#include <papcoll/tools/gpu_access.hpp>
 #include <papcoll/tools/json_file.hpp>
 #include <papcoll/tools/launched_rank.hpp>
 #include <papcoll/tools/machine_named.hpp>
@@ -56,7 +57,8 @@ class TopologyCommand {
       return all_well;
     }
     if (format_.empty()) {
-      print(described(machine_named(spec_)));
+      const Machine machine = machine_named(spec_);
+      print(spec_ == "linux" || spec_ == "hwloc" ? with_access(machine) : described(machine));
       return all_well;
     }
     if (file_.empty()) throw argument_error("papcoll: --from " + format_ + " needs a FILE, or -");
@@ -67,14 +69,19 @@ class TopologyCommand {
   }
 
  private:
+  /// Of the machine that this process runs on: what CUDA says of its GPUs, too.
+  static std::string with_access(const Machine& machine) {
+    return described(machine) + (machine.gpus.empty() ? "" : cuda_access_text());
+  }
+
   /// This node; of a rank that a launcher has started its own place, too, in one piece, so that
   /// lines of several ranks do not mix.
   static std::string this_process() {
     const std::optional<std::string> rank = launched_rank();
-    if (!rank) return described(linux_machine());
+    if (!rank) return with_access(linux_machine());
     std::array<char, 256> host{};
     if (gethostname(host.data(), host.size() - 1) != 0) host = {"an unnamed host"};
-    return (*rank == "0" ? described(linux_machine()) : "") + "rank " + *rank + " on " +
+    return (*rank == "0" ? with_access(linux_machine()) : "") + "rank " + *rank + " on " +
            host.data() + ": " + NodeText::in_a_line(linux_place()) + "\n";
   }
 

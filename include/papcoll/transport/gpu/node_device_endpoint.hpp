@@ -94,11 +94,9 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     }
   }
 
-  /// What a dead peer had cannot be imported any more.
+  /// Operations on what a dead peer had shared fail.
   bool may_be_of_death(const std::exception& problem) const noexcept override {
-    const auto* const device = dynamic_cast<const gpu::device_error*>(&problem);
-    return device != nullptr &&
-           (device->fault == gpu::Fault::ipc_refused || device->fault == gpu::Fault::misuse);
+    return dynamic_cast<const gpu::device_error*>(&problem) != nullptr;
   }
 
   /// Of what has ended in order nothing is left to be forgotten.
