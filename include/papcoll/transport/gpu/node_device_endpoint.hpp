@@ -233,7 +233,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   std::vector<Peer> peers_;  ///< by rank of the team; null for those on other nodes
   std::unique_ptr<NetworkMessages> network_;  ///< until it is known how messages go
   bool ended_ = false;
-  std::unique_ptr<IpcTrial> trial_;           ///< null when it is over
+  std::unique_ptr<IpcTrial> trial_;  ///< null when it is over
   std::string why_no_ipc_;
 };
 
