@@ -40,7 +40,7 @@ std::string failure_across(const AcrossNodes& settings, std::uint64_t seed) {
                                                  : gpu::host_reducer<Provenance>(in_order);
   const device_team::Way way =
       settings.floors ? device_team::Way::nodes_of_two : device_team::Way::nodes_of_two_apart;
-  device_team::Team team{
+  device_team::TeamOnDevices team{
       gpu::DeviceMachine::linked(settings.ranks, 72e9, 60e9, 6e-6), settings.ranks, 256, {}, way};
   struct Rank {
     Call call;

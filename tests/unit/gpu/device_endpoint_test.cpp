@@ -70,7 +70,7 @@ Shape shape_of(Collective c, int ranks, std::size_t count, bool in_place, const 
 
 /// Everything that the schedules serve, among so many ranks; what was wrong first.
 std::string failure_among(int ranks, bool shared, std::size_t count, Way way = Way::pulled) {
-  Team team{linked_devices(ranks), ranks, 256, {}, way};
+  TeamOnDevices team{linked_devices(ranks), ranks, 256, {}, way};
   for (const AnySchedule& s : schedules_on_devices()) {
     for (std::size_t i = 0; i < collective_count; ++i) {
       const auto c = static_cast<Collective>(i);
@@ -123,7 +123,7 @@ TEST_CASE("each wait that is left out is found", "[gpu]") {
     // What is combined too early is no poison, which is no bool either.
     gpu::ModelOptions options;
     options.poison = false;
-    Team team{linked_devices(ranks), ranks, 256, options, way};
+    TeamOnDevices team{linked_devices(ranks), ranks, 256, options, way};
     if (leave_out != none) team.model.leave_out_wait(leave_out);
     const std::string wrong = call(team, s, shape_of(Collective::allreduce, ranks, 40, true, s),
                                    operator_for(s, Collective::allreduce), {.shared = shared});
@@ -161,7 +161,7 @@ TEST_CASE("each wait that is left out is found", "[gpu]") {
 
 TEST_CASE("more messages than a mailbox has slots", "[gpu]") {
   // Each rank has 20 parts for the other one, in segments of an element.
-  Team team{linked_devices(2), 2};
+  TeamOnDevices team{linked_devices(2), 2};
   const PipelinedChain chain{.segment_bytes = 24};
   for (const std::size_t window : {1U, 4U, 16U, 64U}) {
     CAPTURE(window);
@@ -173,7 +173,7 @@ TEST_CASE("more messages than a mailbox has slots", "[gpu]") {
 }
 
 TEST_CASE("imports of peers' memory stay few", "[gpu]") {
-  Team team{linked_devices(2), 2, 3};
+  TeamOnDevices team{linked_devices(2), 2, 3};
   const Ring ring{};
   for (int i = 0; i < 20; ++i) {
     const auto count = static_cast<std::size_t>(40 + 4000 * i);

@@ -78,7 +78,8 @@ inline std::uint32_t& last_sequence() {
 
 /// Steps of all ranks in random order, each of which first comes when it is drawn.
 template <DeviceAlgorithm A>
-FloorResult call_on_floor(Team& team, int ranks, const FloorCall& settings, std::uint64_t seed) {
+FloorResult call_on_floor(TeamOnDevices& team, int ranks, const FloorCall& settings,
+                          std::uint64_t seed) {
   static const Commutes commutes{};
   static const InOrder in_order{};
   const gpu::DeviceReducer reducer = settings.op == Operator::commutes

@@ -25,7 +25,7 @@ gpu::DeviceMachine floor_devices(int n) { return gpu::DeviceMachine::linked(n, 7
 /// first.
 template <class A>
 std::string floor_failure(int ranks, int devices, std::size_t count) {
-  Team team{floor_devices(devices), ranks};
+  TeamOnDevices team{floor_devices(devices), ranks};
   std::uint64_t seed = 1;
   for (const Collective c : {Collective::allreduce, Collective::reduce}) {
     for (const Operator op : {Operator::commutes, Operator::in_order}) {
@@ -64,7 +64,7 @@ std::size_t unseen_waits(const gpu::DeviceMachine& machine, const FloorCall& cal
     // What is combined too early is no poison, which is no bool either.
     gpu::ModelOptions options;
     options.poison = false;
-    Team team{machine, ranks, 256, options};
+    TeamOnDevices team{machine, ranks, 256, options};
     if (leave_out != all_waits) team.model.leave_out_wait(leave_out);
     FloorResult found = call_on_floor<A>(team, ranks, call, 7);
     waits = team.model.waits();
@@ -86,7 +86,7 @@ std::size_t unseen_waits(const gpu::DeviceMachine& machine, const FloorCall& cal
 
 TEST_CASE("calls of one algorithm follow those of another on the same floor", "[gpu]") {
   for (const int ranks : {1, 2, 3}) {
-    Team team{floor_devices(1), ranks};
+    TeamOnDevices team{floor_devices(1), ranks};
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
       FloorCall call;
       call.count = 100;
@@ -118,7 +118,7 @@ TEST_CASE("arrival-driven algorithms on devices are right, without a race, and l
 
 TEST_CASE("on devices, too, bits depend on arrivals only where they may", "[gpu]") {
   const auto digests = [](auto algorithm, bool rank_order, std::uint64_t seed) {
-    Team team{floor_devices(6), 6};
+    TeamOnDevices team{floor_devices(6), 6};
     FloorCall call;
     call.count = 12;
     call.rank_order = rank_order;

@@ -28,7 +28,7 @@ double modelled_seconds(const gpu::DeviceMachine& machine, int ranks, std::size_
   static const gpu::DeviceReducer reducer = gpu::host_reducer<float>(plus);
   gpu::ModelOptions options;
   options.move_no_data = true;
-  device_team::Team team{machine, ranks, 256, options};
+  device_team::TeamOnDevices team{machine, ranks, 256, options};
   std::vector<Call> calls(static_cast<std::size_t>(ranks));
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const int r = static_cast<int>(i);

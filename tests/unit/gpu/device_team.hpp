@@ -201,7 +201,7 @@ class NodesEndpoint final : public DeviceEndpoint {
   }
 };
 
-/// How a Team's messages go.
+/// How a team's messages go.
 enum class Way : unsigned char {
   pulled,
   through_host,
@@ -211,10 +211,10 @@ enum class Way : unsigned char {
 };
 
 /// The ranks' endpoints on a machine with a device for each.
-class Team {
+class TeamOnDevices {
  public:
-  Team(const gpu::DeviceMachine& machine, int ranks, std::size_t most_imports = 256,
-       const gpu::ModelOptions& options = {}, Way way = Way::pulled)
+  TeamOnDevices(const gpu::DeviceMachine& machine, int ranks, std::size_t most_imports = 256,
+                const gpu::ModelOptions& options = {}, Way way = Way::pulled)
       : model(machine, options),
         ranks_(ranks),
         boxes_(static_cast<std::size_t>(ranks * ranks)),
@@ -253,8 +253,8 @@ class Team {
       streams.push_back(api(r).make_stream(device(r)));
     }
   }
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
+  TeamOnDevices(const TeamOnDevices&) = delete;
+  TeamOnDevices& operator=(const TeamOnDevices&) = delete;
 
   gpu::Api& api(int r) { return model.process(r); }
   int device(int r) { return r % model.process(r).devices(); }
@@ -307,8 +307,8 @@ struct Settings {
 };
 
 /// Pinned memory of the rank with a copy of what is at `data`, or of nothing.
-inline std::byte* host_memory(Team& team, int rank, std::vector<std::byte*>& all, std::size_t bytes,
-                              const void* data) {
+inline std::byte* host_memory(TeamOnDevices& team, int rank, std::vector<std::byte*>& all,
+                              std::size_t bytes, const void* data) {
   std::byte* const made = team.api(rank).allocate_host(bytes);
   if (data != nullptr) std::memcpy(made, data, bytes);
   all.push_back(made);
@@ -316,8 +316,8 @@ inline std::byte* host_memory(Team& team, int rank, std::vector<std::byte*>& all
 }
 
 /// Calls on the team; the text says what was wrong, empty if nothing.
-inline std::string call(Team& team, const AnySchedule& schedule, const Shape& shape, Operator op,
-                        const Settings& settings = {}) {
+inline std::string call(TeamOnDevices& team, const AnySchedule& schedule, const Shape& shape,
+                        Operator op, const Settings& settings = {}) {
   static const Commutes commutes{};
   static const InOrder in_order{};
   static const Idempotent idempotent{};

@@ -54,7 +54,7 @@ Shape vector_of(Collective c, int ranks, std::size_t count) {
 double seconds_between_two(int devices, Way way, std::size_t bytes) {
   gpu::ModelOptions options;
   options.move_no_data = true;
-  device_team::Team team{devices_with_paths(devices), 2, 256, options, way};
+  device_team::TeamOnDevices team{devices_with_paths(devices), 2, 256, options, way};
   const Shape shape = vector_of(Collective::bcast, 2, bytes / sizeof(float));
   const AnySchedule schedule{Linear{}};
   double seconds = 0;
@@ -103,7 +103,8 @@ double seconds_between_two(int devices, Way way, std::size_t bytes) {
 TEST_CASE("messages over several paths are right, without a race", "[gpu][paths]") {
   for (const int ranks : {2, 3, 4}) {
     for (const bool shared : {false, true}) {
-      device_team::Team team{devices_with_paths(ranks), ranks, 256, {}, Way::several_paths};
+      device_team::TeamOnDevices team{
+          devices_with_paths(ranks), ranks, 256, {}, Way::several_paths};
       for (const AnySchedule& s :
            {AnySchedule{Ring{}}, AnySchedule{RecursiveDoubling{}},
             AnySchedule{SegmentedRing{.segment_bytes = 600'000}},
@@ -122,7 +123,8 @@ TEST_CASE("of messages over several paths most waits are needed", "[gpu][paths]"
   const auto found = [](int devices, std::optional<std::size_t> leave_out) {
     gpu::ModelOptions options;
     options.poison = false;
-    device_team::Team team{devices_with_paths(devices), 2, 256, options, Way::several_paths};
+    device_team::TeamOnDevices team{devices_with_paths(devices), 2, 256, options,
+                                    Way::several_paths};
     if (leave_out) team.model.leave_out_wait(*leave_out);
     const std::string wrong =
         device_team::call(team, Ring{}, vector_of(Collective::allreduce, 2, 40'000),
