@@ -101,7 +101,7 @@ inline PathSum path_sum(papcoll::gpu::Api& api, int from, int to, std::size_t by
   const OwnedStream stream{api, api.make_stream(to)};
   const auto rate = [&](const std::vector<Path>& by) {
     ShareLimits limits;
-    limits.most_chunks = 1024;
+    limits.chunks.most = 1024;
     MultiPath copies{api, from, to, by, limits};
     const double seconds = median_seconds(api, {stream.get()}, now, [&] {
       copies.copy(target.get(), source.get(), bytes, stream.get());
