@@ -102,7 +102,7 @@ TEST_CASE("collectives between processes that each have devices", "[gpu]") {
     CAPTURE(n);
     Process p{4};
     const bool right = collectives_are_right(p.comm(), p.device(), n);
-    CHECK(p.comm().no_ipc() == "");
+    CHECK(p.comm().no_ipc().empty() == (p.comm().nodes() == 1));
     CHECK(p.problem(right) == "");
   }
 }
@@ -130,7 +130,9 @@ TEST_CASE("processes of which one may not share memory go through the host", "[g
     Process p{2, 1};
     bool right = allreduces_are_right(p, n);
     right &= collectives_are_right(p.comm(), p.device(), n);
-    CHECK(p.comm().no_ipc().rfind("on rank 1: ", 0) == 0);
+    // On several nodes only those of the rank's own know.
+    const bool told = p.comm().no_ipc().find("on rank 1: ") != std::string::npos;
+    if (p.comm().nodes() == 1) CHECK(told);
     CHECK(p.problem(right) == "");
   }
 }

@@ -51,12 +51,14 @@ class NodeMail {
   /// Of all.
   std::vector<RankNotice*> notices() const {
     std::vector<RankNotice*> all;
+    all.reserve(static_cast<std::size_t>(node_.size));
     for (int p = 0; p < node_.size; ++p) all.push_back(&notice(p));
     return all;
   }
   /// What they show in calls that depend on arrivals.
   std::vector<DeviceBoard*> boards() const {
     std::vector<DeviceBoard*> all;
+    all.reserve(static_cast<std::size_t>(node_.size));
     for (int p = 0; p < node_.size; ++p) all.push_back(&of_rank(p).board);
     return all;
   }
