@@ -32,7 +32,9 @@ allreduces)
   echo "{\"what\": \"allreduce\", $p, \"policy\": \"SharedDevice\", \"buffers\": \"shared\", \"bound\": $bound}"
   [ "$TROUBLE" = hangs ] && exit 124
   true ;;
-against_mpi) echo "{\"what\": \"against_mpi\", $p, \"policy\": \"default\", \"mpi_seconds\": 3.0}" ;;
+against_mpi)
+  echo "{\"what\": \"against_mpi\", $p, \"policy\": \"default\", \"mpi_seconds\": 3.0}"
+  echo "{\"what\": \"against_mpi\", $p, \"policy\": \"SharedDevice\", \"mpi_seconds\": 16.0}" ;;
 through_host) echo "{\"what\": \"through_host\", $p, \"bound\": 0.85, \"was_refused\": true}" ;;
 paths) echo '{"what": "paths", "bytes": 268435456, "slowed_by": 20, "direct": 7e10, "host": 5e10, "both": 1.164e11, "part": 0.97}' ;;
 cycles) echo "{\"what\": \"cycles\", \"ranks\": $RANKS, \"cycles\": $2, \"free_before\": 9, \"free_after\": 9}" ;;
@@ -83,7 +85,7 @@ def main():
         expect(text in result.stdout, "the table is printed", result)
         for part in ("A GPU, 1.0, mpirun (Open MPI) 4.1.4", "90% | reached", "105 deaths",
                      "420 of 420", "97.0% | reached", "least 3.00 times as quick (256 MB)",
-                     "copy over two paths, 256 MB", "is done 20 times",
+                     "16.0 times at least (256 MB) | reached", "copy over two paths, 256 MB", "is done 20 times",
                      "| 70.0 | 50.0 | 116.4 | 97.0% |",
                      "traffic 4000.0 GB/s"):
             expect(part in text, f"the table has '{part}'", result)
