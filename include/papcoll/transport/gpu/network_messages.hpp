@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -43,7 +42,7 @@ class NetworkMessages final : public DeviceMessages {
   NetworkMessages(DeviceSteps& steps, const MakeToldEndpoint& make)
       : steps_(&steps),
         in_(steps.api(), steps.api().make_stream(steps.device())),
-        memory_(steps.api()),
+        memory_(steps.api(), steps.lanes().events()),
         network_(make([this](const TransportOp& work) { told(work); })) {}
 
   bool start(const TransportOp& work, std::size_t lane) override {
@@ -60,9 +59,10 @@ class NetworkMessages final : public DeviceMessages {
     }
     TransportOp receive = work;
     receive.to = m.host;
-    under_way_.emplace(m.host, std::move(m));
-    start_on_network(receive);
-    return false;
+    under_way_.push_back(std::move(m));
+    if (!network_->start(receive)) return false;
+    end(receive);
+    return true;
   }
 
   bool progress() override {
@@ -100,23 +100,28 @@ class NetworkMessages final : public DeviceMessages {
       steps_->lanes().events().give_back(std::move(m.event));
       TransportOp send = m.work;
       send.a = m.host;
-      under_way_.emplace(m.host, std::move(m));
-      start_on_network(send);
+      under_way_.push_back(std::move(m));
+      if (network_->start(send)) told(send);
       moved = true;
     }
     return moved;
   }
 
-  void start_on_network(const TransportOp& work) {
-    if (network_->start(work)) told(work);
-  }
-
   /// The message is complete on the network.
   void told(const TransportOp& of_host) {
+    const TransportOp work = end(of_host);
+    work.owner->complete(work.slot, work.step);
+  }
+
+  /// Gives back what it had of the host; the message between devices.
+  TransportOp end(const TransportOp& of_host) {
     const bool sent = of_host.kind == OpKind::send;
-    const auto found = under_way_.find(sent ? of_host.a : of_host.to);
-    Message m = std::move(found->second);
-    under_way_.erase(found);
+    const std::byte* const host = sent ? of_host.a : of_host.to;
+    const auto found = std::find_if(under_way_.begin(), under_way_.end(),
+                                    [host](const Message& m) { return m.host == host; });
+    Message m = std::move(*found);
+    *found = std::move(under_way_.back());
+    under_way_.pop_back();
     const TransportOp& work = m.work;
     if (sent) {
       memory_.give_back(m.host);
@@ -128,14 +133,14 @@ class NetworkMessages final : public DeviceMessages {
       api.record(m.event.get(), in_.get());
       memory_.give_back(m.host, std::move(m.event));
     }
-    work.owner->complete(work.slot, work.step);
+    return work;
   }
 
   DeviceSteps* steps_;
   gpu::OwnedStream in_;  ///< copies what came to the device
   PinnedPool memory_;
-  std::deque<Message> copying_;                    ///< sends that are not on the network yet
-  std::map<const std::byte*, Message> under_way_;  ///< by the memory of the host
+  std::deque<Message> copying_;  ///< sends that are not on the network yet
+  std::vector<Message> under_way_;
   std::unique_ptr<Endpoint> network_;
 };
 

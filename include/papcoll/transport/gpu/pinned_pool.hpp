@@ -3,6 +3,7 @@
 #include <papcoll/config.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/handles.hpp>
+#include <papcoll/transport/gpu/lanes.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -17,8 +18,8 @@ inline namespace PAPCOLL_ABI {
 /// Pinned memory of the host that a rank uses again and again, until its end.
 class PinnedPool {
  public:
-  /// Empty.
-  explicit PinnedPool(gpu::Api& api) : api_(&api) {}
+  /// Empty. Events are of `events`, which stays longer.
+  PinnedPool(gpu::Api& api, EventPool& events) : api_(&api), events_(&events) {}
 
   /// At least so many bytes that nobody uses.
   std::byte* take(std::size_t bytes) {
@@ -45,9 +46,10 @@ class PinnedPool {
 
   /// Takes notice of events.
   void collect() {
-    std::erase_if(busy_, [this](const Busy& b) {
+    std::erase_if(busy_, [this](Busy& b) {
       if (!api_->is_complete(b.unused.get())) return false;
       give_back(b.at);
+      events_->give_back(std::move(b.unused));
       return true;
     });
   }
@@ -66,6 +68,7 @@ class PinnedPool {
   static constexpr std::size_t least = 4096;  ///< bytes of the smallest: pages are pinned
 
   gpu::Api* api_;
+  EventPool* events_;
   std::vector<gpu::OwnedHostMemory> all_;
   std::map<const std::byte*, std::size_t> sizes_;  ///< bytes of each
   std::vector<std::byte*> free_;
