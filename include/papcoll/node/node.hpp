@@ -88,9 +88,9 @@ inline std::size_t page_aligned(std::size_t bytes) noexcept {
 
 /// Bytes of the window from one rank of a node to another (transport/gpu/host_window.hpp): a page
 /// for its words, and whole pages for data. The more ranks, the fewer, so that those from one rank
-/// take 12 to 24 MB, of which pages are made for what is used.
+/// take 24 to 48 MB, of which pages are made for what is used.
 inline std::size_t device_window_bytes(int ranks) noexcept {
-  const std::size_t all = std::size_t{12} << 20U;
+  const std::size_t all = std::size_t{24} << 20U;
   const std::size_t each = all / std::bit_ceil(static_cast<std::size_t>(ranks));
   return page_bytes() + page_aligned(std::max(each, std::size_t{1}));
 }

@@ -86,7 +86,7 @@ inline std::vector<gpu::Path> paths_of(const gpu::DeviceMachine& machine, int fr
 class PathsEndpoint final : public DeviceEndpoint {
  public:
   PathsEndpoint(gpu::Api& api, int device, const Node& node, const std::vector<Peer>& peers,
-                FindReducer find, const gpu::DeviceMachine& machine)
+                FindReducer find, const gpu::DeviceMachine& machine, std::size_t most_imports)
       : DeviceEndpoint(api, device, find) {
     SharedOut all;
     std::vector<int> on_node(static_cast<std::size_t>(node.size));
@@ -101,7 +101,7 @@ class PathsEndpoint final : public DeviceEndpoint {
       all.paths.back() = std::make_unique<MessagePaths>(api, from, device,
                                                         paths_of(machine, from, device), limits);
     }
-    go_by(std::make_unique<PulledMessages>(steps(), peers, default_imports, std::move(all)));
+    go_by(std::make_unique<PulledMessages>(steps(), peers, most_imports, std::move(all)));
   }
 };
 
@@ -246,8 +246,8 @@ class TeamOnDevices {
           endpoints.push_back(
               std::make_unique<StagedEndpoint>(api(r), device(r), node, peers, &device_reducer_of));
         } else {
-          endpoints.push_back(std::make_unique<PathsEndpoint>(api(r), device(r), node, peers,
-                                                              &device_reducer_of, machine));
+          endpoints.push_back(std::make_unique<PathsEndpoint>(
+              api(r), device(r), node, peers, &device_reducer_of, machine, most_imports));
         }
       }
       streams.push_back(api(r).make_stream(device(r)));

@@ -34,12 +34,13 @@ inline namespace PAPCOLL_ABI {
 ///     its stream waits for the mail's  ←──────── mail {emptied, cell}
 ///     event: the cell is free
 ///
-/// Hosts wait for mails, never for devices. A sender's cells are used in turn by its parts, one
-/// after the other. They are where the rank's windows are, which nobody needs while memory of
-/// devices is shared.
+/// Hosts wait for mails, never for devices. Each pair of ranks has cells of its own, so that a
+/// receiver that makes no call stops nobody else. They are where the pair's window is, which nobody
+/// needs while memory of devices is shared. A sender's parts for one receiver go one after the
+/// other.
 class HostPath {
  public:
-  static constexpr std::uint32_t cells = 3;  ///< pieces of a sender that are under way
+  static constexpr std::uint32_t cells = 3;  ///< pieces of a pair that are under way
 
   /// What a sender copies to the host.
   struct Part {
@@ -67,45 +68,33 @@ class HostPath {
         windows_(node),
         on_node_(std::move(on_node)),
         rank_(node.rank),
-        out_(steps.api(), steps.api().make_stream(steps.device())),
-        in_(steps.api(), steps.api().make_stream(steps.device())),
-        rows_(static_cast<std::size_t>(node.size)) {}
+        peers_(on_node_.size()) {}
 
   /// The most bytes of a piece among so many ranks.
   static std::size_t most_piece_bytes(int ranks) noexcept {
-    return cell_bytes(static_cast<std::size_t>(ranks) * detail::device_window_bytes(ranks));
+    return cell_bytes(detail::device_window_bytes(ranks));
   }
 
-  /// The stream of the pieces that this rank receives.
-  gpu::Stream receiving() const noexcept { return in_.get(); }
+  /// The stream of the pieces that this rank receives from a peer.
+  gpu::Stream receiving(int peer) { return inlet(peer).stream.get(); }
 
-  /// Sends the part behind those before it; the office is that of its receiver.
-  void send(const Part& part, MailOffice& office) {
-    sending_.push_back({part, &office, 0});
-    progress();
+  /// Sends the part to a peer behind those before it; the office is the peer's.
+  void send(const Part& part, int peer, MailOffice& office) {
+    at(peer).sending.push_back({part, &office, 0});
+    progress(peer);
   }
 
-  /// Sends pieces for which there are cells; true if there were any.
-  bool progress() {
-    bool moved = false;
-    while (!sending_.empty() && !filled_[next_]) {
-      send_piece();
-      moved = true;
-    }
-    return moved;
-  }
-
-  /// A receiver's device has emptied a cell of this rank when the event is complete. Sends the next
-  /// piece at once: it need not wait for other cells.
-  void emptied(const Mail& mail, gpu::Event event) {
-    api().wait(out_.get(), event);
-    filled_.at(mail.ticket) = false;
-    progress();
+  /// A peer's device has emptied a cell when the event is complete. Sends the next piece at once:
+  /// it need not wait for other cells.
+  void emptied(const Mail& mail, int peer, gpu::Event event) {
+    api().wait(outlet(peer).stream.get(), event);
+    at(peer).filled.at(mail.ticket) = false;
+    progress(peer);
   }
 
   /// The peer was asked for a part. Its place may be written when `ready` is complete.
   void expect(const Arrival& arrival, gpu::Event ready) {
-    api().wait(in_.get(), ready);
+    api().wait(receiving(arrival.peer), ready);
     arrivals_.push_back(arrival);
   }
 
@@ -115,13 +104,13 @@ class HostPath {
     const auto whole = std::find_if(arrivals_.begin(), arrivals_.end(), [&](const Arrival& a) {
       return a.peer == peer && a.ticket == piece.ticket;
     });
-    api().copy(whole->to + piece.offset,
-               cell(row(on_node_.at(static_cast<std::size_t>(peer))), piece.allocation),
-               piece.bytes, in_.get());
+    const Way& from = inlet(peer);
+    api().copy(whole->to + piece.offset, cell(from, piece.allocation), piece.bytes,
+               from.stream.get());
     Mail emptied;
     emptied.kind = MailKind::emptied;
     emptied.ticket = static_cast<std::uint32_t>(piece.allocation);
-    office.send(emptied, in_.get());
+    office.send(emptied, from.stream.get());
     whole->bytes -= piece.bytes;
     if (whole->bytes != 0) return std::nullopt;
     const Arrival done = *whole;
@@ -131,14 +120,20 @@ class HostPath {
 
   /// Unpins the host's memory. Nothing is in flight.
   void close() noexcept {
-    for (Row& r : rows_) r = {};
+    for (Peer& p : peers_) {
+      p.out.pinned = {};
+      p.in.pinned = {};
+    }
   }
 
   /// Forgets all, and never unpins it.
   void abandon() noexcept {
-    sending_.clear();
     arrivals_.clear();
-    for (Row& r : rows_) static_cast<void>(r.pinned.release());
+    for (Peer& p : peers_) {
+      p.sending.clear();
+      static_cast<void>(p.out.pinned.release());
+      static_cast<void>(p.in.pinned.release());
+    }
   }
 
  private:
@@ -147,64 +142,77 @@ class HostPath {
     MailOffice* office;
     std::size_t sent;  ///< bytes
   };
-  /// The cells of one sender.
-  struct Row {
-    WindowRow memory{};
+  /// The cells of one direction, pinned for this rank's device, which copies in this stream.
+  struct Way {
+    WindowMemory memory{};
     gpu::PinnedMemory pinned{};
+    gpu::OwnedStream stream{};
+  };
+  struct Peer {
+    Way out{};
+    Way in{};
+    std::deque<Sending> sending{};     ///< parts, in the order in which they were asked for
+    std::array<bool, cells> filled{};  ///< and not emptied yet
+    std::uint32_t next = 0;            ///< the cell of the next piece
   };
 
   gpu::Api& api() const noexcept { return steps_->api(); }
+  Peer& at(int peer) { return peers_.at(static_cast<std::size_t>(peer)); }
+  int on_node(int peer) const { return on_node_.at(static_cast<std::size_t>(peer)); }
 
-  /// Those of a rank of the node, pinned for this one's device.
-  const Row& row(int rank) {
-    Row& r = rows_[static_cast<std::size_t>(rank)];
-    if (!r.pinned) {
-      r.memory = windows_.all_of(rank);
-      api().pin(r.memory.data, r.memory.bytes);
-      r.pinned = {api(), r.memory.data};
+  const Way& outlet(int peer) { return opened(at(peer).out, rank_, on_node(peer)); }
+  const Way& inlet(int peer) { return opened(at(peer).in, on_node(peer), rank_); }
+
+  const Way& opened(Way& way, int from, int to) {
+    if (!way.pinned) {
+      way.stream = {api(), api().make_stream(steps_->device())};
+      way.memory = windows_.all_of(from, to);
+      api().pin(way.memory.data, way.memory.bytes);
+      way.pinned = {api(), way.memory.data};
     }
-    return r;
+    return way;
   }
 
-  static std::size_t cell_bytes(std::size_t row_bytes) noexcept {
-    return row_bytes / cells / cache_line * cache_line;
+  static std::size_t cell_bytes(std::size_t window_bytes) noexcept {
+    return window_bytes / cells / cache_line * cache_line;
   }
-  static std::byte* cell(const Row& r, std::uint64_t number) noexcept {
-    return r.memory.data + number % cells * cell_bytes(r.memory.bytes);
+  static std::byte* cell(const Way& way, std::uint64_t number) noexcept {
+    return way.memory.data + number % cells * cell_bytes(way.memory.bytes);
   }
 
-  void send_piece() {
-    Sending& s = sending_.front();
-    const Row& own = row(rank_);
-    const std::size_t most =
-        std::min(cell_bytes(own.memory.bytes), std::max(s.part.piece_bytes, cache_line));
+  /// Sends pieces for which there are cells.
+  void progress(int peer) {
+    Peer& p = at(peer);
+    while (!p.sending.empty() && !p.filled[p.next]) send_piece(p, outlet(peer));
+  }
+
+  void send_piece(Peer& p, const Way& way) {
+    Sending& s = p.sending.front();
+    const gpu::Stream stream = way.stream.get();
+    const std::size_t room = cell_bytes(way.memory.bytes);
+    const std::size_t most = std::min(room, std::max(s.part.piece_bytes, cache_line));
     const std::size_t bytes = std::min(most, s.part.bytes - s.sent);
-    if (s.sent == 0) api().wait(out_.get(), s.part.ready);
-    api().copy(cell(own, next_), s.part.from + s.sent, bytes, out_.get());
+    if (s.sent == 0) api().wait(stream, s.part.ready);
+    api().copy(cell(way, p.next), s.part.from + s.sent, bytes, stream);
     Mail piece;
     piece.kind = MailKind::piece;
     piece.ticket = s.part.ticket;
-    piece.allocation = next_;
+    piece.allocation = p.next;
     piece.offset = s.sent;
     piece.bytes = bytes;
-    s.office->send(piece, out_.get());
-    filled_[next_] = true;
-    next_ = (next_ + 1) % cells;
+    s.office->send(piece, stream);
+    p.filled[p.next] = true;
+    p.next = (p.next + 1) % cells;
     s.sent += bytes;
-    if (s.sent == s.part.bytes) sending_.pop_front();
+    if (s.sent == s.part.bytes) p.sending.pop_front();
   }
 
   DeviceSteps* steps_;
   HostWindows windows_;
   std::vector<int> on_node_;
-  int rank_;  ///< on the node
-  gpu::OwnedStream out_;
-  gpu::OwnedStream in_;
-  std::vector<Row> rows_;  ///< by sender
+  int rank_;                 ///< on the node
+  std::vector<Peer> peers_;  ///< by rank of the team
   std::vector<Arrival> arrivals_;
-  std::deque<Sending> sending_;       ///< parts, in the order in which they were asked for
-  std::array<bool, cells> filled_{};  ///< and not emptied yet
-  std::uint32_t next_ = 0;            ///< the cell of the next piece
 };
 
 }  // namespace PAPCOLL_ABI

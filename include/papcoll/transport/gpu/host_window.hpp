@@ -57,8 +57,8 @@ struct WindowPlace {
   std::size_t bytes() const noexcept { return HostWindow::cells * cell_bytes; }
 };
 
-/// The memory of all windows from one rank, words included, as long as nobody uses them as windows.
-struct WindowRow {
+/// All memory of a window, words included, as long as nobody uses it as one.
+struct WindowMemory {
   std::byte* data = nullptr;
   std::size_t bytes = 0;
 };
@@ -69,20 +69,19 @@ class HostWindows {
   /// As one rank of the node has them mapped.
   explicit HostWindows(const Node& node) : node_(node) {}
 
-  /// The one from a rank to another, with pages behind it. Throws system_error.
+  /// The one from a rank to another, in half of its memory, with pages behind it. Throws
+  /// system_error.
   WindowPlace between(int from, int to) const {
-    const std::size_t bytes = detail::device_window_bytes(node_.size);
-    std::byte* const at = reserved(from, to, bytes);
     const std::size_t words = detail::page_bytes();
-    return {std::launder(reinterpret_cast<HostWindow*>(at)), at + words,
-            (bytes - words) / HostWindow::cells};
+    const std::size_t data = (detail::device_window_bytes(node_.size) - words) / 2;
+    std::byte* const at = reserved(from, to, words + data);
+    return {std::launder(reinterpret_cast<HostWindow*>(at)), at + words, data / HostWindow::cells};
   }
 
-  /// Those from a rank to all others, with pages behind them. Throws system_error.
-  WindowRow all_of(int from) const {
-    const std::size_t bytes = static_cast<std::size_t>(node_.size) *  //
-                              detail::device_window_bytes(node_.size);
-    return {reserved(from, 0, bytes), bytes};
+  /// All memory of that one, with pages behind it. Throws system_error.
+  WindowMemory all_of(int from, int to) const {
+    const std::size_t bytes = detail::device_window_bytes(node_.size);
+    return {reserved(from, to, bytes), bytes};
   }
 
  private:

@@ -28,7 +28,8 @@ struct RankNotice {
   /// What state says. 0: the rank is not connected. It has mapped nothing, nor will it, since every
   /// message of this rank has been answered.
   static constexpr std::uint32_t open = 1;
-  static constexpr std::uint32_t closed = 2;  ///< it has ended, and closed what it mapped
+  static constexpr std::uint32_t closed = 2;   ///< it has ended, and closed what it mapped
+  static constexpr std::uint32_t gave_up = 3;  ///< it has ended, and what it mapped is still mapped
   /// What trial says. 0: nothing yet.
   static constexpr std::uint32_t offered = 1;  ///< the handles are there
   static constexpr std::uint32_t tried = 2;    ///< and the reason: it imports no more for the trial

@@ -70,6 +70,11 @@ class MessagePaths {
     }
   }
 
+  /// Never gives back staging memory: something may still use it.
+  void abandon() noexcept {
+    if (copies_) copies_->leak();
+  }
+
  private:
   gpu::Api* api_;
   int from_;

@@ -10,6 +10,7 @@
 #include <papcoll/transport/gpu/device_memory.hpp>
 #include <papcoll/transport/gpu/host_path.hpp>
 #include <papcoll/transport/gpu/ipc_trial.hpp>
+#include <papcoll/transport/gpu/lanes.hpp>
 #include <papcoll/transport/gpu/message_paths.hpp>
 #include <papcoll/transport/gpu/network_messages.hpp>
 #include <papcoll/transport/gpu/node_mail.hpp>
@@ -17,6 +18,7 @@
 #include <papcoll/transport/gpu/staged_messages.hpp>
 #include <papcoll/transport/transport.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -60,14 +62,17 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
         nodes_(s.nodes),
         ranks_here_(ranks_here_of(s, node_)),
         mail_(node_),
-        peers_(mail_.peers(s.size, ranks_here_)),
-        trial_(std::make_unique<IpcTrial>(steps(), mail_.notices(), node_.rank)) {
+        peers_(mail_.peers(s.size, ranks_here_)) {
+    if (is_divided()) {
+      network_ = std::make_unique<NetworkMessages>(steps(), s.messages);
+      calls_at_once_ = std::min(calls_at_once_, network_->sequences_at_once());
+      std::vector<int> node_of;
+      for (const Place& p : s.machine->places()) node_of.push_back(p.node);
+      make_nodes(node_of, s.rank);
+    }
+    // Last: peers that see the handles import them, so nothing may throw behind that.
+    trial_ = std::make_unique<IpcTrial>(steps(), mail_.notices(), node_.rank);
     mail_.notice(node_.rank).state.store(RankNotice::open, std::memory_order_relaxed);
-    if (!is_divided()) return;
-    network_ = std::make_unique<NetworkMessages>(steps(), s.messages);
-    std::vector<int> node_of;
-    for (const Place& p : s.machine->places()) node_of.push_back(p.node);
-    make_nodes(node_of, s.rank);
   }
   NodeDeviceEndpoint(const NodeDeviceEndpoint&) = delete;
   NodeDeviceEndpoint& operator=(const NodeDeviceEndpoint&) = delete;
@@ -84,8 +89,10 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     }
     if (!is_abandoned()) close_imports();
     if (!is_abandoned() && !processes_) tell_memory();
-    // Release: a peer that sees it may free what was mapped here, and the memory it was told of.
-    mail_.notice(node_.rank).state.store(RankNotice::closed, std::memory_order_release);
+    // Release: a peer that sees `closed` may free what was mapped here, and the memory it was told
+    // of.
+    const std::uint32_t state = is_abandoned() ? RankNotice::gave_up : RankNotice::closed;
+    mail_.notice(node_.rank).state.store(state, std::memory_order_release);
     if (is_abandoned()) return;
     if (!processes_) {
       if (all_closed()) free_all();
@@ -130,6 +137,8 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   }
 
   const std::string& why_no_ipc() const noexcept override { return why_no_ipc_; }
+
+  std::uint32_t sequences_at_once() const noexcept override { return calls_at_once_; }
 
  private:
   void give_up() noexcept { DeviceEndpoint::abandon(); }
@@ -207,7 +216,8 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
 
   bool all_closed() {
     for (int p = 0; p < node_.size; ++p) {
-      if (mail_.notice(p).state.load(std::memory_order_acquire) == RankNotice::open) return false;
+      const std::uint32_t state = mail_.notice(p).state.load(std::memory_order_acquire);
+      if (state == RankNotice::open || state == RankNotice::gave_up) return false;
     }
     return true;
   }
@@ -232,6 +242,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   NodeMail mail_;
   std::vector<Peer> peers_;  ///< by rank of the team; null for those on other nodes
   std::unique_ptr<NetworkMessages> network_;  ///< until it is known how messages go
+  std::uint32_t calls_at_once_ = Lanes::calls_at_once;
   bool ended_ = false;
   std::unique_ptr<IpcTrial> trial_;  ///< null when it is over
   std::string why_no_ipc_;

@@ -90,7 +90,7 @@ class PulledMessages final : public DeviceMessages {
   }
 
   bool progress() override {
-    bool moved = host_path_ != nullptr && host_path_->progress();
+    bool moved = false;
     for (std::size_t p = 0; p < peers_.size(); ++p) {
       if (!peers_[p]) continue;
       MailOffice& office = peers_[p]->office;
@@ -116,7 +116,9 @@ class PulledMessages final : public DeviceMessages {
     sent_.abandon();
     if (host_path_) host_path_->abandon();
     for (auto& peer : peers_) {
-      if (peer) peer->office.abandon();
+      if (!peer) continue;
+      peer->office.abandon();
+      if (peer->paths) peer->paths->abandon();
     }
     imports_.leak();
   }
@@ -205,9 +207,8 @@ class PulledMessages final : public DeviceMessages {
       near = imports_.find(work.peer, mail.allocation, mail.memory, paths->from()) + mail.offset;
     }
     paths->copy(work.to, there, near, pulls);
-    if (by_host.bytes != 0) return false;
     lanes_->used_by(posted.lane, {work.to, work.bytes()}, Use::writes, pulls);
-    return true;
+    return by_host.bytes == 0;
   }
 
   void ask_for(const gpu::PathShare& by_host, std::uint32_t ticket, const Posted& posted,
@@ -241,10 +242,10 @@ class PulledMessages final : public DeviceMessages {
       case MailKind::part: {
         const Mail wanted = received.mail;
         from.office.taken();
-        return host_path_->send(sent_.part(wanted), from.office);
+        return host_path_->send(sent_.part(wanted), peer, from.office);
       }
       case MailKind::emptied:
-        host_path_->emptied(received.mail, received.event);
+        host_path_->emptied(received.mail, peer, received.event);
         return from.office.taken();
       case MailKind::piece:
         return take_piece(received, peer, from);
@@ -276,12 +277,12 @@ class PulledMessages final : public DeviceMessages {
 
   void take_piece(const MailOffice::Received& received, int peer, Pair& from) {
     const Mail piece = received.mail;
-    api_->wait(host_path_->receiving(), received.event);
+    api_->wait(host_path_->receiving(peer), received.event);
     from.office.taken();
     const auto whole = host_path_->receive(piece, peer, from.office);
     if (!whole) return;
     gpu::OwnedEvent event = lanes_->events().take();
-    api_->record(event.get(), host_path_->receiving());
+    api_->record(event.get(), host_path_->receiving(peer));
     api_->wait(from.pulls.get(), event.get());
     lanes_->events().give_back(std::move(event));
     const TransportOp& work = whole->work;
