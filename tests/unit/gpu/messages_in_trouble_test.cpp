@@ -156,7 +156,7 @@ TEST_CASE("no import is closed from which a half-received message is pulled", "[
 TEST_CASE("who connects again does not import what failed to connect", "[gpu]") {
   gpu::Model model{linked_devices_of(2)};
   std::vector<Mailbox> mail(4);
-  std::vector<Place> places(3);
+  std::vector<papcoll::Place> places(3);
   places[2].node = 1;
   const auto machine = std::make_shared<const Machine>(places);
   device_team::Loopback network;
