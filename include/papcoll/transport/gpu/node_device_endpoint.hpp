@@ -91,7 +91,8 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     if (!is_abandoned() && !processes_) tell_memory();
     // Release: a peer that sees `closed` may free what was mapped here, and the memory it was told
     // of.
-    const std::uint32_t state = is_abandoned() ? RankNotice::gave_up : RankNotice::closed;
+    const bool leaks = is_abandoned() && processes_;  // threads use the memory that is told of
+    const std::uint32_t state = leaks ? RankNotice::gave_up : RankNotice::closed;
     mail_.notice(node_.rank).state.store(state, std::memory_order_release);
     if (is_abandoned()) return;
     if (!processes_) {
