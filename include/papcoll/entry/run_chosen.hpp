@@ -24,7 +24,7 @@ struct ChosenAlgorithm {
   bool is_watched = false;  ///< it depends on arrivals that ranks tell each other
 
   ChosenAlgorithm(const Caller& caller, const AlgorithmSpec& given, Call& call)
-      : transport(transport_for(caller, given)) {
+      : transport(transport_for(caller, given, call.memory)) {
     state_contract(call, given);
     spec.transport = &transport;
     spec.order = given.order;

@@ -11,6 +11,7 @@
 //
 //   struct LargerMagnitude {
 //     __host__ __device__ float operator()(float low, float high) const {
+//       if (fabsf(high) == fabsf(low)) return high > low ? high : low;
 //       return fabsf(high) > fabsf(low) ? high : low;
 //     }
 //   };

@@ -175,7 +175,7 @@ class PreparedCall {
 PAPCOLL_DECL Settled settle_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
   state_contract(call, spec);
   if (spec.hierarchical != nullptr) return {};  // checks itself, phase by phase
-  const TransportTable& transport = transport_for(caller, spec);
+  const TransportTable& transport = transport_for(caller, spec, call.memory);
   if (spec.arrival == nullptr) {
     check_named_schedule(caller, spec, call);
     const bool in_rank_order = !spec.order && spec.tickets == nullptr;

@@ -58,7 +58,7 @@ PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec,
     refuse_call(caller.core, {call.collective, true, call.counts != nullptr}, *why,
                 std::move(details));
   }
-  const TransportTable& transport = transport_for(caller, spec);
+  const TransportTable& transport = transport_for(caller, spec, call.memory);
   state_contract(call, spec);
   if (spec.arrival != nullptr) check_arrival(caller, *spec.arrival, transport, call);
   check_named_schedule(caller, spec, call);

@@ -67,7 +67,8 @@ PAPCOLL_DECL const std::string& no_ipc_of(const TeamCore& core) noexcept {
 
 PAPCOLL_DECL int size_of(const TeamCore& core) noexcept { return core.size(); }
 
-PAPCOLL_DECL const TransportTable& transport_for(const Caller& caller, const AlgorithmSpec& s) {
+PAPCOLL_DECL const TransportTable& transport_for(const Caller& caller, const AlgorithmSpec& s,
+                                                 MemoryKind memory) {
   TeamCore& core = caller.core;
   const TransportTable* transport = s.transport;
   if (transport == nullptr && s.transport_name.empty()) transport = &core.default_transport();
@@ -78,6 +79,10 @@ PAPCOLL_DECL const TransportTable& transport_for(const Caller& caller, const Alg
   } catch (const transport_unavailable& problem) {
     core.tell_refusal(caller.non_blocking, problem.what());
     throw;
+  }
+  if ((transport->offers & capability::device_memory) != 0 && memory == MemoryKind::host) {
+    caller.refuse(joined({transport->name, " moves memory of devices: call papcoll::gpu::",
+                          name_of(caller.collective), ", or take another transport"}));
   }
   return *transport;
 }
@@ -147,14 +152,14 @@ PAPCOLL_DECL void run_checked(const Caller& caller, const AlgorithmSpec& spec,
 
 PAPCOLL_DECL void run_arrival_driven(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
   if (is_run_in_arena(run_arrival_driven, caller, spec, call)) return;
-  const TransportTable& transport = transport_for(caller, spec);
+  const TransportTable& transport = transport_for(caller, spec, call.memory);
   state_contract(call, spec);
   check_arrival(caller, *spec.arrival, transport, call);
   run_checked(caller, spec, transport, call);
 }
 
 PAPCOLL_DECL void run_schedule(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
-  const TransportTable& transport = transport_for(caller, spec);
+  const TransportTable& transport = transport_for(caller, spec, call.memory);
   state_contract(call, spec);
   check_schedule(caller, spec.schedule, call);
   caller.core.run_in_rank_order(spec.schedule, transport, call);
@@ -162,7 +167,7 @@ PAPCOLL_DECL void run_schedule(const Caller& caller, const AlgorithmSpec& spec, 
 
 PAPCOLL_DECL void run_at_endpoint(const Caller& caller, const AlgorithmSpec& spec, Call& call,
                                   std::uint32_t id, RunAtEndpoint& run) {
-  const TransportTable& transport = transport_for(caller, spec);
+  const TransportTable& transport = transport_for(caller, spec, MemoryKind::device);
   state_contract(call, spec);
   caller.core.run_at_endpoint(id, transport, call, run);
 }
@@ -176,7 +181,7 @@ PAPCOLL_DECL void run_spec(const Caller& caller, const AlgorithmSpec& spec, Call
     });
   }
   if (spec.arrival != nullptr) return run_arrival_driven(caller, spec, call);
-  const TransportTable& transport = transport_for(caller, spec);
+  const TransportTable& transport = transport_for(caller, spec, call.memory);
   state_contract(call, spec);
   check_named_schedule(caller, spec, call);
   run_checked(caller, spec, transport, call);

@@ -160,6 +160,25 @@ TEST_CASE("calls on devices refuse what they cannot reach, on all ranks", "[gpu]
   CHECK_THAT(told[0], Catch::Matchers::Contains("no kernel"));
 }
 
+TEST_CASE("a collective of the host refuses a transport for devices", "[gpu]") {
+  std::vector<std::string> told(2);
+  CHECK(problem_of(2, [&](ThreadTeam::Rank& rank, Device& d) {
+          std::vector<int> on_host(10, rank.rank());
+          try {
+            papcoll::allreduce<Ring, ModelTransport>(rank, on_host);
+          } catch (const argument_error& problem) {
+            told[static_cast<std::size_t>(rank.rank())] = problem.what();
+          }
+          int* const data = d.put(std::vector<int>(10, 1));  // the team goes on
+          gpu::allreduce<ModelTransport>(rank, data, 10, sum, d.stream);
+          return d.get(data, 10) == std::vector<int>(10, 2);
+        }) == "");
+  for (const std::string& text : told) {
+    CHECK_THAT(text, Catch::Matchers::Contains("ModelTransport moves memory of devices: call "
+                                               "papcoll::gpu::allreduce, or take another"));
+  }
+}
+
 TEST_CASE("arrival-driven algorithms on devices, among threads", "[gpu]") {
   struct ThriceLow {
     int operator()(int low, int high) const {  // of unsigned, which may overflow
