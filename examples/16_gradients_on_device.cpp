@@ -41,6 +41,7 @@ struct ModelDevices {
     return model.process(0);
   }
   static gpu::DeviceReducer find_reducer(const papcoll::Reducer& r) {
+    if (const gpu::DeviceReducer* own = gpu::device_reducer_of(r)) return *own;
     if (const gpu::DeviceReducer* found = gpu::built_in_host_reducer(r.built_in)) return *found;
     throw papcoll::argument_error("this operator is none of papcoll's");
   }
@@ -49,7 +50,7 @@ using ModelTransport = papcoll::DeviceTransport<ModelDevices>;
 
 constexpr std::size_t features = 64;
 constexpr std::size_t samples = 256;  // on each rank
-constexpr int epochs = 60;
+constexpr int epochs = 150;
 constexpr float rate = 0.25F;
 
 using Weights = std::array<float, features>;
@@ -156,8 +157,8 @@ int main(int argc, char** argv) {
     const float difference = train_somewhere(comm);
     right = papcoll::allreduce(comm, difference, papcoll::max) < 1e-3F;
     if (comm.rank() == 0) {
-      std::printf("%d epochs on %d ranks: the weights are right up to %.1e\n", epochs, comm.size(),
-                  static_cast<double>(difference));
+      std::printf("%d epochs on %d rank%s: the weights are right up to %.1e\n", epochs, comm.size(),
+                  comm.size() == 1 ? "" : "s", static_cast<double>(difference));
       if (!comm.no_ipc().empty()) std::printf("through the host: %s\n", comm.no_ipc().c_str());
     }
   }
