@@ -42,10 +42,13 @@ LAYERS = [
     ["collectives"],
     ["core"],
     ["papcoll"],
+    ["profile/"],
     # Of the target papcoll::analysis.
     ["pattern/", "statistics/", "simulate/"],
     ["verify/"],
     ["draw/"],
+    ["report/"],
+    ["what_if/"],
 ]
 
 # Rooms of one layer that do not include each other.
