@@ -99,6 +99,7 @@ CONDITIONS = {
     "transport/mpi_transport": "the same",
     "impl/messages": "simulated ranks have an endpoint of their own",
     "transport/smpi/simulated_time": "only SMPI lets simulated time pass",
+    "profile/wrappers": "functions that MPI-3 has not",
     "base/copying": "<emmintrin.h> is not everywhere",
     "transport/mpi/mpi": "macros that may come from the command line, too",
     "transport/mpi/library": "simulated ranks have an MPI library of their own, which lacks some",

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <papcoll/error.hpp>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace profile {
+
+/// A profile cannot be recorded. The program that was to be profiled goes on without.
+struct profile_error : error {
+  using error::error;
+};
+
+}  // namespace profile
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

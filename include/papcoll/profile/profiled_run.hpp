@@ -1,0 +1,295 @@
+#pragma once
+
+#include <papcoll/profile/clock.hpp>
+#include <papcoll/profile/clock_rounds.hpp>
+#include <papcoll/profile/mpi_calls.hpp>
+#include <papcoll/profile/one_way_times.hpp>
+#include <papcoll/profile/profile_error.hpp>
+#include <papcoll/profile/rank_file.hpp>
+#include <papcoll/profile/recorder.hpp>
+#include <papcoll/profile/settings.hpp>
+#include <papcoll/profile/trace_format.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace profile {
+
+/// The life of a profile in a process: from MPI_Init to the end. Nothing here throws or ends the
+/// program: what goes wrong is said once, on stderr, and the program runs on without a profile.
+class ProfiledRun {
+ public:
+  ProfiledRun() = default;
+  ProfiledRun(const ProfiledRun&) = delete;
+  ProfiledRun& operator=(const ProfiledRun&) = delete;
+
+  /// The recorder, between MPI_Init and MPI_Finalize.
+  Recorder* recorder() noexcept {
+    // Acquire: what begin() wrote before it handed the recorder out.
+    return recorder_in_use_.load(std::memory_order_acquire);
+  }
+
+  /// MPI_Init has come back. Collective over MPI_COMM_WORLD. `library`: path of the MPI library.
+  void begin(const MpiCalls& mpi, const std::string& library) noexcept {
+    if (private_ != MPI_COMM_NULL) return;
+    mpi_ = &mpi;
+    try {
+      check_mpi(mpi.Comm_dup(MPI_COMM_WORLD, &private_), "MPI_Comm_dup");
+      check_mpi(mpi.Comm_rank(private_, &rank_), "MPI_Comm_rank");
+      check_mpi(mpi.Comm_size(private_, &size_), "MPI_Comm_size");
+      begin_together(library);
+    } catch (const std::exception& e) {
+      say(e.what());
+    }
+  }
+
+  /// MPI_Finalize was called, and has not begun. Collective over MPI_COMM_WORLD.
+  void end() noexcept {
+    if (private_ == MPI_COMM_NULL) return;
+    Recorder* const r = recorder_in_use_.exchange(nullptr, std::memory_order_acq_rel);
+    if (r != nullptr) {
+      header().ended = now();
+      set(RunState::finalizing);
+    }
+    try {
+      end_together(r);
+    } catch (const std::exception& e) {
+      say(e.what());
+    }
+    if (r != nullptr) r->communicators().end();
+    mpi_->Comm_free(&private_);
+  }
+
+  /// MPI_Finalize has come back.
+  void finished() noexcept {
+    if (!recorder_) return;
+    set(RunState::finished);
+    try {
+      bring_home();
+    } catch (const std::exception& e) {
+      say(e.what() + std::string("; the trace stays in ") + recorder_->file().path());
+    }
+  }
+
+  /// MPI_Abort was called.
+  void aborted(int code) noexcept {
+    if (recorder() == nullptr) return;
+    header().abort_code = code;
+    set(RunState::aborted);
+  }
+
+  /// A session is opened. Without MPI_Init there is no MPI_COMM_WORLD to count ranks in.
+  void session_opened() noexcept {
+    if (private_ != MPI_COMM_NULL || is_session_said_) return;
+    is_session_said_ = true;
+    // What launchers tell a process; without it every process speaks.
+    for (const char* const name :
+         {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+      const char* const rank = std::getenv(name);
+      if (rank != nullptr && std::string_view(rank) != "0") return;
+    }
+    std::fputs(
+        "papcoll-profile: the program opens an MPI session without MPI_Init; what it calls "
+        "until MPI_Init is not recorded\n",
+        stderr);
+  }
+
+  /// The process leaves: says so in the trace if MPI_Finalize was not called.
+  void left() noexcept {
+    // A child of fork() has the same mapping.
+    if (!recorder_ || getpid() != owner_) return;
+    const auto state = std::atomic_ref(header().state).load(std::memory_order_relaxed);
+    if (state == static_cast<std::uint32_t>(RunState::running)) set(RunState::exited);
+  }
+
+  /// This process is a child of fork(): the parent's calls are not its own.
+  void forget() noexcept { recorder_in_use_.store(nullptr, std::memory_order_relaxed); }
+
+  /// What was to be said to the user, once for a process.
+  void say(std::string_view what) const noexcept {
+    std::fprintf(stderr, "papcoll-profile: rank %d: %.*s\n", rank_, static_cast<int>(what.size()),
+                 what.data());
+  }
+
+ private:
+  FileHeader& header() noexcept { return recorder_->file().header(); }
+
+  void set(RunState state) noexcept {
+    std::atomic_ref(header().state)
+        .store(static_cast<std::uint32_t>(state), std::memory_order_release);
+  }
+
+  static std::uint64_t drawn(int rank) noexcept {
+    const std::array<std::int64_t, 3> parts{unix_now(), getpid(), rank};
+    return hash_of(parts.data(), sizeof parts);
+  }
+
+  void begin_together(const std::string& library) {
+    const MpiCalls& mpi = *mpi_;
+    std::uint64_t run = drawn(rank_);
+    check_mpi(mpi.Bcast(&run, 1, MPI_UINT64_T, 0, private_), "MPI_Bcast");
+    find_nodes();
+    clocks_ = clocks_of(private_, mpi);
+    const ClockPoint point = fitted(*clocks_, private_, mpi);
+    std::string why;
+    try {
+      make_file(run, library);
+    } catch (const std::exception& e) {
+      why = e.what();
+    }
+    tell_failures(why);
+    if (!recorder_) return;
+    FileHeader& h = header();
+    h.run = run;
+    h.world_rank = rank_;
+    h.world_size = size_;
+    h.node = nodes_[static_cast<std::size_t>(rank_)];
+    h.clock = clocks_->leader;
+    h.clock_begin = point;
+    describe_process(h);
+    recorder_->communicators().note(MPI_COMM_WORLD);
+    recorder_->communicators().note(MPI_COMM_SELF);
+    h.began = now();
+    h.began_unix = unix_now();
+    set(RunState::running);
+    // Release: threads of the program find all of it written.
+    recorder_in_use_.store(&*recorder_, std::memory_order_release);
+  }
+
+  void find_nodes() {
+    const MpiCalls& mpi = *mpi_;
+    MPI_Comm node = MPI_COMM_NULL;
+    check_mpi(mpi.Comm_split_type(private_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node),
+              "MPI_Comm_split_type");
+    int lowest = rank_;
+    check_mpi(mpi.Bcast(&lowest, 1, MPI_INT, 0, node), "MPI_Bcast");
+    mpi.Comm_free(&node);
+    nodes_.resize(static_cast<std::size_t>(size_));
+    check_mpi(mpi.Allgather(&lowest, 1, MPI_INT, nodes_.data(), 1, MPI_INT, private_),
+              "MPI_Allgather");
+  }
+
+  void make_file(std::uint64_t run, const std::string& library) {
+    settings_ = settings_of_environment();
+    make_directory(settings_.directory);
+    const std::string directory = directory_of_run(settings_, run);
+    make_directory(directory);
+    int level = MPI_THREAD_SINGLE;
+    check_mpi(mpi_->Query_thread(&level), "MPI_Query_thread");
+    recorder_.emplace(directory + "/" + file_name(), settings_.sizes, *mpi_, library,
+                      level == MPI_THREAD_MULTIPLE);
+    owner_ = getpid();
+    if (directory != settings_.directory) note_place();
+    header().thread_level = level == MPI_THREAD_MULTIPLE     ? 3
+                            : level == MPI_THREAD_SERIALIZED ? 2
+                            : level == MPI_THREAD_FUNNELED   ? 1
+                                                             : 0;
+  }
+
+  std::string file_name(const char* ending = "trace") const {
+    std::array<char, 32> name{};
+    std::snprintf(name.data(), name.size(), "rank-%05d.%s", rank_, ending);
+    return name.data();
+  }
+
+  // Where to look for the trace if the program is killed before it is brought to its directory.
+  std::string place_note() const { return settings_.directory + "/" + file_name("elsewhere"); }
+  void note_place() const noexcept {
+    std::FILE* const file = std::fopen(place_note().c_str(), "we");
+    if (file == nullptr) return;
+    std::array<char, 64> host{};
+    gethostname(host.data(), host.size() - 1);
+    std::fprintf(file, "%s %s\n", host.data(), recorder_->file().path().c_str());
+    std::fclose(file);
+  }
+
+  // One rank speaks for all that have failed.
+  void tell_failures(const std::string& why) {
+    int first = why.empty() ? size_ : rank_;
+    int failed = why.empty() ? 0 : 1;
+    check_mpi(mpi_->Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, private_),
+              "MPI_Allreduce");
+    check_mpi(mpi_->Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, private_),
+              "MPI_Allreduce");
+    if (first != rank_) return;
+    say(why + "; the program runs on without a profile" +
+        (failed == size_
+             ? std::string()
+             : " of " + std::to_string(failed) + " of its " + std::to_string(size_) + " ranks"));
+  }
+
+  void describe_process(FileHeader& h) const {
+    h.pid = getpid();
+    gethostname(h.host.data(), h.host.size() - 1);
+    h.boot = clock_identity();
+    copy(program_path(), h.program);
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING + 1> version{};
+    int length = 0;
+    if (mpi_->Get_library_version(version.data(), &length) == MPI_SUCCESS) {
+      const std::string_view all(version.data());
+      copy(all.substr(0, all.find('\n')), h.library);
+    }
+  }
+
+  template <std::size_t N>
+  static void copy(std::string_view text, std::array<char, N>& to) noexcept {
+    std::copy_n(text.data(), std::min(text.size(), N - 1), to.data());
+  }
+
+  void end_together(Recorder* r) {
+    const MpiCalls& mpi = *mpi_;
+    if (!clocks_) return;
+    const ClockPoint point = fitted(*clocks_, private_, mpi);
+    std::uint64_t largest = r != nullptr ? r->log().largest_message() : 0;
+    check_mpi(mpi.Allreduce(MPI_IN_PLACE, &largest, 1, MPI_UINT64_T, MPI_MAX, private_),
+              "MPI_Allreduce");
+    FileHeader unused{};
+    FileHeader& h = r != nullptr ? header() : unused;
+    h.clock_end = point;
+    measure_one_way_times(h, nodes_, largest, private_, mpi);
+  }
+
+  void bring_home() {
+    const RankFile& file = recorder_->file();
+    const std::string home = settings_.directory + "/" + file_name();
+    std::array<struct stat, 2> about{};
+    if (stat(file.path().c_str(), &about[0]) == 0 && stat(home.c_str(), &about[1]) == 0 &&
+        about[0].st_ino == about[1].st_ino && about[0].st_dev == about[1].st_dev) {
+      return;
+    }
+    file.copy_to(home);
+    file.remove();
+    unlink(place_note().c_str());
+  }
+
+  const MpiCalls* mpi_ = nullptr;
+  MPI_Comm private_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+  std::vector<int> nodes_;  // the lowest rank on each rank's node
+  std::optional<Clocks> clocks_;
+  Settings settings_;
+  pid_t owner_ = 0;
+  bool is_session_said_ = false;
+  std::optional<Recorder> recorder_;
+  std::atomic<Recorder*> recorder_in_use_{nullptr};
+};
+
+}  // namespace profile
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <papcoll/profile/profile_error.hpp>
+#include <papcoll/profile/rank_file.hpp>
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace profile {
+
+/// What the environment says.
+struct Settings {
+  /// PAPCOLL_PROFILE_DIR: where the trace files are in the end; "papcoll-profile" if unset.
+  std::string directory = "papcoll-profile";
+  /// PAPCOLL_PROFILE_LOCAL_DIR: where they are while the program runs; empty: in `directory`, or if
+  /// that lies on another machine, below TMPDIR.
+  std::string local_directory;
+  /// PAPCOLL_PROFILE_RING: MiB of records for each rank, a power of two; the default is 16.
+  TableSizes sizes;
+};
+
+/// Reads the environment; throws profile_error.
+inline Settings settings_of_environment() {
+  Settings s;
+  const auto text = [](const char* name) -> std::string_view {
+    const char* const t = std::getenv(name);
+    return t == nullptr ? "" : t;
+  };
+  if (!text("PAPCOLL_PROFILE_DIR").empty()) s.directory = text("PAPCOLL_PROFILE_DIR");
+  s.local_directory = text("PAPCOLL_PROFILE_LOCAL_DIR");
+  const std::string_view ring = text("PAPCOLL_PROFILE_RING");
+  if (!ring.empty()) {
+    constexpr std::uint64_t most = 65536;
+    std::uint64_t mib = 0;
+    const auto [end, bad] = std::from_chars(ring.data(), ring.data() + ring.size(), mib);
+    if (bad != std::errc{} || end != ring.data() + ring.size() || mib == 0 || mib > most) {
+      throw profile_error("PAPCOLL_PROFILE_RING is \"" + std::string(ring) +
+                          "\"; give MiB for each rank, 1 to 65536");
+    }
+    s.sizes.records = 1;
+    while (s.sizes.records * 2 * sizeof(Record) <= mib << 20U) s.sizes.records *= 2;
+  }
+  return s;
+}
+
+/// Where the files are while the program runs.
+inline std::string directory_of_run(const Settings& s, std::uint64_t run) {
+  if (!s.local_directory.empty()) return s.local_directory;
+  if (!is_remote(s.directory)) return s.directory;
+  const char* const temporary = std::getenv("TMPDIR");
+  constexpr int hexadecimal = 16;
+  std::array<char, 17> digits{};
+  std::to_chars(digits.data(), digits.data() + digits.size() - 1, run, hexadecimal);
+  return std::string(temporary == nullptr ? "/tmp" : temporary) + "/papcoll-profile-" +
+         digits.data();
+}
+
+}  // namespace profile
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
