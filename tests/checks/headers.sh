@@ -15,6 +15,8 @@ headers=$( (cd include && find papcoll -name '*.hpp'; cd ../analysis/include && 
 grep -q PAPCOLL_WITH_HWLOC "$flags" || headers=$(echo "$headers" | grep -v topology/hwloc)
 # tests/scotch/ compiles this one.
 headers=$(echo "$headers" | grep -v mapping/scotch)
+# It defines MPI's functions, for one file of a program; tests/profile/ compiles it.
+headers=$(echo "$headers" | grep -v profile/record_mpi)
 # The flags have CUDA's headers where they are wanted and there.
 echo '#include <cuda_runtime_api.h>' | "$compiler" @"$flags" -fsyntax-only -x c++ - 2>/dev/null ||
   headers=$(echo "$headers" | grep -v -e gpu/cuda_runtime -e cuda_ipc_transport)

@@ -9,7 +9,7 @@ command -v clang-tidy >/dev/null || { echo "SKIPPED: no clang-tidy"; exit 77; }
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 (cd include && find papcoll -name '*.hpp'; cd ../analysis/include && find papcoll -name '*.hpp') |
-  sort | sed 's/.*/#include <&>/' >"$directory/all.cpp"
+  grep -v profile/record_mpi | sort | sed 's/.*/#include <&>/' >"$directory/all.cpp"
 
 hwloc=""
 if echo '#include <hwloc.h>' | clang++ -fsyntax-only -x c++ - 2>/dev/null; then

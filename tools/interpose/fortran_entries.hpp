@@ -1,9 +1,9 @@
 #pragma once
 
-// Fortran's names of the collectives. Fortran calls its MPI library's Fortran functions, which call C
-// functions: to those, every call comes from inside MPI. So these entries note where Fortran called,
-// and call the real Fortran function with its arguments, of which none is looked at: all are
-// addresses.
+// Fortran's names of the collectives. A Fortran program calls its MPI library's Fortran functions,
+// which call C functions: to those, every call comes from inside MPI. So these entries note where
+// Fortran called, and call the real Fortran function with its arguments. None of those is looked
+// at: all are addresses.
 
 #include "mpi_library.hpp"
 

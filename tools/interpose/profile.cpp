@@ -51,6 +51,6 @@ __attribute__((destructor)) void end_of_process() { papcoll::profile::this_run()
 #define PAPCOLL_PROFILE_MPI_4 1
 #define PAPCOLL_PROFILE_SESSION void  // a type that MPI-3's header lacks
 #define PAPCOLL_PROFILE_MPI found_mpi(), interpose::mpi_library().path
-#include <papcoll/profile/wrappers.hpp>
+#include <papcoll/profile/wrappers.ipp>
 
 #include "fortran_entries.hpp"

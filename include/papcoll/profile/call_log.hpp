@@ -50,8 +50,8 @@ inline ThreadState& this_thread() noexcept {
 /// of a site or a sum.
 class CallLog {
  public:
-  /// `library`: path of the MPI library, for Sites; `multiple`: several threads may be in collective
-  /// calls at the same time.
+  /// `library`: path of the MPI library, for Sites; `multiple`: several threads may be in
+  /// collective calls at the same time.
   CallLog(std::string path, const TableSizes& sizes, std::string library, bool multiple)
       : file_(std::move(path), sizes),
         sites_(file_, std::move(library)),
@@ -71,8 +71,8 @@ class CallLog {
     std::uint64_t key;  ///< of its sums
   };
 
-  /// Writes the record of a call that arrived at `arrival`; `calls` counts those on the communicator
-  /// with this entry.
+  /// Writes the record of a call that arrived at `arrival`; `calls` counts those on the
+  /// communicator with this entry.
   Begun begin(std::uint64_t arrival, std::uint32_t site, std::uint32_t communicator,
               std::uint64_t& calls, MpiCollective collective, const Message& message) noexcept {
     ThreadState& thread = this_thread();
@@ -90,8 +90,8 @@ class CallLog {
     const std::uint64_t index = counted(file_.header().records_begun, 1) + 1;
     Record& r = records_[(index - 1) & last_record_];
     // A reader (of another process, at any time) takes a record only if `index` is the same before
-    // and after it has read the rest. All stores of put() are releases: who has seen a new field sees
-    // the 0 or what came after it, and who sees the new index sees all fields.
+    // and after it has read the rest. All stores of put() are releases: who has seen a new field
+    // sees the 0 or what came after it, and who sees the new index sees all fields.
     put(r.index, std::uint64_t{0});
     put(r.arrival, arrival);
     put(r.exit, std::uint64_t{0});

@@ -9,7 +9,7 @@
 //     clocks        0 ── 1          a child sends its time, the parent answers with its own; of
 //                   │ ╲             `rounds` exchanges the quickest counts. The parent's clock was
 //                   4   2 ── 3      read somewhere between sending and receipt: half of the time
-//                   …               of that exchange is the error's bound. Bounds add up on the way.
+//                   …               of that exchange is the error's bound; bounds add up.
 //
 // Cost: rounds · log2(clocks) exchanges one after another, and two small allgathers.
 // Source of the method: Cristian, "Probabilistic clock synchronization", Distributed Computing 3

@@ -17,8 +17,8 @@ namespace profile {
 template <class Handle>
 std::uint64_t bits_of(Handle handle) noexcept {
   std::uint64_t bits = 0;
-  static_assert(sizeof handle <= sizeof bits);
-  std::memcpy(&bits, &handle, sizeof handle);
+  static_assert(sizeof(Handle) <= sizeof bits);  // NOLINT(bugprone-sizeof-expression): or a pointer
+  std::memcpy(&bits, &handle, sizeof(Handle));   // NOLINT(bugprone-sizeof-expression)
   return bits;
 }
 

@@ -80,6 +80,7 @@ inline int look(dl_phdr_info* object, std::size_t, void* data) {
   for (int i = 0; i < object->dlpi_phnum; ++i) {
     const auto& segment = object->dlpi_phdr[i];
     if (segment.p_type == PT_NOTE && wanted.found.build_id_bytes == 0) {
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): ELF counts in integers
       read_build_id(reinterpret_cast<const char*>(base + segment.p_vaddr), segment.p_memsz,
                     wanted.found);
     }

@@ -182,7 +182,7 @@ class Describe {
 
   int asked_neighbours() const noexcept {
     const MpiCalls& mpi = recorder_.mpi();
-    const MPI_Comm comm = communicator_.handle;
+    MPI_Comm comm = communicator_.handle;
     int kind = MPI_UNDEFINED;
     int n = 0;
     if (mpi.Topo_test(comm, &kind) != MPI_SUCCESS) return 0;

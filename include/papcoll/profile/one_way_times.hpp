@@ -20,8 +20,8 @@ struct RankPair {
   int second = -1;
 };
 
-/// Two ranks on the first node that has two, and two on different nodes: nodes[r] is the lowest rank
-/// on the node of rank r.
+/// Two ranks on the first node that has two, and two on different nodes: nodes[r] is the lowest
+/// rank on the node of rank r.
 struct MeasuredPairs {
   RankPair on_node;
   RankPair between_nodes;
@@ -97,8 +97,8 @@ inline std::array<double, one_way_sizes> measured_pair(RankPair pair, std::uint6
 
 }  // namespace detail
 
-/// Fills the times of a header: of messages of 1 byte and so on to at least `up_to` bytes, at most 4
-/// MiB. Collective over `comm`; `nodes` and `up_to` are the same on all ranks. The quickest of
+/// Fills the times of a header: of messages of 1 byte and so on to at least `up_to` bytes, at most
+/// 4 MiB. Collective over `comm`; `nodes` and `up_to` are the same on all ranks. The quickest of
 /// several round trips counts, since ranks that only wait may disturb the others.
 inline void measure_one_way_times(FileHeader& header, const std::vector<int>& nodes,
                                   std::uint64_t up_to, MPI_Comm comm, const MpiCalls& mpi) {

@@ -7,8 +7,8 @@
 //
 // It defines the functions of MPI's profiling interface (MPI_Allreduce and all others), each of
 // which calls PMPI_Allreduce and so on; traces go to PAPCOLL_PROFILE_DIR (by default
-// ./papcoll-profile), and `papcoll report` reads them. Calls from Fortran are recorded only where the
-// MPI library's Fortran calls MPI_ functions, as MPICH's does and Open MPI's does not.
+// ./papcoll-profile), and `papcoll report` reads them. Calls from Fortran are recorded only where
+// the MPI library's Fortran calls MPI_ functions, as MPICH's does and Open MPI's does not.
 
 #include <papcoll/profile/mpi_calls.hpp>
 #include <papcoll/profile/recorded_call.hpp>
@@ -58,4 +58,4 @@ inline const EndOfProcess end_of_process;
     const auto real = [&] { return PMPI_##NAME ARGUMENTS; };    \
     __VA_ARGS__;                                                \
   }
-#include <papcoll/profile/wrappers.hpp>
+#include <papcoll/profile/wrappers.ipp>

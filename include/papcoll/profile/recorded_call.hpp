@@ -6,10 +6,12 @@
 #include <papcoll/profile/recorder.hpp>
 #include <papcoll/profile/trace_format.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 
 namespace papcoll {
@@ -42,7 +44,8 @@ class PersistentCalls {
     calls_.erase(bits_of(request));
   }
 
-  /// Writes to `about` and returns true for a collective's request. Programs without any pay a load.
+  /// Writes to `about` and returns true for a collective's request. Programs without any pay a
+  /// load.
   bool find(MPI_Request request, About& about) noexcept {
     // Relaxed: a program starts what it made itself, in the same thread or ordered after it.
     if (!any_.load(std::memory_order_relaxed)) return false;
@@ -59,16 +62,27 @@ class PersistentCalls {
   std::unordered_map<std::uint64_t, About> calls_;  // under the lock
 };
 
-/// The profile of this process. It is never destroyed: threads may be in calls until the very end.
+/// An object that is never destroyed: threads may be in calls to the very end of the process.
+template <class T>
+class Everlasting {
+ public:
+  Everlasting() { new (&bytes_) T; }
+  T& operator*() noexcept { return *std::launder(reinterpret_cast<T*>(&bytes_)); }
+
+ private:
+  alignas(T) std::array<std::byte, sizeof(T)> bytes_;
+};
+
+/// The profile of this process.
 inline ProfiledRun& this_run() noexcept {
-  static ProfiledRun& run = *new ProfiledRun;
-  return run;
+  static Everlasting<ProfiledRun> run;
+  return *run;
 }
 
 /// The persistent collectives of this process.
 inline PersistentCalls& persistent_calls() noexcept {
-  static PersistentCalls& calls = *new PersistentCalls;
-  return calls;
+  static Everlasting<PersistentCalls> calls;
+  return *calls;
 }
 
 /// Runs a collective call, `real`, and records it. `caller`: the address that the call returns to.

@@ -1,0 +1,66 @@
+// Ends in a way of its own: ends kill | abort | exit | skip | fork | nothing | no_mpi | session.
+
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace {
+
+void allreduces(int n) {
+  for (int i = 0; i < n; ++i) {
+    int x = 1;
+    int y = 0;
+    MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  }
+}
+
+// What rank 1 goes without.
+void skipped() {
+  double x = 1;
+  double y = 0;
+  MPI_Allreduce(&x, &y, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string how = argc > 1 ? argv[1] : "nothing";
+  if (how == "no_mpi") return 0;
+#if MPI_VERSION >= 4
+  if (how == "session") {
+    MPI_Session session;
+    if (MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) == MPI_SUCCESS) {
+      MPI_Session_finalize(&session);
+    }
+    return 0;
+  }
+#endif
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (how == "nothing") {
+    MPI_Finalize();
+    return 0;
+  }
+  allreduces(20);
+  if (how == "kill" && rank == 1) raise(SIGKILL);
+  if (how == "abort" && rank == 1) MPI_Abort(MPI_COMM_WORLD, 7);
+  if (how == "exit") std::_Exit(0);
+  if (how == "quick" && rank == 1) std::exit(0);
+  if (how == "skip" && rank != 1) skipped();
+  if (how == "fork") {
+    const pid_t child = fork();
+    if (child == 0) std::exit(0);
+    waitpid(child, nullptr, 0);
+  }
+  allreduces(5);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""profile_test.py --mpi openmpi|mpich --launcher LAUNCHER --profile SCRIPT --counts PROGRAM CASE:
+programs under papcoll-profile, and what their traces hold. A case that cannot run here says
+SKIPPED and why, and exits with 77.
+"""
+
+import argparse
+import collections
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+SKIPPED = 77
+# A program of the cases counts these on each rank, see calls_mpif.f90.
+CALLS = {"Allreduce": 6, "Bcast": 1, "Barrier": 1, "Allreduce(I)": 1}
+ENDED = {"running": "0", "finalizing": "1", "finished": "2", "exited": "3", "aborted": "4"}
+
+
+class Skip(Exception):
+    """A reason why a case cannot run here."""
+
+
+def check(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+class Job:
+    """How to compile and launch for one MPI library, in a directory that goes away."""
+
+    def __init__(self, options, directory):
+        self.options = options
+        self.directory = pathlib.Path(directory)
+        self.traces = self.directory / "traces"
+        self.mpi = options.mpi
+        self.launcher = options.launcher
+
+    def wrapper(self, language):
+        """mpicc of this MPI, and so on."""
+        beside = pathlib.Path(self.launcher).parent
+        for name in (f"{language}.{self.mpi}", language):
+            if (beside / name).exists():
+                return str(beside / name)
+        raise Skip(f"there is no {language} beside {self.launcher}")
+
+    def compiled(self, source, language, *flags):
+        program = self.directory / pathlib.Path(source).name.replace(".", "-")
+        command = [self.wrapper(language), "-O1", "-g", *flags, str(HERE / source),
+                   "-o", str(program)]
+        if language == "mpif90":
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode != 0 and shutil.which("gfortran") is None:
+                raise Skip("there is no gfortran")
+            check(done.returncode == 0, done.stderr)
+        else:
+            subprocess.run(command, check=True)
+        return str(program)
+
+    def launch(self, ranks, *program, flags=()):
+        if self.mpi == "openmpi":
+            more = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
+                    "--mca", "mpi_yield_when_idle", "1"]
+        else:
+            more = []
+        return [self.launcher, *more, *flags, "-n", str(ranks), *program]
+
+    def run(self, command, options=(), environment=None, status=0, timeout=120):
+        """Under papcoll-profile; what it printed."""
+        done = subprocess.run(
+            [self.options.profile, "--output", str(self.traces), "--no-report", *options, *command],
+            env={**os.environ, **(environment or {})}, capture_output=True, text=True,
+            timeout=timeout, check=False, cwd=self.directory)
+        if status is not None:
+            check(done.returncode == status,
+                  f"{command} ended with {done.returncode}\n{done.stdout}{done.stderr}")
+        return done
+
+    def counts(self):
+        """rank → name → what the traces hold."""
+        done = subprocess.run([self.options.counts, str(self.traces)], capture_output=True,
+                              text=True, check=True)
+        ranks = collections.defaultdict(dict)
+        for line in done.stdout.splitlines():
+            rank, name, rest = line.split(" ", 2)
+            ranks[int(rank)].setdefault(name, rest)
+        return ranks
+
+    def calls(self, rank=0):
+        return {k: int(v) for k, v in self.counts()[rank].items() if k[0].isupper()}
+
+
+def same_as_printed(job, out):
+    """What every rank printed is what its trace holds."""
+    printed = sorted(line for line in out.splitlines() if line)
+    held = sorted(f"{rank} {name} {n}" for rank, names in job.counts().items()
+                  for name, n in names.items() if name[0].isupper())
+    check(printed == held, f"printed, not held: {sorted(set(printed) - set(held))}; "
+                           f"held, not printed: {sorted(set(held) - set(printed))}")
+
+
+def case_all(job):
+    """Every collective in every form is counted once, on all ranks."""
+    program = job.compiled("all_collectives.cpp", "mpicxx", "-std=c++20", "-pthread")
+    for ranks in (1, 3):
+        same_as_printed(job, job.run(job.launch(ranks, program)).stdout)
+    for values in job.counts().values():
+        check(values["state"] == ENDED["finished"], values)
+        check(values["lost"] == "0", values)
+    same_as_printed(job, job.run(job.launch(2, program, "threads")).stdout)
+    check(job.counts()[0]["threads"] == "4", job.counts()[0])
+
+
+def case_each_rank(job):
+    """The launcher before papcoll-profile, and a profile without a launcher."""
+    program = job.compiled("all_collectives.cpp", "mpicxx", "-std=c++20", "-pthread")
+    done = subprocess.run(
+        job.launch(2, job.options.profile, "--output", str(job.traces), program),
+        capture_output=True, text=True, check=True, cwd=job.directory)
+    same_as_printed(job, done.stdout)
+    shutil.rmtree(job.traces)
+    # As an interactive user does: one process, by no launcher.
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMI"))}
+    done = subprocess.run([job.options.profile, "--output", str(job.traces), program],
+                          capture_output=True, text=True, check=True, env=environment)
+    same_as_printed(job, done.stdout)
+
+
+def case_header(job):
+    """The same by a header in one file of the program."""
+    source = job.directory / "recorded.cpp"
+    source.write_text("#include <papcoll/profile/record_mpi.hpp>\n")
+    program = job.directory / "recorded"
+    subprocess.run([job.wrapper("mpicxx"), "-std=c++20", "-O1", "-g", "-Wall", "-Wextra",
+                    "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror", "-pthread",
+                    "-I", str(HERE.parent.parent / "include"), str(source),
+                    str(HERE / "all_collectives.cpp"), "-o", str(program), "-ldl"], check=True)
+    done = subprocess.run(job.launch(3, str(program)), capture_output=True, text=True, check=True,
+                          env={**os.environ, "PAPCOLL_PROFILE_DIR": str(job.traces)})
+    same_as_printed(job, done.stdout)
+
+
+def case_fortran(job):
+    """mpif.h and mpi_f08: each call once, at its own place in the program."""
+    for source in ("calls_mpif.f90", "calls_f08.f90"):
+        program = job.compiled(source, "mpif90", "-fallow-argument-mismatch", "-w")
+        job.run(job.launch(2, program))
+        check(job.calls() == CALLS, job.calls())
+        check(job.counts()[0]["module"] == program, job.counts()[0])
+
+
+def case_python(job):
+    """mpi4py, which opens its MPI library so that nobody else sees it."""
+    if job.mpi != "openmpi":
+        raise Skip("the system's mpi4py is built for Open MPI")
+    python = "/usr/bin/python3"
+    if subprocess.run([python, "-c", "import mpi4py"], capture_output=True, check=False).returncode:
+        raise Skip("there is no mpi4py")
+    job.run(job.launch(2, python, str(HERE / "calls.py")))
+    held = job.calls()
+    # Its own are beside the program's: it makes itself a communicator, for one.
+    check({k: held[k] for k in CALLS} == CALLS, held)
+
+
+def case_other_tool(job):
+    """With another tool of the profiling interface, whichever is loaded first."""
+    tool = job.compiled("other_tool.c", "mpicc", "-shared", "-fPIC")
+    program = job.compiled("all_collectives.cpp", "mpicxx", "-std=c++20", "-pthread")
+    done = job.run(job.launch(2, program), environment={"LD_PRELOAD": tool})
+    same_as_printed(job, done.stdout)
+    seen = [line.split()[-1] for line in done.stderr.splitlines() if line.startswith("other tool")]
+    # Those of its name; not MPI_Allreduce_c.
+    check(seen == ["5", "5"], f"the other tool saw {done.stderr}")
+    # First the other, then this one.
+    shutil.rmtree(job.traces)
+    library = job.options.library
+    done = subprocess.run(
+        job.launch(2, "env", f"LD_PRELOAD={tool}:{library}", program), capture_output=True,
+        text=True, check=True, env={**os.environ, "PAPCOLL_PROFILE_DIR": str(job.traces)})
+    # This one sees the barrier that the other makes, too: to it, the other is the program.
+    same_as_printed(job, done.stdout.replace(" Barrier 54", " Barrier 55"))
+    check("other tool" in done.stderr, done.stderr)
+
+
+def case_ends(job):
+    """Killed, aborted, gone without MPI_Finalize: the traces say so, and nothing else is left."""
+    program = job.compiled("ends.cpp", "mpicxx", "-std=c++20")
+    shared = set(os.listdir("/dev/shm"))
+    for how, rank, state in (("kill", 1, "running"), ("abort", 1, "aborted"),
+                             ("quick", 1, "exited"), ("exit", 1, "running")):
+        job.run(job.launch(3, program, how), status=None)
+        check(job.counts()[rank]["state"] == ENDED[state], f"{how}: {job.counts()[rank]}")
+        check(job.calls(rank) == {"Allreduce": 20}, f"{how}: {job.calls(rank)}")
+    # MPI's own files may be left by those it killed, and are not this test's business.
+    left = {f for f in set(os.listdir("/dev/shm")) - shared if "papcoll" in f}
+    check(not left, f"left in /dev/shm: {left}")
+    job.run(job.launch(2, program, "fork"))
+    for values in job.counts().values():
+        check(values["state"] == ENDED["finished"], f"fork: {values}")
+        check(values["Allreduce"] == "25", f"fork: {values}")
+
+
+def case_bad(job):
+    """What stops a profile is said in a sentence, and the program runs on."""
+    program = job.compiled("ends.cpp", "mpicxx", "-std=c++20")
+    file = job.directory / "file"
+    file.write_text("")
+    done = subprocess.run([job.options.profile, "--output", str(file / "below"), program],
+                          capture_output=True, text=True, check=False)
+    check(done.returncode == 2 and "cannot make the directory" in done.stderr, done.stderr)
+    done = job.run(job.launch(3, program, "fork"), options=["--local", str(file / "below")])
+    check(done.stderr.count("cannot make the directory") == 1 and
+          "the program runs on without a profile\n" in done.stderr, done.stderr)
+    done = job.run(job.launch(2, program, "fork"), options=["--ring", "65536"])
+    if os.statvfs(job.directory).f_bavail * os.statvfs(job.directory).f_frsize < 128 << 30:
+        check("cannot reserve" in done.stderr, done.stderr)
+    for arguments, words in ((["--ring", "x"], "give MiB"), (["--abi", "y"], "there are openmpi"),
+                             (["--nonsense"], "there is no option"),
+                             (["/no/program"], "cannot find")):
+        done = subprocess.run([job.options.profile, *arguments, "true"], capture_output=True,
+                              text=True, check=False)
+        check(done.returncode == 2 and words in done.stderr, done.stderr)
+    # Programs without MPI, and one that never calls it.
+    done = subprocess.run([job.options.profile, "--output", str(job.traces), "--abi", job.mpi, "sh",
+                           "-c", "exit 3"], capture_output=True, text=True, check=False)
+    check(done.returncode == 3 and done.stderr == "", done.stderr)
+    job.run(job.launch(2, program, "no_mpi"))
+    check(not list(job.traces.glob("*.trace")), "traces of a program that calls nothing")
+    done = job.run(job.launch(2, program, "session"))
+    if job.mpi == "mpich":
+        check(done.stderr.count("session without MPI_Init") == 1, done.stderr)
+    # The other MPI's library.
+    other = {"openmpi": "mpich", "mpich": "openmpi"}[job.mpi]
+    if (pathlib.Path(job.options.library).parent / f"libpapcoll_profile_{other}.so").exists():
+        done = job.run(job.launch(1, program, "fork"), options=["--abi", other], status=None)
+        check("choose another by papcoll-profile --abi" in done.stderr, done.stderr)
+
+
+def case_local(job):
+    """Traces are kept elsewhere while the program runs, and brought to their directory."""
+    program = job.compiled("ends.cpp", "mpicxx", "-std=c++20")
+    local = job.directory / "local"
+    job.run(job.launch(2, program, "fork"), options=["--local", str(local)])
+    check(job.calls() == {"Allreduce": 25}, job.counts())
+    check(not list(local.iterdir()), f"left in {local}")
+    check(not list(job.traces.glob("*.elsewhere")), "a note of where they were is left")
+    job.run(job.launch(2, program, "kill"), options=["--local", str(local)], status=None)
+    check(len(list(local.glob("rank-*.trace"))) == 2, "no traces of a killed program")
+    note = (job.traces / "rank-00001.elsewhere").read_text()
+    check(note.endswith(f" {local}/rank-00001.trace\n"), note)
+
+
+def in_time_namespaces(job, ranks, seconds):
+    """A script that runs its rank in a time namespace: odd ranks' clocks show `seconds` more."""
+    try:
+        subprocess.run(["unshare", "-T", "--monotonic", "1", "true"], check=True,
+                       capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as e:
+        raise Skip("no leave to make time namespaces") from e
+    script = job.directory / "in_namespace.sh"
+    script.write_text(
+        "#!/bin/sh\n"
+        "rank=${OMPI_COMM_WORLD_RANK-${PMI_RANK-}}\n"
+        f'if [ $((rank % 2)) -eq 1 ]; then exec unshare -T --monotonic {seconds} "$@"; fi\n'
+        'exec "$@"\n')
+    script.chmod(0o755)
+    return job.launch(ranks, str(script))
+
+
+def case_clocks(job):
+    """Ranks whose clocks differ find by how much, and a drift, within the bound that they state."""
+    program = job.compiled("waits.cpp", "mpicxx", "-std=c++20")
+    seconds = 1000
+    launch = in_time_namespaces(job, 4, seconds)
+    job.run([*launch, program, "0.2"])
+    for rank, values in sorted(job.counts().items()):
+        clock, begin, begin_bound, end, end_bound = map(int, values["clocks"].split())
+        # Each namespace was made for one rank.
+        check(clock == (rank if rank % 2 else 0), values)
+        wanted = -seconds * 10**9 if rank % 2 else 0
+        check(abs(begin - wanted) <= begin_bound and abs(end - wanted) <= end_bound, values)
+        check(rank % 2 == 0 or 0 < begin_bound < 10**8, values)
+    drift = job.compiled("drifting_clock.c", "mpicc", "-shared", "-fPIC")
+    ppm = 20
+    # The launcher hands this library to all ranks; half of them do as it says.
+    done = job.run([*launch, "sh", "-c",
+                    'rank=${OMPI_COMM_WORLD_RANK-${PMI_RANK-}}; '
+                    f'[ $((rank % 2)) -eq 0 ] || export LD_PRELOAD={drift}:$LD_PRELOAD '
+                    f'DRIFT_PPM={ppm}; exec "$0" "$@"', program, "2"])
+    for rank, values in sorted(job.counts().items()):
+        _, begin, begin_bound, end, end_bound = map(int, values["clocks"].split())
+        if rank % 2 == 0:
+            continue
+        times = [line.split() for line in done.stdout.splitlines()]
+        run = float(next(t[1] for t in times if int(t[0]) == rank))
+        # What the drift adds between the two fits, as long as the program waits at the least.
+        found = begin - end
+        bound = begin_bound + end_bound
+        check(found >= 2e9 * ppm * 1e-6 - bound, f"{values} in {run} s")
+        check(found <= run * 1e9 * ppm * 1e-6 + bound, f"{values} in {run} s")
+
+
+CASES = {name.removeprefix("case_"): f for name, f in list(globals().items())
+         if name.startswith("case_")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mpi", choices=["openmpi", "mpich"], required=True)
+    parser.add_argument("--launcher", required=True)
+    parser.add_argument("--profile", required=True)
+    parser.add_argument("--library", required=True)
+    parser.add_argument("--counts", required=True)
+    parser.add_argument("case", choices=sorted(CASES))
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="papcoll-profile-") as directory:
+        try:
+            CASES[options.case](Job(options, directory))
+        except Skip as e:
+            print(f"SKIPPED: {e}")
+            return SKIPPED
+        except AssertionError as e:
+            print(f"FAILED: {e}")
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
