@@ -1,4 +1,5 @@
-// Ends in a way of its own: ends kill | abort | exit | skip | fork | nothing | no_mpi | session.
+// Ends in a way of its own: ends kill | abort | exit | quick | skip | fork | many | nothing | no_mpi |
+// session.
 
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
@@ -46,6 +47,12 @@ int main(int argc, char** argv) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (how == "nothing") {
+    MPI_Finalize();
+    return 0;
+  }
+  if (how == "many") {
+    constexpr int ten_million = 10000000;
+    for (int i = 0; i < ten_million; ++i) MPI_Barrier(MPI_COMM_SELF);
     MPI_Finalize();
     return 0;
   }

@@ -205,6 +205,15 @@ def case_ends(job):
         check(values["Allreduce"] == "25", f"fork: {values}")
 
 
+def case_many(job):
+    """Ten million calls stay in the ring, and the sums hold all of them."""
+    program = job.compiled("ends.cpp", "mpicxx", "-std=c++20")
+    job.run(job.launch(1, program, "many"))
+    check(job.calls() == {"Barrier": 10**7}, job.calls())
+    check(job.counts()[0]["records"] == f"{2**18} of {10**7}", job.counts()[0])
+    check((job.traces / "rank-00000.trace").stat().st_size < 20 << 20, "the trace has grown")
+
+
 def case_bad(job):
     """What stops a profile is said in a sentence, and the program runs on."""
     program = job.compiled("ends.cpp", "mpicxx", "-std=c++20")
