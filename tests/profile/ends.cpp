@@ -1,5 +1,4 @@
-// Ends in a way of its own: ends kill | abort | exit | quick | skip | fork | many | nothing | no_mpi |
-// session.
+// Ends in a way of its own: kill, abort, exit, quick, skip, fork, many, nothing, no_mpi or session.
 
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1

@@ -85,6 +85,18 @@ inline PersistentCalls& persistent_calls() noexcept {
   return *calls;
 }
 
+/// While it lives, what this thread calls is a recorded call's own.
+class Inside {
+ public:
+  explicit Inside(ThreadState& thread) noexcept : thread_(thread) { thread_.is_inside = true; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  ~Inside() { thread_.is_inside = false; }
+
+ private:
+  ThreadState& thread_;
+};
+
 /// Runs a collective call, `real`, and records it. `caller`: the address that the call returns to.
 /// `describe(Describe)` gives its Message.
 template <class DescribeCall, class Real>
@@ -104,9 +116,10 @@ int recorded(MpiCollective collective, std::uint32_t flags, MPI_Comm comm, const
   message.flags |= flags;
   const CallLog::Begun begun =
       recorder->log().begin(arrival, site, known->entry, *known->calls, collective, message);
-  thread.is_inside = true;
-  const int status = real();
-  thread.is_inside = false;
+  const int status = [&] {
+    const Inside inside(thread);
+    return real();
+  }();
   recorder->log().end(begun, now());
   return status;
 }
@@ -122,9 +135,10 @@ int recorded_init(MpiCollective collective, std::uint32_t flags, MPI_Comm comm,
   if (known == nullptr) return real();
   Message message = describe(Describe(*recorder, *known));
   message.flags |= flags;
-  thread.is_inside = true;
-  const int status = real();
-  thread.is_inside = false;
+  const int status = [&] {
+    const Inside inside(thread);
+    return real();
+  }();
   if (status == MPI_SUCCESS) persistent_calls().add(*request, {comm, collective, message});
   return status;
 }
@@ -140,9 +154,7 @@ int recorded_start(int n, const MPI_Request* requests, const void* caller, const
         about.collective, 0, about.comm, caller, [&](const Describe&) { return about.message; },
         [&] {
           this_thread().is_inside = false;
-          const int status = recorded_start(n - i - 1, requests + i + 1, caller, real);
-          this_thread().is_inside = true;
-          return status;
+          return recorded_start(n - i - 1, requests + i + 1, caller, real);
         });
   }
   return real();
