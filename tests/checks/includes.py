@@ -21,7 +21,7 @@ NAMES = {
     "bit": "bit_ceil bit_floor bit_width has_single_bit",
     "charconv": "from_chars to_chars",
     "chrono": "chrono",
-    "cmath": "ceil fabs floor fmax hypot isfinite ldexp llround log log10 log2 lround pow sqrt",
+    "cmath": "ceil exp exp2 fabs floor fmax hypot isfinite ldexp llround log log10 log1p log2 lround pow sqrt",
     "concepts": """convertible_to default_initializable integral regular same_as signed_integral
         unsigned_integral""",
     "cstddef|cstdint|cstdlib|cstring": "size_t",
@@ -46,6 +46,7 @@ NAMES = {
     "mutex": "lock_guard mutex unique_lock",
     "numeric": "accumulate exclusive_scan iota partial_sum",
     "optional": "nullopt optional",
+    "queue": "priority_queue",
     "random": "mt19937_64 uniform_real_distribution",
     "span|string|vector|array|string_view|ranges": "ranges",
     "set": "set",
@@ -54,17 +55,19 @@ NAMES = {
     "string": "string to_string",
     "string|string_view": "char_traits",
     "string_view": "string_view",
-    "system_error": "generic_category",
+    "filesystem": "filesystem",
+    "system_error": "error_code generic_category",
     "system_error|charconv": "errc",
     "thread": "jthread this_thread thread",
-    "tuple": "apply tuple",
+    "tuple|utility|array|variant": "get",
+    "tuple": "apply tie tuple",
     "type_traits": """bool_constant common_type_t conditional conditional_t decay_t is_class_v
         is_const_v is_convertible_v is_copy_assignable_v is_empty_v is_function_v is_integral_v
         is_lvalue_reference_v is_null_pointer_v is_pointer_v is_same_v is_signed_v
         is_trivially_copyable_v is_trivially_destructible_v is_void_v make_unsigned_t remove_cv_t
         remove_cvref_t
         remove_pointer_t remove_reference_t type_identity type_identity_t void_t""",
-    "functional": "function less plus",
+    "functional": "function greater less plus",
     "unordered_map": "unordered_map",
     "utility": "as_const declval exchange index_sequence make_index_sequence move pair swap",
     "vector": "erase_if vector",
