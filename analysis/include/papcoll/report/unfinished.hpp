@@ -48,6 +48,7 @@ struct Whereabouts {
   std::int32_t rank = -1;   ///< world rank, or −1 if there is no trace
   Kind kind = Kind::unknown;
   std::optional<CallOf> call;
+  bool in_call = false;         ///< `call` has not come back
   std::optional<double> since;  ///< seconds that it has been inside or outside, while it runs
   std::uint64_t calls = 0;      ///< its calls on the communicator
   std::int32_t abort_code = 0;
@@ -278,6 +279,7 @@ class EndingOf {
                                         : rank.records.empty() ? nullptr
                                                                : &rank.records.back();
     if (last != nullptr) w.call = call_of(rank, *last);
+    w.in_call = in != nullptr;
     using Kind = Whereabouts::Kind;
     switch (rank.state()) {
       case profile::RunState::finalizing:
