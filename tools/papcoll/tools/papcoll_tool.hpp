@@ -3,8 +3,8 @@
 // The command papcoll, for any catalogue: `list` shows its algorithms; `verify` proves its static
 // schedules, `simulate` times them in virtual time and `draw` makes pictures of them; `explain`
 // says what the library would run, `topology` shows machines, and `map` says what orders along them
-// gain; `report` says who arrives late in a recorded run. It needs CLI11 and nlohmann-json, and no MPI. A program with algorithms of its own passes
-// its rows:
+// gain; `report` says who arrives late in a recorded run. It needs CLI11 and nlohmann-json, and no
+// MPI. A program with algorithms of its own passes its rows:
 //
 //     #include <papcoll/names/rows.hpp>
 //     #include <papcoll/tools/papcoll_tool.hpp>

@@ -2,11 +2,13 @@
 
 // `papcoll report`: who arrives late in a recorded run, where, how often and at what cost.
 
+#include <papcoll/report/html.hpp>
 #include <papcoll/report/read.hpp>
 #include <papcoll/report/report.hpp>
 #include <papcoll/report/symbols.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/tools/common.hpp>
+#include <papcoll/tools/output_file.hpp>
 #include <papcoll/tools/report_files.hpp>
 #include <papcoll/tools/report_text.hpp>
 
@@ -38,6 +40,7 @@ class ReportCommand {
         ->type_name("SIZE,…");
     add_file("--json", json_, "Everything as one JSON object; -: to standard output", "FILE");
     add_file("--csv", csv_, "Everything as CSV, a file for each table", "DIR");
+    add_file("--html", html_, "One page with a timeline that zooms; needs no network", "FILE");
     add_file("--perfetto", perfetto_, "The calls as trace events for ui.perfetto.dev", "FILE");
     command_
         ->add_option("--trace-text", trace_text_,
@@ -64,6 +67,11 @@ class ReportCommand {
     if (json_ != "-") print(report_text(r, all_rows_));
     if (!json_.empty()) write_json(r, json_);
     if (!csv_.empty()) write_csv(r, csv_);
+    if (!html_.empty()) {
+      OutputFile page{html_};
+      page.write(report::html_page(r));
+      page.close();
+    }
     if (!perfetto_.empty()) write_trace_events(r, perfetto_);
     if (!trace_text_.empty()) {
       write_arrivals(r, place_named(r, trace_text_[0]), trace_text_[1]);
@@ -98,7 +106,7 @@ class ReportCommand {
   CLI::App* command_ = nullptr;
   std::string directory_;
   std::vector<std::size_t> limits_;
-  std::string json_, csv_, perfetto_;
+  std::string json_, csv_, html_, perfetto_;
   std::vector<std::string> trace_text_;
   bool all_rows_ = false;
   bool no_lines_ = false;

@@ -233,8 +233,8 @@ inline void write_csv(const report::Report& r, const std::string& directory) {
   arrivals.close();
 }
 
-/// The trace events that Chrome and Perfetto show: a process for each rank, a thread for each of its
-/// threads.
+/// The trace events that Chrome and Perfetto show: a process for each rank, a thread for each of
+/// its threads.
 inline void write_trace_events(const report::Report& r, const std::string& name) {
   OutputFile out{name};
   out.write("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [");

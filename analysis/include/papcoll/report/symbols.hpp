@@ -32,8 +32,8 @@ inline namespace PAPCOLL_ABI {
 namespace report {
 namespace detail {
 
-/// What a program prints that reads `input`; nothing if it cannot be run or fails. No shell sees the
-/// arguments.
+/// What a program prints that reads `input`; nothing if it cannot be run or fails. No shell sees
+/// the arguments.
 inline std::optional<std::string> output_of(const std::vector<std::string>& arguments,
                                             const std::string& input) {
   struct Close {

@@ -261,13 +261,13 @@ inline std::vector<std::string> waiting_now(const Report& r) {
 /// What the figures do not have, or cannot say: a sentence each.
 inline std::vector<std::string> remarks(const Report& r) {
   std::vector<std::string> all = r.run.notes;
-  std::string sizes = "Sizes of messages: ";
-  for (std::size_t i = 0; i + 1 < r.ranges.size(); ++i) {
-    const std::string most = papcoll::detail::bytes_text(r.ranges[i].most);
-    const bool is_named = r.ranges[i].name.find(most) == std::string::npos;
-    sizes += r.ranges[i].name + (is_named ? " up to " + most : "") + ", ";
+  if (r.ranges.front().name == "small") {
+    std::string sizes = "Sizes of messages: ";
+    for (std::size_t i = 0; i + 1 < r.ranges.size(); ++i) {
+      sizes += r.ranges[i].name + " up to " + papcoll::detail::bytes_text(r.ranges[i].most) + ", ";
+    }
+    all.push_back(sizes + r.ranges.back().name + " beyond.");
   }
-  all.push_back(sizes + r.ranges.back().name + " beyond.");
   const Coverage& c = r.coverage;
   if (c.kept < c.begun) {
     all.push_back("Of " + std::to_string(c.begun) + " calls of the ranks the latest " +
