@@ -111,7 +111,7 @@ inline void write_json(const report::Report& r, const std::string& name) {
     return quoted;
   };
   out.write("{\"papcoll_report\": 1,\n\"program\": " + json_text(report::program_of(r.run)) +
-            ",\n\"ranks\": " + std::to_string(r.run.world_size) +
+            ",\n\"world_size\": " + std::to_string(r.run.world_size) +
             ",\n\"running\": " + (r.ending.alive ? "true" : "false"));
   std::vector<std::string> entries;
   for (const report::Finding& f : report::findings(r)) {
