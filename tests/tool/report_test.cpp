@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -147,6 +148,41 @@ TEST_CASE("report: trace events for Perfetto") {
   CHECK(complete == 1200);
   CHECK(open == 4);
 }
+
+#ifdef PAPCOLL_TOOL_WITH_OTF2
+TEST_CASE("report: an OTF2 archive") {
+  const TemporaryDirectory dir;
+  RunWriter writer = late_run();
+  writer.traces[3].call({}, 4'000'000'000, 0);
+  writer.write(dir.path());
+  const std::string to = (dir.path() / "otf2").string();
+  CHECK(reported(dir, {"--otf2", to}).status == 1);
+  CHECK(std::filesystem::exists(dir.path() / "otf2" / "traces.otf2"));
+  const std::string path = dir.path().string();
+  refused({"report", path.c_str(), "--otf2", to.c_str()}, "is not empty: name a new directory");
+  if (std::system("command -v otf2-print >/dev/null 2>&1") != 0) return;
+  const std::string text = (dir.path() / "printed").string();
+  REQUIRE(std::system(("otf2-print " + to + "/traces.otf2 >" + text).c_str()) == 0);
+  const std::string printed = file_text(text);
+  std::size_t ends = 0;
+  for (std::size_t at = 0; (at = printed.find("MPI_COLLECTIVE_END", at)) != std::string::npos;) {
+    ++ends;
+    ++at;
+  }
+  CHECK(ends == 1200);
+  CHECK(contains(printed, "MPI_COMM_WORLD"));
+  REQUIRE(std::system(("otf2-print -G " + to + "/traces.otf2 >" + text).c_str()) == 0);
+  CHECK(contains(file_text(text), "solver+0x120"));
+}
+#else
+TEST_CASE("report: without OTF2 is said how to get it") {
+  const TemporaryDirectory dir;
+  late_run().write(dir.path());
+  const Outcome o = reported(dir, {"--otf2", (dir.path() / "otf2").string()});
+  CHECK(o.status == 2);
+  CHECK(contains(o.err, "this papcoll was built without OTF2: install it"));
+}
+#endif
 
 TEST_CASE("report: arrivals of a place as papcoll-bench reads them") {
   const TemporaryDirectory dir;

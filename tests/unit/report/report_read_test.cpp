@@ -8,9 +8,12 @@
 #include <papcoll/report/totals.hpp>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -183,6 +186,63 @@ TEST_CASE("a process lives that holds a lock on its trace", "[report]") {
   close(ready[0]);
   close(ready[1]);
   CHECK_FALSE(read_run(dir.path().string()).ranks[1].alive);
+}
+
+TEST_CASE("records that are read while they are written are whole", "[report]") {
+  const TemporaryDirectory dir;
+  RunWriter writer{1, 1, 64};
+  writer.call({}, 2'000'000'000, {0});
+  writer.write(dir.path());
+  const std::string file = (dir.path() / TraceWriter::name(0)).string();
+  std::array<int, 2> ready{};
+  REQUIRE(pipe(ready.data()) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const int fd = open(file.c_str(), O_RDWR);
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_len = 1;
+    fcntl(fd, F_SETLK, &lock);
+    auto* const all = static_cast<char*>(mmap(nullptr, writer.traces[0].header.file_bytes,
+                                              PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+    auto& header = *reinterpret_cast<papcoll::profile::FileHeader*>(all);
+    auto* const ring = reinterpret_cast<papcoll::profile::Record*>(all + header.records_at);
+    auto* const entry =
+        reinterpret_cast<papcoll::profile::CommunicatorEntry*>(all + header.communicators_at);
+    static_cast<void>(write(ready[1], "x", 1));
+    for (std::uint64_t i = 2;; ++i) {
+      entry->calls = i;
+      std::atomic_ref{header.records_begun}.store(i, std::memory_order_release);
+      papcoll::profile::Record& r = ring[(i - 1) % header.records];
+      std::atomic_ref{r.index}.store(0, std::memory_order_release);
+      std::atomic_thread_fence(std::memory_order_release);
+      std::atomic_ref{r.arrival}.store(i * 3, std::memory_order_relaxed);
+      std::atomic_ref{r.bytes}.store(i * 5, std::memory_order_relaxed);
+      std::atomic_ref{r.number}.store(i - 1, std::memory_order_relaxed);
+      std::atomic_ref{r.exit}.store(i * 3 + 1, std::memory_order_relaxed);
+      std::atomic_ref{r.index}.store(i, std::memory_order_release);
+    }
+  }
+  char byte = 0;
+  REQUIRE(read(ready[0], &byte, 1) == 1);
+  std::size_t records = 0;
+  std::size_t broken = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const Run run = read_run(dir.path().string());
+    REQUIRE(run.ranks[0].alive);
+    for (const auto& r : run.ranks[0].records) {
+      if (r.index == 1) continue;
+      ++records;
+      if (r.arrival != r.index * 3 || r.bytes != r.index * 5 || r.number != r.index - 1) ++broken;
+    }
+  }
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  close(ready[0]);
+  close(ready[1]);
+  INFO(records << " records");
+  CHECK(broken == 0);
 }
 
 TEST_CASE("whatever bytes traces have, reading and joining them is safe", "[report]") {

@@ -8,6 +8,7 @@
 #include <papcoll/report/symbols.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/tools/common.hpp>
+#include <papcoll/tools/otf2_files.hpp>
 #include <papcoll/tools/output_file.hpp>
 #include <papcoll/tools/report_files.hpp>
 #include <papcoll/tools/report_text.hpp>
@@ -41,6 +42,8 @@ class ReportCommand {
     add_file("--json", json_, "Everything as one JSON object; -: to standard output", "FILE");
     add_file("--csv", csv_, "Everything as CSV, a file for each table", "DIR");
     add_file("--html", html_, "One page with a timeline that zooms; needs no network", "FILE");
+    add_file("--otf2", otf2_,
+             "The calls as an OTF2 archive, for Vampir and others; a new directory", "DIR");
     add_file("--perfetto", perfetto_, "The calls as trace events for ui.perfetto.dev", "FILE");
     command_
         ->add_option("--trace-text", trace_text_,
@@ -74,6 +77,7 @@ class ReportCommand {
       page.write(report::html_page(r));
       page.close();
     }
+    if (!otf2_.empty()) write_otf2(r, otf2_);
     if (!perfetto_.empty()) write_trace_events(r, perfetto_);
     if (!trace_text_.empty()) {
       write_arrivals(r, place, trace_text_[1]);
@@ -108,7 +112,7 @@ class ReportCommand {
   CLI::App* command_ = nullptr;
   std::string directory_;
   std::vector<std::size_t> limits_;
-  std::string json_, csv_, html_, perfetto_;
+  std::string json_, csv_, html_, otf2_, perfetto_;
   std::vector<std::string> trace_text_;
   bool all_rows_ = false;
   bool no_lines_ = false;

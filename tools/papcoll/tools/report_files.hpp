@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace papcoll {
@@ -93,6 +94,41 @@ inline std::vector<std::string> call_row(const report::Report& r, std::size_t in
           i.decided ? seconds_text(i.own) : null};
 }
 
+/// A call and where it was made.
+inline Json call_json(const report::Report& r, const report::CallOf& c) {
+  Json all{{"collective", report::name_of(c.collective, c.flags)},
+           {"bytes", c.bytes},
+           {"place", report::place_text(r.run, c.place)},
+           {"number", c.number}};
+  if (c.root >= 0) all["root"] = c.root;
+  if (c.communicator < r.run.communicators.size()) {
+    all["communicator"] = r.run.communicators[c.communicator].name;
+  }
+  return all;
+}
+
+/// A call in which ranks are, and who has not come.
+inline Json unfinished_json(const report::Report& r, const report::Unfinished& u) {
+  static constexpr std::array<std::string_view, 8> kinds{
+      "inside", "outside", "finalizing", "finished", "exited", "aborted", "gone", "unknown"};
+  Json all{{"call", call_json(r, u.call)}, {"inside", u.inside}, {"hopeless", u.hopeless}};
+  if (u.since) all["since"] = *u.since;
+  all["missing"] = Json::array();
+  for (const report::Whereabouts& w : u.missing) {
+    Json one{{"member", w.member},
+             {"state", kinds.at(static_cast<std::size_t>(w.kind))},
+             {"calls", w.calls}};
+    if (w.rank >= 0) one["rank"] = w.rank;
+    if (w.call) one[w.in_call ? "inside" : "last"] = call_json(r, *w.call);
+    if (w.since) one["since"] = *w.since;
+    all["missing"].push_back(std::move(one));
+  }
+  if (u.skipped) {
+    all["skipped"] = {{"rank", u.skipped->rank}, {"call", call_json(r, u.skipped->call)}};
+  }
+  return all;
+}
+
 /// Everything as one object: the findings, all tables and all calls. Times are in seconds.
 inline void write_json(const report::Report& r, const std::string& name) {
   static constexpr std::array<std::string_view, 4> kinds{"fault", "straggler", "single_delay",
@@ -133,6 +169,11 @@ inline void write_json(const report::Report& r, const std::string& name) {
         ", \"part_of_time\": " + number_text(s.cost) + "}");
   }
   list("stragglers", entries);
+  entries.clear();
+  for (const report::Unfinished& u : r.ending.unfinished) {
+    entries.push_back(unfinished_json(r, u).dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+  list("unfinished", entries);
   list("waiting_now", texts(report::waiting_now(r)));
   list("remarks", texts(report::remarks(r)));
   for (const report::Table& t : report::tables_of(r)) {

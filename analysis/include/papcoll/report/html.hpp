@@ -332,7 +332,7 @@ inline std::string html_page(const Report& r) {
         "<h2>Imbalance of each call, and who came last<button id=\"whole\">whole run</button>"
         "</h2>\n<div class=\"card\"><div id=\"legend\"></div>\n<div id=\"frame\"><canvas "
         "id=\"timeline\"></canvas><div id=\"tip\"></div></div>\n<p class=\"note\">Above: Ω, the "
-        "time between the first and the last arrival of each call. Below: darker where the "
+        "time between the first and the last arrival of each call. Below: stronger where the "
         "others waited longer for this rank alone. The wheel zooms, dragging moves, a "
         "click on a place hides it." +
         (data.each() > 1 ? " Of every " + std::to_string(data.each()) +

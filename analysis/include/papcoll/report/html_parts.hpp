@@ -141,11 +141,13 @@ function axes() {
   const rough = (to - from) / Math.max(2, (width - left) / 120);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map(m => m * power).find(s => s >= rough);
+  const unit = to >= 1 ? ['s', 1] : to >= 1e-3 ? ['ms', 1e-3] : ['µs', 1e-6];
+  const digits = Math.max(0, -Math.floor(Math.log10(step / unit[1] * 1.0001)));
   for (let k = Math.ceil(from / step); k * step <= to; ++k) {
     const x = Math.round(xOf(k * step)) + 0.5;
     pen.beginPath(); pen.moveTo(x, top_); pen.lineTo(x, top_ + upper);
     pen.moveTo(x, heatTop); pen.lineTo(x, heatTop + lower); pen.stroke();
-    pen.fillText(k === 0 ? '0 s' : text(k * step * 1e9), x, top_ + upper + 6);
+    pen.fillText((k * step / unit[1]).toFixed(digits) + ' ' + unit[0], x, top_ + upper + 6);
   }
   pen.textAlign = 'right';
   pen.textBaseline = 'middle';
@@ -202,7 +204,8 @@ function draw() {
       const h = heat[c * D.ranks + r];
       if (h <= 0) continue;
       pen.fillStyle = 'rgba(' + tint + ',' + Math.min(1, 0.06 + Math.sqrt(h / whole)) + ')';
-      pen.fillRect(left + c, heatTop + r * row, 1.05, Math.max(1, row - (row > 5 ? 1 : 0)));
+      pen.fillRect(left + c, heatTop + r * row, b - a > 5000 ? 1.05 : 2.5,
+        Math.max(1, row - (row > 5 ? 1 : 0)));
     }
   }
 }

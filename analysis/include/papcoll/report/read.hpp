@@ -1,7 +1,7 @@
 #pragma once
 
 // Reads the trace files of a run, also while the program writes them. Whatever bytes a file has,
-// what comes out is safe to use: positions are within their tables, times below 2⁶².
+// what comes out is safe to use: positions are within their tables, times below 2⁶⁰.
 
 #include <papcoll/error.hpp>
 #include <papcoll/profile/trace_format.hpp>
@@ -34,7 +34,7 @@ namespace report {
 namespace detail {
 
 /// Times, offsets and bounds are below; what is not is damaged.
-inline constexpr std::uint64_t most_time = std::uint64_t{1} << 62U;
+inline constexpr std::uint64_t most_time = std::uint64_t{1} << 60U;
 
 /// A text of a fixed field, up to its end.
 template <std::size_t n>

@@ -305,8 +305,11 @@ class EndingOf {
   void unfinished(std::uint32_t communicator, std::uint64_t number, const RanksInside& ranks) {
     // What most of them call; who calls something else under this number has not come.
     Majority<std::tuple<std::uint16_t, std::int32_t, std::uint32_t>> kinds;
-    const auto kind = [](const profile::Record& r) {
-      return std::tuple{r.collective, r.root, kind_flags(r)};
+    // The groups of an inter-communicator name other roots.
+    const bool is_inter =
+        (run_.communicators[communicator].flags & profile::communicator_inter) != 0;
+    const auto kind = [is_inter](const profile::Record& r) {
+      return std::tuple{r.collective, is_inter ? -1 : r.root, kind_flags(r)};
     };
     for (const auto& [trace, r] : ranks) kinds.add(kind(*r));
     Unfinished u;

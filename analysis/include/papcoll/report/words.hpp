@@ -142,7 +142,12 @@ inline std::string sentence(const Report& r, const Unfinished& u) {
       ++unknown;
       continue;
     }
-    const std::string what = whereabouts_text(r.run, w);
+    std::string what = whereabouts_text(r.run, w);
+    const bool is_here = w.call && w.call->communicator == u.call.communicator;
+    if (!is_here) {
+      what += "; on " + r.run.communicators[u.call.communicator].name + " it has made " +
+              counted(w.calls, "call");
+    }
     const auto same = std::find_if(groups.begin(), groups.end(),
                                    [&what](const auto& g) { return g.first == what; });
     if (same == groups.end()) {
