@@ -1,0 +1,214 @@
+#pragma once
+
+// The records of the ranks, joined to calls: those with the same number on the same communicator.
+
+#include <papcoll/profile/trace_format.hpp>
+#include <papcoll/report/clocks.hpp>
+#include <papcoll/report/run.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace report {
+
+/// A call of the members of a communicator. Times are in nanoseconds of rank 0's clock.
+struct Call {
+  std::uint64_t number = 0;             ///< on its communicator, from 0
+  std::uint64_t bytes = 0;              ///< the largest of its ranks'
+  std::size_t records = 0;              ///< its members' begin there in Calls::records
+  std::int64_t begin = 0;               ///< the first arrival
+  std::int64_t end = 0;                 ///< the last exit, or 0 while a rank is inside
+  std::uint32_t communicator = 0;       ///< in Run::communicators
+  std::uint32_t place = 0;              ///< where most of its ranks called, or profile::no_entry
+  std::uint32_t present = 0;            ///< of how many members there is a record
+  std::uint32_t flags = 0;              ///< bits of RecordFlag: nonblocking and persistent only
+  profile::MpiCollective collective{};  ///< of most of its ranks
+  bool complete = false;                ///< there is a record of each member
+  bool differs = false;  ///< its ranks called different collectives, or with different roots
+};
+
+/// All calls of a run that have records, by their begin.
+struct Calls {
+  std::vector<Call> calls;
+  /// Of each member of each call its record in RankTrace::records, or profile::no_entry.
+  std::vector<std::uint32_t> records;
+
+  /// That of one member, or nullptr.
+  const profile::Record* record(const Run& run, const Call& call, std::size_t member) const {
+    const std::uint32_t position = records[call.records + member];
+    if (position == profile::no_entry) return nullptr;
+    const std::int32_t trace = run.communicators[call.communicator].members[member].trace;
+    return &run.ranks[static_cast<std::size_t>(trace)].records[position];
+  }
+};
+
+namespace detail {
+
+/// The flags that make other calls of a collective.
+inline std::uint32_t kind_flags(const profile::Record& r) noexcept {
+  return r.flags & (profile::record_nonblocking | profile::record_persistent);
+}
+
+/// What most of several values are: the first of these that more than any other are. Few differ.
+template <class T>
+class Majority {
+ public:
+  void add(const T& value) {
+    for (auto& [known, times] : seen_) {
+      if (known == value) {
+        ++times;
+        return;
+      }
+    }
+    seen_.emplace_back(value, 1);
+  }
+  void clear() { seen_.clear(); }
+  bool unanimous() const { return seen_.size() <= 1; }
+  const T& value() const {
+    return std::max_element(seen_.begin(), seen_.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; })
+        ->first;
+  }
+
+ private:
+  std::vector<std::pair<T, std::size_t>> seen_;
+};
+
+class Joiner {
+ public:
+  Joiner(const Run& run, const Clocks& clocks) : run_(run), clocks_(clocks) {}
+
+  Calls join() {
+    // The records of each communicator and member, by their numbers.
+    by_entry_.resize(run_.ranks.size());
+    std::size_t all = 0;
+    for (std::size_t i = 0; i < run_.ranks.size(); ++i) {
+      const RankTrace& rank = run_.ranks[i];
+      all += rank.records.size();
+      by_entry_[i].resize(rank.communicators.size());
+      for (std::size_t k = 0; k < rank.records.size(); ++k) {
+        const std::uint32_t entry = rank.records[k].communicator;
+        if (rank.communicator(rank.records[k]) != profile::no_entry) {
+          by_entry_[i][entry].push_back(static_cast<std::uint32_t>(k));
+        }
+      }
+      for (std::vector<std::uint32_t>& list : by_entry_[i]) {
+        const auto earlier = [&rank](std::uint32_t a, std::uint32_t b) {
+          return rank.records[a].number < rank.records[b].number;
+        };
+        if (!std::is_sorted(list.begin(), list.end(), earlier)) {  // threads
+          std::stable_sort(list.begin(), list.end(), earlier);
+        }
+      }
+    }
+    out_.records.reserve(all);
+    for (std::size_t c = 0; c < run_.communicators.size(); ++c) join(c);
+    std::sort(out_.calls.begin(), out_.calls.end(), [](const Call& a, const Call& b) {
+      return a.begin != b.begin ? a.begin < b.begin : a.records < b.records;
+    });
+    return std::move(out_);
+  }
+
+ private:
+  void join(std::size_t communicator) {
+    constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
+    const auto& members = run_.communicators[communicator].members;
+    std::vector<std::size_t> next(members.size(), 0);
+    const auto number_of = [&](std::size_t m) {
+      if (members[m].trace < 0) return none;
+      const auto trace = static_cast<std::size_t>(members[m].trace);
+      const auto& list = by_entry_[trace][members[m].entry];
+      return next[m] < list.size() ? run_.ranks[trace].records[list[next[m]]].number : none;
+    };
+    // A call that dropped out of one ring is never complete again: what others still have of it
+    // says nothing, and would take room for all members.
+    std::uint64_t first = 0;
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      const std::uint64_t number = number_of(m);
+      if (number == none) continue;
+      const RankTrace& rank = run_.ranks[static_cast<std::size_t>(members[m].trace)];
+      if (rank.begun > rank.records.size() + rank.damaged) first = std::max(first, number);
+    }
+    std::vector<std::uint64_t> numbers(members.size());
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      while (number_of(m) < first) ++next[m];
+      numbers[m] = number_of(m);
+    }
+    for (;;) {
+      const std::uint64_t number = *std::min_element(numbers.begin(), numbers.end());
+      if (number == none) return;
+      Call call;
+      call.number = number;
+      call.communicator = static_cast<std::uint32_t>(communicator);
+      call.records = out_.records.size();
+      for (std::size_t m = 0; m < members.size(); ++m) {
+        std::uint32_t position = profile::no_entry;
+        // In a damaged file a number may be there twice: the first one counts.
+        while (numbers[m] == number) {
+          const auto trace = static_cast<std::size_t>(members[m].trace);
+          if (position == profile::no_entry) {
+            position = by_entry_[trace][members[m].entry][next[m]];
+          }
+          ++next[m];
+          numbers[m] = number_of(m);
+        }
+        out_.records.push_back(position);
+      }
+      describe(call);
+      out_.calls.push_back(call);
+    }
+  }
+
+  void describe(Call& call) {
+    const auto& members = run_.communicators[call.communicator].members;
+    kinds_.clear();
+    places_.clear();
+    bool inside = false;
+    const bool is_inter =
+        (run_.communicators[call.communicator].flags & profile::communicator_inter) != 0;
+    call.begin = std::numeric_limits<std::int64_t>::max();
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      const profile::Record* r = out_.record(run_, call, m);
+      if (r == nullptr) continue;
+      const auto trace = static_cast<std::size_t>(members[m].trace);
+      ++call.present;
+      call.bytes = std::max(call.bytes, r->bytes);
+      call.begin = std::min(call.begin, clocks_.global(trace, r->arrival));
+      if (r->exit == 0) inside = true;
+      if (r->exit != 0) call.end = std::max(call.end, clocks_.global(trace, r->exit));
+      kinds_.add({r->collective, kind_flags(*r), is_inter ? 0 : r->root});
+      places_.add(run_.ranks[trace].place(*r));
+    }
+    if (inside) call.end = 0;
+    call.complete = call.present == members.size();
+    call.differs = !kinds_.unanimous();
+    call.collective = static_cast<profile::MpiCollective>(std::get<0>(kinds_.value()));
+    call.flags = std::get<1>(kinds_.value());
+    call.place = places_.value();
+  }
+
+  const Run& run_;
+  const Clocks& clocks_;
+  std::vector<std::vector<std::vector<std::uint32_t>>> by_entry_;
+  Majority<std::tuple<std::uint16_t, std::uint32_t, std::int32_t>> kinds_;
+  Majority<std::uint32_t> places_;
+  Calls out_;
+};
+
+}  // namespace detail
+
+/// Joins the records. Takes time and memory in proportion to them.
+inline Calls join_calls(const Run& run, const Clocks& clocks) {
+  return detail::Joiner{run, clocks}.join();
+}
+
+}  // namespace report
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

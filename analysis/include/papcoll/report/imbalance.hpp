@@ -1,0 +1,232 @@
+#pragma once
+
+// How far apart the ranks of a call arrive, and what that makes them wait.
+
+#include <papcoll/report/calls.hpp>
+#include <papcoll/report/clocks.hpp>
+#include <papcoll/report/one_way.hpp>
+#include <papcoll/report/run.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace report {
+
+/// The imbalance of one call; times in nanoseconds. Only complete calls of at least two ranks have
+/// one.
+struct Imbalance {
+  bool known = false;
+  bool decided = false;    ///< the last one came so much later that its clock leaves no doubt
+  double omega = 0;        ///< Ω: last less first arrival; 0 where that is below the clocks' bound
+  double delta = 0;        ///< Δ̄: mean of |arrival − mean arrival|; 0 with omega
+  double node_omega = -1;  ///< Ω of each node with two ranks or more, averaged; −1: there is none
+  double node_delta = -1;
+  double alpha = 0;       ///< one-way time of a message of the call's size; 0: not measured
+  double node_alpha = 0;  ///< the same on a node
+  double bound = 0;       ///< what Ω may be wrong by
+  double gap = 0;         ///< last less second-last arrival
+  double others = 0;      ///< second-last less first arrival: the spread without the last one
+  double own = 0;         ///< what the others waited during the gap, summed over them
+  double waited = 0;      ///< what they waited for the last one in all, summed over them
+  /// How much longer the last one took since it left its call before than the others did in the
+  /// median; infinite if that is not known. Who left a call late may come late without fault.
+  double excess = 0;
+  std::uint32_t last = profile::no_entry;  ///< the member that came last
+};
+
+namespace detail {
+
+class ImbalanceOf {
+ public:
+  ImbalanceOf(const Run& run, const Clocks& clocks, const Calls& calls)
+      : run_(run), clocks_(clocks), calls_(calls), one_way_(one_way_of(run)) {
+    for (const Communicator& c : run.communicators) {
+      // Members by their nodes, so that the ranks of a node stand together.
+      Order order;
+      for (std::uint32_t m = 0; m < c.members.size(); ++m) {
+        if (c.members[m].trace >= 0) order.members.push_back(m);
+      }
+      const auto node = [&](std::uint32_t m) {
+        return run_.ranks[static_cast<std::size_t>(c.members[m].trace)].header.node;
+      };
+      std::stable_sort(order.members.begin(), order.members.end(),
+                       [&](std::uint32_t a, std::uint32_t b) { return node(a) < node(b); });
+      for (std::size_t i = 0; i < order.members.size(); ++i) {
+        if (i == 0 || node(order.members[i]) != node(order.members[i - 1])) {
+          order.begins.push_back(i);
+        }
+      }
+      orders_.push_back(std::move(order));
+    }
+  }
+
+  Imbalance of(const Call& call) {
+    Imbalance out;
+    const auto& members = run_.communicators[call.communicator].members;
+    if (!call.complete || members.size() < 2) return out;
+    out.known = true;
+    arrivals_.resize(members.size());
+    double mean = 0;
+    std::size_t first = 0;
+    std::size_t last = 0;
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      const profile::Record& r = *calls_.record(run_, call, m);
+      // From the first one on, so that doubles hold them.
+      arrivals_[m] = static_cast<double>(clocks_.global(trace(call, m), r.arrival) - call.begin);
+      mean += arrivals_[m] / static_cast<double>(members.size());
+      if (arrivals_[m] < arrivals_[first]) first = m;
+      if (arrivals_[m] > arrivals_[last]) last = m;
+    }
+    std::size_t second = last == 0 ? 1 : 0;
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      if (m != last && arrivals_[m] > arrivals_[second]) second = m;
+    }
+    const auto deviation = [this](std::size_t m, double from) {
+      return std::fabs(arrivals_[m] - from);
+    };
+    out.bound = bound(call, first, last);
+    const double omega = arrivals_[last] - arrivals_[first];
+    if (omega > out.bound) {
+      out.omega = omega;
+      for (std::size_t m = 0; m < members.size(); ++m) {
+        out.delta += deviation(m, mean) / static_cast<double>(members.size());
+      }
+    }
+    out.others = arrivals_[second] - arrivals_[first];
+    const double gap = arrivals_[last] - arrivals_[second];
+    if (gap > 0 && gap > bound(call, second, last)) {
+      out.decided = true;
+      out.gap = gap;
+      out.last = static_cast<std::uint32_t>(last);
+      waits(call, last, arrivals_[second], out);
+      out.excess = excess(call, last);
+    }
+    nodes(call, out);
+    const Order& order = orders_[call.communicator];
+    const bool one_node = order.begins.size() == 1;
+    out.alpha = (one_node ? one_way_.on_node : one_way_.between_nodes).of(call.bytes);
+    out.node_alpha = one_way_.on_node.of(call.bytes);
+    return out;
+  }
+
+ private:
+  struct Order {
+    std::vector<std::uint32_t> members;
+    std::vector<std::size_t> begins;  ///< of the nodes
+  };
+
+  std::size_t trace(const Call& call, std::size_t member) const {
+    return static_cast<std::size_t>(run_.communicators[call.communicator].members[member].trace);
+  }
+
+  double bound(const Call& call, std::size_t a, std::size_t b) const {
+    return clocks_.bound(trace(call, a), calls_.record(run_, call, a)->arrival, trace(call, b),
+                         calls_.record(run_, call, b)->arrival);
+  }
+
+  /// Since when a member was outside of calls before this one; less than 0: not known.
+  double since(const Call& call, std::size_t member) const {
+    const std::uint32_t position = calls_.records[call.records + member];
+    if (position == 0) return -1;
+    const auto& records = run_.ranks[trace(call, member)].records;
+    const profile::Record& now = records[position];
+    const profile::Record& before = records[position - 1];
+    if (before.index + 1 != now.index || before.exit == 0 || before.exit > now.arrival) return -1;
+    return static_cast<double>(now.arrival - before.exit);
+  }
+
+  double excess(const Call& call, std::size_t last) {
+    constexpr double unknown = std::numeric_limits<double>::infinity();
+    const double own = since(call, last);
+    if (own < 0) return unknown;
+    outside_.clear();
+    for (std::size_t m = 0; m < arrivals_.size(); ++m) {
+      const double other = m == last ? -1 : since(call, m);
+      if (other >= 0) outside_.push_back(other);
+    }
+    if (outside_.empty()) return unknown;
+    const auto middle = outside_.begin() + static_cast<std::ptrdiff_t>(outside_.size() / 2);
+    std::nth_element(outside_.begin(), middle, outside_.end());
+    return own - *middle;
+  }
+
+  /// Who left before the last one came did not wait for it: a rank of a reduction to a root, or of
+  /// a non-blocking call.
+  void waits(const Call& call, std::size_t last, double second, Imbalance& out) const {
+    const double until = arrivals_[last];
+    for (std::size_t m = 0; m < arrivals_.size(); ++m) {
+      if (m == last) continue;
+      const profile::Record& r = *calls_.record(run_, call, m);
+      const double left =
+          r.exit == 0
+              ? until
+              : std::min(until,
+                         static_cast<double>(clocks_.global(trace(call, m), r.exit) - call.begin));
+      out.own += std::max(0.0, left - std::max(second, arrivals_[m]));
+      out.waited += std::max(0.0, left - arrivals_[m]);
+    }
+  }
+
+  /// Ranks of one node have one clock, mostly: where they do not, their bound counts.
+  void nodes(const Call& call, Imbalance& out) const {
+    const Order& order = orders_[call.communicator];
+    double omega = 0;
+    double delta = 0;
+    std::size_t nodes = 0;
+    for (std::size_t n = 0; n < order.begins.size(); ++n) {
+      const std::size_t begin = order.begins[n];
+      const std::size_t end =
+          n + 1 < order.begins.size() ? order.begins[n + 1] : order.members.size();
+      if (end - begin < 2) continue;
+      ++nodes;
+      std::size_t first = order.members[begin];
+      std::size_t last = first;
+      double mean = 0;
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::size_t m = order.members[i];
+        mean += arrivals_[m] / static_cast<double>(end - begin);
+        if (arrivals_[m] < arrivals_[first]) first = m;
+        if (arrivals_[m] > arrivals_[last]) last = m;
+      }
+      const double spread = arrivals_[last] - arrivals_[first];
+      if (!(spread > bound(call, first, last))) continue;
+      omega += spread;
+      for (std::size_t i = begin; i < end; ++i) {
+        delta += std::fabs(arrivals_[order.members[i]] - mean) / static_cast<double>(end - begin);
+      }
+    }
+    if (nodes == 0) return;
+    out.node_omega = omega / static_cast<double>(nodes);
+    out.node_delta = delta / static_cast<double>(nodes);
+  }
+
+  const Run& run_;
+  const Clocks& clocks_;
+  const Calls& calls_;
+  OneWay one_way_;
+  std::vector<Order> orders_;
+  std::vector<double> arrivals_;
+  std::vector<double> outside_;
+};
+
+}  // namespace detail
+
+/// Of each of Calls::calls.
+inline std::vector<Imbalance> imbalances(const Run& run, const Clocks& clocks, const Calls& calls) {
+  detail::ImbalanceOf of{run, clocks, calls};
+  std::vector<Imbalance> all;
+  all.reserve(calls.calls.size());
+  for (const Call& c : calls.calls) all.push_back(of.of(c));
+  return all;
+}
+
+}  // namespace report
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

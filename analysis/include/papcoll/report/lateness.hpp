@@ -1,0 +1,355 @@
+#pragma once
+
+// Which ranks come last, where, how often and at what cost; and which of them are named as
+// stragglers.
+
+#include <papcoll/report/calls.hpp>
+#include <papcoll/report/clocks.hpp>
+#include <papcoll/report/imbalance.hpp>
+#include <papcoll/report/run.hpp>
+#include <papcoll/report/summary.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace report {
+
+/// Parts of a place's calls, in their order, by which is seen whether something happens all the
+/// time.
+inline constexpr std::size_t time_parts = 8;
+
+/// What one rank does at one place, or at all of them. Times in nanoseconds.
+struct Lateness {
+  std::int32_t rank = 0;
+  std::uint32_t place = profile::no_entry;      ///< of the calls: where most ranks make them
+  std::uint32_t own_place = profile::no_entry;  ///< where this rank makes them
+  std::uint64_t calls = 0;                      ///< complete ones of two ranks or more
+  std::uint64_t lasts = 0;                      ///< in which it was last, beyond the clocks' bound
+  std::uint64_t own_lasts = 0;  ///< of these: not since it had left the call before late
+  double by_chance = 0;         ///< as many would have it last if all ranks were alike
+  double own = 0;     ///< what the others waited between the second-last arrival and its own
+  double waited = 0;  ///< what they waited for it in all
+  double gap = 0;     ///< median of last less second-last arrival, where it was last
+  double others = 0;  ///< median of the spread of the others, where it was last
+  double worst = 0;   ///< the largest gap
+  std::array<std::uint64_t, time_parts> lasts_of_part{};
+  std::array<std::uint64_t, time_parts> calls_of_part{};
+
+  /// Part of its calls in which it was last.
+  double share() const noexcept {
+    return calls == 0 ? 0 : static_cast<double>(lasts) / static_cast<double>(calls);
+  }
+};
+
+/// A rank that is named.
+struct Straggler {
+  enum class Kind {
+    always,  ///< last in most calls
+    often,   ///< in fewer, but hardly anybody else is as late
+  };
+  Kind kind;
+  Lateness at;            ///< its place
+  std::uint64_t times;    ///< lasts that count: all, or those that are as late
+  double typical;         ///< median of their gaps, nanoseconds
+  double cost;            ///< what each other rank waited, as a part of the time of the records
+  std::uint32_t example;  ///< a call in which it was last, in Calls::calls
+};
+
+/// A delay that was much larger than all others at its place.
+struct SingleDelay {
+  std::int32_t rank;
+  std::uint32_t call;  ///< in Calls::calls
+  double gap;          ///< nanoseconds
+};
+
+/// What there is to say of the ranks.
+struct LatenessReport {
+  std::vector<Lateness> ranks;             ///< all ranks with calls, by rank
+  std::vector<Lateness> at_places;         ///< those that were last somewhere, the dearest first
+  std::vector<Straggler> stragglers;       ///< the dearest first
+  std::vector<SingleDelay> single_delays;  ///< the largest first
+  double span = 0;                         ///< of the calls with records, nanoseconds
+};
+
+/// When a rank is named. Each number is one that balanced programs do not reach, as the tests with
+/// random delays show.
+struct NamingRule {
+  double chance = 1e-4;       ///< that as many lasts come by chance, in the whole report
+  double cost = 1e-3;         ///< what each other rank waits at least, of the time of the records
+  double alphas = 4;          ///< one-way times that it is late at least, typically
+  double floor = 10e3;        ///< nanoseconds instead, where these were not measured
+  double parts = 0.75;        ///< of the time parts, in which it is last in half of the calls
+  double often_share = 0.75;  ///< of large delays that are its own
+  std::uint64_t often_least = 10;  ///< of these
+  double large = 4;                ///< times the Ω that three in four calls exceed: a large delay
+  double single = 10;              ///< times the second-largest gap of the place: a single delay
+};
+
+namespace detail {
+
+/// A bound of the chance that of n things with probability p at least k happen (Chernoff).
+inline double chance_of(double k, double n, double p) {
+  if (n <= 0 || k <= n * p) return 1;
+  if (p <= 0) return 0;
+  const double q = std::min(k / n, 1.0);
+  const double rest = q < 1 ? (1 - q) * std::log((1 - q) / (1 - p)) : 0;
+  return std::exp(-n * (q * std::log(q / p) + rest));
+}
+
+class LatenessOf {
+ public:
+  LatenessOf(const Run& run, const Calls& calls, const std::vector<Imbalance>& imbalances,
+             const NamingRule& rule)
+      : run_(run), calls_(calls), imbalances_(imbalances), rule_(rule) {}
+
+  LatenessReport report() {
+    std::map<std::uint32_t, std::vector<std::uint32_t>> places;
+    std::int64_t first = std::numeric_limits<std::int64_t>::max();
+    std::int64_t last = std::numeric_limits<std::int64_t>::min();
+    for (std::size_t i = 0; i < calls_.calls.size(); ++i) {
+      const Call& c = calls_.calls[i];
+      first = std::min(first, c.begin);
+      last = std::max({last, c.begin, c.end});
+      if (imbalances_[i].known) places[c.place].push_back(static_cast<std::uint32_t>(i));
+    }
+    if (last > first) out_.span = static_cast<double>(last - first);
+    tests_ = static_cast<double>(run_.ranks.size() * std::max<std::size_t>(1, places.size()));
+    all_.resize(run_.ranks.size());
+    gaps_.resize(run_.ranks.size());
+    others_.resize(run_.ranks.size());
+    for (const auto& [p, positions] : places) place(p, positions);
+    ranks();
+    std::stable_sort(out_.at_places.begin(), out_.at_places.end(),
+                     [](const Lateness& a, const Lateness& b) { return a.own > b.own; });
+    std::stable_sort(out_.stragglers.begin(), out_.stragglers.end(),
+                     [](const Straggler& a, const Straggler& b) { return a.cost > b.cost; });
+    std::stable_sort(out_.single_delays.begin(), out_.single_delays.end(),
+                     [](const SingleDelay& a, const SingleDelay& b) { return a.gap > b.gap; });
+    return std::move(out_);
+  }
+
+ private:
+  /// One rank at the place at hand.
+  struct Here {
+    Lateness sum;
+    std::vector<double> gaps, others, large;
+    std::array<std::uint64_t, time_parts> own_of_part{};
+    std::array<std::uint64_t, time_parts> large_of_part{};
+    double floor = 0;  ///< the largest bound and number of α of its lasts
+    double large_own = 0;
+    std::uint32_t example = 0;
+  };
+
+  std::int32_t trace_of_last(const Call& c, const Imbalance& i) const {
+    return run_.communicators[c.communicator].members[i.last].trace;
+  }
+
+  void place(std::uint32_t number, const std::vector<std::uint32_t>& positions) {
+    std::vector<Here> here(run_.ranks.size());
+    take_part(positions, here);
+    std::vector<double> omegas;
+    for (const std::uint32_t p : positions) omegas.push_back(imbalances_[p].omega);
+    const double usual = percentile(omegas, 0.25);
+    std::uint64_t large = 0;
+    for (std::size_t k = 0; k < positions.size(); ++k) {
+      const std::uint32_t p = positions[k];
+      const Imbalance& i = imbalances_[p];
+      if (!i.decided) continue;
+      const std::size_t part = k * time_parts / positions.size();
+      const auto trace = static_cast<std::size_t>(trace_of_last(calls_.calls[p], i));
+      Here& h = here[trace];
+      h.sum.own_place = run_.ranks[trace].place(*calls_.record(run_, calls_.calls[p], i.last));
+      ++h.sum.lasts;
+      ++h.sum.lasts_of_part.at(part);
+      h.sum.own += i.own;
+      h.sum.waited += i.waited;
+      h.sum.worst = std::max(h.sum.worst, i.gap);
+      gaps_[trace].push_back(static_cast<float>(i.gap));
+      others_[trace].push_back(static_cast<float>(i.others));
+      if (i.excess < i.gap / 2) continue;
+      ++h.sum.own_lasts;
+      ++h.own_of_part.at(part);
+      h.gaps.push_back(i.gap);
+      h.others.push_back(i.others);
+      h.floor = std::max({h.floor, i.bound, i.alpha > 0 ? rule_.alphas * i.alpha : rule_.floor});
+      h.example = p;
+      if (i.gap < rule_.large * usual + i.bound) continue;
+      ++large;
+      ++h.large_of_part.at(part);
+      h.large.push_back(i.gap);
+      h.large_own += i.own;
+    }
+    for (std::size_t r = 0; r < here.size(); ++r) {
+      Here& h = here[r];
+      if (h.sum.calls == 0) continue;
+      h.sum.rank = run_.ranks[r].rank();
+      h.sum.place = number;
+      add(all_[r], h.sum);
+      if (h.sum.lasts == 0) continue;
+      h.sum.gap = median_of(h.gaps);
+      h.sum.others = median_of(h.others);
+      out_.at_places.push_back(h.sum);
+      name(h, large);
+    }
+    single_delay(positions);
+  }
+
+  /// Counts the calls of each rank.
+  void take_part(const std::vector<std::uint32_t>& positions, std::vector<Here>& here) const {
+    std::map<std::uint32_t, std::array<std::uint64_t, time_parts>> counts;
+    for (std::size_t k = 0; k < positions.size(); ++k) {
+      auto& of = counts.try_emplace(calls_.calls[positions[k]].communicator).first->second;
+      ++of.at(k * time_parts / positions.size());
+    }
+    for (const auto& [communicator, parts] : counts) {
+      const auto& members = run_.communicators[communicator].members;
+      for (const Communicator::Member& m : members) {
+        Lateness& sum = here[static_cast<std::size_t>(m.trace)].sum;
+        for (std::size_t i = 0; i < time_parts; ++i) {
+          sum.calls += parts.at(i);
+          sum.calls_of_part.at(i) += parts.at(i);
+          sum.by_chance += static_cast<double>(parts.at(i)) / static_cast<double>(members.size());
+        }
+      }
+    }
+  }
+
+  static double median_of(std::vector<double> values) { return percentile(values, 0.5); }
+
+  static void add(Lateness& sum, const Lateness& part) {
+    sum.calls += part.calls;
+    sum.lasts += part.lasts;
+    sum.own_lasts += part.own_lasts;
+    sum.by_chance += part.by_chance;
+    sum.own += part.own;
+    sum.waited += part.waited;
+    sum.worst = std::max(sum.worst, part.worst);
+  }
+
+  void ranks() {
+    // Parts of the run's time, since places have their calls at different times.
+    for (std::size_t i = 0; i < calls_.calls.size(); ++i) {
+      if (!imbalances_[i].decided) continue;
+      const Call& c = calls_.calls[i];
+      const double at = static_cast<double>(c.begin - calls_.calls.front().begin);
+      const auto part = std::min<std::size_t>(
+          time_parts - 1, static_cast<std::size_t>(at / std::max(1.0, out_.span) * time_parts));
+      ++all_[static_cast<std::size_t>(trace_of_last(c, imbalances_[i]))].lasts_of_part.at(part);
+    }
+    for (std::size_t r = 0; r < all_.size(); ++r) {
+      if (all_[r].calls == 0) continue;
+      all_[r].rank = run_.ranks[r].rank();
+      all_[r].gap = median_of({gaps_[r].begin(), gaps_[r].end()});
+      all_[r].others = median_of({others_[r].begin(), others_[r].end()});
+      out_.ranks.push_back(all_[r]);
+    }
+  }
+
+  /// Part of the records' time that each other rank waits.
+  double cost(const Lateness& l, double own) const {
+    const double members = static_cast<double>(l.calls) / std::max(l.by_chance, 1e-9);
+    return out_.span > 0 && members > 1 ? own / (members - 1) / out_.span : 0;
+  }
+
+  void name(const Here& h, std::uint64_t large) {
+    const auto n = static_cast<double>(h.sum.calls);
+    const auto lasts = static_cast<double>(h.sum.own_lasts);
+    const double p = h.sum.by_chance / n;
+    const double most = (1 + p) / 2;
+    const auto by_chance = [&](double k, double of) { return chance_of(k, of, p) * tests_; };
+    const double cost_of_all = cost(h.sum, h.sum.own);
+    if (lasts >= most * n && by_chance(lasts, n) <= rule_.chance && h.sum.gap >= h.sum.others &&
+        h.sum.gap > h.floor && cost_of_all >= rule_.cost && is_steady(h)) {
+      out_.stragglers.push_back(
+          {Straggler::Kind::always, h.sum, h.sum.own_lasts, h.sum.gap, cost_of_all, h.example});
+      return;
+    }
+    const auto own = static_cast<double>(h.large.size());
+    const double cost_of_large = cost(h.sum, h.large_own);
+    const auto parts_with =
+        static_cast<std::size_t>(std::count_if(h.large_of_part.begin(), h.large_of_part.end(),
+                                               [](std::uint64_t times) { return times > 0; }));
+    const double typical = median_of(h.large);
+    if (h.large.size() >= rule_.often_least &&
+        own >= std::max(rule_.often_share, most) * static_cast<double>(large) &&
+        by_chance(own, static_cast<double>(large)) <= rule_.chance && typical > h.floor &&
+        cost_of_large >= rule_.cost && parts_with >= time_parts / 2) {
+      out_.stragglers.push_back(
+          {Straggler::Kind::often, h.sum, h.large.size(), typical, cost_of_large, h.example});
+    }
+  }
+
+  /// Whether it is last in half of the calls in most parts of the time.
+  bool is_steady(const Here& h) const {
+    double parts = 0;
+    double of = 0;
+    for (std::size_t i = 0; i < time_parts; ++i) {
+      const std::uint64_t calls = h.sum.calls_of_part.at(i);
+      if (calls == 0) continue;
+      of += 1;
+      if (2 * h.own_of_part.at(i) >= calls) parts += 1;
+    }
+    return parts >= rule_.parts * of;
+  }
+
+  void single_delay(const std::vector<std::uint32_t>& positions) {
+    double first = 0;
+    double second = 0;
+    std::uint32_t call = 0;
+    for (const std::uint32_t p : positions) {
+      const Imbalance& i = imbalances_[p];
+      if (!i.decided) continue;
+      if (i.gap > first) {
+        second = first;
+        first = i.gap;
+        call = p;
+      } else {
+        second = std::max(second, i.gap);
+      }
+    }
+    // Where there are few calls nothing says what is usual: only what costs much is told.
+    constexpr std::size_t few = 10;
+    constexpr double much = 0.05;
+    const Imbalance& i = imbalances_[call];
+    if (!(first > 0) || first < rule_.single * second ||
+        first < (positions.size() < few ? much : rule_.cost) * out_.span ||
+        first <= std::max(i.bound, i.alpha > 0 ? rule_.alphas * i.alpha : rule_.floor) ||
+        i.excess < i.gap / 2 || !(i.own > 0)) {
+      return;
+    }
+    const auto trace = static_cast<std::size_t>(trace_of_last(calls_.calls[call], i));
+    out_.single_delays.push_back({run_.ranks[trace].rank(), call, first});
+  }
+
+  const Run& run_;
+  const Calls& calls_;
+  const std::vector<Imbalance>& imbalances_;
+  NamingRule rule_;
+  LatenessReport out_;
+  double tests_ = 1;
+  std::vector<Lateness> all_;
+  std::vector<std::vector<float>> gaps_, others_;
+};
+
+}  // namespace detail
+
+/// Sums up who comes last. A rank is named as a straggler at a place if it is last there much more
+/// often than chance would have it, all through the calls, by more than clocks can tell, messages
+/// take and the others differ, and if this costs the others time that counts: see docs/profile.md.
+inline LatenessReport lateness_of(const Run& run, const Calls& calls,
+                                  const std::vector<Imbalance>& imbalances,
+                                  const NamingRule& rule = {}) {
+  return detail::LatenessOf{run, calls, imbalances, rule}.report();
+}
+
+}  // namespace report
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

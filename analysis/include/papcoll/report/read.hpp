@@ -1,0 +1,539 @@
+#pragma once
+
+// Reads the trace files of a run, also while the program writes them. Whatever bytes a file has,
+// what comes out is safe to use: positions are within their tables, times below 2⁶⁰.
+
+#include <papcoll/error.hpp>
+#include <papcoll/profile/trace_format.hpp>
+#include <papcoll/report/run.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace report {
+namespace detail {
+
+/// Times, offsets and bounds are below; what is not is damaged.
+inline constexpr std::uint64_t most_time = std::uint64_t{1} << 60U;
+
+/// A text of a fixed field, up to its end.
+template <std::size_t n>
+std::string text_in(const std::array<char, n>& field, std::size_t most = n) {
+  std::string text{field.data(), std::min(most, n)};
+  text.erase(std::min(text.find('\0'), text.size()));
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20U) c = '?';
+  }
+  return text;
+}
+
+/// A file that is read at any place.
+class TraceFile {
+ public:
+  explicit TraceFile(std::string name) : name_(std::move(name)) {
+    fd_ = ::open(name_.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd_ < 0) why_ = std::strerror(errno);
+  }
+  TraceFile(const TraceFile&) = delete;
+  TraceFile& operator=(const TraceFile&) = delete;
+  ~TraceFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  const std::string& name() const noexcept { return name_; }
+  const std::string& why() const noexcept { return why_; }
+  bool is_open() const noexcept { return fd_ >= 0; }
+
+  std::uint64_t bytes() const {
+    struct stat s {};
+    return ::fstat(fd_, &s) == 0 && s.st_size > 0 ? static_cast<std::uint64_t>(s.st_size) : 0;
+  }
+
+  /// Whether all of it was there.
+  bool read(std::uint64_t at, void* to, std::size_t bytes) const {
+    auto* out = static_cast<char*>(to);
+    while (bytes > 0) {
+      const ssize_t n = ::pread(fd_, out, bytes, static_cast<off_t>(at));
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return false;
+      out += n;
+      at += static_cast<std::uint64_t>(n);
+      bytes -= static_cast<std::size_t>(n);
+    }
+    return true;
+  }
+
+  template <class T>
+  bool read(std::uint64_t at, std::vector<T>& table) const {
+    return table.empty() || read(at, table.data(), table.size() * sizeof(T));
+  }
+
+  /// Whether the process that writes it lives: it holds a lock on the first byte.
+  bool has_writer() const {
+    struct flock lock {};
+    lock.l_type = F_RDLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_len = 1;
+    return ::fcntl(fd_, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  }
+
+ private:
+  std::string name_;
+  std::string why_;
+  int fd_ = -1;
+};
+
+inline bool is_sound(const profile::ClockPoint& p) {
+  const auto fits = [](std::int64_t x) {
+    return x < static_cast<std::int64_t>(most_time) && x > -static_cast<std::int64_t>(most_time);
+  };
+  return p.measured == 0 || (fits(p.at) && fits(p.offset) && fits(p.bound) && p.bound >= 0);
+}
+
+/// What is wrong with a header, or nothing. `bytes`: of the file.
+inline std::string fault_of(const profile::FileHeader& h, std::uint64_t bytes) {
+  if (h.magic != profile::trace_magic) return "it is no trace file of papcoll";
+  if (h.byte_order != profile::trace_byte_order) {
+    return "it was written by a machine of another byte order";
+  }
+  if (h.version != profile::trace_version) {
+    return "it is of version " + std::to_string(h.version) +
+           " of the format, and this papcoll reads " + std::to_string(profile::trace_version) +
+           ": use the papcoll that recorded it";
+  }
+  if (h.header_bytes != sizeof(profile::FileHeader)) return "its header is damaged";
+  if (h.file_bytes < sizeof(profile::FileHeader)) return "its header is damaged";
+  if (bytes < h.file_bytes) {
+    return "it has " + std::to_string(bytes) + " of " + std::to_string(h.file_bytes) +
+           " bytes: it was cut off";
+  }
+  const auto is_within = [&h](std::uint64_t at, std::uint64_t entries, std::uint64_t entry_bytes) {
+    return at % 8 == 0 && at >= sizeof(profile::FileHeader) && at <= h.file_bytes &&
+           entries <= (h.file_bytes - at) / entry_bytes;
+  };
+  constexpr auto most_entries = std::numeric_limits<std::uint32_t>::max() - 1;
+  const bool tables =
+      is_within(h.modules_at, h.modules, sizeof(profile::Module)) &&
+      is_within(h.sites_at, h.sites, sizeof(profile::Site)) &&
+      is_within(h.communicators_at, h.communicators, sizeof(profile::CommunicatorEntry)) &&
+      is_within(h.totals_at, h.totals, sizeof(profile::Total)) &&
+      is_within(h.records_at, h.records, sizeof(profile::Record)) && h.records <= most_entries &&
+      h.sites <= most_entries && h.communicators <= most_entries;
+  constexpr std::int32_t most_ranks = 1 << 24;
+  const auto is_rank = [&h](std::int32_t r) { return r >= 0 && r < h.world_size; };
+  const bool numbers = h.world_size > 0 && h.world_size <= most_ranks && is_rank(h.world_rank) &&
+                       is_rank(h.node) && is_rank(h.clock) &&
+                       h.state <= static_cast<std::uint32_t>(profile::RunState::aborted) &&
+                       h.began < most_time && h.ended < most_time;
+  if (!tables || !numbers || !is_sound(h.clock_begin) || !is_sound(h.clock_end)) {
+    return "its header is damaged";
+  }
+  return {};
+}
+
+/// "2, 5–7 and 9".
+inline std::string list_text(const std::vector<std::int32_t>& numbers) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t j = i;
+    while (j + 1 < numbers.size() && numbers[j + 1] == numbers[j] + 1) ++j;
+    if (j > i + 1) {
+      parts.push_back(std::to_string(numbers[i]) + "–" + std::to_string(numbers[j]));
+    } else {
+      j = i;
+      parts.push_back(std::to_string(numbers[i]));
+    }
+    i = j + 1;
+  }
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += i + 1 < parts.size() ? ", " : " and ";
+    text += parts[i];
+  }
+  return text;
+}
+
+/// "rank 3", "ranks 2, 5–7 and 9".
+inline std::string ranks_text(const std::vector<std::int32_t>& ranks) {
+  return (ranks.size() == 1 ? "rank " : "ranks ") + list_text(ranks);
+}
+
+/// "1 record", "3 records".
+inline std::string counted(std::uint64_t n, std::string_view what) {
+  return std::to_string(n) + " " + std::string(what) + (n == 1 ? "" : "s");
+}
+
+/// Makes what the ranks share, as places and communicators, and reads the rest of their files.
+class RunReader {
+ public:
+  explicit RunReader(std::string directory) { run_.directory = std::move(directory); }
+
+  Run read() {
+    const std::vector<std::string> names = trace_files();
+    std::vector<Candidate> candidates;
+    for (const std::string& name : names) {
+      if (std::optional<Candidate> c = candidate(name)) candidates.push_back(std::move(*c));
+    }
+    if (candidates.empty()) {
+      throw argument_error("papcoll: none of the " + counted(names.size(), "trace file") + " in " +
+                           run_.directory + " can be read: " + run_.notes.front());
+    }
+    choose(candidates);
+    std::uint64_t calls = 0;
+    std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+      return a.header.world_rank < b.header.world_rank;
+    });
+    run_.trace_of.assign(static_cast<std::size_t>(run_.world_size), -1);
+    for (const Candidate& c : candidates) {
+      std::int32_t& trace = run_.trace_of[static_cast<std::size_t>(c.header.world_rank)];
+      if (trace >= 0) {
+        note(c.file, "it is of rank " + std::to_string(c.header.world_rank) + ", of which " +
+                         run_.ranks[static_cast<std::size_t>(trace)].file + " is, too");
+        continue;
+      }
+      RankTrace rank;
+      if (!read(c, rank)) continue;
+      trace = static_cast<std::int32_t>(run_.ranks.size());
+      calls += rank.begun;
+      run_.ranks.push_back(std::move(rank));
+    }
+    if (run_.ranks.empty()) {
+      throw argument_error("papcoll: none of the trace files in " + run_.directory +
+                           " can be read: " + run_.notes.back());
+    }
+    missing();
+    name_communicators();
+    if (calls == 0) {
+      throw argument_error("papcoll: no rank in " + run_.directory + " has called a collective" +
+                           (std::any_of(run_.ranks.begin(), run_.ranks.end(),
+                                        [](const RankTrace& r) { return r.alive; })
+                                ? " yet"
+                                : ": there is nothing to report"));
+    }
+    return std::move(run_);
+  }
+
+ private:
+  struct Candidate {
+    std::string file;
+    profile::FileHeader header;
+  };
+
+  void note(const std::string& file, const std::string& what) {
+    run_.notes.push_back(file_name(file) + ": " + what);
+  }
+
+  std::vector<std::string> trace_files() const {
+    namespace fs = std::filesystem;
+    std::error_code failed;
+    if (!fs::is_directory(run_.directory, failed)) {
+      throw argument_error(
+          "papcoll: " + run_.directory +
+          (fs::exists(run_.directory, failed) ? " is no directory" : " does not exist") +
+          ": name the directory with the files rank-….trace of a run");
+    }
+    std::vector<std::string> names;
+    fs::directory_iterator entries{run_.directory, failed};
+    if (failed) {
+      throw argument_error("papcoll: cannot read the directory " + run_.directory + ": " +
+                           failed.message());
+    }
+    for (; entries != fs::directory_iterator{}; entries.increment(failed)) {
+      const std::string name = entries->path().filename().string();
+      if (name.starts_with("rank-") && name.ends_with(".trace")) {
+        names.push_back(entries->path().string());
+      }
+      if (failed) break;
+    }
+    if (names.empty()) {
+      throw argument_error("papcoll: there is no trace file rank-….trace in " + run_.directory);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  std::optional<Candidate> candidate(const std::string& name) {
+    const TraceFile file{name};
+    if (!file.is_open()) {
+      note(name, "it cannot be read: " + file.why());
+      return {};
+    }
+    Candidate c{name, {}};
+    const std::uint64_t bytes = file.bytes();
+    if (bytes < sizeof(profile::FileHeader)) {
+      note(name, "it has " + counted(bytes, "byte") + ", fewer than a header: it was cut off");
+      return {};
+    }
+    if (!file.read(0, &c.header, sizeof c.header)) {
+      note(name, "it cannot be read");
+      return {};
+    }
+    if (const std::string fault = fault_of(c.header, bytes); !fault.empty()) {
+      note(name, fault);
+      return {};
+    }
+    return c;
+  }
+
+  /// Keeps the files of one run: of the one with the most files, or the newest of these.
+  void choose(std::vector<Candidate>& candidates) {
+    struct Seen {
+      std::size_t files = 0;
+      std::int64_t newest = std::numeric_limits<std::int64_t>::min();
+    };
+    std::map<std::pair<std::uint64_t, std::int32_t>, Seen> runs;
+    for (const Candidate& c : candidates) {
+      Seen& s = runs[{c.header.run, c.header.world_size}];
+      ++s.files;
+      s.newest = std::max(s.newest, c.header.began_unix);
+    }
+    const auto best = std::max_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.second.files, a.second.newest) < std::tie(b.second.files, b.second.newest);
+    });
+    const auto [number, size] = best->first;
+    run_.world_size = size;
+    for (const Candidate& c : candidates) {
+      if (c.header.run != number) {
+        note(c.file, "it is of another run than the other files, and left out");
+      } else if (c.header.world_size != size) {
+        note(c.file, "it says that there are " + std::to_string(c.header.world_size) +
+                         " ranks, and the others say " + std::to_string(size) + ": it is left out");
+      }
+    }
+    std::erase_if(candidates, [&, n = number, s = size](const Candidate& c) {
+      return c.header.run != n || c.header.world_size != s;
+    });
+  }
+
+  void missing() {
+    std::vector<std::int32_t> none;
+    for (std::int32_t r = 0; r < run_.world_size; ++r) {
+      if (run_.trace_of[static_cast<std::size_t>(r)] < 0) none.push_back(r);
+    }
+    if (none.empty()) return;
+    run_.notes.push_back("There is no trace of " + ranks_text(none) + ": calls with " +
+                         (none.size() == 1 ? "it" : "them") + " are known in part only.");
+  }
+
+  /// Those without a name are called by their members.
+  void name_communicators() {
+    for (Communicator& c : run_.communicators) {
+      if (!c.name.empty()) continue;
+      std::vector<std::int32_t> ranks;
+      for (const Communicator::Member& m : c.members) {
+        if (m.trace >= 0) ranks.push_back(world_rank(run_, m));
+      }
+      std::sort(ranks.begin(), ranks.end());
+      constexpr std::size_t most_text = 60;
+      c.name = "communicator of " + ranks_text(ranks);
+      if (c.name.size() > most_text || ranks.size() < c.members.size()) {
+        c.name = "communicator of " + counted(c.members.size(), "rank");
+      }
+      if (c.ordinal > 0) c.name += ", number " + std::to_string(c.ordinal + 1);
+    }
+  }
+
+  bool read(const Candidate& c, RankTrace& rank) {
+    const TraceFile file{c.file};
+    rank.file = c.file;
+    // First whether it lives: of one that ends meanwhile more is read than it is asked for.
+    rank.alive = file.is_open() && file.has_writer();
+    if (!file.is_open() || !file.read(0, &rank.header, sizeof rank.header) ||
+        !fault_of(rank.header, file.bytes()).empty()) {
+      note(c.file, "it changed while it was read");
+      return false;
+    }
+    const profile::FileHeader& h = rank.header;
+    rank.begun = h.records_begun;
+    if (!records(file, rank)) {
+      note(c.file, "its records cannot be read");
+      return false;
+    }
+    // The tables after the records, so that what the records name is in them.
+    profile::FileHeader later;
+    if (!file.read(0, &later, sizeof later) || !fault_of(later, file.bytes()).empty() ||
+        !tables(file, later, rank)) {
+      note(c.file, "its tables cannot be read");
+      return false;
+    }
+    rank.header.state = later.state;
+    rank.header.ended = later.ended;
+    rank.header.abort_code = later.abort_code;
+    check(rank);
+    if (h.totals_lost > 0) {
+      note(c.file, counted(h.totals_lost, "call") + " are in no total: the table was full");
+    }
+    if (h.sites_lost > 0) {
+      note(c.file, counted(h.sites_lost, "call") + " have no place: the table of sites was full");
+    }
+    if (h.communicators_lost > 0) {
+      note(c.file, counted(h.communicators_lost, "communicator") +
+                       " found no room in the table: their calls are in the totals only");
+    }
+    return true;
+  }
+
+  /// The ring. A record counts if its index is the expected one before and after it is copied.
+  static bool records(const TraceFile& file, RankTrace& rank) {
+    const std::uint64_t room = rank.header.records;
+    const std::uint64_t begun = rank.begun;
+    if (room == 0 || begun == 0) return true;
+    const std::uint64_t first = begun > room ? begun - room + 1 : 1;
+    rank.records.reserve(static_cast<std::size_t>(std::min(begun, room)));
+    constexpr std::uint64_t at_once = std::uint64_t{1} << 15U;
+    std::vector<profile::Record> before;
+    std::vector<profile::Record> copy;
+    std::vector<profile::Record> after;
+    for (std::uint64_t index = first; index <= begun && index != 0;) {
+      const std::uint64_t slot = (index - 1) % room;
+      const std::uint64_t n = std::min({at_once, room - slot, begun - index + 1});
+      const std::uint64_t at = rank.header.records_at + slot * sizeof(profile::Record);
+      copy.resize(static_cast<std::size_t>(n));
+      if (rank.alive) {
+        before.resize(copy.size());
+        after.resize(copy.size());
+        if (!file.read(at, before) || !file.read(at, copy) || !file.read(at, after)) return false;
+      } else if (!file.read(at, copy)) {
+        return false;
+      }
+      for (std::size_t i = 0; i < copy.size(); ++i, ++index) {
+        const bool is_whole =
+            copy[i].index == index &&
+            (!rank.alive || (before[i].index == index && after[i].index == index));
+        if (is_whole) rank.records.push_back(copy[i]);
+      }
+    }
+    return true;
+  }
+
+  bool tables(const TraceFile& file, const profile::FileHeader& h, RankTrace& rank) {
+    std::vector<profile::Module> modules(
+        static_cast<std::size_t>(std::min(h.modules_used, h.modules)));
+    std::vector<profile::Site> sites(static_cast<std::size_t>(std::min(h.sites_used, h.sites)));
+    rank.communicators.resize(
+        static_cast<std::size_t>(std::min(h.communicators_used, h.communicators)));
+    rank.totals.resize(static_cast<std::size_t>(h.totals));
+    if (!file.read(h.modules_at, modules) || !file.read(h.sites_at, sites) ||
+        !file.read(h.communicators_at, rank.communicators) ||
+        !file.read(h.totals_at, rank.totals)) {
+      return false;
+    }
+    std::erase_if(rank.totals, [](const profile::Total& t) {
+      return t.key == 0 || static_cast<std::size_t>(profile::unpacked(t.key).collective) >=
+                               profile::collective_names.size();
+    });
+    rank.totals.shrink_to_fit();
+    for (const profile::Site& s : sites) rank.places.push_back(place(s, modules));
+    const auto trace = static_cast<std::int32_t>(run_.ranks.size());
+    for (std::size_t i = 0; i < rank.communicators.size(); ++i) {
+      rank.communicator_of.push_back(
+          communicator(rank.communicators[i], trace, static_cast<std::uint32_t>(i)));
+    }
+    return true;
+  }
+
+  std::uint32_t place(const profile::Site& site, const std::vector<profile::Module>& modules) {
+    Place p;
+    p.offset = site.offset;
+    p.address = site.address;
+    if (site.module < modules.size()) {
+      const profile::Module& m = modules[site.module];
+      p.module = text_in(m.path, m.path_bytes);
+      constexpr std::string_view digits = "0123456789abcdef";
+      const std::size_t n = std::min<std::size_t>(m.build_id_bytes, m.build_id.size());
+      for (std::size_t i = 0; i < n; ++i) {
+        p.build_id += digits[m.build_id[i] / 16U];
+        p.build_id += digits[m.build_id[i] % 16U];
+      }
+    } else {
+      p.offset = site.address;
+    }
+    const auto [found, is_new] = places_.emplace(std::tuple{p.module, p.build_id, p.offset},
+                                                 static_cast<std::uint32_t>(run_.places.size()));
+    if (is_new) run_.places.push_back(std::move(p));
+    return found->second;
+  }
+
+  std::uint32_t communicator(const profile::CommunicatorEntry& e, std::int32_t trace,
+                             std::uint32_t entry) {
+    // Of members outside MPI_COMM_WORLD there is no trace: such calls are in the totals only.
+    if ((e.flags & profile::communicator_foreign) != 0 || e.size <= 0 || e.size > run_.world_size ||
+        e.rank < 0 || e.rank >= e.size) {
+      return profile::no_entry;
+    }
+    const auto [found, is_new] =
+        communicators_.emplace(std::tuple{e.members_hash, e.ordinal, e.size},
+                               static_cast<std::uint32_t>(run_.communicators.size()));
+    if (is_new) {
+      Communicator c{e.members_hash, e.ordinal, 0, text_in(e.name), {}};
+      c.members.resize(static_cast<std::size_t>(e.size));
+      run_.communicators.push_back(std::move(c));
+    }
+    Communicator& c = run_.communicators[found->second];
+    c.flags |= e.flags;
+    Communicator::Member& member = c.members[static_cast<std::size_t>(e.rank)];
+    if (member.trace >= 0) return profile::no_entry;
+    member = {trace, entry};
+    return found->second;
+  }
+
+  /// Leaves out records that make no sense.
+  void check(RankTrace& rank) {
+    const std::size_t all = rank.records.size();
+    std::erase_if(rank.records, [&rank](const profile::Record& r) {
+      return r.arrival >= most_time || r.exit >= most_time || r.arrival == 0 ||
+             (r.exit != 0 && r.exit < r.arrival) ||
+             r.collective >= profile::collective_names.size() ||
+             (r.communicator < rank.communicators.size() &&
+              r.number >= rank.communicators[r.communicator].calls);
+    });
+    for (profile::Record& r : rank.records) {
+      if (r.type >= profile::type_names.size()) r.type = 0;
+      if (r.op >= profile::op_names.size()) r.op = 0;
+    }
+    rank.damaged = all - rank.records.size();
+    if (rank.damaged > 0) {
+      note(rank.file, counted(rank.damaged, "record") +
+                          " make no sense and are left out: the file " + "is damaged");
+    }
+    for (auto* times : {&rank.header.one_way_on_node, &rank.header.one_way_between_nodes}) {
+      constexpr double most_one_way = 1e12;
+      for (double& t : *times) t = std::isfinite(t) && t > 0 && t < most_one_way ? t : 0;
+    }
+  }
+
+  Run run_;
+  std::map<std::tuple<std::string, std::string, std::uint64_t>, std::uint32_t> places_;
+  std::map<std::tuple<std::uint64_t, std::uint32_t, std::int32_t>, std::uint32_t> communicators_;
+};
+
+}  // namespace detail
+
+/// Reads what is in a directory. What is wrong with single files is in Run::notes; throws
+/// argument_error if nothing can be reported: there is no directory, no trace file in it, none that
+/// can be read, or no collective call in them.
+inline Run read_run(const std::string& directory) { return detail::RunReader{directory}.read(); }
+
+}  // namespace report
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

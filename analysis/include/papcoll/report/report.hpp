@@ -1,0 +1,84 @@
+#pragma once
+
+// All that `papcoll report` tells of a run.
+
+#include <papcoll/report/calls.hpp>
+#include <papcoll/report/clocks.hpp>
+#include <papcoll/report/imbalance.hpp>
+#include <papcoll/report/lateness.hpp>
+#include <papcoll/report/phases.hpp>
+#include <papcoll/report/read.hpp>
+#include <papcoll/report/run.hpp>
+#include <papcoll/report/summary.hpp>
+#include <papcoll/report/symbols.hpp>
+#include <papcoll/report/totals.hpp>
+#include <papcoll/report/unfinished.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace report {
+
+/// A run and what follows from its traces.
+struct Report {
+  Run run;
+  Clocks clocks;
+  std::vector<SizeRange> ranges;
+  Calls calls;
+  std::vector<Imbalance> imbalances;  ///< of each call
+  Coverage coverage;
+  Summary all;
+  std::vector<SummaryRow> by_collective, by_place, by_communicator;
+  std::vector<TotalRow> totals, totals_by_place;
+  LatenessReport lateness;
+  std::vector<PhasesOfPlace> phases;
+  Ending ending;
+  bool has_alpha = false;   ///< one-way times were measured
+  double rank_seconds = 0;  ///< for which all ranks were recorded, summed
+};
+
+namespace detail {
+/// From the begin of recording to MPI_Finalize, or to the last sign of life.
+inline double recorded_seconds(const RankTrace& r) {
+  std::uint64_t end = r.header.ended;
+  if (end == 0) {
+    for (const profile::Record& record : r.records) {
+      end = std::max({end, record.arrival, record.exit});
+    }
+  }
+  constexpr double nanosecond = 1e-9;
+  return end > r.header.began ? static_cast<double>(end - r.header.began) * nanosecond : 0;
+}
+}  // namespace detail
+
+/// From what was read and, if wanted, symbolised.
+inline Report report_of(Run run, std::vector<SizeRange> ranges = usual_ranges()) {
+  const Clocks clocks{run};
+  Report r{
+      std::move(run), clocks, std::move(ranges), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
+      false,          0};
+  r.calls = join_calls(r.run, r.clocks);
+  r.imbalances = imbalances(r.run, r.clocks, r.calls);
+  r.coverage = coverage_of(r.run, r.calls);
+  r.all = summarise(r.imbalances, all_positions(r.calls));
+  r.by_collective = by_collective(r.calls, r.imbalances, r.ranges);
+  r.by_place = by_place(r.calls, r.imbalances);
+  r.by_communicator = by_communicator(r.calls, r.imbalances);
+  r.totals = totals_by_size(r.run, r.ranges);
+  r.totals_by_place = totals_by_place(r.run);
+  r.lateness = lateness_of(r.run, r.calls, r.imbalances);
+  r.phases = phases_of(r.calls, r.imbalances);
+  r.ending = ending_of(r.run, r.calls);
+  r.has_alpha = one_way_of(r.run).measured();
+  for (const RankTrace& rank : r.run.ranks) r.rank_seconds += detail::recorded_seconds(rank);
+  return r;
+}
+
+}  // namespace report
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

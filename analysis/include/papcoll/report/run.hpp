@@ -1,0 +1,142 @@
+#pragma once
+
+// What was recorded of a run, as plain structs: made by read_run(), see read.hpp.
+
+#include <papcoll/profile/trace_format.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace report {
+
+/// A place in the program that calls MPI. Ranks that load a module at other addresses share it.
+struct Place {
+  std::string module;         ///< path of the program or library; empty: unknown
+  std::string build_id;       ///< of the module, in hexadecimal digits; may be empty
+  std::uint64_t offset = 0;   ///< of the return address in the module
+  std::uint64_t address = 0;  ///< the same in the process of one rank
+
+  // What symbolise() finds out; empty and 0 before.
+  std::string function;
+  std::string file;
+  unsigned line = 0;
+  std::uint64_t into_function = 0;  ///< bytes from the function's begin, where there is no line
+};
+
+/// A communicator of the run.
+struct Communicator {
+  /// One of its members, if a trace file of it was read.
+  struct Member {
+    std::int32_t trace = -1;  ///< position in Run::ranks, or −1
+    std::uint32_t entry = 0;  ///< of RankTrace::communicators
+  };
+  std::uint64_t members_hash = 0;
+  std::uint32_t ordinal = 0;
+  std::uint32_t flags = 0;  ///< bits of profile::CommunicatorFlag
+  std::string name;         ///< as text shows it
+  std::vector<Member> members;
+};
+
+/// What one rank recorded.
+struct RankTrace {
+  std::string file;
+  profile::FileHeader header;
+  bool alive = false;                          ///< its process runs
+  std::vector<std::uint32_t> places;           ///< in Run::places, of each of its sites
+  std::vector<std::uint32_t> communicator_of;  ///< in Run::communicators, of each entry
+  std::vector<profile::CommunicatorEntry> communicators;
+  std::vector<profile::Total> totals;
+  std::vector<profile::Record> records;  ///< in the order of their claims; entries are valid
+  std::uint64_t begun = 0;               ///< calls of which there ever was a record
+  std::uint64_t damaged = 0;             ///< records that make no sense
+
+  std::int32_t rank() const noexcept { return header.world_rank; }
+  profile::RunState state() const noexcept { return static_cast<profile::RunState>(header.state); }
+
+  /// The place of a record, or profile::no_entry.
+  std::uint32_t place(const profile::Record& r) const noexcept {
+    return r.site < places.size() ? places[r.site] : profile::no_entry;
+  }
+  /// The communicator of a record, or profile::no_entry.
+  std::uint32_t communicator(const profile::Record& r) const noexcept {
+    return r.communicator < communicator_of.size() ? communicator_of[r.communicator]
+                                                   : profile::no_entry;
+  }
+};
+
+/// A run, as far as its trace files could be read.
+struct Run {
+  std::string directory;
+  std::int32_t world_size = 0;
+  std::vector<RankTrace> ranks;        ///< by their rank; ranks without a file are not there
+  std::vector<std::int32_t> trace_of;  ///< position in `ranks` of each world rank, or −1
+  std::vector<Place> places;
+  std::vector<Communicator> communicators;
+  std::vector<std::string> notes;  ///< what was wrong, a sentence each
+};
+
+/// World rank of a member, or −1 if there is no trace of it.
+inline std::int32_t world_rank(const Run& run, const Communicator::Member& member) {
+  return member.trace < 0 ? -1 : run.ranks[static_cast<std::size_t>(member.trace)].rank();
+}
+
+/// "MPI_Allreduce", "MPI_Iallreduce", "MPI_Start of MPI_Allreduce_init".
+inline std::string name_of(profile::MpiCollective collective, std::uint32_t flags) {
+  const auto index = static_cast<std::size_t>(collective);
+  std::string name{index < profile::collective_names.size() ? profile::collective_names[index]
+                                                            : std::string_view{"?"}};
+  if ((flags & profile::record_persistent) != 0) return "MPI_Start of MPI_" + name + "_init";
+  if ((flags & profile::record_nonblocking) != 0) {
+    name[0] = static_cast<char>(name[0] - 'A' + 'a');
+    return "MPI_I" + name;
+  }
+  return "MPI_" + name;
+}
+
+/// What follows the last slash.
+inline std::string file_name(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+/// "solver.c:88", or what is known instead: "step+0x1c (libsolver.so)", "libsolver.so+0x4711".
+inline std::string short_text(const Place& place) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  const auto hexadecimal = [&](std::uint64_t x) {
+    std::string text;
+    do {
+      text.insert(text.begin(), digits[x % 16]);
+      x /= 16;
+    } while (x != 0);
+    return "0x" + text;
+  };
+  if (!place.file.empty() && place.line > 0) {
+    return file_name(place.file) + ":" + std::to_string(place.line);
+  }
+  const std::string module = place.module.empty() ? "?" : file_name(place.module);
+  if (!place.function.empty()) {
+    return place.function + "+" + hexadecimal(place.into_function) + " (" + module + ")";
+  }
+  return module + "+" + hexadecimal(place.offset);
+}
+
+/// "solver.c:88 (step)": with the function, if that is known.
+inline std::string text_of(const Place& place) {
+  const std::string text = short_text(place);
+  const bool has_line = !place.file.empty() && place.line > 0;
+  return has_line && !place.function.empty() ? text + " (" + place.function + ")" : text;
+}
+
+/// The place with this number, or words for none.
+inline std::string place_text(const Run& run, std::uint32_t place) {
+  return place < run.places.size() ? text_of(run.places[place]) : "a place that is not known";
+}
+
+}  // namespace report
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

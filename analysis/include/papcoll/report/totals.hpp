@@ -1,0 +1,97 @@
+#pragma once
+
+// Calls and time of the whole run, from sums that also have what dropped out of the rings.
+
+#include <papcoll/report/run.hpp>
+#include <papcoll/report/summary.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace report {
+
+/// Calls of a collective, of a place and a range of sizes, summed over the ranks.
+struct TotalRow {
+  profile::MpiCollective collective{};
+  std::uint32_t flags = 0;
+  std::size_t range = 0;
+  std::uint32_t place = profile::no_entry;  ///< totals_by_place() only
+  std::uint64_t calls = 0;  ///< that have returned; a call of n ranks counts n times
+  double time = 0;          ///< in them, seconds
+  double bytes = 0;
+  double longest = 0;  ///< seconds of one
+};
+
+/// What there is of records, and what is lost.
+struct Coverage {
+  std::uint64_t begun = 0;     ///< calls of all ranks
+  std::uint64_t kept = 0;      ///< of these there are records
+  std::uint64_t complete = 0;  ///< calls of which there is a record of each rank
+};
+
+namespace detail {
+/// A range of a total is that of the mean of its sizes, which differ by less than two times.
+template <class Key>
+std::vector<TotalRow> totals_by(const Run& run, const std::vector<SizeRange>& ranges,
+                                const Key& key) {
+  std::map<decltype(key(TotalRow{})), TotalRow> rows;
+  constexpr double nanosecond = 1e-9;
+  for (const RankTrace& r : run.ranks) {
+    for (const profile::Total& t : r.totals) {
+      if (t.calls == 0) continue;
+      const profile::TotalKey k = profile::unpacked(t.key);
+      TotalRow row;
+      row.collective = k.collective;
+      row.flags = k.flags;
+      row.range = range_of(ranges, t.bytes / t.calls);
+      row.place = k.site < r.places.size() ? r.places[k.site] : profile::no_entry;
+      TotalRow& sum = rows.try_emplace(key(row), row).first->second;
+      sum.calls += t.calls;
+      sum.time += static_cast<double>(t.time) * nanosecond;
+      sum.bytes += static_cast<double>(t.bytes);
+      sum.longest = std::max(sum.longest, static_cast<double>(t.longest) * nanosecond);
+    }
+  }
+  std::vector<TotalRow> all;
+  for (const auto& [k, row] : rows) all.push_back(row);
+  std::stable_sort(all.begin(), all.end(),
+                   [](const TotalRow& a, const TotalRow& b) { return a.time > b.time; });
+  return all;
+}
+}  // namespace detail
+
+/// By collective and range of sizes, those that took longest first.
+inline std::vector<TotalRow> totals_by_size(const Run& run, const std::vector<SizeRange>& ranges) {
+  return detail::totals_by(run, ranges, [](const TotalRow& r) {
+    return std::tuple{r.collective, r.flags, r.range};
+  });
+}
+
+/// By place and collective, those that took longest first; `range` says nothing.
+inline std::vector<TotalRow> totals_by_place(const Run& run) {
+  return detail::totals_by(run, {usual_ranges().back()}, [](const TotalRow& r) {
+    return std::tuple{r.place, r.collective, r.flags};
+  });
+}
+
+/// Counts records.
+inline Coverage coverage_of(const Run& run, const Calls& calls) {
+  Coverage c;
+  for (const RankTrace& r : run.ranks) {
+    c.begun += r.begun;
+    c.kept += r.records.size();
+  }
+  c.complete = static_cast<std::uint64_t>(std::count_if(
+      calls.calls.begin(), calls.calls.end(), [](const Call& call) { return call.complete; }));
+  return c;
+}
+
+}  // namespace report
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -1,0 +1,436 @@
+#pragma once
+
+// Calls that ranks wait in for others who have not come, and calls in which ranks differ: what a
+// run hangs in, or ended early in.
+
+#include <papcoll/report/calls.hpp>
+#include <papcoll/report/clocks.hpp>
+#include <papcoll/report/run.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace report {
+
+/// A call, as one rank or most of them make it.
+struct CallOf {
+  profile::MpiCollective collective{};
+  std::uint32_t flags = 0;
+  std::uint64_t bytes = 0;
+  std::int32_t root = -1;
+  std::uint64_t number = 0;  ///< on its communicator, from 0
+  std::uint32_t communicator = profile::no_entry;
+  std::uint32_t place = profile::no_entry;
+};
+
+/// What a rank does instead of coming to a call.
+struct Whereabouts {
+  enum class Kind {
+    inside,      ///< another call
+    outside,     ///< of calls; `call` was the last one
+    finalizing,  ///< in MPI_Finalize
+    finished,    ///< after it
+    exited,      ///< left without it
+    aborted,     ///< called MPI_Abort
+    gone,        ///< its process ended without a word
+    unknown,     ///< there is no trace of it
+  };
+  std::int32_t member = 0;  ///< its rank in the communicator
+  std::int32_t rank = -1;   ///< world rank, or −1 if there is no trace
+  Kind kind = Kind::unknown;
+  std::optional<CallOf> call;
+  bool in_call = false;         ///< `call` has not come back
+  std::optional<double> since;  ///< seconds that it has been inside or outside, while it runs
+  std::uint64_t calls = 0;      ///< its calls on the communicator
+  std::int32_t abort_code = 0;
+};
+
+/// A rank left out a call that the others made.
+struct Skipped {
+  std::int32_t rank = 0;
+  CallOf call;
+};
+
+/// A call in which ranks are.
+struct Unfinished {
+  CallOf call;
+  std::vector<std::int32_t> inside;  ///< world ranks
+  std::optional<double> since;       ///< seconds since the first of them came, while the run lasts
+  std::vector<Whereabouts> missing;  ///< members that have not come
+  std::optional<Skipped> skipped;
+  bool hopeless = false;  ///< it will not end: who is missing cannot come, or the run is over
+};
+
+/// Ranks made different calls under one number.
+struct Mismatch {
+  CallOf call;                                          ///< most ranks'
+  std::vector<std::pair<std::int32_t, CallOf>> others;  ///< world ranks, a few of them
+  std::uint64_t calls = 1;  ///< so many on this communicator; this one was the first
+  std::optional<Skipped> skipped;
+};
+
+/// What is left open at the end, or at the moment.
+struct Ending {
+  bool alive = false;  ///< a process of the run lives
+  bool early = false;  ///< none does, and not all have finished
+  std::vector<Unfinished> unfinished;
+  std::vector<Mismatch> mismatches;
+  std::vector<Whereabouts> not_finished;  ///< ranks that ended without MPI_Finalize
+
+  /// Whether something is wrong with the program.
+  bool is_fault() const {
+    return early || !mismatches.empty() ||
+           std::any_of(unfinished.begin(), unfinished.end(),
+                       [](const Unfinished& u) { return u.hopeless; });
+  }
+};
+
+namespace detail {
+
+inline CallOf call_of(const RankTrace& rank, const profile::Record& r) {
+  return {static_cast<profile::MpiCollective>(r.collective),
+          kind_flags(r),
+          r.bytes,
+          r.root,
+          r.number,
+          rank.communicator(r),
+          rank.place(r)};
+}
+
+/// Whether all ranks name the same number of bytes.
+inline bool has_same_bytes(profile::MpiCollective c) {
+  using enum profile::MpiCollective;
+  return c == bcast || c == reduce || c == allreduce || c == scan || c == exscan ||
+         c == allgather || c == alltoall || c == reduce_scatter_block;
+}
+
+/// What tells calls of a communicator apart.
+inline auto signature(const CallOf& c) {
+  return std::tuple{c.collective, c.flags, c.root, c.place,
+                    has_same_bytes(c.collective) ? c.bytes : 0};
+}
+
+/// The calls on one communicator, by number, of one rank and of most of the others.
+class Sequences {
+ public:
+  Sequences(const Run& run, std::uint32_t communicator) : run_(run) {
+    const Communicator& c = run.communicators[communicator];
+    for (const Communicator::Member& m : c.members) {
+      std::vector<const profile::Record*> list;
+      if (m.trace >= 0) {
+        for (const profile::Record& r : run.ranks[static_cast<std::size_t>(m.trace)].records) {
+          if (r.communicator == m.entry) list.push_back(&r);
+        }
+      }
+      std::stable_sort(list.begin(), list.end(),
+                       [](const auto* a, const auto* b) { return a->number < b->number; });
+      traces_.push_back(m.trace);
+      lists_.push_back(std::move(list));
+    }
+  }
+
+  std::optional<CallOf> of(std::size_t member, std::uint64_t number) const {
+    const auto& list = lists_[member];
+    const auto at =
+        std::lower_bound(list.begin(), list.end(), number,
+                         [](const profile::Record* r, std::uint64_t n) { return r->number < n; });
+    if (at == list.end() || (*at)->number != number) return {};
+    return call_of(run_.ranks[static_cast<std::size_t>(traces_[member])], **at);
+  }
+
+  /// Of most members but one; a few of them stand for all.
+  std::optional<CallOf> of_others(std::size_t but, std::uint64_t number) const {
+    constexpr std::size_t enough = 16;
+    std::vector<std::pair<CallOf, int>> seen;
+    std::size_t looked = 0;
+    for (std::size_t m = 0; m < lists_.size() && looked < enough; ++m) {
+      const std::optional<CallOf> c = m == but ? std::nullopt : of(m, number);
+      if (!c) continue;
+      ++looked;
+      const auto known = std::find_if(seen.begin(), seen.end(), [&](const auto& s) {
+        return signature(s.first) == signature(*c);
+      });
+      if (known == seen.end()) {
+        seen.emplace_back(*c, 1);
+      } else {
+        ++known->second;
+      }
+    }
+    const auto most = std::max_element(
+        seen.begin(), seen.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (most == seen.end()) return {};
+    return most->first;
+  }
+
+  /// Which call a member left out that does another one at `number`, or none any more.
+  std::optional<CallOf> skipped(std::size_t member, std::uint64_t number) const {
+    const auto same = [](const std::optional<CallOf>& a, const std::optional<CallOf>& b) {
+      return a && b && signature(*a) == signature(*b);
+    };
+    std::uint64_t at = number;
+    if (const std::optional<CallOf> own = of(member, number)) {
+      // It does what usually follows the others' call.
+      const std::optional<CallOf> theirs = of_others(member, number);
+      if (!theirs || same(own, theirs)) return {};
+      bool follows = false;
+      constexpr std::uint64_t far = 10000;
+      for (std::uint64_t back = 1; back < far && back < number && !follows; ++back) {
+        const std::uint64_t n = number - back;
+        follows = n + 1 < number && same(of_others(member, n), theirs) &&
+                  same(of_others(member, n + 1), own);
+      }
+      if (!follows) return {};
+    } else {
+      if (number == 0) return {};
+      --at;
+      const std::optional<CallOf> last = of(member, at);
+      if (!last || same(last, of_others(member, at)) || !same(last, of_others(member, number))) {
+        return {};
+      }
+    }
+    // Was it ahead before? Then that began when it first differed.
+    while (at > 0) {
+      const std::optional<CallOf> before = of(member, at - 1);
+      if (!before || same(before, of_others(member, at - 1)) ||
+          !same(before, of_others(member, at))) {
+        break;
+      }
+      --at;
+    }
+    return of_others(member, at);
+  }
+
+ private:
+  const Run& run_;
+  std::vector<std::int32_t> traces_;
+  std::vector<std::vector<const profile::Record*>> lists_;
+};
+
+class EndingOf {
+ public:
+  EndingOf(const Run& run, const Calls& calls, std::int64_t now_unix)
+      : run_(run), calls_(calls), now_(now_unix) {}
+
+  Ending ending() {
+    for (const RankTrace& r : run_.ranks) out_.alive = out_.alive || r.alive;
+    inside_of_.resize(run_.ranks.size(), nullptr);
+    for (std::size_t i = 0; i < run_.ranks.size(); ++i) find_inside(i);
+    for (std::size_t i = 0; i < run_.ranks.size(); ++i) {
+      const profile::RunState state = run_.ranks[i].state();
+      const bool well = state == profile::RunState::finished ||
+                        (state == profile::RunState::finalizing && run_.ranks[i].alive);
+      if (well || run_.ranks[i].alive) continue;
+      if (state == profile::RunState::finalizing) continue;  // in it or after it, as it ended
+      Whereabouts w;
+      locate(static_cast<std::int32_t>(i), w);
+      out_.not_finished.push_back(w);
+      out_.early = out_.early || !out_.alive;
+    }
+    for (const auto& [key, ranks] : inside_) unfinished(key.first, key.second, ranks);
+    mismatches();
+    // Where nobody of several calls can go on, the one with most ranks says most.
+    std::stable_sort(
+        out_.unfinished.begin(), out_.unfinished.end(),
+        [](const Unfinished& a, const Unfinished& b) { return a.inside.size() > b.inside.size(); });
+    return std::move(out_);
+  }
+
+ private:
+  /// The records of calls that a rank is in: the last one of each thread, if it has no exit.
+  void find_inside(std::size_t trace) {
+    const RankTrace& rank = run_.ranks[trace];
+    std::map<std::uint16_t, const profile::Record*> last;
+    for (const profile::Record& r : rank.records) last[r.thread] = &r;
+    for (const auto& [thread, r] : last) {
+      if (r->exit != 0 || rank.communicator(*r) == profile::no_entry) continue;
+      if (kind_flags(*r) != 0) continue;
+      inside_[{rank.communicator(*r), r->number}].emplace_back(trace, r);
+      if (inside_of_[trace] == nullptr || inside_of_[trace]->index < r->index) {
+        inside_of_[trace] = r;
+      }
+    }
+  }
+
+  /// Seconds from a time of a rank's clock until now, if it runs.
+  std::optional<double> since(const RankTrace& rank, std::uint64_t time) const {
+    if (!rank.alive || rank.header.began_unix <= 0) return {};
+    constexpr double nanosecond = 1e-9;
+    const double running = static_cast<double>(now_ - rank.header.began_unix);
+    const double then = static_cast<double>(time) - static_cast<double>(rank.header.began);
+    return std::max(0.0, (running - then) * nanosecond);
+  }
+
+  void locate(std::int32_t trace, Whereabouts& w) const {
+    if (trace < 0) return;
+    const RankTrace& rank = run_.ranks[static_cast<std::size_t>(trace)];
+    w.rank = rank.rank();
+    w.abort_code = rank.header.abort_code;
+    const profile::Record* const in = inside_of_[static_cast<std::size_t>(trace)];
+    const profile::Record* const last = in != nullptr          ? in
+                                        : rank.records.empty() ? nullptr
+                                                               : &rank.records.back();
+    if (last != nullptr) w.call = call_of(rank, *last);
+    w.in_call = in != nullptr;
+    using Kind = Whereabouts::Kind;
+    switch (rank.state()) {
+      case profile::RunState::finalizing:
+        w.kind = Kind::finalizing;
+        break;
+      case profile::RunState::finished:
+        w.kind = Kind::finished;
+        break;
+      case profile::RunState::exited:
+        w.kind = Kind::exited;
+        break;
+      case profile::RunState::aborted:
+        w.kind = Kind::aborted;
+        break;
+      default:
+        w.kind = !rank.alive ? Kind::gone : in != nullptr ? Kind::inside : Kind::outside;
+        if (last != nullptr) w.since = since(rank, in != nullptr ? in->arrival : last->exit);
+    }
+  }
+
+  using RanksInside = std::vector<std::pair<std::size_t, const profile::Record*>>;
+
+  void unfinished(std::uint32_t communicator, std::uint64_t number, const RanksInside& ranks) {
+    // What most of them call; who calls something else under this number has not come.
+    Majority<std::tuple<std::uint16_t, std::int32_t, std::uint32_t>> kinds;
+    // The groups of an inter-communicator name other roots.
+    const bool is_inter =
+        (run_.communicators[communicator].flags & profile::communicator_inter) != 0;
+    const auto kind = [is_inter](const profile::Record& r) {
+      return std::tuple{r.collective, is_inter ? -1 : r.root, kind_flags(r)};
+    };
+    for (const auto& [trace, r] : ranks) kinds.add(kind(*r));
+    Unfinished u;
+    Majority<std::uint32_t> places;
+    std::map<std::int32_t, bool> came;
+    for (const auto& [trace, r] : ranks) {
+      if (kind(*r) != kinds.value()) continue;
+      const RankTrace& rank = run_.ranks[trace];
+      // Who died in it keeps the others waiting, too.
+      if (out_.alive && !rank.alive) continue;
+      const std::uint64_t bytes = std::max(u.call.bytes, r->bytes);
+      u.call = call_of(rank, *r);
+      u.call.bytes = bytes;
+      places.add(u.call.place);
+      u.inside.push_back(rank.rank());
+      came[static_cast<std::int32_t>(trace)] = true;
+      if (const std::optional<double> s = since(rank, r->arrival)) {
+        u.since = std::max(u.since.value_or(0), *s);
+      }
+    }
+    if (u.inside.empty()) return;
+    u.call.place = places.value();
+    std::sort(u.inside.begin(), u.inside.end());
+    const auto& members = run_.communicators[communicator].members;
+    bool cannot = !out_.alive;
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      const std::int32_t trace = members[m].trace;
+      if (came.count(trace) != 0) continue;
+      Whereabouts w;
+      w.member = static_cast<std::int32_t>(m);
+      locate(trace, w);
+      if (trace >= 0) {
+        const RankTrace& rank = run_.ranks[static_cast<std::size_t>(trace)];
+        w.calls = rank.communicators[members[m].entry].calls;
+        const bool is_in_it = std::any_of(ranks.begin(), ranks.end(), [&](const auto& in) {
+          return in.first == static_cast<std::size_t>(trace);
+        });
+        if (w.calls > number && !is_in_it) continue;  // it has been there, and left
+        constexpr double long_inside = 1;
+        cannot = cannot ||
+                 (w.kind != Whereabouts::Kind::inside && w.kind != Whereabouts::Kind::outside) ||
+                 (w.kind == Whereabouts::Kind::inside && w.since.value_or(0) > long_inside &&
+                  u.since.value_or(0) > long_inside);
+      }
+      u.missing.push_back(std::move(w));
+    }
+    // All are there: a long call, or the run was ended in it.
+    if (u.missing.empty() && out_.alive) return;
+    u.hopeless = cannot;
+    const Sequences sequences{run_, communicator};
+    for (const Whereabouts& w : u.missing) {
+      if (w.kind == Whereabouts::Kind::unknown || u.skipped) continue;
+      if (auto s = sequences.skipped(static_cast<std::size_t>(w.member), number)) {
+        u.skipped = Skipped{w.rank, *s};
+      }
+    }
+    out_.unfinished.push_back(std::move(u));
+  }
+
+  void mismatches() {
+    std::map<std::uint32_t, std::size_t> of_communicator;
+    for (const Call& c : calls_.calls) {
+      if (!c.differs) continue;
+      const auto [found, is_new] = of_communicator.emplace(c.communicator, out_.mismatches.size());
+      if (!is_new) {
+        ++out_.mismatches[found->second].calls;
+        continue;
+      }
+      out_.mismatches.push_back(mismatch(c));
+    }
+  }
+
+  Mismatch mismatch(const Call& c) const {
+    Mismatch out;
+    const auto& members = run_.communicators[c.communicator].members;
+    std::vector<std::pair<std::size_t, CallOf>> all;
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      const profile::Record* const r = calls_.record(run_, c, m);
+      if (r == nullptr) continue;
+      all.emplace_back(m, call_of(run_.ranks[static_cast<std::size_t>(members[m].trace)], *r));
+    }
+    const auto kind = [](const CallOf& x) { return std::tuple{x.collective, x.flags, x.root}; };
+    Majority<std::tuple<profile::MpiCollective, std::uint32_t, std::int32_t>> kinds;
+    for (const auto& [m, x] : all) kinds.add(kind(x));
+    constexpr std::size_t most = 8;
+    const Sequences sequences{run_, c.communicator};
+    bool has_call = false;
+    for (const auto& [m, x] : all) {
+      if (kind(x) == kinds.value()) {
+        if (!has_call) out.call = x;
+        has_call = true;
+        continue;
+      }
+      if (out.others.size() < most) out.others.emplace_back(world_rank(run_, members[m]), x);
+      if (out.skipped) continue;
+      if (auto s = sequences.skipped(m, c.number)) {
+        out.skipped = Skipped{world_rank(run_, members[m]), *s};
+      }
+    }
+    return out;
+  }
+
+  const Run& run_;
+  const Calls& calls_;
+  std::int64_t now_;
+  Ending out_;
+  std::vector<const profile::Record*> inside_of_;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, RanksInside> inside_;
+};
+
+}  // namespace detail
+
+/// What is left open. `now_unix`: nanoseconds since 1970, for how long ranks have been waiting.
+inline Ending ending_of(
+    const Run& run, const Calls& calls,
+    std::int64_t now_unix = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                std::chrono::system_clock::now().time_since_epoch())
+                                .count()) {
+  return detail::EndingOf{run, calls, now_unix}.ending();
+}
+
+}  // namespace report
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

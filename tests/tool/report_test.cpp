@@ -1,0 +1,233 @@
+#include <papcoll/pattern/trace.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catch.hpp"
+#include "run_tool.hpp"
+#include "temporary_directory.hpp"
+#include "trace_writer.hpp"
+
+namespace {
+/// Rank 2 is late at the second of three places.
+RunWriter late_run() {
+  RunWriter writer{4};
+  std::uint64_t at = 2'000'000'000;
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    TraceWriter::Call c;
+    c.site = static_cast<std::uint32_t>(i % 3);
+    c.bytes = i % 3 == 0 ? 8 : i % 3 == 1 ? 4096 : std::uint64_t{2} << 20U;
+    const double late = i % 3 == 1 ? 2'000'000 : 0;
+    writer.call(c, at,
+                {static_cast<double>(i * 37 % 50), static_cast<double>(i * 11 % 50), 40 + late,
+                 static_cast<double>(i * 23 % 50)});
+    at += 3'000'000;
+  }
+  for (TraceWriter& t : writer.traces) t.header.ended = at;
+  return writer;
+}
+
+std::string file_text(const std::filesystem::path& file) {
+  std::ifstream in{file, std::ios::binary};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+std::size_t lines_in(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+/// A text that was broken into lines.
+std::string in_one_line(std::string text) {
+  for (std::size_t at = 0; (at = text.find("\n  ", at)) != std::string::npos;) {
+    text.replace(at, 3, " ");
+  }
+  return text;
+}
+
+/// Runs `papcoll report` on a directory, with more arguments.
+Outcome reported(const TemporaryDirectory& dir, std::vector<std::string> more = {}) {
+  const std::string name = dir.path().string();
+  std::vector<const char*> arguments{"report", name.c_str()};
+  for (const std::string& m : more) arguments.push_back(m.c_str());
+  return run(arguments);
+}
+}  // namespace
+
+TEST_CASE("report: the answer comes first, then tables") {
+  const TemporaryDirectory dir;
+  late_run().write(dir.path());
+  const Outcome o = reported(dir);
+  INFO(o.out);
+  CHECK(o.status == 0);
+  CHECK(o.err.empty());
+  CHECK(o.out.find("/opt/solver: 4 ranks on 1 node (host), recorded for 1.9 s\n\n"
+                   "Rank 2 is late at solver+0x120, MPI_Allreduce of 4 KB: it came last in 100 of "
+                   "100 calls") == 0);
+  for (const char* title :
+       {"Where ranks come last", "Ranks: how often last", "Calls and time of the whole run",
+        "Imbalance by collective and size", "Imbalance by place"}) {
+    CHECK(contains(o.out, title));
+  }
+  for (const char* remark : {"- Sizes of messages: small up to 1 KB, medium up to 1 MB",
+                             "- There are no imbalance factors", "- /opt/solver is not here"}) {
+    CHECK(contains(o.out, remark));
+  }
+  const Outcome ranges = reported(dir, {"--ranges", "16,8k,64k"});
+  CHECK(contains(ranges.out, "≤ 16 bytes"));
+  CHECK(contains(ranges.out, "> 64 KB"));
+}
+
+TEST_CASE("report: all rows as JSON and CSV") {
+  const TemporaryDirectory dir;
+  late_run().write(dir.path());
+  const std::string file = (dir.path() / "all.json").string();
+  const std::string csv = (dir.path() / "csv" / "all").string();
+  CHECK(reported(dir, {"--json", file, "--csv", csv, "--no-lines"}).status == 0);
+  const auto all = nlohmann::json::parse(file_text(file));
+  CHECK(all["world_size"] == 4);
+  CHECK(all["ranks"].size() == 4);
+  CHECK(all["running"] == false);
+  REQUIRE(all["stragglers"].size() == 1);
+  CHECK(all["stragglers"][0]["rank"] == 2);
+  CHECK(all["stragglers"][0]["place"] == "solver+0x120");
+  CHECK(all["stragglers"][0]["late_by"].get<double>() > 1.9e-3);
+  CHECK(all["findings"][0]["kind"] == "straggler");
+  CHECK(all["calls"].size() == 300);
+  CHECK(all["calls"][7].size() == all["call_columns"].size());
+  CHECK(all["totals"].size() == 3);
+  CHECK(all["totals"][0]["calls"] == 400);
+  CHECK(all["imbalance"][0]["omega_factor_mean"].is_null());
+  CHECK(lines_in(file_text(csv + "/calls.csv")) == 301);
+  CHECK(lines_in(file_text(csv + "/arrivals.csv")) == 1201);
+  CHECK(lines_in(file_text(csv + "/ranks.csv")) == 5);
+  CHECK(file_text(csv + "/places.csv").find("place,collective,calls,") == 0);
+  const Outcome out = reported(dir, {"--json", "-"});
+  CHECK(nlohmann::json::parse(out.out)["world_size"] == 4);
+}
+
+TEST_CASE("report: a page without anything from elsewhere") {
+  const TemporaryDirectory dir;
+  RunWriter writer = late_run();
+  for (TraceWriter& t : writer.traces) TraceWriter::put(t.header.program, "/opt/<b>solver</b>&co");
+  writer.write(dir.path());
+  const std::string name = (dir.path() / "page.html").string();
+  CHECK(reported(dir, {"--html", name}).status == 0);
+  const std::string page = file_text(name);
+  CHECK(page.find("<!doctype html>") == 0);
+  CHECK_FALSE(contains(page, "<b>solver"));
+  CHECK(contains(page, "Rank 2 is late at solver+0x120"));
+  CHECK(contains(page, "const D = {ranks: 4,"));
+  CHECK_FALSE(contains(page, "src="));
+  CHECK_FALSE(contains(page, "https:"));
+}
+
+TEST_CASE("report: trace events for Perfetto") {
+  const TemporaryDirectory dir;
+  RunWriter writer = late_run();
+  for (TraceWriter& t : writer.traces) t.call({}, 4'000'000'000, 0);
+  writer.write(dir.path());
+  const std::string name = (dir.path() / "events.json").string();
+  CHECK(reported(dir, {"--perfetto", name}).status == 1);
+  const auto all = nlohmann::json::parse(file_text(name));
+  std::size_t complete = 0;
+  std::size_t open = 0;
+  for (const auto& e : all["traceEvents"]) {
+    complete += e["ph"] == "X" ? 1 : 0;
+    open += e["ph"] == "B" ? 1 : 0;
+    if (e["ph"] == "X") CHECK(e["dur"].get<double>() > 0);
+  }
+  CHECK(complete == 1200);
+  CHECK(open == 4);
+}
+
+#ifdef PAPCOLL_TOOL_WITH_OTF2
+TEST_CASE("report: an OTF2 archive") {
+  const TemporaryDirectory dir;
+  RunWriter writer = late_run();
+  writer.traces[3].call({}, 4'000'000'000, 0);
+  writer.write(dir.path());
+  const std::string to = (dir.path() / "otf2").string();
+  CHECK(reported(dir, {"--otf2", to}).status == 1);
+  CHECK(std::filesystem::exists(dir.path() / "otf2" / "traces.otf2"));
+  const std::string path = dir.path().string();
+  refused({"report", path.c_str(), "--otf2", to.c_str()}, "is not empty: name a new directory");
+  if (std::system("command -v otf2-print >/dev/null 2>&1") != 0) return;
+  const std::string text = (dir.path() / "printed").string();
+  REQUIRE(std::system(("otf2-print " + to + "/traces.otf2 >" + text).c_str()) == 0);
+  const std::string printed = file_text(text);
+  std::size_t ends = 0;
+  for (std::size_t at = 0; (at = printed.find("MPI_COLLECTIVE_END", at)) != std::string::npos;) {
+    ++ends;
+    ++at;
+  }
+  CHECK(ends == 1200);
+  CHECK(contains(printed, "MPI_COMM_WORLD"));
+  REQUIRE(std::system(("otf2-print -G " + to + "/traces.otf2 >" + text).c_str()) == 0);
+  CHECK(contains(file_text(text), "solver+0x120"));
+}
+#else
+TEST_CASE("report: without OTF2 is said how to get it") {
+  const TemporaryDirectory dir;
+  late_run().write(dir.path());
+  const Outcome o = reported(dir, {"--otf2", (dir.path() / "otf2").string()});
+  CHECK(o.status == 2);
+  CHECK(contains(o.err, "this papcoll was built without OTF2: install it"));
+}
+#endif
+
+TEST_CASE("report: arrivals of a place as papcoll-bench reads them") {
+  const TemporaryDirectory dir;
+  late_run().write(dir.path());
+  const std::string name = (dir.path() / "arrivals.txt").string();
+  CHECK(reported(dir, {"--trace-text", "+0x120", name}).status == 0);
+  const auto trace = papcoll::pattern::parse_trace(file_text(name));
+  CHECK(trace.ranks == 4);
+  CHECK(trace.calls() == 100);
+  CHECK(trace.spread() == Catch::Detail::Approx(2.04e-3).epsilon(0.02));
+  const std::string path = dir.path().string();
+  refused({"report", path.c_str(), "--trace-text", "main.c:3", name.c_str()},
+          "there is no place 'main.c:3': there are solver+0x100, solver+0x120");
+  refused({"report", path.c_str(), "--trace-text", "solver", name.c_str()},
+          "'solver' names several places");
+}
+
+TEST_CASE("report: a run that hangs or ended early has status 1") {
+  const TemporaryDirectory dir;
+  RunWriter writer = late_run();
+  for (std::size_t r = 0; r < 4; ++r) {
+    if (r != 1) writer.traces[r].call({}, 4'000'000'000, 0);
+    writer.traces[r].header.state = r == 1 ? 4 : 0;
+    writer.traces[r].header.abort_code = 42;
+  }
+  writer.write(dir.path());
+  const Outcome o = reported(dir);
+  INFO(o.out);
+  CHECK(o.status == 1);
+  CHECK(
+      contains(in_one_line(o.out),
+               "MPI_Allreduce of 8 bytes, call 300 on MPI_COMM_WORLD, at solver+0x100: ranks 0, 2 "
+               "and 3 were inside; rank 1 has not come: it called MPI_Abort with code 42"));
+  CHECK(contains(o.out, "The run ended early: rank 1 called MPI_Abort with code 42"));
+}
+
+TEST_CASE("report: bad input is refused in a sentence") {
+  const TemporaryDirectory dir;
+  const std::string path = dir.path().string();
+  refused({"report", "/no/such/directory"}, "/no/such/directory does not exist");
+  refused({"report", path.c_str()}, "there is no trace file rank-….trace in");
+  late_run().write(dir.path());
+  refused({"report", path.c_str(), "--ranges", "1M,1k"}, "--ranges: write sizes that grow");
+  refused({"report", path.c_str(), "--ranges", "much"}, "write a number of bytes");
+  const Outcome o = reported(dir, {"--json", "/no/such/file"});
+  CHECK(o.status == 2);
+  CHECK(contains(o.err, "papcoll: cannot write /no/such/file: No such file or directory"));
+}

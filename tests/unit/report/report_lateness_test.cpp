@@ -1,0 +1,208 @@
+#include <papcoll/pattern/random.hpp>
+#include <papcoll/report/calls.hpp>
+#include <papcoll/report/clocks.hpp>
+#include <papcoll/report/imbalance.hpp>
+#include <papcoll/report/lateness.hpp>
+#include <papcoll/report/read.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "catch.hpp"
+#include "temporary_directory.hpp"
+#include "trace_writer.hpp"
+
+namespace {
+using papcoll::pattern::Random;
+using papcoll::report::LatenessReport;
+using papcoll::report::Straggler;
+using Delays = std::vector<double>;
+
+/// Microseconds that ranks work before a call, from its number on.
+using Work = std::function<void(std::uint64_t call, Random& random, Delays& work)>;
+
+struct Program {
+  std::size_t ranks = 4;
+  std::uint64_t calls = 1200;
+  std::size_t sites = 3;
+  std::uint64_t seed = 1;
+  double exit_skew = 1;  ///< µs that ranks leave a call apart
+};
+
+/// Ranks work, meet in an allreduce, leave it a little apart, and work on.
+LatenessReport of_program(const Program& p, const Work& work) {
+  RunWriter writer{static_cast<int>(p.ranks), p.sites, 1U << 14U};
+  Random random{p.seed};
+  Delays free(p.ranks, 2e9);
+  Delays micros(p.ranks);
+  for (std::uint64_t call = 0; call < p.calls; ++call) {
+    std::fill(micros.begin(), micros.end(), 0.0);
+    work(call, random, micros);
+    Delays arrivals(p.ranks);
+    for (std::size_t r = 0; r < p.ranks; ++r) arrivals[r] = free[r] + micros[r] * 1e3;
+    const double last = *std::max_element(arrivals.begin(), arrivals.end());
+    TraceWriter::Call c;
+    c.site = static_cast<std::uint32_t>(call % p.sites);
+    for (std::size_t r = 0; r < p.ranks; ++r) {
+      free[r] = last + 500 + random.fraction() * p.exit_skew * 1e3;
+      writer.traces[r].call(c, static_cast<std::uint64_t>(arrivals[r]),
+                            static_cast<std::uint64_t>(free[r]));
+    }
+  }
+  const TemporaryDirectory dir;
+  writer.write(dir.path());
+  const papcoll::report::Run run = papcoll::report::read_run(dir.path().string());
+  const papcoll::report::Clocks clocks{run};
+  const auto calls = join_calls(run, clocks);
+  return lateness_of(run, calls, imbalances(run, clocks, calls));
+}
+
+double exponential(Random& random, double mean) { return -mean * std::log1p(-random.fraction()); }
+double pareto(Random& random, double alpha) { return std::pow(1 - random.fraction(), -1 / alpha); }
+
+/// Balanced programs: delays by chance, alike for all ranks.
+std::vector<std::pair<std::string, Work>> balanced() {
+  const auto each = [](auto delay) {
+    return [delay](std::uint64_t, Random& random, Delays& work) {
+      for (double& w : work) w = delay(random);
+    };
+  };
+  return {
+      {"exponential", each([](Random& r) { return 100 + exponential(r, 50); })},
+      {"heavy tail", each([](Random& r) { return 100 + 10 * pareto(r, 1.1); })},
+      {"very heavy tail", each([](Random& r) { return 100 + pareto(r, 0.7); })},
+      {"log-normal",
+       each([](Random& r) { return 50 * std::exp(12 * (r.clamped_normal() - 0.5)); })},
+      {"nothing but the exit's skew", each([](Random&) { return 0.0; })},
+      {"two processors for all, in slices of 4 ms",
+       [](std::uint64_t, Random& random, Delays& work) {
+         // Who gets no processor at once waits for one or two slices.
+         for (double& w : work) {
+           w = 200 + exponential(random, 20) +
+               (random.below(2) == 0 ? 4000.0 * static_cast<double>(random.below(3)) : 0);
+         }
+       }},
+      {"ranks in turns, each for 10 calls",
+       [](std::uint64_t call, Random& random, Delays& work) {
+         for (double& w : work) w = 100 + exponential(random, 5);
+         work[call / 10 % work.size()] += 1000;
+       }},
+  };
+}
+}  // namespace
+
+TEST_CASE("in a balanced program no rank is named", "[report]") {
+  for (const auto& [name, work] : balanced()) {
+    for (const std::size_t ranks : {2U, 4U, 16U}) {
+      for (std::uint64_t seed = 1; seed <= (ranks == 16 ? 4 : 20); ++seed) {
+        for (const std::uint64_t calls : {30U, 300U}) {
+          Program p{ranks, calls * 3, 3, seed};
+          const LatenessReport r = of_program(p, work);
+          INFO(name << ", " << ranks << " ranks, " << calls << " calls, seed " << seed);
+          CHECK(r.stragglers.empty());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a rank that is late at one of several sites is named with it", "[report]") {
+  for (auto& [name, noise] : balanced()) {
+    if (name.find("heavy") != std::string::npos || name.find("slices") != std::string::npos ||
+        name.find("turns") != std::string::npos) {
+      continue;
+    }
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      const LatenessReport r = of_program(
+          {4, 900, 3, seed}, [&work = noise](std::uint64_t call, Random& random, Delays& micros) {
+            work(call, random, micros);
+            if (call % 3 == 1) micros[2] += 2000;
+          });
+      INFO(name << ", seed " << seed);
+      REQUIRE(r.stragglers.size() == 1);
+      const Straggler& s = r.stragglers[0];
+      CHECK(s.kind == Straggler::Kind::always);
+      CHECK(s.at.rank == 2);
+      CHECK(s.at.place == 1);
+      CHECK(s.at.share() > 0.85);
+      CHECK(s.typical > 1.5e6);
+      CHECK(s.typical < 2.5e6);
+    }
+  }
+}
+
+TEST_CASE("a rank late by more than the usual noise of slices is named", "[report]") {
+  const auto noise = balanced()[5].second;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const LatenessReport r =
+        of_program({4, 900, 3, seed}, [&](std::uint64_t call, Random& random, Delays& micros) {
+          noise(call, random, micros);
+          if (call % 3 == 1) micros[2] += 20000;
+        });
+    REQUIRE(r.stragglers.size() == 1);
+    CHECK(r.stragglers[0].at.rank == 2);
+    CHECK(r.stragglers[0].at.place == 1);
+  }
+}
+
+TEST_CASE("a rank that is late in one call of six is named as often late", "[report]") {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const LatenessReport r =
+        of_program({4, 900, 3, seed}, [](std::uint64_t call, Random& random, Delays& micros) {
+          for (double& m : micros) m = 100 + exponential(random, 5);
+          if (call % 18 == 0) micros[1] += 2000;
+        });
+    REQUIRE(r.stragglers.size() == 1);
+    const Straggler& s = r.stragglers[0];
+    CHECK(s.kind == Straggler::Kind::often);
+    CHECK(s.at.rank == 1);
+    CHECK(s.at.place == 0);
+    CHECK(s.times >= 50);
+    CHECK(s.times <= 52);
+  }
+}
+
+TEST_CASE("a rank that is late once is told as such", "[report]") {
+  const LatenessReport r =
+      of_program({4, 900, 3, 1}, [](std::uint64_t call, Random& random, Delays& micros) {
+        for (double& m : micros) m = 100 + exponential(random, 5);
+        if (call == 500) micros[3] += 50000;
+      });
+  CHECK(r.stragglers.empty());
+  REQUIRE(r.single_delays.size() == 1);
+  CHECK(r.single_delays[0].rank == 3);
+  CHECK(r.single_delays[0].call == 500);
+  CHECK(r.single_delays[0].gap > 49e6);
+}
+
+TEST_CASE("a rank that leaves calls late is not blamed for coming late", "[report]") {
+  const LatenessReport r = of_program({4, 900, 1, 1, 0}, [](std::uint64_t, Random&, Delays&) {});
+  CHECK(r.stragglers.empty());
+  // The last rank of a tree leaves 30 µs after the others, every time.
+  RunWriter writer{4, 1};
+  std::vector<double> arrivals{0, 0, 0, 0};
+  std::uint64_t at = 2'000'000'000;
+  for (int call = 0; call < 500; ++call) {
+    writer.call({}, at, arrivals, 1000);
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+      writer.traces[rank].ring.back().exit += rank == 3 ? 30000 : 0;
+    }
+    at += static_cast<std::uint64_t>(arrivals[3]) + 1500;
+    arrivals[3] = 30000;
+  }
+  const TemporaryDirectory dir;
+  writer.write(dir.path());
+  const auto run = papcoll::report::read_run(dir.path().string());
+  const papcoll::report::Clocks clocks{run};
+  const auto calls = join_calls(run, clocks);
+  const LatenessReport late = lateness_of(run, calls, imbalances(run, clocks, calls));
+  CHECK(late.stragglers.empty());
+  CHECK(late.ranks[3].lasts == 499);
+  CHECK(late.ranks[3].own_lasts == 0);
+}

@@ -1,0 +1,291 @@
+#include <papcoll/pattern/random.hpp>
+#include <papcoll/report/calls.hpp>
+#include <papcoll/report/clocks.hpp>
+#include <papcoll/report/imbalance.hpp>
+#include <papcoll/report/lateness.hpp>
+#include <papcoll/report/read.hpp>
+#include <papcoll/report/summary.hpp>
+#include <papcoll/report/totals.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catch.hpp"
+#include "temporary_directory.hpp"
+#include "trace_writer.hpp"
+
+namespace {
+using papcoll::report::read_run;
+using papcoll::report::Run;
+
+RunWriter three_ranks() {
+  RunWriter run{3};
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    run.call({}, 2'000'000'000 + i * 1'000'000, {0, 500, 200});
+  }
+  return run;
+}
+
+bool has_note(const Run& run, std::string_view text) {
+  for (const std::string& note : run.notes) {
+    if (note.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+std::string why_not(const std::string& directory) {
+  try {
+    read_run(directory);
+  } catch (const papcoll::argument_error& e) {
+    return e.what();
+  }
+  return "it was read";
+}
+
+void overwrite(const std::filesystem::path& file, const std::string& bytes) {
+  std::ofstream{file, std::ios::binary} << bytes;
+}
+}  // namespace
+
+TEST_CASE("traces are read to the records, places and communicators of a run", "[report]") {
+  const TemporaryDirectory dir;
+  three_ranks().write(dir.path());
+  const Run run = read_run(dir.path().string());
+  CHECK(run.notes.empty());
+  CHECK(run.world_size == 3);
+  REQUIRE(run.ranks.size() == 3);
+  CHECK(run.places.size() == 3);  // shared, though the ranks have the program elsewhere
+  REQUIRE(run.communicators.size() == 1);
+  CHECK(run.communicators[0].name == "MPI_COMM_WORLD");
+  CHECK(run.communicators[0].members[2].trace == 2);
+  CHECK(run.ranks[1].records.size() == 10);
+  CHECK_FALSE(run.ranks[1].alive);
+}
+
+TEST_CASE("a ring has the latest records, and totals have all", "[report]") {
+  RunWriter writer{2, 1, 16};
+  for (std::uint64_t i = 0; i < 100; ++i) writer.call({}, 2'000'000'000 + i * 1000, {0, 100}, 50);
+  const TemporaryDirectory dir;
+  writer.write(dir.path());
+  const Run run = read_run(dir.path().string());
+  REQUIRE(run.ranks[0].records.size() == 16);
+  CHECK(run.ranks[0].records.front().index == 85);
+  CHECK(run.ranks[0].records.back().index == 100);
+  const auto totals = totals_by_size(run, papcoll::report::usual_ranges());
+  REQUIRE(totals.size() == 1);
+  CHECK(totals[0].calls == 200);
+  CHECK(totals[0].time == Catch::Detail::Approx(100 * (150 + 50) * 1e-9));
+  const papcoll::report::Clocks clocks{run};
+  const auto calls = join_calls(run, clocks);
+  const auto coverage = coverage_of(run, calls);
+  CHECK(coverage.begun == 200);
+  CHECK(coverage.kept == 32);
+  CHECK(coverage.complete == 16);
+}
+
+TEST_CASE("a record that is being written does not count", "[report]") {
+  RunWriter writer{2, 1, 16};
+  for (std::uint64_t i = 0; i < 20; ++i) writer.call({}, 2'000'000'000 + i * 1000, {0, 100}, 50);
+  writer.traces[0].ring[3].index = 0;
+  writer.traces[0].ring[2].index = 3;  // of the round before
+  const TemporaryDirectory dir;
+  writer.write(dir.path());
+  const Run run = read_run(dir.path().string());
+  CHECK(run.ranks[0].records.size() == 14);
+  CHECK(run.notes.empty());
+}
+
+TEST_CASE("what is wrong with a trace file is said in a sentence", "[report]") {
+  const TemporaryDirectory dir;
+  RunWriter writer = three_ranks();
+  const std::filesystem::path last = dir.path() / TraceWriter::name(2);
+  const auto check = [&](const std::string& bytes, std::string_view note) {
+    writer.write(dir.path());
+    overwrite(last, bytes);
+    const Run run = read_run(dir.path().string());
+    INFO(note);
+    for (const std::string& n : run.notes) INFO(n);
+    CHECK(has_note(run, note));
+    CHECK(has_note(run, "There is no trace of rank 2"));
+    CHECK(run.ranks.size() == 2);
+  };
+  const std::string good = writer.traces[2].bytes();
+  check("", "rank-00002.trace: it has 0 bytes, fewer than a header: it was cut off");
+  check(good.substr(0, 5000), "bytes: it was cut off");
+  std::string text = good;
+  text[0] = 'X';
+  check(text, "it is no trace file of papcoll");
+  const auto changed = [&](auto change) {
+    TraceWriter other = writer.traces[2];
+    std::string bytes = other.bytes();
+    papcoll::profile::FileHeader h = other.header;
+    change(h);
+    std::memcpy(bytes.data(), &h, sizeof h);
+    return bytes;
+  };
+  using Header = papcoll::profile::FileHeader;
+  check(changed([](Header& h) { h.version = 99; }), "it is of version 99 of the format");
+  check(changed([](Header& h) { h.byte_order = 0x04030201; }), "another byte order");
+  check(changed([](Header& h) { h.records = ~std::uint64_t{0}; }), "its header is damaged");
+  check(changed([](Header& h) { h.world_rank = 3; }), "its header is damaged");
+  check(changed([](Header& h) { h.run = 1; }), "it is of another run");
+  check(changed([](Header& h) { h.world_size = 4; }), "it says that there are 4 ranks");
+  check(changed([](Header& h) { h.world_rank = 1; }), "it is of rank 1, of which");
+  std::filesystem::remove(last);
+  CHECK(has_note(read_run(dir.path().string()), "There is no trace of rank 2"));
+}
+
+TEST_CASE("where nothing can be reported, an exception says why", "[report]") {
+  const TemporaryDirectory dir;
+  CHECK(why_not((dir.path() / "none").string()).find("does not exist") != std::string::npos);
+  CHECK(why_not(dir.write("file", "")).find("is no directory") != std::string::npos);
+  CHECK(why_not(dir.path().string()).find("no trace file rank-") != std::string::npos);
+  dir.write(TraceWriter::name(0), "nothing");
+  CHECK(why_not(dir.path().string()).find("it was cut off") != std::string::npos);
+  RunWriter{2}.write(dir.path());
+  CHECK(why_not(dir.path().string()).find("has called a collective") != std::string::npos);
+}
+
+TEST_CASE("a process lives that holds a lock on its trace", "[report]") {
+  const TemporaryDirectory dir;
+  three_ranks().write(dir.path());
+  std::array<int, 2> ready{};
+  REQUIRE(pipe(ready.data()) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const int fd = open((dir.path() / TraceWriter::name(1)).c_str(), O_RDWR);
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_len = 1;
+    fcntl(fd, F_SETLK, &lock);
+    static_cast<void>(write(ready[1], "x", 1));
+    for (;;) pause();
+  }
+  char byte = 0;
+  REQUIRE(read(ready[0], &byte, 1) == 1);
+  const Run run = read_run(dir.path().string());
+  CHECK_FALSE(run.ranks[0].alive);
+  CHECK(run.ranks[1].alive);
+  CHECK(run.ranks[1].records.size() == 10);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  close(ready[0]);
+  close(ready[1]);
+  CHECK_FALSE(read_run(dir.path().string()).ranks[1].alive);
+}
+
+TEST_CASE("records that are read while they are written are whole", "[report]") {
+  const TemporaryDirectory dir;
+  RunWriter writer{1, 1, 64};
+  writer.call({}, 2'000'000'000, {0});
+  writer.write(dir.path());
+  const std::string file = (dir.path() / TraceWriter::name(0)).string();
+  std::array<int, 2> ready{};
+  REQUIRE(pipe(ready.data()) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const int fd = open(file.c_str(), O_RDWR);
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_len = 1;
+    fcntl(fd, F_SETLK, &lock);
+    auto* const all = static_cast<char*>(mmap(nullptr, writer.traces[0].header.file_bytes,
+                                              PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+    auto& header = *reinterpret_cast<papcoll::profile::FileHeader*>(all);
+    auto* const ring = reinterpret_cast<papcoll::profile::Record*>(all + header.records_at);
+    auto* const entry =
+        reinterpret_cast<papcoll::profile::CommunicatorEntry*>(all + header.communicators_at);
+    static_cast<void>(write(ready[1], "x", 1));
+    for (std::uint64_t i = 2;; ++i) {
+      entry->calls = i;
+      std::atomic_ref{header.records_begun}.store(i, std::memory_order_release);
+      papcoll::profile::Record& r = ring[(i - 1) % header.records];
+      std::atomic_ref{r.index}.store(0, std::memory_order_release);
+      std::atomic_thread_fence(std::memory_order_release);
+      std::atomic_ref{r.arrival}.store(i * 3, std::memory_order_relaxed);
+      std::atomic_ref{r.bytes}.store(i * 5, std::memory_order_relaxed);
+      std::atomic_ref{r.number}.store(i - 1, std::memory_order_relaxed);
+      std::atomic_ref{r.exit}.store(i * 3 + 1, std::memory_order_relaxed);
+      std::atomic_ref{r.index}.store(i, std::memory_order_release);
+    }
+  }
+  char byte = 0;
+  REQUIRE(read(ready[0], &byte, 1) == 1);
+  std::size_t records = 0;
+  std::size_t broken = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const Run run = read_run(dir.path().string());
+    REQUIRE(run.ranks[0].alive);
+    for (const auto& r : run.ranks[0].records) {
+      if (r.index == 1) continue;
+      ++records;
+      if (r.arrival != r.index * 3 || r.bytes != r.index * 5 || r.number != r.index - 1) ++broken;
+    }
+  }
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  close(ready[0]);
+  close(ready[1]);
+  INFO(records << " records");
+  CHECK(broken == 0);
+}
+
+TEST_CASE("whatever bytes traces have, reading and joining them is safe", "[report]") {
+  RunWriter writer{3, 3, 32};
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    writer.call({papcoll::profile::MpiCollective::bcast, i * 100, static_cast<std::uint32_t>(i % 3),
+                 0, 0, 0},
+                2'000'000'000 + i * 1'000'000, {0, 500, 200});
+  }
+  writer.traces[0].header.clock_end = {1, 2, 3, 1};
+  for (TraceWriter& t : writer.traces) t.header.clock = t.header.world_rank;
+  for (TraceWriter& t : writer.traces) t.header.clock_begin = {1, 2, 3, 1};
+  const TemporaryDirectory dir;
+  std::vector<std::string> good;
+  for (TraceWriter& t : writer.traces) good.push_back(t.bytes());
+  std::size_t read = 0;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    papcoll::pattern::Random random{seed};
+    for (std::size_t r = 0; r < good.size(); ++r) {
+      std::string bytes = good[r];
+      const std::uint64_t changes = random.below(4) * random.below(12);
+      for (std::uint64_t i = 0; i < changes; ++i) {
+        // Half of them in the header, where most depends on it.
+        const std::uint64_t most =
+            random.below(2) == 0 ? sizeof(papcoll::profile::FileHeader) : bytes.size();
+        bytes[random.below(most)] = static_cast<char>(
+            random.below(2) == 0 ? random.bits() : std::uint64_t{1} << random.below(8));
+      }
+      if (random.below(10) == 0) bytes.resize(random.below(bytes.size()));
+      overwrite(dir.path() / TraceWriter::name(static_cast<int>(r)), bytes);
+    }
+    try {
+      const Run run = read_run(dir.path().string());
+      const papcoll::report::Clocks clocks{run};
+      const auto calls = join_calls(run, clocks);
+      const auto all = imbalances(run, clocks, calls);
+      static_cast<void>(lateness_of(run, calls, all));
+      static_cast<void>(by_collective(calls, all, papcoll::report::usual_ranges()));
+      static_cast<void>(by_place(calls, all));
+      static_cast<void>(totals_by_place(run));
+      ++read;
+    } catch (const papcoll::argument_error&) {
+    }
+  }
+  CHECK(read > 100);
+}

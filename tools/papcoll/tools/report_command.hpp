@@ -1,0 +1,123 @@
+#pragma once
+
+// `papcoll report`: who arrives late in a recorded run, where, how often and at what cost.
+
+#include <papcoll/report/html.hpp>
+#include <papcoll/report/read.hpp>
+#include <papcoll/report/report.hpp>
+#include <papcoll/report/symbols.hpp>
+#include <papcoll/simulate/quantity_text.hpp>
+#include <papcoll/tools/common.hpp>
+#include <papcoll/tools/otf2_files.hpp>
+#include <papcoll/tools/output_file.hpp>
+#include <papcoll/tools/report_files.hpp>
+#include <papcoll/tools/report_text.hpp>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace tool {
+
+class ReportCommand {
+ public:
+  void add_to(CLI::App& app) {
+    command_ = app.add_subcommand(
+        "report", "Who arrives late in a recorded run, where, how often and at what cost");
+    command_->add_option("DIR", directory_, "Where the run's files rank-….trace are")->required();
+    command_->add_flag("--all", all_rows_, "All rows of the tables");
+    command_
+        ->add_option("--ranges", limits_,
+                     "Sizes up to which messages are looked at together (default: 1k,1M)")
+        ->delimiter(',')
+        ->transform(as_bytes())
+        ->type_name("SIZE,…");
+    add_file("--json", json_, "Everything as one JSON object; -: to standard output", "FILE");
+    add_file("--csv", csv_, "Everything as CSV, a file for each table", "DIR");
+    add_file("--html", html_, "One page with a timeline that zooms; needs no network", "FILE");
+    add_file("--otf2", otf2_,
+             "The calls as an OTF2 archive, for Vampir and others; a new directory", "DIR");
+    add_file("--perfetto", perfetto_, "The calls as trace events for ui.perfetto.dev", "FILE");
+    command_
+        ->add_option("--trace-text", trace_text_,
+                     "The arrivals at a place as papcoll-bench --arrival trace:FILE reads them;\n"
+                     "PLACE is a part of what the report calls it, as solver.c:88")
+        ->expected(2)
+        ->check(not_empty())
+        ->type_name("PLACE FILE");
+    command_->add_flag("--no-lines", no_lines_,
+                       "Places as offsets in their modules: needs no symbolizer");
+    command_->footer(
+        "Exit status: 0; 1 if the run hangs, ended early, or ranks made different calls;\n"
+        "2 if there is nothing to report. What the columns are: docs/profile.md.");
+  }
+
+  bool is_given() const { return command_->parsed(); }
+
+  /// The exit status; throws argument_error and system_error.
+  int run() {
+    std::vector<report::SizeRange> ranges = size_ranges();
+    report::Run traces = report::read_run(directory_);
+    if (!no_lines_) report::symbolise(traces);
+    const report::Report r = report::report_of(std::move(traces), std::move(ranges));
+    const std::uint32_t place =
+        trace_text_.empty() ? profile::no_entry : place_named(r, trace_text_[0]);
+    if (json_ != "-") print(report_text(r, all_rows_));
+    if (!json_.empty()) write_json(r, json_);
+    if (!csv_.empty()) write_csv(r, csv_);
+    if (!html_.empty()) {
+      OutputFile page{html_};
+      page.write(report::html_page(r));
+      page.close();
+    }
+    if (!otf2_.empty()) write_otf2(r, otf2_);
+    if (!perfetto_.empty()) write_trace_events(r, perfetto_);
+    if (!trace_text_.empty()) {
+      write_arrivals(r, place, trace_text_[1]);
+    }
+    return r.ending.is_fault() ? found_fault : all_well;
+  }
+
+ private:
+  void add_file(const char* name, std::string& file, const char* what, const char* type) {
+    command_->add_option(name, file, what)->check(not_empty())->type_name(type);
+  }
+
+  /// Throws argument_error.
+  std::vector<report::SizeRange> size_ranges() const {
+    if (limits_.empty()) return report::usual_ranges();
+    for (std::size_t i = 1; i < limits_.size(); ++i) {
+      if (limits_[i] > limits_[i - 1]) continue;
+      throw argument_error("papcoll: --ranges: write sizes that grow, as 1k,64k,1M");
+    }
+    std::vector<report::SizeRange> ranges;
+    const std::array<const char*, 3> names{"small", "medium", "large"};
+    const bool named = limits_.size() + 1 == names.size();
+    for (std::size_t i = 0; i < limits_.size(); ++i) {
+      ranges.push_back(
+          {named ? names.at(i) : "≤ " + papcoll::detail::bytes_text(limits_[i]), limits_[i]});
+    }
+    ranges.push_back({named ? names.back() : "> " + papcoll::detail::bytes_text(limits_.back()),
+                      std::numeric_limits<std::uint64_t>::max()});
+    return ranges;
+  }
+
+  CLI::App* command_ = nullptr;
+  std::string directory_;
+  std::vector<std::size_t> limits_;
+  std::string json_, csv_, html_, otf2_, perfetto_;
+  std::vector<std::string> trace_text_;
+  bool all_rows_ = false;
+  bool no_lines_ = false;
+};
+
+}  // namespace tool
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
