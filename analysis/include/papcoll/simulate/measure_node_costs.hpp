@@ -1,14 +1,20 @@
 #pragma once
 
+#include <papcoll/algorithms/arrival/all.hpp>
 #include <papcoll/barrier.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
 #include <papcoll/base/copying.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/node/board.hpp>
+#include <papcoll/node/node_site.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/simulate/node_costs.hpp>
 #include <papcoll/simulate/virtual_node.hpp>
 #include <papcoll/statistics/median.hpp>
 #include <papcoll/thread_team.hpp>
+#include <papcoll/waiting/doorbells.hpp>
 
 #include <algorithm>
 #include <array>
@@ -17,8 +23,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <functional>
-#include <memory>
+#include <map>
 #include <string>
 #include <thread>
 #include <utility>
@@ -26,7 +33,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <unistd.h>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -84,40 +90,66 @@ class OtherProcessor {
   std::thread thread_;
 };
 
-/// The calling thread's processors, which it gets back at the end.
-class OwnProcessors {
+/// As long as it lives, the calling thread may use all processors that its process could have, also
+/// those that a launcher has not given it.
+class AllProcessors {
  public:
-  OwnProcessors() { pthread_getaffinity_np(pthread_self(), sizeof set_, &set_); }
-  OwnProcessors(const OwnProcessors&) = delete;
-  OwnProcessors& operator=(const OwnProcessors&) = delete;
-  ~OwnProcessors() { pthread_setaffinity_np(pthread_self(), sizeof set_, &set_); }
+  AllProcessors() {
+    pthread_getaffinity_np(pthread_self(), sizeof before_, &before_);
+    cpu_set_t all;
+    std::memset(&all, 0xff, sizeof all);
+    pthread_setaffinity_np(pthread_self(), sizeof all, &all);
+  }
+  AllProcessors(const AllProcessors&) = delete;
+  AllProcessors& operator=(const AllProcessors&) = delete;
+  ~AllProcessors() { pthread_setaffinity_np(pthread_self(), sizeof before_, &before_); }
 
-  std::vector<int> all() const {
+  static std::vector<int> numbers() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    pthread_getaffinity_np(pthread_self(), sizeof set, &set);
     std::vector<int> found;
     for (int p = 0; p < CPU_SETSIZE; ++p) {
-      if (CPU_ISSET(static_cast<unsigned>(p), &set_)) found.push_back(p);
+      if (CPU_ISSET(static_cast<unsigned>(p), &set)) found.push_back(p);
     }
     return found;
   }
 
  private:
-  cpu_set_t set_{};
+  cpu_set_t before_{};
 };
+
+/// Are two processors threads of one core, as far as Linux tells?
+inline bool are_one_core(int a, int b) {
+  const auto core = [](int processor) {
+    const std::string place =
+        "/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/topology/";
+    std::string text;
+    for (const char* const name : {"physical_package_id", "die_id", "core_id"}) {
+      std::ifstream file{place + name};
+      std::string number;
+      file >> number;
+      text += number + " ";
+    }
+    return text;
+  };
+  return a == b || core(a) == core(b);
+}
 
 class NodeCostMeter {
   using Clock = std::chrono::steady_clock;
 
  public:
-  NodeCostMeter(int first, int second) : other_(second) {
+  NodeCostMeter(int first, int second) : first_(first), other_(second) {
     OtherProcessor::pin(first);
     for (std::vector<std::byte>* area : {&own_, &own_too_, &common_}) area->resize(area_bytes);
   }
 
   NodeCosts measure() {
     NodeCosts costs;
-    costs.own_cache = cache_of(_SC_LEVEL2_CACHE_SIZE, costs.own_cache);
-    costs.shared_cache =
-        std::max(cache_of(_SC_LEVEL3_CACHE_SIZE, costs.shared_cache), costs.own_cache);
+    costs.nearest_cache = cache_of(first_, 1, costs.nearest_cache);
+    costs.own_cache = cache_of(first_, 2, costs.own_cache);
+    costs.shared_cache = std::max(cache_of(first_, 3, costs.shared_cache), costs.own_cache);
     costs.clock = median_of([] { return 0.0; }, [] {});
     clock_ = costs.clock;
     alignas(cache_line) std::atomic<std::uint64_t> word{0};
@@ -131,16 +163,31 @@ class NodeCostMeter {
     costs.copy = by_size([this](std::size_t n) { return copying(n); });
     costs.combine = by_size([this](std::size_t n) { return combining(n); });
     measure_large(costs);
+    measure_pair(costs);
+    measure_calls(costs, ArrivalAlgorithms{});
+    return costs;
+  }
+
+  /// Only what passes between the two, unless it is known what passes between such.
+  void measure_pair(NodeCosts& costs) {
+    clock_ = costs.clock;
+    locked_ = costs.locked;
     PairCosts pair;
     pair.known = true;
     pair.signal = signal();
+    PairCosts& kind = pair.signal < apart_from ? costs.near : costs.apart;
+    if (kind.known) return;
     pair.fetch = fetching();
     pair.take = taking();
-    pair.read = by_size([this](std::size_t n) { return reading(n); });
-    pair.write = by_size([this](std::size_t n) { return writing(n); });
-    (pair.signal < apart_from ? costs.near : costs.apart) = pair;
-    costs.call = calling(costs);
-    return costs;
+    // Who touches the lines before, in this order.
+    pair.read = by_size([this](std::size_t n) { return reading(n, {other_writes}); });
+    pair.reread = by_size([this](std::size_t n) { return reading(n, {writes, other_reads}); });
+    pair.write =
+        by_size([this](std::size_t n) { return writing(n, {other_writes, reads, other_reads}); });
+    pair.write_lent = by_size([this](std::size_t n) { return writing(n, {writes, other_reads}); });
+    pair.write_over = by_size([this](std::size_t n) { return writing(n, {other_writes}); });
+    pair.write_after = by_size([this](std::size_t n) { return writing(n, {other_writes, reads}); });
+    kind = pair;
   }
 
  private:
@@ -151,9 +198,22 @@ class NodeCostMeter {
   static constexpr std::size_t area_bytes = std::size_t{2} << 20U;
   static constexpr std::size_t lines = 64;
 
-  static std::size_t cache_of(int what, std::size_t otherwise) {
-    const long bytes = sysconf(what);
-    return bytes > 0 ? static_cast<std::size_t>(bytes) : otherwise;
+  /// Bytes of the processor's data cache of that level, as Linux says. (sysconf() has it that a
+  /// last-level cache of 32 MB, on a virtual machine, has 320.)
+  static std::size_t cache_of(int processor, int level, std::size_t otherwise) {
+    constexpr int most = 8;
+    for (int i = 0; i < most; ++i) {
+      const std::string place = "/sys/devices/system/cpu/cpu" + std::to_string(processor) +
+                                "/cache/index" + std::to_string(i) + "/";
+      int found = 0;
+      std::string type;
+      std::size_t kilobytes = 0;
+      std::ifstream{place + "level"} >> found;
+      std::ifstream{place + "type"} >> type;
+      std::ifstream{place + "size"} >> kilobytes;
+      if (found == level && type != "Instruction" && kilobytes != 0) return kilobytes * 1024;
+    }
+    return otherwise;
   }
 
   static double seconds_since(Clock::time_point start) {
@@ -305,20 +365,44 @@ class NodeCostMeter {
     return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(p), __ATOMIC_RELAXED);
   }
 
-  /// Of short pieces several are timed in a row, each in a place of its own.
-  static std::size_t pieces(std::size_t n) { return n <= 4096 ? 32 : 1; }
+  /// Of short pieces several are timed in a row, each in a place of its own, all of which the
+  /// nearest cache holds.
+  static std::size_t pieces(std::size_t n) { return std::clamp<std::size_t>(4096 / n, 1, 16); }
   std::byte* piece(std::vector<std::byte>& area, std::size_t i) {
     return area.data() + (i * 13 % 32) * (area_bytes / 32);
   }
 
-  double reading(std::size_t n) {
-    const std::size_t count = pieces(n);
+  enum Act { writes, reads, other_writes, other_reads };
+  using Acts = std::vector<Act>;
+
+  /// The two processors touch the pieces, one after the other.
+  void prepare(std::size_t n, const Acts& acts) {
     const std::function<void()> write = [&] {
-      for (std::size_t i = 0; i < count; ++i) std::memset(piece(common_, i), 0, n);
+      for (std::size_t i = 0; i < pieces(n); ++i) std::memset(piece(common_, i), 0, n);
       touch(common_.data());
     };
+    const std::function<void()> look = [&] {
+      for (std::size_t i = 0; i < pieces(n); ++i) {
+        const std::byte* const p = piece(common_, i);
+        for (std::size_t at = 0; at < n; at += cache_line) {
+          touch(reinterpret_cast<void*>(load(p + at)));  // NOLINT(performance-no-int-to-ptr)
+        }
+      }
+    };
+    for (const Act act : acts) {
+      const std::function<void()>& work = act == writes || act == other_writes ? write : look;
+      if (act == writes || act == reads) {
+        work();
+      } else {
+        other_.does(work);
+      }
+    }
+  }
+
+  double reading(std::size_t n, const Acts& before) {
+    const std::size_t count = pieces(n);
     const double all = median_of(
-        [&] { other_.does(write); },
+        [&] { prepare(n, before); },
         [&] {
           std::uint64_t zero = 0;
           for (std::size_t i = 0; i < count; ++i) {  // each copy waits for the one before it
@@ -330,46 +414,83 @@ class NodeCostMeter {
     return (all - clock_) / static_cast<double>(count);
   }
 
-  double writing(std::size_t n) {
+  double writing(std::size_t n, const Acts& before) {
     const std::size_t count = pieces(n);
     const CopyRule rule = CopyChoice{CopyMethod::best, 0}.rule();
     alignas(cache_line) std::atomic<std::uint64_t> word{0};
-    const std::function<void()> look = [&] {
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::byte* const p = piece(common_, i);
-        for (std::size_t at = 0; at < n; at += cache_line) {
-          touch(reinterpret_cast<void*>(load(p + at)));
-        }
-      }
-    };
-    const double all = median_of([&] { other_.does(look); },
+    const double all = median_of([&] { prepare(n, before); },
                                  [&] {
                                    for (std::size_t i = 0; i < count; ++i) {
                                      copy_for_others(rule, piece(common_, i), own_.data(), n);
-                                     word.fetch_add(1);
+                                     word.fetch_add(1);  // which waits until it is there
                                    }
                                  });
     return (all - clock_) / static_cast<double>(count) - locked_;
   }
 
-  /// What a call takes on one rank beside what it takes in virtual time.
-  double calling(NodeCosts costs) {
-    ThreadTeam team{1};
-    double seconds = 0;
-    team.run([&](ThreadTeam::Rank& me) {
-      seconds = each_of(1000, [&](std::size_t) { barrier<Exchange, ThreadTransport>(me); });
+  /// One rank's calls of an algorithm, on papcoll's own site, without a team.
+  template <class Run>
+  double running(const Call& call) {
+    constexpr std::size_t chunk = 65536;
+    LazyMemory memory{NodeBoard::bytes(1, chunk) + Doorbells::bytes(1)};
+    Doorbells::initialise(memory.data(), 1);
+    NodeSite site{NodeBoard{memory.data() + Doorbells::bytes(1), 1, chunk},
+                  Doorbells{memory.data(), 1}, 0};
+    return each_of(1000, [&](std::size_t) {
+      site.begin(CallWords::of(call.count, call.collective, 1, 0, 0), call.reducer);
+      while (!site.enter()) {
+      }
+      Run run;
+      while (!run.step(site, call)) {
+      }
+      site.leave();
     });
-    costs.call = 0;
-    Shape shape;
-    shape.collective = Collective::barrier;
-    shape.size = 1;
-    shape.count = 1;
-    shape.element_size = 1;
-    const Simulated known =
-        simulate_on_node(*find_virtual_algorithm(Exchange::name), shape, costs);
-    return std::max(0.0, seconds - known.tail());
   }
 
+  template <class Driven>
+  void measure_code(const NodeCosts& costs, std::map<std::string, double, std::less<>>& code) {
+    double number = 1;
+    double result = 0;
+    Call call;
+    call.in = reinterpret_cast<const std::byte*>(&number);
+    call.out = reinterpret_cast<std::byte*>(&result);
+    call.count = 1;
+    call.reducer = reducer<double>(papcoll::sum);
+    for (std::size_t i = 0; i < collective_count; ++i) {
+      call.collective = static_cast<Collective>(i);
+      if (!Driven::Schedule::serves(call.collective)) continue;
+      Shape shape;
+      shape.collective = call.collective;
+      shape.size = 1;
+      shape.count = 1;
+      shape.element_size = sizeof number;
+      const double known =
+          simulate_on_node(*find_virtual_algorithm(Driven::name), shape, costs).tail();
+      code[std::string(Driven::name)] =
+          std::max(0.0, running<typename Driven::Run>(call) - known);
+      return;
+    }
+  }
+
+  /// What a call takes on one rank beside what it takes in virtual time.
+  template <class... Listed>
+  void measure_calls(NodeCosts& costs, ArrivalAlgorithmList<Listed...>) {
+    costs.call = 0;
+    NodeCosts measured = costs;  // while `costs` has no code
+    (measure_code<ArrivalDriven<typename Listed::Arrival, typename Listed::Schedule>>(
+         costs, measured.code),
+     ...);
+    costs = std::move(measured);
+    ThreadTeam team{1};
+    double in_team = 0;
+    team.run([&](ThreadTeam::Rank& me) {
+      in_team = each_of(1000, [&](std::size_t) { barrier<Exchange, ThreadTransport>(me); });
+    });
+    std::byte token{};
+    costs.call = std::max(0.0, in_team - running<Exchange::Run>(barrier_call(&token)));
+  }
+
+  int first_;
   OtherProcessor other_;
   std::vector<std::byte> own_;
   std::vector<std::byte> own_too_;
@@ -380,17 +501,24 @@ class NodeCostMeter {
 
 }  // namespace detail
 
-/// Measures them on two processors of this machine, the first two that this thread may use, in
-/// about a second. It fills `near` or `apart`, as a signal shows which of them the two are. Other
-/// work on them makes it wrong. Throws argument_error if there is one processor.
+/// Measures them on processors of this machine, the first that this process could use with the
+/// next one and with the last one, in about two seconds. It fills `near` or `apart`, as a signal
+/// shows which of them two processors are, or both if there are such. Other work makes it wrong.
+/// Throws argument_error if there is one processor.
 inline NodeCosts measure_node_costs() {
-  const detail::OwnProcessors own;
-  const std::vector<int> all = own.all();
-  if (all.size() < 2) {
+  const detail::AllProcessors all;
+  std::vector<int> others = detail::AllProcessors::numbers();
+  const int first = others.at(0);
+  others.erase(std::remove_if(others.begin(), others.end(),
+                              [&](int p) { return detail::are_one_core(first, p); }),
+               others.end());
+  if (others.empty()) {
     throw argument_error(
         "papcoll: to measure what a signal costs takes two processors, and there is one");
   }
-  return detail::NodeCostMeter{all[0], all[1]}.measure();
+  NodeCosts costs = detail::NodeCostMeter{first, others.front()}.measure();
+  if (others.size() > 1) detail::NodeCostMeter{first, others.back()}.measure_pair(costs);
+  return costs;
 }
 
 }  // namespace PAPCOLL_ABI

@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -60,8 +63,15 @@ struct PairCosts {
   double signal = 0;
   double fetch = 0;  ///< to read a cache line that the other has written
   double take = 0;   ///< a locked instruction on a cache line that the other has touched
-  CostBySize read;   ///< a copy from what the other has written
-  CostBySize write;  ///< a copy to what the other has read, until it is there
+  // Copies, until they are there. What they take depends on who has touched the lines before.
+  CostBySize read;         ///< from what the other has written
+  CostBySize reread;       ///< from what this one has written, and the other has read
+  CostBySize write;        ///< to what both hold: the other has read it last
+  /// The same, if of the two only this one has written them, and its nearest cache has not lost them
+  /// since.
+  CostBySize write_lent;
+  CostBySize write_over;   ///< to what the other has written
+  CostBySize write_after;  ///< the same, if this one has read it since
   friend bool operator==(const PairCosts&, const PairCosts&) = default;
 };
 
@@ -71,7 +81,10 @@ struct NodeCosts {
   PairCosts near;   ///< between processors that share a last-level cache
   PairCosts apart;  ///< between those that do not
   double clock = 0;   ///< two readings of the clock, which are part of what is measured
-  double call = 0;    ///< of a rank in a call, beside what follows
+  double call = 0;    ///< a rank's entering and leaving a call, whatever runs in it
+  /// What the code of an algorithm takes a rank in a call, beside the work that is listed here; by
+  /// its name.
+  std::map<std::string, double, std::less<>> code{};
   double poll = 0;    ///< from one look at flags to the next
   double hit = 1e-9;  ///< to look at a cache line that is here
   double locked = 0;  ///< a locked instruction on a cache line that is only here
@@ -81,11 +94,23 @@ struct NodeCosts {
   CostBySize copy_shared_cache;  ///< from and to what only the last-level cache holds
   CostBySize combine;            ///< two operands within its own cache: doubles, sum
   double memory_per_byte = 0;    ///< a copy of what is in no cache
+  std::size_t nearest_cache = std::size_t{32} << 10U;  ///< bytes of its part that is nearest
   std::size_t own_cache = std::size_t{1} << 20U;      ///< bytes of a processor's own cache
   std::size_t shared_cache = std::size_t{32} << 20U;  ///< bytes of the last-level cache
   /// Part by which a tail in virtual time may be wrong: what benchmarks/virtual_tails.py found at
   /// worst with such costs.
   double error = 0.25;
+
+  /// Of one of its calls, besides its work. An algorithm that has not been measured takes as long as
+  /// the mean of those that have.
+  double call_of(std::string_view algorithm) const {
+    if (code.empty()) return call;
+    const auto found = code.find(algorithm);
+    if (found != code.end()) return call + found->second;
+    double all = 0;
+    for (const auto& [name, seconds] : code) all += seconds;
+    return call + all / static_cast<double>(code.size());
+  }
 
   /// Those between two ranks. Where only one kind is known, it stands for the other.
   const PairCosts& between(bool are_near) const noexcept {
@@ -107,9 +132,18 @@ struct NodeCosts {
                            apart.take}) {
       if (!is_time(s)) refuse("a time is negative, or no finite number");
     }
+    for (const auto& [name, seconds] : code) {
+      if (!is_time(seconds)) refuse("the code of " + name + " takes no finite time");
+    }
     if (poll <= 0) refuse("poll is 0: to look at a flag takes time");
-    for (const CostBySize* table : {&copy, &copy_shared_cache, &combine, &near.read, &near.write,
-                                    &apart.read, &apart.write}) {
+    std::vector<const CostBySize*> tables{&copy, &copy_shared_cache, &combine};
+    for (const PairCosts* pair : {&near, &apart}) {
+      for (const CostBySize* t :
+           {&pair->read, &pair->reread, &pair->write, &pair->write_lent, &pair->write_over, &pair->write_after}) {
+        tables.push_back(t);
+      }
+    }
+    for (const CostBySize* table : tables) {
       double before = 0;
       for (const CostBySize::Point& p : table->points()) {
         if (!is_time(p.seconds)) refuse("a time is negative, or no finite number");
@@ -117,8 +151,8 @@ struct NodeCosts {
         before = p.bytes;
       }
     }
-    if (own_cache == 0 || shared_cache < own_cache) {
-      refuse("own_cache is 0, or more than shared_cache");
+    if (nearest_cache == 0 || own_cache < nearest_cache || shared_cache < own_cache) {
+      refuse("nearest_cache, own_cache and shared_cache do not grow from at least 1 byte");
     }
   }
 

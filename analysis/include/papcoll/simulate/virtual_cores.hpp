@@ -47,7 +47,7 @@ class VirtualCores {
       rank.asleep = rank.ended = false;
       rank.expected.clear();
     }
-    const Running here{*this};
+    const Running while_it_lives{*this};
     const std::function<std::size_t()> next = [this] {
       ranks_[current_].ended = true;
       return take_next();
@@ -87,38 +87,31 @@ class VirtualCores {
 
   /// The rank looks at a word.
   void load(const void* p) {
-    if (caches_.contain(p)) {
-      const Where at = place_to_read(p);
-      spend(at.place == VirtualCaches::Place::here ? costs_.hit : fetch_cost(at.place));
-      settle_prefetch(p);
-      give_way();
-      caches_.read(current_, p);
-    } else {
-      spend(costs_.hit);
-    }
+    if (!caches_.contain(p)) return spend(costs_.hit);
+    const std::size_t found = caches_.to_read(current_, p);
+    spend(found == here ? costs_.hit : pair(found).fetch);
+    settle_prefetches(static_cast<const std::byte*>(p), 1);
+    give_way();
+    caches_.read(current_, p, found);
   }
 
   /// The rank changes a word; `stalls`: it waits until the line is its own.
   void store(const void* p, bool stalls) {
     if (!caches_.contain(p)) return spend(costs_.hit);
-    const VirtualCaches::Place place = caches_.to_write(current_, p);
-    if (!stalls) {
-      spend(costs_.hit);
-    } else {
-      spend(place == VirtualCaches::Place::here ? costs_.locked : take_cost(place));
-    }
+    const std::size_t found = caches_.to_write(current_, p);
+    spend(!stalls ? costs_.hit : found == here ? costs_.locked : pair(found).take);
     give_way();
     wake_holders(p);
-    caches_.write(current_, p);
+    caches_.write(current_, p, found);
   }
 
   /// It will read the line, and does not wait for it.
   void prefetch(const void* p) {
     if (!caches_.contain(p)) return;
-    const VirtualCaches::Place place = caches_.to_read(current_, p);
-    if (place == VirtualCaches::Place::here) return;
-    ranks_[current_].expected.emplace_back(line_of(p), now() + fetch_cost(place));
-    caches_.read(current_, p);
+    const std::size_t found = caches_.to_read(current_, p);
+    if (found == here) return;
+    ranks_[current_].expected.emplace_back(line_of(p), now() + pair(found).fetch);
+    caches_.read(current_, p, found);
   }
 
   /// It will write them, and does not wait for them.
@@ -132,7 +125,7 @@ class VirtualCores {
     const VirtualCaches::Bytes read = caches_.read_all(current_, from, n);
     const VirtualCaches::Bytes written = caches_.write_all(current_, to, n);
     const auto bytes = static_cast<double>(n);
-    spend(costs_.copy(bytes) + reading(read, bytes) + writing(written, bytes));
+    spend(costs_.copy(bytes) + elsewhere(read, bytes) + elsewhere(written, bytes));
   }
 
   /// A copy past the caches.
@@ -140,7 +133,7 @@ class VirtualCores {
     const VirtualCaches::Bytes read = caches_.read_all(current_, from, n);
     if (caches_.contain(to)) caches_.write_past(to, n);
     const auto bytes = static_cast<double>(n);
-    spend(std::max(costs_.copy(bytes), costs_.memory_per_byte * bytes / 2) + reading(read, bytes));
+    spend(std::max(costs_.copy(bytes), costs_.memory_per_byte * bytes / 2) + elsewhere(read, bytes));
   }
 
   /// A combination: bytes of one operand.
@@ -149,15 +142,16 @@ class VirtualCores {
     settle_prefetches(high, n);
     const auto bytes = static_cast<double>(n);
     double seconds = costs_.combine(bytes);
-    seconds += reading(caches_.read_all(current_, low, n), bytes);
-    if (high != low) seconds += reading(caches_.read_all(current_, high, n), bytes);
+    seconds += elsewhere(caches_.read_all(current_, low, n), bytes);
+    if (high != low) seconds += elsewhere(caches_.read_all(current_, high, n), bytes);
     const VirtualCaches::Bytes written = caches_.write_all(current_, out, n);
-    if (out != low && out != high) seconds += writing(written, bytes);
+    if (out != low && out != high) seconds += elsewhere(written, bytes);
     spend(seconds);
   }
 
  private:
   static constexpr std::size_t words = 256;
+  static constexpr std::size_t here = VirtualCaches::number(VirtualCaches::Found::here);
 
   struct Rank {
     double clock = 0;
@@ -166,10 +160,6 @@ class VirtualCores {
     bool ended = false;
     bool disturbed = false;  ///< somebody wrote to a line that it holds since its last look
     std::vector<std::pair<std::uintptr_t, double>> expected;  ///< lines under way, and when here
-  };
-
-  struct Where {
-    VirtualCaches::Place place;
   };
 
   /// As long as it lives, ranks reach these cores.
@@ -188,54 +178,45 @@ class VirtualCores {
     return reinterpret_cast<std::uintptr_t>(p) / cache_line;
   }
 
-  Where place_to_read(const void* p) const noexcept { return {caches_.to_read(current_, p)}; }
+  const PairCosts& pair(std::size_t found) const noexcept {
+    return costs_.between(!VirtualCaches::is_apart(found));
+  }
 
-  const PairCosts& pair(VirtualCaches::Place place) const noexcept {
-    return costs_.between(place != VirtualCaches::Place::apart);
-  }
-  double fetch_cost(VirtualCaches::Place place) const noexcept { return pair(place).fetch; }
-  double take_cost(VirtualCaches::Place place) const noexcept { return pair(place).take; }
-
-  /// What it takes longer than within its own cache to read these bytes of `n`.
-  double reading(const VirtualCaches::Bytes& by_place, double n) const noexcept {
-    double seconds = elsewhere(by_place, n);
-    for (const auto place : {VirtualCaches::Place::near, VirtualCaches::Place::apart}) {
-      const double bytes = by_place[static_cast<std::size_t>(place)];
-      if (bytes != 0) seconds += bytes / n * std::max(0.0, pair(place).read(n) - costs_.copy(n));
-    }
-    return seconds;
-  }
-  double writing(const VirtualCaches::Bytes& by_place, double n) const noexcept {
-    double seconds = elsewhere(by_place, n);
-    for (const auto place : {VirtualCaches::Place::near, VirtualCaches::Place::apart}) {
-      const double bytes = by_place[static_cast<std::size_t>(place)];
-      if (bytes != 0) seconds += bytes / n * std::max(0.0, pair(place).write(n) - costs_.copy(n));
-    }
-    return seconds;
-  }
-  /// In no rank's own cache. A copy reads and writes, so each is half of it.
-  double elsewhere(const VirtualCaches::Bytes& by_place, double n) const noexcept {
+  /// What it takes longer than within its own cache to touch n bytes that are found so.
+  double elsewhere(const VirtualCaches::Bytes& found, double n) const noexcept {
     double seconds = 0;
-    const double in_shared = by_place[static_cast<std::size_t>(VirtualCaches::Place::shared)];
-    if (in_shared != 0) {
-      seconds += in_shared / n * std::max(0.0, costs_.copy_shared_cache(n) - costs_.copy(n)) / 2;
-    }
-    const double in_memory = by_place[static_cast<std::size_t>(VirtualCaches::Place::memory)];
-    if (in_memory != 0) {
-      seconds += std::max(0.0, costs_.memory_per_byte * in_memory - in_memory / n * costs_.copy(n)) / 2;
+    const double own = costs_.copy(n);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (i == here || found[i] == 0) continue;
+      seconds += found[i] / n * std::max(0.0, touching(i, n) - own);
     }
     return seconds;
+  }
+
+  /// A copy of n bytes of which one side is found so, and the other is here.
+  double touching(std::size_t found, double n) const noexcept {
+    using Found = VirtualCaches::Found;
+    // There, both sides were.
+    if (found == VirtualCaches::number(Found::shared)) {
+      return (costs_.copy_shared_cache(n) + costs_.copy(n)) / 2;
+    }
+    if (found == VirtualCaches::number(Found::memory)) {
+      return (costs_.memory_per_byte * n + costs_.copy(n)) / 2;
+    }
+    const PairCosts& costs = pair(found);
+    const CostBySize* const tables[] = {&costs.read, &costs.reread, &costs.write,
+                                        &costs.write_lent, &costs.write_over, &costs.write_after};
+    return (*tables[(found - 3) % VirtualCaches::of_a_pair])(n);
   }
 
   /// Waits for a line that was asked for before.
-  void settle_prefetch(const void* p) noexcept { settle(line_of(p), line_of(p)); }
   void settle_prefetches(const std::byte* p, std::size_t n) noexcept {
     if (n != 0) settle(line_of(p), line_of(p + n - 1));
   }
   void settle(std::uintptr_t first, std::uintptr_t last) noexcept {
     Rank& me = ranks_[current_];
     for (std::size_t i = 0; i < me.expected.size();) {
-      const auto [line, here] = me.expected[i];
+      const auto [line, arrival] = me.expected[i];
       if (line < first || line > last) {
         ++i;
         continue;
@@ -243,7 +224,7 @@ class VirtualCores {
       // One that was taken away meanwhile is fetched again, as it was never here.
       if (caches_.holds(current_, reinterpret_cast<const void*>(  // NOLINT
                                       line * cache_line))) {
-        me.clock = std::max(me.clock, here);
+        me.clock = std::max(me.clock, arrival);
       }
       me.expected[i] = me.expected.back();
       me.expected.pop_back();

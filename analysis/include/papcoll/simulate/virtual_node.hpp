@@ -40,7 +40,7 @@
 //
 // A rank's clock goes on by
 //
-//   call            once a call: what its code takes beside what follows
+//   call, code      once a call: what the team's code and the algorithm's take beside what follows
 //   hit             a word that is in its own cache
 //   fetch           one that another rank has written since
 //   take, locked    a locked instruction on a line that others hold, or nobody else
@@ -152,6 +152,7 @@ class VirtualNode {
         memory_(buffers_at_ + 2 * ranks() * buffer_bytes()),
         cores_(memory_.data(), memory_.bytes(), ranks(), options_.colours, costs_,
                options_.moves_data),
+        call_seconds_(costs_.call_of(algorithm.traits.name)),
         exits_(ranks()) {
     if (!options_.colours.empty()) groups_ = Groups::by_colour(options_.colours);
     const detail::VirtualBoard board{memory_.data(), shape_.size, options_.chunk_bytes};
@@ -161,7 +162,7 @@ class VirtualNode {
       node.size = shape_.size;
       node.set_pool(memory_.data() + board_bytes(), pool_bytes_);
       node.peers = PeerMemory{memory_.data() + board_bytes(), ranks() * pool_bytes_, {}};
-      if (groups_ && groups_->count() > 1) node.groups = {std::shared_ptr<void>{}, &*groups_};
+      if (groups_ && groups_->count() > 1 && groups_->count() < shape_.size) node.groups = {std::shared_ptr<void>{}, &*groups_};
       node.copies = std::make_shared<detail::CopyChoice>(CopyMethod::plain,
                                                          costs_.shared_cache / ranks());
       sites_.emplace_back(board, detail::VirtualBells{}, r, 1U, &node);
@@ -310,7 +311,7 @@ class VirtualNode {
   void make_call(std::size_t r) {
     detail::VirtualSite& site = sites_[r];
     const Call& call = calls_[r];
-    cores_.spend(costs_.call / 2);
+    cores_.spend(call_seconds_ / 2);
     site.begin(CallWords::of(call.count, call.collective, algorithm_.traits.id,
                              static_cast<std::uint32_t>(call.root), call.types),
                call.reducer);
@@ -320,7 +321,7 @@ class VirtualNode {
     }
     algorithm_.run(site, cores_, call);
     site.leave();
-    cores_.spend(costs_.call / 2);
+    cores_.spend(call_seconds_ / 2);
     exits_[r] = cores_.now();
   }
 
@@ -337,6 +338,7 @@ class VirtualNode {
   std::deque<Node> nodes_;
   std::deque<detail::VirtualSite> sites_;
   std::vector<Call> calls_;
+  double call_seconds_;
   std::vector<double> exits_;
 };
 
