@@ -19,8 +19,8 @@ TEST_CASE("what is misspelt is said in a sentence, with what is meant") {
   says({"simulte", "Ring", "--ranks", "4"},
        "there is no subcommand simulte: did you mean simulate?");
   says({"prove"},
-       "there is no subcommand prove: there are draw, explain, list, map, simulate, topology and "
-       "verify");
+       "there is no subcommand prove: there are draw, explain, list, map, simulate, topology, "
+       "verify and what-if");
   says({"simulate", "Ring", "--rank", "4", "--bytes", "8"},
        "there is no --rank: did you mean --ranks?");
   says({"simulate", "--ranks", "4", "Ring", "--byte=8k"},

@@ -120,7 +120,7 @@ class VirtualCores {
   }
 
   /// A copy that it makes.
-  void copy(const std::byte* to, const std::byte* from, std::size_t n) {
+  void copy(std::byte* to, const std::byte* from, std::size_t n) {
     settle_prefetches(from, n);
     const VirtualCaches::Bytes read = caches_.read_all(current_, from, n);
     const VirtualCaches::Bytes written = caches_.write_all(current_, to, n);
@@ -129,7 +129,7 @@ class VirtualCores {
   }
 
   /// A copy past the caches.
-  void stream(const std::byte* to, const std::byte* from, std::size_t n) {
+  void stream(std::byte* to, const std::byte* from, std::size_t n) {
     const VirtualCaches::Bytes read = caches_.read_all(current_, from, n);
     if (caches_.contain(to)) caches_.write_past(to, n);
     const auto bytes = static_cast<double>(n);
@@ -137,7 +137,7 @@ class VirtualCores {
   }
 
   /// A combination: bytes of one operand.
-  void combine(const std::byte* out, const std::byte* low, const std::byte* high, std::size_t n) {
+  void combine(std::byte* out, const std::byte* low, const std::byte* high, std::size_t n) {
     settle_prefetches(low, n);
     settle_prefetches(high, n);
     const auto bytes = static_cast<double>(n);
