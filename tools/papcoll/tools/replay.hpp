@@ -148,8 +148,10 @@ class Replay {
       }
     }
     if (is_rooted(shape.collective)) command += " --root " + std::to_string(shape.root);
-    // As many iterations as calls, so that each is replayed once, or a part of them.
-    const std::size_t calls = std::clamp<std::size_t>(recorded.arrivals.calls(), 64, 100'000);
+    // All calls, those of a short trace several times.
+    const std::size_t once = recorded.arrivals.calls();
+    const std::size_t least = shape.count * shape.element_size > 65536 ? 100 : 500;
+    const std::size_t calls = (std::max(once, least) + once - 1) / once * once;
     command += " --iterations " + std::to_string(calls) + " --precision 0 --time-limit " +
                std::to_string(static_cast<int>(seconds_each * 1000)) + "ms --start clock";
     command += " --arrival 'trace:" + directory.file("trace") + "' --format json --output '" +

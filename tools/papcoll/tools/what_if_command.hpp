@@ -9,6 +9,7 @@
 #include <papcoll/pattern/trace.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/simulate/simulated_text.hpp>
+#include <papcoll/statistics/median.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/model_file.hpp>
 #include <papcoll/tools/node_costs_option.hpp>
@@ -275,24 +276,26 @@ class WhatIfCommand {
     return answer;
   }
 
-  /// Of all calls that were recorded, since all are replayed.
+  /// Of all calls that were recorded, since all are replayed: medians, as of the replay.
   static void compare_with_record(const what_if::Recorded& recorded, what_if::Answer& answer) {
     if (recorded.durations.empty()) return;
     answer.knows_durations = true;
-    double sum = 0;
-    for (const double d : recorded.durations) sum += d;
-    answer.recorded_in_call = sum / static_cast<double>(recorded.durations.size());
+    std::vector<double> in_call;
+    std::vector<double> tails;
     const std::size_t ranks = recorded.arrivals.ranks;
-    double tails = 0;
     for (std::size_t call = 0; call < recorded.arrivals.calls(); ++call) {
       const auto arrivals = recorded.arrivals.recorded(call);
       double last_exit = arrivals[0] + recorded.durations[call * ranks];
-      for (std::size_t r = 1; r < ranks; ++r) {
+      double sum = 0;
+      for (std::size_t r = 0; r < ranks; ++r) {
         last_exit = std::max(last_exit, arrivals[r] + recorded.durations[call * ranks + r]);
+        sum += recorded.durations[call * ranks + r];
       }
-      tails += last_exit - *std::max_element(arrivals.begin(), arrivals.end());
+      in_call.push_back(sum / static_cast<double>(ranks));
+      tails.push_back(last_exit - *std::max_element(arrivals.begin(), arrivals.end()));
     }
-    answer.recorded_tail = tails / static_cast<double>(recorded.arrivals.calls());
+    answer.recorded_in_call = median(std::move(in_call));
+    answer.recorded_tail = median(std::move(tails));
     for (what_if::Outcome& o : answer.outcomes) o.saved = answer.recorded_in_call - o.in_call;
   }
 

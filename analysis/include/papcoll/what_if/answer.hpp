@@ -11,8 +11,9 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace what_if {
 
-/// What the recorded calls would have taken by one algorithm. Times are seconds, means over the
-/// calls that were looked at.
+/// What the recorded calls would have taken by one algorithm. Times are seconds: of a simulation,
+/// means over the calls that were looked at; of a replay medians, since other work on the machine
+/// lengthens some calls by far.
 struct Outcome {
   std::string name;         ///< as the library takes it: "DynamicLeader", "PredictedOrder+Ring"
   bool by_messages = false;  ///< a static schedule; else it runs in the memory of a node
@@ -31,8 +32,8 @@ struct Answer {
   std::size_t looked_at = 0;      ///< of them
   bool replayed = false;          ///< measured on this machine; else simulated
   bool knows_durations = false;   ///< were the ranks' times in the call recorded?
-  double recorded_in_call = 0;    ///< seconds, the mean over ranks and the calls looked at
-  double recorded_tail = 0;       ///< seconds, the mean over them
+  double recorded_in_call = 0;    ///< seconds, of a rank in the mean; over calls as of outcomes
+  double recorded_tail = 0;       ///< seconds, as of outcomes
   std::vector<std::string> remarks;  ///< sentences: what was left out, and why
 
   /// The one that takes least time in the call; there must be one.
