@@ -17,16 +17,17 @@ using nlohmann::json;
 
 TEST_CASE("simulate on a node: what the virtual node says") {
   const Written costs{node_costs_text()};
-  const json all = simulated({"DynamicLeader", "--collective", "allreduce", "--ranks", "4", "--bytes",
-                              "64", "--arrival", "ascending", "--spread", "3us", "--node-costs",
-                              costs.name()});
+  const json all =
+      simulated({"DynamicLeader", "--collective", "allreduce", "--ranks", "4", "--bytes", "64",
+                 "--arrival", "ascending", "--spread", "3us", "--node-costs", costs.name()});
   papcoll::Shape shape;
   shape.collective = papcoll::Collective::allreduce;
   shape.size = 4;
   shape.count = 8;
   shape.element_size = 8;
-  const papcoll::Simulated run = papcoll::simulate_on_node(
-      *papcoll::find_virtual_algorithm("DynamicLeader"), shape, virtual_costs(), {0, 1e-6, 2e-6, 3e-6});
+  const papcoll::Simulated run =
+      papcoll::simulate_on_node(*papcoll::find_virtual_algorithm("DynamicLeader"), shape,
+                                virtual_costs(), {0, 1e-6, 2e-6, 3e-6});
   CHECK(all["algorithm"] == "DynamicLeader");
   CHECK(all["collective"] == "allreduce");
   CHECK(all["bytes"] == 64);
@@ -46,10 +47,11 @@ TEST_CASE("simulate on a node: for people, alone and compared") {
   CHECK(contains(one.out, "from the last arrival to the last exit\n  in call "));
   CHECK(contains(one.out, "in the call, from 0 s on\n"));
   CHECK(contains(one.out, "a tail may be wrong by 25 %\n"));
-  const Outcome all = run({"simulate", "Exchange", "--ranks", "3", "--bytes", "64", "--compare", "all",
-                           "--node-costs", costs.name()});
+  const Outcome all = run({"simulate", "Exchange", "--ranks", "3", "--bytes", "64", "--compare",
+                           "all", "--node-costs", costs.name()});
   CHECK(all.out.starts_with("allreduce of 64 bytes, 3 ranks on one node\n  algorithm "));
-  for (const char* const name : {"  Exchange ", "  DynamicLeader ", "  SplitTail ", "  Accumulator "}) {
+  for (const char* const name :
+       {"  Exchange ", "  DynamicLeader ", "  SplitTail ", "  Accumulator "}) {
     CHECK(contains(all.out, name));
   }
   CHECK(!contains(all.out, "BlockCopies"));
@@ -57,16 +59,16 @@ TEST_CASE("simulate on a node: for people, alone and compared") {
                            "DynamicLeader", "--json", "--node-costs", costs.name()});
   CHECK(json::parse(two.out).size() == 2);
   // More ranks than this machine has processors are as on one that has them.
-  const Outcome many = run({"simulate", "Exchange", "--ranks", "200", "--bytes", "8", "--node-costs",
-                            costs.name()});
+  const Outcome many =
+      run({"simulate", "Exchange", "--ranks", "200", "--bytes", "8", "--node-costs", costs.name()});
   CHECK(many.status == 0);
 }
 
 TEST_CASE("simulate on a node: caches as a machine has them") {
   const Written costs{node_costs_text()};
   const auto tail = [&](const char* machine) {
-    return simulated({"Exchange", "--ranks", "2", "--bytes", "64", "--machine", machine, "--node-costs",
-                      costs.name()})["tail"]
+    return simulated({"Exchange", "--ranks", "2", "--bytes", "64", "--machine", machine,
+                      "--node-costs", costs.name()})["tail"]
         .get<double>();
   };
   CHECK(tail("nodes=1,packages=2,cores=1") > 1.5 * tail("nodes=1,packages=1,cores=2"));
@@ -85,7 +87,8 @@ TEST_CASE("simulate on a node: what makes no sense is refused in a sentence") {
   says({"Exchange", "--ports", "shared"}, "--ports is about messages");
   says({"Exchange", "--window", "2"}, "--window is about messages");
   says({"Exchange", "--compare", "Ring"}, "Ring passes messages, and Exchange runs in the memory");
-  says({"SplitTail", "--collective", "bcast"}, "SplitTail does not serve bcast: it serves allreduce");
+  says({"SplitTail", "--collective", "bcast"},
+       "SplitTail does not serve bcast: it serves allreduce");
   says({"Exchange", "--compare", "BlockCopies"}, "BlockCopies does not serve allreduce");
   says({"Exchange", "--collective", "allredce"}, "there is no allredce");
   const auto bad = [](const std::string& text, std::string_view message) {
@@ -104,8 +107,10 @@ TEST_CASE("simulate on a node: what makes no sense is refused in a sentence") {
   with("cal", 1, "field cal: there is no such field: did you mean");
   with("call", -1, "field call: it is -1: write a number of seconds");
   with("copy", 3, "field copy: it is 3: write a list of pairs");
-  with("copy", nlohmann::ordered_json::array({1, 2}), "field copy: it has 1: write a list of pairs");
-  with("copy", nlohmann::ordered_json::array({{64, 1e-9}, {64, 1e-9}}), "sizes of a table do not grow");
+  with("copy", nlohmann::ordered_json::array({1, 2}),
+       "field copy: it has 1: write a list of pairs");
+  with("copy", nlohmann::ordered_json::array({{64, 1e-9}, {64, 1e-9}}),
+       "sizes of a table do not grow");
   with("poll", 0, "poll is 0");
   with("near", 3, "field near: it is number");
   with("error", 11, "field error: it is 11: write a number of a part");

@@ -26,15 +26,16 @@ TEST_CASE("what-if: the best, what it saves, and the error beside it") {
   const Written costs{node_costs_text()};
   const Written trace{trace_of(20, "0 0 0 50e-6\n")};
   const Written durations{trace_of(20, "80e-6 80e-6 80e-6 30e-6\n")};
-  const Outcome o = run({"what-if", "--trace", trace.name(), "--durations", durations.name(),
-                         "--collective", "allreduce", "--bytes", "64", "--simulate", "--node-costs",
-                         costs.name()});
+  const Outcome o =
+      run({"what-if", "--trace", trace.name(), "--durations", durations.name(), "--collective",
+           "allreduce", "--bytes", "64", "--simulate", "--node-costs", costs.name()});
   INFO(o.out << o.err);
   CHECK(o.status == 0);
   CHECK(o.err.empty());
-  CHECK(o.out.starts_with("allreduce of 64 bytes, 4 ranks, 20 calls, simulated\n"
-                          "recorded: 67.5 µs in the call, a rank in the mean, with a tail of 30 µs\n"
-                          "  algorithm "));
+  CHECK(
+      o.out.starts_with("allreduce of 64 bytes, 4 ranks, 20 calls, simulated\n"
+                        "recorded: 67.5 µs in the call, a rank in the mean, with a tail of 30 µs\n"
+                        "  algorithm "));
   CHECK(contains(o.out, "±25 %"));
   CHECK(contains(o.out, " would have taken least, and saved "));
   CHECK(contains(o.out, "more (--all shows them)\n"));
@@ -69,8 +70,8 @@ TEST_CASE("what-if: without --simulate, it says why it is not replayed") {
   std::string line;
   for (int r = 0; r < 250; ++r) line += "0 ";
   const Written trace{line + "\n"};
-  const Outcome o = run({"what-if", "--trace", trace.name(), "--collective", "barrier", "--node-costs",
-                         costs.name(), "--mpirun", "/nowhere/mpirun"});
+  const Outcome o = run({"what-if", "--trace", trace.name(), "--collective", "barrier",
+                         "--node-costs", costs.name(), "--mpirun", "/nowhere/mpirun"});
   INFO(o.out << o.err);
   CHECK(o.status == 0);
   CHECK(contains(o.out, "it is not replayed here: there "));
@@ -93,7 +94,8 @@ TEST_CASE("what-if: ranks on several nodes") {
 
 TEST_CASE("what-if: bad input is refused in a sentence") {
   const Written costs{node_costs_text()};
-  const auto says = [&](const char* text, std::vector<const char*> words, std::string_view message) {
+  const auto says = [&](const char* text, std::vector<const char*> words,
+                        std::string_view message) {
     const Written trace{text};
     words.insert(words.begin(), {"what-if", "--trace", trace.name(), "--node-costs", costs.name()});
     refused(std::move(words), message);

@@ -162,7 +162,7 @@ TEST_CASE("virtual node: every algorithm computes what it should, whoever is lat
 
 TEST_CASE("virtual node: the same arguments give the same bits, with data or without") {
   for (const VirtualAlgorithm& algorithm : papcoll::virtual_algorithms()) {
-    const auto collective = algorithm.traits.serves(Collective::allreduce) ? Collective::allreduce
+    const auto collective = algorithm.traits.serves(Collective::allreduce)  ? Collective::allreduce
                             : algorithm.traits.serves(Collective::alltoall) ? Collective::alltoall
                                                                             : Collective::scan;
     const Shape shape = shape_of(collective, 5, 3000);
@@ -234,9 +234,10 @@ TEST_CASE("virtual node: dearer costs and longer messages never make a call quic
   for (const char* const name : {"DynamicLeader", "Exchange", "SplitTail"}) {
     double before = 0;
     for (const std::size_t count : {8U, 64U, 512U, 4096U, 32768U, 131072U}) {
-      const double now = papcoll::simulate_on_node(
-                             named(name), shape_of(Collective::allreduce, 2, count), virtual_costs())
-                             .tail();
+      const double now =
+          papcoll::simulate_on_node(named(name), shape_of(Collective::allreduce, 2, count),
+                                    virtual_costs())
+              .tail();
       INFO(name << " of " << count);
       CHECK(now > before);
       before = now;
@@ -277,8 +278,7 @@ TEST_CASE("virtual node: one that waits sees a flag only when it has been raised
     if (!algorithm.traits.serves(Collective::barrier)) continue;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       const std::vector<double> arrivals = random_arrivals(6, seed, 1e-6);
-      const Simulated run =
-          papcoll::simulate_on_node(algorithm, shape, virtual_costs(), arrivals);
+      const Simulated run = papcoll::simulate_on_node(algorithm, shape, virtual_costs(), arrivals);
       const double last = *std::max_element(arrivals.begin(), arrivals.end());
       for (const double exit : run.exits) CHECK(exit > last);
     }
@@ -304,7 +304,8 @@ TEST_CASE("virtual node: what cannot be simulated is refused in a sentence") {
   refused("Exchange", shape_of(Collective::allreduce, 0, 8), "0 ranks: a node");
   refused("Exchange", shape_of(Collective::allreduce, 257, 8), "has 1 to 256");
   refused("Exchange", shape_of(Collective::bcast, 2, 8, 2), "no rank 2 to be the root");
-  refused("Exchange", shape_of(Collective::allgather, 256, std::size_t{1} << 20U), "more than 1 GB");
+  refused("Exchange", shape_of(Collective::allgather, 256, std::size_t{1} << 20U),
+          "more than 1 GB");
   refused("Exchange", good, "1 arrivals for 2 ranks", {1e-6});
   refused("Exchange", good, "no finite number", {0, std::numeric_limits<double>::infinity()});
   VirtualOptions options;

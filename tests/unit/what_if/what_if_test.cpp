@@ -110,7 +110,7 @@ TEST_CASE("what if: orders are predicted from earlier calls only") {
     return ranks;
   };
   CHECK(ranks_of(orders_of(same)) == ranks_of(orders_of(other)));
-  // As in the library, an order that the 16th call has begun to agree on is in force after the 32nd.
+  // As in the library, what the 16th call begins to agree on is in force after the 32nd.
   const std::vector<papcoll::Order> orders = orders_of(same);
   for (std::size_t call = 0; call < 32; ++call) {
     CHECK(orders[call] == papcoll::static_order(same.shape));
@@ -208,7 +208,8 @@ TEST_CASE("what if: of a long trace some stretches are simulated, and it says so
   CHECK(some.calls == 400);
   CHECK(some.looked_at == 40);
   REQUIRE(!some.remarks.empty());
-  CHECK(some.remarks.front() == "40 of 400 calls were simulated, in 2 stretches; predictors saw all");
+  CHECK(some.remarks.front() ==
+        "40 of 400 calls were simulated, in 2 stretches; predictors saw all");
   const Answer all = answer_of(one_late(2, 60, 1, 5e-6));
   CHECK(outcome_of(some, "Exchange").tail == Approx(outcome_of(all, "Exchange").tail).epsilon(0.2));
 }

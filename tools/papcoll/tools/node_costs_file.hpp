@@ -80,8 +80,8 @@ inline CostBySize cost_table(const JsonObject& in, const char* name) {
 }
 
 inline PairCosts pair_costs(const JsonObject& in) {
-  in.allow_only({"signal", "fetch", "take", "read", "reread", "write", "write_lent",
-                 "write_over", "write_after"});
+  in.allow_only({"signal", "fetch", "take", "read", "reread", "write", "write_lent", "write_over",
+                 "write_after"});
   PairCosts pair;
   pair.known = true;
   in.read("signal", pair.signal, in_seconds);
@@ -107,12 +107,16 @@ inline NodeCosts read_node_costs(const std::string& file) {
                                       "--measure-node-costs");
   }
   in.allow_only({"papcoll_node_costs", "clock", "call", "code", "poll", "hit", "locked", "wake",
-                 "sleeps_after", "memory_per_byte", "nearest_cache", "own_cache", "shared_cache", "error", "copy",
-                 "copy_shared_cache", "combine", "near", "apart"});
+                 "sleeps_after", "memory_per_byte", "nearest_cache", "own_cache", "shared_cache",
+                 "error", "copy", "copy_shared_cache", "combine", "near", "apart"});
   NodeCosts c;
-  for (const auto& [name, seconds] :
-       {std::pair{"clock", &c.clock}, {"call", &c.call}, {"poll", &c.poll}, {"hit", &c.hit},
-        {"locked", &c.locked}, {"wake", &c.wake}, {"sleeps_after", &c.sleeps_after}}) {
+  for (const auto& [name, seconds] : {std::pair{"clock", &c.clock},
+                                      {"call", &c.call},
+                                      {"poll", &c.poll},
+                                      {"hit", &c.hit},
+                                      {"locked", &c.locked},
+                                      {"wake", &c.wake},
+                                      {"sleeps_after", &c.sleeps_after}}) {
     in.read(name, *seconds, in_seconds);
   }
   if (in.has("code")) {

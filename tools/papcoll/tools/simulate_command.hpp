@@ -57,8 +57,8 @@ class SimulateCommand {
   explicit SimulateCommand(Catalogue catalogue) : catalogue_(catalogue) {}
 
   void add_to(CLI::App& app) {
-    command_ = app.add_subcommand("simulate",
-                                  "How long a call takes by an algorithm, and why so long");
+    command_ =
+        app.add_subcommand("simulate", "How long a call takes by an algorithm, and why so long");
     command_
         ->add_option("ALGORITHM", name_,
                      "A static schedule, as KNomial:5 or PredictedOrder+Ring, or one that decides\n"

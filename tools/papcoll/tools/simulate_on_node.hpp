@@ -49,7 +49,8 @@ class SimulatedOnNode {
       : call_(call), option_(option) {
     for (const char* const name :
          {"--topology", "--order", "--hop-latency", "--ports", "--window", "--model"}) {
-      const bool matters = std::string(name) == "--model" && command.get_option("--mif")->count() > 0;
+      const bool matters =
+          std::string(name) == "--model" && command.get_option("--mif")->count() > 0;
       if (command.get_option(name)->count() == 0 || matters) continue;
       throw argument_error("papcoll: " + std::string(name) +
                            " is about messages, and an algorithm that decides by who arrives when "

@@ -83,11 +83,12 @@ inline std::string what_if_text(const what_if::Recorded& recorded, const what_if
     }
     const std::string error =
         o.error > 0 ? "±" + detail::decimal(100 * o.error, 0) + " %" : std::string("?");
-    text += "  " + padded(o.name, names, false) + padded(detail::duration_text(o.in_call), 12, true) +
+    text += "  " + padded(o.name, names, false) +
+            padded(detail::duration_text(o.in_call), 12, true) +
             padded(detail::duration_text(o.tail), 12, true) + padded(error, 8, true);
     if (answer.knows_durations) {
-      const std::string saved = (o.saved < 0 ? "-" : "") +
-                                detail::duration_text(o.saved < 0 ? -o.saved : o.saved);
+      const std::string saved =
+          (o.saved < 0 ? "-" : "") + detail::duration_text(o.saved < 0 ? -o.saved : o.saved);
       text += padded(saved, 14, true);
     }
     text += "\n";
@@ -132,9 +133,9 @@ class WhatIfCommand {
         ->check(not_empty());
     bytes_option_ = command_
                         ->add_option("--bytes", bytes_,
-                                     "REQUIRED but for barrier. Of the call, as it counts: 8, 64k,\n"
-                                     "4M; of a block for allgather, gather, scatter, alltoall and\n"
-                                     "reduce_scatter")
+                                     "REQUIRED but for barrier. Of the call, as it counts: 8,\n"
+                                     "64k, 4M; of a block for allgather, gather, scatter,\n"
+                                     "alltoall and reduce_scatter")
                         ->transform(as_bytes());
     command_->add_option("--root", root_, "Of bcast, reduce, gather and scatter")
         ->capture_default_str();
@@ -156,8 +157,7 @@ class WhatIfCommand {
                    "On this machine, by papcoll-bench (the default where it has a processor for\n"
                    "each rank)")
         ->excludes(simulate);
-    command_
-        ->add_option("--mpirun", launcher_, "What starts papcoll-bench, with options")
+    command_->add_option("--mpirun", launcher_, "What starts papcoll-bench, with options")
         ->capture_default_str()
         ->check(not_empty())
         ->type_name("COMMAND");

@@ -69,9 +69,8 @@ class Fibers {
   }
 
   static void enter(unsigned low, unsigned high) {
-    auto* const self =
-        reinterpret_cast<Fibers*>(  // NOLINT(performance-no-int-to-ptr)
-            (std::uintptr_t{high} << 32U) | low);
+    auto* const self = reinterpret_cast<Fibers*>(  // NOLINT(performance-no-int-to-ptr)
+        (std::uintptr_t{high} << 32U) | low);
     try {
       (*self->body_)(self->current_);
       const std::size_t next = (*self->next_)();

@@ -12,7 +12,6 @@
 #include <papcoll/op.hpp>
 #include <papcoll/simulate/node_costs.hpp>
 #include <papcoll/simulate/virtual_node.hpp>
-#include <papcoll/statistics/median.hpp>
 #include <papcoll/thread_team.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
@@ -182,8 +181,9 @@ class NodeCostMeter {
     // Who touches the lines before, in this order.
     pair.read = by_size([this](std::size_t n) { return reading(n, {other_writes}); });
     pair.reread = by_size([this](std::size_t n) { return reading(n, {writes, other_reads}); });
-    pair.write =
-        by_size([this](std::size_t n) { return writing(n, {other_writes, reads, other_reads}); });
+    pair.write = by_size([this](std::size_t n) {
+      return writing(n, {other_writes, reads, other_reads});
+    });
     pair.write_lent = by_size([this](std::size_t n) { return writing(n, {writes, other_reads}); });
     pair.write_over = by_size([this](std::size_t n) { return writing(n, {other_writes}); });
     pair.write_after = by_size([this](std::size_t n) { return writing(n, {other_writes, reads}); });
@@ -239,7 +239,9 @@ class NodeCostMeter {
       work();
       taken.push_back(seconds_since(start));
     }
-    return median(taken);
+    const auto middle = taken.begin() + times / 2;
+    std::nth_element(taken.begin(), middle, taken.end());
+    return *middle;
   }
 
   /// One of so many pieces of work in a row.
@@ -276,8 +278,8 @@ class NodeCostMeter {
   /// What a processor's own cache does not hold.
   void measure_large(NodeCosts& costs) {
     constexpr std::size_t most = std::size_t{128} << 20U;
-    const std::size_t in_cache = std::clamp<std::size_t>(costs.shared_cache / 8, 2 * costs.own_cache,
-                                            most);
+    const std::size_t in_cache =
+        std::clamp<std::size_t>(costs.shared_cache / 8, 2 * costs.own_cache, most);
     const std::size_t beyond = std::min(2 * costs.shared_cache, most);
     const std::vector<std::byte> from(beyond, std::byte{1});
     std::vector<std::byte> to(beyond, std::byte{1});
@@ -353,9 +355,8 @@ class NodeCostMeter {
     const double all = median_of([&] { other_.does(look); },
                                  [&] {
                                    for (std::size_t i = 0; i < lines; ++i) {
-                                     __atomic_fetch_add(
-                                         reinterpret_cast<std::uint64_t*>(line(i)), 1,
-                                         __ATOMIC_SEQ_CST);
+                                     __atomic_fetch_add(reinterpret_cast<std::uint64_t*>(line(i)),
+                                                        1, __ATOMIC_SEQ_CST);
                                    }
                                  });
     return (all - clock_) / lines;
@@ -401,16 +402,16 @@ class NodeCostMeter {
 
   double reading(std::size_t n, const Acts& before) {
     const std::size_t count = pieces(n);
-    const double all = median_of(
-        [&] { prepare(n, before); },
-        [&] {
-          std::uint64_t zero = 0;
-          for (std::size_t i = 0; i < count; ++i) {  // each copy waits for the one before it
-            std::memcpy(own_.data(), piece(common_, i) + zero, n);
-            touch(own_.data());
-            std::memcpy(&zero, own_.data() + n - sizeof zero, sizeof zero);
-          }
-        });
+    const double all = median_of([&] { prepare(n, before); },
+                                 [&] {
+                                   std::uint64_t zero = 0;
+                                   for (std::size_t i = 0; i < count;
+                                        ++i) {  // each copy waits for the one before it
+                                     std::memcpy(own_.data(), piece(common_, i) + zero, n);
+                                     touch(own_.data());
+                                     std::memcpy(&zero, own_.data() + n - sizeof zero, sizeof zero);
+                                   }
+                                 });
     return (all - clock_) / static_cast<double>(count);
   }
 
@@ -466,8 +467,7 @@ class NodeCostMeter {
       shape.element_size = sizeof number;
       const double known =
           simulate_on_node(*find_virtual_algorithm(Driven::name), shape, costs).tail();
-      code[std::string(Driven::name)] =
-          std::max(0.0, running<typename Driven::Run>(call) - known);
+      code[std::string(Driven::name)] = std::max(0.0, running<typename Driven::Run>(call) - known);
       return;
     }
   }

@@ -45,8 +45,8 @@ class CostBySize {
     while (i + 1 < points_.size() && points_[i].bytes < bytes) ++i;
     const Point& a = points_[i - 1];
     const Point& b = points_[i];
-    return std::max(
-        0.0, a.seconds + (bytes - a.bytes) / (b.bytes - a.bytes) * (b.seconds - a.seconds));
+    return std::max(0.0,
+                    a.seconds + (bytes - a.bytes) / (b.bytes - a.bytes) * (b.seconds - a.seconds));
   }
 
   friend bool operator==(const CostBySize&, const CostBySize&) = default;
@@ -64,9 +64,9 @@ struct PairCosts {
   double fetch = 0;  ///< to read a cache line that the other has written
   double take = 0;   ///< a locked instruction on a cache line that the other has touched
   // Copies, until they are there. What they take depends on who has touched the lines before.
-  CostBySize read;         ///< from what the other has written
-  CostBySize reread;       ///< from what this one has written, and the other has read
-  CostBySize write;        ///< to what both hold: the other has read it last
+  CostBySize read;    ///< from what the other has written
+  CostBySize reread;  ///< from what this one has written, and the other has read
+  CostBySize write;   ///< to what both hold: the other has read it last
   /// The same, if of the two only this one has written them, and its nearest cache has not lost them
   /// since.
   CostBySize write_lent;
@@ -78,25 +78,25 @@ struct PairCosts {
 /// What the work of a node's ranks costs, each on a processor of its own, in seconds and bytes.
 /// `papcoll-bench --measure-node-costs` and measure_node_costs() measure it.
 struct NodeCosts {
-  PairCosts near;   ///< between processors that share a last-level cache
-  PairCosts apart;  ///< between those that do not
-  double clock = 0;   ///< two readings of the clock, which are part of what is measured
-  double call = 0;    ///< a rank's entering and leaving a call, whatever runs in it
+  PairCosts near;    ///< between processors that share a last-level cache
+  PairCosts apart;   ///< between those that do not
+  double clock = 0;  ///< two readings of the clock, which are part of what is measured
+  double call = 0;   ///< a rank's entering and leaving a call, whatever runs in it
   /// What the code of an algorithm takes a rank in a call, beside the work that is listed here; by
   /// its name.
   std::map<std::string, double, std::less<>> code{};
-  double poll = 0;    ///< from one look at flags to the next
-  double hit = 1e-9;  ///< to look at a cache line that is here
-  double locked = 0;  ///< a locked instruction on a cache line that is only here
-  double wake = 50e-6;  ///< to wake up who sleeps; it does after waiting for sleeps_after
+  double poll = 0;               ///< from one look at flags to the next
+  double hit = 1e-9;             ///< to look at a cache line that is here
+  double locked = 0;             ///< a locked instruction on a cache line that is only here
+  double wake = 50e-6;           ///< to wake up who sleeps; it does after waiting for sleeps_after
   double sleeps_after = 0.1;     ///< seconds
   CostBySize copy;               ///< within a processor's own cache
   CostBySize copy_shared_cache;  ///< from and to what only the last-level cache holds
   CostBySize combine;            ///< two operands within its own cache: doubles, sum
   double memory_per_byte = 0;    ///< a copy of what is in no cache
   std::size_t nearest_cache = std::size_t{32} << 10U;  ///< bytes of its part that is nearest
-  std::size_t own_cache = std::size_t{1} << 20U;      ///< bytes of a processor's own cache
-  std::size_t shared_cache = std::size_t{32} << 20U;  ///< bytes of the last-level cache
+  std::size_t own_cache = std::size_t{1} << 20U;       ///< bytes of a processor's own cache
+  std::size_t shared_cache = std::size_t{32} << 20U;   ///< bytes of the last-level cache
   /// Part by which a tail in virtual time may be wrong: what benchmarks/virtual_tails.py found at
   /// worst with such costs.
   double error = 0.25;
@@ -123,13 +123,14 @@ struct NodeCosts {
       throw argument_error("papcoll: costs of a node: " + what);
     };
     if (!near.known && !apart.known) {
-      refuse("neither near nor apart is known: measure them by papcoll-bench "
-             "--measure-node-costs");
+      refuse(
+          "neither near nor apart is known: measure them by papcoll-bench "
+          "--measure-node-costs");
     }
     const auto is_time = [](double s) { return s >= 0 && std::isfinite(s); };
-    for (const double s : {clock, call, poll, hit, locked, wake, sleeps_after, memory_per_byte,
-                           error, near.signal, near.fetch, near.take, apart.signal, apart.fetch,
-                           apart.take}) {
+    for (const double s :
+         {clock, call, poll, hit, locked, wake, sleeps_after, memory_per_byte, error, near.signal,
+          near.fetch, near.take, apart.signal, apart.fetch, apart.take}) {
       if (!is_time(s)) refuse("a time is negative, or no finite number");
     }
     for (const auto& [name, seconds] : code) {
@@ -138,8 +139,8 @@ struct NodeCosts {
     if (poll <= 0) refuse("poll is 0: to look at a flag takes time");
     std::vector<const CostBySize*> tables{&copy, &copy_shared_cache, &combine};
     for (const PairCosts* pair : {&near, &apart}) {
-      for (const CostBySize* t :
-           {&pair->read, &pair->reread, &pair->write, &pair->write_lent, &pair->write_over, &pair->write_after}) {
+      for (const CostBySize* t : {&pair->read, &pair->reread, &pair->write, &pair->write_lent,
+                                  &pair->write_over, &pair->write_after}) {
         tables.push_back(t);
       }
     }

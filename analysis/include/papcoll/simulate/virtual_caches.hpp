@@ -198,8 +198,7 @@ class VirtualCaches {
     if (owner == rank && !l.many && nearest_[rank].has(at)) {
       return if_held(reader, at, l.read, with(rank, reader, Found::write_lent));
     }
-    return if_held(reader, at, l.read,
-                   with(rank, reader == rank ? owner : reader, Found::write));
+    return if_held(reader, at, l.read, with(rank, reader == rank ? owner : reader, Found::write));
   }
 
   bool holds(std::size_t rank, const void* p) const noexcept { return line(p).holders.has(rank); }

@@ -133,7 +133,8 @@ class VirtualCores {
     const VirtualCaches::Bytes read = caches_.read_all(current_, from, n);
     if (caches_.contain(to)) caches_.write_past(to, n);
     const auto bytes = static_cast<double>(n);
-    spend(std::max(costs_.copy(bytes), costs_.memory_per_byte * bytes / 2) + elsewhere(read, bytes));
+    spend(std::max(costs_.copy(bytes), costs_.memory_per_byte * bytes / 2) +
+          elsewhere(read, bytes));
   }
 
   /// A combination: bytes of one operand.
@@ -204,7 +205,7 @@ class VirtualCores {
       return (costs_.memory_per_byte * n + costs_.copy(n)) / 2;
     }
     const PairCosts& costs = pair(found);
-    const CostBySize* const tables[] = {&costs.read, &costs.reread, &costs.write,
+    const CostBySize* const tables[] = {&costs.read,       &costs.reread,     &costs.write,
                                         &costs.write_lent, &costs.write_over, &costs.write_after};
     return (*tables[(found - 3) % VirtualCaches::of_a_pair])(n);
   }
@@ -260,7 +261,8 @@ class VirtualCores {
     me.asleep = true;
     me.slept_since = me.clock;
     const std::size_t next = take_next();
-    if (next == ranks_.size()) throw error("papcoll: in virtual time, the ranks of a node wait for each other");
+    if (next == ranks_.size())
+      throw error("papcoll: in virtual time, the ranks of a node wait for each other");
     go_to(next);
   }
 

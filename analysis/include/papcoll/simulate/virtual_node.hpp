@@ -162,9 +162,10 @@ class VirtualNode {
       node.size = shape_.size;
       node.set_pool(memory_.data() + board_bytes(), pool_bytes_);
       node.peers = PeerMemory{memory_.data() + board_bytes(), ranks() * pool_bytes_, {}};
-      if (groups_ && groups_->count() > 1 && groups_->count() < shape_.size) node.groups = {std::shared_ptr<void>{}, &*groups_};
-      node.copies = std::make_shared<detail::CopyChoice>(CopyMethod::plain,
-                                                         costs_.shared_cache / ranks());
+      if (groups_ && groups_->count() > 1 && groups_->count() < shape_.size)
+        node.groups = {std::shared_ptr<void>{}, &*groups_};
+      node.copies =
+          std::make_shared<detail::CopyChoice>(CopyMethod::plain, costs_.shared_cache / ranks());
       sites_.emplace_back(board, detail::VirtualBells{}, r, 1U, &node);
       calls_.push_back(call_of(r));
     }
@@ -177,9 +178,9 @@ class VirtualNode {
   /// another number of them, or if one is no finite number.
   Simulated call(std::span<const double> arrivals) {
     if (arrivals.size() != ranks()) {
-      throw argument_error(detail::joined({"papcoll: in virtual time, ", arrivals.size(),
-                                           " arrivals for ", ranks(),
-                                           " ranks: give one for each rank"}));
+      throw argument_error(
+          detail::joined({"papcoll: in virtual time, ", arrivals.size(), " arrivals for ", ranks(),
+                          " ranks: give one for each rank"}));
     }
     for (const double a : arrivals) {
       if (!std::isfinite(a)) {
@@ -234,15 +235,14 @@ class VirtualNode {
             "it does not serve " + std::string(name_of(shape.collective)));
     require(shape.root >= 0 && shape.root < shape.size,
             detail::joined({"there is no rank ", shape.root, " to be the root"}));
-    require(options.colours.empty() ||
-                options.colours.size() == static_cast<std::size_t>(shape.size),
-            detail::joined({options.colours.size(), " colours for ", shape.size,
-                            " ranks: give one for each rank, or none"}));
+    require(
+        options.colours.empty() || options.colours.size() == static_cast<std::size_t>(shape.size),
+        detail::joined({options.colours.size(), " colours for ", shape.size,
+                        " ranks: give one for each rank, or none"}));
     require(!options.rank_order || algorithm.traits.keeps_order_on_request,
             "it does not combine in rank order");
     const double bytes = static_cast<double>(shape.count) *
-                         static_cast<double>(shape.element_size) *
-                         static_cast<double>(shape.size);
+                         static_cast<double>(shape.element_size) * static_cast<double>(shape.size);
     require(bytes <= static_cast<double>(most_bytes),
             "the buffers of one rank are more than 1 GB: take shorter ones");
     Shape own = shape;
@@ -254,17 +254,15 @@ class VirtualNode {
 
   std::size_t ranks() const noexcept { return static_cast<std::size_t>(shape_.size); }
   std::size_t board_bytes() const noexcept {
-    return detail::page_aligned(
-        detail::VirtualBoard::bytes(shape_.size, options_.chunk_bytes));
+    return detail::page_aligned(detail::VirtualBoard::bytes(shape_.size, options_.chunk_bytes));
   }
   /// What a call may want at once, and room for calls to take turns; as in Options, no more than a
   /// quarter of the arena.
   static std::size_t pool_of(const Shape& shape) noexcept {
-    const std::size_t wanted = 4 * shape.count * shape.element_size *
-                               static_cast<std::size_t>(shape.size);
+    const std::size_t wanted =
+        4 * shape.count * shape.element_size * static_cast<std::size_t>(shape.size);
     constexpr std::size_t turns = std::size_t{8} << 20U;
-    return detail::page_aligned(
-        std::min(wanted + turns, Node::pool_of(Options{}.arena_bytes)));
+    return detail::page_aligned(std::min(wanted + turns, Node::pool_of(Options{}.arena_bytes)));
   }
   /// Of the larger of a rank's buffers: whole pages, and one line more, so that equal places of two
   /// buffers do not fall on the same lines of a nearest cache.
@@ -283,8 +281,7 @@ class VirtualNode {
       case Holds::own_block:
         return block;
       case Holds::vector:
-        return traits_of(shape_.collective).vector == VectorOf::one_block ? block
-                                                                          : block * ranks();
+        return traits_of(shape_.collective).vector == VectorOf::one_block ? block : block * ranks();
       default:
         return block * ranks();
     }

@@ -38,8 +38,8 @@ struct Recorded {
     const auto ranks = static_cast<std::size_t>(std::max(shape.size, 0));
     if (arrivals.calls() == 0) refuse("no call was recorded");
     if (arrivals.ranks != ranks) {
-      refuse(detail::joined({"the trace has arrivals of ", arrivals.ranks, " ranks, and the call ",
-                             ranks}));
+      refuse(detail::joined(
+          {"the trace has arrivals of ", arrivals.ranks, " ranks, and the call ", ranks}));
     }
     if (!durations.empty() && durations.size() != arrivals.seconds.size()) {
       refuse(detail::joined({"there are ", durations.size(), " times in calls and ",

@@ -43,10 +43,10 @@ namespace what_if {
 
 /// What a simulated answer rests on.
 struct Basis {
-  NodeCosts node;         ///< of algorithms in the memory of a node
-  LogGops messages;       ///< of static schedules
-  LinkCosts links{};      ///< instead of the model's latency and gap, by ranks
-  double message_error = 0;  ///< part by which the tails of schedules may be wrong; 0: not known
+  NodeCosts node;              ///< of algorithms in the memory of a node
+  LogGops messages;            ///< of static schedules
+  LinkCosts links{};           ///< instead of the model's latency and gap, by ranks
+  double message_error = 0;    ///< part by which the tails of schedules may be wrong; 0: not known
   std::vector<int> colours{};  ///< of each rank: see VirtualOptions
   std::size_t most_calls = 200;  ///< that are simulated
   /// Who predicts orders for static schedules; empty: nobody.
@@ -95,7 +95,8 @@ class SimulatedAnswer {
     const bool one_node = recorded_.is_one_node();
     if (!one_node) {
       answer_.remarks.emplace_back(
-          "the ranks are on several nodes: static schedules alone were simulated, and none of those "
+          "the ranks are on several nodes: static schedules alone were simulated, and none of "
+          "those "
           "that go by nodes");
     }
     for (const CatalogueRow& row : catalogue) {
