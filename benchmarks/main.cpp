@@ -6,6 +6,7 @@
 #include "meeting.hpp"
 #include "model_fit.hpp"
 #include "native.hpp"
+#include "node_costs.hpp"
 #include "options.hpp"
 #include "probes.hpp"
 #include "progress.hpp"
@@ -198,6 +199,8 @@ int run(int argc, char** argv) {
       simulate(options, placement);
     } else if (options.measures_links) {
       measure_links(options, placement);
+    } else if (!options.node_costs.empty()) {
+      measure_node_costs(options, placement);
     } else if (!options.tune.empty()) {
       tune(options, placement);
     } else if (!options.fit.empty()) {

@@ -319,11 +319,29 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
                     ->excludes(fit)
                     ->excludes(groups)
                     ->excludes(machine);
+  auto* node_costs =
+      app.add_option("--measure-node-costs", options.node_costs,
+                     "Measure what signals, copies and combinations cost between two processors\n"
+                     "of this node, and write it to a file for `papcoll simulate --node-costs`\n"
+                     "and `papcoll what-if`")
+          ->type_name("FILE")
+          ->excludes(tune)
+          ->excludes(fit)
+          ->excludes(links);
 
   try {
     app.parse(argc, argv);
     options.measures_links = links->count() > 0;
-    if (options.measures_links) {
+    if (node_costs->count() > 0) {
+      if (options.node_costs.empty()) {
+        throw CLI::ValidationError("--measure-node-costs: name the file to write");
+      }
+      if (collective->count() > 0) {
+        throw CLI::ValidationError(
+            fmt::format("--measure-node-costs times what collectives are made of: leave {} out",
+                        name_of_form(options.collective, options.uneven)));
+      }
+    } else if (options.measures_links) {
       if (collective->count() > 0) {
         throw CLI::ValidationError(fmt::format("--measure-links times messages: leave {} out",
                                                name_of_form(options.collective, options.uneven)));

@@ -76,6 +76,7 @@ struct Options {
   std::string fit;     ///< a model file to write; then the collectives are chosen by what it needs
   bool measures_links = false;  ///< and nothing else
   std::string links;            ///< a network file to write; empty: none
+  std::string node_costs;       ///< a file to write of what a node's ranks cost; and nothing else
   std::string tune;  ///< a tuning file to write; then the collectives are chosen by what it needs
 
   bool is_trace() const { return arrival.starts_with("trace:"); }

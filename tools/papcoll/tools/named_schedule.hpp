@@ -56,19 +56,22 @@ inline void require_messages(const ParsedName& algorithm) {
                        ": write " + other.text());
 }
 
-/// The collective that is meant by a name or, if that is empty, with a schedule alone. Throws
-/// argument_error if there is none of that name, or if the schedule does not serve it.
-inline Collective collective_meant(const AnySchedule& schedule, const std::string& named) {
+/// The collective that is meant by a name or, if that is empty, with an algorithm alone, which
+/// serves c if `serves_one(c)`. Throws argument_error if there is none of that name, or if it does not
+/// serve it.
+template <class Serves>
+Collective collective_meant(const std::string& algorithm, Serves&& serves_one,
+                            const std::string& named) {
   constexpr std::array first{Collective::allreduce, Collective::bcast};
   std::vector<Collective> served;
   for (const Collective c : first) {
-    if (schedule.serves(c)) served.push_back(c);
+    if (serves_one(c)) served.push_back(c);
   }
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < collective_count; ++i) {
     const auto c = static_cast<Collective>(i);
     names.push_back(name_of(c));
-    if (schedule.serves(c) && std::find(served.begin(), served.end(), c) == served.end()) {
+    if (serves_one(c) && std::find(served.begin(), served.end(), c) == served.end()) {
       served.push_back(c);
     }
   }
@@ -79,11 +82,17 @@ inline Collective collective_meant(const AnySchedule& schedule, const std::strin
                          detail::near_names(named, names));
   }
   const auto c = static_cast<Collective>(at - names.begin());
-  if (schedule.serves(c)) return c;
+  if (serves_one(c)) return c;
   std::vector<std::string_view> serves;
   for (const Collective one : served) serves.push_back(name_of(one));
-  throw argument_error("papcoll: " + schedule.name() + " does not serve " + named + ": it serves " +
+  throw argument_error("papcoll: " + algorithm + " does not serve " + named + ": it serves " +
                        joined(serves));
+}
+
+/// The same of a schedule.
+inline Collective collective_meant(const AnySchedule& schedule, const std::string& named) {
+  return collective_meant(
+      schedule.name(), [&](Collective c) { return schedule.serves(c); }, named);
 }
 
 }  // namespace tool

@@ -3,8 +3,9 @@
 // The command papcoll, for any catalogue: `list` shows its algorithms; `verify` proves its static
 // schedules, `simulate` times them in virtual time and `draw` makes pictures of them; `explain`
 // says what the library would run, `topology` shows machines, and `map` says what orders along them
-// gain; `report` says who arrives late in a recorded run. It needs CLI11 and nlohmann-json, and no
-// MPI. A program with algorithms of its own passes its rows:
+// gain; `report` says who arrives late in a recorded run, and `what-if` what recorded calls would
+// have taken by other algorithms. It needs CLI11 and nlohmann-json, and no MPI. A program with
+// algorithms of its own passes its rows:
 //
 //     #include <papcoll/names/rows.hpp>
 //     #include <papcoll/tools/papcoll_tool.hpp>
@@ -24,6 +25,7 @@
 #include <papcoll/tools/simulate_command.hpp>
 #include <papcoll/tools/topology_command.hpp>
 #include <papcoll/tools/verify_command.hpp>
+#include <papcoll/tools/what_if_command.hpp>
 #include <papcoll/version.hpp>
 
 #include <CLI/CLI.hpp>
@@ -66,6 +68,8 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
   topology.add_to(app);
   tool::ReportCommand report;
   report.add_to(app);
+  tool::WhatIfCommand what_if{catalogue};
+  what_if.add_to(app);
 
   try {
     app.parse(argc, argv);
@@ -78,6 +82,7 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
       if (explain.is_given()) return explain.run();
       if (topology.is_given()) return topology.run();
       if (report.is_given()) return report.run();
+      if (what_if.is_given()) return what_if.run();
       throw CLI::RequiredError("A subcommand");
     }();
     tool::require_written();

@@ -1,6 +1,7 @@
 #pragma once
 
-// `papcoll simulate`: how long a call takes by a static schedule, and what its time consists of.
+// `papcoll simulate`: how long a call takes by a static schedule, and what its time consists of; or
+// by an algorithm that decides by who arrives when, on one node.
 
 #include <papcoll/mapping/order_text.hpp>
 #include <papcoll/names/row.hpp>
@@ -11,7 +12,9 @@
 #include <papcoll/tools/closed_form_of.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/named_schedule.hpp>
+#include <papcoll/tools/node_costs_option.hpp>
 #include <papcoll/tools/placements.hpp>
+#include <papcoll/tools/simulate_on_node.hpp>
 #include <papcoll/tools/simulated_call.hpp>
 
 #include <CLI/CLI.hpp>
@@ -54,9 +57,13 @@ class SimulateCommand {
   explicit SimulateCommand(Catalogue catalogue) : catalogue_(catalogue) {}
 
   void add_to(CLI::App& app) {
-    command_ = app.add_subcommand("simulate",
-                                  "How long a call takes by a static schedule, and why so long");
-    command_->add_option("ALGORITHM", name_, "As KNomial:5 or PredictedOrder+Ring")->required();
+    command_ =
+        app.add_subcommand("simulate", "How long a call takes by an algorithm, and why so long");
+    command_
+        ->add_option("ALGORITHM", name_,
+                     "A static schedule, as KNomial:5 or PredictedOrder+Ring, or one that decides\n"
+                     "by who arrives when, on one node, as DynamicLeader")
+        ->required();
     constexpr int most_ranks = 1 << 14;
     call_.add_to(*command_, most_ranks, 0);
     command_
@@ -64,6 +71,7 @@ class SimulateCommand {
                      "A table of these algorithms, too, the fastest first; all: of those that\n"
                      "serve the collective")
         ->type_name("NAME");
+    costs_.add_to(*command_);
     command_->add_flag("--full-path", full_path_, "All steps of the critical path");
     command_->add_flag("--json", as_json_, "A JSON object (--compare: an array); times in seconds");
     command_->footer(
@@ -78,6 +86,8 @@ class SimulateCommand {
 
   /// The exit status; throws argument_error and system_error.
   int run() {
+    const ParsedName named = parse_name(name_, catalogue_);
+    if (decides_by_arrivals(named)) return run_on_node(named);
     const ParsedName algorithm = schedule_to("simulate", name_, catalogue_);
     call_.prepare(call_.collective(algorithm.plan));
     if (!others_.empty()) return compare(algorithm);
@@ -98,6 +108,85 @@ class SimulateCommand {
   }
 
  private:
+  int run_on_node(const ParsedName& algorithm) {
+    require_node_memory(algorithm);
+    call_.prepare(call_.collective(*algorithm.row));
+    const std::vector<ParsedName> all = compared_on_node(algorithm);
+    const SimulatedOnNode node{*command_, call_, costs_};
+    if (others_.empty()) {
+      const Simulated run = node.run(algorithm);
+      print(as_json_ ? node.reported(algorithm, run).dump(2) + "\n"
+                     : node.described(algorithm, run));
+      return all_well;
+    }
+    std::vector<std::pair<ParsedName, Simulated>> runs;
+    for (const ParsedName& one : all) runs.emplace_back(one, node.run(one));
+    std::stable_sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
+      return a.second.time() < b.second.time();
+    });
+    if (as_json_) {
+      Json list = Json::array();
+      for (const auto& [one, run] : runs) list.push_back(node.reported(one, run));
+      print(list.dump(2) + "\n");
+      return all_well;
+    }
+    const std::string call = detail::call_text(name_, call_.shape());
+    std::string text = call.substr(call.find(' ') + 1) + " on one node\n  " +
+                       padded("algorithm", 20, false) + padded("time", 12, true) +
+                       padded("tail", 12, true) + padded("in call", 12, true) + "\n";
+    for (const auto& [one, run] : runs) {
+      text += "  " + padded(std::string(one.row->name), 20, false) +
+              padded(detail::duration_text(run.time()), 12, true) +
+              padded(detail::duration_text(run.tail()), 12, true) +
+              padded(detail::duration_text(SimulatedOnNode::in_call(run)), 12, true) + "\n";
+    }
+    print(text + node.about());
+    return all_well;
+  }
+
+  /// The algorithm and those of --compare, each once.
+  std::vector<ParsedName> compared_on_node(const ParsedName& first) const {
+    std::vector<ParsedName> all{first};
+    const auto add = [&](const ParsedName& one) {
+      const auto same = [&](const ParsedName& other) { return other.row == one.row; };
+      if (std::none_of(all.begin(), all.end(), same)) all.push_back(one);
+    };
+    const Collective collective = call_.shape().collective;
+    for (const std::string& name : others_) {
+      if (name == "all") {
+        for (const CatalogueRow& row : catalogue_) {
+          const bool runs = row.algorithm != nullptr && row.serves(collective) &&
+                            call_.ranks() <= row.algorithm->most_ranks &&
+                            find_virtual_algorithm(row.name) != nullptr;
+          if (runs) add(parse_name(std::string(row.name), catalogue_));
+        }
+        continue;
+      }
+      const ParsedName one = parse_name(name, catalogue_);
+      if (!decides_by_arrivals(one)) {
+        throw argument_error("papcoll: --compare: " + name + " passes messages, and " + name_ +
+                             " runs in the memory of a node: name others that decide by who "
+                             "arrives when, or all; `papcoll what-if` compares both kinds");
+      }
+      require_node_memory(one);
+      collective_meant(std::string(one.row->name), one.row->serves,
+                       std::string(name_of(collective)));
+      add(one);
+    }
+    return all;
+  }
+
+  /// Throws argument_error for a transport without it.
+  static void require_node_memory(const ParsedName& algorithm) {
+    if (algorithm.transport.empty() || algorithm.transport == "ShmTransport" ||
+        algorithm.transport == "ThreadTransport") {
+      return;
+    }
+    throw argument_error("papcoll: " + algorithm.text() +
+                         ": the simulator has the memory of a node for it, and not " +
+                         algorithm.transport + ": leave that out");
+  }
+
   int compare(const ParsedName& first) {
     std::vector<std::pair<SimulatedCase, Simulated>> runs;
     const auto add = [&](const ParsedName& algorithm) {
@@ -282,6 +371,7 @@ class SimulateCommand {
   Catalogue catalogue_;
   CLI::App* command_ = nullptr;
   SimulatedCall call_;
+  NodeCostsOption costs_;
   std::string name_;
   std::vector<std::string> others_;
   bool full_path_ = false;

@@ -180,6 +180,11 @@ class SimulatedCall {
     return collective_meant(schedule, collective_);
   }
 
+  /// The same of an arrival-driven algorithm.
+  Collective collective(const CatalogueRow& row) const {
+    return collective_meant(std::string(row.name), row.serves, collective_);
+  }
+
   /// Refuses --order machine for one that has an order of its own. Throws argument_error.
   void require_effect_of_order(const ParsedName& algorithm) const {
     if (order_ != "machine" || algorithm.arrival != PredictedOrder<>::name) return;
@@ -220,6 +225,8 @@ class SimulatedCall {
   }
 
   int ranks() const noexcept { return ranks_; }
+  /// Where the ranks are, if --machine says so; else null.
+  const Machine* machine() const noexcept { return machine_spec_.empty() ? nullptr : &machine_; }
   const Shape& shape() const noexcept { return shape_; }
   const LogGops& model() const noexcept { return costs_; }
   const SimulateOptions& options() const noexcept { return options_; }

@@ -49,23 +49,31 @@ inline std::vector<int> listed_nodes(const JsonObject& in, int ranks) {
   return node_of;
 }
 
-/// Throws argument_error and system_error.
-inline LinkCosts read_topology(const std::string& file, int ranks, const LogGops& model) {
-  const JsonObject in = JsonObject::read(file, "topology file");
+/// The node of each rank.
+inline std::vector<int> nodes_of_ranks(const JsonObject& in, int ranks) {
   in.allow_only({"nodes", "ranks_per_node", "within", "between"});
   if (in.has("nodes") == in.has("ranks_per_node")) {
     in.fail("", in.has("nodes") ? "it has both nodes and ranks_per_node: leave one of them out"
                                 : "it says nothing of nodes: write \"ranks_per_node\": 4, or "
                                   "\"nodes\": [[0, 1], [2, 3]]");
   }
+  if (in.has("nodes")) return listed_nodes(in, ranks);
   std::vector<int> node_of;
-  if (in.has("nodes")) {
-    node_of = listed_nodes(in, ranks);
-  } else {
-    int each = 1;
-    in.read("ranks_per_node", each, 1);
-    for (int r = 0; r < ranks; ++r) node_of.push_back(r / each);
-  }
+  int each = 1;
+  in.read("ranks_per_node", each, 1);
+  for (int r = 0; r < ranks; ++r) node_of.push_back(r / each);
+  return node_of;
+}
+
+/// The same of a file. Throws argument_error and system_error.
+inline std::vector<int> read_nodes(const std::string& file, int ranks) {
+  return nodes_of_ranks(JsonObject::read(file, "topology file"), ranks);
+}
+
+/// Throws argument_error and system_error.
+inline LinkCosts read_topology(const std::string& file, int ranks, const LogGops& model) {
+  const JsonObject in = JsonObject::read(file, "topology file");
+  std::vector<int> node_of = nodes_of_ranks(in, ranks);
   const auto cost = [&](const char* name) {
     LinkCost c{model.latency, model.gap_per_byte};
     if (!in.has(name)) return c;

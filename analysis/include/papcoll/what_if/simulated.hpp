@@ -1,0 +1,248 @@
+#pragma once
+
+#include <papcoll/arrival/on_topology.hpp>
+#include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/arrival/predictor.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/joined.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/model/log_gops.hpp>
+#include <papcoll/names/row.hpp>
+#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/schedule/schedule.hpp>
+#include <papcoll/simulate/link_costs.hpp>
+#include <papcoll/simulate/node_costs.hpp>
+#include <papcoll/simulate/simulate.hpp>
+#include <papcoll/simulate/virtual_node.hpp>
+#include <papcoll/what_if/answer.hpp>
+#include <papcoll/what_if/predicted_orders.hpp>
+#include <papcoll/what_if/recorded.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+// What if the calls of a program had been made by another algorithm: by simulation.
+//
+// The recorded arrivals of each call are played to every algorithm of a catalogue that can run the
+// call. Those that decide by who arrives when run in virtual time on a node
+// (simulate/virtual_node.hpp), static schedules by messages (simulate/simulate.hpp), in rank order
+// and in the order that a predictor has learnt from the calls before. Calls begin one after the
+// other; a rank that is late in one is as late in the other, whatever runs: how an algorithm that
+// lets ranks go earlier would change the arrivals of later calls is not known.
+//
+// Of a long trace some stretches are simulated (sampled()). Predictors see all calls.
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace what_if {
+
+/// What a simulated answer rests on.
+struct Basis {
+  NodeCosts node;              ///< of algorithms in the memory of a node
+  LogGops messages;            ///< of static schedules
+  LinkCosts links{};           ///< instead of the model's latency and gap, by ranks
+  double message_error = 0;    ///< part by which the tails of schedules may be wrong; 0: not known
+  std::vector<int> colours{};  ///< of each rank: see VirtualOptions
+  std::size_t most_calls = 200;  ///< that are simulated
+  /// Who predicts orders for static schedules; empty: nobody.
+  std::vector<AnyPredictor> predictors{AnyPredictor::of<MovingAverage>()};
+};
+
+namespace detail {
+
+/// Means over calls.
+class Means {
+ public:
+  void add(const Simulated& run) {
+    ++calls_;
+    tail_ += run.tail();
+    double sum = 0;
+    for (std::size_t r = 0; r < run.exits.size(); ++r) sum += run.exits[r] - run.arrivals[r];
+    in_call_ += sum / static_cast<double>(run.exits.size());
+  }
+  void give(Outcome& o) const {
+    o.tail = tail_ / static_cast<double>(calls_);
+    o.in_call = in_call_ / static_cast<double>(calls_);
+  }
+
+ private:
+  std::size_t calls_ = 0;
+  double tail_ = 0;
+  double in_call_ = 0;
+};
+
+class SimulatedAnswer {
+ public:
+  SimulatedAnswer(const Recorded& recorded, const Basis& basis)
+      : recorded_(recorded),
+        basis_(basis),
+        stretches_(sampled(recorded.arrivals.calls(), basis.most_calls)) {}
+
+  Answer make(Catalogue catalogue) {
+    answer_.calls = recorded_.arrivals.calls();
+    for (const Stretch& s : stretches_) answer_.looked_at += s.count;
+    if (answer_.looked_at < answer_.calls) {
+      answer_.remarks.push_back(papcoll::detail::joined(
+          {answer_.looked_at, " of ", answer_.calls, " calls were simulated, in ",
+           stretches_.size(), " stretches; predictors saw all"}));
+    }
+    summarize_record();
+    const bool one_node = recorded_.is_one_node();
+    if (!one_node) {
+      answer_.remarks.emplace_back(
+          "the ranks are on several nodes: static schedules alone were simulated, and none of "
+          "those "
+          "that go by nodes");
+    }
+    for (const CatalogueRow& row : catalogue) {
+      if (!row.serves(recorded_.shape.collective)) continue;
+      if (row.algorithm != nullptr && one_node) {
+        play_on_node(row);
+      } else if (row.plan != nullptr) {
+        play_by_messages(row);
+      }
+    }
+    if (answer_.outcomes.empty()) {
+      throw argument_error("papcoll: what if: no algorithm can be simulated for " +
+                           std::string(name_of(recorded_.shape.collective)));
+    }
+    for (Outcome& o : answer_.outcomes) {
+      if (!answer_.knows_durations) break;
+      // Whoever recorded read the clock within what is recorded.
+      o.saved = answer_.recorded_in_call - o.in_call - basis_.node.clock;
+    }
+    answer_.rank();
+    return std::move(answer_);
+  }
+
+ private:
+  void summarize_record() {
+    answer_.knows_durations = !recorded_.durations.empty();
+    if (!answer_.knows_durations) return;
+    const std::size_t ranks = recorded_.arrivals.ranks;
+    for_each_call([&](std::size_t call) {
+      const auto arrivals = recorded_.arrivals.recorded(call);
+      const auto in_call = std::span(recorded_.durations).subspan(call * ranks, ranks);
+      Simulated as_it_was;
+      as_it_was.arrivals.assign(arrivals.begin(), arrivals.end());
+      for (std::size_t r = 0; r < ranks; ++r) {
+        as_it_was.exits.push_back(arrivals[r] + in_call[r]);
+      }
+      recorded_means_.add(as_it_was);
+    });
+    Outcome o;
+    recorded_means_.give(o);
+    answer_.recorded_in_call = o.in_call;
+    answer_.recorded_tail = o.tail;
+  }
+
+  template <class F>
+  void for_each_call(F&& f) const {
+    for (const Stretch& s : stretches_) {
+      for (std::size_t call = s.first; call < s.first + s.count; ++call) f(call);
+    }
+  }
+
+  /// Seconds after the earliest rank.
+  std::vector<double> arrivals(std::size_t call) const {
+    std::vector<double> times(recorded_.arrivals.ranks);
+    recorded_.arrivals(call, times);
+    return times;
+  }
+
+  void play_on_node(const CatalogueRow& row) {
+    const VirtualAlgorithm* const algorithm = find_virtual_algorithm(row.name);
+    if (algorithm == nullptr) {
+      answer_.remarks.push_back(std::string(row.name) + " is not compiled for virtual time");
+      return;
+    }
+    if (recorded_.shape.size > algorithm->traits.most_ranks) return;
+    VirtualOptions options;
+    options.colours = basis_.colours;
+    VirtualNode node{*algorithm, recorded_.shape, basis_.node, options};
+    Means means;
+    for (const Stretch& s : stretches_) {
+      node.warm_up(arrivals(s.first));
+      for (std::size_t call = s.first; call < s.first + s.count; ++call) {
+        means.add(node.call(arrivals(call)));
+      }
+    }
+    Outcome o;
+    o.name = row.name;
+    o.error = basis_.node.error;
+    means.give(o);
+    answer_.outcomes.push_back(std::move(o));
+  }
+
+  void play_by_messages(const CatalogueRow& row) {
+    const AnySchedule schedule = row.plan();
+    const bool is_predicted = row.arrival == PredictedOrder<>::name;
+    try {
+      if (!is_predicted) play_by_messages(schedule, schedule.name(), nullptr);
+      if (is_prefix_reduction(recorded_.shape.collective)) return;
+      for (const AnyPredictor& p : basis_.predictors) {
+        const bool is_usual = p == PredictedOrder<>::predictor();
+        const std::string name = is_predicted && is_usual
+                                     ? schedule.name()
+                                     : predicted_order_name(p) + "+" + schedule.name();
+        play_by_messages(schedule, name, &p);
+      }
+    } catch (const argument_error& e) {  // more steps or memory than a simulation may take
+      answer_.remarks.push_back(schedule.name() +
+                                " was left out: " + papcoll::detail::bare(e.what()));
+    }
+  }
+
+  void play_by_messages(const AnySchedule& schedule, const std::string& name,
+                        const AnyPredictor* predictor) {
+    SimulateOptions options;
+    options.links = basis_.links;
+    Means means;
+    const auto play = [&](std::size_t call, const Order& order) {
+      options.arrivals = arrivals(call);
+      means.add(simulate(schedule, recorded_.shape, order, basis_.messages, options));
+    };
+    if (predictor == nullptr) {
+      const Order order = static_order(recorded_.shape);
+      for_each_call([&](std::size_t call) { play(call, order); });
+    } else {
+      PredictedOrders orders{*predictor, recorded_.arrivals.ranks};
+      std::size_t seen = 0;
+      for_each_call([&](std::size_t call) {
+        for (; seen < call; ++seen) orders.observe(recorded_.arrivals.recorded(seen));
+        play(call, orders.order(recorded_.shape));
+      });
+    }
+    Outcome o;
+    o.name = name;
+    o.by_messages = true;
+    o.error = basis_.message_error;
+    means.give(o);
+    answer_.outcomes.push_back(std::move(o));
+  }
+
+  const Recorded& recorded_;
+  const Basis& basis_;
+  std::vector<Stretch> stretches_;
+  Means recorded_means_;
+  Answer answer_;
+};
+
+}  // namespace detail
+
+/// What the calls would have taken by the algorithms of a catalogue, simulated. Deterministic.
+/// Throws argument_error for a record that makes no sense, or that nothing can play.
+inline Answer simulated_answer(const Recorded& recorded, const Basis& basis, Catalogue catalogue) {
+  recorded.require_sense();
+  basis.node.require_sense();
+  return detail::SimulatedAnswer{recorded, basis}.make(catalogue);
+}
+
+}  // namespace what_if
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

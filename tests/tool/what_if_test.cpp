@@ -1,0 +1,117 @@
+// `papcoll what-if`.
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catch.hpp"
+#include "node_costs_of_tests.hpp"
+#include "run_tool.hpp"
+#include "simulated.hpp"
+
+using nlohmann::json;
+
+namespace {
+
+std::string trace_of(int calls, const char* line) {
+  std::string text;
+  for (int i = 0; i < calls; ++i) text += line;
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("what-if: the best, what it saves, and the error beside it") {
+  const Written costs{node_costs_text()};
+  const Written trace{trace_of(20, "0 0 0 50e-6\n")};
+  const Written durations{trace_of(20, "80e-6 80e-6 80e-6 30e-6\n")};
+  const Outcome o =
+      run({"what-if", "--trace", trace.name(), "--durations", durations.name(), "--collective",
+           "allreduce", "--bytes", "64", "--simulate", "--node-costs", costs.name()});
+  INFO(o.out << o.err);
+  CHECK(o.status == 0);
+  CHECK(o.err.empty());
+  CHECK(
+      o.out.starts_with("allreduce of 64 bytes, 4 ranks, 20 calls, simulated\n"
+                        "recorded: 67.5 µs in the call, a rank in the mean, with a tail of 30 µs\n"
+                        "  algorithm "));
+  CHECK(contains(o.out, "±25 %"));
+  CHECK(contains(o.out, " would have taken least, and saved "));
+  CHECK(contains(o.out, "more (--all shows them)\n"));
+  CHECK(contains(o.out, "static schedules pass messages of the default model"));
+  CHECK(contains(o.out, "costs as in "));
+}
+
+TEST_CASE("what-if --json: all outcomes, in order") {
+  const Written costs{node_costs_text()};
+  const Written trace{trace_of(20, "0 0 0 50e-6\n")};
+  const Outcome o = run({"what-if", "--trace", trace.name(), "--collective", "allreduce", "--bytes",
+                         "64", "--simulate", "--node-costs", costs.name(), "--json", "-"});
+  INFO(o.err);
+  REQUIRE(o.status == 0);
+  const json all = json::parse(o.out);
+  CHECK(all["method"] == "simulated");
+  CHECK(all["ranks"] == 4);
+  CHECK(all["calls"] == 20);
+  CHECK(all["best"] == all["outcomes"][0]["algorithm"]);
+  CHECK(!all.contains("recorded"));
+  double before = 0;
+  for (const json& one : all["outcomes"]) {
+    CHECK(one["in_call"].get<double>() >= before);
+    before = one["in_call"].get<double>();
+    CHECK(!one.contains("saved"));
+  }
+}
+
+TEST_CASE("what-if: without --simulate, it says why it is not replayed") {
+  // No machine has so many processors.
+  const Written costs{node_costs_text()};
+  std::string line;
+  for (int r = 0; r < 250; ++r) line += "0 ";
+  const Written trace{line + "\n"};
+  const Outcome o = run({"what-if", "--trace", trace.name(), "--collective", "barrier",
+                         "--node-costs", costs.name(), "--mpirun", "/nowhere/mpirun"});
+  INFO(o.out << o.err);
+  CHECK(o.status == 0);
+  CHECK(contains(o.out, "it is not replayed here: there "));
+  refused({"what-if", "--trace", trace.name(), "--collective", "barrier", "--replay", "--mpirun",
+           "/nowhere/mpirun"},
+          "--replay: there ");
+}
+
+TEST_CASE("what-if: ranks on several nodes") {
+  const Written topology{R"({"ranks_per_node": 2, "between": {"latency": 5e-6}})"};
+  const Written costs{node_costs_text()};
+  const Written trace{trace_of(3, "0 0 0 1e-6\n")};
+  const Outcome o = run({"what-if", "--trace", trace.name(), "--collective", "allreduce", "--bytes",
+                         "64", "--topology", topology.name(), "--node-costs", costs.name()});
+  INFO(o.out << o.err);
+  CHECK(o.status == 0);
+  CHECK(contains(o.out, "the ranks are on several nodes: static schedules alone were simulated"));
+  CHECK(!contains(o.out, "Exchange"));
+}
+
+TEST_CASE("what-if: bad input is refused in a sentence") {
+  const Written costs{node_costs_text()};
+  const auto says = [&](const char* text, std::vector<const char*> words,
+                        std::string_view message) {
+    const Written trace{text};
+    words.insert(words.begin(), {"what-if", "--trace", trace.name(), "--node-costs", costs.name()});
+    refused(std::move(words), message);
+  };
+  const char* const good = "0 1e-6\n";
+  says("", {"--collective", "allreduce", "--bytes", "8"}, "the trace has no call");
+  says("0 1\n2\n", {"--collective", "allreduce", "--bytes", "8"}, "line 2");
+  says(good, {"--collective", "allreduce"}, "--bytes is required");
+  says(good, {"--collective", "barrier", "--bytes", "8"}, "a barrier moves no data");
+  says(good, {"--collective", "all", "--bytes", "8"}, "there is no all");
+  says(good, {"--collective", "bcast", "--bytes", "8", "--root", "2"}, "no rank 2 to be the root");
+  says(good, {"--collective", "bcast", "--bytes", "8", "--simulate", "--replay"}, "--simulate");
+  const Written durations{"0\n"};
+  says(good, {"--collective", "bcast", "--bytes", "8", "--durations", durations.name()},
+       "it has 1 lines of 1 times");
+  refused({"what-if", "--trace", "/nowhere/x", "--collective", "bcast", "--bytes", "8"},
+          "cannot read the trace /nowhere/x");
+  refused({"what-if", "--collective", "bcast"}, "--trace is required");
+}

@@ -1,0 +1,328 @@
+#pragma once
+
+// `papcoll what-if`: what calls whose arrivals were recorded would have taken by other algorithms.
+
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/near_names.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/names/row.hpp>
+#include <papcoll/pattern/trace.hpp>
+#include <papcoll/simulate/quantity_text.hpp>
+#include <papcoll/simulate/simulated_text.hpp>
+#include <papcoll/statistics/median.hpp>
+#include <papcoll/tools/common.hpp>
+#include <papcoll/tools/model_file.hpp>
+#include <papcoll/tools/node_costs_option.hpp>
+#include <papcoll/tools/replay.hpp>
+#include <papcoll/tools/simulate_command.hpp>
+#include <papcoll/tools/topology_file.hpp>
+#include <papcoll/what_if/answer.hpp>
+#include <papcoll/what_if/recorded.hpp>
+#include <papcoll/what_if/simulated.hpp>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace tool {
+
+/// An answer as `papcoll what-if --json` writes it. Times are seconds.
+inline Json what_if_json(const what_if::Recorded& recorded, const what_if::Answer& answer) {
+  const Shape& shape = recorded.shape;
+  Json outcomes = Json::array();
+  for (const what_if::Outcome& o : answer.outcomes) {
+    Json one{{"algorithm", o.name}, {"tail", o.tail}, {"in_call", o.in_call}};
+    if (answer.knows_durations) one["saved"] = o.saved;
+    if (o.error > 0) one["error"] = o.error;
+    one["as_good_as_best"] = answer.is_as_good_as_best(o);
+    outcomes.push_back(std::move(one));
+  }
+  Json all{{"collective", name_of(shape.collective)},
+           {"ranks", shape.size},
+           {"bytes", has_data(shape.collective) ? shape.count * shape.element_size : 0},
+           {"method", answer.replayed ? "replayed" : "simulated"},
+           {"calls", answer.calls},
+           {"looked_at", answer.looked_at}};
+  if (answer.knows_durations) {
+    all["recorded"] = Json{{"in_call", answer.recorded_in_call}, {"tail", answer.recorded_tail}};
+  }
+  all["best"] = answer.best().name;
+  all["outcomes"] = std::move(outcomes);
+  all["remarks"] = answer.remarks;
+  return all;
+}
+
+/// The same for people: the best ones, and what would have been saved.
+inline std::string what_if_text(const what_if::Recorded& recorded, const what_if::Answer& answer,
+                                std::size_t most = 12) {
+  const std::string call = detail::call_text("", recorded.shape);
+  std::string text = call.substr(1) + ", " + std::to_string(answer.calls) + " calls, " +
+                     (answer.replayed ? "replayed on this machine\n" : "simulated\n");
+  if (answer.knows_durations) {
+    text += "recorded: " + detail::duration_text(answer.recorded_in_call) +
+            " in the call, a rank in the mean, with a tail of " +
+            detail::duration_text(answer.recorded_tail) + "\n";
+  }
+  std::size_t names = 9;
+  for (const what_if::Outcome& o : answer.outcomes) names = std::max(names, o.name.size());
+  text += "  " + padded("algorithm", names, false) + padded("in call", 12, true) +
+          padded("tail", 12, true) + padded("error", 8, true) +
+          (answer.knows_durations ? padded("saved", 14, true) : "") + "\n";
+  std::size_t shown = 0;
+  for (const what_if::Outcome& o : answer.outcomes) {
+    if (shown++ == most) {
+      text += "  … " + std::to_string(answer.outcomes.size() - most) + " more (--all shows them)\n";
+      break;
+    }
+    const std::string error =
+        o.error > 0 ? "±" + detail::decimal(100 * o.error, 0) + " %" : std::string("?");
+    text += "  " + padded(o.name, names, false) +
+            padded(detail::duration_text(o.in_call), 12, true) +
+            padded(detail::duration_text(o.tail), 12, true) + padded(error, 8, true);
+    if (answer.knows_durations) {
+      const std::string saved =
+          (o.saved < 0 ? "-" : "") + detail::duration_text(o.saved < 0 ? -o.saved : o.saved);
+      text += padded(saved, 14, true);
+    }
+    text += "\n";
+  }
+  std::string others;
+  for (const what_if::Outcome& o : answer.outcomes) {
+    if (o.name == answer.best().name || !answer.is_as_good_as_best(o)) continue;
+    others.append(others.empty() ? "" : ", ").append(o.name);
+  }
+  text += answer.best().name + " would have taken least";
+  if (answer.knows_durations && answer.best().saved > 0 && answer.recorded_in_call > 0) {
+    text += ", and saved " +
+            detail::decimal(100 * answer.best().saved / answer.recorded_in_call, 0) +
+            " % of a rank's time in the call";
+  }
+  text += others.empty() ? "\n" : "; as far as this can tell, so would " + others + "\n";
+  for (const std::string& remark : answer.remarks) text += remark + "\n";
+  return text;
+}
+
+/// The command's options, and what follows from them.
+class WhatIfCommand {
+ public:
+  explicit WhatIfCommand(Catalogue catalogue) : catalogue_(catalogue) {}
+
+  void add_to(CLI::App& app) {
+    command_ = app.add_subcommand(
+        "what-if", "What calls of recorded arrivals would have taken by other algorithms");
+    command_
+        ->add_option("--trace", trace_,
+                     "When ranks arrived: a line a call, a column a rank, seconds")
+        ->required()
+        ->check(not_empty())
+        ->type_name("FILE");
+    command_
+        ->add_option("--durations", durations_,
+                     "How long they were in the call: as --trace; then it says what is saved")
+        ->check(not_empty())
+        ->type_name("FILE");
+    command_->add_option("--collective", collective_, "allreduce, bcast, …")
+        ->required()
+        ->check(not_empty());
+    bytes_option_ = command_
+                        ->add_option("--bytes", bytes_,
+                                     "REQUIRED but for barrier. Of the call, as it counts: 8,\n"
+                                     "64k, 4M; of a block for allgather, gather, scatter,\n"
+                                     "alltoall and reduce_scatter")
+                        ->transform(as_bytes());
+    command_->add_option("--root", root_, "Of bcast, reduce, gather and scatter")
+        ->capture_default_str();
+    command_
+        ->add_option("--topology", topology_,
+                     "A JSON file that says which ranks are on a node, as for `papcoll simulate`\n"
+                     "(default: all are on one)")
+        ->check(not_empty())
+        ->type_name("FILE");
+    command_
+        ->add_option("--model", model_,
+                     "Of static schedules: what messages cost, as for `papcoll simulate`")
+        ->check(not_empty())
+        ->type_name("FILE");
+    costs_.add_to(*command_);
+    auto* const simulate = command_->add_flag("--simulate", simulate_, "In virtual time");
+    command_
+        ->add_flag("--replay", replay_,
+                   "On this machine, by papcoll-bench (the default where it has a processor for\n"
+                   "each rank)")
+        ->excludes(simulate);
+    command_->add_option("--mpirun", launcher_, "What starts papcoll-bench, with options")
+        ->capture_default_str()
+        ->check(not_empty())
+        ->type_name("COMMAND");
+    command_
+        ->add_option("--calls", most_calls_,
+                     "Of a longer trace, so many calls are simulated, in stretches")
+        ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 32U))
+        ->capture_default_str();
+    command_->add_flag("--all", all_, "All algorithms, not only the best");
+    command_->add_option("--json", json_, "Write it as JSON; -: to standard output, alone")
+        ->check(not_empty())
+        ->type_name("FILE");
+  }
+
+  bool is_given() const { return command_->parsed(); }
+
+  /// The exit status; throws argument_error and system_error.
+  int run() {
+    const what_if::Recorded recorded = read_record();
+    const what_if::Answer answer = find(recorded);
+    if (!json_.empty()) {
+      const std::string text = what_if_json(recorded, answer).dump(2) + "\n";
+      if (json_ == "-") {
+        print(text);
+        return all_well;
+      }
+      std::ofstream out{json_};
+      out << text;
+      out.close();
+      if (!out) throw argument_error("papcoll: cannot write " + json_);
+    }
+    print(what_if_text(recorded, answer, all_ ? answer.outcomes.size() : 12));
+    if (!answer.replayed && !costs_text_.empty()) print(costs_text_ + "\n");
+    return all_well;
+  }
+
+ private:
+  what_if::Recorded read_record() {
+    what_if::Recorded recorded;
+    recorded.arrivals = read_trace(trace_);
+    constexpr std::size_t most_ranks = 1U << 14U;
+    if (recorded.arrivals.ranks > most_ranks) {
+      throw argument_error("papcoll: " + trace_ + ": more than " + std::to_string(most_ranks) +
+                           " ranks are too many");
+    }
+    if (!durations_.empty()) {
+      const pattern::Trace durations = read_trace(durations_);
+      if (durations.ranks != recorded.arrivals.ranks ||
+          durations.calls() != recorded.arrivals.calls()) {
+        throw argument_error("papcoll: " + durations_ + ": it has " +
+                             std::to_string(durations.calls()) + " lines of " +
+                             std::to_string(durations.ranks) + " times, and " + trace_ + " " +
+                             std::to_string(recorded.arrivals.calls()) + " of " +
+                             std::to_string(recorded.arrivals.ranks));
+      }
+      recorded.durations = durations.seconds;
+    }
+    Shape& shape = recorded.shape;
+    shape.collective = collective_meant(
+        "papcoll", [](Collective) { return true; }, collective_);
+    const bool has_data = papcoll::has_data(shape.collective);
+    if (has_data && bytes_ == 0) {
+      throw argument_error(
+          "papcoll: --bytes is required: write how large the call is, as --bytes 64k");
+    }
+    if (!has_data && bytes_option_->count() > 0) {
+      throw argument_error("papcoll: --bytes: a barrier moves no data");
+    }
+    std::size_t element = sizeof(double);
+    while (bytes_ % element != 0) element /= 2;
+    shape.size = static_cast<int>(recorded.arrivals.ranks);
+    shape.element_size = has_data ? element : 1;
+    shape.count = has_data ? bytes_ / element : 1;
+    shape.root = root_;
+    if (!model_.empty()) basis_.messages = read_model(model_);
+    if (!topology_.empty()) {
+      basis_.links = read_topology(topology_, shape.size, basis_.messages);
+      recorded.nodes = read_nodes(topology_, shape.size);
+    }
+    basis_.most_calls = most_calls_;
+    recorded.require_sense();
+    return recorded;
+  }
+
+  static pattern::Trace read_trace(const std::string& file) {
+    const std::string text = read_text(file, "trace");
+    try {
+      return pattern::parse_trace(text);
+    } catch (const pattern::trace_error& e) {
+      throw argument_error("papcoll: " + file + ": " + e.what());
+    }
+  }
+
+  what_if::Answer find(const what_if::Recorded& recorded) {
+    std::string why_simulated;
+    if (!simulate_) {
+      const Replay replay{launcher_};
+      const std::string why_not = replay.why_not(recorded);
+      if (why_not.empty()) {
+        what_if::Answer answer = replay.run(recorded, catalogue_, seconds_each);
+        compare_with_record(recorded, answer);
+        return answer;
+      }
+      if (replay_) throw argument_error("papcoll: --replay: " + why_not + ": write --simulate");
+      why_simulated = "it is not replayed here: " + why_not;
+    }
+    basis_.node = costs_.costs();
+    costs_text_ = costs_.about(basis_.node);
+    what_if::Answer answer = what_if::simulated_answer(recorded, basis_, catalogue_);
+    if (!why_simulated.empty()) answer.remarks.push_back(why_simulated);
+    if (model_.empty()) {
+      answer.remarks.emplace_back(
+          "static schedules pass messages of the default model, and not this machine's: see "
+          "--model");
+    }
+    return answer;
+  }
+
+  /// Of all calls that were recorded, since all are replayed: medians, as of the replay.
+  static void compare_with_record(const what_if::Recorded& recorded, what_if::Answer& answer) {
+    if (recorded.durations.empty()) return;
+    answer.knows_durations = true;
+    std::vector<double> in_call;
+    std::vector<double> tails;
+    const std::size_t ranks = recorded.arrivals.ranks;
+    for (std::size_t call = 0; call < recorded.arrivals.calls(); ++call) {
+      const auto arrivals = recorded.arrivals.recorded(call);
+      double last_exit = arrivals[0] + recorded.durations[call * ranks];
+      double sum = 0;
+      for (std::size_t r = 0; r < ranks; ++r) {
+        last_exit = std::max(last_exit, arrivals[r] + recorded.durations[call * ranks + r]);
+        sum += recorded.durations[call * ranks + r];
+      }
+      in_call.push_back(sum / static_cast<double>(ranks));
+      tails.push_back(last_exit - *std::max_element(arrivals.begin(), arrivals.end()));
+    }
+    answer.recorded_in_call = median(std::move(in_call));
+    answer.recorded_tail = median(std::move(tails));
+    for (what_if::Outcome& o : answer.outcomes) o.saved = answer.recorded_in_call - o.in_call;
+  }
+
+  /// Seconds for each algorithm in a replay.
+  static constexpr double seconds_each = 0.5;
+
+  Catalogue catalogue_;
+  CLI::App* command_ = nullptr;
+  CLI::Option* bytes_option_ = nullptr;
+  std::string trace_;
+  std::string durations_;
+  std::string collective_;
+  std::size_t bytes_ = 0;
+  int root_ = 0;
+  std::string topology_;
+  std::string model_;
+  NodeCostsOption costs_;
+  bool simulate_ = false;
+  bool replay_ = false;
+  std::string launcher_ = "mpirun";
+  std::size_t most_calls_ = what_if::Basis{}.most_calls;
+  bool all_ = false;
+  std::string json_;
+  what_if::Basis basis_;
+  std::string costs_text_;
+};
+
+}  // namespace tool
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
