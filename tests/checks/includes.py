@@ -14,14 +14,14 @@ import sys
 NAMES = {
     "algorithm": """all_of any_of binary_search clamp copy copy_n count count_if fill fill_n find find_if
         for_each is_sorted lower_bound make_heap max max_element min min_element minmax none_of
-        nth_element partition partition_point pop_heap push_heap reverse sort stable_sort unique upper_bound""",
+        nth_element partition partition_point pop_heap push_heap replace reverse sort stable_sort unique upper_bound""",
     "array": "array",
     "atomic": """atomic atomic_ref memory_order_acq_rel memory_order_acquire memory_order_relaxed
         memory_order_release memory_order_seq_cst""",
     "bit": "bit_ceil bit_floor bit_width has_single_bit",
     "charconv": "from_chars to_chars",
     "chrono": "chrono",
-    "cmath": "ceil exp exp2 fabs floor fmax hypot isfinite ldexp llround log log10 log1p log2 lround pow sqrt",
+    "cmath": "ceil exp exp2 fabs floor fmax hypot isfinite ldexp llround log log10 log1p log2 lround pow round sqrt",
     "concepts": """convertible_to default_initializable integral regular same_as signed_integral
         unsigned_integral""",
     "cstddef|cstdint|cstdlib|cstring": "size_t",
