@@ -23,9 +23,9 @@ void allreduces(int n) {
 
 // What rank 1 goes without.
 void skipped() {
-  double x = 1;
-  double y = 0;
-  MPI_Allreduce(&x, &y, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  int x = 1;
+  int y = 0;
+  MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
-#include <papcoll/pattern/random.hpp>
 #include <papcoll/report/calls.hpp>
 #include <papcoll/report/clocks.hpp>
-#include <papcoll/report/imbalance.hpp>
-#include <papcoll/report/lateness.hpp>
 #include <papcoll/report/read.hpp>
 #include <papcoll/report/summary.hpp>
 #include <papcoll/report/totals.hpp>
@@ -243,49 +240,4 @@ TEST_CASE("records that are read while they are written are whole", "[report]") 
   close(ready[1]);
   INFO(records << " records");
   CHECK(broken == 0);
-}
-
-TEST_CASE("whatever bytes traces have, reading and joining them is safe", "[report]") {
-  RunWriter writer{3, 3, 32};
-  for (std::uint64_t i = 0; i < 40; ++i) {
-    writer.call({papcoll::profile::MpiCollective::bcast, i * 100, static_cast<std::uint32_t>(i % 3),
-                 0, 0, 0},
-                2'000'000'000 + i * 1'000'000, {0, 500, 200});
-  }
-  writer.traces[0].header.clock_end = {1, 2, 3, 1};
-  for (TraceWriter& t : writer.traces) t.header.clock = t.header.world_rank;
-  for (TraceWriter& t : writer.traces) t.header.clock_begin = {1, 2, 3, 1};
-  const TemporaryDirectory dir;
-  std::vector<std::string> good;
-  for (TraceWriter& t : writer.traces) good.push_back(t.bytes());
-  std::size_t read = 0;
-  for (std::uint64_t seed = 0; seed < 600; ++seed) {
-    papcoll::pattern::Random random{seed};
-    for (std::size_t r = 0; r < good.size(); ++r) {
-      std::string bytes = good[r];
-      const std::uint64_t changes = random.below(4) * random.below(12);
-      for (std::uint64_t i = 0; i < changes; ++i) {
-        // Half of them in the header, where most depends on it.
-        const std::uint64_t most =
-            random.below(2) == 0 ? sizeof(papcoll::profile::FileHeader) : bytes.size();
-        bytes[random.below(most)] = static_cast<char>(
-            random.below(2) == 0 ? random.bits() : std::uint64_t{1} << random.below(8));
-      }
-      if (random.below(10) == 0) bytes.resize(random.below(bytes.size()));
-      overwrite(dir.path() / TraceWriter::name(static_cast<int>(r)), bytes);
-    }
-    try {
-      const Run run = read_run(dir.path().string());
-      const papcoll::report::Clocks clocks{run};
-      const auto calls = join_calls(run, clocks);
-      const auto all = imbalances(run, clocks, calls);
-      static_cast<void>(lateness_of(run, calls, all));
-      static_cast<void>(by_collective(calls, all, papcoll::report::usual_ranges()));
-      static_cast<void>(by_place(calls, all));
-      static_cast<void>(totals_by_place(run));
-      ++read;
-    } catch (const papcoll::argument_error&) {
-    }
-  }
-  CHECK(read > 100);
 }

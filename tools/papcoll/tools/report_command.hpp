@@ -67,9 +67,6 @@ class ReportCommand {
     report::Run traces = report::read_run(directory_);
     if (!no_lines_) report::symbolise(traces);
     const report::Report r = report::report_of(std::move(traces), std::move(ranges));
-    const std::uint32_t place =
-        trace_text_.empty() ? profile::no_entry : place_named(r, trace_text_[0]);
-    if (json_ != "-") print(report_text(r, all_rows_));
     if (!json_.empty()) write_json(r, json_);
     if (!csv_.empty()) write_csv(r, csv_);
     if (!html_.empty()) {
@@ -80,8 +77,9 @@ class ReportCommand {
     if (!otf2_.empty()) write_otf2(r, otf2_);
     if (!perfetto_.empty()) write_trace_events(r, perfetto_);
     if (!trace_text_.empty()) {
-      write_arrivals(r, place, trace_text_[1]);
+      write_arrivals(r, place_named(r, trace_text_[0]), trace_text_[1]);
     }
+    if (json_ != "-") print(report_text(r, all_rows_));
     return r.ending.is_fault() ? found_fault : all_well;
   }
 

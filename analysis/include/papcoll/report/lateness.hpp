@@ -156,6 +156,7 @@ class LatenessOf {
     std::vector<Here> here(run_.ranks.size());
     take_part(positions, here);
     std::vector<double> omegas;
+    omegas.reserve(positions.size());
     for (const std::uint32_t p : positions) omegas.push_back(imbalances_[p].omega);
     const double usual = percentile(omegas, 0.25);
     std::uint64_t large = 0;

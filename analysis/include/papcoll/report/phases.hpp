@@ -153,8 +153,8 @@ class Splitter {
 
 /// Where a row of imbalances jumps: positions at which a phase begins, without the first. Binary
 /// segmentation of log₂ Ω: a part of n calls is split where the sum of |log₂ Ω − median| falls
-/// most, if it falls by more than 4 ln n times its mean; then jumps of less than a factor of two are
-/// left out. Of more than 4096 calls, medians of as many runs of calls are looked at.
+/// most, if it falls by more than 4 ln n times its mean; then jumps of less than a factor of two
+/// are left out. Of more than 4096 calls, medians of as many runs of calls are looked at.
 inline std::vector<std::size_t> jumps_of(const std::vector<double>& omegas) {
   constexpr std::size_t most = 4096;
   constexpr double floor = 50;  // nanoseconds: what clocks of one machine tell apart

@@ -148,7 +148,7 @@ std::vector<SummaryRow> rows_by(const Calls& calls, const std::vector<Imbalance>
     SummaryRow row;
     fill(row, calls.calls[positions.front()]);
     row.summary = summarise(all, positions);
-    rows.push_back(std::move(row));
+    rows.push_back(row);
   }
   std::stable_sort(rows.begin(), rows.end(), [](const SummaryRow& a, const SummaryRow& b) {
     return a.summary.own > b.summary.own;

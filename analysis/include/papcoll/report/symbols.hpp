@@ -51,6 +51,7 @@ inline std::optional<std::string> output_of(const std::vector<std::string>& argu
   posix_spawn_file_actions_adddup2(&files, fileno(out.get()), STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
   argv.push_back(nullptr);
   pid_t child = -1;

@@ -7,6 +7,7 @@
 #include <papcoll/simulate/quantity_text.hpp>
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -64,7 +65,7 @@ inline std::string bars(const std::array<std::uint64_t, time_parts>& lasts,
   for (std::size_t i = 0; i < time_parts; ++i) {
     const double share =
         calls.at(i) == 0 ? 0 : static_cast<double>(lasts.at(i)) / static_cast<double>(calls.at(i));
-    const auto level = static_cast<std::size_t>(share * 8 + 0.5);
+    const auto level = static_cast<std::size_t>(std::lround(share * 8));
     text +=
         levels.at(lasts.at(i) == 0 ? 0 : std::min<std::size_t>(8, std::max<std::size_t>(1, level)));
   }

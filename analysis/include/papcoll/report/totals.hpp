@@ -59,6 +59,7 @@ std::vector<TotalRow> totals_by(const Run& run, const std::vector<SizeRange>& ra
     }
   }
   std::vector<TotalRow> all;
+  all.reserve(rows.size());
   for (const auto& [k, row] : rows) all.push_back(row);
   std::stable_sort(all.begin(), all.end(),
                    [](const TotalRow& a, const TotalRow& b) { return a.time > b.time; });

@@ -354,7 +354,7 @@ class EndingOf {
                  (w.kind == Whereabouts::Kind::inside && w.since.value_or(0) > long_inside &&
                   u.since.value_or(0) > long_inside);
       }
-      u.missing.push_back(std::move(w));
+      u.missing.push_back(w);
     }
     // All are there: a long call, or the run was ended in it.
     if (u.missing.empty() && out_.alive) return;

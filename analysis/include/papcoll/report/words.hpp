@@ -35,7 +35,7 @@ inline std::string percent_text(double part) {
 /// "MPI_Allreduce of 8 bytes", "MPI_Barrier".
 inline std::string call_text(profile::MpiCollective collective, std::uint32_t flags,
                              std::uint64_t bytes) {
-  const std::string name = name_of(collective, flags);
+  std::string name = name_of(collective, flags);
   if (collective == profile::MpiCollective::barrier) return name;
   return name + " of " + papcoll::detail::bytes_text(bytes);
 }
