@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 typedef int (*Allreduce)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
@@ -23,6 +24,7 @@ static int is_late(int count) {
     const int wanted = number("LATE_RANK");
     rank_of(MPI_COMM_WORLD, &rank);
     late_count = number("LATE_COUNT");
+    prctl(PR_SET_TIMERSLACK, 1L); /* else the system adds 50 microseconds */
     if (rank != wanted) rank = -1;
   }
   return rank >= 0 && (late_count < 0 || count == late_count);

@@ -6,6 +6,7 @@ SKIPPED and why, and exits with 77.
 
 import argparse
 import collections
+import json
 import os
 import pathlib
 import shutil
@@ -90,6 +91,14 @@ class Job:
             rank, name, rest = line.split(" ", 2)
             ranks[int(rank)].setdefault(name, rest)
         return ranks
+
+    def report(self):
+        """What papcoll report says: its exit status, text and JSON."""
+        file = self.directory / "report.json"
+        done = subprocess.run([self.options.papcoll, "report", str(self.traces), "--json",
+                               str(file)], capture_output=True, text=True, check=False)
+        check(done.returncode in (0, 1), done.stderr)
+        return done.returncode, done.stdout, json.loads(file.read_text())
 
     def calls(self, rank=0):
         return {k: int(v) for k, v in self.counts()[rank].items() if k[0].isupper()}
@@ -214,6 +223,84 @@ def case_many(job):
     check((job.traces / "rank-00000.trace").stat().st_size < 20 << 20, "the trace has grown")
 
 
+def case_hang(job):
+    """While a program hangs in which a rank left out a call, the report names rank and place."""
+    program = job.compiled("ends.cpp", "mpicxx", "-std=c++20")
+    with subprocess.Popen([job.options.profile, "--output", str(job.traces), "--no-report",
+                           *job.launch(3, program, "skip")], start_new_session=True,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        try:
+            deadline = time.monotonic() + 60
+            words = ("rank 1 has not come", "left out", "ends.cpp", "skipped")
+            out = ""
+            # What is there is reported at any time; not yet all of it, in the beginning.
+            while not all(w in out for w in words) and time.monotonic() < deadline:
+                time.sleep(0.5)
+                if len(list(job.traces.glob("rank-*.trace"))) == 3:
+                    status, out, _ = job.report()
+            check(all(w in out for w in words), out)
+            check(status == 1, f"papcoll report ended with {status}")
+        finally:
+            os.killpg(running.pid, signal.SIGKILL)
+
+
+def late_library(job):
+    """Preloaded before the recorder, so that what it adds comes before the call."""
+    return job.compiled("late.c", "mpicc", "-O2", "-shared", "-fPIC", "-ldl")
+
+
+def run_late(job, ranks, program, count, microseconds):
+    """Rank 2 comes late to its allreduces of `count` elements; of other programs nobody does."""
+    preload = [job.options.library]
+    if microseconds:
+        preload.insert(0, late_library(job))
+    if job.mpi == "mpich":  # whose waiting ranks keep their processor, of which there are too few
+        preload.append(job.compiled("../mpich_yield.cpp", "mpicxx", "-std=c++20", "-shared", "-fPIC",
+                                    "-ldl"))
+    shutil.rmtree(job.traces, ignore_errors=True)
+    settings = [f"LD_PRELOAD={':'.join(preload)}", f"PAPCOLL_PROFILE_DIR={job.traces}",
+                "LATE_RANK=2", f"LATE_COUNT={count}", f"LATE_US={microseconds}"]
+    done = subprocess.run(job.launch(ranks, "env", *settings, *program), capture_output=True,
+                          text=True, check=False, cwd=job.directory)
+    check(done.returncode == 0, done.stdout + done.stderr)
+    return job.report()
+
+
+def check_named(report, function, seconds):
+    """Rank 2 is named first, at this place, and Ω there is no less than it was made late."""
+    _, out, found = report
+    named = [(s["rank"], s["place"]) for s in found["stragglers"]]
+    check(named and named[0][0] == 2 and function in named[0][1], f"{named}\n{out}")
+    row = next(p for p in found["places"] if function in p["place"])
+    # How much more depends on what else the machine does.
+    check(row["omega_p50"] >= 0.99 * seconds, f"Ω is {row['omega_p50']} s\n{out}")
+
+
+def case_late(job):
+    """A rank that is made late at one place is named, with that place, and in no other run."""
+    program = [job.compiled("steps.cpp", "mpicxx", "-std=c++20"), "300"]
+    check_named(run_late(job, 4, program, 3, 2000), "energies", 2e-3)
+    _, out, found = run_late(job, 4, program, 3, 0)
+    check(not found["stragglers"], out)
+
+
+def case_lammps(job):
+    """The same of a program that is not ours."""
+    lmp = shutil.which("lmp")
+    if lmp is None or job.mpi != "openmpi":
+        raise Skip("there is no lmp" if lmp is None else "the system's lmp is for Open MPI")
+    (job.directory / "in.melt").write_text(
+        "units lj\natom_style atomic\nlattice fcc 0.8442\nregion box block 0 8 0 8 0 8\n"
+        "create_box 1 box\ncreate_atoms 1 box\nmass 1 1.0\nvelocity all create 3.0 87287 loop geom\n"
+        "pair_style lj/cut 2.5\npair_coeff 1 1 1.0 1.0 2.5\nneighbor 0.3 bin\n"
+        "neigh_modify every 20 delay 0 check no\nfix 1 all nve\nthermo 5\nrun 600\n")
+    program = [lmp, "-in", "in.melt", "-log", "none"]
+    # Only Thermo::lost_check() sums two numbers.
+    check_named(run_late(job, 4, program, 2, 2000), "Thermo::lost_check", 2e-3)
+    _, out, found = run_late(job, 4, program, 2, 0)
+    check(not found["stragglers"], out)
+
+
 def case_bad(job):
     """What stops a profile is said in a sentence, and the program runs on."""
     program = job.compiled("ends.cpp", "mpicxx", "-std=c++20")
@@ -325,6 +412,7 @@ def main():
     parser.add_argument("--profile", required=True)
     parser.add_argument("--library", required=True)
     parser.add_argument("--counts", required=True)
+    parser.add_argument("--papcoll", required=True)
     parser.add_argument("case", choices=sorted(CASES))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="papcoll-profile-") as directory:

@@ -120,6 +120,42 @@ TEST_CASE("a rank that left out a call is named while the program hangs", "[repo
   }
 }
 
+TEST_CASE("a call left out among many of one place is found when the others cannot go on",
+          "[report]") {
+  // All call from place 0 but for one call from place 1, which rank 1 goes without.
+  for (const std::size_t after : {0U, 1U, 7U}) {
+    Loop loop{3};
+    std::vector<std::uint64_t> made(3, 0);
+    const auto one = [&](std::size_t r, std::uint32_t site, bool returns) {
+      TraceWriter::Call c;
+      c.site = site;
+      const std::uint64_t at = began + 1000 * made[r]++;
+      loop.writer.traces[r].call(c, at, returns ? at + 100 : 0);
+    };
+    constexpr std::size_t before = 20;
+    for (std::size_t r = 0; r < 3; ++r) {
+      for (std::size_t i = 0; i < before; ++i) one(r, 0, true);
+      if (r != 1) one(r, 1, after != 0);
+      for (std::size_t i = 0; i < after; ++i) one(r, 0, r == 1 || i + 1 < after);
+    }
+    loop.writer.traces[1].header.state = static_cast<std::uint32_t>(RunState::finalizing);
+    const Ending e = loop.ending({0, 1, 2});
+    INFO(after);
+    CHECK(e.is_fault());
+    REQUIRE(e.unfinished.size() == 1);
+    const Unfinished& u = e.unfinished[0];
+    CHECK(u.call.number == before + after);
+    REQUIRE(u.missing.size() == 1);
+    CHECK(u.missing[0].kind == Whereabouts::Kind::finalizing);
+    // At the end of all calls nothing tells a call left out from one that is yet to come.
+    REQUIRE(u.skipped.has_value() == (after != 0));
+    if (after == 0) continue;
+    CHECK(u.skipped->rank == 1);
+    CHECK(u.skipped->call.number == before);
+    CHECK(u.skipped->call.place == 1);
+  }
+}
+
 TEST_CASE("of a rank that does not come is told what it does", "[report]") {
   const auto missing = [](RunState state, bool lives) {
     Loop loop{3};

@@ -190,12 +190,7 @@ class Sequences {
       }
       if (!follows) return {};
     } else {
-      if (number == 0) return {};
-      --at;
-      const std::optional<CallOf> last = of(member, at);
-      if (!last || same(last, of_others(member, at)) || !same(last, of_others(member, number))) {
-        return {};
-      }
+      return left_out_before(member, number);
     }
     // Was it ahead before? Then that began when it first differed.
     while (at > 0) {
@@ -207,6 +202,22 @@ class Sequences {
       --at;
     }
     return of_others(member, at);
+  }
+
+  /// Which call before `number`, to which it has not come, a member left out: from some call on it
+  /// makes those that the others make one later, and the first of these differs from theirs. None if
+  /// its calls are the same either way.
+  std::optional<CallOf> left_out_before(std::size_t member, std::uint64_t number) const {
+    constexpr std::uint64_t far = 10000;
+    std::optional<std::uint64_t> first;
+    for (std::uint64_t n = number; n > 0 && number - n < far; --n) {
+      const std::optional<CallOf> own = of(member, n - 1);
+      const std::optional<CallOf> next = of_others(member, n);
+      if (!own || !next || signature(*own) != signature(*next)) break;
+      const std::optional<CallOf> theirs = of_others(member, n - 1);
+      if (theirs && signature(*own) != signature(*theirs)) first = n - 1;
+    }
+    return first ? of_others(member, *first) : std::nullopt;
   }
 
  private:
