@@ -38,11 +38,15 @@ struct Program {
   std::size_t sites = 3;
   std::uint64_t seed = 1;
   double exit_skew = 1;  ///< µs that ranks leave a call apart
+  int ranks_on_node = 64;
 };
 
 /// Ranks work, meet in an allreduce, leave it a little apart, and work on.
 LatenessReport of_program(const Program& p, const Work& work) {
   RunWriter writer{static_cast<int>(p.ranks), p.sites, 1U << 14U};
+  for (TraceWriter& t : writer.traces) {
+    t.header.node = t.header.world_rank / p.ranks_on_node * p.ranks_on_node;
+  }
   Random random{p.seed};
   Delays free(p.ranks, 2e9);
   Delays micros(p.ranks);
@@ -177,21 +181,35 @@ TEST_CASE("a rank that is late in one call of six is named as often late", "[rep
   }
 }
 
-TEST_CASE("ranks that are late together are named together", "[report]") {
+TEST_CASE("ranks of a node that are late together are named together", "[report]") {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const LatenessReport r =
-        of_program({8, 900, 3, seed}, [](std::uint64_t call, Random& random, Delays& micros) {
+        of_program({9, 900, 3, seed, 1, 3}, [](std::uint64_t call, Random& random, Delays& micros) {
           for (double& m : micros) m = 100 + exponential(random, 50);
           if (call % 3 != 1) return;
-          for (const std::size_t rank : {2U, 5U, 6U}) micros[rank] += 1000;
+          for (const std::size_t rank : {3U, 4U, 5U}) micros[rank] += 1000;
         });
     CHECK(r.stragglers.empty());
     REQUIRE(r.groups.size() == 1);
-    CHECK(r.groups[0].ranks == std::vector<std::int32_t>{2, 5, 6});
+    CHECK(r.groups[0].ranks == std::vector<std::int32_t>{3, 4, 5});
     CHECK(r.groups[0].place == 1);
     CHECK(r.groups[0].times > 280);
     CHECK(r.groups[0].typical > 0.7e6);
     CHECK(r.groups[0].typical < 1.1e6);
+  }
+}
+
+TEST_CASE("ranks that wait for the processors of others are not named", "[report]") {
+  // Four ranks on two processors, always the same two first.
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const LatenessReport r =
+        of_program({4, 900, 3, seed}, [](std::uint64_t, Random& random, Delays& micros) {
+          for (std::size_t rank = 0; rank < 4; ++rank) {
+            micros[rank] = (rank < 2 ? 500 : 1000) + exponential(random, 20);
+          }
+        });
+    CHECK(r.stragglers.empty());
+    CHECK(r.groups.empty());
   }
 }
 

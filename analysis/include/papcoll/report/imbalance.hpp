@@ -43,8 +43,8 @@ struct Imbalance {
 
 namespace detail {
 
-/// For how long a member had been outside of calls as it came to this one, in nanoseconds; less than
-/// 0: that is not known.
+/// For how long a member had been outside of calls as it came to this one, in nanoseconds; less
+/// than 0: that is not known.
 inline double outside_before(const Run& run, const Calls& calls, const Call& call,
                              std::size_t member) {
   const std::uint32_t position = calls.records[call.records + member];

@@ -1,6 +1,6 @@
 #pragma once
 
-// Ranks that are late together, as those of a slow node: none of them is last alone.
+// Nodes whose ranks are late together: none of these is last alone.
 
 #include <papcoll/report/calls.hpp>
 #include <papcoll/report/clocks.hpp>
@@ -23,7 +23,7 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace report {
 
-/// Ranks of one communicator that are late together at a place.
+/// The ranks of one or more nodes that are late together at a place.
 struct LateGroup {
   std::vector<std::int32_t> ranks;
   std::uint32_t place = profile::no_entry;
@@ -115,12 +115,31 @@ class LateGroupsOf {
       group.ranks.push_back(world_rank(run_, run_.communicators[communicator].members[m]));
       group.times = std::min(group.times, late[m].times);
     }
-    if (group.ranks.size() < 2) return;
+    if (group.ranks.size() < 2 || !are_nodes(communicator, group.ranks)) return;
     std::sort(group.ranks.begin(), group.ranks.end());
     group.place = calls_.calls[positions.front()].place;
     group.communicator = communicator;
     group.calls = positions.size();
     out_.push_back(std::move(group));
+  }
+
+  /// Whether they are all members that their nodes have. Where ranks share processors, those that
+  /// get one first may leave as many others late, time and again, in a balanced program.
+  bool are_nodes(std::uint32_t communicator, const std::vector<std::int32_t>& ranks) const {
+    const auto is_named = [&ranks](std::int32_t rank) {
+      return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+    };
+    const auto& members = run_.communicators[communicator].members;
+    const auto node = [this](const Communicator::Member& m) {
+      return run_.ranks[static_cast<std::size_t>(m.trace)].header.node;
+    };
+    std::map<std::int32_t, bool> named;
+    for (const Communicator::Member& m : members) {
+      const bool is = is_named(world_rank(run_, m));
+      const auto [known, is_new] = named.emplace(node(m), is);
+      if (!is_new && known->second != is) return false;
+    }
+    return true;
   }
 
   bool is_steady(const Member& m, const std::array<std::uint64_t, time_parts>& calls) const {
@@ -218,7 +237,7 @@ class LateGroupsOf {
 
 }  // namespace detail
 
-/// The groups of ranks that are named together. In a call the late ones are those after the largest
+/// The groups of ranks that are named together: those of whole nodes. In a call the late ones are those after the largest
 /// gap of the later half, if it is larger than what either side is apart; the rest of the rule is
 /// that of lateness_of(), whose span this takes.
 inline std::vector<LateGroup> late_groups_of(const Run& run, const Clocks& clocks,
