@@ -237,9 +237,9 @@ class LateGroupsOf {
 
 }  // namespace detail
 
-/// The groups of ranks that are named together: those of whole nodes. In a call the late ones are those after the largest
-/// gap of the later half, if it is larger than what either side is apart; the rest of the rule is
-/// that of lateness_of(), whose span this takes.
+/// The groups of ranks that are named together: those of whole nodes. In a call the late ones are
+/// those after the largest gap of the later half, if it is larger than what either side is apart;
+/// the rest of the rule is that of lateness_of(), whose span this takes.
 inline std::vector<LateGroup> late_groups_of(const Run& run, const Clocks& clocks,
                                              const Calls& calls,
                                              const std::vector<Imbalance>& imbalances, double span,
