@@ -29,9 +29,11 @@ needed=(
 )
 # The sanitizers' run-time libraries of clang++ come in a package of their own on some systems.
 # libsimgrid-dev is for tests and benchmarks with simulated ranks, doxygen for the API reference,
-# libhwloc-dev for machines by hwloc, libscotch-dev for SCOTCH's orders beside papcoll's.
+# libhwloc-dev for machines by hwloc, libscotch-dev for SCOTCH's orders beside papcoll's,
+# libopen-trace-format2-dev for `papcoll report --otf2` and otf2-tools for its test, llvm for the
+# lines of places that it tells (addr2line does, too).
 useful=(libclang-rt-dev ccache shellcheck pkg-config python3-yaml libsimgrid-dev doxygen
-  libhwloc-dev libscotch-dev)
+  libhwloc-dev libscotch-dev libopen-trace-format2-dev otf2-tools llvm)
 
 # get_cuda DIRECTORY: the parts of a toolkit that compile and link, in the layout that CMake expects.
 get_cuda() {

@@ -2,6 +2,7 @@
 #include <papcoll/report/calls.hpp>
 #include <papcoll/report/clocks.hpp>
 #include <papcoll/report/imbalance.hpp>
+#include <papcoll/report/late_groups.hpp>
 #include <papcoll/report/lateness.hpp>
 #include <papcoll/report/read.hpp>
 
@@ -20,9 +21,13 @@
 
 namespace {
 using papcoll::pattern::Random;
-using papcoll::report::LatenessReport;
+using papcoll::report::LateGroup;
 using papcoll::report::Straggler;
 using Delays = std::vector<double>;
+
+struct LatenessReport : papcoll::report::LatenessReport {
+  std::vector<LateGroup> groups;
+};
 
 /// Microseconds that ranks work before a call, from its number on.
 using Work = std::function<void(std::uint64_t call, Random& random, Delays& work)>;
@@ -33,11 +38,15 @@ struct Program {
   std::size_t sites = 3;
   std::uint64_t seed = 1;
   double exit_skew = 1;  ///< µs that ranks leave a call apart
+  int ranks_on_node = 64;
 };
 
 /// Ranks work, meet in an allreduce, leave it a little apart, and work on.
 LatenessReport of_program(const Program& p, const Work& work) {
   RunWriter writer{static_cast<int>(p.ranks), p.sites, 1U << 14U};
+  for (TraceWriter& t : writer.traces) {
+    t.header.node = t.header.world_rank / p.ranks_on_node * p.ranks_on_node;
+  }
   Random random{p.seed};
   Delays free(p.ranks, 2e9);
   Delays micros(p.ranks);
@@ -60,7 +69,10 @@ LatenessReport of_program(const Program& p, const Work& work) {
   const papcoll::report::Run run = papcoll::report::read_run(dir.path().string());
   const papcoll::report::Clocks clocks{run};
   const auto calls = join_calls(run, clocks);
-  return lateness_of(run, calls, imbalances(run, clocks, calls));
+  const auto all = imbalances(run, clocks, calls);
+  LatenessReport report{lateness_of(run, calls, all), {}};
+  report.groups = late_groups_of(run, clocks, calls, all, report.span);
+  return report;
 }
 
 double exponential(Random& random, double mean) { return -mean * std::log1p(-random.fraction()); }
@@ -106,6 +118,7 @@ TEST_CASE("in a balanced program no rank is named", "[report]") {
           const LatenessReport r = of_program(p, work);
           INFO(name << ", " << ranks << " ranks, " << calls << " calls, seed " << seed);
           CHECK(r.stragglers.empty());
+          CHECK(r.groups.empty());
         }
       }
     }
@@ -168,6 +181,38 @@ TEST_CASE("a rank that is late in one call of six is named as often late", "[rep
   }
 }
 
+TEST_CASE("ranks of a node that are late together are named together", "[report]") {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const LatenessReport r =
+        of_program({9, 900, 3, seed, 1, 3}, [](std::uint64_t call, Random& random, Delays& micros) {
+          for (double& m : micros) m = 100 + exponential(random, 50);
+          if (call % 3 != 1) return;
+          for (const std::size_t rank : {3U, 4U, 5U}) micros[rank] += 1000;
+        });
+    CHECK(r.stragglers.empty());
+    REQUIRE(r.groups.size() == 1);
+    CHECK(r.groups[0].ranks == std::vector<std::int32_t>{3, 4, 5});
+    CHECK(r.groups[0].place == 1);
+    CHECK(r.groups[0].times > 280);
+    CHECK(r.groups[0].typical > 0.7e6);
+    CHECK(r.groups[0].typical < 1.1e6);
+  }
+}
+
+TEST_CASE("ranks that wait for the processors of others are not named", "[report]") {
+  // Four ranks on two processors, always the same two first.
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const LatenessReport r =
+        of_program({4, 900, 3, seed}, [](std::uint64_t, Random& random, Delays& micros) {
+          for (std::size_t rank = 0; rank < 4; ++rank) {
+            micros[rank] = (rank < 2 ? 500 : 1000) + exponential(random, 20);
+          }
+        });
+    CHECK(r.stragglers.empty());
+    CHECK(r.groups.empty());
+  }
+}
+
 TEST_CASE("a rank that is late once is told as such", "[report]") {
   const LatenessReport r =
       of_program({4, 900, 3, 1}, [](std::uint64_t call, Random& random, Delays& micros) {
@@ -201,7 +246,7 @@ TEST_CASE("a rank that leaves calls late is not blamed for coming late", "[repor
   const auto run = papcoll::report::read_run(dir.path().string());
   const papcoll::report::Clocks clocks{run};
   const auto calls = join_calls(run, clocks);
-  const LatenessReport late = lateness_of(run, calls, imbalances(run, clocks, calls));
+  const auto late = lateness_of(run, calls, imbalances(run, clocks, calls));
   CHECK(late.stragglers.empty());
   CHECK(late.ranks[3].lasts == 499);
   CHECK(late.ranks[3].own_lasts == 0);

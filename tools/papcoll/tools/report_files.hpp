@@ -170,6 +170,19 @@ inline void write_json(const report::Report& r, const std::string& name) {
   }
   list("stragglers", entries);
   entries.clear();
+  constexpr double nanosecond = 1e-9;
+  for (const report::LateGroup& g : r.late_groups) {
+    entries.push_back(Json{
+        {"ranks", g.ranks},
+        {"place", report::place_text(r.run, g.place)},
+        {"calls", g.calls},
+        {"times", g.times},
+        {"late_by", g.typical * nanosecond},
+        {"part_of_time",
+         g.cost}}.dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+  list("late_together", entries);
+  entries.clear();
   for (const report::Unfinished& u : r.ending.unfinished) {
     entries.push_back(unfinished_json(r, u).dump(-1, ' ', false, Json::error_handler_t::replace));
   }

@@ -207,8 +207,12 @@ inline std::string ranks_picture(const Report& r) {
   papcoll::detail::Svg svg;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const Lateness& l = ranks[i];
-    const bool named = std::any_of(r.lateness.stragglers.begin(), r.lateness.stragglers.end(),
-                                   [&l](const Straggler& s) { return s.at.rank == l.rank; });
+    const bool named =
+        std::any_of(r.lateness.stragglers.begin(), r.lateness.stragglers.end(),
+                    [&l](const Straggler& s) { return s.at.rank == l.rank; }) ||
+        std::any_of(r.late_groups.begin(), r.late_groups.end(), [&l](const LateGroup& g) {
+          return std::find(g.ranks.begin(), g.ranks.end(), l.rank) != g.ranks.end();
+        });
     const double y = static_cast<double>(i) * row;
     const double length = std::max(1.0, l.own / longest * room);
     svg.text({left - 10, y + 15}, "rank " + std::to_string(l.rank), "name");

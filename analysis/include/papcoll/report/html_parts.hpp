@@ -89,7 +89,7 @@ const canvas = document.getElementById('timeline'), tip = document.getElementByI
 const pen = canvas.getContext('2d');
 const hidden = new Set();
 let from = begin, to = Math.max(end, 1e-9), width = 0, height = 0, heat = null, calls = null;
-const left = 66, right = 12, top_ = 10, upper = 260, between = 34;
+const left = 66, right = 36, top_ = 10, upper = 260, between = 34;
 const row = Math.max(1, Math.min(16, 360 / D.ranks));
 const lower = Math.ceil(row * D.ranks), heatTop = top_ + upper + between;
 const colour = p => Math.min(p, 8);

@@ -43,6 +43,20 @@ struct Imbalance {
 
 namespace detail {
 
+/// For how long a member had been outside of calls as it came to this one, in nanoseconds; less
+/// than 0: that is not known.
+inline double outside_before(const Run& run, const Calls& calls, const Call& call,
+                             std::size_t member) {
+  const std::uint32_t position = calls.records[call.records + member];
+  if (position == 0) return -1;
+  const std::int32_t trace = run.communicators[call.communicator].members[member].trace;
+  const auto& records = run.ranks[static_cast<std::size_t>(trace)].records;
+  const profile::Record& now = records[position];
+  const profile::Record& before = records[position - 1];
+  if (before.index + 1 != now.index || before.exit == 0 || before.exit > now.arrival) return -1;
+  return static_cast<double>(now.arrival - before.exit);
+}
+
 class ImbalanceOf {
  public:
   ImbalanceOf(const Run& run, const Clocks& clocks, const Calls& calls)
@@ -131,24 +145,13 @@ class ImbalanceOf {
                          calls_.record(run_, call, b)->arrival);
   }
 
-  /// Since when a member was outside of calls before this one; less than 0: not known.
-  double since(const Call& call, std::size_t member) const {
-    const std::uint32_t position = calls_.records[call.records + member];
-    if (position == 0) return -1;
-    const auto& records = run_.ranks[trace(call, member)].records;
-    const profile::Record& now = records[position];
-    const profile::Record& before = records[position - 1];
-    if (before.index + 1 != now.index || before.exit == 0 || before.exit > now.arrival) return -1;
-    return static_cast<double>(now.arrival - before.exit);
-  }
-
   double excess(const Call& call, std::size_t last) {
     constexpr double unknown = std::numeric_limits<double>::infinity();
-    const double own = since(call, last);
+    const double own = outside_before(run_, calls_, call, last);
     if (own < 0) return unknown;
     outside_.clear();
     for (std::size_t m = 0; m < arrivals_.size(); ++m) {
-      const double other = m == last ? -1 : since(call, m);
+      const double other = m == last ? -1 : outside_before(run_, calls_, call, m);
       if (other >= 0) outside_.push_back(other);
     }
     if (outside_.empty()) return unknown;

@@ -5,6 +5,7 @@
 #include <papcoll/report/calls.hpp>
 #include <papcoll/report/clocks.hpp>
 #include <papcoll/report/imbalance.hpp>
+#include <papcoll/report/late_groups.hpp>
 #include <papcoll/report/lateness.hpp>
 #include <papcoll/report/phases.hpp>
 #include <papcoll/report/read.hpp>
@@ -26,6 +27,10 @@ namespace report {
 
 /// A run and what follows from its traces.
 struct Report {
+  /// Without what follows yet.
+  Report(Run traces, std::vector<SizeRange> sizes)
+      : run(std::move(traces)), clocks(run), ranges(std::move(sizes)) {}
+
   Run run;
   Clocks clocks;
   std::vector<SizeRange> ranges;
@@ -36,6 +41,7 @@ struct Report {
   std::vector<SummaryRow> by_collective, by_place, by_communicator;
   std::vector<TotalRow> totals, totals_by_place;
   LatenessReport lateness;
+  std::vector<LateGroup> late_groups;
   std::vector<PhasesOfPlace> phases;
   Ending ending;
   bool has_alpha = false;   ///< one-way times were measured
@@ -58,10 +64,7 @@ inline double recorded_seconds(const RankTrace& r) {
 
 /// From what was read and, if wanted, symbolised.
 inline Report report_of(Run run, std::vector<SizeRange> ranges = usual_ranges()) {
-  const Clocks clocks{run};
-  Report r{
-      std::move(run), clocks, std::move(ranges), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
-      false,          0};
+  Report r{std::move(run), std::move(ranges)};
   r.calls = join_calls(r.run, r.clocks);
   r.imbalances = imbalances(r.run, r.clocks, r.calls);
   r.coverage = coverage_of(r.run, r.calls);
@@ -72,6 +75,7 @@ inline Report report_of(Run run, std::vector<SizeRange> ranges = usual_ranges())
   r.totals = totals_by_size(r.run, r.ranges);
   r.totals_by_place = totals_by_place(r.run);
   r.lateness = lateness_of(r.run, r.calls, r.imbalances);
+  r.late_groups = late_groups_of(r.run, r.clocks, r.calls, r.imbalances, r.lateness.span);
   r.phases = phases_of(r.calls, r.imbalances);
   r.ending = ending_of(r.run, r.calls);
   r.has_alpha = one_way_of(r.run).measured();

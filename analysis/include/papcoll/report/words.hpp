@@ -83,6 +83,16 @@ inline std::string sentence(const Report& r, const Straggler& s) {
          percent_text(s.cost) + " of the time of these records.";
 }
 
+inline std::string sentence(const Report& r, const LateGroup& g) {
+  const Call& c = r.calls.calls[g.example];
+  return capital(ranks_text(g.ranks)) + " are late together at " + place_text(r.run, g.place) +
+         ", " + call_text(c.collective, c.flags, c.bytes) + ": in " + std::to_string(g.times) +
+         " of " + std::to_string(g.calls) +
+         " calls or more each of them came after all others, typically by " + time_text(g.typical) +
+         ". Each other rank waited " + time_text(g.cost * r.lateness.span) + " for them, " +
+         percent_text(g.cost) + " of the time of these records.";
+}
+
 inline std::string sentence(const Report& r, const SingleDelay& d) {
   const Call& c = r.calls.calls[d.call];
   const double at = static_cast<double>(c.begin - r.calls.calls.front().begin);
@@ -247,7 +257,11 @@ inline std::vector<Finding> findings(const Report& r) {
   for (const Straggler& s : r.lateness.stragglers) {
     add(Finding::Kind::straggler, detail::sentence(r, s));
   }
-  if (r.lateness.stragglers.empty()) add(Finding::Kind::nothing, detail::nobody(r));
+  for (const LateGroup& g : r.late_groups) {
+    add(Finding::Kind::straggler, detail::sentence(r, g));
+  }
+  if (r.lateness.stragglers.empty() && r.late_groups.empty())
+    add(Finding::Kind::nothing, detail::nobody(r));
   for (const SingleDelay& d : r.lateness.single_delays) {
     add(Finding::Kind::single_delay, detail::sentence(r, d));
   }
