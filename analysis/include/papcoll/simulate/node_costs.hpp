@@ -101,8 +101,8 @@ struct NodeCosts {
   /// worst with such costs.
   double error = 0.25;
 
-  /// Of one of its calls, besides its work. An algorithm that has not been measured takes as long as
-  /// the mean of those that have.
+  /// Of one of its calls, besides its work. An algorithm that has not been measured takes as long
+  /// as the mean of those that have.
   double call_of(std::string_view algorithm) const {
     if (code.empty()) return call;
     const auto found = code.find(algorithm);
