@@ -67,8 +67,7 @@ struct PairCosts {
   CostBySize read;    ///< from what the other has written
   CostBySize reread;  ///< from what this one has written, and the other has read
   CostBySize write;   ///< to what both hold: the other has read it last
-  /// The same, if of the two only this one has written them, and its nearest cache has not lost them
-  /// since.
+  /// The same, if of the two only this one has written them, and its nearest cache still has them.
   CostBySize write_lent;
   CostBySize write_over;   ///< to what the other has written
   CostBySize write_after;  ///< the same, if this one has read it since
