@@ -183,9 +183,8 @@ TEST_CASE("simulate: refusals") {
   refused({"simulate", "Binomial", "--ranks", "4"}, "--bytes is required");
   refused({"simulate", "Binomial", "--bytes", "8"}, "--ranks");
   refused({"simulate", "Dissemination", "--ranks", "4", "--bytes", "8"}, "moves no data");
-  refused({"simulate", "SplitTail", "--ranks", "4", "--bytes", "8"}, "no plan to simulate");
-  refused({"simulate", "ArrivalOrder+Chain", "--ranks", "4", "--bytes", "8"},
-          "no plan to simulate");
+  refused({"simulate", "Hierarchical", "--ranks", "4", "--bytes", "8"},
+          "is made of other algorithms: simulate those of them that are schedules");
   refused({"simulate", "Ring+ShmTransport", "--ranks", "4", "--bytes", "8"},
           "papcoll: Ring+ShmTransport: the simulator times messages, as MpiTransport passes them, "
           "and not ShmTransport: write Ring+MpiTransport");

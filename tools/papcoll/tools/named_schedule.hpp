@@ -57,8 +57,8 @@ inline void require_messages(const ParsedName& algorithm) {
 }
 
 /// The collective that is meant by a name or, if that is empty, with an algorithm alone, which
-/// serves c if `serves_one(c)`. Throws argument_error if there is none of that name, or if it does not
-/// serve it.
+/// serves c if `serves_one(c)`. Throws argument_error if there is none of that name, or if it does
+/// not serve it.
 template <class Serves>
 Collective collective_meant(const std::string& algorithm, Serves&& serves_one,
                             const std::string& named) {

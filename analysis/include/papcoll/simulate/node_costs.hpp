@@ -67,8 +67,7 @@ struct PairCosts {
   CostBySize read;    ///< from what the other has written
   CostBySize reread;  ///< from what this one has written, and the other has read
   CostBySize write;   ///< to what both hold: the other has read it last
-  /// The same, if of the two only this one has written them, and its nearest cache has not lost them
-  /// since.
+  /// The same, if of the two only this one has written them, and its nearest cache still has them.
   CostBySize write_lent;
   CostBySize write_over;   ///< to what the other has written
   CostBySize write_after;  ///< the same, if this one has read it since
@@ -101,8 +100,8 @@ struct NodeCosts {
   /// worst with such costs.
   double error = 0.25;
 
-  /// Of one of its calls, besides its work. An algorithm that has not been measured takes as long as
-  /// the mean of those that have.
+  /// Of one of its calls, besides its work. An algorithm that has not been measured takes as long
+  /// as the mean of those that have.
   double call_of(std::string_view algorithm) const {
     if (code.empty()) return call;
     const auto found = code.find(algorithm);

@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,8 +53,8 @@
 // signal has passed: signal, of which take and fetch are parts. If it has waited for more than
 // sleeps_after, it sleeps by then, and needs `wake` besides.
 //
-//     rank 0   arrives  call/2 | write | take ····························· fetch | combine | call/2
-//     rank 1                     arrives  call/2 | write | take                     → seen by rank 0
+//     rank 0   arrives  call/2 | write | take ······················· fetch | combine | call/2
+//     rank 1               arrives  call/2 | write | take ─ signal ─→ it sees the flag
 //
 // Ranks are processes, with buffers in private memory, which peers do not see: what they read is
 // copied to pools, or to slots where pools are too small. What the kernel would copy for them
@@ -150,7 +151,7 @@ class VirtualNode {
         pool_bytes_(pool_of(shape)),
         buffers_at_(board_bytes() + ranks() * pool_bytes_),
         memory_(buffers_at_ + 2 * ranks() * buffer_bytes()),
-        cores_(memory_.data(), memory_.bytes(), ranks(), options_.colours, costs_,
+        cores_(memory_.data(), memory_.bytes(), ranks(), cache_of_ranks(), costs_,
                options_.moves_data),
         call_seconds_(costs_.call_of(algorithm.traits.name)),
         exits_(ranks()) {
@@ -248,6 +249,16 @@ class VirtualNode {
     Shape own = shape;
     own.rank = 0;
     return own;
+  }
+
+  /// Those of one colour share a last-level cache. Where only ranks that share none are known, no
+  /// two do.
+  std::vector<int> cache_of_ranks() const {
+    std::vector<int> colours = options_.colours;
+    if (costs_.near.known) return colours;
+    colours.resize(ranks());
+    std::iota(colours.begin(), colours.end(), 0);
+    return colours;
   }
 
   static constexpr std::size_t most_bytes = std::size_t{1} << 30U;
