@@ -205,8 +205,8 @@ class Sequences {
   }
 
   /// Which call before `number`, to which it has not come, a member left out: from some call on it
-  /// makes those that the others make one later, and the first of these differs from theirs. None if
-  /// its calls are the same either way.
+  /// makes those that the others make one later, and the first of these differs from theirs. None
+  /// if its calls are the same either way.
   std::optional<CallOf> left_out_before(std::size_t member, std::uint64_t number) const {
     constexpr std::uint64_t far = 10000;
     std::optional<std::uint64_t> first;
