@@ -102,3 +102,22 @@ TEST_CASE("what is no ELF file is read as none", "[report]") {
   CHECK(cut.build_id().empty());
   CHECK_FALSE(cut.function_at(0));
 }
+
+TEST_CASE("names of functions are told without what makes them long", "[report]") {
+  using papcoll::report::short_function;
+  CHECK(short_function("step") == "step");
+  CHECK(short_function("(anonymous namespace)::allreduces(int)") ==
+        "(anonymous namespace)::allreduces");
+  CHECK(short_function("LAMMPS_NS::Modify::check(int, char**) const") ==
+        "LAMMPS_NS::Modify::check");
+  CHECK(short_function("std::unique_ptr<std::byte [], std::default_delete<std::byte []> > "
+                       "a::Polled::wait<a::Polled::gather(void const*, int)::{lambda(int)#1}>(int, "
+                       "char const*) const") == "a::Polled::wait");
+  CHECK(short_function("void run<int>(std::vector<int> const&)") == "run");
+  CHECK(short_function("f(int)::{lambda(double)#1}::operator()(double) const") ==
+        "f(int)::{lambda(double)#1}::operator()");
+  CHECK(short_function("bool operator< <int>(A<int> const&, A<int> const&)") == "operator<");
+  CHECK(short_function("A::operator bool() const") == "A::operator bool");
+  CHECK(short_function("<") == "<");
+  CHECK(short_function("") == "");
+}

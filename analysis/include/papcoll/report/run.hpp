@@ -104,6 +104,50 @@ inline std::string file_name(const std::string& path) {
   return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
+/// A function's name without what makes C++'s names long: template arguments, parameters, and the
+/// type of the result.
+inline std::string short_function(const std::string& name) {
+  const auto is_operator = [&](std::size_t at) {  // the < or > of operator<, operator->> and so on
+    constexpr std::string_view word = "operator";
+    while (at > 0 && (name[at - 1] == '<' || name[at - 1] == '>' || name[at - 1] == '-')) --at;
+    return at >= word.size() && name.compare(at - word.size(), word.size(), word) == 0;
+  };
+  const auto names_operator = [](const std::string& t) {
+    constexpr std::string_view word = "operator";
+    const std::size_t at = t.rfind(word);
+    return at != std::string::npos && t.find_first_not_of("<>-", at + word.size()) == t.npos;
+  };
+  std::string text;
+  std::size_t depth = 0;
+  std::size_t begin = 0;  // of the name, in text: after the result's type
+  std::size_t round = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    const bool angle = (c == '<' || c == '>') && !is_operator(i);
+    if (angle && c == '<') ++depth;
+    if (depth == 0) {
+      if (c == '(' || c == '{') ++round;
+      if ((c == ')' || c == '}') && round > 0) --round;
+      const bool qualifies = name.compare(i + 1, std::string::npos, "const") == 0;
+      if (c == ' ' && round == 0 && !qualifies && !names_operator(text)) begin = text.size() + 1;
+      text += c;
+    }
+    if (angle && c == '>' && depth > 0) --depth;
+  }
+  text.erase(0, begin);
+  if (text.ends_with(" const")) text.resize(text.size() - 6);
+  if (!text.ends_with(')')) return text.empty() ? name : text;
+  std::size_t open = text.size();
+  for (round = 0; open > 0; --open) {
+    const char c = text[open - 1];
+    if (c == ')') ++round;
+    if (c == '(' && --round == 0) break;
+  }
+  // "(anonymous namespace)" is part of the name.
+  if (open > 1 && text[open - 2] != ':') text.resize(open - 1);
+  return text.empty() ? name : text;
+}
+
 /// "solver.c:88", or what is known instead: "step+0x1c (libsolver.so)", "libsolver.so+0x4711".
 inline std::string short_text(const Place& place) {
   constexpr std::string_view digits = "0123456789abcdef";
@@ -120,7 +164,8 @@ inline std::string short_text(const Place& place) {
   }
   const std::string module = place.module.empty() ? "?" : file_name(place.module);
   if (!place.function.empty()) {
-    return place.function + "+" + hexadecimal(place.into_function) + " (" + module + ")";
+    return short_function(place.function) + "+" + hexadecimal(place.into_function) + " (" + module +
+           ")";
   }
   return module + "+" + hexadecimal(place.offset);
 }
@@ -129,7 +174,8 @@ inline std::string short_text(const Place& place) {
 inline std::string text_of(const Place& place) {
   const std::string text = short_text(place);
   const bool has_line = !place.file.empty() && place.line > 0;
-  return has_line && !place.function.empty() ? text + " (" + place.function + ")" : text;
+  return has_line && !place.function.empty() ? text + " (" + short_function(place.function) + ")"
+                                             : text;
 }
 
 /// The place with this number, or words for none.
