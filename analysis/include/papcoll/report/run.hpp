@@ -145,6 +145,7 @@ inline std::string short_function(const std::string& name) {
   }
   // "(anonymous namespace)" is part of the name.
   if (open > 1 && text[open - 2] != ':') text.resize(open - 1);
+  while (text.ends_with(' ')) text.pop_back();
   return text.empty() ? name : text;
 }
 
