@@ -219,10 +219,10 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
                "Elements that lie apart: strided:BLOCK:STRIDE, in elements, or column and\n"
                "column:COLUMNS, one column of a matrix that has 64 or so many")
       ->each([&options](const std::string& text) { options.layout_text = text; });
-  app.add_option(
-         "--arrival", options.arrival,
-         "balanced, uniform, normal, one-late, one-early, ascending, descending, two-groups\n"
-         "or trace:FILE (a line a call, a column a rank, seconds)")
+  app.add_option("--arrival", options.arrival,
+                 "balanced, uniform, normal, one-late, one-early, ascending, descending, "
+                 "two-groups, same-late\n"
+                 "or trace:FILE (a line a call, a column a rank, seconds)")
       ->type_name("PATTERN");
   auto* mif = app.add_option("--mif", options.mif,
                              "Spread of the arrivals in one-way times of a message of the size")

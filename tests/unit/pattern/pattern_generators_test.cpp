@@ -55,6 +55,10 @@ TEST_CASE("one rank is late, or early, and every rank has its turn", "[pattern]"
   std::set<std::ptrdiff_t> late;
   std::set<std::ptrdiff_t> early;
   for (std::uint64_t call = 0; call < 64; ++call) {
+    const auto same_late = arrivals({.shape = Shape::same_late, .spread = 2}, call, ranks);
+    CHECK(same_late == arrivals({.shape = Shape::same_late, .spread = 2}, 0, ranks));
+    CHECK(std::count(same_late.begin(), same_late.end(), 2.0) == 1);
+    CHECK(std::count(same_late.begin(), same_late.end(), 0.0) == static_cast<long>(ranks) - 1);
     const auto one_late = arrivals({.shape = Shape::one_late, .spread = 2}, call, ranks);
     REQUIRE(std::count(one_late.begin(), one_late.end(), 0.0) == 3);
     REQUIRE(std::count(one_late.begin(), one_late.end(), 2.0) == 1);

@@ -128,7 +128,7 @@ class SimulatedCall {
     command
         .add_option("--arrival", arrival_,
                     "balanced, uniform, normal, one-late, one-early, ascending, descending,\n"
-                    "two-groups or trace:FILE, of which the first line counts")
+                    "two-groups, same-late or trace:FILE, of which the first line counts")
         ->type_name("PATTERN")
         ->capture_default_str();
     auto* const mif =

@@ -25,6 +25,7 @@ enum class Shape : unsigned char {
   ascending,   ///< rank r at r / (P-1)
   descending,  ///< rank r at (P-1-r) / (P-1)
   two_groups,  ///< the lower half of the ranks (with the middle one) at 0, the upper half at 1
+  same_late,   ///< all at 0, but one at 1, which is the same in all calls; the seed says which
 };
 
 /// Every shape, with the name it has on command lines.
@@ -33,7 +34,7 @@ struct NamedShape {
   std::string_view name;  ///< as on command lines
 };
 /// All of them.
-inline constexpr std::array<NamedShape, 8> shapes{{
+inline constexpr std::array<NamedShape, 9> shapes{{
     {Shape::balanced, "balanced"},
     {Shape::uniform, "uniform"},
     {Shape::normal, "normal"},
@@ -42,6 +43,7 @@ inline constexpr std::array<NamedShape, 8> shapes{{
     {Shape::ascending, "ascending"},
     {Shape::descending, "descending"},
     {Shape::two_groups, "two-groups"},
+    {Shape::same_late, "same-late"},
 }};
 
 /// The shape's name.
@@ -72,12 +74,16 @@ struct Generator {
     const std::size_t ranks = arrivals.size();
     if (ranks == 0) return;
     Random random(seed, call);
-    const std::size_t chosen =
-        shape == Shape::one_late || shape == Shape::one_early ? random.below(ranks) : 0;
+    const std::size_t chosen = chosen_rank(ranks, random);
     for (std::size_t r = 0; r < ranks; ++r) arrivals[r] = spread * part(r, ranks, chosen, random);
   }
 
  private:
+  constexpr std::size_t chosen_rank(std::size_t ranks, Random& random) const noexcept {
+    if (shape == Shape::same_late) return Random(seed, 0).below(ranks);
+    return shape == Shape::one_late || shape == Shape::one_early ? random.below(ranks) : 0;
+  }
+
   constexpr double part(std::size_t r, std::size_t ranks, std::size_t chosen,
                         Random& random) const noexcept {
     const auto ramp = [ranks](std::size_t position) {
@@ -91,6 +97,7 @@ struct Generator {
       case Shape::normal:
         return random.clamped_normal();
       case Shape::one_late:
+      case Shape::same_late:
         return r == chosen ? 1 : 0;
       case Shape::one_early:
         return r == chosen ? 0 : 1;
