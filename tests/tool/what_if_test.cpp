@@ -1,5 +1,7 @@
 // `papcoll what-if`.
 
+#include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -9,6 +11,8 @@
 #include "node_costs_of_tests.hpp"
 #include "run_tool.hpp"
 #include "simulated.hpp"
+#include "temporary_directory.hpp"
+#include "trace_writer.hpp"
 
 using nlohmann::json;
 
@@ -20,7 +24,73 @@ std::string trace_of(int calls, const char* line) {
   return text;
 }
 
+// Four ranks: at one place 8-byte allreduces of which rank 2 is 50 µs late, at another alltoalls of
+// 4 KB for each rank, at a third a non-blocking barrier.
+void write_run(const TemporaryDirectory& directory) {
+  using papcoll::profile::MpiCollective;
+  RunWriter writer{4};
+  std::uint64_t at = 2'000'000'000;
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    TraceWriter::Call c;
+    c.site = static_cast<std::uint32_t>(i % 3);
+    if (i % 3 == 1) {
+      c.collective = MpiCollective::alltoall;
+      c.bytes = 16384;
+    } else if (i % 3 == 2) {
+      c.collective = MpiCollective::barrier;
+      c.bytes = 0;
+      c.flags = papcoll::profile::record_nonblocking;
+    }
+    for (std::size_t r = 0; r < 4; ++r) {
+      const std::uint64_t late = r == 2 && i % 3 == 0 ? 50'000 : 0;
+      writer.traces[r].call(c, at + late, at + 90'000);
+    }
+    at += 200'000;
+  }
+  for (TraceWriter& t : writer.traces) t.header.ended = at;
+  writer.write(directory.path());
+}
+
 }  // namespace
+
+TEST_CASE("what-if --traces: places of a recorded run, and where most is saved") {
+  const TemporaryDirectory directory;
+  write_run(directory);
+  const Written costs{node_costs_text()};
+  const std::string name = directory.path().string();
+  const auto with = [&](const std::vector<const char*>& more) {
+    std::vector<const char*> all{"what-if",    "--traces",     name.c_str(),
+                                 "--simulate", "--node-costs", costs.name()};
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all);
+  };
+  const Outcome o = with({});
+  INFO(o.out << o.err);
+  CHECK(o.status == 0);
+  CHECK(contains(o.out, "solver+0x100: allreduce of 8 bytes, 4 ranks, 20 calls, simulated\n"));
+  CHECK(contains(o.out, "solver+0x120: alltoall of 4 KB"));
+  CHECK(contains(o.out, "would have saved most: "));
+  // What ranks only start there is no time of theirs.
+  CHECK_FALSE(contains(o.out, "solver+0x140: barrier"));
+
+  const Outcome one = with({"--place", "0x120", "--json", "-"});
+  INFO(one.out << one.err);
+  REQUIRE(one.status == 0);
+  const json all = json::parse(one.out);
+  REQUIRE(all.size() == 1);
+  CHECK(all[0]["collective"] == "alltoall");
+  CHECK(all[0]["bytes"] == 4096);
+  CHECK(all[0]["recorded"]["in_call"].get<double>() == Approx(90e-6));
+
+  const Outcome barrier = with({"--place", "0x140"});
+  CHECK(barrier.status == 2);
+  CHECK(contains(barrier.err, "there is no call that ranks wait in"));
+  const Outcome none = with({"--place", "nowhere"});
+  CHECK(none.status == 2);
+  CHECK(contains(none.err, "--place: there is no place 'nowhere'"));
+  const Outcome two = with({"--trace", costs.name()});
+  CHECK(two.status == 2);
+}
 
 TEST_CASE("what-if: the best, what it saves, and the error beside it") {
   const Written costs{node_costs_text()};

@@ -344,7 +344,8 @@ inline void write_trace_events(const report::Report& r, const std::string& name)
 }
 
 /// The place that a text names: a part of what the report calls it. Throws argument_error.
-inline std::uint32_t place_named(const report::Report& r, const std::string& text) {
+inline std::uint32_t place_named(const report::Report& r, const std::string& text,
+                                 const std::string& option = "--trace-text") {
   std::vector<std::uint32_t> found;
   for (std::uint32_t p = 0; p < r.run.places.size(); ++p) {
     if (report::short_text(r.run.places[p]) == text || report::text_of(r.run.places[p]) == text) {
@@ -358,7 +359,7 @@ inline std::uint32_t place_named(const report::Report& r, const std::string& tex
     if (!found.empty() && std::find(found.begin(), found.end(), p) == found.end()) continue;
     names += (names.empty() ? "" : ", ") + report::text_of(r.run.places[p]);
   }
-  throw argument_error("papcoll: --trace-text: " +
+  throw argument_error("papcoll: " + option + ": " +
                        (found.empty() ? "there is no place '" + text + "': there are "
                                       : "'" + text + "' names several places: ") +
                        names);

@@ -7,13 +7,16 @@
 #include <papcoll/error.hpp>
 #include <papcoll/names/row.hpp>
 #include <papcoll/pattern/trace.hpp>
+#include <papcoll/report/report.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/simulate/simulated_text.hpp>
 #include <papcoll/statistics/median.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/model_file.hpp>
 #include <papcoll/tools/node_costs_option.hpp>
+#include <papcoll/tools/recorded_places.hpp>
 #include <papcoll/tools/replay.hpp>
+#include <papcoll/tools/report_files.hpp>
 #include <papcoll/tools/simulate_command.hpp>
 #include <papcoll/tools/topology_file.hpp>
 #include <papcoll/what_if/answer.hpp>
@@ -23,6 +26,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -117,10 +121,21 @@ class WhatIfCommand {
   void add_to(CLI::App& app) {
     command_ = app.add_subcommand(
         "what-if", "What calls of recorded arrivals would have taken by other algorithms");
+    auto* const traces = command_
+                             ->add_option("--traces", traces_,
+                                          "What papcoll-profile recorded: asks of its dearest\n"
+                                          "places, or of one by --place")
+                             ->check(not_empty())
+                             ->type_name("DIR");
+    command_
+        ->add_option("--place", place_,
+                     "A part of what papcoll report calls a place, as solver.c:88")
+        ->needs(traces)
+        ->check(not_empty());
     command_
         ->add_option("--trace", trace_,
                      "When ranks arrived: a line a call, a column a rank, seconds")
-        ->required()
+        ->excludes(traces)
         ->check(not_empty())
         ->type_name("FILE");
     command_
@@ -128,14 +143,15 @@ class WhatIfCommand {
                      "How long they were in the call: as --trace; then it says what is saved")
         ->check(not_empty())
         ->type_name("FILE");
-    command_->add_option("--collective", collective_, "allreduce, bcast, …")
-        ->required()
+    command_->add_option("--collective", collective_, "Of --trace: allreduce, bcast, …")
+        ->excludes(traces)
         ->check(not_empty());
     bytes_option_ = command_
                         ->add_option("--bytes", bytes_,
-                                     "REQUIRED but for barrier. Of the call, as it counts: 8,\n"
-                                     "64k, 4M; of a block for allgather, gather, scatter,\n"
+                                     "Of --trace, but for barrier. Of the call, as it counts:\n"
+                                     "8, 64k, 4M; of a block for allgather, gather, scatter,\n"
                                      "alltoall and reduce_scatter")
+                        ->excludes(traces)
                         ->transform(as_bytes());
     command_->add_option("--root", root_, "Of bcast, reduce, gather and scatter")
         ->capture_default_str();
@@ -176,25 +192,85 @@ class WhatIfCommand {
 
   /// The exit status; throws argument_error and system_error.
   int run() {
+    if (!traces_.empty()) return run_places();
+    if (trace_.empty()) {
+      throw argument_error("papcoll: --trace is required, or --traces DIR of papcoll-profile");
+    }
+    if (collective_.empty()) throw argument_error("papcoll: --collective is required");
     const what_if::Recorded recorded = read_record();
     const what_if::Answer answer = find(recorded);
-    if (!json_.empty()) {
-      const std::string text = what_if_json(recorded, answer).dump(2) + "\n";
-      if (json_ == "-") {
-        print(text);
-        return all_well;
-      }
-      std::ofstream out{json_};
-      out << text;
-      out.close();
-      if (!out) throw argument_error("papcoll: cannot write " + json_);
-    }
+    if (!write_json_file(what_if_json(recorded, answer))) return all_well;
     print(what_if_text(recorded, answer, all_ ? answer.outcomes.size() : 12));
     if (!answer.replayed && !costs_text_.empty()) print(costs_text_ + "\n");
     return all_well;
   }
 
  private:
+  /// False if standard output is for JSON alone.
+  bool write_json_file(const Json& json) const {
+    if (json_.empty()) return true;
+    const std::string text = json.dump(2) + "\n";
+    if (json_ == "-") {
+      print(text);
+      return false;
+    }
+    std::ofstream out{json_};
+    out << text;
+    out.close();
+    if (!out) throw argument_error("papcoll: cannot write " + json_);
+    return true;
+  }
+
+  /// What each of several places would have taken, and where another algorithm saves most.
+  int run_places() {
+    report::Run traces = report::read_run(traces_);
+    report::symbolise(traces);
+    const report::Report r = report::report_of(std::move(traces));
+    constexpr std::size_t most_places = 5;
+    const std::vector<std::uint32_t> places =
+        place_.empty() ? dearest_places(r, most_places)
+                       : std::vector<std::uint32_t>{place_named(r, place_, "--place")};
+    basis_.most_calls = most_calls_;
+    if (!model_.empty()) basis_.messages = read_model(model_);
+    if (!topology_.empty()) throw argument_error("papcoll: --topology: the traces have their own");
+    Json all = Json::array();
+    std::string text;
+    std::string best;
+    double most = 0;
+    for (const std::uint32_t place : places) {
+      const std::string name = report::place_text(r.run, place);
+      text += (text.empty() ? "" : "\n") + name + ": ";
+      try {
+        const what_if::Recorded recorded = recorded_at(r, place);
+        recorded.require_sense();
+        const what_if::Answer answer = find(recorded);
+        text += what_if_text(recorded, answer, all_ ? answer.outcomes.size() : few);
+        Json one = what_if_json(recorded, answer);
+        one["place"] = name;
+        all.push_back(std::move(one));
+        const auto calls = static_cast<double>(recorded.arrivals.calls());
+        const double saved = answer.best().saved * calls;
+        if (saved <= most) continue;
+        most = saved;
+        best = answer.best().name + " at " + name +
+               " would have saved most: " + detail::duration_text(saved) + " of " +
+               detail::duration_text(answer.recorded_in_call * calls) +
+               " that each rank was in these calls";
+      } catch (const argument_error& e) {
+        if (!place_.empty()) throw;
+        text += std::string(e.what()) + "\n";
+      }
+    }
+    if (places.empty()) text = "no call was recorded that several ranks made\n";
+    if (!write_json_file(all)) return all_well;
+    print(text);
+    if (!costs_text_.empty()) print("\n" + costs_text_ + "\n");
+    if (places.size() > 1) {
+      print(best.empty() ? "\nNo other algorithm would have saved time\n" : "\n" + best + "\n");
+    }
+    return all_well;
+  }
+
   what_if::Recorded read_record() {
     what_if::Recorded recorded;
     recorded.arrivals = read_trace(trace_);
@@ -226,11 +302,8 @@ class WhatIfCommand {
     if (!has_data && bytes_option_->count() > 0) {
       throw argument_error("papcoll: --bytes: a barrier moves no data");
     }
-    std::size_t element = sizeof(double);
-    while (bytes_ % element != 0) element /= 2;
     shape.size = static_cast<int>(recorded.arrivals.ranks);
-    shape.element_size = has_data ? element : 1;
-    shape.count = has_data ? bytes_ / element : 1;
+    set_bytes(shape, bytes_);
     shape.root = root_;
     if (!model_.empty()) basis_.messages = read_model(model_);
     if (!topology_.empty()) {
@@ -301,10 +374,14 @@ class WhatIfCommand {
 
   /// Seconds for each algorithm in a replay.
   static constexpr double seconds_each = 0.5;
+  /// Algorithms that are shown of each of several places.
+  static constexpr std::size_t few = 4;
 
   Catalogue catalogue_;
   CLI::App* command_ = nullptr;
   CLI::Option* bytes_option_ = nullptr;
+  std::string traces_;
+  std::string place_;
   std::string trace_;
   std::string durations_;
   std::string collective_;

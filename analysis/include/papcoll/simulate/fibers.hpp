@@ -50,7 +50,7 @@ class Fibers {
   }
 
  private:
-  static constexpr std::size_t stack_bytes = 256 * 1024;
+  static constexpr std::size_t stack_bytes = std::size_t{256} << 10U;
 
   struct Fiber {
     ucontext_t context{};

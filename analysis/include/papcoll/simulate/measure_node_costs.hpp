@@ -179,14 +179,18 @@ class NodeCostMeter {
     pair.fetch = fetching();
     pair.take = taking();
     // Who touches the lines before, in this order.
-    pair.read = by_size([this](std::size_t n) { return reading(n, {other_writes}); });
-    pair.reread = by_size([this](std::size_t n) { return reading(n, {writes, other_reads}); });
+    pair.read = by_size([this](std::size_t n) { return reading(n, {other_write}); });
+    pair.reread = by_size([this](std::size_t n) { return reading(n, {own_write, other_read}); });
     pair.write = by_size([this](std::size_t n) {
-      return writing(n, {other_writes, reads, other_reads});
+      return writing(n, {other_write, own_read, other_read});
     });
-    pair.write_lent = by_size([this](std::size_t n) { return writing(n, {writes, other_reads}); });
-    pair.write_over = by_size([this](std::size_t n) { return writing(n, {other_writes}); });
-    pair.write_after = by_size([this](std::size_t n) { return writing(n, {other_writes, reads}); });
+    pair.write_lent = by_size([this](std::size_t n) {
+      return writing(n, {own_write, other_read});
+    });
+    pair.write_over = by_size([this](std::size_t n) { return writing(n, {other_write}); });
+    pair.write_after = by_size([this](std::size_t n) {
+      return writing(n, {other_write, own_read});
+    });
     kind = pair;
   }
 
@@ -223,6 +227,7 @@ class NodeCostMeter {
   template <class Measure>
   static CostBySize by_size(Measure&& measure) {
     std::vector<CostBySize::Point> points;
+    points.reserve(sizes.size());
     for (const std::size_t n : sizes) {
       points.push_back({static_cast<double>(n), std::max(measure(n), 1e-10)});
     }
@@ -341,7 +346,9 @@ class NodeCostMeter {
                                  [&] {
                                    std::byte* at = line(0);
                                    for (std::size_t i = 0; i < lines; ++i) {
-                                     std::memcpy(&at, at, sizeof at);
+                                     std::byte* next = nullptr;
+                                     std::memcpy(&next, at, sizeof(std::byte*));
+                                     at = next;
                                    }
                                    touch(at);
                                  });
@@ -350,7 +357,9 @@ class NodeCostMeter {
 
   double taking() {
     const std::function<void()> look = [&] {
-      for (std::size_t i = 0; i < lines; ++i) touch(reinterpret_cast<void*>(load(line(i))));
+      for (std::size_t i = 0; i < lines; ++i) {
+        touch(reinterpret_cast<void*>(load(line(i))));  // NOLINT(performance-no-int-to-ptr)
+      }
     };
     const double all = median_of([&] { other_.does(look); },
                                  [&] {
@@ -373,7 +382,7 @@ class NodeCostMeter {
     return area.data() + (i * 13 % 32) * (area_bytes / 32);
   }
 
-  enum Act { writes, reads, other_writes, other_reads };
+  enum Act { own_write, own_read, other_write, other_read };
   using Acts = std::vector<Act>;
 
   /// The two processors touch the pieces, one after the other.
@@ -391,8 +400,8 @@ class NodeCostMeter {
       }
     };
     for (const Act act : acts) {
-      const std::function<void()>& work = act == writes || act == other_writes ? write : look;
-      if (act == writes || act == reads) {
+      const std::function<void()>& work = act == own_write || act == other_write ? write : look;
+      if (act == own_write || act == own_read) {
         work();
       } else {
         other_.does(work);
