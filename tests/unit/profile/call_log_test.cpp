@@ -92,6 +92,21 @@ void call(CallLog& log, std::uint32_t communicator, std::uint64_t& calls, std::u
   log.end(begun, arrival + 3);
 }
 
+// Each thread makes n calls on a communicator of its own, from six places.
+void record_by_threads(CallLog& log, std::size_t threads, std::uint64_t n) {
+  std::vector<std::uint64_t> calls(threads, 0);
+  std::vector<std::thread> writers;
+  for (std::size_t t = 0; t < threads; ++t) {
+    writers.emplace_back([&, t] {
+      for (std::uint64_t i = 0; i < n; ++i) {
+        call(log, static_cast<std::uint32_t>(t), calls[t],
+             log.sites().find(place(static_cast<int>((i + t) % 6))));
+      }
+    });
+  }
+  for (std::thread& w : writers) w.join();
+}
+
 }  // namespace
 
 TEST_CASE("the ring holds the latest calls, and the sums hold all", "[profile]") {
@@ -169,17 +184,7 @@ TEST_CASE("threads record at the same time while others read", "[profile][thread
       }
     }
   });
-  std::vector<std::uint64_t> calls(threads, 0);
-  std::vector<std::thread> writers;
-  for (std::size_t t = 0; t < threads; ++t) {
-    writers.emplace_back([&, t] {
-      for (std::uint64_t i = 0; i < n; ++i) {
-        call(log, static_cast<std::uint32_t>(t), calls[t],
-             log.sites().find(place(static_cast<int>((i + t) % 6))));
-      }
-    });
-  }
-  for (std::thread& w : writers) w.join();
+  record_by_threads(log, threads, n);
   done.store(true, std::memory_order_release);
   reader.join();
   CHECK(torn == 0);
@@ -204,17 +209,7 @@ TEST_CASE("threads' sums are exact", "[profile][threads]") {
   CallLog log((directory.path() / "rank-00000.trace").string(), sizes, "", true);
   constexpr std::size_t threads = 4;
   constexpr std::uint64_t n = under_tsan ? 2000 : 20000;
-  std::vector<std::uint64_t> calls(threads, 0);
-  std::vector<std::thread> writers;
-  for (std::size_t t = 0; t < threads; ++t) {
-    writers.emplace_back([&, t] {
-      for (std::uint64_t i = 0; i < n; ++i) {
-        call(log, static_cast<std::uint32_t>(t), calls[t],
-             log.sites().find(place(static_cast<int>((i + t) % 6))));
-      }
-    });
-  }
-  for (std::thread& w : writers) w.join();
+  record_by_threads(log, threads, n);
   std::uint64_t bytes = 0;
   for (std::uint64_t i = 0; i < n; ++i) bytes += message_of(i).bytes;
   const Sums all = sums_of(log.file());
