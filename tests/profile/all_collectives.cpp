@@ -186,6 +186,13 @@ int main(int argc, char** argv) {
     // Arguments that MPI says are not significant are rubbish.
     const bool sends = root == MPI_ROOT;
     MPI_Bcast(in, 1, MPI_INT, root, inter), ++counts["Bcast"];
+    // As many blocks as the group has ranks: of three, two and one.
+    int group = 0;
+    int remote = 0;
+    MPI_Comm_size(inter, &group);
+    MPI_Comm_remote_size(inter, &remote);
+    const std::vector<int> blocks(static_cast<std::size_t>(group), 2 * remote);
+    MPI_Reduce_scatter(in, out, blocks.data(), MPI_INT, MPI_SUM, inter), ++counts["Reduce_scatter"];
     MPI_Gather(in, sends ? -5 : 1, sends ? MPI_DATATYPE_NULL : MPI_INT, out, 1, MPI_INT, root,
                inter);
     ++counts["Gather"];

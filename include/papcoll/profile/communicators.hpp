@@ -26,6 +26,7 @@ struct KnownCommunicator {
   MPI_Comm handle = MPI_COMM_NULL;
   std::uint32_t entry = no_entry;  ///< of the table of communicators
   int rank = 0;                    ///< of this process in its group
+  int size = 0;                    ///< of its group
   int peers = 0;                   ///< ranks that a collective call exchanges data with
   int neighbours = -1;             ///< to which neighbourhood collectives send; −1: not asked yet
   bool inter = false;
@@ -142,7 +143,8 @@ class Communicators {
     check_mpi(mpi_.Comm_group(comm, &group), "MPI_Comm_group");
     Members all = members_of(group);
     mpi_.Group_free(&group);
-    known->peers = static_cast<int>(all.world_ranks.size());
+    known->size = static_cast<int>(all.world_ranks.size());
+    known->peers = known->size;
     int position = known->rank;
     if (known->inter) {
       check_mpi(mpi_.Comm_remote_group(comm, &group), "MPI_Comm_remote_group");

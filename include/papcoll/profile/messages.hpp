@@ -98,17 +98,17 @@ class Describe {
     return m;
   }
 
-  /// Reduce_scatter: a count for each rank.
+  /// Reduce_scatter: a count for each rank of the group.
   template <class Count>
   Message combined_blocks(const void* in, const Count* counts, MPI_Datatype type,
                           MPI_Op op) const noexcept {
-    return combined(in, sum(counts, communicator_.peers), type, op);
+    return combined(in, sum(counts, communicator_.size), type, op);
   }
 
-  /// Reduce_scatter_block: a block of n for each rank.
+  /// Reduce_scatter_block: a block of n for each rank of the group.
   template <class Count>
   Message combined_block(const void* in, Count n, MPI_Datatype type, MPI_Op op) const noexcept {
-    return times(combined(in, n, type, op), communicator_.peers);
+    return times(combined(in, n, type, op), communicator_.size);
   }
 
   /// Neighbor_alltoall: a block for each rank that it sends to.

@@ -160,12 +160,12 @@ int recorded_start(int n, const MPI_Request* requests, const void* caller, const
   return real();
 }
 
-/// A communicator was made.
-inline void made(MPI_Comm comm, int status) noexcept {
+/// A communicator was made, if the call that makes one has succeeded.
+inline void made(const MPI_Comm* there, int status) noexcept {
   Recorder* const recorder = this_run().recorder();
-  if (recorder == nullptr || status != MPI_SUCCESS || comm == MPI_COMM_NULL) return;
+  if (recorder == nullptr || status != MPI_SUCCESS || *there == MPI_COMM_NULL) return;
   // What a tool made on the way was seen there.
-  recorder->communicators().find(comm);
+  recorder->communicators().find(*there);
 }
 
 }  // namespace profile

@@ -86,7 +86,7 @@ PAPCOLL_PROFILE_ENTRY(Session_init,
 // What makes communicators.
 #define PAPCOLL_PROFILE_MAKER(NAME, PARAMETERS, ARGUMENTS)                      \
   PAPCOLL_PROFILE_ENTRY(NAME, PARAMETERS, ARGUMENTS, const int status = real(); \
-                        papcoll::profile::made(*made, status); return status)
+                        papcoll::profile::made(made, status); return status)
 PAPCOLL_PROFILE_MAKERS(PAPCOLL_PROFILE_MAKER)
 
 // Beginning and end.
