@@ -31,16 +31,26 @@ Function fortran_function(const char* name) {
 class FortranCall {
  public:
   explicit FortranCall(const void* caller) noexcept
-      : thread_(papcoll::profile::this_thread()), outer_(thread_.fortran_site) {
-    if (outer_ == 0) thread_.fortran_site = reinterpret_cast<std::uint64_t>(caller);
+      : thread_(papcoll::profile::this_thread()),
+        outer_site_(thread_.fortran_site),
+        outer_frame_(thread_.fortran_frame) {
+    const auto here = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+    // One that was left by longjmp lies below.
+    if (outer_site_ != 0 && here < outer_frame_) return;
+    thread_.fortran_site = reinterpret_cast<std::uint64_t>(caller);
+    thread_.fortran_frame = here;
   }
   FortranCall(const FortranCall&) = delete;
   FortranCall& operator=(const FortranCall&) = delete;
-  ~FortranCall() { thread_.fortran_site = outer_; }
+  ~FortranCall() {
+    thread_.fortran_site = outer_site_;
+    thread_.fortran_frame = outer_frame_;
+  }
 
  private:
   papcoll::profile::ThreadState& thread_;
-  const std::uint64_t outer_;
+  const std::uint64_t outer_site_;
+  const std::uint64_t outer_frame_;
 };
 
 }  // namespace interpose

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace interpose {
 
@@ -38,33 +39,33 @@ inline const char* own_path() {
   return dladdr(reinterpret_cast<void*>(&own_path), &where) != 0 ? where.dli_fname : "";
 }
 
-struct Search {
-  const char* name;
-  MpiLibrary found;
-};
-
-inline int look(dl_phdr_info* object, std::size_t, void* data) {
-  auto& search = *static_cast<Search*>(data);
+// Only notes names: to open objects here, under the lock of the list, may wait for a thread that
+// opens one and wants that lock.
+inline int note_name(dl_phdr_info* object, std::size_t, void* names) {
   const char* const path = object->dlpi_name;
-  if (path == nullptr || path[0] == '\0' || std::strcmp(path, own_path()) == 0) return 0;
-  void* const handle = dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
-  if (handle == nullptr) return 0;
-  // Libraries that were preloaded, too, may stand before PMPI_ functions as this one does.
-  if (!defines(handle, search.name, path) || dlsym(handle, "papcoll_is_interposed") != nullptr) {
-    dlclose(handle);
-    return 0;
+  if (path != nullptr && path[0] != '\0' && std::strcmp(path, own_path()) != 0) {
+    static_cast<std::vector<std::string>*>(names)->emplace_back(path);
   }
-  search.found = {handle, path};
-  return 1;
+  return 0;
 }
 
 }  // namespace detail
 
 /// The object of this process, other than this library, that defines a function.
 inline MpiLibrary object_with(const char* name) {
-  detail::Search search{name, {}};
-  dl_iterate_phdr(&detail::look, &search);
-  return search.found;
+  std::vector<std::string> names;
+  dl_iterate_phdr(&detail::note_name, &names);
+  for (const std::string& path : names) {
+    void* const handle = dlopen(path.c_str(), RTLD_NOLOAD | RTLD_LAZY);
+    if (handle == nullptr) continue;
+    // Libraries that were preloaded, too, may stand before PMPI_ functions as this one does.
+    if (detail::defines(handle, name, path.c_str()) &&
+        dlsym(handle, "papcoll_is_interposed") == nullptr) {
+      return {handle, path};
+    }
+    dlclose(handle);
+  }
+  return {};
 }
 
 /// The kind of MPI that this library is for, by the handles and constants that were compiled in:

@@ -28,6 +28,13 @@ const papcoll::profile::MpiCalls& found_mpi() {
   return calls;
 }
 
+// Programs of another MPI's version may ask for functions that this MPI library has not.
+int lacking(const char* name) {
+  std::fprintf(stderr, "papcoll: %s was called, and %s has no such function\n", name,
+               interpose::mpi_library().path.c_str());
+  return MPI_ERR_OTHER;
+}
+
 __attribute__((constructor)) void begin_of_process() {
   pthread_atfork(nullptr, nullptr, [] { papcoll::profile::this_run().forget(); });
 }
@@ -41,7 +48,9 @@ __attribute__((destructor)) void end_of_process() { papcoll::profile::this_run()
   INTERPOSE_EXPORT int interposed_##PREFIX##NAME PARAMETERS __asm__(#PREFIX #NAME);             \
   int interposed_##PREFIX##NAME PARAMETERS {                                                    \
     static int(*const function) PARAMETERS = interpose::FIND<int(*) PARAMETERS>(#PREFIX #NAME); \
-    const auto real = [&] { return function ARGUMENTS; };                                       \
+    const auto real = [&] {                                                                     \
+      return function != nullptr ? function ARGUMENTS : lacking(#PREFIX #NAME);                 \
+    };                                                                                          \
     __VA_ARGS__;                                                                                \
   }
 

@@ -34,9 +34,10 @@ struct ThreadState {
   };
   const void* recorder;  ///< that `totals` and `number` belong to
   std::array<CachedTotal, cached> totals;
-  std::uint64_t fortran_site;  ///< where Fortran called what now calls C, or 0
-  std::uint16_t number;        ///< of this thread
-  bool is_inside;              ///< of a recorded call: what it calls itself is not recorded
+  std::uint64_t fortran_site;   ///< where Fortran called what now calls C, or 0
+  std::uint64_t fortran_frame;  ///< of that call; what it calls lies below
+  std::uint64_t inside;         ///< frame of the recorded call that this thread is in, or 0
+  std::uint16_t number;         ///< of this thread
 };
 
 /// Of the calling thread; all zero at first.

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -25,6 +26,8 @@ namespace profile {
 struct KnownCommunicator {
   MPI_Comm handle = MPI_COMM_NULL;
   std::uint32_t entry = no_entry;  ///< of the table of communicators
+  std::uint64_t members = 0;       ///< hash of its members
+  std::uint64_t identity = 0;      ///< the same on all of its members, and on no other communicator
   int rank = 0;                    ///< of this process in its group
   int size = 0;                    ///< of its group
   int peers = 0;                   ///< ranks that a collective call exchanges data with
@@ -34,9 +37,16 @@ struct KnownCommunicator {
   std::uint64_t* calls = nullptr;  ///< CommunicatorEntry::calls, or own_calls
 };
 
+/// What a communicator was made of: tells it from others with the same members. All members make the
+/// communicators of one parent (with one tag) in the same order.
+struct Origin {
+  std::uint64_t parent = 0;  ///< identity, or 0: not known, or not the same on all members
+  int tag = 0;               ///< where only the members call, or groups meet
+};
+
 /// Communicators by handle. The members of one agree on its identity without a message: a hash of
-/// their world ranks in order, and how many with the same hash this rank had before; that number is
-/// the same on all members if all note their communicators in the order in which they were made.
+/// their world ranks in order and of its origin, and how many with the same hash this rank had
+/// before.
 class Communicators {
  public:
   Communicators(RankFile& file, const MpiCalls& mpi) : file_(file), mpi_(mpi) {
@@ -78,12 +88,30 @@ class Communicators {
     return known;
   }
 
+  /// Has it been noted?
+  bool is_known(MPI_Comm comm) const noexcept {
+    void* value = nullptr;
+    int is_there = 0;
+    return mpi_.Comm_get_attr(comm, keyval_, &value, &is_there) == MPI_SUCCESS && is_there != 0;
+  }
+
   /// Notes a communicator that was made just now. Null if memory or attributes are exhausted.
-  KnownCommunicator* note(MPI_Comm comm) noexcept {
+  KnownCommunicator* note(MPI_Comm comm, const Origin& origin = {}) noexcept {
     try {
-      return added(comm);
+      return added(comm, origin);
     } catch (...) {
       return nullptr;
+    }
+  }
+
+  /// A duplicate of `parent` is being made, which has no attributes before that is complete: draws
+  /// its identity now, since its first use may come in another order on each rank.
+  void expect(MPI_Comm comm, const KnownCommunicator& parent) noexcept {
+    try {
+      const Origin origin{parent.identity, 0};
+      const std::lock_guard lock(adding_);
+      expected_[handle_bits(comm)] = drawn(hash_with(parent.members, origin));
+    } catch (...) {  // NOLINT(bugprone-empty-catch): without memory it is noted at its first use
     }
   }
 
@@ -102,7 +130,8 @@ class Communicators {
       std::atomic_ref(communicators.file_.communicators()[known->entry].flags)
           .fetch_or(communicator_freed, std::memory_order_relaxed);
     }
-    delete known;
+    // Persistent requests may outlive it, and they count there where the table was full.
+    if (known->calls != &known->own_calls) delete known;
     return MPI_SUCCESS;
   }
 
@@ -131,7 +160,7 @@ class Communicators {
     return m;
   }
 
-  KnownCommunicator* added(MPI_Comm comm) {
+  KnownCommunicator* added(MPI_Comm comm, const Origin& origin) {
     auto known = std::make_unique<KnownCommunicator>();
     known->handle = comm;
     known->calls = &known->own_calls;
@@ -160,17 +189,46 @@ class Communicators {
                              remote.world_ranks.end());
       all.foreign = all.foreign || remote.foreign;
     }
-    const std::uint64_t hash = hash_of(all.world_ranks.data(), all.world_ranks.size() * sizeof(int),
-                                       hash_of(&is_inter, sizeof is_inter));
-    enter(comm, *known, all, hash, position);
+    known->members = hash_of(all.world_ranks.data(), all.world_ranks.size() * sizeof(int),
+                             hash_of(&is_inter, sizeof is_inter));
+    enter(comm, *known, all, origin, position);
     check_mpi(mpi_.Comm_set_attr(comm, keyval_, known.get()), "MPI_Comm_set_attr");
     return known.release();
   }
 
-  void enter(MPI_Comm comm, KnownCommunicator& known, const Members& all, std::uint64_t hash,
+  struct Identity {
+    std::uint64_t hash = 0;
+    std::uint32_t ordinal = 0;
+  };
+
+  static std::uint64_t handle_bits(MPI_Comm comm) noexcept {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &comm,
+                sizeof(MPI_Comm));  // NOLINT(bugprone-sizeof-expression): or a pointer
+    return bits;
+  }
+
+  static std::uint64_t hash_with(std::uint64_t members, const Origin& origin) noexcept {
+    const std::array<std::uint64_t, 2> parts{origin.parent, static_cast<std::uint64_t>(origin.tag)};
+    return hash_of(parts.data(), sizeof parts, members);
+  }
+
+  // Under the lock.
+  Identity drawn(std::uint64_t hash) { return {hash, had_[hash]++}; }
+
+  Identity identity_of(MPI_Comm comm, const KnownCommunicator& known, const Origin& origin) {
+    const auto expected = expected_.find(handle_bits(comm));
+    if (expected == expected_.end()) return drawn(hash_with(known.members, origin));
+    const Identity found = expected->second;
+    expected_.erase(expected);
+    return found;
+  }
+
+  void enter(MPI_Comm comm, KnownCommunicator& known, const Members& all, const Origin& origin,
              int position) {
     const std::lock_guard lock(adding_);
-    const std::uint32_t ordinal = had_[hash]++;
+    const Identity identity = identity_of(comm, known, origin);
+    known.identity = hash_of(&identity.ordinal, sizeof identity.ordinal, identity.hash);
     FileHeader& h = file_.header();
     const std::uint64_t n = h.communicators_used;
     if (n >= h.communicators) {
@@ -178,8 +236,8 @@ class Communicators {
       return;
     }
     CommunicatorEntry& entry = file_.communicators()[n];
-    entry.members_hash = hash;
-    entry.ordinal = ordinal;
+    entry.members_hash = identity.hash;
+    entry.ordinal = identity.ordinal;
     entry.rank = position;
     entry.size = static_cast<std::int32_t>(all.world_ranks.size());
     entry.flags = (known.inter ? std::uint32_t{communicator_inter} : 0U) |
@@ -202,7 +260,9 @@ class Communicators {
   // Changes whenever a communicator is freed, so that no handle is taken for one that is gone.
   std::atomic<std::uint64_t> generation_{1};
   std::mutex adding_;
-  std::unordered_map<std::uint64_t, std::uint32_t> had_;  // under the lock
+  // Under the lock:
+  std::unordered_map<std::uint64_t, std::uint32_t> had_;
+  std::unordered_map<std::uint64_t, Identity> expected_;  // by handle
 };
 
 }  // namespace profile

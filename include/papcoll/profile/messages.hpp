@@ -27,6 +27,7 @@ class Describe {
   /// Bcast.
   template <class Count>
   Message vector(Count n, MPI_Datatype type, int root) const noexcept {
+    if (root == MPI_PROC_NULL) return rooted(root);
     return message(n, type, root, nullptr);
   }
 
@@ -44,7 +45,9 @@ class Describe {
   Message block_of(const void* in, Count n, MPI_Datatype type, const Count* counts,
                    MPI_Datatype of_result, int root = -1) const noexcept {
     if (is_outside(root)) return rooted(root);
-    if (in == MPI_IN_PLACE) return message(counts[communicator_.rank], of_result, root, in);
+    if (in == MPI_IN_PLACE) {
+      return message(counts == nullptr ? 0 : counts[communicator_.rank], of_result, root, in);
+    }
     return message(n, type, root, in);
   }
 
@@ -157,6 +160,7 @@ class Describe {
   template <class Count>
   static MPI_Count sum(const Count* counts, int n) noexcept {
     MPI_Count all = 0;
+    if (counts == nullptr) return 0;  // an error, which is for MPI to tell
     for (int i = 0; i < n; ++i) all += counts[i];
     return all;
   }
@@ -165,6 +169,7 @@ class Describe {
   Message mixed(const void* in, const Count* counts, const MPI_Datatype* types,
                 int n) const noexcept {
     Message all;
+    if (counts == nullptr || types == nullptr) return all;
     for (int i = 0; i < n; ++i) {
       if (counts[i] <= 0) continue;
       const Message one = message(counts[i], types[i], -1, in);

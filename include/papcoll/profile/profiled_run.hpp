@@ -21,9 +21,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace papcoll {
@@ -46,10 +48,14 @@ class ProfiledRun {
 
   /// MPI_Init has come back. Collective over MPI_COMM_WORLD. `library`: path of the MPI library.
   void begin(const MpiCalls& mpi, const std::string& library) noexcept {
-    if (private_ != MPI_COMM_NULL) return;
+    if (mpi_ != nullptr) return;
     mpi_ = &mpi;
+    owner_ = getpid();
     try {
       check_mpi(mpi.Comm_dup(MPI_COMM_WORLD, &private_), "MPI_Comm_dup");
+      has_private_ = true;
+      // Else what fails here would end a program that lives with the loss of ranks.
+      mpi.Comm_set_errhandler(private_, MPI_ERRORS_RETURN);
       check_mpi(mpi.Comm_rank(private_, &rank_), "MPI_Comm_rank");
       check_mpi(mpi.Comm_size(private_, &size_), "MPI_Comm_size");
       begin_together(library);
@@ -60,7 +66,8 @@ class ProfiledRun {
 
   /// MPI_Finalize was called, and has not begun. Collective over MPI_COMM_WORLD.
   void end() noexcept {
-    if (private_ == MPI_COMM_NULL) return;
+    if (!has_private_ || getpid() != owner_) return;
+    has_private_ = false;
     Recorder* const r = recorder_in_use_.exchange(nullptr, std::memory_order_acq_rel);
     if (r != nullptr) {
       header().ended = now();
@@ -77,7 +84,7 @@ class ProfiledRun {
 
   /// MPI_Finalize has come back.
   void finished() noexcept {
-    if (!recorder_) return;
+    if (!recorder_ || getpid() != owner_) return;
     set(RunState::finished);
     try {
       bring_home();
@@ -95,7 +102,7 @@ class ProfiledRun {
 
   /// A session is opened. Without MPI_Init there is no MPI_COMM_WORLD to count ranks in.
   void session_opened() noexcept {
-    if (private_ != MPI_COMM_NULL || is_session_said_) return;
+    if (mpi_ != nullptr || is_session_said_) return;
     is_session_said_ = true;
     // What launchers tell a process; without it every process speaks.
     for (const char* const name :
@@ -143,6 +150,7 @@ class ProfiledRun {
     const MpiCalls& mpi = *mpi_;
     std::uint64_t run = drawn(rank_);
     check_mpi(mpi.Bcast(&run, 1, MPI_UINT64_T, 0, private_), "MPI_Bcast");
+    if (rank_ == 0) clear_directory();
     find_nodes();
     clocks_ = clocks_of(private_, mpi);
     const ClockPoint point = fitted(*clocks_, private_, mpi);
@@ -184,16 +192,48 @@ class ProfiledRun {
               "MPI_Allgather");
   }
 
+  // What a former run has left would be taken for this one's. Before others make their files, which
+  // wait for rank 0 in what follows. A spawned job's parents may be there.
+  void clear_directory() noexcept {
+    try {
+      MPI_Comm parent = MPI_COMM_NULL;
+      check_mpi(mpi_->Comm_get_parent(&parent), "MPI_Comm_get_parent");
+      if (parent != MPI_COMM_NULL) return;
+      const std::string directory = settings_of_environment().directory;
+      std::error_code ignored;
+      for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+        const std::string name = entry.path().filename().string();
+        const bool is_trace = name.ends_with(".trace") || name.ends_with(".elsewhere");
+        if (!name.starts_with("rank-") || !is_trace) continue;
+        if (!is_being_written(entry.path().string()))
+          std::filesystem::remove(entry.path(), ignored);
+      }
+    } catch (
+        const std::exception&) {  // NOLINT(bugprone-empty-catch): make_file() says what is wrong
+    }
+  }
+
   void make_file(std::uint64_t run, const std::string& library) {
     settings_ = settings_of_environment();
+    settings_.directory = absolute(settings_.directory);
+    settings_.local_directory = absolute(settings_.local_directory);
     make_directory(settings_.directory);
-    const std::string directory = directory_of_run(settings_, run);
+    const std::string directory = absolute(directory_of_run(settings_, run));
     make_directory(directory);
+    // Another world of processes, spawned or beside this one, has the usual name already.
+    if (is_being_written(directory + "/" + file_name()) ||
+        is_being_written(settings_.directory + "/" + file_name())) {
+      world_ = run;
+    }
     int level = MPI_THREAD_SINGLE;
     check_mpi(mpi_->Query_thread(&level), "MPI_Query_thread");
-    recorder_.emplace(directory + "/" + file_name(), settings_.sizes, *mpi_, library,
-                      level == MPI_THREAD_MULTIPLE);
-    owner_ = getpid();
+    const std::string path = directory + "/" + file_name();
+    try {
+      recorder_.emplace(path, settings_.sizes, *mpi_, library, level == MPI_THREAD_MULTIPLE);
+    } catch (...) {
+      unlink(path.c_str());
+      throw;
+    }
     if (directory != settings_.directory) note_place();
     header().thread_level = level == MPI_THREAD_MULTIPLE     ? 3
                             : level == MPI_THREAD_SERIALIZED ? 2
@@ -202,8 +242,13 @@ class ProfiledRun {
   }
 
   std::string file_name(const char* ending = "trace") const {
-    std::array<char, 32> name{};
-    std::snprintf(name.data(), name.size(), "rank-%05d.%s", rank_, ending);
+    std::array<char, 64> name{};
+    if (world_ == 0) {
+      std::snprintf(name.data(), name.size(), "rank-%05d.%s", rank_, ending);
+    } else {
+      std::snprintf(name.data(), name.size(), "rank-%05d-%016llx.%s", rank_,
+                    static_cast<unsigned long long>(world_), ending);
+    }
     return name.data();
   }
 
@@ -275,15 +320,22 @@ class ProfiledRun {
     file.copy_to(home);
     file.remove();
     unlink(place_note().c_str());
+    // The directory, if it was made for this run and no other rank is in it.
+    if (settings_.local_directory.empty()) {
+      rmdir(file.path().substr(0, file.path().rfind('/')).c_str());
+    }
   }
 
   const MpiCalls* mpi_ = nullptr;
-  MPI_Comm private_ = MPI_COMM_NULL;
+  // No handle of MPI's before MPI_Init: processes without an MPI library have this object, too.
+  MPI_Comm private_{};
+  bool has_private_ = false;
   int rank_ = 0;
   int size_ = 1;
   std::vector<int> nodes_;  // the lowest rank on each rank's node
   std::optional<Clocks> clocks_;
   Settings settings_;
+  std::uint64_t world_ = 0;  // part of the file's name, where the usual one is taken
   pid_t owner_ = 0;
   bool is_session_said_ = false;
   std::optional<Recorder> recorder_;

@@ -4,9 +4,11 @@
 #include <papcoll/profile/trace_format.hpp>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
+#include <array>
 #include <boost/interprocess/detail/os_file_functions.hpp>
 #include <boost/interprocess/exceptions.hpp>
 #include <boost/interprocess/mapped_region.hpp>
@@ -69,6 +71,27 @@ inline void make_directory(const std::string& path) {
   }
 }
 
+/// Does a living process, another one, write this trace file?
+inline bool is_being_written(const std::string& path) noexcept {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_len = 1;
+  const bool is_locked = fcntl(descriptor, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  close(descriptor);
+  return is_locked;
+}
+
+/// A path from the root, so that it stays right where the program changes its directory.
+inline std::string absolute(const std::string& path) {
+  if (path.empty() || path.starts_with('/')) return path;
+  std::array<char, 4096> here{};
+  if (getcwd(here.data(), here.size()) == nullptr) return path;
+  return std::string(here.data()) + "/" + path;
+}
+
 /// A trace file that is being written, mapped and in memory from its first page to its last.
 class RankFile {
  public:
@@ -83,6 +106,14 @@ class RankFile {
     if (descriptor_ < 0) fail("cannot make", errno);
     FileHeader layout{};
     lay_out(layout, sizes);
+    rlimit most{};
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < layout.file_bytes) {
+      close(descriptor_);
+      unlink(path_.c_str());
+      fail("ulimit -f leaves no room for the " + std::to_string(layout.file_bytes >> 20U) +
+               " MiB of",
+           EFBIG);
+    }
     const int full = posix_fallocate(descriptor_, 0, static_cast<off_t>(layout.file_bytes));
     if (full != 0) {
       unlink(path_.c_str());

@@ -13,6 +13,7 @@
 #include <papcoll/profile/mpi_calls.hpp>
 #include <papcoll/profile/recorded_call.hpp>
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <cstddef>
 #include <string>
@@ -30,9 +31,12 @@ inline const MpiCalls& linked_mpi() noexcept {
   return calls;
 }
 
-/// Path of the object that an MPI function is in.
+/// Path of the object that MPI's functions are in; empty if that is the program itself.
 inline std::string linked_library() {
-  return object_of(reinterpret_cast<std::uint64_t>(&PMPI_Comm_dup)).path;
+  // Not the function's address, which may be that of the program's own jump to it.
+  void* const there = dlsym(RTLD_DEFAULT, "PMPI_Comm_dup");
+  const std::string path = object_of(reinterpret_cast<std::uint64_t>(there)).path;
+  return path == program_path() ? std::string() : path;
 }
 
 /// Notes the end of the process, and forgets the profile in children of fork().

@@ -22,8 +22,9 @@ namespace profile {
 class PersistentCalls {
  public:
   struct About {
-    MPI_Comm comm;
-    MpiCollective collective;
+    std::uint32_t entry = no_entry;  ///< of the table of communicators
+    std::uint64_t* calls = nullptr;  ///< on it
+    MpiCollective collective{};
     Message message;
   };
 
@@ -85,17 +86,38 @@ inline PersistentCalls& persistent_calls() noexcept {
   return *calls;
 }
 
-/// While it lives, what this thread calls is a recorded call's own.
+/// While it lives, what this thread calls from deeper frames is a recorded call's own. An error
+/// handler that leaves the call by longjmp leaves a frame behind that counts no more for callers
+/// above it.
 class Inside {
  public:
-  explicit Inside(ThreadState& thread) noexcept : thread_(thread) { thread_.is_inside = true; }
+  explicit Inside(ThreadState& thread) noexcept : thread_(thread), outer_(thread.inside) {
+    thread_.inside = here();
+  }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
-  ~Inside() { thread_.is_inside = false; }
+  ~Inside() { thread_.inside = outer_; }
+
+  /// Is this thread inside a recorded call? Stacks grow downwards.
+  static bool is(const ThreadState& thread) noexcept {
+    return thread.inside != 0 && here() < thread.inside;
+  }
 
  private:
+  static std::uint64_t here() noexcept {
+    return reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+  }
   ThreadState& thread_;
+  const std::uint64_t outer_;
 };
+
+/// The place that a call comes from: where Fortran called, or the caller.
+inline std::uint64_t caller_of(const ThreadState& thread, const void* caller) noexcept {
+  const bool is_fortran =
+      thread.fortran_site != 0 &&
+      reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) < thread.fortran_frame;
+  return is_fortran ? thread.fortran_site : reinterpret_cast<std::uint64_t>(caller);
+}
 
 /// Runs a collective call, `real`, and records it. `caller`: the address that the call returns to.
 /// `describe(Describe)` gives its Message.
@@ -104,11 +126,9 @@ int recorded(MpiCollective collective, std::uint32_t flags, MPI_Comm comm, const
              const DescribeCall& describe, const Real& real) {
   Recorder* const recorder = this_run().recorder();
   ThreadState& thread = this_thread();
-  if (recorder == nullptr || thread.is_inside) return real();
+  if (recorder == nullptr || Inside::is(thread)) return real();
   const std::uint64_t arrival = now();
-  const std::uint64_t address =
-      thread.fortran_site != 0 ? thread.fortran_site : reinterpret_cast<std::uint64_t>(caller);
-  const std::uint32_t site = recorder->log().sites().find(address);
+  const std::uint32_t site = recorder->log().sites().find(caller_of(thread, caller));
   if (site == Sites::of_mpi) return real();
   KnownCommunicator* const known = recorder->communicators().find(comm);
   if (known == nullptr) return real();
@@ -130,7 +150,7 @@ int recorded_init(MpiCollective collective, std::uint32_t flags, MPI_Comm comm,
                   MPI_Request* request, const DescribeCall& describe, const Real& real) {
   Recorder* const recorder = this_run().recorder();
   ThreadState& thread = this_thread();
-  if (recorder == nullptr || thread.is_inside) return real();
+  if (recorder == nullptr || Inside::is(thread)) return real();
   KnownCommunicator* const known = recorder->communicators().find(comm);
   if (known == nullptr) return real();
   Message message = describe(Describe(*recorder, *known));
@@ -139,33 +159,50 @@ int recorded_init(MpiCollective collective, std::uint32_t flags, MPI_Comm comm,
     const Inside inside(thread);
     return real();
   }();
-  if (status == MPI_SUCCESS) persistent_calls().add(*request, {comm, collective, message});
+  if (status == MPI_SUCCESS)
+    persistent_calls().add(*request, {known->entry, known->calls, collective, message});
   return status;
 }
 
 /// Runs MPI_Start or MPI_Startall of n requests, `real`, and records the collectives among them.
 template <class Real>
 int recorded_start(int n, const MPI_Request* requests, const void* caller, const Real& real) {
+  Recorder* const recorder = this_run().recorder();
+  ThreadState& thread = this_thread();
+  if (recorder == nullptr || requests == nullptr || Inside::is(thread)) return real();
   // Each is recorded around those after it, and the last around the call itself.
   for (int i = 0; i < n; ++i) {
     PersistentCalls::About about;
     if (!persistent_calls().find(requests[i], about)) continue;
-    return recorded(
-        about.collective, 0, about.comm, caller, [&](const Describe&) { return about.message; },
-        [&] {
-          this_thread().is_inside = false;
-          return recorded_start(n - i - 1, requests + i + 1, caller, real);
-        });
+    const std::uint64_t arrival = now();
+    const std::uint32_t site = recorder->log().sites().find(caller_of(thread, caller));
+    if (site == Sites::of_mpi) return real();
+    const CallLog::Begun begun = recorder->log().begin(arrival, site, about.entry, *about.calls,
+                                                       about.collective, about.message);
+    const int status = recorded_start(n - i - 1, requests + i + 1, caller, real);
+    recorder->log().end(begun, now());
+    return status;
   }
+  const Inside inside(thread);
   return real();
 }
 
-/// A communicator was made, if the call that makes one has succeeded.
-inline void made(const MPI_Comm* there, int status) noexcept {
+/// A communicator was made of `parent`, if the call that makes one has succeeded.
+inline void made(const MPI_Comm* there, int status, MPI_Comm parent, int tag) noexcept {
   Recorder* const recorder = this_run().recorder();
   if (recorder == nullptr || status != MPI_SUCCESS || *there == MPI_COMM_NULL) return;
-  // What a tool made on the way was seen there.
-  recorder->communicators().find(*there);
+  Communicators& all = recorder->communicators();
+  if (all.is_known(*there)) return;  // by a tool that made it on the way
+  const KnownCommunicator* const of = parent == MPI_COMM_NULL ? nullptr : all.find(parent);
+  all.note(*there, {of == nullptr ? 0 : of->identity, tag});
+}
+
+/// MPI_Comm_idup has begun to make a duplicate of `parent`.
+inline void being_made(const MPI_Comm* there, int status, MPI_Comm parent) noexcept {
+  Recorder* const recorder = this_run().recorder();
+  if (recorder == nullptr || status != MPI_SUCCESS || *there == MPI_COMM_NULL) return;
+  const KnownCommunicator* const of = recorder->communicators().find(parent);
+  if (of != nullptr) recorder->communicators().expect(*there, *of);
 }
 
 }  // namespace profile

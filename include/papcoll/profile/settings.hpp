@@ -58,8 +58,8 @@ inline std::string directory_of_run(const Settings& s, std::uint64_t run) {
   constexpr int hexadecimal = 16;
   std::array<char, 17> digits{};
   std::to_chars(digits.data(), digits.data() + digits.size() - 1, run, hexadecimal);
-  return std::string(temporary == nullptr ? "/tmp" : temporary) + "/papcoll-profile-" +
-         digits.data();
+  const bool is_set = temporary != nullptr && temporary[0] != '\0';
+  return std::string(is_set ? temporary : "/tmp") + "/papcoll-profile-" + digits.data();
 }
 
 }  // namespace profile

@@ -40,8 +40,10 @@ class Sites {
       Slot& slot = slots_[i & (slots_.size() - 1)];
       // Acquire: the entry was written before the address.
       const std::uint64_t there = slot.address.load(std::memory_order_acquire);
-      if (there == address) return slot.entry;
-      if (there == 0) return add_new(address);
+      if (there != address && there != 0) continue;
+      const std::uint32_t entry = there == 0 ? add_new(address) : slot.entry;
+      if (entry == no_entry) add(file_.header().sites_lost, 1);
+      return entry;
     }
   }
 
@@ -63,6 +65,8 @@ class Sites {
   }
 
   std::uint32_t add_new(std::uint64_t address) noexcept {
+    // Half of the slots stay free, so that a search ends soon and always.
+    if (known_.load(std::memory_order_relaxed) >= slots_.size() / 2) return no_entry;
     const std::lock_guard lock(adding_);
     std::size_t i = hashed(address);
     for (;; ++i) {
@@ -71,15 +75,13 @@ class Sites {
       if (there == address) return slot.entry;
       if (there == 0) break;
     }
-    // Half of the slots stay free, so that a search ends soon and always.
-    if (known_ >= slots_.size() / 2) return no_entry;
     Slot& slot = slots_[i & (slots_.size() - 1)];
     try {
       slot.entry = noted(address);
     } catch (...) {
       return no_entry;
     }
-    ++known_;
+    known_.fetch_add(1, std::memory_order_relaxed);
     slot.address.store(address, std::memory_order_release);
     return slot.entry;
   }
@@ -131,7 +133,7 @@ class Sites {
   const std::string library_;
   std::vector<Slot> slots_;
   std::mutex adding_;
-  std::size_t known_ = 0;  // under the lock
+  std::atomic<std::size_t> known_{0};  // grows under the lock; relaxed: only a bound
 };
 
 }  // namespace profile

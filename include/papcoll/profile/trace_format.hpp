@@ -194,9 +194,9 @@ enum CommunicatorFlag : std::uint32_t {
 
 /// A communicator of this rank. Members' entries have the same hash and ordinal.
 struct CommunicatorEntry {
-  std::uint64_t members_hash;  ///< of the world ranks of its members, in order
+  std::uint64_t members_hash;  ///< of its members' world ranks in order, and its origin
   std::uint64_t calls;         ///< collective calls begun by this rank
-  std::uint32_t ordinal;       ///< how many with the same members this rank had before
+  std::uint32_t ordinal;       ///< how many with the same hash this rank had before
   std::int32_t rank;           ///< of this process in it
   std::int32_t size;
   std::uint32_t flags;        ///< bits of CommunicatorFlag

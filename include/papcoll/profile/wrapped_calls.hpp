@@ -92,49 +92,43 @@
 #define PAPCOLL_PROFILE_BARRIER(X)                                                                 \
   X(Barrier, barrier, barrier, (MPI_Comm comm), (comm), 1, d.nothing())
 
-// X(Name, (parameters), (arguments), handle): what makes a communicator, and where it then is.
+// X(Name, (parameters), (arguments), parent, tag): what makes a communicator, which is then in
+// *made, and its origin; a parent that not all members have in common is MPI_COMM_NULL.
 #define PAPCOLL_PROFILE_MAKERS(X)                                                                  \
-  X(Comm_dup, (MPI_Comm comm, MPI_Comm* made), (comm, made))                                       \
-  X(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* made), (comm, info, made))        \
-  X(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm* made), (comm, group, made))            \
-  X(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made),                  \
-    (comm, group, tag, made))                                                                      \
-  X(Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm* made), (comm, color, key, made))     \
-  X(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made),            \
-    (comm, type, key, info, made))                                                                 \
-  X(Cart_create,                                                                                   \
-    (MPI_Comm comm, int n, const int* dims, const int* periods, int reorder, MPI_Comm* made),      \
-    (comm, n, dims, periods, reorder, made))                                                       \
-  X(Cart_sub, (MPI_Comm comm, const int* remain, MPI_Comm* made), (comm, remain, made))            \
-  X(Graph_create,                                                                                  \
-    (MPI_Comm comm, int n, const int* index, const int* edges, int reorder, MPI_Comm* made),       \
-    (comm, n, index, edges, reorder, made))                                                        \
-  X(Dist_graph_create,                                                                             \
-    (MPI_Comm comm, int n, const int* sources, const int* degrees, const int* destinations,        \
-     const int* weights, MPI_Info info, int reorder, MPI_Comm* made),                              \
-    (comm, n, sources, degrees, destinations, weights, info, reorder, made))                       \
-  X(Dist_graph_create_adjacent,                                                                    \
-    (MPI_Comm comm, int in, const int* sources, const int* in_weights, int out,                    \
-     const int* destinations, const int* out_weights, MPI_Info info, int reorder,                  \
-     MPI_Comm* made),                                                                              \
-    (comm, in, sources, in_weights, out, destinations, out_weights, info, reorder, made))          \
-  X(Intercomm_create,                                                                              \
-    (MPI_Comm comm, int leader, MPI_Comm peers, int remote_leader, int tag, MPI_Comm* made),       \
-    (comm, leader, peers, remote_leader, tag, made))                                               \
-  X(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm* made), (comm, high, made))                \
-  X(Comm_spawn,                                                                                    \
-    (const char* command, char** argv, int n, MPI_Info info, int root, MPI_Comm comm,              \
-     MPI_Comm* made, int* errors),                                                                 \
-    (command, argv, n, info, root, comm, made, errors))                                            \
-  X(Comm_spawn_multiple,                                                                           \
-    (int k, char** commands, char*** argvs, const int* n, const MPI_Info* infos, int root,         \
-     MPI_Comm comm, MPI_Comm* made, int* errors),                                                  \
-    (k, commands, argvs, n, infos, root, comm, made, errors))                                      \
-  X(Comm_accept,                                                                                   \
-    (const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* made),                    \
-    (port, info, root, comm, made))                                                                \
-  X(Comm_connect,                                                                                  \
-    (const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* made),                    \
-    (port, info, root, comm, made))                                                                \
-  X(Comm_join, (int descriptor, MPI_Comm* made), (descriptor, made))
+  X(Comm_dup, (MPI_Comm comm, MPI_Comm* made), (comm, made), comm, 0)                              \
+  X(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* made), (comm, info, made),        \
+    comm, 0)                                                                                       \
+  X(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm* made), (comm, group, made), comm, 0)   \
+  X(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made), (comm, group,    \
+    tag, made), comm, tag)                                                                         \
+  X(Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm* made), (comm, color, key, made),     \
+    comm, 0)                                                                                       \
+  X(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made), (comm,     \
+    type, key, info, made), comm, 0)                                                               \
+  X(Cart_create, (MPI_Comm comm, int n, const int* dims, const int* periods, int reorder,          \
+    MPI_Comm* made), (comm, n, dims, periods, reorder, made), comm, 0)                             \
+  X(Cart_sub, (MPI_Comm comm, const int* remain, MPI_Comm* made), (comm, remain, made), comm, 0)   \
+  X(Graph_create, (MPI_Comm comm, int n, const int* index, const int* edges, int reorder,          \
+    MPI_Comm* made), (comm, n, index, edges, reorder, made), comm, 0)                              \
+  X(Dist_graph_create, (MPI_Comm comm, int n, const int* sources, const int* degrees, const int*   \
+    destinations, const int* weights, MPI_Info info, int reorder, MPI_Comm* made), (comm, n,       \
+    sources, degrees, destinations, weights, info, reorder, made), comm, 0)                        \
+  X(Dist_graph_create_adjacent, (MPI_Comm comm, int in, const int* sources, const int*             \
+    in_weights, int out, const int* destinations, const int* out_weights, MPI_Info info, int       \
+    reorder, MPI_Comm* made), (comm, in, sources, in_weights, out, destinations, out_weights,      \
+    info, reorder, made), comm, 0)                                                                 \
+  X(Intercomm_create, (MPI_Comm comm, int leader, MPI_Comm peers, int remote_leader, int tag,      \
+    MPI_Comm* made), (comm, leader, peers, remote_leader, tag, made), MPI_COMM_NULL, tag)          \
+  X(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm* made), (comm, high, made), comm, 0)       \
+  X(Comm_spawn, (const char* command, char** argv, int n, MPI_Info info, int root, MPI_Comm        \
+    comm, MPI_Comm* made, int* errors), (command, argv, n, info, root, comm, made, errors),        \
+    MPI_COMM_NULL, 0)                                                                              \
+  X(Comm_spawn_multiple, (int k, char** commands, char*** argvs, const int* n, const MPI_Info*     \
+    infos, int root, MPI_Comm comm, MPI_Comm* made, int* errors), (k, commands, argvs, n, infos,   \
+    root, comm, made, errors), MPI_COMM_NULL, 0)                                                   \
+  X(Comm_accept, (const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* made),       \
+    (port, info, root, comm, made), MPI_COMM_NULL, 0)                                              \
+  X(Comm_connect, (const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* made),      \
+    (port, info, root, comm, made), MPI_COMM_NULL, 0)                                              \
+  X(Comm_join, (int descriptor, MPI_Comm* made), (descriptor, made), MPI_COMM_NULL, 0)
 // clang-format on

@@ -75,7 +75,7 @@ PAPCOLL_PROFILE_ENTRY(Startall, (int n, MPI_Request* requests), (n, requests),
                       return papcoll::profile::recorded_start(n, requests, PAPCOLL_PROFILE_CALLER,
                                                               real))
 PAPCOLL_PROFILE_ENTRY(Request_free, (MPI_Request * request), (request),
-                      papcoll::profile::persistent_calls().remove(*request);
+                      if (request != nullptr) papcoll::profile::persistent_calls().remove(*request);
                       return real())
 PAPCOLL_PROFILE_ENTRY(Session_init,
                       (MPI_Info info, MPI_Errhandler handler, PAPCOLL_PROFILE_SESSION* session),
@@ -84,10 +84,13 @@ PAPCOLL_PROFILE_ENTRY(Session_init,
 #endif
 
 // What makes communicators.
-#define PAPCOLL_PROFILE_MAKER(NAME, PARAMETERS, ARGUMENTS)                      \
+#define PAPCOLL_PROFILE_MAKER(NAME, PARAMETERS, ARGUMENTS, PARENT, TAG)         \
   PAPCOLL_PROFILE_ENTRY(NAME, PARAMETERS, ARGUMENTS, const int status = real(); \
-                        papcoll::profile::made(made, status); return status)
+                        papcoll::profile::made(made, status, PARENT, TAG); return status)
 PAPCOLL_PROFILE_MAKERS(PAPCOLL_PROFILE_MAKER)
+PAPCOLL_PROFILE_ENTRY(Comm_idup, (MPI_Comm comm, MPI_Comm* made, MPI_Request* request),
+                      (comm, made, request), const int status = real();
+                      papcoll::profile::being_made(made, status, comm); return status)
 
 // Beginning and end.
 PAPCOLL_PROFILE_ENTRY(

@@ -145,6 +145,9 @@ inline std::string fault_of(const profile::FileHeader& h, std::uint64_t bytes) {
                        is_rank(h.node) && is_rank(h.clock) &&
                        h.state <= static_cast<std::uint32_t>(profile::RunState::aborted) &&
                        h.began < most_time && h.ended < most_time;
+  if (tables && h.world_size == 0 && h.began == 0) {
+    return "its process is in MPI_Init, or has ended there";
+  }
   if (!tables || !numbers || !is_sound(h.clock_begin) || !is_sound(h.clock_end)) {
     return "its header is damaged";
   }
