@@ -7,13 +7,14 @@
 
 // The functions of MPI that the recorder calls itself, none of them new: MPI-3 has all.
 // clang-format off
-#define PAPCOLL_PROFILE_MPI_CALLS(X)                                                              \
-  X(Allgather) X(Allreduce) X(Bcast) X(Send) X(Recv) X(Comm_rank) X(Comm_size)                    \
-  X(Comm_remote_size) X(Comm_test_inter) X(Comm_group) X(Comm_remote_group) X(Comm_dup)           \
-  X(Comm_free) X(Comm_get_parent) X(Comm_set_errhandler) X(Comm_split_type) X(Comm_create_keyval) X(Comm_free_keyval) X(Comm_set_attr)      \
-  X(Comm_get_attr) X(Comm_get_name) X(Group_size) X(Group_translate_ranks) X(Group_free)          \
-  X(Type_size_x) X(Query_thread) X(Get_library_version) X(Topo_test) X(Cartdim_get)               \
-  X(Graph_neighbors_count) X(Dist_graph_neighbors_count)
+#define PAPCOLL_PROFILE_MPI_CALLS(X)                                                             \
+  X(Allgather) X(Allreduce) X(Bcast) X(Send) X(Recv) X(Comm_rank) X(Comm_size)                   \
+  X(Comm_remote_size) X(Comm_test_inter) X(Comm_group) X(Comm_remote_group) X(Comm_dup)          \
+  X(Comm_free) X(Comm_get_parent) X(Comm_set_errhandler) X(Comm_split_type)                      \
+  X(Comm_create_keyval) X(Comm_free_keyval) X(Comm_set_attr) X(Comm_get_attr) X(Comm_get_name)   \
+  X(Group_size) X(Group_translate_ranks) X(Group_free) X(Type_size_x) X(Query_thread)            \
+  X(Get_library_version) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count)                    \
+  X(Dist_graph_neighbors_count)
 // clang-format on
 
 namespace papcoll {
