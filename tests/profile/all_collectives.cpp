@@ -206,6 +206,19 @@ int main(int argc, char** argv) {
   neighbours(ring);
   MPI_Comm_free(&ring);
   MPI_Comm_free(&half);
+  // Duplicates that are made at the same time, of which ranks use either one first.
+  if (size > 1) {
+    MPI_Comm copies[2];
+    MPI_Request requests[2];
+    MPI_Comm_idup(MPI_COMM_WORLD, &copies[0], &requests[0]);
+    MPI_Comm_idup(MPI_COMM_WORLD, &copies[1], &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    for (const int i : {rank % 2, 1 - rank % 2}) MPI_Ibarrier(copies[i], &requests[i]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Barrier(copies[0]);
+    counts["Barrier(I)"] += 2, ++counts["Barrier"];
+    MPI_Comm_free(&copies[0]), MPI_Comm_free(&copies[1]);
+  }
   // Communicators come and go.
   for (int i = 0; i < 50; ++i) {
     MPI_Comm copy;
@@ -216,17 +229,26 @@ int main(int argc, char** argv) {
   if (argc > 1 && level == MPI_THREAD_MULTIPLE) {
     constexpr int threads = 3;
     constexpr int each = 200;
+    constexpr int copies = 20;
     MPI_Comm comms[threads];
     for (MPI_Comm& c : comms) MPI_Comm_dup(MPI_COMM_WORLD, &c);
     std::vector<std::thread> all;
     for (MPI_Comm c : comms) {
       all.emplace_back([c] {
         int x = 1, y = 0;
+        // In any order beside those of other threads.
+        for (int i = 0; i < copies; ++i) {
+          MPI_Comm copy;
+          MPI_Comm_dup(c, &copy);
+          for (int k = 0; k <= i; ++k) MPI_Barrier(copy);
+          MPI_Comm_free(&copy);
+        }
         for (int i = 0; i < each; ++i) MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, c);
       });
     }
     for (std::thread& t : all) t.join();
     counts["Allreduce"] += threads * each;
+    counts["Barrier"] += threads * copies * (copies + 1) / 2;
     for (MPI_Comm& c : comms) MPI_Comm_free(&c);
   }
   for (const auto& [name, n] : counts) std::printf("%d %s %ld\n", rank, name.c_str(), n);

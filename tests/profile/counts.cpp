@@ -51,6 +51,13 @@ int main(int argc, char** argv) {
         "%d clocks %d %lld %lld %lld %lld\n", h.world_rank, h.clock,
         static_cast<long long>(h.clock_begin.offset), static_cast<long long>(h.clock_begin.bound),
         static_cast<long long>(h.clock_end.offset), static_cast<long long>(h.clock_end.bound));
+    for (std::uint64_t i = 0; i < h.communicators_used; ++i) {
+      CommunicatorEntry c{};
+      std::memcpy(&c, bytes.data() + h.communicators_at + i * sizeof c, sizeof c);
+      std::printf("%d communicator.%016llx.%u size %d calls %llu\n", h.world_rank,
+                  static_cast<unsigned long long>(c.members_hash), c.ordinal, c.size,
+                  static_cast<unsigned long long>(c.calls));
+    }
     for (std::uint64_t i = 0; i < h.modules_used; ++i) {
       Module m{};
       std::memcpy(&m, bytes.data() + h.modules_at + i * sizeof m, sizeof m);

@@ -9,6 +9,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -113,6 +114,16 @@ def same_as_printed(job, out):
                   for name, n in names.items() if name[0].isupper())
     check(printed == held, f"printed, not held: {sorted(set(printed) - set(held))}; "
                            f"held, not printed: {sorted(set(held) - set(printed))}")
+    # Members of a communicator know it by the same identity, and have made as many calls on it.
+    seen = collections.defaultdict(list)
+    for names in job.counts().values():
+        for name, text in names.items():
+            if name.startswith("communicator."):
+                _, size, _, calls = text.split()
+                seen[name if int(size) > 1 else None].append((int(size), int(calls)))
+    for name, members in seen.items():
+        check(name is None or (len(members) == members[0][0] and len(set(members)) == 1),
+              f"{name}: size and calls by member: {members}")
 
 
 def case_all(job):
@@ -194,7 +205,8 @@ def case_other_tool(job):
         job.launch(2, "env", f"LD_PRELOAD={tool}:{library}", program), capture_output=True,
         text=True, check=True, env={**os.environ, "PAPCOLL_PROFILE_DIR": str(job.traces)})
     # This one sees the barrier that the other makes, too: to it, the other is the program.
-    same_as_printed(job, done.stdout.replace(" Barrier 54", " Barrier 55"))
+    more = re.sub(r" Barrier (\d+)", lambda m: f" Barrier {int(m[1]) + 1}", done.stdout)
+    same_as_printed(job, more)
     check("other tool" in done.stderr, done.stderr)
 
 
@@ -204,7 +216,8 @@ def case_processes(job):
     for status, *command in ((0, "/bin/true"), (3, "bash", "-c", "exit 3"),
                              (4, "sh", "-c", "x=$(bash -c 'echo 4'); exit $x"),
                              (5, "/usr/bin/python3", "-c",
-                              "import os, sys; os.waitpid(os.fork() or os._exit(0), 0); sys.exit(5)")):
+                              "import os, sys\n"
+                              "os.waitpid(os.fork() or os._exit(0), 0)\nsys.exit(5)")):
         done = subprocess.run(command, env=preload, capture_output=True, text=True, check=False)
         check(done.returncode == status and not done.stderr, f"{command}: {done}")
     # Programs of one job on both sides of a colon, and a script that runs one.
