@@ -109,6 +109,13 @@ class PolledCollectives {
     const char* where;
   };
 
+  /// Where a peer has just died, MPI may fail to connect to it before the next look after peers: the
+  /// death is what is told.
+  [[gnu::cold]] void checked(int code, const char* call, const char* where) const {
+    if (code != MPI_SUCCESS && hooks_.watch != nullptr) hooks_.watch(hooks_.context, where);
+    check(code, call, where);
+  }
+
   Started started() const noexcept { return {comm_, hooks_.move == nullptr}; }
 
   /// Gives the memory that the collective worked in.
@@ -119,7 +126,7 @@ class PolledCollectives {
     // Not make_unique, which would write zeros.
     Memory memory{new std::byte[bytes == 0 ? 1 : bytes]};  // NOLINT(modernize-make-unique)
     MPI_Request request = MPI_REQUEST_NULL;
-    check(start(memory.get(), &request), call, where);
+    checked(start(memory.get(), &request), call, where);
     if (request != MPI_REQUEST_NULL) complete(request, memory, call, where);
     return memory;
   }
@@ -137,7 +144,7 @@ class PolledCollectives {
       waiter.until(
           [&] {
             int done = 0;
-            check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call, where);
+            checked(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call, where);
             return done != 0;
           },
           Naps::none);
