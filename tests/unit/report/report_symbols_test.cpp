@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 
+#include <search.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -65,16 +67,16 @@ TEST_CASE("places are told as function, file and line", "[report]") {
 
 TEST_CASE("places in a stripped library are told as function and offset", "[report]") {
   Run run;
-  run.places.push_back(place_of(reinterpret_cast<const void*>(&::qsort)));
+  run.places.push_back(place_of(reinterpret_cast<const void*>(&::lfind)));
   symbolise(run);
   if (run.places[0].line > 0) return;  // this library has its lines
-  CHECK(short_text(run.places[0]).find("qsort") == 0);
+  CHECK(short_text(run.places[0]).find("lfind") == 0);
   CHECK(short_text(run.places[0]).find("+0x1 (libc") != std::string::npos);
 }
 
 TEST_CASE("a module that was changed, or is not here, is not asked", "[report]") {
   Run run;
-  run.places.push_back(place_of(reinterpret_cast<const void*>(&::qsort)));
+  run.places.push_back(place_of(reinterpret_cast<const void*>(&::lfind)));
   run.places[0].build_id = "0011";
   Place elsewhere;
   elsewhere.module = "/no/such/$(touch module)";

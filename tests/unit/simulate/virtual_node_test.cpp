@@ -29,8 +29,8 @@ using papcoll::VirtualOptions;
 
 using Elements = std::vector<std::uint16_t>;
 
-Shape shape_of(Collective collective, int ranks, std::size_t count, int root = 0,
-               std::size_t element = 8) {
+Shape node_shape(Collective collective, int ranks, std::size_t count, int root = 0,
+                 std::size_t element = 8) {
   Shape s;
   s.collective = collective;
   s.size = ranks;
@@ -153,7 +153,7 @@ TEST_CASE("virtual node: every algorithm computes what it should, whoever is lat
             for (int r = 0; r < ranks; ++r) options.colours.push_back(r % 2);
           }
           const int root = papcoll::is_rooted(collective) ? ranks / 2 : 0;
-          check_results(algorithm, shape_of(collective, ranks, count, root, 2), options, ++seed);
+          check_results(algorithm, node_shape(collective, ranks, count, root, 2), options, ++seed);
         }
       }
     }
@@ -165,7 +165,7 @@ TEST_CASE("virtual node: the same arguments give the same bits, with data or wit
     const auto collective = algorithm.traits.serves(Collective::allreduce)  ? Collective::allreduce
                             : algorithm.traits.serves(Collective::alltoall) ? Collective::alltoall
                                                                             : Collective::scan;
-    const Shape shape = shape_of(collective, 5, 3000);
+    const Shape shape = node_shape(collective, 5, 3000);
     const std::vector<double> arrivals = random_arrivals(5, 3, 20e-6);
     VirtualOptions options;
     const Simulated first =
@@ -186,7 +186,7 @@ TEST_CASE("virtual node: when one rank comes last by far, its tail is that of th
   // The others' arrivals, and how late it is, do not matter.
   for (const VirtualAlgorithm& algorithm : papcoll::virtual_algorithms()) {
     if (!algorithm.traits.serves(Collective::allreduce)) continue;
-    const Shape shape = shape_of(Collective::allreduce, 4, 512);
+    const Shape shape = node_shape(Collective::allreduce, 4, 512);
     const auto tail = [&](std::vector<double> arrivals) {
       return papcoll::simulate_on_node(algorithm, shape, virtual_costs(), std::move(arrivals))
           .tail();
@@ -208,7 +208,7 @@ TEST_CASE("virtual node: a barrier of one late rank takes what can be worked out
   costs.near.signal = 1e-6;
   costs.hit = 0;
   costs.poll = 1e-12;
-  const Shape shape = shape_of(Collective::barrier, 3, 1);
+  const Shape shape = node_shape(Collective::barrier, 3, 1);
   const auto call = [&](const char* name, std::vector<double> arrivals) {
     return papcoll::simulate_on_node(named(name), shape, costs, std::move(arrivals));
   };
@@ -235,7 +235,7 @@ TEST_CASE("virtual node: dearer costs and longer messages never make a call quic
     double before = 0;
     for (const std::size_t count : {8U, 64U, 512U, 4096U, 32768U, 131072U}) {
       const double now =
-          papcoll::simulate_on_node(named(name), shape_of(Collective::allreduce, 2, count),
+          papcoll::simulate_on_node(named(name), node_shape(Collective::allreduce, 2, count),
                                     virtual_costs())
               .tail();
       INFO(name << " of " << count);
@@ -246,7 +246,7 @@ TEST_CASE("virtual node: dearer costs and longer messages never make a call quic
     for (double* cost : {&dear.near.signal, &dear.near.fetch, &dear.near.take, &dear.call}) {
       *cost *= 2;
     }
-    const Shape shape = shape_of(Collective::allreduce, 4, 8);
+    const Shape shape = node_shape(Collective::allreduce, 4, 8);
     CHECK(papcoll::simulate_on_node(named(name), shape, dear).tail() >
           papcoll::simulate_on_node(named(name), shape, virtual_costs()).tail());
   }
@@ -257,7 +257,7 @@ TEST_CASE("virtual node: ranks that share no cache take longer") {
   apart.colours = {0, 1};
   for (const char* const name : {"DynamicLeader", "Exchange", "SplitTail", "Accumulator"}) {
     for (const std::size_t count : {8U, 512U, 131072U}) {
-      const Shape shape = shape_of(Collective::allreduce, 2, count);
+      const Shape shape = node_shape(Collective::allreduce, 2, count);
       INFO(name << " of " << count);
       CHECK(papcoll::simulate_on_node(named(name), shape, virtual_costs(), {}, apart).tail() >
             papcoll::simulate_on_node(named(name), shape, virtual_costs()).tail());
@@ -266,14 +266,14 @@ TEST_CASE("virtual node: ranks that share no cache take longer") {
   // Where only one kind has been measured, it stands for the other.
   papcoll::NodeCosts one = virtual_costs();
   one.apart = {};
-  const Shape shape = shape_of(Collective::allreduce, 2, 8);
+  const Shape shape = node_shape(Collective::allreduce, 2, 8);
   CHECK(papcoll::simulate_on_node(named("Exchange"), shape, one, {}, apart).tail() ==
         papcoll::simulate_on_node(named("Exchange"), shape, one).tail());
 }
 
 TEST_CASE("virtual node: one that waits sees a flag only when it has been raised") {
   // However little a signal costs, nobody leaves a barrier before the last one has come.
-  const Shape shape = shape_of(Collective::barrier, 6, 1);
+  const Shape shape = node_shape(Collective::barrier, 6, 1);
   for (const VirtualAlgorithm& algorithm : papcoll::virtual_algorithms()) {
     if (!algorithm.traits.serves(Collective::barrier)) continue;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -299,12 +299,12 @@ TEST_CASE("virtual node: what cannot be simulated is refused in a sentence") {
       CHECK(std::string(e.what()).find(why) != std::string::npos);
     }
   };
-  const Shape good = shape_of(Collective::allreduce, 2, 8);
-  refused("SplitTail", shape_of(Collective::bcast, 2, 8), "it does not serve bcast");
-  refused("Exchange", shape_of(Collective::allreduce, 0, 8), "0 ranks: a node");
-  refused("Exchange", shape_of(Collective::allreduce, 257, 8), "has 1 to 256");
-  refused("Exchange", shape_of(Collective::bcast, 2, 8, 2), "no rank 2 to be the root");
-  refused("Exchange", shape_of(Collective::allgather, 256, std::size_t{1} << 20U),
+  const Shape good = node_shape(Collective::allreduce, 2, 8);
+  refused("SplitTail", node_shape(Collective::bcast, 2, 8), "it does not serve bcast");
+  refused("Exchange", node_shape(Collective::allreduce, 0, 8), "0 ranks: a node");
+  refused("Exchange", node_shape(Collective::allreduce, 257, 8), "has 1 to 256");
+  refused("Exchange", node_shape(Collective::bcast, 2, 8, 2), "no rank 2 to be the root");
+  refused("Exchange", node_shape(Collective::allgather, 256, std::size_t{1} << 20U),
           "more than 1 GB");
   refused("Exchange", good, "1 arrivals for 2 ranks", {1e-6});
   refused("Exchange", good, "no finite number", {0, std::numeric_limits<double>::infinity()});

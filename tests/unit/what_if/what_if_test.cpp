@@ -2,7 +2,7 @@
 
 #include "catch.hpp"
 
-#include "simulate/virtual_costs.hpp"
+#include "../simulate/virtual_costs.hpp"
 
 #include <papcoll/algorithms/static/binomial.hpp>
 #include <papcoll/arrival/forecast.hpp>
