@@ -109,8 +109,8 @@ class PolledCollectives {
     const char* where;
   };
 
-  /// Where a peer has just died, MPI may fail to connect to it before the next look after peers: the
-  /// death is what is told.
+  /// Where a peer has just died, MPI may fail to connect to it before the next look after peers:
+  /// the death is what is told.
   [[gnu::cold]] void checked(int code, const char* call, const char* where) const {
     if (code != MPI_SUCCESS && hooks_.watch != nullptr) hooks_.watch(hooks_.context, where);
     check(code, call, where);
