@@ -205,11 +205,10 @@ class ProfiledRun {
         const std::string name = entry.path().filename().string();
         const bool is_trace = name.ends_with(".trace") || name.ends_with(".elsewhere");
         if (!name.starts_with("rank-") || !is_trace) continue;
-        if (!is_being_written(entry.path().string()))
-          std::filesystem::remove(entry.path(), ignored);
+        if (is_being_written(entry.path().string())) continue;
+        std::filesystem::remove(entry.path(), ignored);
       }
-    } catch (
-        const std::exception&) {  // NOLINT(bugprone-empty-catch): make_file() says what is wrong
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): make_file() tells it
     }
   }
 

@@ -159,8 +159,9 @@ int recorded_init(MpiCollective collective, std::uint32_t flags, MPI_Comm comm,
     const Inside inside(thread);
     return real();
   }();
-  if (status == MPI_SUCCESS)
+  if (status == MPI_SUCCESS) {
     persistent_calls().add(*request, {known->entry, known->calls, collective, message});
+  }
   return status;
 }
 
