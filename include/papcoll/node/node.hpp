@@ -16,6 +16,10 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
+namespace detail {
+class ArenaHeap;
+}  // namespace detail
+
 /// Bytes of a Mailbox (transport/gpu/mailbox.hpp), which this room does not know.
 inline constexpr std::size_t device_mailbox_bytes = 1536;
 
@@ -48,23 +52,19 @@ struct Node {
   /// How this rank copies to memory that the others read.
   std::shared_ptr<detail::CopyChoice> copies = std::make_shared<detail::CopyChoice>();
   std::byte* copy_probe = nullptr;  ///< CopyProbe's; null: there is none
-  // This rank's part of the arena: first what the library keeps for itself, then its user's.
+  // This rank's part of the arena: first what the library has for itself, then its user's.
   std::byte* pool = nullptr;
   std::size_t pool_bytes = 0;
-  std::byte* arena = nullptr;
-  std::size_t arena_bytes = 0;
+  /// Where other teams of these ranks have pools there, too: gives memory in that range, with pages
+  /// behind it, which stays until it is given back or all ranks have left the team. Throws
+  /// system_error. Null: the range is this team's.
+  std::byte* (*take_pool)(void* context, std::size_t bytes) = nullptr;
+  void (*give_pool_back)(void* context, std::byte* at) noexcept = nullptr;
+  detail::ArenaHeap* arena = nullptr;  ///< valid as long as `keep`; null: there is none
 
   /// The library's share of a rank's part of the arena.
   static constexpr std::size_t pool_of(std::size_t bytes_a_rank) noexcept {
     return bytes_a_rank / 4;
-  }
-
-  /// Parts for all ranks lie one after the other at `arenas`.
-  void set_arena(std::byte* arenas, std::size_t bytes_a_rank) noexcept {
-    pool = arenas + static_cast<std::size_t>(rank) * bytes_a_rank;
-    pool_bytes = pool_of(bytes_a_rank);
-    arena = pool + pool_bytes;
-    arena_bytes = bytes_a_rank - pool_bytes;
   }
 
   /// Pools only, one after the other at `pools`.

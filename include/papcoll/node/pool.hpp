@@ -5,6 +5,7 @@
 #include <papcoll/node/peer_memory.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <limits>
 #include <memory>
@@ -22,7 +23,8 @@ inline namespace PAPCOLL_ABI {
 /// Who reads it, and until when, its owner knows.
 class Pool {
  public:
-  explicit Pool(const Node* node) noexcept : node_(node) {}
+  explicit Pool(const Node* node) noexcept
+      : node_(node), base_(node != nullptr ? node->pool : nullptr) {}
 
   /// A call begins: get() may give other memory.
   void begin_call() noexcept {
@@ -37,7 +39,7 @@ class Pool {
   std::byte* get(std::size_t n) {
     if (at_ != nullptr && n <= at_bytes_) return at_;
     at_bytes_ = n;
-    return at_ = back(n) ? node_->pool : own(n);
+    return at_ = back(n) ? base_ : own(n);
   }
 
   /// The same where that is memory of the node, else null: a matter of this rank alone. Calls get
@@ -46,7 +48,8 @@ class Pool {
     if (!back(n)) return nullptr;
     if (at_ != nullptr && n <= at_bytes_) return at_;
     at_bytes_ = n;
-    return at_ = node_->pool + next_place(n);
+    const std::size_t place = next_place(n);  // may move it
+    return at_ = base_ + place;
   }
 
   /// Are there n bytes of the node's memory, with pages behind them? Takes the pages.
@@ -56,8 +59,12 @@ class Pool {
     const std::size_t kilobytes = (n + 1023) / 1024;
     if (kilobytes * 1024 > node_->pool_bytes || kilobytes >= refused_) return false;
     try {
+      if (node_->take_pool != nullptr) {
+        move(kilobytes);
+        return true;
+      }
       if (node_->reserve != nullptr) {
-        node_->reserve(node_->context, node_->pool + backed(), kilobytes * 1024 - backed());
+        node_->reserve(node_->context, base_ + backed(), kilobytes * 1024 - backed());
       }
     } catch (const system_error&) {
       refused_ = kilobytes;  // whoever has filled the memory has other use for it
@@ -69,7 +76,11 @@ class Pool {
   std::size_t backed() const noexcept { return backed_ * 1024; }
 
   /// Nobody reads what former calls left here.
-  void forget_former() noexcept { former_.clear(); }
+  void forget_former() noexcept {
+    former_.clear();
+    for (std::byte* const place : former_places_) node_->give_pool_back(node_->context, place);
+    former_places_.clear();
+  }
 
   /// Late peers may read it for ever.
   void leak() noexcept {
@@ -107,13 +118,34 @@ class Pool {
     return at;
   }
 
+  /// To another place, where there is more room: twice as much, so that it seldom moves. What is lent
+  /// of the former one stays there.
+  void move(std::size_t kilobytes) {
+    constexpr std::size_t least = 64;
+    const std::size_t most = node_->pool_bytes / 1024;
+    const std::size_t plenty = std::min(std::max(std::bit_ceil(kilobytes), least), most);
+    former_places_.reserve(former_places_.size() + 1);
+    std::byte* place = nullptr;
+    try {
+      place = node_->take_pool(node_->context, plenty * 1024);
+      kilobytes = plenty;
+    } catch (const system_error&) {
+      place = node_->take_pool(node_->context, kilobytes * 1024);
+    }
+    if (backed_ != 0) former_places_.push_back(base_);
+    base_ = place;
+    backed_ = kilobytes;
+    next_ = 0;
+    has_window_ = false;
+  }
+
   /// Has all of the window, touched, so that no call meets a page for the first time.
   bool take_window() {
     if (has_window_) return true;
-    const std::size_t from = backed();
+    const std::size_t from = node_->take_pool != nullptr ? 0 : backed();
     if (!back(window())) return false;
     for (std::size_t at = from; at < window(); at += detail::page_bytes()) {
-      node_->pool[at] = std::byte{0};
+      base_[at] = std::byte{0};
     }
     return has_window_ = true;
   }
@@ -128,6 +160,7 @@ class Pool {
   }
 
   const Node* node_;
+  std::byte* base_;  ///< where it is in the node's memory, as far as there is room
   bool has_window_ = false;
   bool stays_ = false;       ///< in this call
   std::size_t next_ = 0;     ///< where the next call's begins, if there is room
@@ -138,6 +171,7 @@ class Pool {
   std::unique_ptr<std::byte[]> own_;
   std::size_t own_bytes_ = 0;
   std::vector<std::unique_ptr<std::byte[]>> former_;  ///< smaller ones, which peers may still read
+  std::vector<std::byte*> former_places_;             ///< the same of the node's memory
 };
 
 }  // namespace PAPCOLL_ABI

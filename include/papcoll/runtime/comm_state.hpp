@@ -4,6 +4,7 @@
 #include <papcoll/error.hpp>
 #include <papcoll/runtime/common_options.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
+#include <papcoll/runtime/known_ranks.hpp>
 #include <papcoll/runtime/machine_of_ranks.hpp>
 #include <papcoll/runtime/making.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
@@ -45,13 +46,21 @@ class CommState final : public Attached {
   /// The state of `comm`, made if it is not there. Throws argument_error.
   static std::shared_ptr<CommState> of(MPI_Comm comm, const Options* options);
 
-  CommState(Making& making, const Options& options, TuningText tuning)
+  CommState(Making& making, const Options& options)
       : process_(making.process()), link_(making.all_ranks().comm()) {
     const PolledCollectives& all_ranks = making.all_ranks();
     Surroundings s;
     s.rank = all_ranks.rank("making a papcoll::Communicator");
     s.size = all_ranks.size("making a papcoll::Communicator");
-    const NodeRanks here = find_node(making, s);
+    auto [known, area] = making.join_known();
+    const bool is_new = known == nullptr;
+    if (is_new) {
+      known = std::make_shared<KnownRanks>();
+      known->options = options;
+      known->tuning = require_common(all_ranks, options);
+      known->here = find_node(making, s);
+    }
+    const NodeRanks& here = known->here;
     if (s.why_no_shared_memory.empty()) ranks_here_ = here.ranks;
     s.nodes = here.nodes;
     s.ranks_here = ranks_here_;
@@ -61,7 +70,8 @@ class CommState final : public Attached {
         return connect_told_messages(link_, std::move(told));
       };
     }
-    const MachineOfRanks where = find_machine(all_ranks, here, options.machine);
+    if (is_new) known->where = find_machine(all_ranks, here, options.machine);
+    const MachineOfRanks& where = known->where;
     s.machine = where.machine;
     HierarchyPlans hierarchy;
     if (!s.why_no_shared_memory.empty()) {
@@ -70,7 +80,13 @@ class CommState final : public Attached {
       hierarchy = plan_hierarchy(where, here, options, false);
     } else {
       hierarchy = plan_hierarchy(where, here, options, true);
-      s.why_no_shared_memory = memory_.make(all_ranks, here, options, hierarchy, s.why_no_cma);
+      if (is_new) {
+        known->area = NodeMemory::area_of(here, options, hierarchy);
+        s.why_no_shared_memory = memory_.make(all_ranks, *known, hierarchy);
+      } else {
+        memory_.lay_out(*known, hierarchy, std::move(area));
+      }
+      s.why_no_cma = known->why_no_cma;
       if (!s.why_no_shared_memory.empty()) {
         hierarchy = plan_hierarchy(where, here, options, false);
       } else if (here.nodes == 1) {
@@ -91,7 +107,7 @@ class CommState final : public Attached {
                               &transport_table<RmaTransport>},
                   options);
     core_->set_oversubscribed(where.oversubscribed);
-    core_->set_tuning(std::move(tuning));
+    core_->set_tuning(known->tuning);
     core_->set_hooks({&CommState::progress, &CommState::watch, &CommState::refused,
                       &CommState::native, &CommState::outstanding,
                       simulated ? &CommState::busy_elsewhere : nullptr, &CommState::is_gone, this});
@@ -103,7 +119,11 @@ class CommState final : public Attached {
     }
     divide(*core_, hierarchy, memory_.hierarchy());
     if (!hierarchy.plans().empty()) all_ranks.barrier("dividing the ranks");
-    core_->try_copies();
+    if (is_new) core_->try_copies();
+    if (known->share != nullptr && making.is_of_world()) {
+      if (is_new) process_->known_ranks().keep(making.world_ranks(), known);
+      known_ = std::move(known);
+    }
   }
   ~CommState() override { close(); }
 
@@ -123,6 +143,7 @@ class CommState final : public Attached {
     if (!core_->broken() && !in_use()) core_->end();
     core_->give_up("its MPI communicator was freed, or MPI_Finalize was called");
     memory_.release();
+    known_ = nullptr;
   }
 
  private:
@@ -208,8 +229,7 @@ class CommState final : public Attached {
     };
     try {
       return Making::run(comm, options, MpiProcess::get(), [&](Making& making) {
-        TuningText tuning = require_common(making.all_ranks(), options);
-        return std::make_shared<CommState>(making, options, std::move(tuning));
+        return std::make_shared<CommState>(making, options);
       });
     } catch (const peer_lost& e) {
       leave(e);
@@ -286,6 +306,7 @@ class CommState final : public Attached {
 
   std::shared_ptr<MpiProcess> process_;
   MpiLink link_;
+  std::shared_ptr<KnownRanks> known_;  ///< keeps them for further communicators
   NodeMemory memory_;
   std::vector<int> ranks_here_;  ///< of this node
   std::optional<TeamCore> core_;

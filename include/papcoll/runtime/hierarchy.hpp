@@ -196,6 +196,8 @@ struct HierarchyMemory {
   std::vector<int> ranks_here;           ///< of the node, as ranks of the outermost team, ascending
   std::byte* pool = nullptr;             ///< this rank's, see Node; for the inmost group
   std::size_t pool_bytes = 0;
+  std::byte* (*take_pool)(void* context, std::size_t bytes) = nullptr;
+  void (*give_pool_back)(void* context, std::byte* at) noexcept = nullptr;
 };
 
 /// This rank's part of a team within `parent`; ranks of it are `members` of the parent.
@@ -275,6 +277,8 @@ inline void divide(TeamCore& core, const HierarchyPlans& plans,
     if (level == 0) {  // of the teams that this rank is in, one may lend the pool
       d->node_within.pool = memory.pool;
       d->node_within.pool_bytes = memory.pool_bytes;
+      d->node_within.take_pool = memory.take_pool;
+      d->node_within.give_pool_back = memory.give_pool_back;
     }
   }
   if (members.front() == core.rank()) {

@@ -4,7 +4,11 @@
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/options.hpp>
+#include <papcoll/runtime/known_ranks.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
+#include <papcoll/runtime/node_memory.hpp>
+#include <papcoll/runtime/tuning_text.hpp>
+#include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
@@ -32,6 +36,8 @@ namespace detail {
 /// meanwhile. A rank waits for all others at each of these steps, in this order:
 ///
 ///     meet                   all say which process they are, and where
+///     join                   a vote; then a barrier, if there are groups. For ranks that have made a
+///                            communicator of the same ranks before, that is all. Else:
 ///     compare Options        a bcast and a vote
 ///     ask MPI for the nodes  seldom: MPI_Comm_split_type, a sum, a vote
 ///     learn of the machine   what Options::machine names, if anything: a vote and two bcasts; an
@@ -61,6 +67,7 @@ class Making {
     find_world_ranks();
     peers_.reserve(world_ranks_.size());
     for (const int r : world_ranks_) peers_.push_back(process_->process_of(r));
+    find_known(options);
     if (!process_->is_busy(nullptr)) wait_inside_mpi();
   }
   Making(const Making&) = delete;
@@ -69,6 +76,39 @@ class Making {
 
   const PolledCollectives& all_ranks() const noexcept { return all_ranks_; }
   const std::shared_ptr<MpiProcess>& process() const noexcept { return process_; }
+
+  /// What all ranks know of each other from a communicator of the same ranks and Options, and this
+  /// one's memory on the node; or null.
+  struct Known {
+    std::shared_ptr<KnownRanks> ranks;
+    std::shared_ptr<NodeArea> area;
+  };
+  /// Collective, after the ranks have met.
+  Known join_known() {
+    const auto area = std::exchange(area_, nullptr);
+    if (!all_know_) {
+      if (area != nullptr) area->discard();
+      return {};
+    }
+    std::string problem;
+    Known known{known_, area};
+    try {
+      const auto first = static_cast<std::size_t>(known_->here.ranks.front());
+      if (area == nullptr) {
+        known.area = NodeArea::join(known_->share, known_->area, met_[first].area);
+      }
+    } catch (const system_error& e) {
+      problem = e.what();
+    }
+    if (!first_problem(all_ranks_, problem, where).empty()) return {};
+    return known;
+  }
+  const std::vector<int>& world_ranks() const noexcept { return world_ranks_; }
+  /// Has all of them MPI_COMM_WORLD?
+  bool is_of_world() const noexcept {
+    return std::none_of(world_ranks_.begin(), world_ranks_.end(),
+                        [](int r) { return r == MPI_UNDEFINED; });
+  }
 
   /// This rank's node, where MPI need not be asked for it: a node is a machine, unless MPI was told
   /// to pretend more of them, or some process does not know its own.
@@ -112,7 +152,10 @@ class Making {
   /// What the ranks tell each other when they meet.
   struct Hello {
     ProcessId id{};
-    bool pretends = false;  ///< MPI may see several nodes where there is one machine
+    std::uint64_t known = 0;   ///< id of the KnownRanks that it has; 0: none
+    std::uint64_t tuning = 0;  ///< of what the tuning file says now
+    std::uint64_t area = 0;    ///< where the first rank of a node has made one; 0: nowhere
+    bool pretends = false;     ///< MPI may see several nodes where there is one machine
     std::array<char, 7> unused{};
   };
 
@@ -132,14 +175,38 @@ class Making {
     check(code, "MPI_Group_translate_ranks", where);
   }
 
+  /// Looks if a communicator of the same ranks has been here, and makes this one's memory.
+  void find_known(const Options& options) {
+    if (simulated || !is_of_world()) return;
+    known_ = process_->known_ranks().find(world_ranks_, options);
+    if (known_ == nullptr) return;
+    try {
+      tuning_ = tuning_text(options.tuning).hash();
+      if (known_->here.ranks.front() == rank_) area_ = NodeMemory::make_area(*known_);
+    } catch (const system_error&) {
+      known_ = nullptr;  // the long way says why
+    }
+  }
+
   void meet() {
-    const Hello mine{process_->id(), mpi_pretends_nodes()};
+    Hello mine;
+    mine.id = process_->id();
+    mine.pretends = mpi_pretends_nodes();
+    mine.known = known_ != nullptr ? known_->id() : 0;
+    mine.tuning = tuning_;
+    mine.area = area_ != nullptr ? area_->offset() : 0;
     met_.resize(world_ranks_.size());
     all_ranks_.allgather(&mine, sizeof mine, met_.data(), "meeting the other ranks");
     for (std::size_t r = 0; r < met_.size(); ++r) {
       const ProcessId& id = met_[r].id;
       peers_[r] = mine.id.sees(id) ? id : ProcessId{};
       process_->keep_process(world_ranks_[r], id);
+    }
+    all_know_ = known_ != nullptr;
+    for (std::size_t r = 0; all_know_ && r < met_.size(); ++r) {
+      const bool is_first = known_->where.nodes[r] == static_cast<int>(r);
+      all_know_ = met_[r].known == mine.known && met_[r].tuning == tuning_ &&
+                  (!is_first || met_[r].area != 0);
     }
     wait_inside_mpi();
   }
@@ -183,6 +250,10 @@ class Making {
   std::vector<int> world_ranks_;
   std::vector<ProcessId> peers_;  ///< those that can be watched
   std::vector<Hello> met_;
+  std::shared_ptr<KnownRanks> known_;
+  std::uint64_t tuning_ = 0;
+  std::shared_ptr<NodeArea> area_;  ///< made by this rank
+  bool all_know_ = false;           ///< the same, and have the areas
 };
 
 /// Why the state of a communicator could not be made, as an attribute of it.

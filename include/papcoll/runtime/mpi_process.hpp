@@ -2,6 +2,7 @@
 
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/runtime/known_ranks.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/library.hpp>
@@ -115,6 +116,9 @@ class MpiProcess final : public Attached {
           "papcoll's wait");
   }
 
+  /// What communicators of the same ranks share.
+  KnownRanksList& known_ranks() noexcept { return known_ranks_; }
+
   /// To be closed when MPI ends.
   void add(const std::shared_ptr<Attached>& state) {
     const std::lock_guard lock{mutex_};
@@ -185,6 +189,7 @@ class MpiProcess final : public Attached {
     for (auto& w : open) {
       if (auto state = w.lock()) state->close();
     }
+    known_ranks_.clear();
     if (never_ == MPI_REQUEST_NULL) return;
     MPI_Grequest_complete(never_);
     MPI_Request_free(&never_);
@@ -201,6 +206,7 @@ class MpiProcess final : public Attached {
   std::vector<std::weak_ptr<Attached>> open_;
   std::vector<Busy> busy_;
   ProcessId id_ = own_process();
+  KnownRanksList known_ranks_;
   std::vector<ProcessId> processes_;  ///< by their ranks in MPI_COMM_WORLD, as far as known
 };
 

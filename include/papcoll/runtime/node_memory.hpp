@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/node.hpp>
@@ -7,29 +8,34 @@
 #include <papcoll/options.hpp>
 #include <papcoll/runtime/copy_trials.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
+#include <papcoll/runtime/known_ranks.hpp>
 #include <papcoll/topology/last_level_cache.hpp>
-#include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi/polled.hpp>
 #include <papcoll/transport/mpi/probe_copies.hpp>
+#include <papcoll/transport/shm/node_share.hpp>
 #include <papcoll/transport/shm/segment.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
-/// The memory that this rank shares with those of its node for one communicator, as one segment:
+/// The memory that this rank shares with those of its node for one communicator: the arenas of the
+/// ranks, which other communicators may use, too, and an area:
 ///
 ///     bells, words         of the whole communicator's board, if it has no other nodes
 ///     heads                bells and words of the boards of the teams within it
 ///     late pages           of the whole communicator, the same: see LatePages
-///     arenas               of the ranks, also for the teams within it
 ///     late pages           of the teams within it
 ///
 /// Bells and words have pages at once, so that no rank, however it ends, meets one that cannot be
@@ -41,75 +47,137 @@ class NodeMemory {
   NodeMemory& operator=(const NodeMemory&) = delete;
   ~NodeMemory() = default;
 
-  /// Makes it. Returns why it could not, the same on all ranks, or nothing. Collective.
-  /// `why_no_cma`: see probe_copies().
-  std::string make(const PolledCollectives& all_ranks, const NodeRanks& here,
-                   const Options& options, const HierarchyPlans& hierarchy,
-                   std::string& why_no_cma) {
-    const bool whole = here.nodes == 1;
-    const int ranks = static_cast<int>(here.ranks.size());
-    const std::size_t bells = whole ? page_aligned(Doorbells::bytes(ranks)) : 0;
-    const std::size_t board = whole ? board_words_bytes(ranks) : 0;
-    const std::size_t channels = whole ? LatePages::bytes(ranks, options.chunk_bytes) : 0;
-    const std::size_t heads = bells + board + hierarchy.heads_bytes();
+  /// What the ranks of a node want for a communicator.
+  static NodeArea::Request area_of(const NodeRanks& here, const Options& options,
+                                   const HierarchyPlans& hierarchy) {
+    const Layout layout{here, options, hierarchy};
+    NodeArea::Request area;
+    area.bytes = layout.heads + layout.channels + hierarchy.channels_bytes() + cache_line;
+    area.reserved = layout.heads;
+    area.wanted =
+        hierarchy.buffers_bytes() +
+        (layout.whole ? board_buffers_bytes(layout.ranks, options.chunk_bytes) : 0);
+    return area;
+  }
+
+  /// Makes the area, as the node's first rank. Throws system_error.
+  static std::shared_ptr<NodeArea> make_area(const KnownRanks& known) {
+    auto area = NodeArea::make(known.share, known.area);
+    if (known.here.nodes == 1) {
+      const int ranks = static_cast<int>(known.here.ranks.size());
+      Node node;
+      node.size = ranks;
+      node.board = area->data() + page_aligned(Doorbells::bytes(ranks));
+      board_of(node, known.options.chunk_bytes).initialise(known.options.first_epoch);
+    }
+    return area;
+  }
+
+  /// Makes what the ranks share, `known.share` and the area, for ranks that do not know each other
+  /// yet: `known` has the rest. Returns why it could not, the same on all ranks, or nothing.
+  /// Collective.
+  std::string make(const PolledCollectives& all_ranks, KnownRanks& known,
+                   const HierarchyPlans& hierarchy) {
+    constexpr const char* where = "sharing memory";
+    const int rank = all_ranks.rank(where);
     ShmSegment::Request request;
-    request.ranks = here.ranks;
-    const std::size_t arenas = static_cast<std::size_t>(ranks) * options.arena_bytes;
-    request.bytes = heads + channels + arenas + hierarchy.channels_bytes() + cache_line;
-    request.reserved = heads;
-    request.wanted =
-        hierarchy.buffers_bytes() + (whole ? board_buffers_bytes(ranks, options.chunk_bytes) : 0);
-    bool arena = arenas != 0;
+    request.ranks = known.here.ranks;
+    request.bytes = known.here.ranks.size() * known.options.arena_bytes;
+    std::size_t arena_bytes = known.options.arena_bytes;
+    ShmSegment segment;
     try {
-      segment_ = std::make_shared<ShmSegment>(ShmSegment::create(all_ranks, request));
-    } catch (const transport_unavailable&) {  // perhaps for want of address space
-      request.bytes -= arenas;
-      arena = false;
+      segment = ShmSegment::create(all_ranks, request);
+    } catch (const transport_unavailable& why) {  // perhaps for want of address space
+      if (arena_bytes == 0) return why.what();
+      request.bytes = arena_bytes = 0;
       try {
-        segment_ = std::make_shared<ShmSegment>(ShmSegment::create(all_ranks, request));
-      } catch (const transport_unavailable& why) {
-        return why.what();
+        segment = ShmSegment::create(all_ranks, request);
+      } catch (const transport_unavailable& still) {
+        return still.what();
       }
     }
-    const int rank = all_ranks.rank("sharing memory");
-    std::byte* const memory = segment_->data();
-    const auto number = std::lower_bound(here.ranks.begin(), here.ranks.end(), rank);
-    node_.rank = static_cast<int>(number - here.ranks.begin());
-    node_.size = ranks;
-    if (whole) {
-      node_.bells = memory;
-      node_.board = memory + bells;
+    const auto number =
+        std::lower_bound(known.here.ranks.begin(), known.here.ranks.end(), rank);
+    known.share = std::make_shared<NodeShare>(
+        std::move(segment), static_cast<int>(number - known.here.ranks.begin()),
+        static_cast<int>(known.here.ranks.size()), arena_bytes);
+    known.copies = std::make_shared<CopyChoice>(
+        known.options.copy_method, last_level_cache_bytes() / known.here.ranks.size());
+
+    std::string problem;
+    std::shared_ptr<NodeArea> area;
+    std::uint64_t place = 0;
+    if (known.here.ranks.front() == rank) {
+      try {
+        area = make_area(known);
+        place = area->offset();
+      } catch (const system_error& e) {
+        problem = bare(e.what());
+      }
     }
-    LatePages::lay_out(node_, memory + heads);
-    node_.reserve = &NodeMemory::reserve;
-    node_.map_again = &NodeMemory::map_again;
-    node_.context = segment_.get();
-    node_.keep = segment_;
-    if (arena) node_.set_arena(node_.channels + channels, options.arena_bytes);
-    const bool maps = arena && options.peer_access != PeerAccess::staged;
-    node_.peers = {memory, maps ? segment_->bytes() : 0,
-                   probe_copies(all_ranks, here, options.peer_access, why_no_cma),
-                   options.peer_access == PeerAccess::copied};
-    node_.copies = std::make_shared<CopyChoice>(
-        options.copy_method, last_level_cache_bytes() / static_cast<std::size_t>(ranks));
-    hierarchy_.copies = node_.copies;
-    hierarchy_.heads = memory + bells + board;
-    hierarchy_.channels = memory + heads + channels + (arena ? arenas : 0);
-    hierarchy_.reserve = &NodeMemory::reserve;
-    hierarchy_.context = segment_.get();
-    hierarchy_.peers = node_.peers;
-    hierarchy_.ranks_here = here.ranks;
-    if (arena && !hierarchy.plans().empty() && !hierarchy.by_caches()) {
-      // The whole team and a group within it both lend what they have in a pool.
-      if (whole) node_.pool_bytes /= 2;
-      hierarchy_.pool = node_.pool + (whole ? node_.pool_bytes : 0);
-      hierarchy_.pool_bytes = node_.pool_bytes;
+    std::vector<std::uint64_t> places(static_cast<std::size_t>(all_ranks.size(where)));
+    all_ranks.allgather(&place, sizeof place, places.data(), where);
+    place = places[static_cast<std::size_t>(known.here.ranks.front())];
+    try {
+      if (area == nullptr && place != 0) area = NodeArea::join(known.share, known.area, place);
+    } catch (const system_error& e) {
+      problem = bare(e.what());
     }
-    if (whole && rank == 0) {
-      board_of(node_, options.chunk_bytes).initialise(options.first_epoch);
+    problem = first_problem(all_ranks, problem, where);
+    if (!problem.empty()) {
+      return joined({"papcoll: the ranks of a node cannot share memory: ", problem});
     }
-    all_ranks.barrier("sharing memory");
+    known.copies_from =
+        probe_copies(all_ranks, known.here, known.options.peer_access, known.why_no_cma);
+    lay_out(known, hierarchy, std::move(area));
     return {};
+  }
+
+  /// Takes an area that all ranks of the node have.
+  void lay_out(const KnownRanks& known, const HierarchyPlans& hierarchy,
+               std::shared_ptr<NodeArea> area) {
+    const Layout layout{known.here, known.options, hierarchy};
+    area_ = std::move(area);
+    NodeShare& share = area_->share();
+    std::byte* const memory = area_->data();
+    node_.rank = share.rank();
+    node_.size = layout.ranks;
+    if (layout.whole) {
+      node_.bells = memory;
+      node_.board = memory + layout.bells;
+    }
+    LatePages::lay_out(node_, memory + layout.heads);
+    node_.reserve = &NodeArea::reserve;
+    node_.map_again = &NodeArea::map_again;
+    node_.context = area_.get();
+    node_.keep = area_;
+    if (share.arena() != nullptr) {
+      node_.pool = share.pools()->memory();
+      node_.pool_bytes = share.pools()->bytes();
+      node_.take_pool = &NodeArea::take_pool;
+      node_.give_pool_back = &NodeArea::give_pool_back;
+      node_.arena = share.arena();
+    }
+    const bool maps = share.arena() != nullptr && known.options.peer_access != PeerAccess::staged;
+    const ShmSegment& segment = share.segment();
+    node_.peers = {segment.data(), maps ? segment.bytes() : 0, known.copies_from,
+                   known.options.peer_access == PeerAccess::copied};
+    node_.copies = known.copies;
+    hierarchy_.copies = known.copies;
+    hierarchy_.heads = memory + layout.bells + layout.board;
+    hierarchy_.channels = memory + layout.heads + layout.channels;
+    hierarchy_.reserve = &NodeArea::reserve;
+    hierarchy_.context = area_.get();
+    hierarchy_.peers = node_.peers;
+    hierarchy_.ranks_here = known.here.ranks;
+    if (share.arena() != nullptr && !hierarchy.plans().empty() && !hierarchy.by_caches()) {
+      // The whole team and a group within it both lend what they have in a pool.
+      if (layout.whole) node_.pool_bytes /= 2;
+      hierarchy_.pool = node_.pool;
+      hierarchy_.pool_bytes = node_.pool_bytes;
+      hierarchy_.take_pool = node_.take_pool;
+      hierarchy_.give_pool_back = node_.give_pool_back;
+    }
   }
 
   /// What the ranks share: bells, board and channels only if the communicator has no other nodes.
@@ -125,25 +193,40 @@ class NodeMemory {
 
   /// One of the node's other ranks that has died, by its place in NodeRanks::ranks; −1: none, or no
   /// memory to tell by.
-  int find_dead() const { return segment_ == nullptr ? -1 : segment_->watch().find_dead(); }
+  int find_dead() const { return area_ == nullptr ? -1 : area_->find_dead(); }
 
-  /// Has that rank's process ended?
-  bool is_gone(int r) const noexcept { return segment_ != nullptr && segment_->watch().is_gone(r); }
+  /// Has that rank's process ended, or left the communicator?
+  bool is_gone(int r) const noexcept { return area_ != nullptr && area_->is_gone(r); }
 
+  /// This rank leaves the communicator.
   void release() noexcept {
-    segment_ = nullptr;
+    if (area_ != nullptr) area_->depart();
+    area_ = nullptr;
     node_.keep = nullptr;
   }
 
  private:
-  static void reserve(void* p, const std::byte* at, std::size_t bytes) {
-    static_cast<const ShmSegment*>(p)->reserve(at, bytes);
-  }
-  static std::byte* map_again(void* p, const std::byte* at, std::size_t bytes) {
-    return static_cast<const ShmSegment*>(p)->map_again(at, bytes);
-  }
+  /// Bytes of an area's parts.
+  struct Layout {
+    Layout(const NodeRanks& here, const Options& options, const HierarchyPlans& hierarchy)
+        : whole(here.nodes == 1), ranks(static_cast<int>(here.ranks.size())) {
+      if (whole) {
+        bells = page_aligned(Doorbells::bytes(ranks));
+        board = board_words_bytes(ranks);
+        channels = LatePages::bytes(ranks, options.chunk_bytes);
+      }
+      heads = bells + board + hierarchy.heads_bytes();
+    }
 
-  std::shared_ptr<ShmSegment> segment_;
+    bool whole;
+    int ranks;
+    std::size_t bells = 0;
+    std::size_t board = 0;
+    std::size_t channels = 0;
+    std::size_t heads = 0;
+  };
+
+  std::shared_ptr<NodeArea> area_;
   Node node_{};
   HierarchyMemory hierarchy_;
 };

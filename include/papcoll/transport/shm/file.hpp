@@ -155,6 +155,20 @@ class ShmFile {
     }
   }
 
+  /// Gives it a size that is no smaller. Throws system_error.
+  void extend(std::size_t bytes) const {
+    if (const int why = grow(bytes); why != 0) {
+      detail::throw_system_error(detail::joined({"cannot have ", bytes, " bytes of shared memory"}),
+                                 why);
+    }
+  }
+
+  /// Takes the pages of a range away: it is zeros again. False: the kernel cannot.
+  bool clear(std::size_t offset, std::size_t bytes) const noexcept {
+    return fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                     static_cast<off_t>(bytes)) == 0;
+  }
+
   /// Has the file system so many bytes that nobody has taken? Throws system_error if not, so that
   /// who is to share its memory is told at once where that is too small from the beginning; what
   /// others take afterwards, reserve() finds.

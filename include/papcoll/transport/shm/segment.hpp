@@ -76,6 +76,12 @@ class ShmSegment {
   }
   std::size_t bytes() const noexcept { return region_.get_size() - head_; }
 
+  /// What it is in, which has more behind it if somebody extends it.
+  const ShmFile& file() const noexcept { return file_; }
+  std::size_t file_bytes() const noexcept { return region_.get_size(); }
+  /// The same on all ranks, also those of other nodes, and for no other: drawn by rank 0.
+  std::uint64_t id() const noexcept { return id_; }
+
   /// The other ranks of the node, numbered as in Request::ranks.
   const PeerLiveness& watch() const noexcept { return watch_; }
 
@@ -131,6 +137,7 @@ class ShmSegment {
 
     std::vector<ShmTicket> tickets(static_cast<std::size_t>(all_ranks.size(where)));
     all_ranks.allgather(&ticket, sizeof ticket, tickets.data(), where);
+    id_ = tickets.front().nonce.front();
     ticket = tickets[static_cast<std::size_t>(request.ranks.front())];
     if (problem.empty()) {
       problem = problem_of([&] {
@@ -220,6 +227,7 @@ class ShmSegment {
     region_.swap(other.region_);
     std::swap(watch_, other.watch_);
     std::swap(head_, other.head_);
+    std::swap(id_, other.id_);
   }
 
   // Destroyed from the last to the first: the watch writes to the region and unlocks the file.
@@ -227,6 +235,7 @@ class ShmSegment {
   boost::interprocess::mapped_region region_;
   PeerLiveness watch_;
   std::size_t head_ = 0;
+  std::uint64_t id_ = 0;
 };
 
 }  // namespace PAPCOLL_ABI
