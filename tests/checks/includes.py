@@ -14,7 +14,7 @@ import sys
 NAMES = {
     "algorithm": """all_of any_of binary_search clamp copy copy_n count count_if fill fill_n find find_if
         for_each is_sorted lower_bound make_heap max max_element min min_element minmax none_of
-        nth_element partition partition_point pop_heap push_heap remove_if replace reverse sort stable_sort unique upper_bound""",
+        nth_element partition partition_point pop_heap push_heap remove_if replace reverse rotate sort stable_sort unique upper_bound""",
     "array": "array",
     "atomic": """atomic atomic_ref memory_order memory_order_acq_rel memory_order_acquire memory_order_relaxed
         memory_order_release memory_order_seq_cst""",
@@ -72,7 +72,7 @@ NAMES = {
     "functional": "function greater less plus",
     "unordered_map": "unordered_map",
     "utility": "as_const declval exchange index_sequence make_index_sequence move pair swap",
-    "vector": "erase_if vector",
+    "vector": "erase erase_if vector",
 }
 HEADERS_OF = {name: set(headers.split("|")) for headers, names in NAMES.items() for name in names.split()}
 

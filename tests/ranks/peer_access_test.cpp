@@ -4,6 +4,7 @@
 #include "arrival_names.hpp"
 
 #include <papcoll/algorithm.hpp>
+#include <papcoll/node/arena_heap.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/shared_vector.hpp>
 
@@ -312,8 +313,8 @@ TEST_CASE("a buffer half inside the arena is one outside of it") {
     WARN("SKIPPED: the ranks share no memory: " << comm.no_shared_memory());
     return;
   }
-  CHECK(node->peers.place(node->arena, 64).mapped == 1);
-  CHECK(node->peers.place(node->arena, std::size_t{1} << 60U).mapped == 0);
+  CHECK(node->peers.place(node->arena->memory(), 64).mapped == 1);
+  CHECK(node->peers.place(node->arena->memory(), std::size_t{1} << 60U).mapped == 0);
   CHECK(node->peers.place(node->bells - 32, 64).mapped == 0);
   std::int64_t x = 0;
   CHECK(node->peers.place(&x, sizeof x).mapped == 0);

@@ -2,6 +2,7 @@
 // One file, since all cases share buffers at chosen places of a page.
 
 #include <papcoll/algorithm.hpp>
+#include <papcoll/node/arena_heap.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/registration.hpp>
 #include <papcoll/runtime/arena.hpp>
@@ -654,7 +655,7 @@ TEST_CASE("ten thousand registrations, calls and ends leave nothing", "[registra
   papcoll::shared_vector<char> x(1000, papcoll::shared_allocator<char>{comm});
   const papcoll::Node* const node = comm.core().surroundings().node;
   if (node == nullptr) return;
-  const auto offset = reinterpret_cast<std::byte*>(x.data()) - node->arena;
+  const auto offset = reinterpret_cast<std::byte*>(x.data()) - node->arena->memory();
   CHECK(offset < (std::ptrdiff_t{4} << 20U));
 }
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <mutex>
-#include <string>
+#include <new>
 
 #include <boost/interprocess/mem_algo/rbtree_best_fit.hpp>
 #include <boost/interprocess/sync/mutex_family.hpp>
@@ -16,8 +16,8 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
-/// A range of a node's shared memory from which one rank allocates, and nobody else. Pages are taken
-/// as it fills up; what is freed is used again. Threads may use it at once.
+/// A range of a node's shared memory from which one rank allocates, and nobody else. Pages are
+/// taken as it fills up; what is freed is used again. Threads may use it at once.
 class ArenaHeap {
  public:
   /// How it gets pages: see Node::reserve.
@@ -62,10 +62,10 @@ class ArenaHeap {
   [[noreturn, gnu::cold]] void refuse(std::size_t bytes, const char* what,
                                       const char* remedy) const {
     const std::size_t free = most_ - size_ + free_bytes();
-    throw system_error(joined({"papcoll: no room for ", bytes, " bytes in ", what, ": ", free,
-                               " of its ", most_, " bytes are free",
-                               (bytes <= free ? ", but not in one piece" : ""), ": ", remedy}),
-                       ENOMEM);
+    throw system_error(
+        joined({"papcoll: no room for ", bytes, " bytes in ", what, ": ", free, " of its ", most_,
+                " bytes are free", (bytes <= free ? ", but not in one piece" : ""), ": ", remedy}),
+        ENOMEM);
   }
 
   /// Backs what it adds before it is touched, so that a full /dev/shm is an exception and not a

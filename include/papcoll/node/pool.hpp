@@ -118,8 +118,8 @@ class Pool {
     return at;
   }
 
-  /// To another place, where there is more room: twice as much, so that it seldom moves. What is lent
-  /// of the former one stays there.
+  /// To another place, where there is more room: twice as much, so that it seldom moves. What is
+  /// lent of the former one stays there.
   void move(std::size_t kilobytes) {
     constexpr std::size_t least = 64;
     const std::size_t most = node_->pool_bytes / 1024;

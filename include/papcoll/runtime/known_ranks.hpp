@@ -31,10 +31,10 @@ struct KnownRanks {
   MachineOfRanks where;
   TuningText tuning;
   std::shared_ptr<NodeShare> share;
-  NodeArea::Request area;             ///< what a communicator has there
-  std::vector<pid_t> copies_from;     ///< see probe_copies()
-  std::string why_no_cma;             ///< the same
-  std::shared_ptr<CopyChoice> copies; /// how this rank copies for others
+  NodeArea::Request area;              ///< what a communicator has there
+  std::vector<pid_t> copies_from;      ///< see probe_copies()
+  std::string why_no_cma;              ///< the same
+  std::shared_ptr<CopyChoice> copies;  /// how this rank copies for others
 
   /// The same on all ranks.
   std::uint64_t id() const noexcept { return share->segment().id(); }
@@ -61,8 +61,7 @@ class KnownRanksList {
     const std::lock_guard lock{mutex_};
     std::erase_if(entries_, [&](const Entry& e) {
       const auto other = e.known.lock();
-      return other == nullptr ||
-             (e.world_ranks == world_ranks && other->options == known->options);
+      return other == nullptr || (e.world_ranks == world_ranks && other->options == known->options);
     });
     entries_.push_back({world_ranks, known});
     stay(known);

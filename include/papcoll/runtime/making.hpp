@@ -36,8 +36,8 @@ namespace detail {
 /// meanwhile. A rank waits for all others at each of these steps, in this order:
 ///
 ///     meet                   all say which process they are, and where
-///     join                   a vote; then a barrier, if there are groups. For ranks that have made a
-///                            communicator of the same ranks before, that is all. Else:
+///     join                   where the same ranks have made a communicator before: a vote and, if
+///                            there are groups, a barrier. That is all then; else:
 ///     compare Options        a bcast and a vote
 ///     ask MPI for the nodes  seldom: MPI_Comm_split_type, a sum, a vote
 ///     learn of the machine   what Options::machine names, if anything: a vote and two bcasts; an

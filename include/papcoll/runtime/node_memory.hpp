@@ -54,9 +54,8 @@ class NodeMemory {
     NodeArea::Request area;
     area.bytes = layout.heads + layout.channels + hierarchy.channels_bytes() + cache_line;
     area.reserved = layout.heads;
-    area.wanted =
-        hierarchy.buffers_bytes() +
-        (layout.whole ? board_buffers_bytes(layout.ranks, options.chunk_bytes) : 0);
+    area.wanted = hierarchy.buffers_bytes() +
+                  (layout.whole ? board_buffers_bytes(layout.ranks, options.chunk_bytes) : 0);
     return area;
   }
 
@@ -96,13 +95,12 @@ class NodeMemory {
         return still.what();
       }
     }
-    const auto number =
-        std::lower_bound(known.here.ranks.begin(), known.here.ranks.end(), rank);
+    const auto number = std::lower_bound(known.here.ranks.begin(), known.here.ranks.end(), rank);
     known.share = std::make_shared<NodeShare>(
         std::move(segment), static_cast<int>(number - known.here.ranks.begin()),
         static_cast<int>(known.here.ranks.size()), arena_bytes);
-    known.copies = std::make_shared<CopyChoice>(
-        known.options.copy_method, last_level_cache_bytes() / known.here.ranks.size());
+    known.copies = std::make_shared<CopyChoice>(known.options.copy_method,
+                                                last_level_cache_bytes() / known.here.ranks.size());
 
     std::string problem;
     std::shared_ptr<NodeArea> area;

@@ -65,8 +65,8 @@ class NodeShare {
     /// The rank left the communicator in good order; as PeerLiveness::Departed.
     std::atomic<std::uint32_t> departed;
     /// Goes from used to left to unmapped. Released when the rank will touch nothing of the area's
-    /// memory, or of peers' pools for this communicator, any more; acquired before whoever waited for
-    /// that has either used for something else.
+    /// memory, or of peers' pools for this communicator, any more; acquired before whoever waited
+    /// for that has either used for something else.
     std::atomic<std::uint32_t> stage;
   };
   static constexpr std::uint32_t left = 1;
@@ -133,7 +133,8 @@ class NodeShare {
     sweep();
   }
 
-  /// Looks which areas the others have left, too. The rank that makes areas is the last to unmap one.
+  /// Looks which areas the others have left, too. The rank that makes areas is the last to unmap
+  /// one.
   void sweep() noexcept {
     std::erase_if(retired_, [this](Retired& r) {
       if (!r.all_reached(left, ranks_)) return false;
@@ -228,7 +229,8 @@ class NodeArea {
     }
   }
 
-  /// This rank leaves in good order: whoever still waits for somebody else is not told that it died.
+  /// This rank leaves in good order: whoever still waits for somebody else is not told that it
+  /// died.
   void depart() noexcept {
     if (getpid() != process_) return;
     words(share_->rank()).departed.store(1, std::memory_order_seq_cst);

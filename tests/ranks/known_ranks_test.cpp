@@ -1,0 +1,225 @@
+// Communicators of the same ranks: what they share, what each has for itself, and what is left when
+// they are freed.
+
+#include <papcoll/papcoll.hpp>
+#include <papcoll/shared_vector.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include "catch.hpp"
+#include "own_comm.hpp"
+
+using papcoll::Communicator;
+
+namespace {
+
+std::ptrdiff_t descriptors() {
+  return std::distance(std::filesystem::directory_iterator{"/proc/self/fd"},
+                       std::filesystem::directory_iterator{});
+}
+
+/// Lines of /proc/self/maps that are papcoll's memory.
+std::ptrdiff_t mappings() {
+  std::ifstream maps{"/proc/self/maps"};
+  std::ptrdiff_t n = 0;
+  for (std::string line; std::getline(maps, line);) n += line.find("papcoll-") != std::string::npos;
+  return n;
+}
+
+/// Every way in which memory is used: words, chunk buffers, pools, channels. A sum that is wrong is
+/// counted.
+int errors_of_use(Communicator& comm, int seed) {
+  const int size = comm.size();
+  int wrong = papcoll::allreduce(comm, seed + comm.rank()) != seed * size + size * (size - 1) / 2;
+  for (const std::size_t n : {std::size_t{300}, std::size_t{20'000}, std::size_t{100'000}}) {
+    std::vector<int> data(n, seed + comm.rank());
+    papcoll::scan(comm, data);
+    const int to = comm.rank() + 1;
+    wrong += data != std::vector<int>(n, seed * to + to * (to - 1) / 2);
+  }
+  std::vector<int> data(5000, 1);
+  papcoll::allreduce<papcoll::Ring, papcoll::ShmTransport>(comm, data);
+  wrong += data != std::vector<int>(5000, size);
+  return wrong;
+}
+
+int sum_of(MPI_Comm comm, int mine) {
+  int all = 0;
+  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, comm);
+  return all;
+}
+
+bool shares_memory(const OwnComm& comm) {
+  Communicator c{comm.get()};
+  if (c.no_shared_memory().empty()) return true;
+  WARN("SKIPPED: " << c.no_shared_memory());
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("further communicators of the same ranks take no descriptor", "[known]") {
+  const OwnComm first;
+  if (!shares_memory(first)) return;
+  {
+    Communicator comm{first.get()};
+    CHECK(sum_of(first.get(), errors_of_use(comm, 1)) == 0);
+  }
+  const std::ptrdiff_t open_before = descriptors();
+  const std::ptrdiff_t mapped_before = mappings();
+  {
+    std::vector<std::unique_ptr<OwnComm>> more;
+    int wrong = 0;
+    for (int i = 0; i < 30; ++i) {
+      more.push_back(std::make_unique<OwnComm>());
+      Communicator comm{more.back()->get()};
+      wrong += errors_of_use(comm, i);
+    }
+    // All of them once more: what one wrote the others have not.
+    for (int i = 0; i < 30; ++i) {
+      Communicator comm{more[static_cast<std::size_t>(i)]->get()};
+      wrong += errors_of_use(comm, 100 + i);
+    }
+    CHECK(sum_of(first.get(), wrong) == 0);
+    CHECK(descriptors() == open_before);
+    CHECK(mappings() == mapped_before + 30);
+  }
+  // The last ones are unmapped when a rank next looks who has left them.
+  MPI_Barrier(first.get());
+  const OwnComm next;
+  Communicator comm{next.get()};
+  const OwnComm after;
+  Communicator last{after.get()};
+  MPI_Barrier(first.get());
+  CHECK(mappings() <= mapped_before + 2 + 1);
+  CHECK(descriptors() == open_before);
+}
+
+TEST_CASE("memory of freed communicators is zeros for the next ones", "[known]") {
+  const OwnComm first;
+  if (!shares_memory(first)) return;
+  Communicator kept{first.get()};
+  int wrong = errors_of_use(kept, 7);
+  std::mt19937 draw{static_cast<unsigned>(kept.rank())};
+  for (int i = 0; i < 60; ++i) {
+    const OwnComm own;
+    // Other first epochs: another kind of communicator now and then.
+    const papcoll::Options options{.first_epoch = i % 3 == 0 ? 0xfffffff0U : 1U};
+    Communicator comm{own.get(), options};
+    wrong += errors_of_use(comm, i);
+    wrong += errors_of_use(kept, i);
+    std::this_thread::sleep_for(std::chrono::microseconds{draw() % 200});
+  }
+  CHECK(sum_of(first.get(), wrong) == 0);
+}
+
+TEST_CASE("what communicators of the same ranks lend does not meet", "[known]") {
+  const OwnComm one;
+  const OwnComm other;
+  Communicator a{one.get()};
+  Communicator b{other.get()};
+  std::mt19937 draw{static_cast<unsigned>(a.rank()) + 5};
+  const auto last = static_cast<std::size_t>(a.size() - 1);
+  int wrong = 0;
+  for (int i = 0; i < 200; ++i) {
+    // The last rank reads late what the others have left in their pools for the first call.
+    for (Communicator* comm : {&a, &b}) {
+      const std::size_t n = 1000 + static_cast<std::size_t>(i) * 97;
+      std::vector<std::int64_t> data(n, i + comm->rank());
+      if (static_cast<std::size_t>(comm->rank()) == last && i % 4 == 0) {
+        std::this_thread::sleep_for(std::chrono::microseconds{draw() % 300});
+      }
+      papcoll::scan(*comm, data);
+      const std::int64_t to = comm->rank() + 1;
+      wrong += data != std::vector<std::int64_t>(n, i * to + to * (to - 1) / 2);
+    }
+  }
+  CHECK(sum_of(one.get(), wrong) == 0);
+}
+
+TEST_CASE("shared vectors outlive their communicator beside others", "[known]") {
+  const OwnComm first;
+  if (!shares_memory(first)) return;
+  auto gone = std::make_unique<OwnComm>();
+  Communicator comm{gone->get()};
+  papcoll::shared_vector<int> kept(50'000, comm.rank(), papcoll::shared_allocator<int>{comm});
+  gone.reset();
+  int wrong = 0;
+  for (int i = 0; i < 10; ++i) {
+    const OwnComm own;
+    Communicator next{own.get()};
+    papcoll::shared_vector<int> mine(30'000, 1, papcoll::shared_allocator<int>{next});
+    papcoll::allreduce(next, mine);
+    wrong += !std::all_of(mine.begin(), mine.end(), [&](int v) { return v == next.size(); });
+    // It lies where all ranks of this one see it, too.
+    std::vector<int> sums(kept.size());
+    papcoll::allreduce(next, kept, sums);
+    wrong += sums.front() != next.size() * (next.size() - 1) / 2;
+  }
+  wrong += !std::all_of(kept.begin(), kept.end(), [&](int v) { return v == comm.rank(); });
+  CHECK(sum_of(first.get(), wrong) == 0);
+}
+
+TEST_CASE("other orders of ranks and parts of them have memory of their own", "[known]") {
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  int wrong = 0;
+  for (int i = 0; i < 5; ++i) {
+    for (const int colour : {0, rank % 2, rank / 2}) {
+      for (const int key : {rank, size - rank}) {
+        MPI_Comm made = MPI_COMM_NULL;
+        MPI_Comm_split(MPI_COMM_WORLD, colour, key, &made);
+        {
+          Communicator comm{made};
+          wrong += comm.no_shared_memory().empty() ? errors_of_use(comm, i) : 0;
+        }
+        MPI_Comm_free(&made);
+      }
+    }
+  }
+  CHECK(sum_of(MPI_COMM_WORLD, wrong) == 0);
+}
+
+TEST_CASE("threads make communicators of the same ranks at once", "[known]") {
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&provided);
+  if (provided < MPI_THREAD_MULTIPLE) {
+    WARN("SKIPPED: this MPI library was not started for several threads");
+    return;
+  }
+  constexpr std::size_t threads = 3;
+  std::vector<std::vector<std::unique_ptr<OwnComm>>> comms(threads);
+  for (auto& of_thread : comms) {
+    for (int i = 0; i < 6; ++i) of_thread.push_back(std::make_unique<OwnComm>());
+  }
+  std::vector<int> wrong(threads);
+  {
+    std::vector<std::jthread> all;
+    for (std::size_t t = 0; t < threads; ++t) {
+      all.emplace_back([&, t] {
+        for (const auto& own : comms[t]) {
+          Communicator comm{own->get()};
+          wrong[t] +=
+              comm.no_shared_memory().empty() ? errors_of_use(comm, static_cast<int>(t)) : 0;
+        }
+      });
+    }
+  }
+  CHECK(sum_of(MPI_COMM_WORLD, wrong[0] + wrong[1] + wrong[2]) == 0);
+}
