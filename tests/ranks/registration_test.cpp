@@ -470,7 +470,14 @@ TEST_CASE("memory that cannot be moved is refused, and nothing has changed", "[r
     Communicator another{other.get()};
     const Outcome outcome = outcome_of([&] { const Registration r{another, ours}; });
     CHECK(outcome.kind == "argument_error");
-    CHECK(outcome.says("arena memory of a communicator"));
+    CHECK(outcome.says("in the arena of this communicator"));  // of the same ranks, as `comm`
+    const OwnComm reversed{MPI_COMM_WORLD, 0, -comm.rank()};
+    if (comm.size() > 1) {
+      Communicator elsewhere{reversed.get()};
+      const Outcome foreign = outcome_of([&] { const Registration r{elsewhere, ours}; });
+      CHECK(foreign.kind == "argument_error");
+      CHECK(foreign.says("arena memory of a communicator"));
+    }
     {
       const Registration r{comm, data};
       refuses(data.data(), data.size(), "registered on this communicator already");

@@ -120,7 +120,7 @@ class CommState final : public Attached {
     divide(*core_, hierarchy, memory_.hierarchy());
     if (!hierarchy.plans().empty()) all_ranks.barrier("dividing the ranks");
     if (is_new) core_->try_copies();
-    if (known->share != nullptr && making.is_of_world()) {
+    if (known->share != nullptr && making.is_of_world() && Making::is_kept(options)) {
       if (is_new) process_->known_ranks().keep(making.world_ranks(), known);
       known_ = std::move(known);
     }

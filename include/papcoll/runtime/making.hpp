@@ -104,6 +104,11 @@ class Making {
     return known;
   }
   const std::vector<int>& world_ranks() const noexcept { return world_ranks_; }
+  /// May further communicators of these ranks and Options do without asking? What a file says of the
+  /// machine may change.
+  static bool is_kept(const Options& options) {
+    return options.machine.is_default() || options.machine.in_code() != nullptr;
+  }
   /// Has all of them MPI_COMM_WORLD?
   bool is_of_world() const noexcept {
     return std::none_of(world_ranks_.begin(), world_ranks_.end(),
@@ -177,7 +182,7 @@ class Making {
 
   /// Looks if a communicator of the same ranks has been here, and makes this one's memory.
   void find_known(const Options& options) {
-    if (simulated || !is_of_world()) return;
+    if (simulated || !is_of_world() || !is_kept(options)) return;
     known_ = process_->known_ranks().find(world_ranks_, options);
     if (known_ == nullptr) return;
     try {

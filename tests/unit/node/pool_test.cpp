@@ -122,6 +122,56 @@ TEST_CASE("a pool whose turns find no pages stays at its beginning", "[node]") {
   CHECK(pool.get_shared(megabyte) == nullptr);
 }
 
+TEST_CASE("a pool beside others moves where there is room, and gives back what nobody reads",
+          "[node]") {
+  struct Source {
+    std::vector<std::byte> bytes = std::vector<std::byte>(16 * megabyte);
+    std::size_t used = 0;
+    std::set<std::byte*> taken;
+  };
+  Source source;
+  papcoll::Node node;
+  node.pool = source.bytes.data();
+  node.pool_bytes = source.bytes.size();
+  node.context = &source;
+  node.take_pool = [](void* context, std::size_t n) {
+    Source& s = *static_cast<Source*>(context);
+    if (s.used + n > s.bytes.size()) throw papcoll::system_error("no room", ENOMEM);
+    std::byte* const at = s.bytes.data() + s.used;
+    s.used += n;
+    s.taken.insert(at);
+    return at;
+  };
+  node.give_pool_back = [](void* context, std::byte* at) noexcept {
+    CHECK(static_cast<Source*>(context)->taken.erase(at) == 1);
+  };
+  Pool pool{&node};
+  CHECK(pool.backed() == 0);
+  pool.begin_call();
+  std::byte* const little = pool.get_shared(1000);
+  CHECK(source.taken.count(little) == 1);
+  CHECK(pool.backed() == 65536);
+  std::byte* const larger = pool.get_shared(100'000);
+  CHECK(larger != little);
+  CHECK(source.taken.count(little) == 1);  // peers may read it
+  CHECK(pool.backed() >= 100'000);
+  pool.forget_former();
+  CHECK(source.taken.count(little) == 0);
+  for (int call = 0; call < 20; ++call) {
+    std::byte* const at = next_of(pool, 50'000);
+    CHECK(at >= source.bytes.data());
+    CHECK(at + 50'000 <= source.bytes.data() + source.used);
+  }
+  pool.forget_former();
+  CHECK(source.taken.size() == 1);
+  // Twice as much has no room: as much as is asked for.
+  const std::size_t rest = (source.bytes.size() - source.used) / 1024 * 1024;
+  CHECK(pool.back(rest));
+  CHECK(pool.backed() == rest);
+  CHECK(!pool.back(rest + 1024));
+  CHECK(pool.backed() == rest);
+}
+
 TEST_CASE("trials find out if peers had better pull", "[node]") {
   const std::uint32_t fast = PoolTrials::slow_ps_a_byte;
   const std::uint32_t slow = fast + 1;

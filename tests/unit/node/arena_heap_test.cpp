@@ -1,0 +1,93 @@
+// What a rank allocates of its node's memory.
+
+#include "catch.hpp"
+
+#include <papcoll/error.hpp>
+#include <papcoll/node/arena_heap.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+using papcoll::detail::ArenaHeap;
+
+namespace {
+
+constexpr std::size_t heap_bytes = std::size_t{8} << 20U;
+
+struct HeapMemory {
+  std::byte* begin = static_cast<std::byte*>(::operator new (heap_bytes, std::align_val_t{4096}));
+  std::size_t backed = 0;
+  std::size_t most = heap_bytes;
+  ArenaHeap heap{begin, heap_bytes, &HeapMemory::reserve, this};
+
+  HeapMemory() = default;
+  HeapMemory(const HeapMemory&) = delete;
+  HeapMemory& operator=(const HeapMemory&) = delete;
+  ~HeapMemory() { ::operator delete (begin, std::align_val_t{4096}); }
+
+  static void reserve(void* context, const std::byte* at, std::size_t bytes) {
+    HeapMemory& m = *static_cast<HeapMemory*>(context);
+    const auto end = static_cast<std::size_t>(at - m.begin) + bytes;
+    if (end > m.most) throw papcoll::system_error("papcoll: no pages", ENOSPC);
+    m.backed = end;
+  }
+  std::byte* take(std::size_t n) { return heap.take(n, 4096, "this heap", "take less"); }
+};
+
+}  // namespace
+
+TEST_CASE("a heap takes pages as it fills up, and uses again what is freed", "[node]") {
+  HeapMemory m;
+  CHECK(m.backed == 0);
+  std::byte* const first = m.take(100'000);
+  CHECK(reinterpret_cast<std::uintptr_t>(first) % 4096 == 0);
+  CHECK(m.backed < heap_bytes);
+  const std::size_t backed = m.backed;
+  for (int i = 0; i < 1000; ++i) m.heap.give_back(m.take(200'000));
+  CHECK(m.backed == backed);
+  CHECK(m.heap.memory() == m.begin);
+  CHECK(m.heap.bytes() == heap_bytes);
+}
+
+TEST_CASE("a heap that is full, or finds no pages, says so and goes on", "[node]") {
+  HeapMemory m;
+  std::string text;
+  try {
+    m.take(2 * heap_bytes);
+  } catch (const papcoll::system_error& e) {
+    text = e.what();
+    CHECK(e.number == ENOMEM);
+  }
+  CHECK(text.find("no room for 16777216 bytes in this heap: ") != std::string::npos);
+  CHECK(text.find(": take less") != std::string::npos);
+  m.most = heap_bytes / 4;
+  CHECK_THROWS_AS(m.take(heap_bytes / 2), papcoll::system_error);
+  m.most = heap_bytes;
+  CHECK(m.take(heap_bytes / 2) != nullptr);
+}
+
+TEST_CASE("threads allocate from a heap at once", "[node]") {
+  HeapMemory m;
+  std::vector<int> wrong(4);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 0; t < wrong.size(); ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 500; ++i) {
+          const std::size_t n = 1000 + 100 * t;
+          std::byte* const at = m.take(n);
+          const auto mark = static_cast<std::byte>(t + 1);
+          for (std::size_t b = 0; b < n; ++b) at[b] = mark;
+          for (std::size_t b = 0; b < n; ++b) wrong[t] += at[b] != mark ? 1 : 0;
+          m.heap.give_back(at);
+        }
+      });
+    }
+  }
+  CHECK(wrong == std::vector<int>(4));
+}
