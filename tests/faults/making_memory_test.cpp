@@ -22,16 +22,20 @@
 
 namespace {
 
-constexpr unsigned patience = 100;  ///< seconds until a rank that hangs ends itself
-constexpr std::chrono::milliseconds deadline{200};
+constexpr unsigned patience = 200;  ///< seconds until a rank that hangs ends itself
+constexpr std::chrono::milliseconds deadline{80};
 constexpr std::chrono::milliseconds longest{5000};
 
 thread_local long until_no_memory = 0;  ///< allocations, the one that fails included; 0: none does
+thread_local bool has_failed = false;   ///< one
 bool no_random_numbers = false;
 
 /// As with malloc; counts.
 void* take(std::size_t bytes, std::size_t alignment) {
-  if (until_no_memory != 0 && --until_no_memory == 0) return nullptr;
+  if (until_no_memory != 0 && --until_no_memory == 0) {
+    has_failed = true;
+    return nullptr;
+  }
   const std::size_t whole = (bytes + alignment) / alignment * alignment;
   return std::aligned_alloc(alignment, whole);
 }
@@ -91,8 +95,11 @@ struct Made {
   std::string no_shared_memory;
 };
 
+/// Do the ranks know each other from a communicator with the same Options?
+enum class Ranks { strangers, known };
+
 /// All ranks make a communicator of their own copy of MPI_COMM_WORLD, and call with it if they can.
-Made make(int rank, int size, const std::string& when) {
+Made make(int rank, int size, const std::string& when, Ranks ranks) {
   MPI_Comm mpi = MPI_COMM_NULL;
   {
     const long armed = until_no_memory;
@@ -101,7 +108,8 @@ Made make(int rank, int size, const std::string& when) {
     until_no_memory = armed;
   }
   papcoll::Options options;
-  options.deadline = deadline;
+  static std::chrono::nanoseconds others{0};
+  options.deadline = deadline + (ranks == Ranks::strangers ? ++others : others);
   const auto start = std::chrono::steady_clock::now();
   std::optional<papcoll::Communicator> comm;
   Made made;
@@ -131,24 +139,27 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   alarm(patience);
-  make(rank, size, "with all it needs");
+  make(rank, size, "with all it needs", Ranks::strangers);
 
   // The first rank makes the memory of a node; the last only joins.
   constexpr long most = 2000;
-  for (const int victim : {0, size - 1}) {
+  const auto test = [&](int victim, Ranks ranks) {
     long failures = 0;
     long n = 1;
     for (bool spared = false; !spared && n < most; ++n) {
-      const std::string when =
-          "allocation " + std::to_string(n) + " of rank " + std::to_string(victim) + " fails";
+      const std::string when = "allocation " + std::to_string(n) + " of rank " +
+                               std::to_string(victim) + " fails" +
+                               (ranks == Ranks::known ? ", known" : "");
+      if (ranks == Ranks::known) make(rank, size, when, Ranks::strangers);
+      has_failed = false;
       if (rank == victim) until_no_memory = n;
-      const Made made = make(rank, size, when);
+      const Made made = make(rank, size, when, ranks);
       if (made.fine != 0 && made.fine != size) {
         complain(rank, when, "only some have a communicator; here " + made.outcome.kind);
       }
       if (made.fine == 0) ++failures;
       // Done when the rank needs no more than n − 1 in all.
-      int left = rank == victim && made.outcome.is_fine() ? 1 : 0;
+      int left = rank == victim && !has_failed ? 1 : 0;
       MPI_Bcast(&left, 1, MPI_INT, victim, MPI_COMM_WORLD);
       spared = left != 0;
     }
@@ -157,10 +168,13 @@ int main(int argc, char** argv) {
                   n - 2, failures);
       if (failures == 0 || n == most) complain(rank, "allocations", "counted wrongly");
     }
+  };
+  for (const int victim : {0, size - 1}) {
+    for (const Ranks ranks : {Ranks::strangers, Ranks::known}) test(victim, ranks);
   }
 
   no_random_numbers = true;
-  const Made made = make(rank, size, "no random numbers");
+  const Made made = make(rank, size, "no random numbers", Ranks::strangers);
   if (made.fine != size || made.no_shared_memory.find("no random number") == std::string::npos) {
     complain(rank, "no random numbers", made.outcome.what + made.no_shared_memory);
   }

@@ -25,11 +25,13 @@
 #include <papcoll/waiting/waiter.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -102,27 +104,21 @@ class CommState final : public Attached {
                           " nodes: take MpiTransport, or a communicator of one node"});
     }
     if (s.node == nullptr) connect_at_once(all_ranks);
-    core_.emplace(std::move(s),
-                  std::vector{&transport_table<ShmTransport>, &transport_table<MpiTransport>,
-                              &transport_table<RmaTransport>},
-                  options);
-    core_->set_oversubscribed(where.oversubscribed);
-    core_->set_tuning(known->tuning);
-    core_->set_hooks({&CommState::progress, &CommState::watch, &CommState::refused,
-                      &CommState::native, &CommState::outstanding,
-                      simulated ? &CommState::busy_elsewhere : nullptr, &CommState::is_gone, this});
-    if constexpr (!simulated) {  // which wait inside MPI
-      link_.connect_by({link_.user(),
-                        options.deadline,
-                        {&CommState::move_and_look, &CommState::watch_and_look,
-                         &CommState::late_to_connect, this}});
+    std::string problem;
+    try {
+      begin(std::move(s), options, *known, hierarchy);
+    } catch (const std::exception& e) {  // of this rank alone, such as bad_alloc
+      problem = bare(e.what());
     }
-    divide(*core_, hierarchy, memory_.hierarchy());
-    if (!hierarchy.plans().empty()) all_ranks.barrier("dividing the ranks");
+    problem = first_problem(all_ranks, problem, "beginning a papcoll::Communicator");
+    if (!problem.empty()) {
+      throw system_error(joined({"papcoll: a papcoll::Communicator could not be made: ", problem}),
+                         ENOMEM);
+    }
     if (is_new) core_->try_copies();
     if (known->share != nullptr && making.is_of_world() && Making::is_kept(options)) {
-      if (is_new) process_->known_ranks().keep(making.world_ranks(), known);
       known_ = std::move(known);
+      if (is_new) keep_known(making.world_ranks());
     }
   }
   ~CommState() override { close(); }
@@ -192,6 +188,34 @@ class CommState final : public Attached {
     return here;
   }
 
+  /// Without waiting for anybody.
+  void begin(Surroundings s, const Options& options, const KnownRanks& known,
+             const HierarchyPlans& hierarchy) {
+    core_.emplace(std::move(s),
+                  std::vector{&transport_table<ShmTransport>, &transport_table<MpiTransport>,
+                              &transport_table<RmaTransport>},
+                  options);
+    core_->set_oversubscribed(known.where.oversubscribed);
+    core_->set_tuning(known.tuning);
+    core_->set_hooks({&CommState::progress, &CommState::watch, &CommState::refused,
+                      &CommState::native, &CommState::outstanding,
+                      simulated ? &CommState::busy_elsewhere : nullptr, &CommState::is_gone, this});
+    if constexpr (!simulated) {  // which wait inside MPI
+      link_.connect_by({link_.user(),
+                        options.deadline,
+                        {&CommState::move_and_look, &CommState::watch_and_look,
+                         &CommState::late_to_connect, this}});
+    }
+    divide(*core_, hierarchy, memory_.hierarchy());
+  }
+
+  void keep_known(const std::vector<int>& world_ranks) noexcept {
+    try {
+      process_->known_ranks().keep(world_ranks, known_);
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): ranks ask again next time
+    }
+  }
+
   /// Where messages are the only way, so that not even the first non-blocking call has to wait.
   void connect_at_once(const PolledCollectives& all_ranks) {
     try {
@@ -216,7 +240,8 @@ class CommState final : public Attached {
     return {levels, nodes, node, options.chunk_bytes};
   }
 
-  static std::shared_ptr<CommState> make(MPI_Comm comm, const Options& options) {
+  static std::shared_ptr<CommState> make(MPI_Comm comm, const Options& options,
+                                         const std::shared_ptr<MpiProcess>& process) {
     if (const auto failure =
             std::static_pointer_cast<MakingFailure>(find_attached(comm, Keyvals::get().failure))) {
       throw broken_communicator(
@@ -228,7 +253,7 @@ class CommState final : public Attached {
       attach(comm, Keyvals::get().failure, std::make_shared<MakingFailure>(problem.what()));
     };
     try {
-      return Making::run(comm, options, MpiProcess::get(), [&](Making& making) {
+      return Making::run(comm, options, process, [&](Making& making) {
         return std::make_shared<CommState>(making, options);
       });
     } catch (const peer_lost& e) {
@@ -318,10 +343,14 @@ inline std::shared_ptr<CommState> CommState::of(MPI_Comm comm, const Options* op
   auto found = std::static_pointer_cast<CommState>(find_attached(comm, Keyvals::get().comm));
   if (!found) {
     const Options wanted = options ? *options : Options{};
-    found = make(comm, wanted);
+    auto holder = std::make_unique<std::shared_ptr<Attached>>();  // before peers rely on this rank
+    const std::shared_ptr<MpiProcess> process = MpiProcess::get();
+    process->make_room();
+    found = make(comm, wanted, process);
     found->core().set_owner(found);
-    attach(comm, Keyvals::get().comm, found);
-    found->process_->add(found);
+    *holder = found;
+    attach(comm, Keyvals::get().comm, std::move(holder));
+    process->add(found);
   } else if (options != nullptr && found->core().options() != *options) {
     throw argument_error(
         "papcoll: this MPI communicator already has a papcoll::Communicator with other options (or "

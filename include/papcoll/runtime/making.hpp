@@ -21,6 +21,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -36,8 +37,8 @@ namespace detail {
 /// meanwhile. A rank waits for all others at each of these steps, in this order:
 ///
 ///     meet                   all say which process they are, and where
-///     join                   where the same ranks have made a communicator before: a vote and, if
-///                            there are groups, a barrier. That is all then; else:
+///     join                   where the same ranks have made a communicator before: a vote, and
+///                            nothing more before the last step
 ///     compare Options        a bcast and a vote
 ///     ask MPI for the nodes  seldom: MPI_Comm_split_type, a sum, a vote
 ///     learn of the machine   what Options::machine names, if anything: a vote and two bcasts; an
@@ -45,7 +46,7 @@ namespace detail {
 ///     share memory           tickets and a vote for each way tried, cross-memory attach and a
 ///                            vote, a barrier
 ///     connect                only where not all share memory: MPI_Comm_idup, a vote, a bcast
-///     divide                 a barrier, if there are groups
+///     begin                  a vote
 ///
 /// Each is a non-blocking call of MPI that is asked after: whoever waits looks after its peers and
 /// keeps the deadline of the Options. MPI_Comm_split_type blocks: if a rank dies inside it, or
@@ -97,15 +98,15 @@ class Making {
       if (area == nullptr) {
         known.area = NodeArea::join(known_->share, known_->area, met_[first].area);
       }
-    } catch (const system_error& e) {
-      problem = e.what();
+    } catch (const std::exception& e) {
+      problem = bare(e.what());
     }
     if (!first_problem(all_ranks_, problem, where).empty()) return {};
     return known;
   }
   const std::vector<int>& world_ranks() const noexcept { return world_ranks_; }
-  /// May further communicators of these ranks and Options do without asking? What a file says of the
-  /// machine may change.
+  /// May further communicators of these ranks and Options do without asking? What a file says of
+  /// the machine may change.
   static bool is_kept(const Options& options) {
     return options.machine.is_default() || options.machine.in_code() != nullptr;
   }
@@ -188,7 +189,7 @@ class Making {
     try {
       tuning_ = tuning_text(options.tuning).hash();
       if (known_->here.ranks.front() == rank_) area_ = NodeMemory::make_area(*known_);
-    } catch (const system_error&) {
+    } catch (const std::exception&) {
       known_ = nullptr;  // the long way says why
     }
   }

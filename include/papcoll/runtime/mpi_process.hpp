@@ -78,11 +78,14 @@ inline std::shared_ptr<Attached> find_attached(MPI_Comm comm, int key) {
   return found != 0 ? *static_cast<std::shared_ptr<Attached>*>(value) : nullptr;
 }
 
-inline void attach(MPI_Comm comm, int key, std::shared_ptr<Attached> state) {
-  auto holder = std::make_unique<std::shared_ptr<Attached>>(std::move(state));
+inline void attach(MPI_Comm comm, int key, std::unique_ptr<std::shared_ptr<Attached>> holder) {
   check(MPI_Comm_set_attr(comm, key, holder.get()), "MPI_Comm_set_attr",
         "papcoll's set-up of a communicator");
   static_cast<void>(holder.release());
+}
+
+inline void attach(MPI_Comm comm, int key, std::shared_ptr<Attached> state) {
+  attach(comm, key, std::make_unique<std::shared_ptr<Attached>>(std::move(state)));
 }
 
 /// What papcoll keeps for the process, as an attribute of MPI_COMM_SELF, whose attributes are the
@@ -119,10 +122,18 @@ class MpiProcess final : public Attached {
   /// What communicators of the same ranks share.
   KnownRanksList& known_ranks() noexcept { return known_ranks_; }
 
+  /// For one more add() by each thread that has called it.
+  void make_room() {
+    const std::lock_guard lock{mutex_};
+    std::erase_if(open_, [](const std::weak_ptr<Attached>& w) { return w.expired(); });
+    ++making_;
+    if (open_.capacity() < open_.size() + making_) open_.reserve(2 * open_.size() + making_);
+  }
+
   /// To be closed when MPI ends.
   void add(const std::shared_ptr<Attached>& state) {
     const std::lock_guard lock{mutex_};
-    std::erase_if(open_, [](const std::weak_ptr<Attached>& w) { return w.expired(); });
+    if (making_ != 0) --making_;
     open_.push_back(state);
   }
 
@@ -204,6 +215,7 @@ class MpiProcess final : public Attached {
   MPI_Request never_ = MPI_REQUEST_NULL;
   std::mutex mutex_;  ///< of the lists; never held across a call of MPI
   std::vector<std::weak_ptr<Attached>> open_;
+  std::size_t making_ = 0;  ///< communicators that may be added
   std::vector<Busy> busy_;
   ProcessId id_ = own_process();
   KnownRanksList known_ranks_;

@@ -60,17 +60,19 @@ class NodeShare {
   ArenaHeap* pools() noexcept { return pools_ ? &*pools_ : nullptr; }
   ArenaHeap* arena() noexcept { return arena_ ? &*arena_ : nullptr; }
 
-  /// A rank's words in an area, which begin as zeros.
-  struct RankWords {
-    /// The rank left the communicator in good order; as PeerLiveness::Departed.
-    std::atomic<std::uint32_t> departed;
-    /// Goes from used to left to unmapped. Released when the rank will touch nothing of the area's
-    /// memory, or of peers' pools for this communicator, any more; acquired before whoever waited
-    /// for that has either used for something else.
-    std::atomic<std::uint32_t> stage;
+  /// The words of an area, which begin as zeros.
+  struct Words {
+    /// Ranks that will touch nothing of the area's memory behind the words, or of peers' pools for
+    /// this communicator, any more. Released by each of them; acquired before whoever waited for
+    /// all uses either for something else, or clears it.
+    std::atomic<std::uint32_t> left;
+    /// Ranks that have unmapped it, but for the one that makes areas. The same.
+    std::atomic<std::uint32_t> unmapped;
+    /// Of each rank: it left the communicator in good order. As PeerLiveness::Departed.
+    std::atomic<std::uint32_t>* departed() noexcept {
+      return std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(this + 1));
+    }
   };
-  static constexpr std::uint32_t left = 1;
-  static constexpr std::uint32_t unmapped = 2;
 
  private:
   friend class NodeArea;
@@ -82,12 +84,7 @@ class NodeShare {
     std::size_t offset;
     std::vector<std::byte*> pools;  ///< what its communicator had of this rank's
 
-    bool all_reached(std::uint32_t stage, int ranks) const noexcept {
-      const auto* const words = std::launder(reinterpret_cast<const RankWords*>(memory));
-      return std::all_of(words, words + ranks, [stage](const RankWords& w) {
-        return w.stage.load(std::memory_order_acquire) >= stage;
-      });
-    }
+    Words& words() const noexcept { return *std::launder(reinterpret_cast<Words*>(memory)); }
   };
   struct Place {
     std::size_t offset;
@@ -121,9 +118,13 @@ class NodeShare {
     recycle(place);
   }
 
-  /// This rank has left the area, and marked it so.
+  /// This rank leaves the area. The last one takes its pages, but for the words'.
   void retire(Retired area) noexcept {
     const std::lock_guard lock{mutex_};
+    if (area.words().left.fetch_add(1, std::memory_order_acq_rel) + 1 == all()) {
+      const std::size_t words = words_bytes(ranks_);
+      segment_.file().clear(area.offset + words, area.bytes - words);
+    }
     retired_.push_back(std::move(area));
     sweep();
   }
@@ -137,16 +138,24 @@ class NodeShare {
   /// one.
   void sweep() noexcept {
     std::erase_if(retired_, [this](Retired& r) {
-      if (!r.all_reached(left, ranks_)) return false;
+      if (r.words().left.load(std::memory_order_acquire) < all()) return false;
       for (std::byte* const p : r.pools) pools_->give_back(p);
       r.pools.clear();
-      auto* const mine = std::launder(reinterpret_cast<RankWords*>(r.memory)) + rank_;
-      mine->stage.store(unmapped, std::memory_order_release);
-      if (makes_areas() && !r.all_reached(unmapped, ranks_)) return false;
+      if (!makes_areas()) {
+        r.words().unmapped.fetch_add(1, std::memory_order_release);
+      } else if (r.words().unmapped.load(std::memory_order_acquire) + 1 < all()) {
+        return false;
+      }
       munmap(r.memory, r.bytes);
       if (makes_areas()) recycle({r.offset, r.bytes});
       return true;
     });
+  }
+
+  std::uint32_t all() const noexcept { return static_cast<std::uint32_t>(ranks_); }
+  static std::size_t words_bytes(int ranks) noexcept {
+    return page_aligned(sizeof(Words) +
+                        static_cast<std::size_t>(ranks) * sizeof(std::atomic<std::uint32_t>));
   }
 
   void recycle(Place place) noexcept {
@@ -179,7 +188,7 @@ class NodeArea {
 
   /// By rank 0, which tells the others where it is. Throws system_error.
   static std::shared_ptr<NodeArea> make(std::shared_ptr<NodeShare> share, const Request& request) {
-    const std::size_t head = head_bytes(share->ranks());
+    const std::size_t head = NodeShare::words_bytes(share->ranks());
     const std::size_t bytes = page_aligned(head + request.bytes);
     const std::size_t offset = share->take_place(bytes);
     try {
@@ -196,7 +205,7 @@ class NodeArea {
   static std::shared_ptr<NodeArea> join(std::shared_ptr<NodeShare> share, const Request& request,
                                         std::size_t offset) {
     share->clear_away();
-    const std::size_t bytes = page_aligned(head_bytes(share->ranks()) + request.bytes);
+    const std::size_t bytes = page_aligned(NodeShare::words_bytes(share->ranks()) + request.bytes);
     return std::make_shared<NodeArea>(std::move(share), offset, bytes);
   }
 
@@ -212,34 +221,33 @@ class NodeArea {
   NodeArea& operator=(const NodeArea&) = delete;
   ~NodeArea() {
     if (getpid() != process_) return;  // a child has no part in it
-    words(share_->rank()).stage.store(NodeShare::left, std::memory_order_release);
     share_->retire({memory_, bytes_, offset_, std::move(pools_)});
   }
 
   /// Where in the file it is.
   std::size_t offset() const noexcept { return offset_; }
   /// Memory that begins as zeros, aligned to a page.
-  std::byte* data() const noexcept { return memory_ + head_bytes(share_->ranks()); }
+  std::byte* data() const noexcept { return memory_ + NodeShare::words_bytes(share_->ranks()); }
   NodeShare& share() const noexcept { return *share_; }
 
   /// The other ranks will never join it: it may be used again. By the rank that made it.
   void discard() noexcept {
-    for (int r = 0; r < share_->ranks(); ++r) {
-      words(r).stage.store(NodeShare::unmapped, std::memory_order_relaxed);
-    }
+    const auto others = static_cast<std::uint32_t>(share_->ranks() - 1);
+    words().left.store(others, std::memory_order_relaxed);
+    words().unmapped.store(others, std::memory_order_relaxed);
   }
 
   /// This rank leaves in good order: whoever still waits for somebody else is not told that it
   /// died.
   void depart() noexcept {
     if (getpid() != process_) return;
-    words(share_->rank()).departed.store(1, std::memory_order_seq_cst);
+    words().departed()[share_->rank()].store(1, std::memory_order_seq_cst);
   }
 
   /// Has the rank's process ended, or left the communicator? Then it touches no memory of its peers
   /// for it any more.
   bool is_gone(int r) const noexcept {
-    return words(r).departed.load(std::memory_order_seq_cst) != 0 ||
+    return words().departed()[r].load(std::memory_order_seq_cst) != 0 ||
            share_->segment().watch().is_gone(r);
   }
 
@@ -248,7 +256,7 @@ class NodeArea {
     for (int r = 0; r < share_->ranks(); ++r) {
       // In this order: a rank that ends departs before it drops its lock.
       if (r != share_->rank() && share_->segment().watch().is_gone(r) &&
-          words(r).departed.load(std::memory_order_seq_cst) == 0) {
+          words().departed()[r].load(std::memory_order_seq_cst) == 0) {
         return r;
       }
     }
@@ -284,11 +292,8 @@ class NodeArea {
   }
 
  private:
-  static std::size_t head_bytes(int ranks) noexcept {
-    return page_aligned(static_cast<std::size_t>(ranks) * sizeof(NodeShare::RankWords));
-  }
-  NodeShare::RankWords& words(int r) const noexcept {
-    return std::launder(reinterpret_cast<NodeShare::RankWords*>(memory_))[r];
+  NodeShare::Words& words() const noexcept {
+    return *std::launder(reinterpret_cast<NodeShare::Words*>(memory_));
   }
 
   std::shared_ptr<NodeShare> share_;
