@@ -138,6 +138,17 @@ def case_all(job):
     check(job.counts()[0]["threads"] == "4", job.counts()[0])
 
 
+def case_sizes(job):
+    """Of each collective the bytes are noted that docs/profile.md says, also without a root."""
+    program = job.compiled("sizes.cpp", "mpicxx", "-std=c++20")
+    for ranks in (2, 3):
+        printed = sorted(job.run(job.launch(ranks, program)).stdout.splitlines())
+        held = sorted(f"{rank} {name} {n}" for rank, names in job.counts().items()
+                      for name, n in names.items() if name.startswith("bytes."))
+        check(printed == held, f"printed, not held: {sorted(set(printed) - set(held))}; "
+                               f"held, not printed: {sorted(set(held) - set(printed))}")
+
+
 def case_each_rank(job):
     """The launcher before papcoll-profile, and a profile without a launcher."""
     program = job.compiled("all_collectives.cpp", "mpicxx", "-std=c++20", "-pthread")
