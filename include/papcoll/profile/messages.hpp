@@ -23,8 +23,8 @@ class Describe {
   Describe(const Recorder& recorder, KnownCommunicator& communicator) noexcept
       : recorder_(recorder), communicator_(communicator) {}
 
-  /// The root of a collective that has none: no value that MPI has for a rank, of which MPI_PROC_NULL
-  /// and MPI_ROOT may be any negative ones.
+  /// The root of a collective that has none: no value that MPI has for a rank, while MPI_PROC_NULL
+  /// and MPI_ROOT may be −1.
   static constexpr int no_root = std::numeric_limits<int>::min();
 
   Message nothing() const noexcept { return {}; }
