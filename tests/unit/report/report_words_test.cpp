@@ -1,3 +1,4 @@
+#include <papcoll/report/html.hpp>
 #include <papcoll/report/read.hpp>
 #include <papcoll/report/report.hpp>
 #include <papcoll/report/tables.hpp>
@@ -79,6 +80,35 @@ TEST_CASE("a rank is named where it is last most often, whatever its last call i
   CHECK(papcoll::report::detail::sentence(r, r.lateness.stragglers[0])
             .find("Rank 1 is late at solver+0x100, MPI_Allreduce of 8 bytes: it came last in 100 "
                   "of 100 calls") == 0);
+}
+
+TEST_CASE("a rank is named though messages were slow as they were measured", "[report]") {
+  RunWriter writer{4};
+  // Four of these are more than what rank 1 is late by.
+  for (TraceWriter& t : writer.traces) t.header.one_way_on_node[3] = 600'000;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    writer.call({}, 2'000'000'000 + i * 3'000'000, {0, 2'100'000, 10, 20}, 50'000);
+  }
+  const auto r = reported(writer);
+  REQUIRE(r.lateness.stragglers.size() == 1);
+  CHECK(r.lateness.stragglers[0].at.rank == 1);
+  CHECK(r.lateness.stragglers[0].at.lasts == 200);
+}
+
+TEST_CASE("labels of places keep the function and where in it", "[report]") {
+  papcoll::report::Run run;
+  const auto label = [&run](const std::string& function, const std::string& module) {
+    papcoll::report::Place place;
+    place.function = function;
+    place.module = "/usr/lib/" + module;
+    place.into_function = 0x88;
+    run.places = {place};
+    return papcoll::report::detail::place_label(run, 0);
+  };
+  CHECK(label("step", "libsolver.so") == "step+0x88 (libsolver.so)");
+  CHECK(label("Thermo::lost_check()", "liblammps.so.0") == "Thermo::lost_check+0x88");
+  CHECK(label("LAMMPS_NS::ReadData::assign_all()", "liblammps.so.0") ==
+        "LAMMPS_NS…ata::assign_all+0x88");
 }
 
 TEST_CASE("what a rank is late by is the same in all tables", "[report]") {
