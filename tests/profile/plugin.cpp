@@ -1,5 +1,5 @@
-// A library that calls MPI, and with -DHOST the program that opens it by a path relative to where it
-// stands and then goes elsewhere.
+// A library that calls MPI, and with -DHOST the program that opens it by a path relative to where
+// it stands and then goes elsewhere.
 
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
