@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
     if (bytes.size() < sizeof h) return 1;
     std::memcpy(&h, bytes.data(), sizeof h);
     if (h.file_bytes != bytes.size()) return 1;
-    std::map<std::string, unsigned long> counts;
+    std::map<std::string, unsigned long> counts, message_bytes;
     for (std::uint64_t i = 0; i < h.totals; ++i) {
       Total t{};
       std::memcpy(&t, bytes.data() + h.totals_at + i * sizeof t, sizeof t);
@@ -40,8 +40,12 @@ int main(int argc, char** argv) {
       if ((key.flags & record_nonblocking) != 0) name += "(I)";
       if ((key.flags & record_persistent) != 0) name += "(P)";
       counts[name] += t.calls;
+      message_bytes[name] += t.bytes;
     }
     for (const auto& [name, n] : counts) std::printf("%d %s %lu\n", h.world_rank, name.c_str(), n);
+    for (const auto& [name, n] : message_bytes) {
+      std::printf("%d bytes.%s %lu\n", h.world_rank, name.c_str(), n);
+    }
     std::printf("%d state %u\n", h.world_rank, h.state);
     std::printf("%d communicators %lu\n", h.world_rank, h.communicators_used);
     std::printf("%d threads %lu\n", h.world_rank, h.threads_used);

@@ -138,6 +138,17 @@ def case_all(job):
     check(job.counts()[0]["threads"] == "4", job.counts()[0])
 
 
+def case_sizes(job):
+    """Of each collective the bytes are noted that docs/profile.md says, also without a root."""
+    program = job.compiled("sizes.cpp", "mpicxx", "-std=c++20")
+    for ranks in (2, 3):
+        printed = sorted(job.run(job.launch(ranks, program)).stdout.splitlines())
+        held = sorted(f"{rank} {name} {n}" for rank, names in job.counts().items()
+                      for name, n in names.items() if name.startswith("bytes."))
+        check(printed == held, f"printed, not held: {sorted(set(printed) - set(held))}; "
+                               f"held, not printed: {sorted(set(held) - set(printed))}")
+
+
 def case_each_rank(job):
     """The launcher before papcoll-profile, and a profile without a launcher."""
     program = job.compiled("all_collectives.cpp", "mpicxx", "-std=c++20", "-pthread")
@@ -186,6 +197,8 @@ def case_python(job):
     job.run(job.launch(2, python, str(HERE / "calls.py")))
     held = job.calls()
     # Its own are beside the program's: it makes itself a communicator, for one.
+    _, out, _ = job.report()
+    check(f"{HERE / 'calls.py'}:" in out, out)
     check({k: held[k] for k in CALLS} == CALLS, held)
 
 
@@ -445,6 +458,114 @@ def case_clocks(job):
         bound = begin_bound + end_bound
         check(found >= 2e9 * ppm * 1e-6 - bound, f"{values} in {run} s")
         check(found <= run * 1e9 * ppm * 1e-6 + bound, f"{values} in {run} s")
+
+
+def reported(job, command, options=(), status=0, environment=None):
+    """The whole job under papcoll-profile, with the report at its end."""
+    done = subprocess.run([job.options.profile, "--output", str(job.traces), *options, *command],
+                          capture_output=True, text=True, timeout=120, check=False,
+                          cwd=job.directory, env={**os.environ, **(environment or {})})
+    check(status is None or done.returncode == status,
+          f"{command} ended with {done.returncode}\n{done.stdout}{done.stderr}")
+    return done
+
+
+def case_wrapped(job):
+    """A launcher behind other words, a script, a program that is not there."""
+    program = job.compiled("ends.cpp", "mpicxx", "-std=c++20")
+    launch = job.launch(2, program, "fork")
+    for before in (["env", "A=1"], ["timeout", "60"], ["nice", "-n", "1", "env", "-u", "X"]):
+        done = reported(job, [*before, *launch])
+        check("2 ranks on 1 node" in done.stdout, f"{before}: {done.stdout}{done.stderr}")
+    check(job.calls() == {"Allreduce": 25}, job.calls())
+    script = job.directory / "job.sh"
+    script.write_text("#!/bin/sh\n" + " ".join(launch) + "\n")
+    script.chmod(0o755)
+    done = reported(job, [str(script)], ["--abi", job.mpi])
+    check("2 ranks on 1 node" in done.stdout, done.stdout + done.stderr)
+    # Runs of one job are kept side by side.
+    script.write_text("#!/bin/sh\n" + 2 * (" ".join(launch) + "\n"))
+    done = reported(job, [str(script)], ["--abi", job.mpi])
+    check("of another run than what is told here" in " ".join(done.stdout.split()), done.stdout)
+    check(len(list(job.traces.glob("rank-*.trace"))) == 4, list(job.traces.iterdir()))
+    # Not that of the job before.
+    done = reported(job, ["sh", "-c", "exit 3"], ["--abi", job.mpi], status=3)
+    check(done.stdout == "" and done.stderr == "", done.stdout + done.stderr)
+    shutil.rmtree(job.traces)
+    done = reported(job, job.launch(2, "/no/program"), status=None)
+    check(done.returncode != 0 and not job.traces.exists(), done.stdout + done.stderr)
+    check("nothing was recorded" in done.stderr, done.stderr)
+
+
+def case_together(job):
+    """Two jobs that write into one directory have their own reports."""
+    program = job.compiled("waits.cpp", "mpicxx", "-std=c++20")
+    jobs = []
+    for ranks, seconds in ((2, "3"), (3, "6")):
+        launch = job.launch(ranks, program, seconds)
+        jobs.append(subprocess.Popen(
+            [job.options.profile, "--output", str(job.traces), *launch],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+        time.sleep(1)
+    for ranks, running in zip((2, 3), jobs):
+        out, _ = running.communicate(timeout=60)
+        check(f": {ranks} ranks on 1 node" in out, out)
+        check("still running" not in out, out)
+
+
+def case_spawn(job):
+    """The report is of the program that was started, and names the world that it has spawned."""
+    program = job.compiled("spawns.cpp", "mpicxx", "-std=c++20")
+    if subprocess.run(job.launch(1, program), capture_output=True, check=False).returncode:
+        raise Skip("MPI_Comm_spawn does not work here")
+    done = reported(job, job.launch(1, program))
+    check(": 1 rank on 1 node" in done.stdout, done.stdout + done.stderr)
+    check("2 ranks of spawns-cpp, which MPI_Comm_spawn started" in " ".join(done.stdout.split()),
+          done.stdout)
+    run = re.search(r"--run\s+([0-9a-f]{16})", done.stdout)[1]
+    out = subprocess.run([job.options.papcoll, "report", str(job.traces), "--run", run],
+                         capture_output=True, text=True, check=True).stdout
+    check("2 ranks on 1 node" in out and "started by MPI_Comm_spawn" in out, out)
+
+
+def case_other_mpi(job):
+    """A program under the launcher of another MPI: that is said."""
+    other = {"openmpi": "mpich", "mpich": "openmpi"}[job.mpi]
+    launcher = shutil.which(f"mpirun.{other}")
+    if launcher is None:
+        raise Skip(f"there is no mpirun.{other}")
+    program = job.compiled("waits.cpp", "mpicxx", "-std=c++20")
+    job.launcher, mpi, job.mpi = launcher, job.mpi, other
+    done = reported(job, job.launch(2, program, "1"), ["--abi", mpi], status=None)
+    if "recorded for" not in done.stdout:
+        raise Skip("the program does not run there at all")
+    check("of another MPI library than the program" in " ".join(done.stdout.split()),
+          done.stdout + done.stderr)
+
+
+def case_plugin(job):
+    """A library that was opened by a relative path is known from the root."""
+    job.compiled("plugin.cpp", "mpicxx", "-std=c++20", "-shared", "-fPIC", "-w")
+    (job.directory / "plugin-cpp").rename(job.directory / "plugin.so")
+    host = job.compiled("plugin.cpp", "mpicxx", "-std=c++20", "-DHOST", "-ldl")
+    job.run(job.launch(1, host))
+    check(job.counts()[0]["module"] == str(job.directory / "plugin.so"), job.counts()[0])
+
+
+def case_interrupted(job):
+    """The report of a job that is told to end does not say that it still runs."""
+    program = job.compiled("waits.cpp", "mpicxx", "-std=c++20")
+    with subprocess.Popen([job.options.profile, "--output", str(job.traces),
+                           *job.launch(3, program, "60")], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True) as running:
+        deadline = time.monotonic() + 60
+        while len(list(job.traces.glob("rank-*.trace"))) < 3 and time.monotonic() < deadline:
+            time.sleep(0.2)
+        time.sleep(1)
+        running.terminate()
+        out, _ = running.communicate(timeout=60)
+    check("3 ranks on 1 node" in out and "still running" not in out, out)
+    check("ended without a word" in out, out)
 
 
 CASES = {name.removeprefix("case_"): f for name, f in list(globals().items())

@@ -5,12 +5,17 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -23,9 +28,48 @@ inline std::string program_path() {
   return n > 0 ? std::string(text.data(), static_cast<std::size_t>(n)) : std::string("?");
 }
 
+/// The arguments of the program with a blank between each.
+inline std::string program_arguments() {
+  std::FILE* const file = std::fopen("/proc/self/cmdline", "re");
+  if (file == nullptr) return {};
+  std::array<char, 4096> text;
+  std::string all(text.data(), std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  all.erase(0, std::min(all.find('\0'), all.size() - 1) + 1);
+  std::replace(all.begin(), all.end(), '\0', ' ');
+  while (all.ends_with(' ')) all.pop_back();
+  return all;
+}
+
+/// The path of the file that is mapped at an address, from the root; empty if there is none.
+inline std::string path_mapped_at(std::uint64_t address) {
+  std::FILE* const file = std::fopen("/proc/self/maps", "re");
+  if (file == nullptr) return {};
+  std::string path;
+  std::array<char, 8192> line{};
+  while (path.empty() && std::fgets(line.data(), line.size(), file) != nullptr) {
+    // "BEGIN-END rights offset device inode    /the/path"
+    const std::string_view text(line.data());
+    constexpr int hexadecimal = 16;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    const char* const last = text.data() + text.size();
+    const auto [dash, no_begin] = std::from_chars(text.data(), last, begin, hexadecimal);
+    if (no_begin != std::errc{} || dash == last) continue;
+    const auto [after, no_end] = std::from_chars(dash + 1, last, end, hexadecimal);
+    const std::size_t slash = text.find('/');
+    if (no_end != std::errc{} || address < begin || address >= end || slash == text.npos) continue;
+    path = text.substr(slash);
+    if (path.ends_with('\n')) path.pop_back();
+  }
+  std::fclose(file);
+  return path;
+}
+
 /// A program or shared library of this process.
 struct LoadedObject {
-  std::string path;
+  std::string name;  ///< as the loader has it: it may be relative to where the process was once
+  std::string path;  ///< from the root
   std::uint64_t base = 0;
   std::array<unsigned char, 32> build_id{};
   std::uint32_t build_id_bytes = 0;
@@ -76,7 +120,7 @@ inline int look(dl_phdr_info* object, std::size_t, void* data) {
   wanted.found.base = base;
   // The program itself comes without a name.
   const std::string_view name = object->dlpi_name == nullptr ? "" : object->dlpi_name;
-  wanted.found.path = name.empty() ? program_path() : std::string(name);
+  wanted.found.name = name;
   for (int i = 0; i < object->dlpi_phnum; ++i) {
     const auto& segment = object->dlpi_phdr[i];
     if (segment.p_type == PT_NOTE && wanted.found.build_id_bytes == 0) {
@@ -94,7 +138,15 @@ inline int look(dl_phdr_info* object, std::size_t, void* data) {
 inline LoadedObject object_of(std::uint64_t address) {
   detail::Wanted wanted{address, {}, false};
   dl_iterate_phdr(&detail::look, &wanted);
-  return wanted.is_found ? wanted.found : LoadedObject{};
+  if (!wanted.is_found) return {};
+  LoadedObject& found = wanted.found;
+  found.path = found.name.empty() ? program_path() : found.name;
+  // One that was opened by a relative path is where the system mapped it from.
+  if (!found.path.starts_with('/')) {
+    const std::string mapped = path_mapped_at(address);
+    if (!mapped.empty()) found.path = mapped;
+  }
+  return std::move(found);
 }
 
 }  // namespace profile

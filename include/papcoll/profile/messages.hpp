@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -22,11 +23,15 @@ class Describe {
   Describe(const Recorder& recorder, KnownCommunicator& communicator) noexcept
       : recorder_(recorder), communicator_(communicator) {}
 
+  /// The root of a collective that has none: no value that MPI has for a rank, while MPI_PROC_NULL
+  /// and MPI_ROOT may be −1.
+  static constexpr int no_root = std::numeric_limits<int>::min();
+
   Message nothing() const noexcept { return {}; }
 
   /// Bcast.
   template <class Count>
-  Message vector(Count n, MPI_Datatype type, int root) const noexcept {
+  Message vector(Count n, MPI_Datatype type, int root = no_root) const noexcept {
     if (root == MPI_PROC_NULL) return rooted(root);
     return message(n, type, root, nullptr);
   }
@@ -34,7 +39,7 @@ class Describe {
   /// Gather, allgather: a block of n; in place, one of m.
   template <class Count>
   Message block(const void* in, Count n, MPI_Datatype type, Count m, MPI_Datatype of_result,
-                int root = -1) const noexcept {
+                int root = no_root) const noexcept {
     if (is_outside(root)) return rooted(root);
     if (in == MPI_IN_PLACE) return message(m, of_result, root, in);
     return message(n, type, root, in);
@@ -43,7 +48,7 @@ class Describe {
   /// The same with a count for each rank's block of the result.
   template <class Count>
   Message block_of(const void* in, Count n, MPI_Datatype type, const Count* counts,
-                   MPI_Datatype of_result, int root = -1) const noexcept {
+                   MPI_Datatype of_result, int root = no_root) const noexcept {
     if (is_outside(root)) return rooted(root);
     if (in == MPI_IN_PLACE) {
       return message(counts == nullptr ? 0 : counts[communicator_.rank], of_result, root, in);
@@ -78,7 +83,7 @@ class Describe {
                     const Count* counts_of_result, MPI_Datatype of_result) const noexcept {
     const bool in_place = in == MPI_IN_PLACE;
     return message(sum(in_place ? counts_of_result : counts, communicator_.peers),
-                   in_place ? of_result : type, -1, in);
+                   in_place ? of_result : type, no_root, in);
   }
 
   /// Alltoallw.
@@ -94,7 +99,7 @@ class Describe {
   /// Reduce, allreduce, scan, exscan.
   template <class Count>
   Message combined(const void* in, Count n, MPI_Datatype type, MPI_Op op,
-                   int root = -1) const noexcept {
+                   int root = no_root) const noexcept {
     if (is_outside(root) && root != MPI_ROOT) return rooted(root);
     Message m = message(n, type, root, in);
     m.op = recorder_.ops().of(op);
@@ -117,13 +122,13 @@ class Describe {
   /// Neighbor_alltoall: a block for each rank that it sends to.
   template <class Count>
   Message to_neighbours(Count n, MPI_Datatype type) const noexcept {
-    return times(message(n, type, -1, nullptr), neighbours());
+    return times(message(n, type, no_root, nullptr), neighbours());
   }
 
   /// Neighbor_alltoallv.
   template <class Count>
   Message to_neighbours(const Count* counts, MPI_Datatype type) const noexcept {
-    return message(sum(counts, neighbours()), type, -1, nullptr);
+    return message(sum(counts, neighbours()), type, no_root, nullptr);
   }
 
   /// Neighbor_alltoallw.
@@ -172,7 +177,7 @@ class Describe {
     if (counts == nullptr || types == nullptr) return all;
     for (int i = 0; i < n; ++i) {
       if (counts[i] <= 0) continue;
-      const Message one = message(counts[i], types[i], -1, in);
+      const Message one = message(counts[i], types[i], no_root, in);
       all.bytes += one.bytes;
       all.type = one.type;
       all.flags = one.flags;

@@ -150,7 +150,10 @@ class ProfiledRun {
     const MpiCalls& mpi = *mpi_;
     std::uint64_t run = drawn(rank_);
     check_mpi(mpi.Bcast(&run, 1, MPI_UINT64_T, 0, private_), "MPI_Bcast");
-    if (rank_ == 0) clear_directory();
+    MPI_Comm parent = MPI_COMM_NULL;
+    check_mpi(mpi.Comm_get_parent(&parent), "MPI_Comm_get_parent");
+    // A spawned job's parents may be in the directory.
+    if (rank_ == 0 && parent == MPI_COMM_NULL) clear_directory();
     find_nodes();
     clocks_ = clocks_of(private_, mpi);
     const ClockPoint point = fitted(*clocks_, private_, mpi);
@@ -164,6 +167,8 @@ class ProfiledRun {
     if (!recorder_) return;
     FileHeader& h = header();
     h.run = run;
+    h.job = settings_.job;
+    h.spawned = parent == MPI_COMM_NULL ? 0 : 1;
     h.world_rank = rank_;
     h.world_size = size_;
     h.node = nodes_[static_cast<std::size_t>(rank_)];
@@ -193,23 +198,26 @@ class ProfiledRun {
   }
 
   // What a former run has left would be taken for this one's. Before others make their files, which
-  // wait for rank 0 in what follows. A spawned job's parents may be there.
+  // wait for rank 0 in what follows.
   void clear_directory() noexcept {
     try {
-      MPI_Comm parent = MPI_COMM_NULL;
-      check_mpi(mpi_->Comm_get_parent(&parent), "MPI_Comm_get_parent");
-      if (parent != MPI_COMM_NULL) return;
-      const std::string directory = settings_of_environment().directory;
+      const Settings settings = settings_of_environment();
+      const std::string directory = settings.directory;
       std::error_code ignored;
       for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
         const std::string name = entry.path().filename().string();
         const bool is_trace = name.ends_with(".trace") || name.ends_with(".elsewhere");
         if (!name.starts_with("rank-") || !is_trace) continue;
-        if (is_being_written(entry.path().string())) continue;
+        if (is_kept(entry.path().string(), settings.job)) continue;
         std::filesystem::remove(entry.path(), ignored);
       }
     } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): make_file() tells it
     }
+  }
+
+  // A trace of a run that goes on, or of another one of this job.
+  static bool is_kept(const std::string& path, std::uint64_t job) noexcept {
+    return is_being_written(path) || (job != 0 && job_of(path) == job);
   }
 
   void make_file(std::uint64_t run, const std::string& library) {
@@ -220,8 +228,8 @@ class ProfiledRun {
     const std::string directory = absolute(directory_of_run(settings_, run));
     make_directory(directory);
     // Another world of processes, spawned or beside this one, has the usual name already.
-    if (is_being_written(directory + "/" + file_name()) ||
-        is_being_written(settings_.directory + "/" + file_name())) {
+    if (is_kept(directory + "/" + file_name(), settings_.job) ||
+        is_kept(settings_.directory + "/" + file_name(), settings_.job)) {
       world_ = run;
     }
     int level = MPI_THREAD_SINGLE;
@@ -282,6 +290,7 @@ class ProfiledRun {
     gethostname(h.host.data(), h.host.size() - 1);
     h.boot = clock_identity();
     copy(program_path(), h.program);
+    copy(program_arguments(), h.arguments);
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING + 1> version{};
     int length = 0;
     if (mpi_->Get_library_version(version.data(), &length) == MPI_SUCCESS) {

@@ -84,6 +84,16 @@ inline bool is_being_written(const std::string& path) noexcept {
   return is_locked;
 }
 
+/// The job that a trace file is of, or 0.
+inline std::uint64_t job_of(const std::string& path) noexcept {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return 0;
+  FileHeader h{};
+  const bool is_whole = read(descriptor, &h, sizeof h) == static_cast<ssize_t>(sizeof h);
+  close(descriptor);
+  return is_whole && h.magic == trace_magic && h.version == trace_version ? h.job : 0;
+}
+
 /// A path from the root, so that it stays right where the program changes its directory.
 inline std::string absolute(const std::string& path) {
   if (path.empty() || path.starts_with('/')) return path;
@@ -104,6 +114,13 @@ class RankFile {
     unlink(path_.c_str());
     descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (descriptor_ < 0) fail("cannot make", errno);
+    // Readers ask for this lock to see whether the process lives; the system gives it back at any
+    // end. No other descriptor of the file may be closed in this process: that would, too.
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_len = 1;
+    static_cast<void>(fcntl(descriptor_, F_SETLK, &lock));
     FileHeader layout{};
     lay_out(layout, sizes);
     rlimit most{};
@@ -120,13 +137,6 @@ class RankFile {
       close(descriptor_);
       fail("cannot reserve " + std::to_string(layout.file_bytes >> 20U) + " MiB for", full);
     }
-    // Readers ask for this lock to see whether the process lives; the system gives it back at any
-    // end. No other descriptor of the file may be closed in this process: that would, too.
-    struct flock lock {};
-    lock.l_type = F_WRLCK;
-    lock.l_whence = SEEK_SET;
-    lock.l_len = 1;
-    static_cast<void>(fcntl(descriptor_, F_SETLK, &lock));
     try {
       boost::interprocess::mapped_region(Handle{descriptor_}, boost::interprocess::read_write, 0,
                                          static_cast<std::size_t>(layout.file_bytes))

@@ -24,6 +24,9 @@ struct Settings {
   std::string local_directory;
   /// PAPCOLL_PROFILE_RING: MiB of records for each rank, a power of two; the default is 16.
   TableSizes sizes;
+  /// PAPCOLL_PROFILE_JOB: what papcoll-profile calls the job, so that it finds its own run in a
+  /// directory of several; hexadecimal digits. 0: it has no name.
+  std::uint64_t job = 0;
 };
 
 /// Reads the environment; throws profile_error.
@@ -47,6 +50,10 @@ inline Settings settings_of_environment() {
     s.sizes.records = 1;
     while (s.sizes.records * 2 * sizeof(Record) <= mib << 20U) s.sizes.records *= 2;
   }
+  const std::string_view job = text("PAPCOLL_PROFILE_JOB");
+  constexpr int hexadecimal = 16;
+  const auto [end, bad] = std::from_chars(job.data(), job.data() + job.size(), s.job, hexadecimal);
+  if (bad != std::errc{} || end != job.data() + job.size()) s.job = 0;
   return s;
 }
 

@@ -88,7 +88,7 @@ class Sites {
 
   std::uint32_t noted(std::uint64_t address) {
     const LoadedObject object = object_of(address);
-    if (is_of_mpi(object.path)) return of_mpi;
+    if (is_of_mpi(object.name) || is_of_mpi(object.path)) return of_mpi;
     FileHeader& h = file_.header();
     const std::uint64_t n = h.sites_used;
     if (n >= h.sites) return no_entry;

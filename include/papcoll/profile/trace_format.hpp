@@ -32,7 +32,7 @@ namespace profile {
 /// The first eight bytes of a trace file.
 inline constexpr std::array<char, 8> trace_magic{'P', 'A', 'P', 'T', 'R', 'A', 'C', 'E'};
 /// Changes with every change of this file's structures; a reader takes its own version only.
-inline constexpr std::uint32_t trace_version = 1;
+inline constexpr std::uint32_t trace_version = 2;
 /// As the machine that wrote it has it, so that another byte order is noticed.
 inline constexpr std::uint32_t trace_byte_order = 0x01020304;
 
@@ -240,6 +240,7 @@ struct FileHeader {
   std::uint64_t records_at, records;
 
   std::uint64_t run;        ///< drawn by rank 0, the same on all ranks
+  std::uint64_t job;        ///< what papcoll-profile called the job, or 0
   std::int32_t world_rank;  ///< rank in MPI_COMM_WORLD
   std::int32_t world_size;
   std::int32_t node;   ///< the lowest world rank on the same node
@@ -248,17 +249,18 @@ struct FileHeader {
   std::int32_t thread_level;  ///< 0 single, 1 funneled, 2 serialized, 3 multiple
   std::uint32_t state;        ///< a RunState
   std::int32_t abort_code;    ///< of MPI_Abort
-  std::uint32_t reserved;
-  std::uint64_t began;      ///< when recording began
-  std::uint64_t ended;      ///< when MPI_Finalize was called, or 0
-  std::int64_t began_unix;  ///< the same as `began` in nanoseconds since 1970
-  ClockPoint clock_begin;   ///< at MPI_Init
-  ClockPoint clock_end;     ///< at MPI_Finalize
+  std::uint32_t spawned;      ///< 1 if MPI_Comm_get_parent tells a parent, else 0
+  std::uint64_t began;        ///< when recording began
+  std::uint64_t ended;        ///< when MPI_Finalize was called, or 0
+  std::int64_t began_unix;    ///< the same as `began` in nanoseconds since 1970
+  ClockPoint clock_begin;     ///< at MPI_Init
+  ClockPoint clock_end;       ///< at MPI_Finalize
 
   std::array<char, 64> host;
-  std::array<char, 64> boot;      ///< boot id and time namespace
-  std::array<char, 256> program;  ///< path of the program
-  std::array<char, 256> library;  ///< MPI_Get_library_version, its first line
+  std::array<char, 64> boot;        ///< boot id and time namespace
+  std::array<char, 256> program;    ///< path of the program
+  std::array<char, 256> arguments;  ///< its arguments with a blank between each, may be cut off
+  std::array<char, 256> library;    ///< MPI_Get_library_version, its first line
 
   /// One-way times of messages of 2^i bytes in nanoseconds, 0 where not measured: between two ranks
   /// of one node and of two. Measured by some ranks of the run at MPI_Finalize.

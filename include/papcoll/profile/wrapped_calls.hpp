@@ -70,11 +70,11 @@
     (in, out, n, t, op, comm), 6, d.combined(in, n, t, op))                                        \
   X(Neighbor_allgather, neighbor_allgather, neighbor_allgather,                                    \
     (const void* in, N n, MPI_Datatype t, void* out, N m, MPI_Datatype u, MPI_Comm comm),          \
-    (in, n, t, out, m, u, comm), 7, d.vector(n, t, -1))                                            \
+    (in, n, t, out, m, u, comm), 7, d.vector(n, t))                                                \
   X(Neighbor_allgatherv, neighbor_allgatherv, neighbor_allgatherv,                                 \
     (const void* in, N n, MPI_Datatype t, void* out, const N* m, const D* at, MPI_Datatype u,      \
      MPI_Comm comm),                                                                               \
-    (in, n, t, out, m, at, u, comm), 8, d.vector(n, t, -1))                                        \
+    (in, n, t, out, m, at, u, comm), 8, d.vector(n, t))                                            \
   X(Neighbor_alltoall, neighbor_alltoall, neighbor_alltoall,                                       \
     (const void* in, N n, MPI_Datatype t, void* out, N m, MPI_Datatype u, MPI_Comm comm),          \
     (in, n, t, out, m, u, comm), 7, d.to_neighbours(n, t))                                         \

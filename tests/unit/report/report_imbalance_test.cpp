@@ -67,6 +67,33 @@ TEST_CASE("imbalances are as they are defined", "[report]") {
   CHECK(i.waited == 7000 + 3000 + 6000);
 }
 
+TEST_CASE("a message takes no longer than the calls show", "[report]") {
+  RunWriter writer{4};
+  for (TraceWriter& t : writer.traces) {
+    t.header.node = t.header.world_rank / 2 * 2;
+    // As two ranks measured it that shared a processor with others.
+    t.header.one_way_on_node[3] = 2e6;
+    t.header.one_way_between_nodes[3] = 3e6;
+  }
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    writer.call({}, 2'000'000'000 + i * 10'000'000, {0, 2'100'000, 0, 0}, 5000 + i);
+  }
+  const Measured m = measured(writer);
+  for (const Imbalance& i : m.all) {
+    CHECK(i.alpha == 5001);  // what one in ten stays below
+    CHECK(i.node_alpha == 5001);
+  }
+}
+
+TEST_CASE("calls in which ranks called different collectives have no imbalance", "[report]") {
+  RunWriter writer{2};
+  TraceWriter::Call barrier;
+  barrier.collective = MpiCollective::barrier;
+  writer.traces[0].call({}, 2'000'000'000, 2'000'001'000);
+  writer.traces[1].call(barrier, 2'000'000'500, 2'000'001'000);
+  CHECK_FALSE(measured(writer).all[0].known);
+}
+
 TEST_CASE("who has left before the last one comes did not wait for it", "[report]") {
   RunWriter writer{3};
   TraceWriter::Call reduce;

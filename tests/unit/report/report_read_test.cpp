@@ -43,9 +43,9 @@ bool has_note(const Run& run, std::string_view text) {
   return false;
 }
 
-std::string why_not(const std::string& directory) {
+std::string why_not(const std::string& directory, const std::string& wanted = {}) {
   try {
-    read_run(directory);
+    read_run(directory, wanted);
   } catch (const papcoll::argument_error& e) {
     return e.what();
   }
@@ -143,6 +143,55 @@ TEST_CASE("what is wrong with a trace file is said in a sentence", "[report]") {
   check(changed([](Header& h) { h.world_rank = 1; }), "it is of rank 1, of which");
   std::filesystem::remove(last);
   CHECK(has_note(read_run(dir.path().string()), "There is no trace of rank 2"));
+}
+
+TEST_CASE("of several runs in a directory one is told, and the others are named", "[report]") {
+  const TemporaryDirectory dir;
+  // A run, a newer one of as many ranks beside it, and one of more ranks that it has spawned.
+  constexpr std::uint64_t job = 0xabcdef;
+  const auto write = [&](std::uint64_t number, int ranks, int newer, bool spawned) {
+    RunWriter run{ranks};
+    run.call({}, 2'000'000'000, std::vector<double>(static_cast<std::size_t>(ranks), 0));
+    for (TraceWriter& t : run.traces) {
+      t.header.run = number;
+      t.header.job = number == 0x12 ? job : 0;
+      t.header.spawned = spawned ? 1 : 0;
+      t.header.began_unix += newer;
+      const auto rank = static_cast<std::size_t>(t.header.world_rank);
+      overwrite(
+          dir.path() / ("rank-" + std::to_string(rank) + "-" + std::to_string(number) + ".trace"),
+          t.bytes());
+    }
+  };
+  write(0x12, 2, 0, false);
+  write(0x34, 2, 1, false);
+  write(0x56, 3, 2, true);
+  const std::string directory = dir.path().string();
+  const Run newest = read_run(directory);
+  CHECK(newest.number == 0x34);
+  CHECK(has_note(newest,
+                 "1 other file are of another run than what is told here: "
+                 "0000000000000012, 2 ranks of solver (--run 0000000000000012 reports"));
+  CHECK(has_note(newest, "0000000000000056, 3 ranks of solver, which MPI_Comm_spawn started"));
+  CHECK(read_run(directory, "0000000000000012").number == 0x12);
+  CHECK(read_run(directory, papcoll::report::run_text(job)).number == 0x12);
+  const Run spawned = read_run(directory, "0000000000000056");
+  CHECK(spawned.spawned);
+  CHECK(spawned.ranks.size() == 3);
+  CHECK(why_not(directory, "78").find("no trace of run 78 in ") != std::string::npos);
+  CHECK(why_not(directory, "78").find("0000000000000034, 2 ranks of solver") != std::string::npos);
+}
+
+TEST_CASE("ranks that are each alone are told to be of another MPI's launcher", "[report]") {
+  const TemporaryDirectory dir;
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    RunWriter run{1};
+    run.call({}, 2'000'000'000, {0});
+    run.traces[0].header.run = i;
+    overwrite(dir.path() / ("rank-00000-" + std::to_string(i) + ".trace"), run.traces[0].bytes());
+  }
+  const Run run = read_run(dir.path().string());
+  CHECK(run.hint.find("3 processes of solver began together, and each of them is alone") == 0);
 }
 
 TEST_CASE("where nothing can be reported, an exception says why", "[report]") {

@@ -14,11 +14,14 @@
 #include <papcoll/tools/report_text.hpp>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -52,6 +55,17 @@ class ReportCommand {
         ->expected(2)
         ->check(not_empty())
         ->type_name("PLACE FILE");
+    command_
+        ->add_option("--run", run_,
+                     "Of several runs in the directory the one of this name, of which the first "
+                     "digits do")
+        ->check(not_empty())
+        ->type_name("RUN");
+    command_
+        ->add_option("--wait", wait_,
+                     "Waits for ranks that still run to end, this long at most (default: 0)")
+        ->check(CLI::Range(0.0, 1e6))
+        ->type_name("SECONDS");
     command_->add_flag("--no-lines", no_lines_,
                        "Places as offsets in their modules: needs no symbolizer");
     command_->footer(
@@ -64,7 +78,7 @@ class ReportCommand {
   /// The exit status; throws argument_error and system_error.
   int run() {
     std::vector<report::SizeRange> ranges = size_ranges();
-    report::Run traces = report::read_run(directory_);
+    report::Run traces = read();
     if (!no_lines_) report::symbolise(traces);
     const report::Report r = report::report_of(std::move(traces), std::move(ranges));
     if (!json_.empty()) write_json(r, json_);
@@ -84,6 +98,20 @@ class ReportCommand {
   }
 
  private:
+  /// Throws argument_error.
+  report::Run read() const {
+    using Clock = std::chrono::steady_clock;
+    const auto until = Clock::now() + std::chrono::duration<double>(wait_);
+    for (;;) {
+      report::Run run = report::read_run(directory_, run_);
+      const bool ended = std::none_of(run.ranks.begin(), run.ranks.end(),
+                                      [](const report::RankTrace& r) { return r.alive; });
+      if (ended || Clock::now() >= until) return run;
+      constexpr std::chrono::milliseconds pause{50};
+      std::this_thread::sleep_for(pause);
+    }
+  }
+
   void add_file(const char* name, std::string& file, const char* what, const char* type) {
     command_->add_option(name, file, what)->check(not_empty())->type_name(type);
   }
@@ -108,7 +136,8 @@ class ReportCommand {
   }
 
   CLI::App* command_ = nullptr;
-  std::string directory_;
+  std::string directory_, run_;
+  double wait_ = 0;
   std::vector<std::size_t> limits_;
   std::string json_, csv_, html_, otf2_, perfetto_;
   std::vector<std::string> trace_text_;

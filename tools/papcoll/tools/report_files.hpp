@@ -147,6 +147,8 @@ inline void write_json(const report::Report& r, const std::string& name) {
     return quoted;
   };
   out.write("{\"papcoll_report\": 1,\n\"program\": " + json_text(report::program_of(r.run)) +
+            ",\n\"run\": " + json_text(report::run_text(r.run.number)) +
+            ",\n\"spawned\": " + (r.run.spawned ? "true" : "false") +
             ",\n\"world_size\": " + std::to_string(r.run.world_size) +
             ",\n\"running\": " + (r.ending.alive ? "true" : "false"));
   std::vector<std::string> entries;

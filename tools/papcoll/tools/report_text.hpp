@@ -5,7 +5,6 @@
 #include <papcoll/report/report.hpp>
 #include <papcoll/report/tables.hpp>
 #include <papcoll/report/words.hpp>
-#include <papcoll/simulate/quantity_text.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -107,10 +106,7 @@ inline std::string table_text(const report::Table& table, std::size_t most_rows)
 
 /// All that is printed.
 inline std::string report_text(const report::Report& r, bool all_rows) {
-  std::string text = wrapped(
-      report::program_of(r.run) + ": " + report::ranks_and_nodes(r.run) + ", recorded for " +
-          papcoll::detail::duration_text(r.rank_seconds / static_cast<double>(r.run.ranks.size())),
-      "", "  ");
+  std::string text = wrapped(report::program_of(r.run) + ": " + report::about(r), "", "  ");
   text += "\n";
   for (const report::Finding& f : report::findings(r)) text += wrapped(f.text, "", "  ");
   for (const std::string& s : report::waiting_now(r)) text += wrapped("Now: " + s, "", "  ");

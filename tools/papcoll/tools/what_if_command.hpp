@@ -86,7 +86,7 @@ inline std::string what_if_text(const what_if::Recorded& recorded, const what_if
       break;
     }
     const std::string error =
-        o.error > 0 ? "±" + detail::decimal(100 * o.error, 0) + " %" : std::string("?");
+        o.error > 0 ? "±" + detail::decimal(100 * o.error, 0) + " %" : std::string("unknown");
     text += "  " + padded(o.name, names, false) +
             padded(detail::duration_text(o.in_call), 12, true) +
             padded(detail::duration_text(o.tail), 12, true) + padded(error, 8, true);

@@ -110,10 +110,11 @@ class Svg {
   }
 
   /// Stands on the line y.
-  void text(Point at, std::string_view words, std::string_view kind) {
+  void text(Point at, std::string_view words, std::string_view kind, std::string_view title = {}) {
     open("text", kind);
-    body_ += " x=\"" + coordinate(at.x) + "\" y=\"" + coordinate(at.y) + "\">" + escaped(words) +
-             "</text>\n";
+    body_ += " x=\"" + coordinate(at.x) + "\" y=\"" + coordinate(at.y) + "\">";
+    if (!title.empty()) body_ += "<title>" + escaped(title) + "</title>";
+    body_ += escaped(words) + "</text>\n";
   }
 
   /// What follows, up to end(), belongs together.

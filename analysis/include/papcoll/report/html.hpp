@@ -225,6 +225,27 @@ inline std::string ranks_picture(const Report& r) {
                       "What each rank made the others wait", "");
 }
 
+/// A place in few letters: first its module goes, then the middle of what is left, so that the
+/// function and where in it stay.
+inline std::string place_label(const Run& run, std::uint32_t place) {
+  if (place >= run.places.size()) return "?";
+  std::string name = short_text(run.places[place]);
+  constexpr std::size_t letters = 30;
+  if (name.size() <= letters) return name;
+  const std::size_t module = name.rfind(" (");
+  if (module != std::string::npos && name.ends_with(')')) name.resize(module);
+  if (name.size() <= letters) return name;
+  constexpr std::size_t begin = 9;
+  const auto is_inside_letter = [&name](std::size_t at) {
+    return at < name.size() && (static_cast<unsigned char>(name[at]) & 0xc0U) == 0x80U;
+  };
+  std::size_t from = name.size() - (letters - begin - 1);
+  std::size_t to = begin;
+  while (is_inside_letter(from)) ++from;
+  while (to > 0 && is_inside_letter(to)) --to;
+  return name.substr(0, to) + "…" + name.substr(from);
+}
+
 /// Median, 99 % and worst of Ω of the dearest places, on a logarithmic axis.
 inline std::string places_picture(const Report& r) {
   constexpr std::size_t most = 16;
@@ -255,10 +276,7 @@ inline std::string places_picture(const Report& r) {
     const SummaryRow& s = r.by_place[i];
     const Distribution& d = s.summary.omega;
     const double y = (static_cast<double>(i) + 0.5) * row;
-    std::string name = s.place < r.run.places.size() ? short_text(r.run.places[s.place]) : "?";
-    constexpr std::size_t letters = 30;
-    if (name.size() > letters) name = "…" + name.substr(name.size() - letters + 1);
-    svg.text({left - 10, y + 4}, name, "name");
+    svg.text({left - 10, y + 4}, place_label(r.run, s.place), "name", place_text(r.run, s.place));
     svg.line({x(d.median), y}, {x(d.p99), y}, "range");
     svg.circle({x(d.median), y}, 4, "median");
     svg.circle({x(d.worst), y}, 3, "worst");
@@ -311,13 +329,10 @@ inline std::string html_page(const Report& r) {
   page += "<meta name=\"color-scheme\" content=\"light dark\">\n";
   page += "<link rel=\"icon\" href=\"data:,\">\n<title>" + escaped(title) + "</title>\n<style>";
   page.append(detail::page_style).append("</style>\n</head>\n<body>\n<main>\n");
-  page +=
-      "<h1>" + escaped(title) + "</h1>\n<div class=\"dim\">" +
-      escaped(
-          ranks_and_nodes(r.run) + ", recorded for " +
-          papcoll::detail::duration_text(r.rank_seconds / static_cast<double>(r.run.ranks.size())) +
-          " · " + detail::text_in(r.run.ranks.front().header.library) + " · " + program_of(r.run)) +
-      "</div>\n";
+  page += "<h1>" + escaped(title) + "</h1>\n<div class=\"dim\">" +
+          escaped(about(r) + " · " + detail::text_in(r.run.ranks.front().header.library) + " · " +
+                  program_of(r.run)) +
+          "</div>\n";
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> looks{
       {{"fault", "A fault"},
        {"straggler", "Late"},

@@ -8,6 +8,7 @@
 #include <papcoll/report/run.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,7 @@ inline namespace PAPCOLL_ABI {
 namespace report {
 
 /// The imbalance of one call; times in nanoseconds. Only complete calls of at least two ranks have
-/// one.
+/// one, in which all ranks called the same.
 struct Imbalance {
   bool known = false;
   bool decided = false;    ///< the last one came so much later that its clock leaves no doubt
@@ -57,10 +58,91 @@ inline double outside_before(const Run& run, const Calls& calls, const Call& cal
   return static_cast<double>(now.arrival - before.exit);
 }
 
+/// What messages of a size take at most, as the calls show it. Nobody leaves a barrier, an
+/// allreduce or an allgather before a message has come from the last rank: the first other one that
+/// leaves, on its node or another, bounds what that message took. What is measured at MPI_Finalize
+/// may be too long, where processors are shared.
+class MostOneWay {
+ public:
+  MostOneWay(const Run& run, const Clocks& clocks, const Calls& calls) {
+    std::array<std::vector<double>, classes> on_node, between_nodes;
+    for (const Call& c : calls.calls) add(run, clocks, calls, c, on_node, between_nodes);
+    on_node_ = limits(on_node);
+    between_nodes_ = limits(between_nodes);
+  }
+
+  double on_node(std::uint64_t bytes) const { return on_node_.at(profile::size_class_of(bytes)); }
+  double between_nodes(std::uint64_t bytes) const {
+    return between_nodes_.at(profile::size_class_of(bytes));
+  }
+
+ private:
+  static constexpr std::size_t classes = 65;
+  static constexpr double unknown = std::numeric_limits<double>::infinity();
+  using Limits = std::array<double, classes>;
+
+  static bool is_told_by(const Call& c) {
+    using enum profile::MpiCollective;
+    const bool has_data = (c.collective == allreduce || c.collective == allgather) && c.bytes > 0;
+    return c.complete && !c.differs && c.flags == 0 && c.end != 0 &&
+           (c.collective == barrier || has_data);
+  }
+
+  static void add(const Run& run, const Clocks& clocks, const Calls& calls, const Call& c,
+                  std::array<std::vector<double>, classes>& on_node,
+                  std::array<std::vector<double>, classes>& between_nodes) {
+    const Communicator& on = run.communicators[c.communicator];
+    if (!is_told_by(c) || (on.flags & profile::communicator_inter) != 0) return;
+    const auto& members = on.members;
+    const auto trace = [&members](std::size_t m) {
+      return static_cast<std::size_t>(members[m].trace);
+    };
+    const auto node = [&](std::size_t m) { return run.ranks[trace(m)].header.node; };
+    const auto record = [&](std::size_t m) { return calls.record(run, c, m); };
+    const auto arrival = [&](std::size_t m) { return clocks.global(trace(m), record(m)->arrival); };
+    std::size_t last = 0;
+    for (std::size_t m = 1; m < members.size(); ++m) {
+      if (arrival(m) > arrival(last)) last = m;
+    }
+    double near = unknown;
+    double far = unknown;
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      if (m == last) continue;
+      const std::uint64_t exit = record(m)->exit;
+      const double took = static_cast<double>(clocks.global(trace(m), exit) - arrival(last)) +
+                          clocks.bound(trace(m), exit, trace(last), record(last)->arrival);
+      double& least = node(m) == node(last) ? near : far;
+      if (took > 0) least = std::min(least, took);
+    }
+    const std::size_t size = profile::size_class_of(c.bytes);
+    if (near < unknown) on_node.at(size).push_back(near);
+    if (far < unknown) between_nodes.at(size).push_back(far);
+  }
+
+  /// What one in ten calls stays below, of those sizes and of larger ones.
+  static Limits limits(std::array<std::vector<double>, classes>& seen) {
+    Limits all{};
+    double least = unknown;
+    for (std::size_t i = classes; i-- > 0;) {
+      constexpr std::size_t enough = 10;
+      constexpr double few = 0.1;
+      if (seen.at(i).size() >= enough) least = std::min(least, percentile(seen.at(i), few));
+      all.at(i) = least;
+    }
+    return all;
+  }
+
+  Limits on_node_{}, between_nodes_{};
+};
+
 class ImbalanceOf {
  public:
   ImbalanceOf(const Run& run, const Clocks& clocks, const Calls& calls)
-      : run_(run), clocks_(clocks), calls_(calls), one_way_(one_way_of(run)) {
+      : run_(run),
+        clocks_(clocks),
+        calls_(calls),
+        one_way_(one_way_of(run)),
+        most_(run, clocks, calls) {
     for (const Communicator& c : run.communicators) {
       // Members by their nodes, so that the ranks of a node stand together.
       Order order;
@@ -84,7 +166,7 @@ class ImbalanceOf {
   Imbalance of(const Call& call) {
     Imbalance out;
     const auto& members = run_.communicators[call.communicator].members;
-    if (!call.complete || members.size() < 2) return out;
+    if (!call.complete || call.differs || members.size() < 2) return out;
     out.known = true;
     arrivals_.resize(members.size());
     double mean = 0;
@@ -125,8 +207,10 @@ class ImbalanceOf {
     nodes(call, out);
     const Order& order = orders_[call.communicator];
     const bool one_node = order.begins.size() == 1;
-    out.alpha = (one_node ? one_way_.on_node : one_way_.between_nodes).of(call.bytes);
-    out.node_alpha = one_way_.on_node.of(call.bytes);
+    out.node_alpha = std::min(one_way_.on_node.of(call.bytes), most_.on_node(call.bytes));
+    out.alpha =
+        one_node ? out.node_alpha
+                 : std::min(one_way_.between_nodes.of(call.bytes), most_.between_nodes(call.bytes));
     return out;
   }
 
@@ -214,6 +298,7 @@ class ImbalanceOf {
   const Clocks& clocks_;
   const Calls& calls_;
   OneWay one_way_;
+  MostOneWay most_;
   std::vector<Order> orders_;
   std::vector<double> arrivals_;
   std::vector<double> outside_;

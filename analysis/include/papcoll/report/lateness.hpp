@@ -29,15 +29,16 @@ inline constexpr std::size_t time_parts = 8;
 /// What one rank does at one place, or at all of them. Times in nanoseconds.
 struct Lateness {
   std::int32_t rank = 0;
-  std::uint32_t place = profile::no_entry;      ///< of the calls: where most ranks make them
-  std::uint32_t own_place = profile::no_entry;  ///< where this rank makes them
-  std::uint64_t calls = 0;                      ///< complete ones of two ranks or more
-  std::uint64_t lasts = 0;                      ///< in which it was last, beyond the clocks' bound
+  std::uint32_t place = profile::no_entry;  ///< of the calls: where most ranks make them
+  /// Where this rank makes most of the calls that it is last in.
+  std::uint32_t own_place = profile::no_entry;
+  std::uint64_t calls = 0;      ///< complete ones of two ranks or more
+  std::uint64_t lasts = 0;      ///< in which it was last, beyond the clocks' bound
   std::uint64_t own_lasts = 0;  ///< of these: not since it had left the call before late
   double by_chance = 0;         ///< as many would have it last if all ranks were alike
   double own = 0;     ///< what the others waited between the second-last arrival and its own
   double waited = 0;  ///< what they waited for it in all
-  double gap = 0;     ///< median of last less second-last arrival, where it was last
+  double gap = 0;     ///< median of last less second-last arrival, of all calls it was last in
   double others = 0;  ///< median of the spread of the others, where it was last
   double worst = 0;   ///< the largest gap
   std::array<std::uint64_t, time_parts> lasts_of_part{};
@@ -58,7 +59,8 @@ struct Straggler {
   Kind kind;
   Lateness at;            ///< its place
   std::uint64_t times;    ///< lasts that count: all, or those that are as late
-  double typical;         ///< median of their gaps, nanoseconds
+  double typical;         ///< median of their gaps, nanoseconds; of `always` that of all lasts
+  double worst;           ///< the largest of these gaps
   double cost;            ///< what each other rank waited, as a part of the time of the records
   std::uint32_t example;  ///< a call in which it was last, in Calls::calls
 };
@@ -76,7 +78,7 @@ struct LatenessReport {
   std::vector<Lateness> at_places;         ///< those that were last somewhere, the dearest first
   std::vector<Straggler> stragglers;       ///< the dearest first
   std::vector<SingleDelay> single_delays;  ///< the largest first
-  double span = 0;                         ///< of the calls with records, nanoseconds
+  double span = 0;  ///< what costs are parts of, nanoseconds: see lateness_of()
 };
 
 /// When a rank is named. Each number is one that balanced programs do not reach, as the tests with
@@ -107,8 +109,8 @@ inline double chance_of(double k, double n, double p) {
 class LatenessOf {
  public:
   LatenessOf(const Run& run, const Calls& calls, const std::vector<Imbalance>& imbalances,
-             const NamingRule& rule)
-      : run_(run), calls_(calls), imbalances_(imbalances), rule_(rule) {}
+             const NamingRule& rule, double span)
+      : run_(run), calls_(calls), imbalances_(imbalances), rule_(rule), span_(span) {}
 
   LatenessReport report() {
     std::map<std::uint32_t, std::vector<std::uint32_t>> places;
@@ -120,7 +122,8 @@ class LatenessOf {
       last = std::max({last, c.begin, c.end});
       if (imbalances_[i].known) places[c.place].push_back(static_cast<std::uint32_t>(i));
     }
-    if (last > first) out_.span = static_cast<double>(last - first);
+    if (last > first) calls_span_ = static_cast<double>(last - first);
+    out_.span = span_ > 0 ? span_ : calls_span_;
     tests_ = static_cast<double>(run_.ranks.size() * std::max<std::size_t>(1, places.size()));
     all_.resize(run_.ranks.size());
     gaps_.resize(run_.ranks.size());
@@ -140,12 +143,14 @@ class LatenessOf {
   /// One rank at the place at hand.
   struct Here {
     Lateness sum;
-    std::vector<double> gaps, others, large;
+    std::vector<double> gaps, others, large;  ///< of its own lasts
+    std::vector<double> all_gaps, all_others;
+    Majority<std::uint32_t> places;
+    std::map<std::uint32_t, std::uint32_t> example_at;  ///< by place, the latest of its own lasts
     std::array<std::uint64_t, time_parts> own_of_part{};
     std::array<std::uint64_t, time_parts> large_of_part{};
     double floor = 0;  ///< the largest bound and number of α of its lasts
     double large_own = 0;
-    std::uint32_t example = 0;
   };
 
   std::int32_t trace_of_last(const Call& c, const Imbalance& i) const {
@@ -167,7 +172,9 @@ class LatenessOf {
       const std::size_t part = k * time_parts / positions.size();
       const auto trace = static_cast<std::size_t>(trace_of_last(calls_.calls[p], i));
       Here& h = here[trace];
-      h.sum.own_place = run_.ranks[trace].place(*calls_.record(run_, calls_.calls[p], i.last));
+      h.places.add(run_.ranks[trace].place(*calls_.record(run_, calls_.calls[p], i.last)));
+      h.all_gaps.push_back(i.gap);
+      h.all_others.push_back(i.others);
       ++h.sum.lasts;
       ++h.sum.lasts_of_part.at(part);
       h.sum.own += i.own;
@@ -181,7 +188,7 @@ class LatenessOf {
       h.gaps.push_back(i.gap);
       h.others.push_back(i.others);
       h.floor = std::max({h.floor, i.bound, i.alpha > 0 ? rule_.alphas * i.alpha : rule_.floor});
-      h.example = p;
+      h.example_at[run_.ranks[trace].place(*calls_.record(run_, calls_.calls[p], i.last))] = p;
       if (i.gap < rule_.large * usual + i.bound) continue;
       ++large;
       ++h.large_of_part.at(part);
@@ -195,8 +202,9 @@ class LatenessOf {
       h.sum.place = number;
       add(all_[r], h.sum);
       if (h.sum.lasts == 0) continue;
-      h.sum.gap = median_of(h.gaps);
-      h.sum.others = median_of(h.others);
+      h.sum.own_place = h.places.value();
+      h.sum.gap = median_of(h.all_gaps);
+      h.sum.others = median_of(h.all_others);
       out_.at_places.push_back(h.sum);
       name(h, large);
     }
@@ -242,7 +250,7 @@ class LatenessOf {
       const Call& c = calls_.calls[i];
       const double at = static_cast<double>(c.begin - calls_.calls.front().begin);
       const auto part = std::min<std::size_t>(
-          time_parts - 1, static_cast<std::size_t>(at / std::max(1.0, out_.span) * time_parts));
+          time_parts - 1, static_cast<std::size_t>(at / std::max(1.0, calls_span_) * time_parts));
       ++all_[static_cast<std::size_t>(trace_of_last(c, imbalances_[i]))].lasts_of_part.at(part);
     }
     for (std::size_t r = 0; r < all_.size(); ++r) {
@@ -261,16 +269,22 @@ class LatenessOf {
   }
 
   void name(const Here& h, std::uint64_t large) {
+    if (h.example_at.empty()) return;
+    // One at the place that is told, if there is one.
+    const auto told = h.example_at.find(h.sum.own_place);
+    const std::uint32_t example =
+        told != h.example_at.end() ? told->second : h.example_at.begin()->second;
     const auto n = static_cast<double>(h.sum.calls);
     const auto lasts = static_cast<double>(h.sum.own_lasts);
     const double p = h.sum.by_chance / n;
     const double most = (1 + p) / 2;
     const auto by_chance = [&](double k, double of) { return chance_of(k, of, p) * tests_; };
     const double cost_of_all = cost(h.sum, h.sum.own);
-    if (lasts >= most * n && by_chance(lasts, n) <= rule_.chance && h.sum.gap >= h.sum.others &&
-        h.sum.gap > h.floor && cost_of_all >= rule_.cost && is_steady(h)) {
-      out_.stragglers.push_back(
-          {Straggler::Kind::always, h.sum, h.sum.own_lasts, h.sum.gap, cost_of_all, h.example});
+    const double gap = median_of(h.gaps);
+    if (lasts >= most * n && by_chance(lasts, n) <= rule_.chance && gap >= median_of(h.others) &&
+        gap > h.floor && cost_of_all >= rule_.cost && is_steady(h)) {
+      out_.stragglers.push_back({Straggler::Kind::always, h.sum, h.sum.own_lasts, h.sum.gap,
+                                 h.sum.worst, cost_of_all, example});
       return;
     }
     const auto own = static_cast<double>(h.large.size());
@@ -283,8 +297,9 @@ class LatenessOf {
         own >= std::max(rule_.often_share, most) * static_cast<double>(large) &&
         by_chance(own, static_cast<double>(large)) <= rule_.chance && typical > h.floor &&
         cost_of_large >= rule_.cost && parts_with >= time_parts / 2) {
-      out_.stragglers.push_back(
-          {Straggler::Kind::often, h.sum, h.large.size(), typical, cost_of_large, h.example});
+      out_.stragglers.push_back({Straggler::Kind::often, h.sum, h.large.size(), typical,
+                                 *std::max_element(h.large.begin(), h.large.end()), cost_of_large,
+                                 example});
     }
   }
 
@@ -334,6 +349,8 @@ class LatenessOf {
   const Calls& calls_;
   const std::vector<Imbalance>& imbalances_;
   NamingRule rule_;
+  double span_;
+  double calls_span_ = 0;  // from the first arrival to the last exit
   LatenessReport out_;
   double tests_ = 1;
   std::vector<Lateness> all_;
@@ -345,10 +362,12 @@ class LatenessOf {
 /// Sums up who comes last. A rank is named as a straggler at a place if it is last there much more
 /// often than chance would have it, all through the calls, by more than clocks can tell, messages
 /// take and the others differ, and if this costs the others time that counts: see docs/profile.md.
+/// `span`: nanoseconds of the run that there are records of, of which costs are parts; 0: from the
+/// first arrival to the last exit.
 inline LatenessReport lateness_of(const Run& run, const Calls& calls,
                                   const std::vector<Imbalance>& imbalances,
-                                  const NamingRule& rule = {}) {
-  return detail::LatenessOf{run, calls, imbalances, rule}.report();
+                                  const NamingRule& rule = {}, double span = 0) {
+  return detail::LatenessOf{run, calls, imbalances, rule, span}.report();
 }
 
 }  // namespace report

@@ -17,6 +17,15 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace report {
 
+/// The smallest of the values that so large a part of them does not exceed.
+inline double percentile(std::vector<double>& values, double part) {
+  if (values.empty()) return 0;
+  const auto rank = static_cast<std::size_t>(std::ceil(part * static_cast<double>(values.size())));
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(rank == 0 ? 0 : rank - 1);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
 /// One-way times of messages by their size: between the sizes that were measured, the logarithm of
 /// the time is linear in that of the size; below the smallest the time is that of the smallest,
 /// beyond the largest it grows with the size.

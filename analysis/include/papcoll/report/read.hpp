@@ -189,7 +189,10 @@ inline std::string counted(std::uint64_t n, std::string_view what) {
 /// Makes what the ranks share, as places and communicators, and reads the rest of their files.
 class RunReader {
  public:
-  explicit RunReader(std::string directory) { run_.directory = std::move(directory); }
+  /// `wanted`: see read_run().
+  explicit RunReader(std::string directory, std::string wanted = {}) : wanted_(std::move(wanted)) {
+    run_.directory = std::move(directory);
+  }
 
   Run read() {
     const std::vector<std::string> names = trace_files();
@@ -298,34 +301,117 @@ class RunReader {
     return c;
   }
 
-  /// Keeps the files of one run: of the one with the most files, or the newest of these.
-  void choose(std::vector<Candidate>& candidates) {
-    struct Seen {
-      std::size_t files = 0;
-      std::int64_t newest = std::numeric_limits<std::int64_t>::min();
-    };
-    std::map<std::pair<std::uint64_t, std::int32_t>, Seen> runs;
+  /// The ranks of one MPI_COMM_WORLD, as their files have them.
+  struct World {
+    std::uint64_t number = 0;
+    std::int32_t size = 0;
+    std::uint64_t job = 0;
+    bool spawned = false;
+    std::int64_t newest = std::numeric_limits<std::int64_t>::min();
+    std::string program;
+    std::vector<std::string> files;
+  };
+
+  static std::vector<World> worlds_of(const std::vector<Candidate>& candidates) {
+    std::map<std::pair<std::uint64_t, std::int32_t>, World> worlds;
     for (const Candidate& c : candidates) {
-      Seen& s = runs[{c.header.run, c.header.world_size}];
-      ++s.files;
-      s.newest = std::max(s.newest, c.header.began_unix);
+      World& w = worlds[{c.header.run, c.header.world_size}];
+      w.number = c.header.run;
+      w.size = c.header.world_size;
+      w.job = c.header.job;
+      w.spawned = c.header.spawned != 0;
+      w.newest = std::max(w.newest, c.header.began_unix);
+      w.program = file_name(text_in(c.header.program));
+      w.files.push_back(c.file);
     }
-    const auto best = std::max_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
-      return std::tie(a.second.files, a.second.newest) < std::tie(b.second.files, b.second.newest);
-    });
-    const auto [number, size] = best->first;
-    run_.world_size = size;
-    for (const Candidate& c : candidates) {
-      if (c.header.run != number) {
-        note(c.file, "it is of another run than the other files, and left out");
-      } else if (c.header.world_size != size) {
-        note(c.file, "it says that there are " + std::to_string(c.header.world_size) +
-                         " ranks, and the others say " + std::to_string(size) + ": it is left out");
+    std::vector<World> all;
+    for (auto& [key, w] : worlds) all.push_back(std::move(w));
+    return all;
+  }
+
+  bool is_wanted(const World& w) const {
+    return run_text(w.number).starts_with(wanted_) || (w.job != 0 && run_text(w.job) == wanted_);
+  }
+
+  /// Keeps the files of one run: the one that is asked for, or one that was not spawned by another
+  /// one; of several the one with the most files, or the newest.
+  void choose(std::vector<Candidate>& candidates) {
+    const std::vector<World> worlds = worlds_of(candidates);
+    const auto rank = [this](const World& w) {
+      return std::tuple{is_wanted(w), !w.spawned, w.files.size(), w.newest};
+    };
+    const World& best =
+        *std::max_element(worlds.begin(), worlds.end(),
+                          [&rank](const World& a, const World& b) { return rank(a) < rank(b); });
+    if (!is_wanted(best)) {
+      std::string text = "papcoll: there is no trace of run " + wanted_ + " in " + run_.directory;
+      for (std::size_t i = 0; i < worlds.size(); ++i) {
+        text += (i == 0 ? ": there is " : ", ") + described(worlds[i]);
+      }
+      throw argument_error(text);
+    }
+    run_.number = best.number;
+    run_.world_size = best.size;
+    run_.spawned = best.spawned;
+    alone(worlds, best);
+    for (const World& w : worlds) {
+      if (w.number == best.number && w.size != best.size) {
+        for (const std::string& file : w.files) {
+          note(file, "it says that there are " +
+                         counted(static_cast<std::uint64_t>(w.size), "rank") +
+                         ", and the others say " + std::to_string(best.size) + ": it is left out");
+        }
       }
     }
-    std::erase_if(candidates, [&, n = number, s = size](const Candidate& c) {
-      return c.header.run != n || c.header.world_size != s;
+    other_runs(worlds, best);
+    std::erase_if(candidates, [&best](const Candidate& c) {
+      return c.header.run != best.number || c.header.world_size != best.size;
     });
+  }
+
+  /// "00c5…, 2 ranks of solver that MPI_Comm_spawn started".
+  static std::string described(const World& w) {
+    return run_text(w.number) + ", " + counted(static_cast<std::uint64_t>(w.size), "rank") +
+           " of " + (w.program.empty() ? "a program" : w.program) +
+           (w.spawned ? ", which MPI_Comm_spawn started" : "");
+  }
+
+  /// Notes what other runs are in the directory, the newest first.
+  void other_runs(std::vector<World> worlds, const World& best) {
+    const std::uint64_t number = best.number;
+    std::erase_if(worlds, [number](const World& w) { return w.number == number; });
+    std::stable_sort(worlds.begin(), worlds.end(),
+                     [](const World& a, const World& b) { return a.newest > b.newest; });
+    constexpr std::size_t most = 8;
+    for (std::size_t i = 0; i < worlds.size() && i < most; ++i) {
+      const World& w = worlds[i];
+      note(w.files.front(),
+           (w.files.size() == 1 ? std::string("it is")
+                                : "it and " + counted(w.files.size() - 1, "other file") + " are") +
+               " of another run than what is told here: " + described(w) + " (--run " +
+               run_text(w.number) + " reports it)");
+    }
+    if (worlds.size() > most) {
+      run_.notes.push_back("There are " + std::to_string(worlds.size() - most) +
+                           " more runs in the directory.");
+    }
+  }
+
+  /// Whether processes that were started together are each a world of its own: so it is if the
+  /// launcher is of another MPI library.
+  void alone(const std::vector<World>& worlds, const World& best) {
+    if (best.size != 1 || best.spawned) return;
+    constexpr std::int64_t together = 10'000'000'000;  // nanoseconds
+    const auto n = std::count_if(worlds.begin(), worlds.end(), [&best](const World& w) {
+      return w.size == 1 && !w.spawned && w.job == best.job && w.program == best.program &&
+             w.newest > best.newest - together && w.newest < best.newest + together;
+    });
+    if (n < 2) return;
+    run_.hint = std::to_string(n) + " processes of " +
+                (best.program.empty() ? "a program" : best.program) +
+                " began together, and each of them is alone in its MPI_COMM_WORLD: if they were to "
+                "be ranks of one job, the launcher is of another MPI library than the program. "
+                "Start it with the launcher of the program's own library.";
   }
 
   void missing() {
@@ -525,6 +611,7 @@ class RunReader {
     }
   }
 
+  std::string wanted_;
   Run run_;
   std::map<std::tuple<std::string, std::string, std::uint64_t>, std::uint32_t> places_;
   std::map<std::tuple<std::uint64_t, std::uint32_t, std::int32_t>, std::uint32_t> communicators_;
@@ -532,10 +619,13 @@ class RunReader {
 
 }  // namespace detail
 
-/// Reads what is in a directory. What is wrong with single files is in Run::notes; throws
+/// Reads what is in a directory. Of several runs in it the one whose run_text() begins with `run`,
+/// or whose job is called so. What is wrong with single files is in Run::notes; throws
 /// argument_error if nothing can be reported: there is no directory, no trace file in it, none that
-/// can be read, or no collective call in them.
-inline Run read_run(const std::string& directory) { return detail::RunReader{directory}.read(); }
+/// can be read, no such run, or no collective call in them.
+inline Run read_run(const std::string& directory, const std::string& run = {}) {
+  return detail::RunReader{directory, run}.read();
+}
 
 }  // namespace report
 }  // namespace PAPCOLL_ABI

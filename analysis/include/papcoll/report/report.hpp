@@ -15,6 +15,7 @@
 #include <papcoll/report/totals.hpp>
 #include <papcoll/report/unfinished.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -45,14 +46,18 @@ struct Report {
   std::vector<PhasesOfPlace> phases;
   Ending ending;
   bool has_alpha = false;   ///< one-way times were measured
+  bool is_whole = true;     ///< no call has dropped out of a rank's records
   double rank_seconds = 0;  ///< for which all ranks were recorded, summed
 };
 
 namespace detail {
-/// From the begin of recording to MPI_Finalize, or to the last sign of life.
-inline double recorded_seconds(const RankTrace& r) {
+/// From the begin of recording to MPI_Finalize, until now if it runs, or to the last sign of life.
+inline double recorded_seconds(const RankTrace& r, std::int64_t now_unix) {
   std::uint64_t end = r.header.ended;
-  if (end == 0) {
+  if (end == 0 && r.alive && r.header.began_unix > 0) {
+    end = r.header.began +
+          static_cast<std::uint64_t>(std::max<std::int64_t>(0, now_unix - r.header.began_unix));
+  } else if (end == 0) {
     for (const profile::Record& record : r.records) {
       end = std::max({end, record.arrival, record.exit});
     }
@@ -62,8 +67,9 @@ inline double recorded_seconds(const RankTrace& r) {
 }
 }  // namespace detail
 
-/// From what was read and, if wanted, symbolised.
-inline Report report_of(Run run, std::vector<SizeRange> ranges = usual_ranges()) {
+/// From what was read and, if wanted, symbolised. `now_unix`: nanoseconds since 1970.
+inline Report report_of(Run run, std::vector<SizeRange> ranges = usual_ranges(),
+                        std::int64_t now_unix = unix_now()) {
   Report r{std::move(run), std::move(ranges)};
   r.calls = join_calls(r.run, r.clocks);
   r.imbalances = imbalances(r.run, r.clocks, r.calls);
@@ -74,12 +80,17 @@ inline Report report_of(Run run, std::vector<SizeRange> ranges = usual_ranges())
   r.by_communicator = by_communicator(r.calls, r.imbalances);
   r.totals = totals_by_size(r.run, r.ranges);
   r.totals_by_place = totals_by_place(r.run);
-  r.lateness = lateness_of(r.run, r.calls, r.imbalances);
+  for (const RankTrace& rank : r.run.ranks) {
+    r.rank_seconds += detail::recorded_seconds(rank, now_unix);
+    r.is_whole = r.is_whole && rank.begun <= rank.header.records;
+  }
+  constexpr double second = 1e9;
+  const double recorded = r.rank_seconds / static_cast<double>(r.run.ranks.size()) * second;
+  r.lateness = lateness_of(r.run, r.calls, r.imbalances, {}, r.is_whole ? recorded : 0);
   r.late_groups = late_groups_of(r.run, r.clocks, r.calls, r.imbalances, r.lateness.span);
   r.phases = phases_of(r.calls, r.imbalances);
-  r.ending = ending_of(r.run, r.calls);
+  r.ending = ending_of(r.run, r.calls, now_unix);
   r.has_alpha = one_way_of(r.run).measured();
-  for (const RankTrace& rank : r.run.ranks) r.rank_seconds += detail::recorded_seconds(rank);
   return r;
 }
 

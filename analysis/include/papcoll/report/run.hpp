@@ -72,13 +72,24 @@ struct RankTrace {
 /// A run, as far as its trace files could be read.
 struct Run {
   std::string directory;
+  std::uint64_t number = 0;  ///< drawn by the recorder, see run_text()
+  bool spawned = false;      ///< by MPI_Comm_spawn of another run
   std::int32_t world_size = 0;
   std::vector<RankTrace> ranks;        ///< by their rank; ranks without a file are not there
   std::vector<std::int32_t> trace_of;  ///< position in `ranks` of each world rank, or −1
   std::vector<Place> places;
   std::vector<Communicator> communicators;
   std::vector<std::string> notes;  ///< what was wrong, a sentence each
+  std::string hint;                ///< what is probably wrong with how the job was started
 };
+
+/// The number of a run in 16 hexadecimal digits, as users name it.
+inline std::string run_text(std::uint64_t number) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text(16, '0');
+  for (auto c = text.rbegin(); c != text.rend(); ++c, number /= 16) *c = digits[number % 16];
+  return text;
+}
 
 /// World rank of a member, or −1 if there is no trace of it.
 inline std::int32_t world_rank(const Run& run, const Communicator::Member& member) {

@@ -52,15 +52,6 @@ struct Distribution {
   double worst = 0;
 };
 
-/// The smallest of the values that so large a part of them does not exceed.
-inline double percentile(std::vector<double>& values, double part) {
-  if (values.empty()) return 0;
-  const auto rank = static_cast<std::size_t>(std::ceil(part * static_cast<double>(values.size())));
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(rank == 0 ? 0 : rank - 1);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
-
 /// The values are left in another order.
 inline Distribution distribution_of(std::vector<double>& values) {
   Distribution d;

@@ -255,8 +255,8 @@ inline void add_lateness(std::vector<Cell>& row, const Lateness& l) {
   row.push_back(l.lasts == 0 ? none() : nanoseconds(l.gap));
   row.push_back(l.lasts == 0 ? none() : nanoseconds(l.worst));
   row.push_back(l.lasts == 0 ? none() : nanoseconds(l.others));
-  row.push_back(nanoseconds(l.own));
-  row.push_back(nanoseconds(l.waited));
+  row.push_back(l.lasts == 0 ? none() : nanoseconds(l.own));
+  row.push_back(l.lasts == 0 ? none() : nanoseconds(l.waited));
 }
 
 inline Table ranks_table(const Report& r) {

@@ -433,12 +433,15 @@ class EndingOf {
 
 }  // namespace detail
 
+/// Nanoseconds since 1970.
+inline std::int64_t unix_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
 /// What is left open. `now_unix`: nanoseconds since 1970, for how long ranks have been waiting.
-inline Ending ending_of(
-    const Run& run, const Calls& calls,
-    std::int64_t now_unix = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                std::chrono::system_clock::now().time_since_epoch())
-                                .count()) {
+inline Ending ending_of(const Run& run, const Calls& calls, std::int64_t now_unix = unix_now()) {
   return detail::EndingOf{run, calls, now_unix}.ending();
 }
 

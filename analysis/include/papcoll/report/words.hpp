@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace papcoll {
@@ -59,6 +60,13 @@ inline std::string capital(std::string text) {
   return text;
 }
 
+/// "12 % of the 3.87 s recorded": of the time that lateness has costs of.
+inline std::string part_text(const Report& r, double cost) {
+  const std::string time = time_text(r.lateness.span);
+  return percent_text(cost) + " of the " + time +
+         (r.is_whole ? " recorded" : " that there are records of");
+}
+
 inline std::string sentence(const Report& r, const Straggler& s) {
   const Lateness& at = s.at;
   const Call& c = r.calls.calls[s.example];
@@ -76,11 +84,13 @@ inline std::string sentence(const Report& r, const Straggler& s) {
             time_text(s.typical) +
             (parts == time_parts ? ", all through the run." : ", in most parts of the run.");
   } else {
-    text += "in " + std::to_string(s.times) + " of " + calls + " by " + time_text(s.typical) +
-            " typically, and hardly another rank is ever as late.";
+    text += "in " + std::to_string(s.times) + " of " + calls + " (" +
+            percent_text(static_cast<double>(s.times) / static_cast<double>(at.calls)) + ") by " +
+            time_text(s.typical) + " typically and " + time_text(s.worst) +
+            " at most, and hardly another rank is ever as late.";
   }
   return text + " Each other rank waited " + time_text(s.cost * r.lateness.span) + " for it, " +
-         percent_text(s.cost) + " of the time of these records.";
+         part_text(r, s.cost) + ".";
 }
 
 inline std::string sentence(const Report& r, const LateGroup& g) {
@@ -90,7 +100,7 @@ inline std::string sentence(const Report& r, const LateGroup& g) {
          " of " + std::to_string(g.calls) +
          " calls or more each of them came after all others, typically by " + time_text(g.typical) +
          ". Each other rank waited " + time_text(g.cost * r.lateness.span) + " for them, " +
-         percent_text(g.cost) + " of the time of these records.";
+         part_text(r, g.cost) + ".";
 }
 
 inline std::string sentence(const Report& r, const SingleDelay& d) {
@@ -228,6 +238,7 @@ inline std::vector<Finding> findings(const Report& r) {
   const auto add = [&all](Finding::Kind kind, std::string text) {
     all.push_back({kind, std::move(text)});
   };
+  if (!r.run.hint.empty()) add(Finding::Kind::fault, r.run.hint);
   for (const Unfinished& u : r.ending.unfinished) {
     if (u.hopeless) add(Finding::Kind::fault, detail::sentence(r, u));
   }
@@ -338,10 +349,54 @@ inline std::string ranks_and_nodes(const Run& run) {
   return text + ")";
 }
 
-/// The program, as its path is known.
+namespace detail {
+/// Whether a program runs others, which its arguments name.
+inline bool is_interpreter(const std::string& name) {
+  for (const std::string_view known : {"python", "pypy", "perl", "ruby", "julia", "Rscript", "R",
+                                       "octave", "lua", "tclsh", "node", "java"}) {
+    if (!name.starts_with(known)) continue;
+    // Digits and dots may follow: python3.11.
+    if (name.find_first_not_of("0123456789.", known.size()) == std::string::npos) return true;
+  }
+  return false;
+}
+
+/// Of an interpreter's arguments those up to what it runs.
+inline std::string script_in(const std::string& arguments) {
+  std::string text;
+  bool is_value = false;
+  for (std::size_t i = 0; i < arguments.size();) {
+    const std::size_t end = std::min(arguments.find(' ', i), arguments.size());
+    const std::string word = arguments.substr(i, end - i);
+    i = end + 1;
+    if (word.empty()) continue;
+    text += " " + word;
+    if (word == "-c" || word == "-e") return text + " …";
+    if (word[0] != '-' && !is_value) break;
+    is_value = word == "-m" || word == "-W" || word == "-X";
+    if (word == "-m" && !arguments.substr(i).starts_with("mpi4py")) {
+      return text + " " + arguments.substr(i, arguments.find(' ', i) - i);
+    }
+  }
+  return text;
+}
+}  // namespace detail
+
+/// The program, as its path is known; with the script, if it is an interpreter.
 inline std::string program_of(const Run& run) {
-  const std::string program = detail::text_in(run.ranks.front().header.program);
-  return program.empty() ? "a program" : program;
+  const profile::FileHeader& h = run.ranks.front().header;
+  const std::string program = detail::text_in(h.program);
+  if (program.empty()) return "a program";
+  return detail::is_interpreter(file_name(program))
+             ? program + detail::script_in(detail::text_in(h.arguments))
+             : program;
+}
+
+/// "4 ranks on 1 node (n0), recorded for 3.2 s", and more that there is to know of the whole run.
+inline std::string about(const Report& r) {
+  return ranks_and_nodes(r.run) + (r.run.spawned ? ", started by MPI_Comm_spawn" : "") +
+         ", recorded for " +
+         papcoll::detail::duration_text(r.rank_seconds / static_cast<double>(r.run.ranks.size()));
 }
 
 }  // namespace report
