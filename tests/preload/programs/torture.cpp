@@ -914,7 +914,6 @@ struct Operation {
   const Layout* layout = nullptr;
   Class result = integers;
   bool user = false;
-  bool commutes = true;
   bool can_round = false;  ///< values may be such that the order of the sums shows
   /// An element, as a stream of bytes.
   std::function<void(Random&, unsigned char*, bool rounds)> value;
@@ -1399,7 +1398,6 @@ Operation user_operation(const UserOperators& operators, const Layout& l, User u
   o.name += " of " + l.text;
   o.op = operators.ops[u];
   o.user = true;
-  o.commutes = u == user_sum || u == user_circle;
   o.layout = &l;
   const MPI_Aint bytes = l.map[0].bytes;
   const std::size_t pieces = l.map.size();
@@ -1479,8 +1477,8 @@ void reduction(const Operation& o, Reduction which, Choice c, int block) {
   const int before = scatters ? std::accumulate(counts.begin(), counts.begin() + rank, 0) : 0;
   const bool receives = which != reduce || rank == c.root;
   // All ranks of a call without root, or the root.
-  // MPICH 4.0.2 reads from MPI_IN_PLACE, where the operator does not commute.
-  const bool refuses = is_mpich && !the_run.harsh && which == reduce && !o.commutes;
+  // MPICH 4.0.2 may read from MPI_IN_PLACE, and ends.
+  const bool refuses = is_mpich && !the_run.harsh && which == reduce;
   const bool in_place = c.in_place && receives && !refuses;
   const std::string what = std::string{reduction_names[which]} + (in_place ? " in place" : "") +
                            ", " + o.name + ", " + std::to_string(total) + " elements";
