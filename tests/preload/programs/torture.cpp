@@ -1604,9 +1604,9 @@ void one_call(Pools& pools, const std::vector<Communicator>& comms, const Operat
   int count = some_count(shared);
   if (shared.one_in(3)) {
     o = user_operation(user, l, static_cast<User>(shared.below(users)));
-    // MPICH 4.0.2 reduces in a wrong order where it scatters blocks of what does not commute.
-    if (is_mpich && !the_run.harsh && which == 8) o = user_operation(user, l, user_circle);
-    if (l.map.size() % 2 != 0 && which != 8) o = user_operation(user, l, user_left);
+    // MPICH 4.0.2 reduces in a wrong order where it scatters what does not commute.
+    if (is_mpich && !the_run.harsh && which >= 7) o = user_operation(user, l, user_circle);
+    if (l.map.size() % 2 != 0 && !(is_mpich && which >= 7)) o = user_operation(user, l, user_left);
     count = std::min(count, static_cast<int>(4000 / l.map.size() + 1));
   } else {
     o = operations[static_cast<std::size_t>(shared.below(static_cast<int>(operations.size())))];
