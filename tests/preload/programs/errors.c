@@ -1,4 +1,4 @@
-/* errors return|user|fatal CASE|finalize|list: calls that MPI refuses, and the class of each error.
+/* errors return|user|fatal [CASE ...], finalize, list: calls that MPI refuses, and the class of each error.
 
    return and user print a line for each case that this process survives: the name, and the class
    on rank 0. A case may be named, so that the one that ends a process does so alone. fatal runs one
@@ -101,8 +101,11 @@ static int possible(enum Call c, enum Mistake m) {
     case OP_UNFIT:
     case OP_ON_DERIVED:
       return reduces(c);
+    /* Where only a root is refused, the others wait for it without end. */
     case ALIASED:
-      return c != BCAST;
+      return c == ALLREDUCE || c == ALLGATHER || c == SCATTER_REDUCED || c == SCATTER_BLOCK;
+    case IN_PLACE_WRONG:
+      return c != REDUCE && c != GATHER && c != SCATTER;
     default:
       return 1;
   }
@@ -139,14 +142,7 @@ static struct Arguments arguments(enum Call c, enum Mistake m, MPI_Datatype deri
       a.in = a.out;
       break;
     case IN_PLACE_WRONG:
-      /* As what is received, or where only a root may say so. */
-      if (c == GATHER || c == REDUCE) {
-        if (rank != 0) a.in = MPI_IN_PLACE;
-      } else if (c == SCATTER) {
-        a.in = MPI_IN_PLACE;
-      } else {
-        a.out = MPI_IN_PLACE;
-      }
+      a.out = MPI_IN_PLACE;
       break;
     case BUFFER_NULL:
       a.in = NULL, a.out = NULL;
@@ -185,7 +181,8 @@ static void copy(char* to, size_t room, enum Call c, enum Mistake m) {
   snprintf(to, room, "%s: %s", call_names[c], mistake_names[m]);
 }
 
-static int run_cases(const char* how, const char* only) {
+/* All cases, or those whose names are given. */
+static int run_cases(const char* how, int names, char** only) {
   MPI_Errhandler own;
   MPI_Comm_create_errhandler(handler, &own);
   MPI_Errhandler chosen = MPI_ERRORS_RETURN;
@@ -205,7 +202,9 @@ static int run_cases(const char* how, const char* only) {
       if (!possible((enum Call)c, (enum Mistake)m)) continue;
       char name[80];
       copy(name, sizeof name, (enum Call)c, (enum Mistake)m);
-      if (only != NULL && strcmp(only, name) != 0) continue;
+      int asked = names == 0;
+      for (int i = 0; i < names; ++i) asked |= strcmp(only[i], name) == 0;
+      if (!asked) continue;
       found = 1;
       const struct Arguments a = arguments((enum Call)c, (enum Mistake)m, derived);
       handled = 0;
@@ -250,7 +249,7 @@ int main(int argc, char** argv) {
     MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
     for (int i = 0; i < 80; ++i) MPI_Barrier(MPI_COMM_WORLD);
   } else {
-    status = run_cases(how, argc > 2 ? argv[2] : NULL);
+    status = run_cases(how, argc > 2 ? argc - 2 : 0, argv + 2);
   }
   MPI_Type_free(&uncommitted);
   MPI_Comm_free(&quiet);
