@@ -111,7 +111,7 @@ static int possible(enum Call c, enum Mistake m) {
   }
 }
 
-static struct Arguments arguments(enum Call c, enum Mistake m, MPI_Datatype derived) {
+static struct Arguments arguments(enum Mistake m, MPI_Datatype derived) {
   struct Arguments a = {in_buffer, out_buffer, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD};
   switch (m) {
     case ROOT_TOO_LARGE:
@@ -206,7 +206,7 @@ static int run_cases(const char* how, int names, char** only) {
       for (int i = 0; i < names; ++i) asked |= strcmp(only[i], name) == 0;
       if (!asked) continue;
       found = 1;
-      const struct Arguments a = arguments((enum Call)c, (enum Mistake)m, derived);
+      const struct Arguments a = arguments((enum Mistake)m, derived);
       handled = 0;
       handled_class = MPI_SUCCESS;
       const int code = call((enum Call)c, &a);
