@@ -79,7 +79,7 @@ def all_errors(suite, how, preloaded, names):
 def case_errors(suite, options):
     """Refused arguments: the same class, from returning, user's and fatal handlers."""
     program = suite.compiled("errors.c")
-    suite.options.timeout = min(suite.options.timeout, 15)
+    suite.options.timeout = min(suite.options.timeout, 6)
     _, out, _ = suite.run(1, [program, "list"], False)
     names = [line for line in out.splitlines() if ": " in line]
     for how in ("return", "user"):
