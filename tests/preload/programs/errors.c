@@ -1,4 +1,5 @@
-/* errors return|user|fatal [CASE ...], finalize, list: calls that MPI refuses, and the class of each error.
+/* errors return|user|fatal [CASE ...], finalize, list: calls that MPI refuses, and the class of each
+   error.
 
    return and user print a line for each case that this process survives: the name, and the class
    on rank 0. A case may be named, so that the one that ends a process does so alone. fatal runs one

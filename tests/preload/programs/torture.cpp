@@ -778,8 +778,8 @@ Shape make_shape(std::uint64_t key) {
   s.signature.repeats = shared.one_in(40)
                             ? 20000
                             : repeats[static_cast<std::size_t>(shared.below(int{repeats.size()}))];
-  // MPICH 4.0.2 says "Message truncated" to a gather or scatter of some kilobytes of types with gaps,
-  // or ends.
+  // MPICH 4.0.2 says "Message truncated" to some kilobytes of types with gaps that are gathered
+  // or scattered, or ends.
   if (is_mpich && !the_run.harsh) {
     s.signature.flat = kinds == 1 && s.signature.repeats > 12;
     if (!s.signature.flat) s.signature.repeats = std::min(s.signature.repeats, 12);
