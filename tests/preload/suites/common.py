@@ -1,0 +1,201 @@
+"""What the suites share: how a job is launched plainly and with a preload, and what is compared."""
+
+import argparse
+import contextlib
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROGRAMS = HERE.parent / "programs"
+TESTS = HERE.parent.parent
+SKIPPED = 77
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+
+
+class Skip(Exception):
+    """A reason why a suite cannot run here."""
+
+
+def parser(description):
+    p = argparse.ArgumentParser(description=description,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--mpi", choices=["openmpi", "mpich"], required=True)
+    p.add_argument("--run", default="", metavar="WORDS",
+                   help="put before the launcher, as 'papcoll-run --after 1'; without it plain runs "
+                        "are compared with plain runs")
+    p.add_argument("--launcher", help="of this MPI (default: mpirun.openmpi or mpirun.mpich)")
+    p.add_argument("--timeout", type=float, default=300, help="seconds for a job")
+    return p
+
+
+class Suite:
+    """Launches jobs, counts comparisons, and says how they went."""
+
+    def __init__(self, options, directory):
+        self.options = options
+        self.directory = pathlib.Path(directory)
+        self.mpi = options.mpi
+        self.preload = shlex.split(options.run)
+        launcher = options.launcher or shutil.which(f"mpirun.{self.mpi}") or shutil.which("mpirun")
+        if launcher is None:
+            raise Skip(f"there is no mpirun for {self.mpi}")
+        self.launcher = launcher
+        self.failed = 0
+        self.compared = 0
+        self.calls = {}
+        self._yield = None
+
+    # ------------------------------------------------------------------------------- programs
+
+    def wrapper(self, language):
+        for name in (f"{language}.{self.mpi}", language):
+            path = pathlib.Path(self.launcher).parent / name
+            if path.exists():
+                return str(path)
+        raise Skip(f"there is no {language} beside {self.launcher}")
+
+    def compiled(self, source, *flags):
+        """A program of tests/preload/programs, or another file."""
+        source = PROGRAMS / source
+        program = self.directory / f"{source.stem}-{source.suffix[1:]}"
+        if program.exists():
+            return str(program)
+        language, more = {
+            ".c": ("mpicc", ["-std=gnu11", "-O1", "-g", *WARNINGS]),
+            ".cpp": ("mpicxx", ["-std=c++20", "-O1", "-g", "-DOMPI_SKIP_MPICXX",
+                                "-DMPICH_SKIP_MPICXX", *WARNINGS]),
+            ".f90": ("mpif90", ["-O1", "-g", "-w", "-fallow-argument-mismatch", "-J",
+                                str(self.directory)]),
+        }[source.suffix]
+        if language == "mpif90" and shutil.which("gfortran") is None:
+            raise Skip("there is no gfortran")
+        subprocess.run([self.wrapper(language), *more, str(source), "-o", str(program), *flags],
+                       check=True)
+        return str(program)
+
+    def library(self, source):
+        return self.compiled(source, "-shared", "-fPIC", "-ldl")
+
+    # ----------------------------------------------------------------------------------- jobs
+
+    def launch(self, ranks, program):
+        if self.mpi == "openmpi":
+            more = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
+                    "--mca", "mpi_yield_when_idle", "1"]
+        else:
+            more = []
+        return [self.launcher, *more, "-n", str(ranks), *program]
+
+    def environment(self, more=None, delays=None):
+        environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PAPCOLL_SUMMARY": "1",
+                       "OMP_NUM_THREADS": "1", **(more or {})}
+        preload = [p for p in environment.get("LD_PRELOAD", "").split(":") if p]
+        if delays:
+            preload.insert(0, self.library("random_delays.c"))
+            environment["DELAY_SEED"] = str(delays)
+        if self.mpi == "mpich":  # whose waiting ranks keep their processor: there are too few
+            if self._yield is None:
+                self._yield = self.compiled(TESTS / "mpich_yield.cpp", "-shared", "-fPIC", "-ldl")
+            preload.append(self._yield)
+        if preload:
+            environment["LD_PRELOAD"] = ":".join(preload)
+        return environment
+
+    def run(self, ranks, program, preloaded, delays=None, more=None, cwd=None, before=()):
+        """One job: its exit status, standard output and standard error. `before` are words before
+        the whole, such as a shell that sets limits."""
+        words = [*before, *(self.preload if preloaded else ()), *self.launch(ranks, program)]
+        environment = self.environment(more, delays)
+        if self.mpi == "openmpi" and environment.get("LD_PRELOAD"):
+            # Its daemons hand on what has a name only.
+            at = words.index(self.launcher) + 1
+            words[at:at] = ["-x", "LD_PRELOAD"]
+            if delays:
+                words[at:at] = ["-x", "DELAY_SEED"]
+        with subprocess.Popen(words, env=environment, cwd=cwd or self.directory, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, errors="replace") as job:
+            try:
+                out, err = job.communicate(timeout=self.options.timeout)
+            except subprocess.TimeoutExpired:
+                job.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    job.communicate(timeout=10)
+                job.kill()
+                return -1, "", f"no end within {self.options.timeout:g} s"
+        if preloaded:
+            self.read_summary(err + out)
+        return job.returncode, without_summary(out), err
+
+    def read_summary(self, text):
+        """Adds up what the summary says of calls. Those of one rank and the first of each
+        communicator belong to nobody, and are not counted as left."""
+        name = None
+        for line in text.splitlines():
+            if found := re.search(r"\b(MPI_\w+?)(?:_c)?: +(\d+)", line):
+                name = found[1]
+                self.calls.setdefault(name, [0, 0, 0])[0] += int(found[2])
+            elif name and (found := re.search(r"(\d+) +\([\d.]+ %\) +taken over", line)):
+                self.calls[name][1] += int(found[1])
+            elif name and (found := re.search(
+                    r"(\d+) +\([\d.]+ %\) +left: (?:one rank|the first calls)", line)):
+                self.calls[name][2] += int(found[1])
+
+    # ---------------------------------------------------------------------------- comparisons
+
+    def compare(self, what, same, detail=""):
+        self.compared += 1
+        if not same:
+            self.failed += 1
+        print(f"{'same' if same else 'DIFFERENT'}: {what}{' ' if detail else ''}{detail}",
+              flush=True)
+        return same
+
+    def end(self):
+        """Prints the share of calls and the sum; the exit status."""
+        if self.calls:
+            for name, (calls, taken, excepted) in sorted(self.calls.items()):
+                others = calls - excepted
+                share = f"{100 * taken / others:.2f} %" if others else "none to take"
+                print(f"{name}: taken over {taken} of {others} beyond the first calls ({share}); "
+                      f"{calls} in all")
+            taken = sum(c[1] for c in self.calls.values())
+            others = sum(c[0] - c[2] for c in self.calls.values())
+            if others:
+                print(f"share of calls taken over: {100 * taken / others:.2f} %")
+        elif self.preload:
+            print("no summary of papcoll's was printed")
+        print(f"{self.compared - self.failed} same, {self.failed} different")
+        return 1 if self.failed or not self.compared else 0
+
+
+def without_summary(text):
+    return "".join(line + "\n" for line in text.splitlines() if not line.startswith("papcoll"))
+
+
+def first_difference(a, b):
+    """In words, of two texts."""
+    for i, (x, y) in enumerate(zip(a.splitlines(), b.splitlines()), 1):
+        if x != y:
+            return f"line {i}: {x!r} and {y!r}"
+    return f"{len(a.splitlines())} and {len(b.splitlines())} lines"
+
+
+def main(options, body):
+    """Runs a suite in a directory that goes away."""
+    with tempfile.TemporaryDirectory(prefix="papcoll-suite-") as directory:
+        try:
+            suite = Suite(options, directory)
+            body(suite)
+            return suite.end()
+        except Skip as e:
+            print(f"SKIPPED: {e}")
+            return SKIPPED
+
+

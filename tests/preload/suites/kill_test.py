@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""kill_test.py --mpi openmpi|mpich [--run WORDS] [--times N]: kills a random rank of a program in
+its collectives at a random time. The job ends as the plain one does, and leaves no process and no
+file in /dev/shm."""
+
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import common
+
+
+def ranks_of(program):
+    """The processes that run this program."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if os.readlink(entry / "exe") == program:
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def files():
+    # MPI's own are the launcher's to remove.
+    return {f for f in os.listdir("/dev/shm") if "papcoll" in f}
+
+
+def wait_until(condition, seconds):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def killed_once(suite, words, program, preloaded, after, chooser):
+    """Seconds from the kill to the end of the job; None if it did not end."""
+    launch = [*(suite.preload if preloaded else ()), *suite.launch(3, words)]
+    with subprocess.Popen(launch, env=suite.environment({"PAPCOLL_AFTER": "1"}),
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, cwd=suite.directory) as job:
+        wait_until(lambda: len(ranks_of(program)) >= 3 or job.poll() is not None, 20)
+        time.sleep(after)
+        victims = sorted(ranks_of(program))
+        if victims:
+            os.kill(chooser.choice(victims), signal.SIGKILL)
+        begin = time.monotonic()
+        try:
+            job.wait(timeout=suite.options.timeout)
+        except subprocess.TimeoutExpired:
+            for pid in ranks_of(program):
+                os.kill(pid, signal.SIGKILL)
+            job.kill()
+            return None
+        return time.monotonic() - begin
+
+
+def body(suite, options):
+    program = os.path.realpath(suite.compiled("torture.cpp"))
+    chooser = random.Random(options.seed)
+    slowest = {}
+    for name, preloaded in (("plain", False), ("preloaded", True)):
+        times, left = [], 0
+        for i in range(options.times):
+            before = files()
+            words = [program, f"seed={i + 1}", "calls=10000000"]
+            took = killed_once(suite, words, program, preloaded, chooser.random() * options.latest,
+                               chooser)
+            gone = wait_until(lambda: not ranks_of(program), 5)
+            more = files() - before
+            if took is None or not gone or more:
+                print(f"kill {i}, {name}: ended {took is not None}, processes gone {gone}, left "
+                      f"{sorted(more)}")
+                left += 1
+            times.append(took if took is not None else float("inf"))
+        slowest[name] = max(times)
+        suite.compare(f"{options.times} kills, {name}: all end and leave nothing", left == 0,
+                      f"(slowest {max(times):.2f} s)")
+    suite.compare("preloaded jobs end no later than plain ones",
+                  slowest["preloaded"] <= 2 * slowest["plain"] + 2)
+
+
+def main():
+    parser = common.parser(__doc__)
+    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--latest", type=float, default=0.5, help="seconds until the kill, at most")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.set_defaults(timeout=20)
+    options = parser.parse_args()
+    return common.main(options, lambda suite: body(suite, options))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""lammps_suite.py --mpi openmpi|mpich [--run WORDS] [--lmp PROGRAM]: LAMMPS melt on 4 ranks. What it
+prints in its default format is that of plain MPI, and two preloaded runs, one with random delays,
+agree in 15 digits."""
+
+import shutil
+import subprocess
+import sys
+
+import common
+
+MELT = """units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 8 0 8 0 8
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 3.0 87287 loop geom
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+neighbor 0.3 bin
+neigh_modify every 20 delay 0 check no
+fix 1 all nve
+thermo 10
+{digits}run {steps}
+"""
+
+
+def rows(out):
+    """The table of thermodynamic values."""
+    found, inside = [], False
+    for line in out.splitlines():
+        if line.split()[:1] == ["Step"]:
+            inside = True
+        elif line.startswith("Loop time"):
+            inside = False
+        elif inside:
+            found.append(" ".join(line.split()))
+    return found
+
+
+def once(suite, lmp, name, preloaded, steps, digits, delays=None):
+    text = MELT.format(steps=steps, digits="thermo_modify format float %.15g\n" if digits else "")
+    (suite.directory / "in.melt").write_text(text)
+    status, out, err = suite.run(4, [lmp, "-in", "in.melt", "-log", "none"], preloaded,
+                                 delays=delays)
+    suite.compare(f"melt, {name}: ends well", status == 0, err[-300:] if status else "")
+    return rows(out)
+
+
+def body(suite, options):
+    lmp = options.lmp or shutil.which("lmp")
+    if lmp is None:
+        raise common.Skip("there is no lmp")
+    linked = subprocess.run(["ldd", lmp], capture_output=True, text=True, check=False).stdout
+    if options.lmp is None and ("libmpich" in linked) != (suite.mpi == "mpich"):
+        raise common.Skip(f"the system's lmp is not for {suite.mpi}: give another by --lmp")
+    steps = options.steps
+    plain = once(suite, lmp, "plain", False, steps, False)
+    preloaded = once(suite, lmp, "preloaded", True, steps, False)
+    suite.compare(f"{len(plain)} rows, plain and preloaded", plain == preloaded and len(plain) > 1,
+                  common.first_difference("\n".join(plain), "\n".join(preloaded))
+                  if plain != preloaded else "")
+    if suite.preload:  # plain MPI promises no such thing
+        quiet = once(suite, lmp, "preloaded, 15 digits", True, steps, True)
+        delayed = once(suite, lmp, "preloaded, 15 digits, delays", True, steps, True, delays=7)
+        suite.compare(f"{len(quiet)} rows of 15 digits, preloaded, with delays and without",
+                      quiet == delayed and len(quiet) > 1)
+
+
+def main():
+    parser = common.parser(__doc__)
+    parser.add_argument("--lmp", help="a LAMMPS for this MPI")
+    parser.add_argument("--steps", type=int, default=500)
+    options = parser.parse_args()
+    return common.main(options, lambda suite: body(suite, options))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

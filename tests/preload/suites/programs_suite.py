@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""programs_suite.py --mpi openmpi|mpich [--run WORDS] [CASE …]: the programs of tests/preload,
+plain and preloaded, and whether they say the same."""
+
+import re
+import sys
+
+import common
+
+
+def small(status):
+    """The exit status as far as launchers agree on it."""
+    return "ended" if status == 0 else "failed"
+
+
+def case_torture(suite, options):
+    """Random types, operators and counts."""
+    program = suite.compiled("torture.cpp")
+    calls = options.calls or 1500
+    for seed in range(options.seed, options.seed + options.seeds):
+        words = [program, f"seed={seed}", f"calls={calls}"]
+        runs = {"plain": suite.run(4, words, False), "preloaded": suite.run(4, words, True),
+                "again, with delays": suite.run(4, words, True, delays=seed)}
+        found = {k: dict(re.findall(r"^(\w[\w ]*?) (\S+)$", out, re.M))
+                 for k, (_, out, _) in runs.items()}
+        for name, (status, _, err) in runs.items():
+            suite.compare(f"torture, seed {seed}, {calls} calls, {name}: its own checks",
+                          status == 0 and found[name].get("wrong") == "0", err[-400:] if status else "")
+        for hash_ in ("moved", "integers", "exact"):
+            suite.compare(f"torture, seed {seed}: {hash_}",
+                          len({str(f.get(hash_)) for f in found.values()}) == 1)
+        # Sums that depend on their order, which is plain MPI's own.
+        suite.compare(f"torture, seed {seed}: rounded, of the preloaded runs",
+                      found["preloaded"].get("rounded") == found["again, with delays"].get("rounded"))
+        gaps = found["preloaded"].get("gaps of pairs written")
+        suite.compare(f"torture, seed {seed}: gaps of pairs written", gaps == "0", f"({gaps})"
+                      if gaps != "0" else "")
+    # What some MPI does not survive, where papcoll takes all calls over.
+    if suite.preload and options.harsh:
+        words = [program, f"seed={options.seed}", f"calls={calls}", "harsh=1"]
+        status, _, err = suite.run(4, words, True, more={"PAPCOLL_AFTER": "1"})
+        suite.compare("torture, harsh: its own checks", status == 0, err[-400:] if status else "")
+
+
+def lines(out):
+    return sorted(line for line in out.splitlines() if ": rank " in line)
+
+
+def errors_of(suite, how, preloaded, names):
+    """name → lines of all ranks; None where the process did not survive."""
+    program = suite.compiled("errors.c")
+    found = {}
+    for name in names:
+        status, out, _ = suite.run(2, [program, how, name], preloaded)
+        found[name] = (small(status), tuple(lines(out)))
+    return found
+
+
+def all_errors(suite, how, preloaded, names):
+    """The same, with as few processes as that takes."""
+    program = suite.compiled("errors.c")
+    found = {}
+    pending = list(names)
+    while pending:
+        status, out, _ = suite.run(2, [program, how, *pending], preloaded)
+        said = lines(out)
+        for i, name in enumerate(pending):
+            own = tuple(x for x in said if x.startswith(name + ":"))
+            if len(own) < 2 and status != 0:  # this one ended it
+                found[name] = ("failed", own)
+                pending = pending[i + 1:]
+                break
+            found[name] = ("ended", own)
+        else:
+            break
+    return found
+
+
+def case_errors(suite, options):
+    """Refused arguments: the same class, from returning, user's and fatal handlers."""
+    program = suite.compiled("errors.c")
+    suite.options.timeout = min(suite.options.timeout, 6)
+    _, out, _ = suite.run(1, [program, "list"], False)
+    names = [line for line in out.splitlines() if ": " in line]
+    for how in ("return", "user"):
+        plain = all_errors(suite, how, False, names)
+        preloaded = all_errors(suite, how, True, names)
+        for name in names:
+            if plain[name][0] == "failed" or not plain[name][1]:
+                print(f"left out: errors, {how}: {name}: plain MPI does not survive it")
+                continue
+            suite.compare(f"errors, {how}: {name}", plain[name] == preloaded[name],
+                          "" if plain[name] == preloaded[name] else
+                          f"{plain[name]} and {preloaded[name]}")
+    fatal = names if options.full else names[::12]
+    plain = errors_of(suite, "fatal", False, fatal)
+    preloaded = errors_of(suite, "fatal", True, fatal)
+    for name in fatal:
+        # Whether the job ends; where plain MPI goes on, what it then says.
+        suite.compare(f"errors, fatal: {name}: plain MPI {plain[name][0]}",
+                      plain[name][0] == preloaded[name][0])
+    results = [suite.run(3, [program, "finalize"], p)[:2] for p in (False, True)]
+    suite.compare("collectives in a callback of MPI_Finalize",
+                  results[0] == results[1] and "right" in results[0][1])
+
+
+def case_communicators(suite, options):
+    """Many communicators: results, and nothing left."""
+    program = suite.compiled("many_communicators.c")
+    n = options.communicators or (100 if suite.mpi == "openmpi" else 40)
+    limit = ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh"] if suite.preload else ()
+    for name, preloaded, before in (("plain", False, ()), ("preloaded", True, ()),
+                                    ("preloaded, from the first call on, with 256 descriptors",
+                                     True, limit)):
+        more = {"PAPCOLL_AFTER": "1"} if before else {}
+        status, out, err = suite.run(4, [program, str(n)], preloaded, before=before, more=more)
+        suite.compare(f"{n} communicators, {name}: right", status == 0, err[-300:] if status else "")
+        left = [int(x) for x in re.findall(r"more descriptors: .*?, (-?\d+) freed", out)]
+        suite.compare(f"{n} communicators, {name}: descriptors left", len(left) == 4 and max(left) <= 0,
+                      str(left) if left and max(left) > 0 else "")
+        for line in sorted(out.splitlines()):
+            print("   ", line)
+
+
+def case_churn(suite, options):
+    """Communicators made, used once and freed: how long, and nothing left."""
+    program = suite.compiled("churn.c")
+    n = options.rounds or (1000 if suite.mpi == "openmpi" else 100)
+    times = {}
+    for name, preloaded, after in (("plain", False, None), ("preloaded", True, None),
+                                   ("preloaded, from the first call on", True, "1")):
+        rounds = n if after is None else max(n // 10, 20)
+        status, out, err = suite.run(4, [program, str(rounds)], preloaded,
+                                     more={"PAPCOLL_AFTER": after} if after else None)
+        found = re.search(r"time ([\d.]+) us", out)
+        times[name] = float(found[1]) if found else float("nan")
+        suite.compare(f"churn, {rounds} times, {name}: right, {times[name]:.1f} us each",
+                      status == 0, err[-300:] if status else "")
+        left = [int(x) for x in re.findall(r"more descriptors (-?\d+)", out)]
+        suite.compare(f"churn, {name}: descriptors left", len(left) == 4 and max(left) <= 0)
+    ratio = times["preloaded"] / times["plain"]
+    print(f"    preloaded takes {ratio:.2f} times plain MPI's time")
+    if options.full:
+        suite.compare("churn: within twice plain MPI's time", ratio <= 2)
+
+
+def case_threads(suite, options):
+    """MPI_THREAD_MULTIPLE."""
+    program = suite.compiled("threads.c", "-pthread")
+    calls = options.calls or (400 if suite.mpi == "openmpi" else 60)
+    for name, preloaded in (("plain", False), ("preloaded", True)):
+        status, out, err = suite.run(2, [program, str(calls)], preloaded)
+        if status == common.SKIPPED:
+            print("left out: threads: no MPI_THREAD_MULTIPLE")
+            return
+        suite.compare(f"four threads of eight communicators, {name}: right", status == 0,
+                      err[-300:] if status else "")
+        left = [int(x) for x in re.findall(r"more descriptors (-?\d+)", out)]
+        suite.compare(f"threads, {name}: descriptors left", len(left) == 2 and max(left) <= 0)
+
+
+def case_fortran(suite, options):
+    """mpif.h and mpi_f08."""
+    del options
+    for source in ("calls_mpif.f90", "calls_f08.f90"):
+        try:
+            program = suite.compiled(source)
+        except common.Skip as e:
+            print(f"left out: {source}: {e}")
+            return
+        for ranks in (2, 3):
+            results = [suite.run(ranks, [program], p)[:2] for p in (False, True)]
+            suite.compare(f"{source} on {ranks} ranks",
+                          results[0] == results[1] and results[0][0] == 0,
+                          "" if results[0] == results[1] else
+                          common.first_difference(results[0][1], results[1][1]))
+
+
+CASES = {name.removeprefix("case_"): f for name, f in list(globals().items())
+         if name.startswith("case_")}
+
+
+def main():
+    parser = common.parser(__doc__)
+    parser.add_argument("--seed", type=int, default=1, help="of torture, the first")
+    parser.add_argument("--seeds", type=int, default=1, help="how many")
+    parser.add_argument("--calls", type=int, help="of torture and threads (full: 100000 of torture)")
+    parser.add_argument("--harsh", action="store_true",
+                        help="torture with what plain MPI does not survive, too; preloaded only")
+    parser.add_argument("--communicators", type=int, help="alive at a time (full: 1000)")
+    parser.add_argument("--rounds", type=int, help="of churn (full: 10000)")
+    parser.add_argument("--full", action="store_true", help="all fatal errors, and bounds of time")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
+    options = parser.parse_args()
+    if unknown := set(options.cases) - set(CASES):
+        parser.error(f"there are {', '.join(CASES)}; not {', '.join(unknown)}")
+
+    def body(suite):
+        for name in options.cases or CASES:
+            CASES[name](suite, options)
+
+    return common.main(options, body)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
