@@ -104,6 +104,7 @@ run_launcher() {
     mpich) # which hands on what is exported, too
       set -- -genv LD_PRELOAD "$preloaded" "$@"
       for name in $names; do
+        value=''
         eval "value=\$$name"
         set -- -genv "$name" "$value" "$@"
       done

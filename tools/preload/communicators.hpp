@@ -5,9 +5,11 @@
 
 #include "counted.hpp"
 #include "generation.hpp"
+#include "never_destroyed.hpp"
 #include "settings.hpp"
 
 #include <papcoll/communicator.hpp>
+#include <papcoll/erased.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 
 #include <dlfcn.h>
@@ -19,12 +21,21 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace preload {
+
+/// A pair of type and operator that papcoll has a kernel for. Both are MPI's own, so that what
+/// handles stand for does not change.
+struct KnownReduction {
+  MPI_Datatype type{};
+  MPI_Op op{};
+  const papcoll::erased::Operator* kernel = nullptr;
+  std::size_t size = 0;  ///< bytes of an element
+};
 
 struct Communicator {
   MPI_Comm handle{};
@@ -32,13 +43,17 @@ struct Communicator {
   int size = 1;
   Fate left = Fate::first_calls;  ///< taken_over, or why its calls are MPI's
   std::uint64_t calls = 0;        ///< that MPI has done before it is taken over
-  std::optional<papcoll::Communicator> team;
+  std::unique_ptr<papcoll::Communicator> team;
+  /// What runs all calls, or null where rules say more.
+  const papcoll::Algorithm* only_algorithm = nullptr;
+  KnownReduction last_reduction;
   std::uint64_t unfit_rules = 0;  ///< those whose algorithm has refused a call here
 
   bool is_taken_over() const noexcept { return left == Fate::taken_over; }
 };
 
-/// Of all processes: how many were taken over, and in how many nanoseconds.
+/// How many communicators whose rank 0 this process is were taken over, and in how many
+/// nanoseconds.
 struct TakeOvers {
   std::atomic<std::uint64_t> number{0};
   std::atomic<std::uint64_t> nanoseconds{0};
@@ -152,9 +167,9 @@ class Communicators {
   bool make(Communicator& c) {
     const auto begin = std::chrono::steady_clock::now();
     std::string problem;
-    std::optional<papcoll::Communicator> made;
+    std::unique_ptr<papcoll::Communicator> made;
     try {
-      made.emplace(c.handle);
+      made = std::make_unique<papcoll::Communicator>(c.handle);
       if (made->nodes() == 1) problem = made->no_shared_memory();
     } catch (const std::exception& e) {
       problem = without_prefix(e.what());
@@ -166,6 +181,8 @@ class Communicators {
       return false;
     }
     c.team = std::move(made);
+    if (settings_->rules.empty()) c.only_algorithm = &settings_->otherwise;
+    if (c.rank != 0) return true;  // each is counted once
     take_overs.number.fetch_add(1, std::memory_order_relaxed);
     take_overs.nanoseconds.fetch_add(
         static_cast<std::uint64_t>((std::chrono::steady_clock::now() - begin) /
@@ -179,7 +196,8 @@ class Communicators {
     if (c.rank != 0) return;
     const std::string reason = problem.empty() ? "it could not be made on another rank" : problem;
     const std::lock_guard lock(mutex_);
-    if (!said_.insert(reason).second) return;
+    static std::set<std::string>& said = *new std::set<std::string>;
+    if (!said.insert(reason).second) return;
     std::fprintf(stderr,
                  "papcoll: a communicator of %d ranks stays with MPI's own collectives: %s\n",
                  c.size, reason.c_str());
@@ -189,12 +207,9 @@ class Communicators {
 
   const Settings* settings_ = nullptr;
   std::mutex mutex_;
-  std::set<std::string> said_;
   int keyval_ = MPI_KEYVAL_INVALID;
 };
-inline Communicators& communicators() {
-  static Communicators& all = *new Communicators;
-  return all;
-}
+inline constinit NeverDestroyed<Communicators> all_communicators{};
+inline Communicators& communicators() noexcept { return all_communicators.value; }
 
 }  // namespace preload

@@ -4,6 +4,7 @@
 // of MPI's operators are for it. Found once for each type, and kept as an attribute of it.
 
 #include "generation.hpp"
+#include "never_destroyed.hpp"
 #include "own_communicator.hpp"
 
 #include <papcoll/erased.hpp>
@@ -288,9 +289,7 @@ class Datatypes {
   std::mutex mutex_;
   int keyval_ = MPI_KEYVAL_INVALID;
 };
-inline Datatypes& datatypes() {
-  static Datatypes& all = *new Datatypes;
-  return all;
-}
+inline constinit NeverDestroyed<Datatypes> all_datatypes{};
+inline Datatypes& datatypes() noexcept { return all_datatypes.value; }
 
 }  // namespace preload

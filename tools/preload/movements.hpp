@@ -35,9 +35,12 @@ struct TrimScratches {
   }
 };
 
-inline const papcoll::erased::Element& one_byte() {
-  static const papcoll::erased::Element element(1);
-  return element;
+inline papcoll::erased::Element one_byte() noexcept { return papcoll::erased::Element(1); }
+
+/// May a buffer of such elements have that address, as far as MPI refuses null?
+inline bool is_there(const void* address, const Elements& e) {
+  return address != nullptr || e.bytes() == 0 || e.type->lies != Lies::together ||
+         !this_process().refusals().null_buffer;
 }
 
 /// Looks at the arguments that describe a buffer; false: MPI refuses them.
@@ -54,8 +57,7 @@ inline bool describe(Elements& e, const void* address, MPI_Count count, MPI_Data
   e = {address, static_cast<std::size_t>(count), type, known};
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(e.count, known->size, &bytes) || bytes > PTRDIFF_MAX) return false;
-  return address != nullptr || bytes == 0 || known->lies != Lies::together ||
-         !this_process().refusals().null_buffer;
+  return is_there(address, e);
 }
 
 inline bool lies_together(const Elements& e) noexcept { return e.type->lies == Lies::together; }

@@ -4,6 +4,7 @@
 // MPI_Reduce_local for all else, which knows every type and every operator of the program.
 
 #include "datatypes.hpp"
+#include "never_destroyed.hpp"
 #include "packing.hpp"
 
 #include <papcoll/erased.hpp>
@@ -191,9 +192,7 @@ class Operators {
   std::array<MPI_Op, 14> handles_{};
   std::vector<papcoll::erased::Operator> kernels_;
 };
-inline Operators& operators() {
-  static Operators& all = *new Operators;
-  return all;
-}
+inline constinit NeverDestroyed<Operators> all_operators{};
+inline Operators& operators() noexcept { return all_operators.value; }
 
 }  // namespace preload

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "never_destroyed.hpp"
+
 #include <papcoll/transport/mpi/mpi.hpp>
 
 #include <mutex>
@@ -29,9 +31,7 @@ class OwnCommunicator {
   bool made_ = false;
   MPI_Comm comm_{};
 };
-inline OwnCommunicator& own_communicator() {
-  static OwnCommunicator& comm = *new OwnCommunicator;  // used until the process ends
-  return comm;
-}
+inline constinit NeverDestroyed<OwnCommunicator> only_own_communicator{};
+inline OwnCommunicator& own_communicator() noexcept { return only_own_communicator.value; }
 
 }  // namespace preload

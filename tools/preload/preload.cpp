@@ -53,13 +53,6 @@ class Argument {
   Word word_;
 };
 
-// Programs of another MPI's version may ask for functions that this MPI library has not.
-int lacking(const char* name) {
-  std::fprintf(stderr, "papcoll: %s was called, and %s has no such function\n", name,
-               interpose::mpi_library().path.c_str());
-  return MPI_ERR_OTHER;
-}
-
 /// Counts of MPI_X are ints, those of MPI_X_c are not.
 MPI_Count as_int(Word word) noexcept { return static_cast<int>(word); }
 MPI_Count as_count(Word word) noexcept { return static_cast<MPI_Count>(word); }
@@ -72,9 +65,7 @@ MPI_Count as_count(Word word) noexcept { return static_cast<MPI_Count>(word); }
   PRELOAD_EXPORT int preloaded_##PREFIX##NAME PARAMETERS __asm__(#PREFIX #NAME);                \
   int preloaded_##PREFIX##NAME PARAMETERS {                                                     \
     static int(*const function) PARAMETERS = interpose::FIND<int(*) PARAMETERS>(#PREFIX #NAME); \
-    const auto left = [&] {                                                                     \
-      return function != nullptr ? function ARGUMENTS : lacking(#PREFIX #NAME);                 \
-    };                                                                                          \
+    const auto left = preload::Next(function, #PREFIX #NAME) ARGUMENTS;                         \
     __VA_ARGS__                                                                                 \
   }
 #define PRELOAD_NAMES(NAME, PARAMETERS, ARGUMENTS, ...)                           \

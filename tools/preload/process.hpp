@@ -20,11 +20,13 @@
 
 namespace preload {
 
+/// May calls be taken over now?
+inline constinit std::atomic<bool> active{false};
+inline bool is_active() noexcept { return active.load(std::memory_order_relaxed); }
+
 class Process {
  public:
-  /// May calls be taken over now?
-  bool is_active() const noexcept { return active_.load(std::memory_order_relaxed); }
-  /// Why not.
+  /// Why calls are not taken over while is_active() says so.
   Fate inactive_fate() const noexcept {
     return switched_off_.load(std::memory_order_relaxed) ? Fate::switched_off : Fate::outside_mpi;
   }
@@ -68,7 +70,7 @@ class Process {
       operators().begin();
       communicators().begin(settings_);
       summarizes_ = settings_.summary;
-      active_.store(true);
+      active.store(true);
     } catch (const std::exception& e) {
       std::fprintf(stderr, "papcoll: %s; the program runs without papcoll\n", e.what());
     }
@@ -76,7 +78,7 @@ class Process {
 
   /// MPI_Finalize has been called.
   void end() noexcept {
-    active_.store(false);
+    active.store(false);
     if (summarizes_) write_summary();
     summarizes_ = false;
     if (mpi_table.Comm_free != nullptr) own_communicator().free();
@@ -98,7 +100,6 @@ class Process {
            least[0] == ~least[1];
   }
 
-  std::atomic<bool> active_{false};
   std::atomic<bool> switched_off_{false};
   bool summarizes_ = false;
   Settings settings_;

@@ -117,11 +117,17 @@ int combine(Communicator& c, const Reduction& r, const Left& left, const Call& c
     if (code == MPI_SUCCESS) Packing::unpack(out, r.out);
     return code;
   }
+  c.last_reduction = {r.in.handle, r.op, kernel, r.in.type->size};
   void* const out = r.out.count == 0 ? nullptr : const_cast<void*>(r.out.address);
   return perform(r.function, c, r.bytes, {r.in.address, r.in.bytes(), out, r.out.bytes()},
                  [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
                    call(team, r.in.address, out, *kernel, algorithm);
                  });
+}
+
+/// Two buffers, neither of them null or MPI_IN_PLACE.
+inline bool is_ordinary(const void* in, const void* out) noexcept {
+  return in != nullptr && out != nullptr && in != MPI_IN_PLACE && out != MPI_IN_PLACE && in != out;
 }
 
 /// Does this MPI refuse one buffer as input and output?
@@ -134,14 +140,24 @@ int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI
               MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::allreduce;
   return enter(f, comm, left, [&](Communicator& c) {
+    const KnownReduction& last = c.last_reduction;
+    if (last.kernel != nullptr && last.type == type && last.op == op && count > 0 &&
+        is_ordinary(in, out)) [[likely]] {
+      const auto n = static_cast<std::size_t>(count);
+      const std::size_t bytes = n * last.size;
+      return perform(f, c, bytes, {in, bytes, out, bytes},
+                     [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
+                       papcoll::erased::allreduce(team, in, out, n, *last.kernel, {}, algorithm);
+                     });
+    }
     const bool in_place = in == MPI_IN_PLACE;
     Reduction r{f, {}, {}, in_place, op, 0};
     if (op == MPI_OP_NULL || out == MPI_IN_PLACE || is_one_buffer(f, in, out, count) ||
-        !describe(r.in, in_place ? out : in, count, type) ||
-        (!in_place && !describe(r.out, out, count, type))) {
+        !describe(r.in, in_place ? out : in, count, type) || !is_there(out, r.in)) {
       return leave_one(f, Fate::arguments, left);
     }
-    if (in_place) r.out = r.in;
+    r.out = r.in;
+    r.out.address = out;
     r.bytes = r.in.bytes();
     return combine(c, r, left,
                    [&](papcoll::erased::Comm team, const void* from, void* to,

@@ -12,16 +12,54 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <tuple>
 
 namespace preload {
+
+/// A call as it came, for MPI: the words of its parameters, and the function that would have got
+/// them.
+template <class... Words>
+class LeftToMpi {
+ public:
+  LeftToMpi(int (*function)(Words...), const char* name, Words... words) noexcept
+      : function_(function), name_(name), words_(words...) {}
+
+  int operator()() const {
+    return function_ != nullptr ? std::apply(function_, words_) : lacking();
+  }
+
+ private:
+  // Programs of another version of MPI may ask for functions that this MPI library has not.
+  [[gnu::cold, gnu::noinline]] int lacking() const {
+    std::fprintf(stderr, "papcoll: %s was called, and %s has no such function\n", name_,
+                 interpose::mpi_library().path.c_str());
+    return MPI_ERR_OTHER;
+  }
+
+  int (*function_)(Words...);
+  const char* name_;
+  std::tuple<Words...> words_;
+};
+
+/// Makes one: Next(function, name)(words...).
+template <class... Words>
+struct Next {
+  Next(int (*f)(Words...), const char* n) noexcept : function(f), name(n) {}
+  LeftToMpi<Words...> operator()(Words... words) const noexcept {
+    return {function, name, words...};
+  }
+
+  int (*function)(Words...);
+  const char* name;
+};
 
 /// Leaves a call to MPI. The first calls of a communicator count only if MPI has done them: one
 /// that it refuses on this rank has none on the others.
 template <class Left>
 [[gnu::noinline]] int leave(Function f, Communicator* c, const Left& left) {
   if (c == nullptr) {
-    Process& process = this_process();
-    count(f, process.is_active() ? Fate::arguments : process.inactive_fate());
+    count(f, is_active() ? Fate::arguments : this_process().inactive_fate());
     return left();
   }
   count(f, c->left);
@@ -35,7 +73,7 @@ template <class Left>
 /// communicator.
 template <class Left, class Run>
 int enter(Function f, MPI_Comm comm, const Left& left, const Run& run) {
-  Communicator* const c = this_process().is_active() ? communicators().find(comm) : nullptr;
+  Communicator* const c = is_active() ? communicators().find(comm) : nullptr;
   if (c != nullptr && (c->is_taken_over() || communicators().takes_over(*c))) [[likely]] {
     return run(*c);
   }
@@ -98,12 +136,17 @@ struct Choice {
   }
 };
 
-/// Runs a call of papcoll's on a communicator that is taken over: call(team, algorithm). `bytes`
-/// are those by which an algorithm is chosen. What all ranks' calls have in common alone decides
-/// whether an algorithm serves them, so that all go on with Auto in the same call.
+/// The exception that is being handled ends a call.
+[[gnu::cold, gnu::noinline]] inline int code_of_failure(Function f) noexcept {
+  count(f, Fate::taken_over);
+  return code_of_exception();
+}
+
+/// Runs a call by the rule that fits it. What all ranks' calls have in common alone decides whether
+/// an algorithm serves them, so that all go on with Auto in the same call.
 template <class Run>
-int perform(Function f, Communicator& c, std::size_t bytes, const Buffers& buffers,
-            const Run& call) {
+[[gnu::noinline]] int perform_by_rules(Function f, Communicator& c, std::size_t bytes,
+                                       const Buffers& buffers, const Run& call) {
   int code = MPI_SUCCESS;
   Choice chosen = Choice::of(f, bytes, c);
   for (;;) {
@@ -113,23 +156,39 @@ int perform(Function f, Communicator& c, std::size_t bytes, const Buffers& buffe
       return MPI_SUCCESS;
     } catch (const papcoll::argument_error&) {
       if (chosen.rule == 0 || !buffers.are_sound()) {
-        code = code_of_exception();
+        code = code_of_failure(f);
         break;
       }
     } catch (const papcoll::transport_unavailable&) {
       if (chosen.rule == 0) {
-        code = code_of_exception();
+        code = code_of_failure(f);
         break;
       }
     } catch (...) {
-      code = code_of_exception();
+      code = code_of_failure(f);
       break;
     }
     c.unfit_rules |= chosen.rule;
     chosen = {&this_process().settings().otherwise, 0, true};
   }
-  count(f, Fate::taken_over);
   return report(c.handle, code);
+}
+
+/// Runs a call of papcoll's on a communicator that is taken over: call(team, algorithm). `bytes`
+/// are those by which an algorithm is chosen.
+template <class Run>
+int perform(Function f, Communicator& c, std::size_t bytes, const Buffers& buffers,
+            const Run& call) {
+  if (c.only_algorithm == nullptr) return perform_by_rules(f, c, bytes, buffers, call);
+  int code = MPI_SUCCESS;
+  try {
+    call(papcoll::erased::Comm(*c.team), *c.only_algorithm);
+    count(f, Fate::taken_over);
+    return MPI_SUCCESS;
+  } catch (...) {
+    code = code_of_failure(f);
+  }
+  return report(c.handle, code);  // whose handler may not return, when nothing is handled any more
 }
 
 }  // namespace preload
