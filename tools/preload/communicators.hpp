@@ -35,6 +35,10 @@ struct KnownReduction {
   MPI_Op op{};
   const papcoll::erased::Operator* kernel = nullptr;
   std::size_t size = 0;  ///< bytes of an element
+
+  bool is(MPI_Datatype t, MPI_Op o) const noexcept {
+    return kernel != nullptr && type == t && op == o;
+  }
 };
 
 struct Communicator {
@@ -69,15 +73,14 @@ class Communicators {
   }
 
   /// What is known of a communicator; null if it is none.
-  Communicator* find(MPI_Comm handle) {
+  [[gnu::always_inline]] Communicator* find(MPI_Comm handle) {
     static constinit thread_local Remembered<MPI_Comm, Communicator> last{};
     const std::uint64_t now = generation_.now();
     if (last.is(handle, now)) [[likely]]
       return last.found;
     if (handle == MPI_COMM_NULL) return nullptr;
-    Communicator* const found = attached(handle);
-    last = {handle, found, now};
-    return found;
+    last = {handle, attached(handle), now};
+    return last.found;
   }
 
   /// Is this call the one in which the communicator is taken over, and has it been?

