@@ -6,6 +6,7 @@
 #include "counted.hpp"
 #include "generation.hpp"
 #include "never_destroyed.hpp"
+#include "room.hpp"
 #include "settings.hpp"
 
 #include <papcoll/communicator.hpp>
@@ -13,6 +14,7 @@
 #include <papcoll/transport/mpi/mpi.hpp>
 
 #include <dlfcn.h>
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -119,14 +121,21 @@ class Communicators {
   }
 
   [[gnu::cold, gnu::noinline]] bool take_over(Communicator& c) {
-    if (!is_within_world(c)) {
-      c.left = Fate::outside_world;
-    } else if (!settings_->ignores_gpu && any(c, has_gpu_driver())) {
-      c.left = Fate::gpu;
-    } else {
-      c.left = make(c) ? Fate::taken_over : Fate::no_state;
-    }
+    c.left = fate_of(c);
     return c.is_taken_over();
+  }
+
+  Fate fate_of(Communicator& c) {
+    if (!is_within_world(c)) return Fate::outside_world;
+    const std::string problem = no_room();
+    const auto [has_gpu, has_problem] =
+        any(c, {!settings_->ignores_gpu && has_gpu_driver(), !problem.empty()});
+    if (has_gpu) return Fate::gpu;
+    if (has_problem) {
+      say(c, problem);
+      return Fate::no_state;
+    }
+    return make(c) ? Fate::taken_over : Fate::no_state;
   }
 
   /// Are all ranks of this MPI_COMM_WORLD? Others (spawned ones) may run without this library.
@@ -160,11 +169,12 @@ class Communicators {
     return false;
   }
 
-  static bool any(const Communicator& c, bool mine) {
-    int in = mine ? 1 : 0;
-    int out = 1;
-    const int code = MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_MAX, c.handle);
-    return code != MPI_SUCCESS || out != 0;
+  /// Does either hold on any rank?
+  static std::pair<bool, bool> any(const Communicator& c, std::pair<bool, bool> mine) {
+    int in[2] = {mine.first ? 1 : 0, mine.second ? 1 : 0};
+    int out[2] = {0, 1};
+    const int code = MPI_Allreduce(in, out, 2, MPI_INT, MPI_MAX, c.handle);
+    return {out[0] != 0, code != MPI_SUCCESS || out[1] != 0};
   }
 
   bool make(Communicator& c) {
@@ -173,13 +183,13 @@ class Communicators {
     std::unique_ptr<papcoll::Communicator> made;
     try {
       made = std::make_unique<papcoll::Communicator>(c.handle);
-      if (made->nodes() == 1) problem = made->no_shared_memory();
+      if (made->nodes() == 1) problem = without_prefix(made->no_shared_memory());
     } catch (const std::exception& e) {
       problem = without_prefix(e.what());
       if (problem.empty()) problem = "it could not be made";
     }
     // What went wrong on one rank alone counts for all.
-    if (any(c, !problem.empty())) {
+    if (any(c, {false, !problem.empty()}).second) {
       say(c, problem);
       return false;
     }
@@ -200,10 +210,22 @@ class Communicators {
     const std::string reason = problem.empty() ? "it could not be made on another rank" : problem;
     const std::lock_guard lock(mutex_);
     static std::set<std::string>& said = *new std::set<std::string>;
-    if (!said.insert(reason).second) return;
+    if (!said.insert(without_numbers(reason)).second) return;
     std::fprintf(stderr,
                  "papcoll: a communicator of %d ranks stays with MPI's own collectives: %s\n",
                  c.size, reason.c_str());
+  }
+
+  /// What tells reasons apart: words that have no digits, as names of files do.
+  static std::string without_numbers(const std::string& text) {
+    std::string words;
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = std::min(text.find(' ', begin), text.size());
+      const std::string word = text.substr(begin, end - begin);
+      if (word.find_first_of("0123456789") == std::string::npos) words += word + ' ';
+      begin = end + 1;
+    }
+    return words;
   }
 
   static inline constinit Generation generation_{};
