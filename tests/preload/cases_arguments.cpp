@@ -1,6 +1,6 @@
-// A wrong argument, by its number (second argument; 0: says how many there are): prints the class of
-// what the call returns, by whichever handler errors go to (first argument: return or user), and sees
-// that calls are right afterwards.
+// A wrong argument, by its number (second argument; 0: says how many there are): prints the class
+// of what the call returns, by whichever handler errors go to (first argument: return or user),
+// and sees that calls are right afterwards.
 
 #include "checks.hpp"
 

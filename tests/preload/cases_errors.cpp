@@ -1,5 +1,5 @@
-// Calls that differ between ranks, which MPI would not notice: papcoll's sentence, by the handler that
-// the first argument names (return, user, fatal).
+// Calls that differ between ranks, which MPI would not notice: papcoll's sentence, by the handler
+// that the first argument names (return, user, fatal).
 
 #include "checks.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the library has to know of datatypes: how many bytes an element has, where they lie, and which
-// of MPI's operators are for it. Found once for each type, and kept as an attribute of it.
+// What the library has to know of datatypes: how many bytes an element has, where they lie, and
+// which of MPI's operators are for it. Found once for each type, and kept as an attribute of it.
 
 #include "generation.hpp"
 #include "never_destroyed.hpp"

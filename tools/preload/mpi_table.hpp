@@ -1,10 +1,10 @@
 #pragma once
 
-// How papcoll's headers and the preloaded library call MPI: through pointers, which are looked up in
-// the MPI library of the process when MPI_Init is called. transport/mpi/mpi.hpp includes this file
-// behind <mpi.h> (PAPCOLL_MPI_THROUGH), so that no call of theirs is an undefined symbol and none
-// comes back to this library: all go to the library's own PMPI functions. That the library is linked
-// with --no-undefined and without MPI proves that the list is complete.
+// How papcoll's headers and the preloaded library call MPI: through pointers, which are looked up
+// in the MPI library of the process when MPI_Init is called. transport/mpi/mpi.hpp includes this
+// file behind <mpi.h> (PAPCOLL_MPI_THROUGH), so that no call of theirs is an undefined symbol and
+// none comes back to this library: all go to the library's own PMPI functions. That the library is
+// linked with --no-undefined and without MPI proves that the list is complete.
 
 #include "../interpose/mpi_library.hpp"
 

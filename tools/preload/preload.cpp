@@ -2,8 +2,9 @@
 // for, run by papcoll. It exports the MPI_ and PMPI_ names of every function that it stands before:
 // calls from C, Python and all of Fortran's interfaces come through it, each once.
 //
-// Every parameter is taken as a word, and handed on as it came where a call is left to MPI. So calls
-// also pass through a library for another ABI than the program's, whose handles are of another size.
+// Every parameter is taken as a word, and handed on as it came where a call is left to MPI. So
+// calls also pass through a library for another ABI than the program's, whose handles are of
+// another size.
 
 #include "movements.hpp"
 #include "process.hpp"

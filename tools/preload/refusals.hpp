@@ -1,8 +1,8 @@
 #pragma once
 
-// What the MPI library refuses beyond what every one does. A call that MPI would refuse on this rank
-// is left to it, so that it says so in its way; one that it would not refuse must not be, since the
-// other ranks' calls are papcoll's. So a call of each kind is tried, on this rank alone.
+// What the MPI library refuses beyond what every one does. A call that MPI would refuse on this
+// rank is left to it, so that it says so in its way; one that it would not refuse must not be,
+// since the other ranks' calls are papcoll's. So a call of each kind is tried, on this rank alone.
 
 #include "counted.hpp"
 #include "own_communicator.hpp"
