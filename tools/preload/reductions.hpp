@@ -157,8 +157,8 @@ template <class Left>
   });
 }
 
-/// The same type and operator as in the last call of this communicator's need no look at them: 8
-/// bytes take 15 ns less.
+/// The short way: type and operator are those of the communicator's last reduction, which need not
+/// be looked at again.
 template <class Left>
 [[gnu::always_inline]] inline int allreduce(const void* in, void* out, MPI_Count count,
                                             MPI_Datatype type, MPI_Op op, MPI_Comm comm,
