@@ -3,4 +3,4 @@
 set -u
 
 command -v shellcheck >/dev/null || { echo "SKIPPED: no shellcheck"; exit 77; }
-find .ci/run scripts tests tools benchmarks \( -name '*.sh' -o -name papcoll-profile.in -o -path .ci/run \) -exec shellcheck {} +
+find .ci/run scripts tests tools benchmarks \( -name '*.sh' -o -name 'papcoll-*.in' -o -path .ci/run \) -exec shellcheck {} +

@@ -23,7 +23,12 @@ namespace interpose {
 struct MpiLibrary {
   void* handle = nullptr;
   std::string path;
+  bool is_of_this_kind = false;  ///< of that which this library was compiled for
 };
+
+/// What to do where it is of another kind: each library defines it. The sentence says what is
+/// wrong.
+void found_another_kind(const std::string& sentence);
 
 namespace detail {
 
@@ -61,7 +66,7 @@ inline MpiLibrary object_with(const char* name) {
     // Libraries that were preloaded, too, may stand before PMPI_ functions as this one does.
     if (detail::defines(handle, name, path.c_str()) &&
         dlsym(handle, "papcoll_is_interposed") == nullptr) {
-      return {handle, path};
+      return {handle, path, false};
     }
     dlclose(handle);
   }
@@ -92,13 +97,11 @@ inline const MpiLibrary& mpi_library() {
                  stderr);
       std::abort();
     }
-    if (dlsym(found.handle, kind.has) == nullptr ||
-        (kind.lacks[0] != '\0' && dlsym(found.handle, kind.lacks) != nullptr)) {
-      std::fprintf(stderr,
-                   "papcoll: the preloaded library is for an MPI that is %s, and the program's is "
-                   "%s: choose another by papcoll-profile --abi\n",
-                   kind.name, found.path.c_str());
-      std::abort();
+    found.is_of_this_kind = dlsym(found.handle, kind.has) != nullptr &&
+                            (kind.lacks[0] == '\0' || dlsym(found.handle, kind.lacks) == nullptr);
+    if (!found.is_of_this_kind) {
+      found_another_kind(std::string("papcoll: the preloaded library is for an MPI that is ") +
+                         kind.name + ", and the program's is " + found.path);
     }
     return found;
   }());

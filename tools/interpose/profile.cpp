@@ -15,6 +15,12 @@
 INTERPOSE_EXPORT const char papcoll_is_interposed;
 const char papcoll_is_interposed = 1;
 
+// What it records is in that kind's handles.
+void interpose::found_another_kind(const std::string& sentence) {
+  std::fprintf(stderr, "%s: choose another by papcoll-profile --abi\n", sentence.c_str());
+  std::abort();
+}
+
 namespace {
 
 /// What the recorder calls, looked up.

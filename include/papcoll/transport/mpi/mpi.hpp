@@ -10,6 +10,12 @@
 #endif
 #include <mpi.h>
 
+// Whoever must not name MPI's functions, such as a library that is loaded into programs of any MPI,
+// names a header here that makes macros of them: papcoll's headers call MPI through these then.
+#ifdef PAPCOLL_MPI_THROUGH
+#include PAPCOLL_MPI_THROUGH
+#endif
+
 #ifdef SMPI_H
 #undef SEED  // its mpi.h defines it, for nobody
 #endif

@@ -1,0 +1,367 @@
+#!/usr/bin/env python3
+"""preload_test.py --mpi openmpi|mpich --launcher LAUNCHER --run SCRIPT --library LIBRARY CASE:
+programs under papcoll-run, which check their own results, and what papcoll says of them. A case that
+cannot run here says SKIPPED and why, and exits with 77.
+"""
+
+import argparse
+import collections
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SKIPPED = 77
+FIRST_CALLS = "left: the first calls of a communicator"
+SETTINGS = ("AFTER", "ALGORITHM", "CONTRACT", "GPU", "OFF", "SUMMARY")
+
+
+class Skip(Exception):
+    """A reason why a case cannot run here."""
+
+
+def check(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+class Job:
+    """How to compile and launch for one MPI library, in a directory that goes away."""
+
+    def __init__(self, options, directory):
+        self.options = options
+        self.directory = pathlib.Path(directory)
+        self.mpi = options.mpi
+        self.launcher = options.launcher
+        self.environment = {k: v for k, v in os.environ.items()
+                            if not k.startswith("PAPCOLL_") or k[8:] not in SETTINGS}
+
+    def wrapper(self, language):
+        """mpicc of this MPI, and so on."""
+        beside = pathlib.Path(self.launcher).parent
+        for name in (f"{language}.{self.mpi}", language):
+            if (beside / name).exists():
+                return str(beside / name)
+        raise Skip(f"there is no {language} beside {self.launcher}")
+
+    def compiled(self, source):
+        language, flags = {".cpp": ("mpicxx", ["-std=c++20", "-pthread", "-ldl"]),
+                           ".c": ("mpicc", []),
+                           ".f90": ("mpif90", ["-fallow-argument-mismatch", "-w"])}[
+                               pathlib.Path(source).suffix]
+        program = self.directory / source.replace(".", "-")
+        done = subprocess.run([self.wrapper(language), "-O1", "-g", str(HERE / source), "-o",
+                               str(program), *flags], capture_output=True, text=True, check=False)
+        if language == "mpif90" and done.returncode != 0 and shutil.which("gfortran") is None:
+            raise Skip("there is no gfortran")
+        check(done.returncode == 0, done.stderr)
+        return str(program)
+
+    def launch(self, ranks, *program):
+        more = []
+        if self.mpi == "openmpi":
+            more = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
+                    "--mca", "mpi_yield_when_idle", "1"]
+        return [self.launcher, *more, "-n", str(ranks), *program]
+
+    def plain(self, command, timeout=60):
+        return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False,
+                              env=self.environment, cwd=self.directory)
+
+    def run(self, command, *options, environment=None, status=0, timeout=200):
+        """Under papcoll-run; what it printed."""
+        done = subprocess.run([self.options.run, *options, *command],
+                              env={**self.environment, **(environment or {})},
+                              capture_output=True, text=True, timeout=timeout, check=False,
+                              cwd=self.directory)
+        if status is not None:
+            check(done.returncode == status,
+                  f"{command} ended with {done.returncode}\n{done.stdout}{done.stderr}")
+        return done
+
+    def right(self, command, *options, **more):
+        """A program that says that all is right; what the summary says: function → fate → calls."""
+        done = self.run(command, "--summary", *options, **more)
+        check(done.stdout.split() == ["all", "right"], f"{done.stdout}{done.stderr}")
+        return summary(done.stderr)
+
+
+def summary(text):
+    found = collections.defaultdict(dict)
+    function = None
+    for line in text.splitlines():
+        if m := re.fullmatch(r"papcoll:   (MPI_\w+): (\d+)", line):
+            function = m[1]
+            found[function]["calls"] = int(m[2])
+        elif m := re.fullmatch(r"papcoll:     (\d+) \([0-9.]+ %\) (.*)", line):
+            found[function][m[2]] = int(m[1])
+        elif m := re.fullmatch(r"papcoll:   communicators taken over: (\d+), .*", line):
+            found["communicators"] = int(m[1])
+    return dict(found)
+
+
+def check_all_taken(found):
+    """All calls were papcoll's but the first ones of communicators."""
+    for function, fates in found.items():
+        if function != "communicators":
+            calls = fates["calls"] - fates.get(FIRST_CALLS, 0)
+            check(fates.get("taken over", 0) == calls, f"{function}: {fates}")
+
+
+def case_collectives(job):
+    """Every collective in every form, by 1 to 5 ranks."""
+    program = job.compiled("cases_collectives.cpp")
+    for ranks in (2, 3, 4, 5):
+        found = job.right(job.launch(ranks, program), "--after", "1")
+        check(len(found) == 10 and found["communicators"] == 2, found)
+        check_all_taken(found)
+        check(all(FIRST_CALLS not in f for f in found.values() if isinstance(f, dict)), found)
+    found = job.right(job.launch(1, program), "--after", "1")
+    check(all(f["left: one rank"] == f["calls"] for f in found.values() if isinstance(f, dict)),
+          found)
+    # The 33rd call on is papcoll's, of the one communicator and of MPI_COMM_WORLD's one call.
+    found = job.right(job.launch(3, program))
+    check_all_taken(found)
+    check(sum(f.get(FIRST_CALLS, 0) for f in found.values() if isinstance(f, dict)) == 3 * 32,
+          found)
+
+
+def case_contracts(job):
+    """The same under other contracts and by other algorithms, whether or not they serve all calls."""
+    program = job.compiled("cases_collectives.cpp")
+    for options in (["--contract", "Fast"], ["--contract=RankConsistent"]):
+        check_all_taken(job.right(job.launch(3, program), "--after", "1", *options))
+    # Operators that do not commute and long elements are not for all of them, nor are collectives.
+    unfit = "taken over by Auto, since the algorithm asked for does not serve them"
+    for algorithm in ("MpiTransport", "Chain", "DynamicLeader", "Rabenseifner+MpiTransport",
+                      "allreduce[..4k] = RecursiveDoubling; allreduce=Ring;"
+                      "bcast[1k..]=Chain+MpiTransport;reduce=DynamicLeader;allgather=Ring"):
+        found = job.right(job.launch(3, program), "--after", "1", "--algorithm", algorithm)
+        for fates in found.values():
+            if isinstance(fates, dict):
+                check(fates.get("taken over", 0) + fates.get(unfit, 0) == fates["calls"], found)
+        check(algorithm != "Chain" or unfit in found["MPI_Allgather"], found)
+
+
+def case_arguments(job):
+    """Wrong arguments give the same classes of errors as without papcoll."""
+    program = job.compiled("cases_arguments.cpp")
+    number = int(job.plain(job.launch(2, program, "return", "0")).stdout.split()[0])
+    check(number > 30, number)
+    survived = 0
+    for which in range(1, number + 1):
+        for handler in ("return", "user"):
+            launch = job.launch(2, program, handler, str(which))
+            plain = job.plain(launch)
+            if plain.returncode != 0:
+                continue  # MPICH crashes where a count is negative
+            survived += 1
+            # Also with a communicator that is taken over between the wrong call and the next.
+            done = job.run(launch, "--after", "1" if handler == "return" else "2")
+            check(sorted(done.stdout.splitlines()) == sorted(plain.stdout.splitlines()),
+                  f"plain:\n{plain.stdout}preloaded:\n{done.stdout}{done.stderr}")
+    check(survived > 50, survived)
+
+
+def case_errors(job):
+    """What papcoll finds wrong is an error of MPI's, with papcoll's sentence."""
+    program = job.compiled("cases_errors.cpp")
+    for handler in ("return", "user"):
+        done = job.run(job.launch(2, program, handler), "--after", "1")
+        check(done.stdout.count("papcoll") == 2, done.stdout + done.stderr)
+        check("all right" in done.stdout, done.stdout + done.stderr)
+    done = job.run(job.launch(2, program, "fatal"), "--after", "1", status=None)
+    check(done.returncode != 0, done.stdout + done.stderr)
+
+
+def case_communicators(job):
+    """Which communicators are taken over, and that what ends with them ends."""
+    program = job.compiled("cases_communicators.cpp")
+    for ranks in (1, 2, 3, 5):
+        found = job.right(job.launch(ranks, program, "kinds"), "--after", "3")["MPI_Allreduce"]
+        if ranks > 1:
+            check(found["left: inter-communicator"] == 5 * ranks, found)
+            check(found["left: one rank"] >= 10 * ranks, found)
+            check(found["taken over"] > 0 and found[FIRST_CALLS] > 0, found)
+    for what in ("finalize", "handler", "threads"):
+        job.right(job.launch(3, program, what), "--after", "1")
+        job.right(job.launch(2, program, what), "--after", "3")
+    check_all_taken(job.right(job.launch(2, program, "many", "60"), "--after", "1"))
+    job.right(job.launch(2, program, "many", "300"))
+
+
+def case_gpu(job):
+    """Where a rank has a GPU's driver, calls stay with MPI, unless it does not matter."""
+    (job.directory / "driver.c").write_text("int cuInit(void) { return 0; }\n")
+    driver = job.directory / "libcuda.so.1"
+    subprocess.run([job.wrapper("mpicc"), "-shared", "-fPIC", str(job.directory / "driver.c"),
+                    "-Wl,-soname,libcuda.so.1", "-o", str(driver)], check=True)
+    launch = job.launch(3, job.compiled("cases_communicators.cpp"), "gpu", str(driver))
+    found = job.right(launch, "--after", "1")["MPI_Allreduce"]
+    check(found == {"calls": 18, "left: a GPU driver is loaded": 18}, found)
+    found = job.right(launch, "--after", "1", "--ignore-gpu")["MPI_Allreduce"]
+    check(found == {"calls": 18, "taken over": 18}, found)
+
+
+def case_fortran(job):
+    """mpif.h and mpi_f08."""
+    for source in ("cases_mpif.f90", "cases_f08.f90"):
+        program = job.compiled(source)
+        for ranks in (2, 3):
+            check_all_taken(job.right(job.launch(ranks, program)))
+
+
+def case_python(job):
+    """mpi4py."""
+    if job.mpi != "openmpi":
+        raise Skip("the system's mpi4py is built for Open MPI")
+    python = "/usr/bin/python3"
+    if subprocess.run([python, "-c", "import mpi4py"], capture_output=True, check=False).returncode:
+        raise Skip("there is no mpi4py")
+    check_all_taken(job.right(job.launch(3, python, str(HERE / "cases_python.py"))))
+
+
+def case_each_rank(job):
+    """The launcher before papcoll-run, and no launcher at all."""
+    program = job.compiled("cases_communicators.cpp")
+    done = job.plain(job.launch(2, job.options.run, "--summary", "--after=2", program, "handler"))
+    check("all right" in done.stdout and "taken over" in done.stderr, done.stdout + done.stderr)
+    job.environment = {k: v for k, v in job.environment.items()
+                       if not k.startswith(("OMPI_", "PMI"))}
+    found = job.right([program, "handler"])
+    check(found["MPI_Allreduce"].get("left: one rank") == found["MPI_Allreduce"]["calls"], found)
+
+
+def case_processes(job):
+    """Processes of a job that are no MPI programs end as they do without the library."""
+    preload = {**job.environment, "LD_PRELOAD": job.options.library}
+    for status, *command in ((0, "/bin/true"), (3, "bash", "-c", "exit 3"),
+                             (4, "sh", "-c", "x=$(bash -c 'echo 4'); exit $x"),
+                             (5, "/usr/bin/python3", "-c",
+                              "import os, sys\n"
+                              "os.waitpid(os.fork() or os._exit(0), 0)\nsys.exit(5)")):
+        done = subprocess.run(command, env=preload, capture_output=True, text=True, check=False)
+        check(done.returncode == status and not done.stderr, f"{command}: {done}")
+    # The launcher itself, scripts, and programs on both sides of a colon.
+    program = job.compiled("cases_communicators.cpp")
+    done = subprocess.run(job.launch(2, program, "handler"), env=preload, capture_output=True,
+                          text=True, check=False)
+    check("all right" in done.stdout and not done.stderr, done.stdout + done.stderr)
+    launch = job.launch(1, "bash", "-c", f"x=$(bash -c 'exit 0'); {program} handler")
+    found = job.right([*launch, ":", "-n", "2", program, "handler"], "--abi", job.mpi, "--after=1")
+    check(found["MPI_Allreduce"]["taken over"] > 30, found)
+    symbols = subprocess.run(["nm", "-D", "--undefined-only", job.options.library],
+                             capture_output=True, text=True, check=True).stdout
+    check("MPI" not in symbols, symbols)
+    needed = subprocess.run(["readelf", "-d", job.options.library], capture_output=True, text=True,
+                            check=True).stdout
+    check("mpi" not in needed.lower().replace("preload_mpich", ""), needed)
+
+
+def case_settings(job):
+    """Settings that cannot be used are said in a sentence, and the program runs as without."""
+    launch = job.launch(3, job.compiled("cases_communicators.cpp"), "handler")
+    for options, words in ((["--algorithm", "Rign"], "did you mean Ring"),
+                           (["--algorithm", "allreduce=Rign+MpiTransport"], "Rign"),
+                           (["--algorithm", "alreduce=Ring"], "is no collective"),
+                           (["--algorithm", "bcast[4k]=Chain"], "write a range"),
+                           (["--algorithm", "bcast[4q..]=Chain"], "is no number of bytes"),
+                           (["--algorithm", "SplitTail"], "eproducible"),
+                           (["--contract", "Slow"], "is no contract"),
+                           (["--after", "0"], "is no number of calls"),
+                           (["--after", "x"], "is no number of calls")):
+        done = job.run(launch, "--after", "1", *options)
+        check(done.stdout == "all right\n", done.stdout + done.stderr)
+        check(done.stderr.count("papcoll: ") == 1 and words in done.stderr and
+              done.stderr.endswith("the program runs without papcoll\n"), done.stderr)
+    found = job.right(launch, "--off")["MPI_Allreduce"]
+    check(found == {"calls": found["calls"], "left: switched off": found["calls"]}, found)
+    # Of one rank only.
+    script = 'rank=${OMPI_COMM_WORLD_RANK-${PMI_RANK-}}; PAPCOLL_AFTER=$((rank + 1)) exec "$@"'
+    program = launch[-2:]
+    done = job.run([*launch[:-2], "sh", "-c", script, "sh", *program], "--abi", job.mpi)
+    check(done.stdout == "all right\n" and "differ between ranks" in done.stderr,
+          done.stdout + done.stderr)
+    for arguments, words in ((["--after"], "needs a value"),
+                             (["--abi", "y", "true"], "there are openmpi"),
+                             (["--nonsense", "true"], "there is no option"),
+                             (["/no/program"], "cannot find")):
+        done = job.run(arguments, status=2)
+        check(words in done.stderr, done.stderr)
+
+
+def case_other_abi(job):
+    """A library for another MPI leaves all calls as they are, and says so."""
+    other = {"openmpi": "mpich", "mpich": "openmpi"}[job.mpi]
+    library = pathlib.Path(job.options.library)
+    if not (library.parent / f"libpapcoll_preload_{other}.so").exists():
+        raise Skip("there is no library for another MPI")
+    for source in ("cases_collectives.cpp", "cases_communicators.cpp"):
+        program = [job.compiled(source)]
+        if source == "cases_collectives.cpp":
+            program.append("without")
+        done = job.run(job.launch(2, *program), "--abi", other, "--summary")
+        check(done.stdout == "all right\n", done.stdout + done.stderr)
+        check("choose another by papcoll-run --abi; the program runs without papcoll" in
+              done.stderr, done.stderr)
+
+
+def case_own_mpi(job):
+    """A program that has MPI within itself runs as it is, and papcoll-run says so."""
+    program = job.directory / "own"
+    subprocess.run(["cc", str(HERE / "cases_own_mpi.c"), "-o", str(program)], check=True)
+    for flags in ([], ["-static"]):
+        done = subprocess.run(["cc", *flags, str(HERE / "cases_own_mpi.c"), "-o", str(program)],
+                              capture_output=True, check=False)
+        if done.returncode != 0:
+            continue  # no static C library
+        done = job.run([str(program)], status=3)
+        check("has MPI within itself" in done.stderr, done.stderr)
+        check(job.plain([str(program)]).returncode == 3, "the program alone")
+
+
+def case_limits(job):
+    """Where papcoll cannot have what it needs, the program runs as without."""
+    program = job.compiled("cases_communicators.cpp")
+    for limit in ("-v 1500000", "-n 64"):
+        launch = job.launch(2, "sh", "-c", f"ulimit {limit}; exec {program} many 60")
+        plain = job.plain(launch)
+        if plain.returncode != 0:
+            print(f"ulimit {limit}: not even the plain program runs")
+            continue
+        done = job.run(launch, "--abi", job.mpi, "--after", "1", "--summary")
+        check(done.stdout == "all right\n", done.stdout + done.stderr)
+        said = [line for line in done.stderr.splitlines() if "stays with MPI" in line]
+        check(len(said) < 3, done.stderr)
+
+
+CASES = {name.removeprefix("case_"): f for name, f in list(globals().items())
+         if name.startswith("case_")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mpi", choices=["openmpi", "mpich"], required=True)
+    parser.add_argument("--launcher", required=True)
+    parser.add_argument("--run", required=True)
+    parser.add_argument("--library", required=True)
+    parser.add_argument("case", choices=sorted(CASES))
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="papcoll-preload-") as directory:
+        try:
+            CASES[options.case](Job(options, directory))
+        except Skip as e:
+            print(f"SKIPPED: {e}")
+            return SKIPPED
+        except AssertionError as e:
+            print(f"FAILED: {e}")
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

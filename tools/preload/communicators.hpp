@@ -1,0 +1,240 @@
+#pragma once
+
+// Which communicators papcoll serves. One is taken over in its k-th collective call; whether, is
+// decided by what all of its ranks know alike or agree on then, and is kept as an attribute of it.
+
+#include "counted.hpp"
+#include "generation.hpp"
+#include "never_destroyed.hpp"
+#include "room.hpp"
+#include "settings.hpp"
+
+#include <papcoll/communicator.hpp>
+#include <papcoll/erased.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
+
+#include <dlfcn.h>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace preload {
+
+/// A pair of type and operator that papcoll has a kernel for. Both are MPI's own, so that what
+/// handles stand for does not change.
+struct KnownReduction {
+  MPI_Datatype type{};
+  MPI_Op op{};
+  const papcoll::erased::Operator* kernel = nullptr;
+  std::size_t size = 0;  ///< bytes of an element
+
+  bool is(MPI_Datatype t, MPI_Op o) const noexcept {
+    return kernel != nullptr && type == t && op == o;
+  }
+};
+
+struct Communicator {
+  MPI_Comm handle{};
+  int rank = 0;
+  int size = 1;
+  Fate left = Fate::first_calls;  ///< taken_over, or why its calls are MPI's
+  std::uint64_t calls = 0;        ///< that MPI has done before it is taken over
+  std::unique_ptr<papcoll::Communicator> team;
+  /// What runs all calls, or null where rules say more.
+  const papcoll::Algorithm* only_algorithm = nullptr;
+  KnownReduction last_reduction;
+  std::uint64_t unfit_rules = 0;  ///< those whose algorithm has refused a call here
+
+  bool is_taken_over() const noexcept { return left == Fate::taken_over; }
+};
+
+/// How many communicators whose rank 0 this process is were taken over, and in how many
+/// nanoseconds.
+struct TakeOvers {
+  std::atomic<std::uint64_t> number{0};
+  std::atomic<std::uint64_t> nanoseconds{0};
+};
+inline constinit TakeOvers take_overs{};
+
+class Communicators {
+ public:
+  /// In MPI_Init.
+  void begin(const Settings& settings) {
+    settings_ = &settings;
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Communicators::ends, &keyval_, nullptr);
+  }
+
+  /// What is known of a communicator; null if it is none.
+  [[gnu::always_inline]] Communicator* find(MPI_Comm handle) {
+    static constinit thread_local Remembered<MPI_Comm, Communicator> last{};
+    const std::uint64_t now = generation_.now();
+    if (last.is(handle, now)) [[likely]]
+      return last.found;
+    if (handle == MPI_COMM_NULL) return nullptr;
+    last = {handle, attached(handle), now};
+    return last.found;
+  }
+
+  /// Is this call the one in which the communicator is taken over, and has it been?
+  bool takes_over(Communicator& c) {
+    return c.left == Fate::first_calls && c.calls + 1 >= settings_->after && take_over(c);
+  }
+
+ private:
+  static int ends(MPI_Comm /*handle*/, int /*keyval*/, void* value, void* /*state*/) {
+    generation_.end_one();
+    delete static_cast<Communicator*>(value);
+    return MPI_SUCCESS;
+  }
+
+  [[gnu::cold, gnu::noinline]] Communicator* attached(MPI_Comm handle) {
+    const std::lock_guard lock(mutex_);
+    void* value = nullptr;
+    int is_there = 0;
+    if (MPI_Comm_get_attr(handle, keyval_, &value, &is_there) != MPI_SUCCESS) return nullptr;
+    if (is_there != 0) return static_cast<Communicator*>(value);
+    auto made = std::make_unique<Communicator>();
+    made->handle = handle;
+    int is_inter = 0;
+    if (MPI_Comm_test_inter(handle, &is_inter) != MPI_SUCCESS ||
+        MPI_Comm_size(handle, &made->size) != MPI_SUCCESS ||
+        MPI_Comm_rank(handle, &made->rank) != MPI_SUCCESS ||
+        MPI_Comm_set_attr(handle, keyval_, made.get()) != MPI_SUCCESS) {
+      return nullptr;
+    }
+    if (is_inter != 0) {
+      made->left = Fate::inter_communicator;
+    } else if (made->size == 1) {
+      made->left = Fate::one_rank;
+    }
+    return made.release();
+  }
+
+  [[gnu::cold, gnu::noinline]] bool take_over(Communicator& c) {
+    c.left = fate_of(c);
+    return c.is_taken_over();
+  }
+
+  Fate fate_of(Communicator& c) {
+    if (!is_within_world(c)) return Fate::outside_world;
+    const std::string problem = no_room();
+    const auto [has_gpu, has_problem] =
+        any(c, {!settings_->ignores_gpu && has_gpu_driver(), !problem.empty()});
+    if (has_gpu) return Fate::gpu;
+    if (has_problem) {
+      say(c, problem);
+      return Fate::no_state;
+    }
+    return make(c) ? Fate::taken_over : Fate::no_state;
+  }
+
+  /// Are all ranks of this MPI_COMM_WORLD? Others (spawned ones) may run without this library.
+  static bool is_within_world(const Communicator& c) {
+    MPI_Group group{};
+    MPI_Group world{};
+    if (MPI_Comm_group(c.handle, &group) != MPI_SUCCESS) return false;
+    bool is_within = MPI_Comm_group(MPI_COMM_WORLD, &world) == MPI_SUCCESS;
+    if (is_within) {
+      std::vector<int> ranks(static_cast<std::size_t>(c.size));
+      std::vector<int> in_world(ranks.size(), MPI_UNDEFINED);
+      for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = static_cast<int>(i);
+      is_within = MPI_Group_translate_ranks(group, c.size, ranks.data(), world, in_world.data()) ==
+                  MPI_SUCCESS;
+      for (const int r : in_world) is_within = is_within && r != MPI_UNDEFINED;
+      MPI_Group_free(&world);
+    }
+    MPI_Group_free(&group);
+    return is_within;
+  }
+
+  /// Buffers may be memory of a GPU's then.
+  static bool has_gpu_driver() {
+    for (const char* name : {"libcuda.so.1", "libamdhip64.so", "libamdhip64.so.6",
+                             "libamdhip64.so.5", "libze_loader.so.1"}) {
+      if (void* const driver = dlopen(name, RTLD_NOLOAD | RTLD_LAZY)) {
+        dlclose(driver);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Does either hold on any rank?
+  static std::pair<bool, bool> any(const Communicator& c, std::pair<bool, bool> mine) {
+    int in[2] = {mine.first ? 1 : 0, mine.second ? 1 : 0};
+    int out[2] = {0, 1};
+    const int code = MPI_Allreduce(in, out, 2, MPI_INT, MPI_MAX, c.handle);
+    return {out[0] != 0, code != MPI_SUCCESS || out[1] != 0};
+  }
+
+  bool make(Communicator& c) {
+    const auto begin = std::chrono::steady_clock::now();
+    std::string problem;
+    std::unique_ptr<papcoll::Communicator> made;
+    try {
+      made = std::make_unique<papcoll::Communicator>(c.handle);
+      if (made->nodes() == 1) problem = without_prefix(made->no_shared_memory());
+    } catch (const std::exception& e) {
+      problem = without_prefix(e.what());
+      if (problem.empty()) problem = "it could not be made";
+    }
+    // What went wrong on one rank alone counts for all.
+    if (any(c, {false, !problem.empty()}).second) {
+      say(c, problem);
+      return false;
+    }
+    c.team = std::move(made);
+    if (settings_->rules.empty()) c.only_algorithm = &settings_->otherwise;
+    if (c.rank != 0) return true;  // each is counted once
+    take_overs.number.fetch_add(1, std::memory_order_relaxed);
+    take_overs.nanoseconds.fetch_add(
+        static_cast<std::uint64_t>((std::chrono::steady_clock::now() - begin) /
+                                   std::chrono::nanoseconds(1)),
+        std::memory_order_relaxed);
+    return true;
+  }
+
+  /// Each reason once, by rank 0.
+  void say(const Communicator& c, const std::string& problem) {
+    if (c.rank != 0) return;
+    const std::string reason = problem.empty() ? "it could not be made on another rank" : problem;
+    const std::lock_guard lock(mutex_);
+    static std::set<std::string>& said = *new std::set<std::string>;
+    if (!said.insert(without_numbers(reason)).second) return;
+    std::fprintf(stderr,
+                 "papcoll: a communicator of %d ranks stays with MPI's own collectives: %s\n",
+                 c.size, reason.c_str());
+  }
+
+  /// What tells reasons apart: words that have no digits, as names of files do.
+  static std::string without_numbers(const std::string& text) {
+    std::string words;
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = std::min(text.find(' ', begin), text.size());
+      const std::string word = text.substr(begin, end - begin);
+      if (word.find_first_of("0123456789") == std::string::npos) words += word + ' ';
+      begin = end + 1;
+    }
+    return words;
+  }
+
+  static inline constinit Generation generation_{};
+
+  const Settings* settings_ = nullptr;
+  std::mutex mutex_;
+  int keyval_ = MPI_KEYVAL_INVALID;
+};
+inline constinit NeverDestroyed<Communicators> all_communicators{};
+inline Communicators& communicators() noexcept { return all_communicators.value; }
+
+}  // namespace preload

@@ -1,0 +1,133 @@
+// The library that papcoll-run preloads: blocking collectives of a program that it was not compiled
+// for, run by papcoll. It exports the MPI_ and PMPI_ names of every function that it stands before:
+// calls from C, Python and all of Fortran's interfaces come through it, each once.
+//
+// Every parameter is taken as a word, and handed on as it came where a call is left to MPI. So
+// calls also pass through a library for another ABI than the program's, whose handles are of
+// another size.
+
+#include "movements.hpp"
+#include "process.hpp"
+#include "reductions.hpp"
+
+#include "../interpose/mpi_library.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <type_traits>
+
+#define PRELOAD_EXPORT extern "C" __attribute__((visibility("default")))
+
+/// By which such libraries know each other.
+PRELOAD_EXPORT const char papcoll_is_interposed;
+const char papcoll_is_interposed = 1;
+
+void interpose::found_another_kind(const std::string& sentence) {
+  std::fprintf(stderr,
+               "%s: choose another by papcoll-run --abi; the program runs without papcoll\n",
+               sentence.c_str());
+}
+
+namespace {
+
+using preload::this_process;
+
+/// A parameter of whatever type, as it comes in a register or on the stack.
+using Word = std::uintptr_t;
+
+/// What a word stands for. The upper half of one that holds an int is undefined.
+class Argument {
+ public:
+  constexpr Argument(Word word) noexcept  // NOLINT(google-explicit-constructor): it is one
+      : word_(word) {}
+
+  template <class T>
+  operator T() const noexcept {  // NOLINT(google-explicit-constructor): the parameter says as what
+    if constexpr (std::is_pointer_v<T>) {
+      return reinterpret_cast<T>(word_);
+    } else {
+      return static_cast<T>(word_);
+    }
+  }
+
+ private:
+  Word word_;
+};
+
+/// Counts of MPI_X are ints, those of MPI_X_c are not.
+MPI_Count as_int(Word word) noexcept { return static_cast<int>(word); }
+MPI_Count as_count(Word word) noexcept { return static_cast<MPI_Count>(word); }
+
+}  // namespace
+
+// A name in the assembler's text does not contradict the declaration in <mpi.h>, if it has one, and
+// functions that this MPI's header lacks are exported all the same.
+#define PRELOAD_FUNCTION(PREFIX, FIND, NAME, PARAMETERS, ARGUMENTS, ...)                        \
+  PRELOAD_EXPORT int preloaded_##PREFIX##NAME PARAMETERS __asm__(#PREFIX #NAME);                \
+  int preloaded_##PREFIX##NAME PARAMETERS {                                                     \
+    static int(*const function) PARAMETERS = interpose::FIND<int(*) PARAMETERS>(#PREFIX #NAME); \
+    const auto left = preload::Next(function, #PREFIX #NAME) ARGUMENTS;                         \
+    __VA_ARGS__                                                                                 \
+  }
+#define PRELOAD_NAMES(NAME, PARAMETERS, ARGUMENTS, ...)                           \
+  PRELOAD_FUNCTION(MPI_, next_function, NAME, PARAMETERS, ARGUMENTS, __VA_ARGS__) \
+  PRELOAD_FUNCTION(PMPI_, function_of_mpi, NAME, PARAMETERS, ARGUMENTS, __VA_ARGS__)
+
+// The two forms of each collective; COUNT reads a count.
+#define PRELOAD_COLLECTIVES(SUFFIX, COUNT, CountType)                                              \
+  PRELOAD_NAMES(Allreduce##SUFFIX, (Word in, Word out, Word n, Word t, Word op, Word comm),        \
+                (in, out, n, t, op, comm),                                                         \
+                return preload::allreduce(Argument(in), Argument(out), COUNT(n), Argument(t),      \
+                                          Argument(op), Argument(comm), left);)                    \
+  PRELOAD_NAMES(Reduce##SUFFIX,                                                                    \
+                (Word in, Word out, Word n, Word t, Word op, Word root, Word comm),                \
+                (in, out, n, t, op, root, comm),                                                   \
+                return preload::reduce(Argument(in), Argument(out), COUNT(n), Argument(t),         \
+                                       Argument(op), Argument(root), Argument(comm), left);)       \
+  PRELOAD_NAMES(Bcast##SUFFIX, (Word data, Word n, Word t, Word root, Word comm),                  \
+                (data, n, t, root, comm),                                                          \
+                return preload::broadcast(Argument(data), COUNT(n), Argument(t), Argument(root),   \
+                                          Argument(comm), left);)                                  \
+  PRELOAD_NAMES(Allgather##SUFFIX, (Word in, Word n, Word t, Word out, Word m, Word u, Word comm), \
+                (in, n, t, out, m, u, comm),                                                       \
+                return preload::allgather(Argument(in), COUNT(n), Argument(t), Argument(out),      \
+                                          COUNT(m), Argument(u), Argument(comm), left);)           \
+  PRELOAD_NAMES(                                                                                   \
+      Gather##SUFFIX, (Word in, Word n, Word t, Word out, Word m, Word u, Word root, Word comm),   \
+      (in, n, t, out, m, u, root, comm),                                                           \
+      return preload::gather(Argument(in), COUNT(n), Argument(t), Argument(out), COUNT(m),         \
+                             Argument(u), Argument(root), Argument(comm), left);)                  \
+  PRELOAD_NAMES(                                                                                   \
+      Scatter##SUFFIX, (Word in, Word n, Word t, Word out, Word m, Word u, Word root, Word comm),  \
+      (in, n, t, out, m, u, root, comm),                                                           \
+      return preload::scatter(Argument(in), COUNT(n), Argument(t), Argument(out), COUNT(m),        \
+                              Argument(u), Argument(root), Argument(comm), left);)                 \
+  PRELOAD_NAMES(                                                                                   \
+      Reduce_scatter##SUFFIX, (Word in, Word out, Word n, Word t, Word op, Word comm),             \
+      (in, out, n, t, op, comm),                                                                   \
+      return preload::reduce_scatter<CountType>(Argument(in), Argument(out), Argument(n),          \
+                                                Argument(t), Argument(op), Argument(comm), left);) \
+  PRELOAD_NAMES(                                                                                   \
+      Reduce_scatter_block##SUFFIX, (Word in, Word out, Word n, Word t, Word op, Word comm),       \
+      (in, out, n, t, op, comm),                                                                   \
+      return preload::reduce_scatter_block(Argument(in), Argument(out), COUNT(n), Argument(t),     \
+                                           Argument(op), Argument(comm), left);)
+PRELOAD_COLLECTIVES(, as_int, int)
+PRELOAD_COLLECTIVES(_c, as_count, MPI_Count)
+PRELOAD_NAMES(Barrier, (Word comm), (comm), return preload::barrier(Argument(comm), left);)
+
+PRELOAD_NAMES(Init, (Word argc, Word argv), (argc, argv), {
+  const int code = left();
+  if (code == MPI_SUCCESS) this_process().begin();
+  return code;
+})
+PRELOAD_NAMES(Init_thread, (Word argc, Word argv, Word wanted, Word given),
+              (argc, argv, wanted, given), {
+                const int code = left();
+                if (code == MPI_SUCCESS) this_process().begin();
+                return code;
+              })
+PRELOAD_NAMES(Finalize, (void), (), {
+  this_process().end();
+  return left();
+})

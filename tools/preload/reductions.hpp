@@ -1,0 +1,261 @@
+#pragma once
+
+// Collectives that combine data. All ranks describe them by the same type and operator, so whether
+// papcoll's kernels are for these is known to all alike.
+
+#include "datatypes.hpp"
+#include "movements.hpp"
+#include "operators.hpp"
+#include "packing.hpp"
+#include "running.hpp"
+
+#include <papcoll/erased.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+namespace preload {
+
+/// The arguments of a reduction as far as they are the same for all of them.
+struct Reduction {
+  Function function;
+  Elements in;   ///< of the whole vector; in place, the output's
+  Elements out;  ///< of as many as this rank gets; count 0 where it gets none
+  bool in_place;
+  MPI_Op op;
+  std::size_t bytes;  ///< by which an algorithm is chosen
+};
+
+/// Elements in memory of the library's, as a LocalReduction takes them.
+class ReductionCopy {
+ public:
+  static std::size_t bytes(const Elements& e) noexcept {
+    const std::size_t of_one =
+        e.type->lies == Lies::in_order ? static_cast<std::size_t>(e.type->extent) : e.type->size;
+    return e.count * of_one + 1;
+  }
+
+  /// Gaps are not read; in the copy they are zero.
+  static void fill(const Elements& e, std::byte* copy) {
+    if (e.type->lies != Lies::in_order) return Packing::pack(e, copy);
+    std::memset(copy, 0, bytes(e));
+    std::byte* const packed = flat().get(e.bytes() + 1);
+    Packing::pack(e, packed);
+    Packing::unpack(packed, Elements{copy, e.count, e.handle, e.type});
+    flat().trim();
+  }
+  /// Gaps are not written.
+  static void empty(const std::byte* copy, const Elements& e) {
+    if (e.type->lies != Lies::in_order) return Packing::unpack(copy, e);
+    std::byte* const packed = flat().get(e.bytes() + 1);
+    Packing::pack(Elements{copy, e.count, e.handle, e.type}, packed);
+    Packing::unpack(packed, e);
+    flat().trim();
+  }
+
+ private:
+  static Scratch& flat() {
+    static thread_local Scratch scratch;
+    return scratch;
+  }
+};
+
+/// Runs a reduction by what MPI knows of its operator: call(team, in, out, operator, algorithm).
+template <class Call>
+[[gnu::noinline]] int combine_by_mpi(Communicator& c, const Reduction& r, OperatorName name,
+                                     bool commutes, const Call& call) {
+  const TrimScratches trim;
+  const LocalReduction local(r.op, r.in);
+  const papcoll::Reducer reducer = local.reducer(commutes);
+  const papcoll::erased::Operator op(reducer,
+                                     papcoll::erased::Element(reducer.size, r.in.type->number),
+                                     static_cast<std::uint32_t>(name) + 1);
+  const void* in = r.in.address;
+  void* out = r.out.count == 0 ? nullptr : const_cast<void*>(r.out.address);
+  const bool copies = !lies_together(r.in);
+  std::byte* copy_of_out = nullptr;
+  if (copies) {
+    std::byte* const copy = send_scratch().get(ReductionCopy::bytes(r.in));
+    ReductionCopy::fill(r.in, copy);
+    in = copy;
+    if (r.out.count != 0) out = copy_of_out = receive_scratch().get(ReductionCopy::bytes(r.out));
+  } else if (r.in_place && r.out.count != r.in.count) {
+    out = copy_of_out = receive_scratch().get(ReductionCopy::bytes(r.out));
+  }
+  const Buffers buffers{in, r.in.count * reducer.size, out, r.out.count * reducer.size};
+  const int code = perform(r.function, c, r.bytes, buffers,
+                           [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
+                             call(team, in, out, op, algorithm);
+                           });
+  if (code == MPI_SUCCESS && copy_of_out != nullptr) ReductionCopy::empty(copy_of_out, r.out);
+  return code;
+}
+
+/// The operator decides by whom its elements are combined.
+template <class Left, class Call>
+int combine(Communicator& c, const Reduction& r, const Left& left, const Call& call) {
+  const OperatorName name = operators().name_of(r.op);
+  if (!fits(name, r.in.type->group)) return leave_one(r.function, Fate::operator_unfit, left);
+  const papcoll::erased::Operator* const kernel = operators().kernel(name, *r.in.type);
+  if (kernel == nullptr || (r.in_place && r.out.count != 0 && r.out.count != r.in.count)) {
+    int commutes = 1;
+    if (name == OperatorName::users && MPI_Op_commutative(r.op, &commutes) != MPI_SUCCESS) {
+      return leave_one(r.function, Fate::arguments, left);
+    }
+    if (kernel == nullptr) return combine_by_mpi(c, r, name, commutes != 0, call);
+    // The result of a reduce_scatter in place begins where the input does.
+    const TrimScratches trim;
+    std::byte* const out = receive_scratch().get(r.out.bytes());
+    const int code =
+        perform(r.function, c, r.bytes, {r.in.address, r.in.bytes(), out, r.out.bytes()},
+                [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
+                  call(team, r.in.address, out, *kernel, algorithm);
+                });
+    if (code == MPI_SUCCESS) Packing::unpack(out, r.out);
+    return code;
+  }
+  c.last_reduction = {r.in.handle, r.op, kernel, r.in.type->size};
+  void* const out = r.out.count == 0 ? nullptr : const_cast<void*>(r.out.address);
+  return perform(r.function, c, r.bytes, {r.in.address, r.in.bytes(), out, r.out.bytes()},
+                 [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
+                   call(team, r.in.address, out, *kernel, algorithm);
+                 });
+}
+
+/// Two buffers, neither of them null or MPI_IN_PLACE.
+inline bool is_ordinary(const void* in, const void* out) noexcept {
+  return in != nullptr && out != nullptr && in != MPI_IN_PLACE && out != MPI_IN_PLACE && in != out;
+}
+
+/// Does this MPI refuse one buffer as input and output?
+inline bool is_one_buffer(Function f, const void* in, const void* out, MPI_Count count) noexcept {
+  return in == out && count != 0 && in != MPI_BOTTOM && this_process().refusals().of_one_buffer(f);
+}
+
+template <class Left>
+[[gnu::noinline]] int any_allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type,
+                                    MPI_Op op, MPI_Comm comm, const Left& left) {
+  constexpr Function f = Function::allreduce;
+  return enter(f, comm, left, [&](Communicator& c) {
+    const bool in_place = in == MPI_IN_PLACE;
+    Reduction r{f, {}, {}, in_place, op, 0};
+    if (op == MPI_OP_NULL || out == MPI_IN_PLACE || is_one_buffer(f, in, out, count) ||
+        !describe(r.in, in_place ? out : in, count, type) || !is_there(out, r.in)) {
+      return leave_one(f, Fate::arguments, left);
+    }
+    r.out = r.in;
+    r.out.address = out;
+    r.bytes = r.in.bytes();
+    return combine(c, r, left,
+                   [&](papcoll::erased::Comm team, const void* from, void* to,
+                       const papcoll::erased::Operator& o, const papcoll::Algorithm& algorithm) {
+                     papcoll::erased::allreduce(team, from, to, r.in.count, o, {}, algorithm);
+                   });
+  });
+}
+
+/// The short way: type and operator are those of the communicator's last reduction, which need not
+/// be looked at again.
+template <class Left>
+[[gnu::always_inline]] inline int allreduce(const void* in, void* out, MPI_Count count,
+                                            MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                                            const Left& left) {
+  Communicator* const c = is_active() ? communicators().find(comm) : nullptr;
+  if (c != nullptr && c->last_reduction.is(type, op) && count > 0 && is_ordinary(in, out))
+      [[likely]] {
+    const KnownReduction& last = c->last_reduction;
+    const auto n = static_cast<std::size_t>(count);
+    const std::size_t bytes = n * last.size;
+    return perform(Function::allreduce, *c, bytes, {in, bytes, out, bytes},
+                   [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
+                     papcoll::erased::allreduce(team, in, out, n, *last.kernel, {}, algorithm);
+                   });
+  }
+  return any_allreduce(in, out, count, type, op, comm, left);
+}
+
+template <class Left>
+int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, int root,
+           MPI_Comm comm, const Left& left) {
+  constexpr Function f = Function::reduce;
+  return enter(f, comm, left, [&](Communicator& c) {
+    const bool in_place = in == MPI_IN_PLACE;
+    const bool is_root = c.rank == root;
+    Reduction r{f, {}, {}, in_place, op, 0};
+    if (op == MPI_OP_NULL || root < 0 || root >= c.size || (in_place && !is_root) ||
+        (is_root && (out == MPI_IN_PLACE || is_one_buffer(f, in, out, count))) ||
+        !describe(r.in, in_place ? out : in, count, type) ||
+        (is_root && !describe(r.out, out, count, type))) {
+      return leave_one(f, Fate::arguments, left);
+    }
+    r.bytes = r.in.bytes();
+    if (!is_root) r.out = {nullptr, 0, r.in.handle, r.in.type};
+    return combine(c, r, left,
+                   [&](papcoll::erased::Comm team, const void* from, void* to,
+                       const papcoll::erased::Operator& o, const papcoll::Algorithm& algorithm) {
+                     papcoll::erased::reduce(team, from, to, r.in.count, o, papcoll::root{root}, {},
+                                             algorithm);
+                   });
+  });
+}
+
+template <class Left>
+int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                         MPI_Comm comm, const Left& left) {
+  constexpr Function f = Function::reduce_scatter_block;
+  return enter(f, comm, left, [&](Communicator& c) {
+    const bool in_place = in == MPI_IN_PLACE;
+    Reduction r{f, {}, {}, in_place, op, 0};
+    MPI_Count all = 0;
+    if (op == MPI_OP_NULL || out == MPI_IN_PLACE || is_one_buffer(f, in, out, count) ||
+        __builtin_mul_overflow(count, static_cast<MPI_Count>(c.size), &all) ||
+        !describe(r.in, in_place ? out : in, all, type) || !describe(r.out, out, count, type)) {
+      return leave_one(f, Fate::arguments, left);
+    }
+    r.bytes = r.out.bytes();
+    return combine(c, r, left,
+                   [&](papcoll::erased::Comm team, const void* from, void* to,
+                       const papcoll::erased::Operator& o, const papcoll::Algorithm& algorithm) {
+                     papcoll::erased::reduce_scatter(team, from, to, r.out.count, o, {}, algorithm);
+                   });
+  });
+}
+
+template <class Count, class Left>
+int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op,
+                   MPI_Comm comm, const Left& left) {
+  constexpr Function f = Function::reduce_scatter;
+  return enter(f, comm, left, [&](Communicator& c) {
+    const bool in_place = in == MPI_IN_PLACE;
+    const std::span each(counts, counts == nullptr ? 0 : static_cast<std::size_t>(c.size));
+    MPI_Count all = 0;
+    bool is_wrong = each.empty();
+    bool is_even = true;
+    for (const Count n : each) {
+      is_wrong = is_wrong || n < 0 || __builtin_add_overflow(all, MPI_Count{n}, &all);
+      is_even = is_even && n == each[0];
+    }
+    Reduction r{f, {}, {}, in_place, op, 0};
+    const MPI_Count own = is_wrong ? 0 : MPI_Count{each[static_cast<std::size_t>(c.rank)]};
+    if (is_wrong || op == MPI_OP_NULL || out == MPI_IN_PLACE || is_one_buffer(f, in, out, all) ||
+        !describe(r.in, in_place ? out : in, all, type) || !describe(r.out, out, own, type)) {
+      return leave_one(f, Fate::arguments, left);
+    }
+    r.bytes = r.in.bytes() / static_cast<std::size_t>(c.size);
+    return combine(
+        c, r, left,
+        [&](papcoll::erased::Comm team, const void* from, void* to,
+            const papcoll::erased::Operator& o, const papcoll::Algorithm& algorithm) {
+          if (is_even) {
+            papcoll::erased::reduce_scatter(team, from, to, r.out.count, o, {}, algorithm);
+          } else {
+            papcoll::erased::reduce_scatter(team, from, to, papcoll::counts(each), o, algorithm);
+          }
+        });
+  });
+}
+
+}  // namespace preload

@@ -1,0 +1,194 @@
+#pragma once
+
+// How every call goes: whose it is, by which algorithm it runs, and what becomes of its errors.
+
+#include "counted.hpp"
+#include "errors.hpp"
+#include "process.hpp"
+
+#include <papcoll/erased.hpp>
+#include <papcoll/error.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <tuple>
+
+namespace preload {
+
+/// A call as it came, for MPI: the words of its parameters, and the function that would have got
+/// them.
+template <class... Words>
+class LeftToMpi {
+ public:
+  LeftToMpi(int (*function)(Words...), const char* name, Words... words) noexcept
+      : function_(function), name_(name), words_(words...) {}
+
+  int operator()() const {
+    return function_ != nullptr ? std::apply(function_, words_) : lacking();
+  }
+
+ private:
+  // Programs of another version of MPI may ask for functions that this MPI library has not.
+  [[gnu::cold, gnu::noinline]] int lacking() const {
+    std::fprintf(stderr, "papcoll: %s was called, and %s has no such function\n", name_,
+                 interpose::mpi_library().path.c_str());
+    return MPI_ERR_OTHER;
+  }
+
+  int (*function_)(Words...);
+  const char* name_;
+  std::tuple<Words...> words_;
+};
+
+/// Makes one: Next(function, name)(words...).
+template <class... Words>
+struct Next {
+  Next(int (*f)(Words...), const char* n) noexcept : function(f), name(n) {}
+  LeftToMpi<Words...> operator()(Words... words) const noexcept {
+    return {function, name, words...};
+  }
+
+  int (*function)(Words...);
+  const char* name;
+};
+
+/// Leaves a call to MPI. The first calls of a communicator count only if MPI has done them: one
+/// that it refuses on this rank has none on the others.
+template <class Left>
+[[gnu::noinline]] int leave(Function f, Communicator* c, const Left& left) {
+  if (c == nullptr) {
+    count(f, is_active() ? Fate::arguments : this_process().inactive_fate());
+    return left();
+  }
+  count(f, c->left);
+  if (c->left != Fate::first_calls) return left();
+  const int code = left();
+  if (code == MPI_SUCCESS) ++c->calls;
+  return code;
+}
+
+/// A call of a function: papcoll's if the communicator is taken over, else MPI's. `run` gets the
+/// communicator.
+template <class Left, class Run>
+int enter(Function f, MPI_Comm comm, const Left& left, const Run& run) {
+  Communicator* const c = is_active() ? communicators().find(comm) : nullptr;
+  if (c != nullptr && (c->is_taken_over() || communicators().takes_over(*c))) [[likely]] {
+    return run(*c);
+  }
+  return leave(f, c, left);
+}
+
+/// Leaves a call on a communicator that is taken over to MPI, which will refuse it, or for a reason
+/// that all ranks see.
+template <class Left>
+[[gnu::cold, gnu::noinline]] int leave_one(Function f, Fate why, const Left& left) {
+  count(f, why);
+  return left();
+}
+
+/// The bytes that a call reads and writes.
+struct Buffers {
+  const void* in = nullptr;
+  std::size_t in_bytes = 0;
+  const void* out = nullptr;
+  std::size_t out_bytes = 0;
+
+  /// Is nothing wrong with them? Then what papcoll refuses is the algorithm.
+  bool are_sound() const noexcept {
+    if ((in_bytes != 0 && in == nullptr) || (out_bytes != 0 && out == nullptr)) return false;
+    if (in == out || in_bytes == 0 || out_bytes == 0) return true;
+    const auto a = reinterpret_cast<std::uintptr_t>(in);
+    const auto b = reinterpret_cast<std::uintptr_t>(out);
+    return a + in_bytes <= b || b + out_bytes <= a;
+  }
+};
+
+/// The algorithm for a call of so many bytes.
+struct Choice {
+  const papcoll::Algorithm* algorithm;
+  std::uint64_t rule = 0;  ///< bit of the rule that named it; 0: none did
+  bool is_unfit = false;   ///< one did, and it does not serve such calls
+
+  static Choice of(Function f, std::size_t bytes, const Communicator& c) {
+    const Settings& s = this_process().settings();
+    Choice chosen{&s.otherwise};
+    for (std::size_t i = 0; i < s.rules.size(); ++i) {
+      const AlgorithmRule& r = s.rules[i];
+      if ((r.function && *r.function != f) || bytes < r.least || bytes > r.most) continue;
+      const std::uint64_t bit = bit_of(f, i);
+      if ((c.unfit_rules & bit) != 0) {
+        chosen.is_unfit = true;
+      } else {
+        chosen.algorithm = &r.algorithm;
+        chosen.rule = bit;
+      }
+      break;
+    }
+    return chosen;
+  }
+
+ private:
+  /// A bit for each rule and function; rules that have to share one are given up together.
+  static std::uint64_t bit_of(Function f, std::size_t rule) noexcept {
+    return std::uint64_t{1} << ((rule * function_names.size() + static_cast<std::size_t>(f)) % 63);
+  }
+};
+
+/// The exception that is being handled ends a call.
+[[gnu::cold, gnu::noinline]] inline int code_of_failure(Function f) noexcept {
+  count(f, Fate::taken_over);
+  return code_of_exception();
+}
+
+/// Runs a call by the rule that fits it. What all ranks' calls have in common alone decides whether
+/// an algorithm serves them, so that all go on with Auto in the same call.
+template <class Run>
+[[gnu::noinline]] int perform_by_rules(Function f, Communicator& c, std::size_t bytes,
+                                       const Buffers& buffers, const Run& call) {
+  int code = MPI_SUCCESS;
+  Choice chosen = Choice::of(f, bytes, c);
+  for (;;) {
+    try {
+      call(papcoll::erased::Comm(*c.team), *chosen.algorithm);
+      count(f, chosen.is_unfit ? Fate::by_auto : Fate::taken_over);
+      return MPI_SUCCESS;
+    } catch (const papcoll::argument_error&) {
+      if (chosen.rule == 0 || !buffers.are_sound()) {
+        code = code_of_failure(f);
+        break;
+      }
+    } catch (const papcoll::transport_unavailable&) {
+      if (chosen.rule == 0) {
+        code = code_of_failure(f);
+        break;
+      }
+    } catch (...) {
+      code = code_of_failure(f);
+      break;
+    }
+    c.unfit_rules |= chosen.rule;
+    chosen = {&this_process().settings().otherwise, 0, true};
+  }
+  return report(c.handle, code);
+}
+
+/// Runs a call of papcoll's on a communicator that is taken over: call(team, algorithm). `bytes`
+/// are those by which an algorithm is chosen.
+template <class Run>
+[[gnu::always_inline]] inline int perform(Function f, Communicator& c, std::size_t bytes,
+                                          const Buffers& buffers, const Run& call) {
+  if (c.only_algorithm == nullptr) return perform_by_rules(f, c, bytes, buffers, call);
+  int code = MPI_SUCCESS;
+  try {
+    call(papcoll::erased::Comm(*c.team), *c.only_algorithm);
+    count(f, Fate::taken_over);
+    return MPI_SUCCESS;
+  } catch (...) {
+    code = code_of_failure(f);
+  }
+  return report(c.handle, code);  // whose handler may not return, when nothing is handled any more
+}
+
+}  // namespace preload

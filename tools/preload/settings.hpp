@@ -1,0 +1,212 @@
+#pragma once
+
+// What the environment asks for. papcoll-run sets these variables from its options.
+
+#include "counted.hpp"
+
+#include <papcoll/algorithm.hpp>
+#include <papcoll/base/contract.hpp>
+#include <papcoll/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace preload {
+
+/// A setting that cannot be used; what() is a sentence.
+struct bad_setting : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A sentence of papcoll's, as part of another.
+inline std::string without_prefix(std::string_view text) {
+  constexpr std::string_view prefix = "papcoll: ";
+  if (text.substr(0, prefix.size()) == prefix) text.remove_prefix(prefix.size());
+  return std::string(text);
+}
+
+/// Which algorithm runs calls of a collective whose bytes are in a range. Bytes are those that
+/// papcoll goes by: of the vector, or of a rank's block.
+struct AlgorithmRule {
+  std::optional<Function> function;  ///< none: all
+  std::size_t least = 0;
+  std::size_t most = SIZE_MAX;
+  papcoll::Algorithm algorithm;
+};
+
+/// PAPCOLL_ALGORITHM: rules, of which a call follows the first that fits.
+///
+///     rules      =  rule { ";" rule }
+///     rule       =  [ collective [ "[" [ bytes ] ".." [ bytes ] "]" ] "=" ] name
+///     collective =  "allreduce" | "reduce" | "bcast" | …
+///     bytes      =  digits [ "k" | "M" | "G" ]
+///
+/// `name` as in names/grammar.hpp, which has none of these signs.
+///
+///     Ring
+///     allreduce[..4k]=RecursiveDoubling; allreduce=Ring+MpiTransport; bcast=auto
+class RuleParser {
+ public:
+  RuleParser(std::string_view text, std::string_view contract) : text_(text), contract_(contract) {}
+
+  std::vector<AlgorithmRule> parse() const {
+    std::vector<AlgorithmRule> rules;
+    for (std::size_t begin = 0; begin <= text_.size();) {
+      const std::size_t end = std::min(text_.find(';', begin), text_.size());
+      const std::string_view rule = trimmed(text_.substr(begin, end - begin));
+      if (!rule.empty()) rules.push_back(rule_of(rule));
+      begin = end + 1;
+    }
+    return rules;
+  }
+
+ private:
+  static constexpr std::array<std::string_view, function_names.size()> names{
+      "allreduce", "reduce",  "bcast",  "allgather", "reduce_scatter", "reduce_scatter_block",
+      "gather",    "scatter", "barrier"};
+
+  static std::string_view trimmed(std::string_view s) {
+    while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
+    while (!s.empty() && (s.back() == ' ' || s.back() == '\t')) s.remove_suffix(1);
+    return s;
+  }
+
+  [[noreturn]] static void fail(std::string_view rule, const std::string& what) {
+    throw bad_setting("PAPCOLL_ALGORITHM: '" + std::string(rule) + "': " + what);
+  }
+
+  AlgorithmRule rule_of(std::string_view rule) const {
+    AlgorithmRule r;
+    std::string_view name = rule;
+    if (const std::size_t equals = rule.find('='); equals != std::string_view::npos) {
+      std::string_view where = trimmed(rule.substr(0, equals));
+      name = trimmed(rule.substr(equals + 1));
+      if (const std::size_t bracket = where.find('['); bracket != std::string_view::npos) {
+        if (where.back() != ']') fail(rule, "write a range of bytes as [4k..1M]");
+        take_range(rule, where.substr(bracket + 1, where.size() - bracket - 2), r);
+        where = trimmed(where.substr(0, bracket));
+      }
+      r.function = function_of(rule, where);
+    }
+    r.algorithm = algorithm_of(name);
+    return r;
+  }
+
+  static Function function_of(std::string_view rule, std::string_view name) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i] == name) return static_cast<Function>(i);
+    }
+    std::string all;
+    for (const std::string_view known : names) all += " " + std::string(known);
+    fail(rule, "'" + std::string(name) + "' is no collective; there are" + all);
+  }
+
+  static void take_range(std::string_view rule, std::string_view range, AlgorithmRule& r) {
+    const std::size_t dots = range.find("..");
+    if (dots == std::string_view::npos) fail(rule, "write a range of bytes as [4k..1M]");
+    const std::string_view least = trimmed(range.substr(0, dots));
+    const std::string_view most = trimmed(range.substr(dots + 2));
+    if (!least.empty()) r.least = bytes_of(rule, least);
+    if (!most.empty()) r.most = bytes_of(rule, most);
+    if (r.least > r.most) fail(rule, "the range of bytes is empty");
+  }
+
+  static std::size_t bytes_of(std::string_view rule, std::string_view text) {
+    std::size_t n = 0;
+    const char* const last = text.data() + text.size();
+    auto [end, problem] = std::from_chars(text.data(), last, n);
+    unsigned shift = 0;
+    if (problem == std::errc{} && end != last) {
+      shift = *end == 'k' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+      if (shift != 0) ++end;
+    }
+    if (problem != std::errc{} || end != last || n > (SIZE_MAX >> shift)) {
+      fail(rule, "'" + std::string(text) + "' is no number of bytes, such as 4096 or 4k");
+    }
+    return n << shift;
+  }
+
+  /// The contract is that of PAPCOLL_CONTRACT unless the name has its own.
+  papcoll::Algorithm algorithm_of(std::string_view name) const {
+    try {
+      for (std::size_t begin = 0; begin < name.size();) {
+        const std::size_t end = std::min(name.find('+', begin), name.size());
+        if (papcoll::contract_named(trimmed(name.substr(begin, end - begin)))) {
+          return papcoll::algorithm(name);
+        }
+        begin = end + 1;
+      }
+      return papcoll::algorithm(std::string(name) + "+" + std::string(contract_));
+    } catch (const papcoll::error& e) {
+      throw bad_setting("PAPCOLL_ALGORITHM: " + without_prefix(e.what()));
+    }
+  }
+
+  std::string_view text_;
+  std::string_view contract_;
+};
+
+/// All settings of this process.
+struct Settings {
+  bool off = false;
+  bool summary = false;
+  bool ignores_gpu = false;
+  std::uint64_t after = 32;  ///< the call of a communicator from which on it is taken over
+  std::vector<AlgorithmRule> rules;
+  papcoll::Algorithm otherwise;  ///< what runs calls that no rule fits
+  std::string text;              ///< the same on all ranks if the settings are
+
+  /// Throws bad_setting.
+  void read() {
+    const std::string contract = value("PAPCOLL_CONTRACT", "Reproducible");
+    if (!papcoll::contract_named(contract)) {
+      throw bad_setting("PAPCOLL_CONTRACT: '" + contract +
+                        "' is no contract: take Fast, RankConsistent or Reproducible");
+    }
+    const std::string number = value("PAPCOLL_AFTER", "32");
+    const auto [end, problem] =
+        std::from_chars(number.data(), number.data() + number.size(), after);
+    if (problem != std::errc{} || end != number.data() + number.size() || after == 0) {
+      throw bad_setting("PAPCOLL_AFTER: '" + number + "' is no number of calls: take 1 or more");
+    }
+    const std::string gpu = value("PAPCOLL_GPU", "");
+    if (!gpu.empty() && gpu != "ignore") {
+      throw bad_setting("PAPCOLL_GPU: '" + gpu + "' is not known: there is ignore");
+    }
+    ignores_gpu = !gpu.empty();
+    rules = RuleParser(value("PAPCOLL_ALGORITHM", ""), contract).parse();
+    otherwise = papcoll::algorithm("auto+" + contract);
+  }
+
+  /// Those that cannot be wrong, and the text of all.
+  void read_switches() {
+    off = is_on("PAPCOLL_OFF");
+    summary = is_on("PAPCOLL_SUMMARY");
+    for (const char* name : {"PAPCOLL_AFTER", "PAPCOLL_ALGORITHM", "PAPCOLL_CONTRACT",
+                             "PAPCOLL_GPU", "PAPCOLL_OFF", "PAPCOLL_SUMMARY"}) {
+      text += value(name, "") + '\n';
+    }
+  }
+
+ private:
+  static std::string value(const char* name, const char* otherwise) {
+    const char* const text = std::getenv(name);
+    return text == nullptr || *text == '\0' ? otherwise : text;
+  }
+  static bool is_on(const char* name) {
+    const std::string text = value(name, "0");
+    return text != "0";
+  }
+};
+
+}  // namespace preload
