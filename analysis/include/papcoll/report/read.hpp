@@ -325,6 +325,7 @@ class RunReader {
       w.files.push_back(c.file);
     }
     std::vector<World> all;
+    all.reserve(worlds.size());
     for (auto& [key, w] : worlds) all.push_back(std::move(w));
     return all;
   }

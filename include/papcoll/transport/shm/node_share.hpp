@@ -187,7 +187,8 @@ class NodeArea {
   };
 
   /// By rank 0, which tells the others where it is. Throws system_error.
-  static std::shared_ptr<NodeArea> make(std::shared_ptr<NodeShare> share, const Request& request) {
+  static std::shared_ptr<NodeArea> make(const std::shared_ptr<NodeShare>& share,
+                                        const Request& request) {
     const std::size_t head = NodeShare::words_bytes(share->ranks());
     const std::size_t bytes = page_aligned(head + request.bytes);
     const std::size_t offset = share->take_place(bytes);
