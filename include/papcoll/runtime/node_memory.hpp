@@ -35,7 +35,7 @@ namespace detail {
 ///
 ///     bells, words         of the whole communicator's board, if it has no other nodes
 ///     heads                bells and words of the boards of the teams within it
-///     late pages           of the whole communicator, the same: see LatePages
+///     late pages           of the ranks: see LatePages
 ///     late pages           of the teams within it
 ///
 /// Bells and words have pages at once, so that no rank, however it ends, meets one that cannot be
@@ -211,8 +211,8 @@ class NodeMemory {
       if (whole) {
         bells = page_aligned(Doorbells::bytes(ranks));
         board = board_words_bytes(ranks);
-        channels = LatePages::bytes(ranks, options.chunk_bytes);
       }
+      channels = LatePages::bytes(ranks, options.chunk_bytes);  // mailboxes of devices in any case
       heads = bells + board + hierarchy.heads_bytes();
     }
 
