@@ -139,11 +139,14 @@ class Pool {
     has_window_ = false;
   }
 
-  /// Has all of the window, touched, so that no call meets a page for the first time.
+  /// Has all of the window, what is new of it touched, so that no call meets a page for the first
+  /// time. What was there before stays as it is: peers may still be reading it.
   bool take_window() {
     if (has_window_) return true;
-    const std::size_t from = node_->take_pool != nullptr ? 0 : backed();
+    const std::byte* const former = base_;
+    const std::size_t had = backed();
     if (!back(window())) return false;
+    const std::size_t from = base_ == former ? had : 0;
     for (std::size_t at = from; at < window(); at += detail::page_bytes()) {
       base_[at] = std::byte{0};
     }

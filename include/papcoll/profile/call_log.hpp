@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -92,21 +93,22 @@ class CallLog {
     Record& r = records_[(index - 1) & last_record_];
     // A reader (of another process, at any time) takes a record only if `index` is the same before
     // and after it has read the rest. All stores of put() are releases: who has seen a new field
-    // sees the 0 or what came after it, and who sees the new index sees all fields.
-    put(r.index, std::uint64_t{0});
-    put(r.arrival, arrival);
-    put(r.exit, std::uint64_t{0});
-    put(r.bytes, message.bytes);
-    put(r.number, number);
-    put(r.site, site);
-    put(r.communicator, communicator);
-    put(r.root, message.root);
-    put(r.collective, static_cast<std::uint16_t>(collective));
-    put(r.type, message.type);
-    put(r.op, message.op);
-    put(r.thread, thread.number);
-    put(r.flags, message.flags);
-    put(r.index, index);
+    // sees being_written or what came after it, and who sees the new index sees all fields.
+    if (take_for(r, index)) {
+      put(r.arrival, arrival);
+      put(r.exit, std::uint64_t{0});
+      put(r.bytes, message.bytes);
+      put(r.number, number);
+      put(r.site, site);
+      put(r.communicator, communicator);
+      put(r.root, message.root);
+      put(r.collective, static_cast<std::uint16_t>(collective));
+      put(r.type, message.type);
+      put(r.op, message.op);
+      put(r.thread, thread.number);
+      put(r.flags, message.flags);
+      put(r.index, index);
+    }
 
     return {index, arrival, message.bytes,
             packed({site, collective, message.flags & (record_nonblocking | record_persistent),
@@ -116,8 +118,10 @@ class CallLog {
   /// The call has come back.
   void end(const Begun& begun, std::uint64_t exit) noexcept {
     Record& r = records_[(begun.index - 1) & last_record_];
-    // Other threads may have gone once round the ring since, and the record be another call's.
-    if (std::atomic_ref(r.index).load(std::memory_order_relaxed) == begun.index) put(r.exit, exit);
+    if (take_of(r, begun.index)) {
+      put(r.exit, exit);
+      put(r.index, begun.index);
+    }
     Total* const total = total_of(begun.key);
     if (total == nullptr) {
       add(file_.header().totals_lost, 1);
@@ -148,6 +152,33 @@ class CallLog {
   }
 
  private:
+  /// Instead of a record's index: a thread is writing it.
+  static constexpr std::uint64_t being_written = std::numeric_limits<std::uint64_t>::max();
+
+  /// Before call `index` writes the record. Not where a thread that lost its processor is still
+  /// writing it, or a later call has: others may have gone round the ring meanwhile, and the record
+  /// of this call is dropped.
+  bool take_for(Record& r, std::uint64_t index) const noexcept {
+    const std::atomic_ref tag(r.index);
+    if (!multiple_) {
+      tag.store(being_written, std::memory_order_relaxed);
+      return true;
+    }
+    std::uint64_t seen = tag.load(std::memory_order_relaxed);
+    // Acquire: of two that write the record, the second one's fields come after the first one's.
+    return seen < index &&
+           tag.compare_exchange_strong(seen, being_written, std::memory_order_acquire,
+                                       std::memory_order_relaxed);
+  }
+
+  /// Before the end of call `index` is written: is the record still that call's?
+  bool take_of(Record& r, std::uint64_t index) const noexcept {
+    const std::atomic_ref tag(r.index);
+    if (!multiple_) return tag.load(std::memory_order_relaxed) == index;
+    return tag.compare_exchange_strong(index, being_written, std::memory_order_acquire,
+                                       std::memory_order_relaxed);
+  }
+
   template <class T>
   static void put(T& word, T value) noexcept {
     std::atomic_ref(word).store(value, std::memory_order_release);

@@ -7,6 +7,7 @@
 #include <papcoll/node/pool.hpp>
 #include <papcoll/node/pool_trials.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -31,6 +32,30 @@ struct PoolMemory {
     node.pool_bytes = size;
   }
   std::vector<std::byte> bytes;
+  papcoll::Node node;
+};
+
+/// Memory of a node that the pools of several communicators share.
+struct PoolSource {
+  PoolSource() {
+    node.pool = bytes.data();
+    node.pool_bytes = bytes.size();
+    node.context = this;
+    node.take_pool = [](void* context, std::size_t n) {
+      PoolSource& s = *static_cast<PoolSource*>(context);
+      if (s.used + n > s.bytes.size()) throw papcoll::system_error("no room", ENOMEM);
+      std::byte* const at = s.bytes.data() + s.used;
+      s.used += n;
+      s.taken.insert(at);
+      return at;
+    };
+    node.give_pool_back = [](void* context, std::byte* at) noexcept {
+      CHECK(static_cast<PoolSource*>(context)->taken.erase(at) == 1);
+    };
+  }
+  std::vector<std::byte> bytes = std::vector<std::byte>(16 * megabyte);
+  std::size_t used = 0;
+  std::set<std::byte*> taken;
   papcoll::Node node;
 };
 
@@ -124,28 +149,8 @@ TEST_CASE("a pool whose turns find no pages stays at its beginning", "[node]") {
 
 TEST_CASE("a pool beside others moves where there is room, and gives back what nobody reads",
           "[node]") {
-  struct Source {
-    std::vector<std::byte> bytes = std::vector<std::byte>(16 * megabyte);
-    std::size_t used = 0;
-    std::set<std::byte*> taken;
-  };
-  Source source;
-  papcoll::Node node;
-  node.pool = source.bytes.data();
-  node.pool_bytes = source.bytes.size();
-  node.context = &source;
-  node.take_pool = [](void* context, std::size_t n) {
-    Source& s = *static_cast<Source*>(context);
-    if (s.used + n > s.bytes.size()) throw papcoll::system_error("no room", ENOMEM);
-    std::byte* const at = s.bytes.data() + s.used;
-    s.used += n;
-    s.taken.insert(at);
-    return at;
-  };
-  node.give_pool_back = [](void* context, std::byte* at) noexcept {
-    CHECK(static_cast<Source*>(context)->taken.erase(at) == 1);
-  };
-  Pool pool{&node};
+  PoolSource source;
+  Pool pool{&source.node};
   CHECK(pool.backed() == 0);
   pool.begin_call();
   std::byte* const little = pool.get_shared(1000);
@@ -170,6 +175,18 @@ TEST_CASE("a pool beside others moves where there is room, and gives back what n
   CHECK(pool.backed() == rest);
   CHECK(!pool.back(rest + 1024));
   CHECK(pool.backed() == rest);
+}
+
+TEST_CASE("what a call left in the pool stays when the next call takes the room for turns",
+          "[node]") {
+  PoolSource source;
+  Pool pool{&source.node};
+  const std::size_t n = 5 * megabyte;  // more than what is used in turns
+  std::byte* const lent = next_of(pool, n);
+  REQUIRE(lent != nullptr);
+  std::fill_n(lent, n, std::byte{7});
+  REQUIRE(next_of(pool, 50'000) != nullptr);
+  CHECK(std::count(lent, lent + n, std::byte{7}) == static_cast<std::ptrdiff_t>(n));
 }
 
 TEST_CASE("trials find out if peers had better pull", "[node]") {
