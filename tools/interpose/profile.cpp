@@ -64,6 +64,12 @@ __attribute__((destructor)) void end_of_process() { papcoll::profile::this_run()
   INTERPOSE_FUNCTION(MPI_, next_function, NAME, PARAMETERS, ARGUMENTS, __VA_ARGS__) \
   INTERPOSE_FUNCTION(PMPI_, function_of_mpi, NAME, PARAMETERS, ARGUMENTS, __VA_ARGS__)
 #define PAPCOLL_PROFILE_MPI_4 1
+// Programs that ask whether there are functions for large counts must not find what MPI lacks.
+#if defined(OPEN_MPI) && MPI_VERSION < 4
+#define PAPCOLL_PROFILE_LARGE_COUNTS 0
+#else
+#define PAPCOLL_PROFILE_LARGE_COUNTS 1
+#endif
 #define PAPCOLL_PROFILE_SESSION void  // a type that MPI-3's header lacks
 #define PAPCOLL_PROFILE_MPI found_mpi(), interpose::mpi_library().path
 #include <papcoll/profile/wrappers.ipp>

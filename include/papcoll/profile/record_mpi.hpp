@@ -54,6 +54,7 @@ inline const EndOfProcess end_of_process;
 }  // namespace papcoll
 
 #define PAPCOLL_PROFILE_MPI_4 (MPI_VERSION >= 4)
+#define PAPCOLL_PROFILE_LARGE_COUNTS (MPI_VERSION >= 4)
 #define PAPCOLL_PROFILE_SESSION MPI_Session
 #define PAPCOLL_PROFILE_MPI \
   papcoll::profile::detail::linked_mpi(), papcoll::profile::detail::linked_library()

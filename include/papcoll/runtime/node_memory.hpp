@@ -49,7 +49,7 @@ class NodeMemory {
 
   /// What the ranks of a node want for a communicator.
   static NodeShare::AreaRequest area_of(const NodeRanks& here, const Options& options,
-                                   const HierarchyPlans& hierarchy) {
+                                        const HierarchyPlans& hierarchy) {
     const Layout layout{here, options, hierarchy};
     NodeShare::AreaRequest area;
     area.bytes = layout.heads + layout.channels + hierarchy.channels_bytes() + cache_line;

@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -19,6 +20,30 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werr
 
 class Skip(Exception):
     """A reason why a suite cannot run here."""
+
+
+def command(words, why):
+    """What a command prints; a reason to skip where it fails."""
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Skip(f"{why}: {(done.stderr.strip().splitlines() or ['no reason'])[-1]}")
+    return done.stdout.strip()
+
+
+# Of pip, where there is no network.
+PATIENCE = ["-q", "--disable-pip-version-check", "--retries", "1", "--timeout", "15"]
+
+
+def of_pypi(cache, name, packages):
+    """The directory of programs of a virtual environment with packages of PyPI's, which is made in
+    the cache unless it is there."""
+    where = pathlib.Path(cache).resolve() / name
+    if not (where / "ready").exists():
+        command([sys.executable, "-m", "venv", "--clear", str(where)], "cannot make an environment")
+        command([str(where / "bin" / "python"), "-m", "pip", "install", *PATIENCE, *packages],
+                "cannot install from PyPI")
+        (where / "ready").touch()
+    return where / "bin"
 
 
 def parser(description):
@@ -48,6 +73,8 @@ class Suite:
         self.failed = 0
         self.compared = 0
         self.calls = {}
+        self.yields = self.mpi == "mpich"
+        self.more = {}  # environment variables
         self._yield = None
 
     # ------------------------------------------------------------------------------- programs
@@ -94,12 +121,12 @@ class Suite:
     def environment(self, more=None, delays=None):
         environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
                        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PAPCOLL_SUMMARY": "1",
-                       "OMP_NUM_THREADS": "1", **(more or {})}
+                       "OMP_NUM_THREADS": "1", **self.more, **(more or {})}
         preload = [p for p in environment.get("LD_PRELOAD", "").split(":") if p]
         if delays:
             preload.insert(0, self.library("random_delays.c"))
             environment["DELAY_SEED"] = str(delays)
-        if self.mpi == "mpich":  # whose waiting ranks keep their processor: there are too few
+        if self.yields:  # whose waiting ranks keep their processor: there are too few
             if self._yield is None:
                 self._yield = self.compiled(TESTS / "mpich_yield.cpp", "-shared", "-fPIC", "-ldl")
             preload.append(self._yield)

