@@ -275,5 +275,36 @@ def case_limits(job):
         check(len(said) < 3, done.stderr)
 
 
+def case_wrapped(job):
+    """A launcher, or a program, behind other words; a script."""
+    program = job.compiled("cases_communicators.cpp")
+    launch = job.launch(2, program, "handler")
+    words = [["env", "A=1"], ["timeout", "60"], ["nice", "-n", "1", "env", "-u", "X"],
+             ["env", "-i", f"PATH={os.environ['PATH']}", "OMPI_ALLOW_RUN_AS_ROOT=1",
+              "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"], ["env", "-C", "/", "setsid", "-w"]]
+    words += [w for w in (["stdbuf", "-oL"], ["time", "-p"], ["taskset", "-c", "0"],
+                          ["numactl", "--localalloc"]) if shutil.which(w[0])]
+    for before in words:
+        found = job.right([*before, *launch], "--after=1")
+        check(found["MPI_Allreduce"]["taken over"] > 20, f"{before}: {found}")
+    # Of each rank, and of one without a launcher.
+    done = job.plain(job.launch(2, job.options.run, "--summary", "--after=2", "nice", "-n", "1",
+                                program, "handler"))
+    check("all right" in done.stdout and "taken over" in done.stderr, done.stdout + done.stderr)
+    # What such words preload stays: the ranks have it, too.
+    tool = job.directory / "tool.c"
+    tool.write_text("#include <stdio.h>\n__attribute__((constructor)) static void begin(void)\n"
+                    '{ fputs("tool\\n", stderr); }\n')
+    library = job.compiled(tool, "-shared", "-fPIC")
+    done = job.run(["env", f"LD_PRELOAD={library}", *launch], "--summary")
+    check("taken over" in done.stderr and done.stderr.count("tool\n") >= 3, done.stderr)
+    # A script that names a variable of MPICH's has no MPI within itself.
+    script = job.directory / "rank.sh"
+    script.write_text(f"#!/bin/sh\nexport MPIR_CVAR_DEBUG_SUMMARY=0\nexec {program} handler\n")
+    script.chmod(0o755)
+    found = job.right(job.launch(2, str(script)), "--after=1")
+    check(found["MPI_Allreduce"]["taken over"] > 20, found)
+
+
 if __name__ == "__main__":
     sys.exit(jobs.main(__doc__, ("--run",), Job, globals()))

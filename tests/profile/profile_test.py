@@ -327,6 +327,12 @@ def case_bad(job):
         done = subprocess.run([job.options.profile, *arguments, "true"], capture_output=True,
                               text=True, check=False)
         check(done.returncode == 2 and words in done.stderr, done.stderr)
+    own = job.directory / "own"
+    subprocess.run(["cc", str(HERE.parent / "preload" / "cases_own_mpi.c"), "-o", str(own)],
+                   check=True)
+    done = subprocess.run([job.options.profile, str(own)], capture_output=True, text=True,
+                          check=False, cwd=job.directory)
+    check(done.returncode == 2 and "has MPI within itself" in done.stderr, done.stderr)
     # Programs without MPI, and one that never calls it.
     done = subprocess.run([job.options.profile, "--output", str(job.traces), "--abi", job.mpi, "sh",
                            "-c", "exit 3"], capture_output=True, text=True, check=False)
@@ -499,6 +505,58 @@ def case_plugin(job):
     check(job.counts()[0]["module"] == str(job.directory / "plugin.so"), job.counts()[0])
 
 
+def stacked_orders(job, program, after):
+    """How the two launchers may stand before a program, and whether a report is printed."""
+    run = [job.options.run, "--summary", "--after", after]
+    profile = [job.options.profile, "--output", str(job.traces)]
+    launch = job.launch(2, *program)
+    before, rest = launch[:-len(program)], launch[-len(program):]
+    return {"profile, run, launcher": (profile + run + launch, True),
+            "run, profile, launcher": (run + profile + launch, True),
+            "words between": (["env", "A=1", *run, "nice", "-n", "1", *profile, "env", "B=1",
+                               *launch], True),
+            "launcher, profile, run": (before + profile + run + rest, False),
+            "launcher, run, profile": (before + run + profile + rest, False),
+            "profile, launcher, run": (profile + before + run + rest, True),
+            "run, launcher, profile": (run + before + profile + rest, False)}
+
+
+def check_stacked(job, program, wanted, orders=None):
+    """papcoll-run runs the blocking calls of both ranks, and papcoll-profile counts all calls."""
+    for order, (command, has_report) in stacked_orders(job, program, "1").items():
+        if orders and order not in orders:
+            continue
+        shutil.rmtree(job.traces, ignore_errors=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False,
+                              cwd=job.directory)
+        said = f"{order}: {done.stdout}{done.stderr}"
+        check(done.returncode == 0, said)
+        check(("2 ranks on 1 node" in done.stdout) == has_report, said)
+        held = job.calls()
+        check({k: held.get(k) for k in wanted} == wanted, f"{held}\n{said}")
+        run = jobs.summary(done.stderr)
+        for name in ("Allreduce", "Bcast", "Barrier"):
+            # No more than the program's, on any rank: the recorder's own are none of them.
+            calls = sum(int(rank.get(name, 0)) for rank in job.counts().values())
+            check(run.get("MPI_" + name) == {"calls": calls, "taken over": calls},
+                  f"{name}: {run}\n{said}")
+
+
+def case_stacked(job):
+    """papcoll-profile and papcoll-run at once, in each order: every call is recorded, and taken
+    over, by whatever name it is called."""
+    check_stacked(job, [job.compiled("calls.c")], CALLS)
+    for source in ("calls_mpif.f90", "calls_f08.f90"):
+        check_stacked(job, [job.compiled(source)], CALLS,
+                      ("profile, run, launcher", "launcher, profile, run"))
+
+
+def case_stacked_python(job):
+    """The same of mpi4py."""
+    check_stacked(job, job.python("calls.py"), CALLS,
+                  ("profile, run, launcher", "launcher, profile, run"))
+
+
 def case_interrupted(job):
     """The report of a job that is told to end does not say that it still runs."""
     program = job.compiled("waits.cpp")
@@ -516,4 +574,4 @@ def case_interrupted(job):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main(__doc__, ("--profile", "--counts", "--papcoll"), Job, globals()))
+    sys.exit(jobs.main(__doc__, ("--profile", "--run", "--counts", "--papcoll"), Job, globals()))
