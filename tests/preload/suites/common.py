@@ -115,7 +115,8 @@ class Suite:
         if self.mpi == "openmpi" and environment.get("LD_PRELOAD"):
             # Its daemons hand on what has a name only.
             at = words.index(self.launcher) + 1
-            words[at:at] = ["-x", "LD_PRELOAD"]
+            if not (preloaded and self.preload):  # papcoll-run hands on what is preloaded already
+                words[at:at] = ["-x", "LD_PRELOAD"]
             if delays:
                 words[at:at] = ["-x", "DELAY_SEED"]
         with subprocess.Popen(words, env=environment, cwd=cwd or self.directory, text=True,
@@ -125,10 +126,11 @@ class Suite:
                 out, err = job.communicate(timeout=self.options.timeout)
             except subprocess.TimeoutExpired:
                 job.terminate()
+                out, err = "", ""
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    job.communicate(timeout=10)
+                    out, err = job.communicate(timeout=10)
                 job.kill()
-                return -1, "", f"no end within {self.options.timeout:g} s"
+                return -1, without_summary(out), err + f"no end within {self.options.timeout:g} s"
         if preloaded:
             self.read_summary(err + out)
         return job.returncode, without_summary(out), err
