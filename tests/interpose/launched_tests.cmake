@@ -1,5 +1,5 @@
-# Tests of what is preloaded, by programs that are compiled by the wrappers of each MPI that there is
-# a library for. One build of the tools serves all of them.
+# Tests of what is preloaded, by programs that are compiled by the wrappers of each MPI that there
+# is a library for. One build of the tools serves all of them.
 
 # papcoll_launcher_of(mpi result): the launcher of an MPI, with its name or the one of the tests;
 # empty if there is none.

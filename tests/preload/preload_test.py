@@ -296,8 +296,20 @@ def case_wrapped(job):
     tool.write_text("#include <stdio.h>\n__attribute__((constructor)) static void begin(void)\n"
                     '{ fputs("tool\\n", stderr); }\n')
     library = job.compiled(tool, "-shared", "-fPIC")
-    done = job.run(["env", f"LD_PRELOAD={library}", *launch], "--summary")
-    check("taken over" in done.stderr and done.stderr.count("tool\n") >= 3, done.stderr)
+    ways = [["env", f"LD_PRELOAD={library}", *launch],
+            job.launch(2, "env", f"LD_PRELOAD={library}", program, "handler"),
+            job.launch(2, "sh", "-c", f"LD_PRELOAD={library}:$LD_PRELOAD {program} handler")]
+    if job.mpi == "openmpi":
+        ways += [job.launch(2, program, "handler", flags=["-x", f"LD_PRELOAD={library}"]),
+                 ["env", f"LD_PRELOAD={library}",
+                  *job.launch(2, program, "handler", flags=["-x", "LD_PRELOAD"])]]
+    else:
+        ways += [job.launch(2, program, "handler", flags=[option, "LD_PRELOAD", library])
+                 for option in ("-env", "-genv")]
+    for way in ways:
+        done = job.run(way, "--summary", "--after=1")
+        check("taken over" in done.stderr and done.stderr.count("tool\n") >= 2,
+              f"{way}: {done.stdout}{done.stderr}")
     # A script that names a variable of MPICH's has no MPI within itself.
     script = job.directory / "rank.sh"
     script.write_text(f"#!/bin/sh\nexport MPIR_CVAR_DEBUG_SUMMARY=0\nexec {program} handler\n")

@@ -1,5 +1,6 @@
 # shellcheck shell=sh disable=SC2034 # variables are for the scripts
-# What the scripts that preload a library have in common. CMake puts it into each of them.
+# What the scripts that preload a library have in common. CMake puts it into each of them, behind
+# with_library().
 
 fail() {
   echo "${0##*/}: $*" >&2
@@ -58,9 +59,9 @@ is_wrapper() {
   esac
 }
 
-# look_at ABI COMMAND...: what it is. Sets `launcher` and `program`, the first word that is a program
-# of MPI's (values of options seldom are), or leaves them empty; `abi` to the program's MPI, or to
-# ABI unless that is empty; and `before` to how many words stand before the one that gets the
+# look_at ABI COMMAND...: what it is. Sets `launcher` and `program`, the first word that is a
+# program of MPI's (values of options seldom are), or leaves them empty; `abi` to ABI, or if that is
+# empty to the program's MPI; and `before` to how many words stand before the one that gets the
 # library.
 look_at() {
   abi=$1
@@ -154,43 +155,56 @@ start_preloaded() {
   exec "$@"
 }
 
-# start_behind LIBRARIES VARIABLE=VALUE... -- COMMAND...: in place of this process, so that a
-# program preloads them, or the ranks that a launcher starts do and have papcoll's variables. The
-# launcher itself preloads nothing, unless it is one that hands its environment on.
+# start_behind LIBRARY VARIABLE=VALUE... -- COMMAND...: in place of this process, so that a program
+# preloads the library, or the ranks that a launcher starts do and have papcoll's variables. The
+# launcher itself does not preload it, unless it is one that hands its environment on.
 start_behind() {
-  preloaded=$1 kind=''
+  library=$1 kind='' is_first=true before_last='' last=''
   shift
   while [ "$1" != -- ]; do
     export "${1?}"
     shift
   done
   shift
+  preloaded=$(with_library "$library" "${LD_PRELOAD-}")
   ! is_launcher "$1" || kind=$(abi_of_launcher "$1")
-  case $kind in
-    openmpi | mpich) ;;
-    *)
-      export LD_PRELOAD="$preloaded"
-      exec "$@"
-      ;;
-  esac
-  is_first=true
   for word in "$@"; do
     shift
+    # What the launcher is told to preload itself, or words behind it preload.
+    case $before_last,$last in
+      -genv,LD_PRELOAD | -env,LD_PRELOAD) word=$(with_library "$library" "$word") ;;
+    esac
+    case $last,$word in
+      -x,LD_PRELOAD) word=LD_PRELOAD=${LD_PRELOAD-} ;;
+    esac
+    case $word in
+      *[[:space:]]*) ;; # text for a shell
+      LD_PRELOAD=*) word=LD_PRELOAD=$(with_library "$library" "${word#*=}") ;;
+    esac
     set -- "$@" "$word"
-    case $kind:$is_first:$word in
+    case $kind,$is_first,$word in
       # Settings are for one program of those that stand between colons.
-      openmpi:true:* | openmpi:false::)
+      openmpi,true,* | openmpi,false,:)
         set -- "$@" -x "LD_PRELOAD=$preloaded"
         for name in $(papcoll_variables); do set -- "$@" -x "$name"; done
         ;;
-      mpich:true:*)
+      mpich,true,*)
         set -- "$@" -genv LD_PRELOAD "$preloaded"
         for name in $(papcoll_variables); do
           eval "set -- \"\$@\" -genv \"\$name\" \"\${$name-}\""
         done
         ;;
     esac
-    is_first=false
+    is_first=false before_last=$last last=$word
   done
+  case $kind in
+    openmpi | mpich) ;;
+    *) export LD_PRELOAD="$preloaded" ;;
+  esac
   exec "$@"
 }
+
+if [ "${1-}" = --behind ]; then
+  shift
+  start_behind "$@"
+fi
