@@ -90,10 +90,21 @@ class Communicators {
     return c.left == Fate::first_calls && c.calls + 1 >= settings_->after && take_over(c);
   }
 
+  /// A communicator was freed. With the last one that was taken over, what papcoll keeps for others
+  /// of its ranks goes, too: nothing is left of papcoll then.
+  void freed_one() noexcept {
+    if (!last_ended_.load(std::memory_order_relaxed) || !last_ended_.exchange(false)) return;
+    try {
+      papcoll::release_unused_memory();
+    } catch (const std::exception&) {  // it stays until MPI_Finalize
+    }
+  }
+
  private:
   static int ends(MPI_Comm /*handle*/, int /*keyval*/, void* value, void* /*state*/) {
     generation_.end_one();
-    delete static_cast<Communicator*>(value);
+    const std::unique_ptr<Communicator> ended(static_cast<Communicator*>(value));
+    if (ended->is_taken_over() && alive_.fetch_sub(1) == 1) last_ended_.store(true);
     return MPI_SUCCESS;
   }
 
@@ -194,6 +205,7 @@ class Communicators {
       return false;
     }
     c.team = std::move(made);
+    alive_.fetch_add(1);
     if (settings_->rules.empty()) c.only_algorithm = &settings_->otherwise;
     if (c.rank != 0) return true;  // each is counted once
     take_overs.number.fetch_add(1, std::memory_order_relaxed);
@@ -229,6 +241,8 @@ class Communicators {
   }
 
   static inline constinit Generation generation_{};
+  static inline constinit std::atomic<std::int64_t> alive_{0};  ///< that are taken over
+  static inline constinit std::atomic<bool> last_ended_{false};
 
   const Settings* settings_ = nullptr;
   std::mutex mutex_;

@@ -128,6 +128,11 @@ PRELOAD_NAMES(Init_thread, (Word argc, Word argv, Word wanted, Word given),
                 if (code == MPI_SUCCESS) this_process().begin();
                 return code;
               })
+PRELOAD_NAMES(Comm_free, (Word comm), (comm), {
+  const int code = left();
+  if (preload::is_active()) preload::communicators().freed_one();
+  return code;
+})
 PRELOAD_NAMES(Finalize, (void), (), {
   this_process().end();
   return left();

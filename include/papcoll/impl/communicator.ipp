@@ -2,6 +2,7 @@
 
 #include <papcoll/communicator.hpp>
 #include <papcoll/runtime/comm_state.hpp>
+#include <papcoll/runtime/mpi_process.hpp>
 #include <papcoll/runtime/team.hpp>
 
 #include <memory>
@@ -23,5 +24,8 @@ PAPCOLL_DECL CommFacts facts_of(const TeamCore& core) noexcept {
 }
 
 }  // namespace detail
+
+PAPCOLL_DECL void release_unused_memory() { detail::MpiProcess::get()->known_ranks().forget(); }
+
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

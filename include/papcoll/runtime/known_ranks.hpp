@@ -31,7 +31,7 @@ struct KnownRanks {
   MachineOfRanks where;
   TuningText tuning;
   std::shared_ptr<NodeShare> share;
-  NodeArea::Request area;              ///< what a communicator has there
+  NodeShare::AreaRequest area;         ///< what a communicator has there
   std::vector<pid_t> copies_from;      ///< see probe_copies()
   std::string why_no_cma;              ///< the same
   std::shared_ptr<CopyChoice> copies;  /// how this rank copies for others
@@ -65,6 +65,13 @@ class KnownRanksList {
     });
     entries_.push_back({world_ranks, known});
     stay(known);
+  }
+
+  /// Those that no communicator has.
+  void forget() noexcept {
+    std::vector<std::shared_ptr<KnownRanks>> recent;
+    const std::lock_guard lock{mutex_};
+    recent_.swap(recent);
   }
 
   /// MPI ends.

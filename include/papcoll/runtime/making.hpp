@@ -96,7 +96,7 @@ class Making {
     try {
       const auto first = static_cast<std::size_t>(known_->here.ranks.front());
       if (area == nullptr) {
-        known.area = NodeArea::join(known_->share, known_->area, met_[first].area);
+        known.area = std::make_shared<NodeArea>(known_->share, met_[first].area - 1);
       }
     } catch (const std::exception& e) {
       problem = bare(e.what());
@@ -160,7 +160,7 @@ class Making {
     ProcessId id{};
     std::uint64_t known = 0;   ///< id of the KnownRanks that it has; 0: none
     std::uint64_t tuning = 0;  ///< of what the tuning file says now
-    std::uint64_t area = 0;    ///< where the first rank of a node has made one; 0: nowhere
+    std::uint64_t area = 0;    ///< number of that of a node's first rank, from 1; 0: it has none
     bool pretends = false;     ///< MPI may see several nodes where there is one machine
     std::array<char, 7> unused{};
   };
@@ -200,7 +200,7 @@ class Making {
     mine.pretends = mpi_pretends_nodes();
     mine.known = known_ != nullptr ? known_->id() : 0;
     mine.tuning = tuning_;
-    mine.area = area_ != nullptr ? area_->offset() : 0;
+    mine.area = area_ != nullptr ? area_->number() + 1 : 0;
     met_.resize(world_ranks_.size());
     all_ranks_.allgather(&mine, sizeof mine, met_.data(), "meeting the other ranks");
     for (std::size_t r = 0; r < met_.size(); ++r) {

@@ -48,10 +48,10 @@ class NodeMemory {
   ~NodeMemory() = default;
 
   /// What the ranks of a node want for a communicator.
-  static NodeArea::Request area_of(const NodeRanks& here, const Options& options,
+  static NodeShare::AreaRequest area_of(const NodeRanks& here, const Options& options,
                                    const HierarchyPlans& hierarchy) {
     const Layout layout{here, options, hierarchy};
-    NodeArea::Request area;
+    NodeShare::AreaRequest area;
     area.bytes = layout.heads + layout.channels + hierarchy.channels_bytes() + cache_line;
     area.reserved = layout.heads;
     area.wanted = hierarchy.buffers_bytes() +
@@ -61,7 +61,7 @@ class NodeMemory {
 
   /// Makes the area, as the node's first rank. Throws system_error.
   static std::shared_ptr<NodeArea> make_area(const KnownRanks& known) {
-    auto area = NodeArea::make(known.share, known.area);
+    auto area = NodeArea::make(known.share);
     if (known.here.nodes == 1) {
       const int ranks = static_cast<int>(known.here.ranks.size());
       Node node;
@@ -81,43 +81,46 @@ class NodeMemory {
     const int rank = all_ranks.rank(where);
     ShmSegment::Request request;
     request.ranks = known.here.ranks;
-    request.bytes = known.here.ranks.size() * known.options.arena_bytes;
     std::size_t arena_bytes = known.options.arena_bytes;
+    request.bytes = NodeShare::bytes(request.ranks.size(), arena_bytes);
     ShmSegment segment;
     try {
       segment = ShmSegment::create(all_ranks, request);
     } catch (const transport_unavailable& why) {  // perhaps for want of address space
       if (arena_bytes == 0) return why.what();
-      request.bytes = arena_bytes = 0;
+      arena_bytes = 0;
+      request.bytes = NodeShare::bytes(request.ranks.size(), 0);
       try {
         segment = ShmSegment::create(all_ranks, request);
       } catch (const transport_unavailable& still) {
         return still.what();
       }
     }
-    const auto number = std::lower_bound(known.here.ranks.begin(), known.here.ranks.end(), rank);
+    const auto place = std::lower_bound(known.here.ranks.begin(), known.here.ranks.end(), rank);
     known.share = std::make_shared<NodeShare>(
-        std::move(segment), static_cast<int>(number - known.here.ranks.begin()),
-        static_cast<int>(known.here.ranks.size()), arena_bytes);
+        std::move(segment), static_cast<int>(place - known.here.ranks.begin()),
+        static_cast<int>(known.here.ranks.size()), arena_bytes, known.area);
     known.copies = std::make_shared<CopyChoice>(known.options.copy_method,
                                                 last_level_cache_bytes() / known.here.ranks.size());
 
     std::string problem;
     std::shared_ptr<NodeArea> area;
-    std::uint64_t place = 0;
+    std::uint64_t number = 0;  // of the area, from 1; 0: none
     if (known.here.ranks.front() == rank) {
       try {
         area = make_area(known);
-        place = area->offset();
+        number = area->number() + 1;
       } catch (const system_error& e) {
         problem = bare(e.what());
       }
     }
-    std::vector<std::uint64_t> places(static_cast<std::size_t>(all_ranks.size(where)));
-    all_ranks.allgather(&place, sizeof place, places.data(), where);
-    place = places[static_cast<std::size_t>(known.here.ranks.front())];
+    std::vector<std::uint64_t> numbers(static_cast<std::size_t>(all_ranks.size(where)));
+    all_ranks.allgather(&number, sizeof number, numbers.data(), where);
+    number = numbers[static_cast<std::size_t>(known.here.ranks.front())];
     try {
-      if (area == nullptr && place != 0) area = NodeArea::join(known.share, known.area, place);
+      if (area == nullptr && number != 0) {
+        area = std::make_shared<NodeArea>(known.share, number - 1);
+      }
     } catch (const system_error& e) {
       problem = bare(e.what());
     }

@@ -28,17 +28,38 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 /// What communicators of the same ranks of a node have in common there: one file, of which each
-/// process has one descriptor and one lock, and the arenas of the ranks. Behind the arenas the file
-/// has an area for each communicator, which its first rank makes and tells the others of:
+/// process has one descriptor and one lock, and the arenas of the ranks. Behind these are words for
+/// each communicator, and an area for each, which its first rank makes and tells the others of:
 ///
-///     head | arena of rank 0 | … | arena of rank P − 1 | area | area | …
+///     head | arena of rank 0 | … | arena of rank P − 1 | words, words, … | area | area | …
 ///
-/// An area is used again when all ranks have left its communicator. Threads may use it at once.
+/// All of this but the areas is mapped as long as the share is there; an area only by those that
+/// are in its communicator. It is used again when all ranks have left. Threads may use it at once.
 class NodeShare {
  public:
+  /// What a communicator gets. The same on all ranks, and for all communicators of a share.
+  struct AreaRequest {
+    std::size_t bytes = 0;     ///< of NodeArea::data()
+    std::size_t reserved = 0;  ///< bytes at its beginning that get pages at once
+    std::size_t wanted = 0;    ///< bytes that ranks may reserve soon: there must be room for them
+
+    friend bool operator==(const AreaRequest&, const AreaRequest&) = default;
+  };
+
+  /// Bytes of the segment's data().
+  static std::size_t bytes(std::size_t ranks, std::size_t arena_bytes) {
+    return ranks * arena_bytes + page_aligned(most_areas * words_bytes(ranks));
+  }
+
   /// `arena_bytes`: of each rank; 0: there are none.
-  NodeShare(ShmSegment segment, int rank, int ranks, std::size_t arena_bytes)
-      : segment_(std::move(segment)), rank_(rank), ranks_(ranks), end_(segment_.file_bytes()) {
+  NodeShare(ShmSegment segment, int rank, int ranks, std::size_t arena_bytes,
+            const AreaRequest& area)
+      : segment_(std::move(segment)),
+        rank_(rank),
+        ranks_(ranks),
+        words_(segment_.data() + static_cast<std::size_t>(ranks) * arena_bytes),
+        request_(area),
+        area_bytes_(page_aligned(area.bytes)) {
     if (arena_bytes == 0) return;
     std::byte* const mine = segment_.data() + static_cast<std::size_t>(rank) * arena_bytes;
     const std::size_t pool = Node::pool_of(arena_bytes);
@@ -47,9 +68,7 @@ class NodeShare {
   }
   NodeShare(const NodeShare&) = delete;
   NodeShare& operator=(const NodeShare&) = delete;
-  ~NodeShare() {
-    for (const Retired& r : retired_) munmap(r.memory, r.bytes);
-  }
+  ~NodeShare() = default;
 
   const ShmSegment& segment() const noexcept { return segment_; }
   int rank() const noexcept { return rank_; }
@@ -60,35 +79,31 @@ class NodeShare {
   ArenaHeap* pools() noexcept { return pools_ ? &*pools_ : nullptr; }
   ArenaHeap* arena() noexcept { return arena_ ? &*arena_ : nullptr; }
 
-  /// The words of an area, which begin as zeros.
+ private:
+  friend class NodeArea;
+
+  /// So many communicators may be there at a time.
+  static constexpr std::size_t most_areas = 4096;
+
+  /// Of a communicator. They begin as zeros.
   struct Words {
-    /// Ranks that will touch nothing of the area's memory behind the words, or of peers' pools for
-    /// this communicator, any more. Released by each of them; acquired before whoever waited for
-    /// all uses either for something else, or clears it.
+    /// Ranks that will touch nothing of the area's memory, or of peers' pools for this
+    /// communicator, any more. Released by each of them; acquired before whoever waited for all
+    /// uses either for something else, or clears it.
     std::atomic<std::uint32_t> left;
-    /// Ranks that have unmapped it, but for the one that makes areas. The same.
-    std::atomic<std::uint32_t> unmapped;
+    /// Ranks that have seen that all have left, but for the one that makes areas: it clears these
+    /// words only then. The same.
+    std::atomic<std::uint32_t> seen;
     /// Of each rank: it left the communicator in good order. As PeerLiveness::Departed.
     std::atomic<std::uint32_t>* departed() noexcept {
       return std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(this + 1));
     }
   };
 
- private:
-  friend class NodeArea;
-
-  /// An area that this rank has left, mapped as long as others may not have.
+  /// An area that this rank has left, and others may not have.
   struct Retired {
-    std::byte* memory;
-    std::size_t bytes;
-    std::size_t offset;
+    std::size_t number;
     std::vector<std::byte*> pools;  ///< what its communicator had of this rank's
-
-    Words& words() const noexcept { return *std::launder(reinterpret_cast<Words*>(memory)); }
-  };
-  struct Place {
-    std::size_t offset;
-    std::size_t bytes;
   };
 
   bool makes_areas() const noexcept { return rank_ == 0; }
@@ -97,79 +112,107 @@ class NodeShare {
     static_cast<const ShmSegment*>(segment)->reserve(at, bytes);
   }
 
-  /// Where in the file a new area of so many bytes is. Only for the rank that makes them. Throws
+  static std::size_t words_bytes(std::size_t ranks) noexcept {
+    const std::size_t n = sizeof(Words) + ranks * sizeof(std::atomic<std::uint32_t>);
+    return (n + cache_line - 1) / cache_line * cache_line;
+  }
+  std::size_t words_bytes() const noexcept { return words_bytes(static_cast<std::size_t>(ranks_)); }
+
+  Words& words(std::size_t number) const noexcept {
+    return *std::launder(reinterpret_cast<Words*>(words_ + number * words_bytes()));
+  }
+  /// Of an area, in the file.
+  std::size_t offset(std::size_t number) const noexcept {
+    return segment_.file_bytes() + number * area_bytes_;
+  }
+
+  /// The number of a new area, which has memory. Only for the rank that makes them. Throws
   /// system_error.
-  std::size_t take_place(std::size_t bytes) {
+  std::size_t take_number() {
     const std::lock_guard lock{mutex_};
     sweep();
-    const auto fits = std::find_if(free_.begin(), free_.end(),
-                                   [bytes](const Place& p) { return p.bytes == bytes; });
-    if (fits != free_.end()) {
-      const std::size_t offset = fits->offset;
-      free_.erase(fits);
-      return offset;
+    if (!free_.empty()) {
+      const std::size_t number = free_.back();
+      free_.pop_back();
+      return number;
     }
-    segment_.file().extend(end_ + bytes);
-    return std::exchange(end_, end_ + bytes);
+    if (made_ == most_areas) {
+      throw_system_error(joined({"the same ranks have ", most_areas, " communicators already"}),
+                         ENOSPC);
+    }
+    free_.reserve(made_ + 1);
+    segment_.reserve(words_ + made_ * words_bytes(), words_bytes());
+    segment_.file().extend(offset(made_ + 1));
+    return made_++;
   }
 
-  void give_place_back(Place place) noexcept {
+  void give_number_back(std::size_t number) noexcept {
     const std::lock_guard lock{mutex_};
-    recycle(place);
+    recycle(number);
   }
 
-  /// This rank leaves the area. The last one takes its pages, but for the words'.
+  /// Room for retire(), which must not fail.
+  void expect() {
+    const std::lock_guard lock{mutex_};
+    retired_.reserve(retired_.size() + in_use_ + 1);
+    ++in_use_;
+    sweep();
+  }
+
+  /// This rank has unmapped the area and leaves it. The last one takes its pages.
   void retire(Retired area) noexcept {
     const std::lock_guard lock{mutex_};
-    if (area.words().left.fetch_add(1, std::memory_order_acq_rel) + 1 == all()) {
-      const std::size_t words = words_bytes(ranks_);
-      segment_.file().clear(area.offset + words, area.bytes - words);
+    --in_use_;
+    if (words(area.number).left.fetch_add(1, std::memory_order_acq_rel) + 1 == all()) {
+      segment_.file().clear(offset(area.number), area_bytes_);
     }
     retired_.push_back(std::move(area));
     sweep();
   }
 
-  void clear_away() noexcept {
-    const std::lock_guard lock{mutex_};
-    sweep();
-  }
-
-  /// Looks which areas the others have left, too. The rank that makes areas is the last to unmap
-  /// one.
+  /// Looks which areas the others have left, too.
   void sweep() noexcept {
     std::erase_if(retired_, [this](Retired& r) {
-      if (r.words().left.load(std::memory_order_acquire) < all()) return false;
+      Words& w = words(r.number);
+      if (w.left.load(std::memory_order_acquire) < all()) return false;
       for (std::byte* const p : r.pools) pools_->give_back(p);
       r.pools.clear();
       if (!makes_areas()) {
-        r.words().unmapped.fetch_add(1, std::memory_order_release);
-      } else if (r.words().unmapped.load(std::memory_order_acquire) + 1 < all()) {
+        w.seen.fetch_add(1, std::memory_order_release);
+      } else if (w.seen.load(std::memory_order_acquire) + 1 < all()) {
         return false;
+      } else {
+        recycle(r.number);
       }
-      munmap(r.memory, r.bytes);
-      if (makes_areas()) recycle({r.offset, r.bytes});
       return true;
     });
   }
 
-  std::uint32_t all() const noexcept { return static_cast<std::uint32_t>(ranks_); }
-  static std::size_t words_bytes(int ranks) noexcept {
-    return page_aligned(sizeof(Words) +
-                        static_cast<std::size_t>(ranks) * sizeof(std::atomic<std::uint32_t>));
+  /// Nobody uses the area or the words any more. Relaxed: whoever gets them next is told by a
+  /// message.
+  void recycle(std::size_t number) noexcept {
+    if (!segment_.file().clear(offset(number), area_bytes_)) return;
+    Words& w = words(number);
+    w.left.store(0, std::memory_order_relaxed);
+    w.seen.store(0, std::memory_order_relaxed);
+    for (int r = 0; r < ranks_; ++r) w.departed()[r].store(0, std::memory_order_relaxed);
+    free_.push_back(number);
   }
 
-  void recycle(Place place) noexcept {
-    if (segment_.file().clear(place.offset, place.bytes)) free_.push_back(place);
-  }
+  std::uint32_t all() const noexcept { return static_cast<std::uint32_t>(ranks_); }
 
   ShmSegment segment_;
   int rank_;
   int ranks_;
+  std::byte* words_;
+  AreaRequest request_;
+  std::size_t area_bytes_;
   std::optional<ArenaHeap> pools_;
   std::optional<ArenaHeap> arena_;
-  std::mutex mutex_;  ///< of what follows
-  std::size_t end_;   ///< of the file, as this rank has made it
-  std::vector<Place> free_;
+  std::mutex mutex_;               ///< of what follows
+  std::size_t made_ = 0;           ///< areas, as this rank has made them
+  std::vector<std::size_t> free_;  ///< of these
+  std::size_t in_use_ = 0;         ///< areas that this rank has
   std::vector<Retired> retired_;
 };
 
@@ -177,65 +220,53 @@ class NodeShare {
 /// that use it does.
 class NodeArea {
  public:
-  /// The same on all ranks.
-  struct Request {
-    std::size_t bytes = 0;     ///< of data()
-    std::size_t reserved = 0;  ///< bytes at the beginning of data() that get pages at once
-    std::size_t wanted = 0;    ///< bytes that ranks may reserve soon: there must be room for them
-
-    friend bool operator==(const Request&, const Request&) = default;
-  };
-
-  /// By rank 0, which tells the others where it is. Throws system_error.
-  static std::shared_ptr<NodeArea> make(const std::shared_ptr<NodeShare>& share,
-                                        const Request& request) {
-    const std::size_t head = NodeShare::words_bytes(share->ranks());
-    const std::size_t bytes = page_aligned(head + request.bytes);
-    const std::size_t offset = share->take_place(bytes);
+  /// By rank 0, which tells the others its number. Throws system_error.
+  static std::shared_ptr<NodeArea> make(const std::shared_ptr<NodeShare>& share) {
+    const std::size_t number = share->take_number();
     try {
-      share->segment().file().reserve(offset, head + request.reserved);
+      const NodeShare::AreaRequest& request = share->request_;
+      share->segment().file().reserve(share->offset(number), request.reserved);
       share->segment().file().require_room(request.wanted);
-      return std::make_shared<NodeArea>(share, offset, bytes);
+      return std::make_shared<NodeArea>(share, number);
     } catch (...) {
-      share->give_place_back({offset, bytes});
+      share->give_number_back(number);
       throw;
     }
   }
 
-  /// By the others. Throws system_error.
-  static std::shared_ptr<NodeArea> join(std::shared_ptr<NodeShare> share, const Request& request,
-                                        std::size_t offset) {
-    share->clear_away();
-    const std::size_t bytes = page_aligned(NodeShare::words_bytes(share->ranks()) + request.bytes);
-    return std::make_shared<NodeArea>(std::move(share), offset, bytes);
-  }
-
-  /// For make() and join().
-  NodeArea(std::shared_ptr<NodeShare> share, std::size_t offset, std::size_t bytes)
-      : share_(std::move(share)), offset_(offset), bytes_(bytes), process_(getpid()) {
-    void* const p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                         share_->segment().file().fd(), static_cast<off_t>(offset));
-    if (p == MAP_FAILED) throw_system_error("cannot map shared memory", errno);
-    memory_ = static_cast<std::byte*>(p);
+  /// For make(), and by the others. Throws system_error.
+  NodeArea(std::shared_ptr<NodeShare> share, std::size_t number)
+      : share_(std::move(share)), number_(number), process_(getpid()) {
+    try {
+      map();
+      share_->expect();
+    } catch (...) {
+      // As if it had joined and left, so that the others do not wait for it.
+      if (memory_ != nullptr) munmap(memory_, share_->area_bytes_);
+      words().left.fetch_add(1, std::memory_order_release);
+      words().seen.fetch_add(1, std::memory_order_release);
+      throw;
+    }
   }
   NodeArea(const NodeArea&) = delete;
   NodeArea& operator=(const NodeArea&) = delete;
   ~NodeArea() {
     if (getpid() != process_) return;  // a child has no part in it
-    share_->retire({memory_, bytes_, offset_, std::move(pools_)});
+    munmap(memory_, share_->area_bytes_);
+    share_->retire({number_, std::move(pools_)});
   }
 
-  /// Where in the file it is.
-  std::size_t offset() const noexcept { return offset_; }
+  /// By which the others find it.
+  std::size_t number() const noexcept { return number_; }
   /// Memory that begins as zeros, aligned to a page.
-  std::byte* data() const noexcept { return memory_ + NodeShare::words_bytes(share_->ranks()); }
+  std::byte* data() const noexcept { return memory_; }
   NodeShare& share() const noexcept { return *share_; }
 
   /// The other ranks will never join it: it may be used again. By the rank that made it.
   void discard() noexcept {
     const auto others = static_cast<std::uint32_t>(share_->ranks() - 1);
     words().left.store(others, std::memory_order_relaxed);
-    words().unmapped.store(others, std::memory_order_relaxed);
+    words().seen.store(others, std::memory_order_relaxed);
   }
 
   /// This rank leaves in good order: whoever still waits for somebody else is not told that it
@@ -267,9 +298,9 @@ class NodeArea {
   /// For Node: `area` is one.
   static void reserve(void* area, const std::byte* at, std::size_t bytes) {
     const NodeArea& a = *static_cast<const NodeArea*>(area);
-    if (at >= a.memory_ && at < a.memory_ + a.bytes_) {
+    if (at >= a.memory_ && at < a.memory_ + a.share_->area_bytes_) {
       const auto place = static_cast<std::size_t>(at - a.memory_);
-      a.share_->segment().file().reserve(a.offset_ + place, bytes);
+      a.share_->segment().file().reserve(a.share_->offset(a.number_) + place, bytes);
     } else {
       a.share_->segment().reserve(at, bytes);
     }
@@ -293,13 +324,18 @@ class NodeArea {
   }
 
  private:
-  NodeShare::Words& words() const noexcept {
-    return *std::launder(reinterpret_cast<NodeShare::Words*>(memory_));
+  void map() {
+    void* const p =
+        mmap(nullptr, share_->area_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED,
+             share_->segment().file().fd(), static_cast<off_t>(share_->offset(number_)));
+    if (p == MAP_FAILED) throw_system_error("cannot map shared memory", errno);
+    memory_ = static_cast<std::byte*>(p);
   }
 
+  NodeShare::Words& words() const noexcept { return share_->words(number_); }
+
   std::shared_ptr<NodeShare> share_;
-  std::size_t offset_;
-  std::size_t bytes_;
+  std::size_t number_;
   pid_t process_;
   std::byte* memory_ = nullptr;
   std::vector<std::byte*> pools_;  ///< of this rank's heap
