@@ -4,69 +4,28 @@ programs under papcoll-run, which check their own results, and what papcoll says
 cannot run here says SKIPPED and why, and exits with 77.
 """
 
-import argparse
-import collections
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-SKIPPED = 77
+sys.path.insert(0, str(HERE.parent / "interpose"))
+import jobs  # noqa: E402
+from jobs import Skip, check  # noqa: E402
+
 FIRST_CALLS = "left: the first calls of a communicator"
 SETTINGS = ("AFTER", "ALGORITHM", "CONTRACT", "GPU", "OFF", "SUMMARY")
 
 
-class Skip(Exception):
-    """A reason why a case cannot run here."""
-
-
-def check(condition, what):
-    if not condition:
-        raise AssertionError(what)
-
-
-class Job:
-    """How to compile and launch for one MPI library, in a directory that goes away."""
+class Job(jobs.Job):
+    """With an environment in which papcoll-run has no settings."""
 
     def __init__(self, options, directory):
-        self.options = options
-        self.directory = pathlib.Path(directory)
-        self.mpi = options.mpi
-        self.launcher = options.launcher
+        super().__init__(options, directory, HERE)
         self.environment = {k: v for k, v in os.environ.items()
                             if not k.startswith("PAPCOLL_") or k[8:] not in SETTINGS}
-
-    def wrapper(self, language):
-        """mpicc of this MPI, and so on."""
-        beside = pathlib.Path(self.launcher).parent
-        for name in (f"{language}.{self.mpi}", language):
-            if (beside / name).exists():
-                return str(beside / name)
-        raise Skip(f"there is no {language} beside {self.launcher}")
-
-    def compiled(self, source):
-        language, flags = {".cpp": ("mpicxx", ["-std=c++20", "-pthread", "-ldl"]),
-                           ".c": ("mpicc", []),
-                           ".f90": ("mpif90", ["-fallow-argument-mismatch", "-w"])}[
-                               pathlib.Path(source).suffix]
-        program = self.directory / source.replace(".", "-")
-        done = subprocess.run([self.wrapper(language), "-O1", "-g", str(HERE / source), "-o",
-                               str(program), *flags], capture_output=True, text=True, check=False)
-        if language == "mpif90" and done.returncode != 0 and shutil.which("gfortran") is None:
-            raise Skip("there is no gfortran")
-        check(done.returncode == 0, done.stderr)
-        return str(program)
-
-    def launch(self, ranks, *program):
-        more = []
-        if self.mpi == "openmpi":
-            more = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
-                    "--mca", "mpi_yield_when_idle", "1"]
-        return [self.launcher, *more, "-n", str(ranks), *program]
 
     def plain(self, command, timeout=60):
         return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False,
@@ -87,21 +46,7 @@ class Job:
         """A program that says that all is right; what the summary says: function → fate → calls."""
         done = self.run(command, "--summary", *options, **more)
         check(done.stdout.split() == ["all", "right"], f"{done.stdout}{done.stderr}")
-        return summary(done.stderr)
-
-
-def summary(text):
-    found = collections.defaultdict(dict)
-    function = None
-    for line in text.splitlines():
-        if m := re.fullmatch(r"papcoll:   (MPI_\w+): (\d+)", line):
-            function = m[1]
-            found[function]["calls"] = int(m[2])
-        elif m := re.fullmatch(r"papcoll:     (\d+) \([0-9.]+ %\) (.*)", line):
-            found[function][m[2]] = int(m[1])
-        elif m := re.fullmatch(r"papcoll:   communicators taken over: (\d+), .*", line):
-            found["communicators"] = int(m[1])
-    return dict(found)
+        return jobs.summary(done.stderr)
 
 
 def check_all_taken(found):
@@ -209,20 +154,17 @@ def case_gpu(job):
 
 def case_fortran(job):
     """mpif.h and mpi_f08."""
-    for source in ("cases_mpif.f90", "cases_f08.f90"):
-        program = job.compiled(source)
+    for source in ("calls_mpif.f90", "calls_f08.f90"):
+        program = job.compiled(f"programs/{source}")
         for ranks in (2, 3):
-            check_all_taken(job.right(job.launch(ranks, program)))
+            done = job.run(job.launch(ranks, program), "--summary")
+            check("failures 0" in done.stdout, done.stdout + done.stderr)
+            check_all_taken(jobs.summary(done.stderr))
 
 
 def case_python(job):
     """mpi4py."""
-    if job.mpi != "openmpi":
-        raise Skip("the system's mpi4py is built for Open MPI")
-    python = "/usr/bin/python3"
-    if subprocess.run([python, "-c", "import mpi4py"], capture_output=True, check=False).returncode:
-        raise Skip("there is no mpi4py")
-    check_all_taken(job.right(job.launch(3, python, str(HERE / "cases_python.py"))))
+    check_all_taken(job.right(job.launch(3, *job.python("cases_python.py"))))
 
 
 def case_each_rank(job):
@@ -237,15 +179,9 @@ def case_each_rank(job):
 
 
 def case_processes(job):
-    """Processes of a job that are no MPI programs end as they do without the library."""
-    preload = {**job.environment, "LD_PRELOAD": job.options.library}
-    for status, *command in ((0, "/bin/true"), (3, "bash", "-c", "exit 3"),
-                             (4, "sh", "-c", "x=$(bash -c 'echo 4'); exit $x"),
-                             (5, "/usr/bin/python3", "-c",
-                              "import os, sys\n"
-                              "os.waitpid(os.fork() or os._exit(0), 0)\nsys.exit(5)")):
-        done = subprocess.run(command, env=preload, capture_output=True, text=True, check=False)
-        check(done.returncode == status and not done.stderr, f"{command}: {done}")
+    """Processes of a job that are no MPI programs, and what the library needs of others."""
+    job.check_other_processes()
+    preload = {**os.environ, "LD_PRELOAD": job.options.library}
     # The launcher itself, scripts, and programs on both sides of a colon.
     program = job.compiled("cases_communicators.cpp")
     done = subprocess.run(job.launch(2, program, "handler"), env=preload, capture_output=True,
@@ -339,29 +275,48 @@ def case_limits(job):
         check(len(said) < 3, done.stderr)
 
 
-CASES = {name.removeprefix("case_"): f for name, f in list(globals().items())
-         if name.startswith("case_")}
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--mpi", choices=["openmpi", "mpich"], required=True)
-    parser.add_argument("--launcher", required=True)
-    parser.add_argument("--run", required=True)
-    parser.add_argument("--library", required=True)
-    parser.add_argument("case", choices=sorted(CASES))
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="papcoll-preload-") as directory:
-        try:
-            CASES[options.case](Job(options, directory))
-        except Skip as e:
-            print(f"SKIPPED: {e}")
-            return SKIPPED
-        except AssertionError as e:
-            print(f"FAILED: {e}")
-            return 1
-    return 0
+def case_wrapped(job):
+    """A launcher, or a program, behind other words; a script."""
+    program = job.compiled("cases_communicators.cpp")
+    launch = job.launch(2, program, "handler")
+    words = [["env", "A=1"], ["timeout", "60"], ["nice", "-n", "1", "env", "-u", "X"],
+             ["env", "-i", f"PATH={os.environ['PATH']}", "OMPI_ALLOW_RUN_AS_ROOT=1",
+              "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"], ["env", "-C", "/", "setsid", "-w"]]
+    words += [w for w in (["stdbuf", "-oL"], ["time", "-p"], ["taskset", "-c", "0"],
+                          ["numactl", "--localalloc"]) if shutil.which(w[0])]
+    for before in words:
+        found = job.right([*before, *launch], "--after=1")
+        check(found["MPI_Allreduce"]["taken over"] > 20, f"{before}: {found}")
+    # Of each rank, and of one without a launcher.
+    done = job.plain(job.launch(2, job.options.run, "--summary", "--after=2", "nice", "-n", "1",
+                                program, "handler"))
+    check("all right" in done.stdout and "taken over" in done.stderr, done.stdout + done.stderr)
+    # What such words preload stays: the ranks have it, too.
+    tool = job.directory / "tool.c"
+    tool.write_text("#include <stdio.h>\n__attribute__((constructor)) static void begin(void)\n"
+                    '{ fputs("tool\\n", stderr); }\n')
+    library = job.compiled(tool, "-shared", "-fPIC")
+    ways = [["env", f"LD_PRELOAD={library}", *launch],
+            job.launch(2, "env", f"LD_PRELOAD={library}", program, "handler"),
+            job.launch(2, "sh", "-c", f"LD_PRELOAD={library}:$LD_PRELOAD {program} handler")]
+    if job.mpi == "openmpi":
+        ways += [job.launch(2, program, "handler", flags=["-x", f"LD_PRELOAD={library}"]),
+                 ["env", f"LD_PRELOAD={library}",
+                  *job.launch(2, program, "handler", flags=["-x", "LD_PRELOAD"])]]
+    else:
+        ways += [job.launch(2, program, "handler", flags=[option, "LD_PRELOAD", library])
+                 for option in ("-env", "-genv")]
+    for way in ways:
+        done = job.run(way, "--summary", "--after=1")
+        check("taken over" in done.stderr and done.stderr.count("tool\n") >= 2,
+              f"{way}: {done.stdout}{done.stderr}")
+    # A script that names a variable of MPICH's has no MPI within itself.
+    script = job.directory / "rank.sh"
+    script.write_text(f"#!/bin/sh\nexport MPIR_CVAR_DEBUG_SUMMARY=0\nexec {program} handler\n")
+    script.chmod(0o755)
+    found = job.right(job.launch(2, str(script)), "--after=1")
+    check(found["MPI_Allreduce"]["taken over"] > 20, found)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(jobs.main(__doc__, ("--run",), Job, globals()))

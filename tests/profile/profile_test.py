@@ -4,7 +4,6 @@ programs under papcoll-profile, and what their traces hold. A case that cannot r
 SKIPPED and why, and exits with 77.
 """
 
-import argparse
 import collections
 import json
 import os
@@ -14,63 +13,24 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-SKIPPED = 77
+sys.path.insert(0, str(HERE.parent / "interpose"))
+import jobs  # noqa: E402
+from jobs import Skip, check  # noqa: E402
+
 # A program of the cases counts these on each rank, see calls_mpif.f90.
 CALLS = {"Allreduce": 6, "Bcast": 1, "Barrier": 1, "Allreduce(I)": 1}
 ENDED = {"running": "0", "finalizing": "1", "finished": "2", "exited": "3", "aborted": "4"}
 
 
-class Skip(Exception):
-    """A reason why a case cannot run here."""
-
-
-def check(condition, what):
-    if not condition:
-        raise AssertionError(what)
-
-
-class Job:
-    """How to compile and launch for one MPI library, in a directory that goes away."""
+class Job(jobs.Job):
+    """With a directory of traces."""
 
     def __init__(self, options, directory):
-        self.options = options
-        self.directory = pathlib.Path(directory)
+        super().__init__(options, directory, HERE)
         self.traces = self.directory / "traces"
-        self.mpi = options.mpi
-        self.launcher = options.launcher
-
-    def wrapper(self, language):
-        """mpicc of this MPI, and so on."""
-        beside = pathlib.Path(self.launcher).parent
-        for name in (f"{language}.{self.mpi}", language):
-            if (beside / name).exists():
-                return str(beside / name)
-        raise Skip(f"there is no {language} beside {self.launcher}")
-
-    def compiled(self, source, language, *flags):
-        program = self.directory / pathlib.Path(source).name.replace(".", "-")
-        command = [self.wrapper(language), "-O1", "-g", *flags, str(HERE / source),
-                   "-o", str(program)]
-        if language == "mpif90":
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode != 0 and shutil.which("gfortran") is None:
-                raise Skip("there is no gfortran")
-            check(done.returncode == 0, done.stderr)
-        else:
-            subprocess.run(command, check=True)
-        return str(program)
-
-    def launch(self, ranks, *program, flags=()):
-        if self.mpi == "openmpi":
-            more = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
-                    "--mca", "mpi_yield_when_idle", "1"]
-        else:
-            more = []
-        return [self.launcher, *more, *flags, "-n", str(ranks), *program]
 
     def run(self, command, options=(), environment=None, status=0, timeout=120):
         """Under papcoll-profile; what it printed."""
@@ -128,7 +88,7 @@ def same_as_printed(job, out):
 
 def case_all(job):
     """Every collective in every form is counted once, on all ranks."""
-    program = job.compiled("all_collectives.cpp", "mpicxx", "-std=c++20", "-pthread")
+    program = job.compiled("all_collectives.cpp")
     for ranks in (1, 3):
         same_as_printed(job, job.run(job.launch(ranks, program)).stdout)
     for values in job.counts().values():
@@ -140,7 +100,7 @@ def case_all(job):
 
 def case_sizes(job):
     """Of each collective the bytes are noted that docs/profile.md says, also without a root."""
-    program = job.compiled("sizes.cpp", "mpicxx", "-std=c++20")
+    program = job.compiled("sizes.cpp")
     for ranks in (2, 3):
         printed = sorted(job.run(job.launch(ranks, program)).stdout.splitlines())
         held = sorted(f"{rank} {name} {n}" for rank, names in job.counts().items()
@@ -151,7 +111,7 @@ def case_sizes(job):
 
 def case_each_rank(job):
     """The launcher before papcoll-profile, and a profile without a launcher."""
-    program = job.compiled("all_collectives.cpp", "mpicxx", "-std=c++20", "-pthread")
+    program = job.compiled("all_collectives.cpp")
     done = subprocess.run(
         job.launch(2, job.options.profile, "--output", str(job.traces), program),
         capture_output=True, text=True, check=True, cwd=job.directory)
@@ -181,7 +141,7 @@ def case_header(job):
 def case_fortran(job):
     """mpif.h and mpi_f08: each call once, at its own place in the program."""
     for source in ("calls_mpif.f90", "calls_f08.f90"):
-        program = job.compiled(source, "mpif90", "-fallow-argument-mismatch", "-w")
+        program = job.compiled(source)
         job.run(job.launch(2, program))
         check(job.calls() == CALLS, job.calls())
         check(job.counts()[0]["module"] == program, job.counts()[0])
@@ -189,12 +149,7 @@ def case_fortran(job):
 
 def case_python(job):
     """mpi4py, which opens its MPI library so that nobody else sees it."""
-    if job.mpi != "openmpi":
-        raise Skip("the system's mpi4py is built for Open MPI")
-    python = "/usr/bin/python3"
-    if subprocess.run([python, "-c", "import mpi4py"], capture_output=True, check=False).returncode:
-        raise Skip("there is no mpi4py")
-    job.run(job.launch(2, python, str(HERE / "calls.py")))
+    job.run(job.launch(2, *job.python("calls.py")))
     held = job.calls()
     # Its own are beside the program's: it makes itself a communicator, for one.
     _, out, _ = job.report()
@@ -204,8 +159,8 @@ def case_python(job):
 
 def case_other_tool(job):
     """With another tool of the profiling interface, whichever is loaded first."""
-    tool = job.compiled("other_tool.c", "mpicc", "-shared", "-fPIC")
-    program = job.compiled("all_collectives.cpp", "mpicxx", "-std=c++20", "-pthread")
+    tool = job.compiled("other_tool.c", "-shared", "-fPIC")
+    program = job.compiled("all_collectives.cpp")
     done = job.run(job.launch(2, program), environment={"LD_PRELOAD": tool})
     same_as_printed(job, done.stdout)
     seen = [line.split()[-1] for line in done.stderr.splitlines() if line.startswith("other tool")]
@@ -224,17 +179,10 @@ def case_other_tool(job):
 
 
 def case_processes(job):
-    """Processes of a job that are no MPI programs end as they do without the library."""
-    preload = {**os.environ, "LD_PRELOAD": job.options.library}
-    for status, *command in ((0, "/bin/true"), (3, "bash", "-c", "exit 3"),
-                             (4, "sh", "-c", "x=$(bash -c 'echo 4'); exit $x"),
-                             (5, "/usr/bin/python3", "-c",
-                              "import os, sys\n"
-                              "os.waitpid(os.fork() or os._exit(0), 0)\nsys.exit(5)")):
-        done = subprocess.run(command, env=preload, capture_output=True, text=True, check=False)
-        check(done.returncode == status and not done.stderr, f"{command}: {done}")
+    """Processes of a job that are no MPI programs, and programs that others have started."""
+    job.check_other_processes()
     # Programs of one job on both sides of a colon, and a script that runs one.
-    program = job.compiled("all_collectives.cpp", "mpicxx", "-std=c++20", "-pthread")
+    program = job.compiled("all_collectives.cpp")
     launch = job.launch(1, "bash", "-c", f"x=$(bash -c 'exit 0'); {program}")
     done = job.run([*launch, ":", "-n", "2", program], options=["--abi", job.mpi])
     same_as_printed(job, done.stdout)
@@ -242,7 +190,7 @@ def case_processes(job):
 
 def case_limits(job):
     """Where the size of files is limited, the program runs on without a profile."""
-    program = job.compiled("ends.cpp", "mpicxx", "-std=c++20")
+    program = job.compiled("ends.cpp")
     done = job.run(job.launch(1, "bash", "-c", f"ulimit -f 16000; exec {program} fork"),
                    options=["--abi", job.mpi])
     check("ulimit -f leaves no room" in done.stderr, done.stderr)
@@ -250,7 +198,7 @@ def case_limits(job):
 
 def case_ends(job):
     """Killed, aborted, gone without MPI_Finalize: the traces say so, and nothing else is left."""
-    program = job.compiled("ends.cpp", "mpicxx", "-std=c++20")
+    program = job.compiled("ends.cpp")
     shared = set(os.listdir("/dev/shm"))
     for how, rank, state in (("kill", 1, "running"), ("abort", 1, "aborted"),
                              ("quick", 1, "exited"), ("exit", 1, "running")):
@@ -268,7 +216,7 @@ def case_ends(job):
 
 def case_many(job):
     """Ten million calls stay in the ring, and the sums hold all of them."""
-    program = job.compiled("ends.cpp", "mpicxx", "-std=c++20")
+    program = job.compiled("ends.cpp")
     job.run(job.launch(1, program, "many"))
     check(job.calls() == {"Barrier": 10**7}, job.calls())
     check(job.counts()[0]["records"] == f"{2**18} of {10**7}", job.counts()[0])
@@ -277,7 +225,7 @@ def case_many(job):
 
 def case_hang(job):
     """While a program hangs in which a rank left out a call, the report names rank and place."""
-    program = job.compiled("ends.cpp", "mpicxx", "-std=c++20")
+    program = job.compiled("ends.cpp")
     with subprocess.Popen([job.options.profile, "--output", str(job.traces), "--no-report",
                            *job.launch(3, program, "skip")], start_new_session=True,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
@@ -298,7 +246,7 @@ def case_hang(job):
 
 def late_library(job):
     """Preloaded before the recorder, so that what it adds comes before the call."""
-    return job.compiled("late.c", "mpicc", "-O2", "-shared", "-fPIC", "-ldl")
+    return job.compiled("late.c", "-O2", "-shared", "-fPIC")
 
 
 def run_late(job, ranks, program, count, microseconds):
@@ -307,8 +255,7 @@ def run_late(job, ranks, program, count, microseconds):
     if microseconds:
         preload.insert(0, late_library(job))
     if job.mpi == "mpich":  # whose waiting ranks keep their processor, of which there are too few
-        preload.append(job.compiled("../mpich_yield.cpp", "mpicxx", "-std=c++20", "-shared", "-fPIC",
-                                    "-ldl"))
+        preload.append(job.compiled("../mpich_yield.cpp", "-shared", "-fPIC"))
     shutil.rmtree(job.traces, ignore_errors=True)
     settings = [f"LD_PRELOAD={':'.join(preload)}", f"PAPCOLL_PROFILE_DIR={job.traces}",
                 "LATE_RANK=2", f"LATE_COUNT={count}", f"LATE_US={microseconds}"]
@@ -339,7 +286,7 @@ def check_balanced(job, program):
 
 def case_late(job):
     """A rank that is made late at one place is named, with that place, and in no other run."""
-    program = [job.compiled("steps.cpp", "mpicxx", "-std=c++20"), "300"]
+    program = [job.compiled("steps.cpp"), "300"]
     check_named(run_late(job, 4, program, 3, 2000), "energies", 2e-3)
     check_balanced(job, program)
 
@@ -362,7 +309,7 @@ def case_lammps(job):
 
 def case_bad(job):
     """What stops a profile is said in a sentence, and the program runs on."""
-    program = job.compiled("ends.cpp", "mpicxx", "-std=c++20")
+    program = job.compiled("ends.cpp")
     file = job.directory / "file"
     file.write_text("")
     done = subprocess.run([job.options.profile, "--output", str(file / "below"), program],
@@ -380,6 +327,12 @@ def case_bad(job):
         done = subprocess.run([job.options.profile, *arguments, "true"], capture_output=True,
                               text=True, check=False)
         check(done.returncode == 2 and words in done.stderr, done.stderr)
+    own = job.directory / "own"
+    subprocess.run(["cc", str(HERE.parent / "preload" / "cases_own_mpi.c"), "-o", str(own)],
+                   check=True)
+    done = subprocess.run([job.options.profile, str(own)], capture_output=True, text=True,
+                          check=False, cwd=job.directory)
+    check(done.returncode == 2 and "has MPI within itself" in done.stderr, done.stderr)
     # Programs without MPI, and one that never calls it.
     done = subprocess.run([job.options.profile, "--output", str(job.traces), "--abi", job.mpi, "sh",
                            "-c", "exit 3"], capture_output=True, text=True, check=False)
@@ -398,7 +351,7 @@ def case_bad(job):
 
 def case_local(job):
     """Traces are kept elsewhere while the program runs, and brought to their directory."""
-    program = job.compiled("ends.cpp", "mpicxx", "-std=c++20")
+    program = job.compiled("ends.cpp")
     local = job.directory / "local"
     job.run(job.launch(2, program, "fork"), options=["--local", str(local)])
     check(job.calls() == {"Allreduce": 25}, job.counts())
@@ -429,7 +382,7 @@ def in_time_namespaces(job, ranks, seconds):
 
 def case_clocks(job):
     """Ranks whose clocks differ find by how much, and a drift, within the bound that they state."""
-    program = job.compiled("waits.cpp", "mpicxx", "-std=c++20")
+    program = job.compiled("waits.cpp")
     seconds = 1000
     launch = in_time_namespaces(job, 4, seconds)
     job.run([*launch, program, "0.2"])
@@ -440,7 +393,7 @@ def case_clocks(job):
         wanted = -seconds * 10**9 if rank % 2 else 0
         check(abs(begin - wanted) <= begin_bound and abs(end - wanted) <= end_bound, values)
         check(rank % 2 == 0 or 0 < begin_bound < 10**8, values)
-    drift = job.compiled("drifting_clock.c", "mpicc", "-shared", "-fPIC")
+    drift = job.compiled("drifting_clock.c", "-shared", "-fPIC")
     ppm = 20
     # The launcher hands this library to all ranks; half of them do as it says.
     done = job.run([*launch, "sh", "-c",
@@ -472,7 +425,7 @@ def reported(job, command, options=(), status=0, environment=None):
 
 def case_wrapped(job):
     """A launcher behind other words, a script, a program that is not there."""
-    program = job.compiled("ends.cpp", "mpicxx", "-std=c++20")
+    program = job.compiled("ends.cpp")
     launch = job.launch(2, program, "fork")
     for before in (["env", "A=1"], ["timeout", "60"], ["nice", "-n", "1", "env", "-u", "X"]):
         done = reported(job, [*before, *launch])
@@ -499,7 +452,7 @@ def case_wrapped(job):
 
 def case_together(job):
     """Two jobs that write into one directory have their own reports."""
-    program = job.compiled("waits.cpp", "mpicxx", "-std=c++20")
+    program = job.compiled("waits.cpp")
     jobs = []
     for ranks, seconds in ((2, "3"), (3, "6")):
         launch = job.launch(ranks, program, seconds)
@@ -515,7 +468,7 @@ def case_together(job):
 
 def case_spawn(job):
     """The report is of the program that was started, and names the world that it has spawned."""
-    program = job.compiled("spawns.cpp", "mpicxx", "-std=c++20")
+    program = job.compiled("spawns.cpp")
     if subprocess.run(job.launch(1, program), capture_output=True, check=False).returncode:
         raise Skip("MPI_Comm_spawn does not work here")
     done = reported(job, job.launch(1, program))
@@ -534,7 +487,7 @@ def case_other_mpi(job):
     launcher = shutil.which(f"mpirun.{other}")
     if launcher is None:
         raise Skip(f"there is no mpirun.{other}")
-    program = job.compiled("waits.cpp", "mpicxx", "-std=c++20")
+    program = job.compiled("waits.cpp")
     job.launcher, mpi, job.mpi = launcher, job.mpi, other
     done = reported(job, job.launch(2, program, "1"), ["--abi", mpi], status=None)
     if "recorded for" not in done.stdout:
@@ -545,16 +498,68 @@ def case_other_mpi(job):
 
 def case_plugin(job):
     """A library that was opened by a relative path is known from the root."""
-    job.compiled("plugin.cpp", "mpicxx", "-std=c++20", "-shared", "-fPIC", "-w")
+    job.compiled("plugin.cpp", "-shared", "-fPIC", "-w")
     (job.directory / "plugin-cpp").rename(job.directory / "plugin.so")
-    host = job.compiled("plugin.cpp", "mpicxx", "-std=c++20", "-DHOST", "-ldl")
+    host = job.compiled("plugin.cpp", "-DHOST")
     job.run(job.launch(1, host))
     check(job.counts()[0]["module"] == str(job.directory / "plugin.so"), job.counts()[0])
 
 
+def stacked_orders(job, program, after):
+    """How the two launchers may stand before a program, and whether a report is printed."""
+    run = [job.options.run, "--summary", "--after", after]
+    profile = [job.options.profile, "--output", str(job.traces)]
+    launch = job.launch(2, *program)
+    before, rest = launch[:-len(program)], launch[-len(program):]
+    return {"profile, run, launcher": (profile + run + launch, True),
+            "run, profile, launcher": (run + profile + launch, True),
+            "words between": (["env", "A=1", *run, "nice", "-n", "1", *profile, "env", "B=1",
+                               *launch], True),
+            "launcher, profile, run": (before + profile + run + rest, False),
+            "launcher, run, profile": (before + run + profile + rest, False),
+            "profile, launcher, run": (profile + before + run + rest, True),
+            "run, launcher, profile": (run + before + profile + rest, False)}
+
+
+def check_stacked(job, program, wanted, orders=None):
+    """papcoll-run runs the blocking calls of both ranks, and papcoll-profile counts all calls."""
+    for order, (command, has_report) in stacked_orders(job, program, "1").items():
+        if orders and order not in orders:
+            continue
+        shutil.rmtree(job.traces, ignore_errors=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False,
+                              cwd=job.directory)
+        said = f"{order}: {done.stdout}{done.stderr}"
+        check(done.returncode == 0, said)
+        check(("2 ranks on 1 node" in done.stdout) == has_report, said)
+        held = job.calls()
+        check({k: held.get(k) for k in wanted} == wanted, f"{held}\n{said}")
+        run = jobs.summary(done.stderr)
+        for name in ("Allreduce", "Bcast", "Barrier"):
+            # No more than the program's, on any rank: the recorder's own are none of them.
+            calls = sum(int(rank.get(name, 0)) for rank in job.counts().values())
+            check(run.get("MPI_" + name) == {"calls": calls, "taken over": calls},
+                  f"{name}: {run}\n{said}")
+
+
+def case_stacked(job):
+    """papcoll-profile and papcoll-run at once, in each order: every call is recorded, and taken
+    over, by whatever name it is called."""
+    check_stacked(job, [job.compiled("calls.c")], CALLS)
+    for source in ("calls_mpif.f90", "calls_f08.f90"):
+        check_stacked(job, [job.compiled(source)], CALLS,
+                      ("profile, run, launcher", "launcher, profile, run"))
+
+
+def case_stacked_python(job):
+    """The same of mpi4py."""
+    check_stacked(job, job.python("calls.py"), CALLS,
+                  ("profile, run, launcher", "launcher, profile, run"))
+
+
 def case_interrupted(job):
     """The report of a job that is told to end does not say that it still runs."""
-    program = job.compiled("waits.cpp", "mpicxx", "-std=c++20")
+    program = job.compiled("waits.cpp")
     with subprocess.Popen([job.options.profile, "--output", str(job.traces),
                            *job.launch(3, program, "60")], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True) as running:
@@ -568,31 +573,5 @@ def case_interrupted(job):
     check("ended without a word" in out, out)
 
 
-CASES = {name.removeprefix("case_"): f for name, f in list(globals().items())
-         if name.startswith("case_")}
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--mpi", choices=["openmpi", "mpich"], required=True)
-    parser.add_argument("--launcher", required=True)
-    parser.add_argument("--profile", required=True)
-    parser.add_argument("--library", required=True)
-    parser.add_argument("--counts", required=True)
-    parser.add_argument("--papcoll", required=True)
-    parser.add_argument("case", choices=sorted(CASES))
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="papcoll-profile-") as directory:
-        try:
-            CASES[options.case](Job(options, directory))
-        except Skip as e:
-            print(f"SKIPPED: {e}")
-            return SKIPPED
-        except AssertionError as e:
-            print(f"FAILED: {e}")
-            return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(jobs.main(__doc__, ("--profile", "--run", "--counts", "--papcoll"), Job, globals()))

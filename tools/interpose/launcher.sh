@@ -1,14 +1,29 @@
-# shellcheck shell=sh
-# What the scripts that preload a library have in common. CMake puts it into each of them.
+# shellcheck shell=sh disable=SC2034 # variables are for the scripts
+# What the scripts that preload a library have in common. CMake puts it into each of them, behind
+# with_library().
 
-# The MPI library that a program needs, by its name; nothing for scripts and for programs that load
-# it later.
-abi_of_program() {
-  needed=$(ldd "$1" 2>/dev/null) || return 0
-  case $needed in
+fail() {
+  echo "${0##*/}: $*" >&2
+  exit 2
+}
+
+# kind_of_program FILE: the MPI that a program needs; `own` if it has one within itself, where no
+# other library can come before it; nothing for scripts and for programs that load MPI later.
+kind_of_program() {
+  head -c 4 "$1" 2>/dev/null | grep -qa ELF || return 0
+  case $(ldd "$1" 2>&1) in
     *libmpi.so.40*) echo openmpi ;;
     *libmpi_abi.so*) echo abi ;;
     *libmpi.so.12* | *libmpich.so.12*) echo mpich ;;
+    *libmpi*) ;;
+    *'not a dynamic executable'* | *'statically linked'*)
+      ! grep -qaE 'PMPI_Init|ompi_mpi_init|MPIR_' "$1" || echo own
+      ;;
+    *)
+      if grep -qa PMPI_Init "$1" && nm "$1" 2>/dev/null | grep -q ' T PMPI_Init$'; then
+        echo own
+      fi
+      ;;
   esac
 }
 
@@ -21,97 +36,175 @@ abi_of_launcher() {
 
 is_launcher() {
   case ${1##*/} in
-    mpirun | mpirun.* | mpiexec | mpiexec.* | orterun | prterun | srun | aprun | jsrun | ibrun | flux) ;;
+    mpirun | mpirun.* | mpiexec | mpiexec.* | orterun | prterun) ;;
+    srun | aprun | jsrun | ibrun | flux) ;;
     *) return 1 ;;
   esac
 }
 
-# first_program COMMAND...: of a launcher's arguments the first that is a program of MPI's; values of
-# options seldom are. `test`: a function that says yes to it.
-first_program() {
-  test=$1
-  shift 2
-  for argument in "$@"; do
-    if path=$(command -v -- "$argument") && [ -x "$path" ] && [ -n "$("$test" "$path")" ]; then
-      echo "$path"
-      return
-    fi
-  done
-}
-
-# abi_of_command COMMAND...: which MPI it is for; nothing if that cannot be told.
-abi_of_command() {
-  if is_launcher "$1"; then
-    program=$(first_program abi_of_program "$@")
-    if [ -n "$program" ]; then
-      abi_of_program "$program"
-    else
-      abi_of_launcher "$1"
-    fi
-    return
-  fi
-  found=$(abi_of_program "$(command -v "$1")")
-  if [ -z "$found" ]; then
-    if [ -n "${OMPI_COMM_WORLD_SIZE-}" ]; then
-      found=openmpi
-    elif [ -n "${PMI_SIZE-}" ]; then
-      found=mpich
-    fi
-  fi
-  echo "$found"
-}
-
-# library_path NAME: where a library is, beside this script or where it was installed.
-library_path() {
-  here=$(cd "$(dirname "$(command -v "$0")")" && pwd)
-  for directory in "$here" "$here/../@papcoll_library_directory@" \
-    '@CMAKE_INSTALL_PREFIX@/@papcoll_library_directory@'; do
-    if [ -e "$directory/$1" ]; then
-      echo "$(cd "$directory" && pwd)/$1"
-      return
-    fi
-  done
-}
-
-# run_launcher LIBRARIES NAMES LAUNCHER ARGUMENT...: in place of this process, so that the ranks
-# preload the libraries and have the exported variables of those names. The launcher itself preloads
-# nothing.
-run_launcher() {
-  preloaded=$1 names=$2 launcher=$3
-  shift 3
-  case $(abi_of_launcher "$launcher") in
-    openmpi)
-      # -x is for one program of those that stand between colons.
-      left=$# is_first=true
-      while $is_first || [ "$left" -gt 0 ]; do
-        if $is_first || [ "$1" = : ]; then
-          if ! $is_first; then
-            shift
-            left=$((left - 1))
-            set -- "$@" :
-          fi
-          is_first=false
-          set -- "$@" -x "LD_PRELOAD=$preloaded"
-          for name in $names; do set -- "$@" -x "$name"; done
-        else
-          argument=$1
-          shift
-          left=$((left - 1))
-          set -- "$@" "$argument"
-        fi
-      done
-      ;;
-    mpich) # which hands on what is exported, too
-      set -- -genv LD_PRELOAD "$preloaded" "$@"
-      for name in $names; do
-        value=''
-        eval "value=\$$name"
-        set -- -genv "$name" "$value" "$@"
-      done
-      ;;
-    *) # srun and its like hand their environment on
-      export LD_PRELOAD="$preloaded"
-      ;;
+# One of these scripts, which hands on to the job what it finds in its environment.
+is_preloading() {
+  case ${1##*/} in
+    papcoll-run | papcoll-profile) ;;
+    *) return 1 ;;
   esac
-  exec "$launcher" "$@"
 }
+
+# What runs the words after it, or some of them.
+is_wrapper() {
+  case ${1##*/} in
+    env | timeout | nice | ionice | time | stdbuf | nohup) ;;
+    setsid | taskset | numactl | chrt | salloc) ;;
+    *) is_preloading "$1" ;;
+  esac
+}
+
+# look_at ABI COMMAND...: what it is. Sets `launcher` and `program`, the first word that is a
+# program of MPI's (values of options seldom are), or leaves them empty; `abi` to ABI, or if that is
+# empty to the program's MPI; and `before` to how many words stand before the one that gets the
+# library.
+look_at() {
+  abi=$1
+  shift
+  if [ $# -eq 0 ]; then
+    usage >&2
+    exit 2
+  fi
+  case $abi in
+    '' | openmpi | mpich | abi) ;;
+    *) fail "--abi $abi: there are openmpi, mpich and abi" ;;
+  esac
+  command -v "$1" >/dev/null || fail "cannot find the program $1"
+  launcher='' program='' before='' place=0
+  for word in "$@"; do
+    path=$(command -v -- "$word") && [ -x "$path" ] || path=''
+    kind=''
+    if [ -z "$path" ]; then
+      :
+    elif [ -z "$launcher" ] && is_launcher "$word"; then
+      launcher=$path
+      before=${before:-$place}
+    elif is_preloading "$word"; then
+      before=${before:-$place}
+    else
+      kind=$(kind_of_program "$path")
+    fi
+    if [ -n "$kind" ]; then
+      program=$path
+      before=${before:-$place}
+      break
+    fi
+    # Of a program that is no wrapper the other words are arguments.
+    [ -n "$launcher" ] || is_wrapper "$1" || break
+    place=$((place + 1))
+  done
+  before=${before:-0}
+  [ -n "$abi" ] || abi=$kind
+  [ -n "$abi" ] || [ -z "$launcher" ] || abi=$(abi_of_launcher "$launcher")
+  if [ -z "$abi" ] && [ -n "${OMPI_COMM_WORLD_SIZE-}" ]; then abi=openmpi; fi
+  if [ -z "$abi" ] && [ -n "${PMI_SIZE-}" ]; then abi=mpich; fi
+}
+
+# find_library NAME: sets `library` to that for the MPI of the command that was looked at, and
+# `reason` to why none can be preloaded, or to nothing.
+find_library() {
+  library='' reason=''
+  if [ "$kind" = own ]; then
+    reason="$program has MPI within itself, where no other library can come before it"
+  elif [ -z "$abi" ]; then
+    reason="cannot tell which MPI the program is for: give --abi openmpi, mpich or abi"
+  else
+    name=libpapcoll_$1_$abi.so
+    here=$(cd "$(dirname "$(command -v "$0")")" && pwd)
+    for directory in "$here" "$here/../@papcoll_library_directory@" \
+      '@CMAKE_INSTALL_PREFIX@/@papcoll_library_directory@'; do
+      [ -n "$library" ] || [ ! -e "$directory/$name" ] || library=$(cd "$directory" && pwd)/$name
+    done
+    case $library in
+      '') reason="there is no $name: papcoll was built without that MPI" ;;
+      *[\ :]*)
+        reason="$library: the system preloads no library at a path with a blank or a colon"
+        ;;
+    esac
+  fi
+}
+
+# papcoll's variables, by name.
+papcoll_variables() {
+  env | sed -n 's/^\(PAPCOLL_[A-Z0-9_]*\)=.*/\1/p'
+}
+
+# start_preloaded COMMAND...: in place of this process, so that what comes behind the first `before`
+# words preloads the library. Those may set the environment, and preload something themselves
+# (stdbuf): this script runs again behind them, is told papcoll's variables as they are now, and
+# adds the library to what it finds.
+start_preloaded() {
+  place=0
+  for word in "$@"; do
+    shift
+    if [ "$place" -eq "$before" ]; then
+      set -- "$@" "$(cd "$(dirname "$(command -v "$0")")" && pwd)/${0##*/}" --behind "$library"
+      for name in $(papcoll_variables); do
+        eval "set -- \"\$@\" \"\$name=\${$name-}\""
+      done
+      set -- "$@" --
+    fi
+    set -- "$@" "$word"
+    place=$((place + 1))
+  done
+  exec "$@"
+}
+
+# start_behind LIBRARY VARIABLE=VALUE... -- COMMAND...: in place of this process, so that a program
+# preloads the library, or the ranks that a launcher starts do and have papcoll's variables. The
+# launcher itself does not preload it, unless it is one that hands its environment on.
+start_behind() {
+  library=$1 kind='' is_first=true before_last='' last=''
+  shift
+  while [ "$1" != -- ]; do
+    export "${1?}"
+    shift
+  done
+  shift
+  preloaded=$(with_library "$library" "${LD_PRELOAD-}")
+  ! is_launcher "$1" || kind=$(abi_of_launcher "$1")
+  for word in "$@"; do
+    shift
+    # What the launcher is told to preload itself, or words behind it preload.
+    case $before_last,$last in
+      -genv,LD_PRELOAD | -env,LD_PRELOAD) word=$(with_library "$library" "$word") ;;
+    esac
+    case $last,$word in
+      -x,LD_PRELOAD) word=LD_PRELOAD=${LD_PRELOAD-} ;;
+    esac
+    case $word in
+      *[[:space:]]*) ;; # text for a shell
+      LD_PRELOAD=*) word=LD_PRELOAD=$(with_library "$library" "${word#*=}") ;;
+    esac
+    set -- "$@" "$word"
+    case $kind,$is_first,$word in
+      # Settings are for one program of those that stand between colons.
+      openmpi,true,* | openmpi,false,:)
+        set -- "$@" -x "LD_PRELOAD=$preloaded"
+        for name in $(papcoll_variables); do set -- "$@" -x "$name"; done
+        ;;
+      mpich,true,*)
+        set -- "$@" -genv LD_PRELOAD "$preloaded"
+        for name in $(papcoll_variables); do
+          eval "set -- \"\$@\" -genv \"\$name\" \"\${$name-}\""
+        done
+        ;;
+    esac
+    is_first=false before_last=$last last=$word
+  done
+  case $kind in
+    openmpi | mpich) ;;
+    *) export LD_PRELOAD="$preloaded" ;;
+  esac
+  exec "$@"
+}
+
+if [ "${1-}" = --behind ]; then
+  shift
+  start_behind "$@"
+fi

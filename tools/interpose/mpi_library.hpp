@@ -115,7 +115,8 @@ Function function_of_mpi(const char* name) {
 }
 
 /// The function that would have been called without this library: that of a tool which was loaded
-/// after it, or MPI's own.
+/// after it, or MPI's own. So is a PMPI_ function: other libraries of papcoll's stand before those,
+/// too, since Fortran's functions call them.
 template <class Function>
 Function next_function(const char* name) {
   void* const next = dlsym(RTLD_NEXT, name);

@@ -50,19 +50,20 @@ __attribute__((destructor)) void end_of_process() { papcoll::profile::this_run()
 
 // A name in the assembler's text does not contradict the declaration in <mpi.h>, if it has one, and
 // functions that this MPI's header lacks are exported all the same.
-#define INTERPOSE_FUNCTION(PREFIX, FIND, NAME, PARAMETERS, ARGUMENTS, ...)                      \
-  INTERPOSE_EXPORT int interposed_##PREFIX##NAME PARAMETERS __asm__(#PREFIX #NAME);             \
-  int interposed_##PREFIX##NAME PARAMETERS {                                                    \
-    static int(*const function) PARAMETERS = interpose::FIND<int(*) PARAMETERS>(#PREFIX #NAME); \
-    const auto real = [&] {                                                                     \
-      return function != nullptr ? function ARGUMENTS : lacking(#PREFIX #NAME);                 \
-    };                                                                                          \
-    __VA_ARGS__;                                                                                \
+#define INTERPOSE_FUNCTION(PREFIX, NAME, PARAMETERS, ARGUMENTS, ...)                \
+  INTERPOSE_EXPORT int interposed_##PREFIX##NAME PARAMETERS __asm__(#PREFIX #NAME); \
+  int interposed_##PREFIX##NAME PARAMETERS {                                        \
+    static int(*const function) PARAMETERS =                                        \
+        interpose::next_function<int(*) PARAMETERS>(#PREFIX #NAME);                 \
+    const auto real = [&] {                                                         \
+      return function != nullptr ? function ARGUMENTS : lacking(#PREFIX #NAME);     \
+    };                                                                              \
+    __VA_ARGS__;                                                                    \
   }
 
-#define PAPCOLL_PROFILE_ENTRY(NAME, PARAMETERS, ARGUMENTS, ...)                     \
-  INTERPOSE_FUNCTION(MPI_, next_function, NAME, PARAMETERS, ARGUMENTS, __VA_ARGS__) \
-  INTERPOSE_FUNCTION(PMPI_, function_of_mpi, NAME, PARAMETERS, ARGUMENTS, __VA_ARGS__)
+#define PAPCOLL_PROFILE_ENTRY(NAME, PARAMETERS, ARGUMENTS, ...)      \
+  INTERPOSE_FUNCTION(MPI_, NAME, PARAMETERS, ARGUMENTS, __VA_ARGS__) \
+  INTERPOSE_FUNCTION(PMPI_, NAME, PARAMETERS, ARGUMENTS, __VA_ARGS__)
 #define PAPCOLL_PROFILE_MPI_4 1
 // Programs that ask whether there are functions for large counts must not find what MPI lacks.
 #if defined(OPEN_MPI) && MPI_VERSION < 4

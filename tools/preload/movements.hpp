@@ -2,6 +2,7 @@
 
 // Collectives that move data: bytes, whatever the types are by which each rank describes them.
 
+#include "arguments.hpp"
 #include "datatypes.hpp"
 #include "packing.hpp"
 #include "running.hpp"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 
 namespace preload {
 
@@ -37,52 +37,13 @@ struct TrimScratches {
 
 inline papcoll::erased::Element one_byte() noexcept { return papcoll::erased::Element(1); }
 
-/// May a buffer of such elements have that address, as far as MPI refuses null?
-inline bool is_there(const void* address, const Elements& e) {
-  return address != nullptr || e.bytes() == 0 || e.type->lies != Lies::together ||
-         !this_process().refusals().null_buffer;
-}
-
-/// Looks at the arguments that describe a buffer; false: MPI refuses them.
-inline bool describe(Elements& e, const void* address, MPI_Count count, MPI_Datatype type) {
-  if (count < 0) return false;
-  const Datatype* known = datatypes().find(type);
-  if (known == nullptr) {
-    if (count != 0 || type != MPI_DATATYPE_NULL || this_process().refusals().no_type_of_nothing) {
-      return false;
-    }
-    type = MPI_BYTE;
-    known = datatypes().find(type);
-  }
-  e = {address, static_cast<std::size_t>(count), type, known};
-  std::size_t bytes = 0;
-  if (__builtin_mul_overflow(e.count, known->size, &bytes) || bytes > PTRDIFF_MAX) return false;
-  return is_there(address, e);
-}
-
-inline bool lies_together(const Elements& e) noexcept { return e.type->lies == Lies::together; }
-
-/// The same of a buffer with a block for each rank.
-inline Elements for_all(const Elements& block, int ranks) noexcept {
-  return {block.address, block.count * static_cast<std::size_t>(ranks), block.handle, block.type};
-}
-
-/// Is what a rank gives itself its own block, at its place in the other buffer, where this MPI says
-/// that it may not?
-inline bool is_own_block(Function f, const Communicator& c, const Elements& block,
-                         const Elements& all) noexcept {
-  return this_process().refusals().of_one_buffer(f) && block.handle == all.handle &&
-         block.count == all.count && block.bytes() != 0 && block.address != MPI_BOTTOM &&
-         block.address == all.from(static_cast<std::size_t>(c.rank) * all.count, 0).address;
-}
-
 template <class Left>
 int broadcast(void* data, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm,
               const Left& left) {
   constexpr Function f = Function::bcast;
   return enter(f, comm, left, [&](Communicator& c) {
     Elements e{};
-    if (root < 0 || root >= c.size || data == MPI_IN_PLACE || !describe(e, data, count, type)) {
+    if (!is_rank_of(c, root) || data == MPI_IN_PLACE || !describe(e, data, count, type)) {
       return leave_one(f, Fate::arguments, left);
     }
     const std::size_t bytes = e.bytes();
@@ -131,10 +92,11 @@ inline int truncated(Communicator& c, std::size_t sent, std::size_t room) {
   return sent <= room ? MPI_SUCCESS : report(c.handle, MPI_ERR_TRUNCATE);
 }
 
-/// Allgather, or gather at its root: `block` describes the output.
+/// Allgather, or gather at its root.
 template <class Call>
-int collect(Function f, Communicator& c, const Elements* in, const Elements& block,
-            const Call& call) {
+int collect(Function f, Communicator& c, const Parts& parts, const Call& call) {
+  const Elements* const in = parts.own();
+  const Elements& block = parts.block;
   const TrimScratches trim;
   const std::size_t sent = in != nullptr ? in->bytes() : block.bytes();
   const std::size_t all = sent * static_cast<std::size_t>(c.size);
@@ -166,15 +128,11 @@ int allgather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* ou
               MPI_Count out_count, MPI_Datatype out_type, MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::allgather;
   return enter(f, comm, left, [&](Communicator& c) {
-    const bool in_place = in == MPI_IN_PLACE;
-    Elements mine{};
-    Elements block{};
-    if (out == MPI_IN_PLACE || !describe(block, out, out_count, out_type) ||
-        (!in_place &&
-         (!describe(mine, in, in_count, in_type) || is_own_block(f, c, mine, block)))) {
+    Parts parts{true};
+    if (!parts.describe(f, c, {in, in_count, in_type}, {out, out_count, out_type})) {
       return leave_one(f, Fate::arguments, left);
     }
-    return collect(f, c, in_place ? nullptr : &mine, block,
+    return collect(f, c, parts,
                    [](papcoll::erased::Comm team, const void* from, void* to, std::size_t bytes,
                       const papcoll::Algorithm& algorithm) {
                      papcoll::erased::allgather(team, from, to, bytes, one_byte(), {}, algorithm);
@@ -187,14 +145,9 @@ int gather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, 
            MPI_Datatype out_type, int root, MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::gather;
   return enter(f, comm, left, [&](Communicator& c) {
-    const bool in_place = in == MPI_IN_PLACE;
-    const bool is_root = c.rank == root;
-    Elements mine{};
-    Elements block{};
-    if (root < 0 || root >= c.size || (in_place && !is_root) ||
-        (!in_place && !describe(mine, in, in_count, in_type)) ||
-        (is_root && (out == MPI_IN_PLACE || !describe(block, out, out_count, out_type) ||
-                     (!in_place && is_own_block(f, c, mine, block))))) {
+    Parts parts{c.rank == root};
+    if (!is_rank_of(c, root) ||
+        !parts.describe(f, c, {in, in_count, in_type}, {out, out_count, out_type})) {
       return leave_one(f, Fate::arguments, left);
     }
     const auto call = [&](papcoll::erased::Comm team, const void* from, void* to, std::size_t bytes,
@@ -202,10 +155,10 @@ int gather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, 
       papcoll::erased::gather(team, from, to, bytes, one_byte(), papcoll::root{root}, {},
                               algorithm);
     };
-    if (is_root) return collect(f, c, in_place ? nullptr : &mine, block, call);
+    if (parts.has_all) return collect(f, c, parts, call);
     const TrimScratches trim;
-    const std::size_t bytes = mine.bytes();
-    const void* const from = contribution(mine, nullptr);
+    const std::size_t bytes = parts.mine.bytes();
+    const void* const from = contribution(parts.mine, nullptr);
     return perform(f, c, bytes, {from, bytes, nullptr, 0},
                    [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
                      call(team, from, nullptr, bytes, algorithm);
@@ -213,9 +166,11 @@ int gather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, 
   });
 }
 
-/// The root's side of a scatter, whose output is `mine`, or none in place.
+/// The root's side of a scatter.
 template <class Call>
-int distribute(Communicator& c, const Elements& block, const Elements* mine, const Call& call) {
+int distribute(Communicator& c, const Parts& parts, const Call& call) {
+  const Elements* const mine = parts.own();
+  const Elements& block = parts.block;
   const std::size_t sent = block.bytes();
   const std::size_t all = sent * static_cast<std::size_t>(c.size);
   const void* from = block.address;
@@ -241,14 +196,10 @@ int scatter(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
             MPI_Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::scatter;
   return enter(f, comm, left, [&](Communicator& c) {
-    const bool in_place = out == MPI_IN_PLACE;
-    const bool is_root = c.rank == root;
-    Elements mine{};
-    Elements block{};
-    if (root < 0 || root >= c.size || (in_place && !is_root) ||
-        (!in_place && !describe(mine, out, out_count, out_type)) ||
-        (is_root && (in == MPI_IN_PLACE || !describe(block, in, in_count, in_type) ||
-                     (!in_place && is_own_block(f, c, mine, block))))) {
+    Parts parts{c.rank == root};
+    const Elements& mine = parts.mine;
+    if (!is_rank_of(c, root) ||
+        !parts.describe(f, c, {out, out_count, out_type}, {in, in_count, in_type})) {
       return leave_one(f, Fate::arguments, left);
     }
     const TrimScratches trim;
@@ -259,7 +210,7 @@ int scatter(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
                                                 papcoll::root{root}, {}, algorithm);
                      });
     };
-    if (is_root) return distribute(c, block, in_place ? nullptr : &mine, call);
+    if (parts.has_all) return distribute(c, parts, call);
     if (lies_together(mine)) return call(nullptr, out, mine.bytes(), 0);
     const std::size_t bytes = mine.bytes();
     std::byte* const packed = receive_scratch().get(bytes + 1);

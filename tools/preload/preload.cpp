@@ -62,16 +62,17 @@ MPI_Count as_int(Word word) noexcept { return static_cast<int>(word); }
 
 // A name in the assembler's text does not contradict the declaration in <mpi.h>, if it has one, and
 // functions that this MPI's header lacks are exported all the same.
-#define PRELOAD_FUNCTION(PREFIX, FIND, NAME, PARAMETERS, ARGUMENTS, ...)                        \
-  PRELOAD_EXPORT int preloaded_##PREFIX##NAME PARAMETERS __asm__(#PREFIX #NAME);                \
-  int preloaded_##PREFIX##NAME PARAMETERS {                                                     \
-    static int(*const function) PARAMETERS = interpose::FIND<int(*) PARAMETERS>(#PREFIX #NAME); \
-    const auto left = preload::Next(function, #PREFIX #NAME) ARGUMENTS;                         \
-    __VA_ARGS__                                                                                 \
+#define PRELOAD_FUNCTION(PREFIX, NAME, PARAMETERS, ARGUMENTS, ...)               \
+  PRELOAD_EXPORT int preloaded_##PREFIX##NAME PARAMETERS __asm__(#PREFIX #NAME); \
+  int preloaded_##PREFIX##NAME PARAMETERS {                                      \
+    static int(*const function) PARAMETERS =                                     \
+        interpose::next_function<int(*) PARAMETERS>(#PREFIX #NAME);              \
+    const auto left = preload::Next(function, #PREFIX #NAME) ARGUMENTS;          \
+    __VA_ARGS__                                                                  \
   }
-#define PRELOAD_NAMES(NAME, PARAMETERS, ARGUMENTS, ...)                           \
-  PRELOAD_FUNCTION(MPI_, next_function, NAME, PARAMETERS, ARGUMENTS, __VA_ARGS__) \
-  PRELOAD_FUNCTION(PMPI_, function_of_mpi, NAME, PARAMETERS, ARGUMENTS, __VA_ARGS__)
+#define PRELOAD_NAMES(NAME, PARAMETERS, ARGUMENTS, ...)            \
+  PRELOAD_FUNCTION(MPI_, NAME, PARAMETERS, ARGUMENTS, __VA_ARGS__) \
+  PRELOAD_FUNCTION(PMPI_, NAME, PARAMETERS, ARGUMENTS, __VA_ARGS__)
 
 // The two forms of each collective; COUNT reads a count.
 #define PRELOAD_COLLECTIVES(SUFFIX, COUNT, CountType)                                              \

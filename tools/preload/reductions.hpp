@@ -3,6 +3,7 @@
 // Collectives that combine data. All ranks describe them by the same type and operator, so whether
 // papcoll's kernels are for these is known to all alike.
 
+#include "arguments.hpp"
 #include "datatypes.hpp"
 #include "movements.hpp"
 #include "operators.hpp"
@@ -185,7 +186,7 @@ int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op
     const bool in_place = in == MPI_IN_PLACE;
     const bool is_root = c.rank == root;
     Reduction r{f, {}, {}, in_place, op, 0};
-    if (op == MPI_OP_NULL || root < 0 || root >= c.size || (in_place && !is_root) ||
+    if (op == MPI_OP_NULL || !is_rank_of(c, root) || (in_place && !is_root) ||
         (is_root && (out == MPI_IN_PLACE || is_one_buffer(f, in, out, count))) ||
         !describe(r.in, in_place ? out : in, count, type) ||
         (is_root && !describe(r.out, out, count, type))) {

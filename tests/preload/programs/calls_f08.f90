@@ -146,6 +146,14 @@ program calls
     all = -1
     call MPI_Gather(numbers, 4, MPI_INTEGER, all, 4, MPI_INTEGER, root, MPI_COMM_WORLD)
     call expect('gather', in_order(rank == root))
+    all = -1
+    all(4 * rank + 1:4 * rank + 4) = numbers(1:4)
+    if (rank == root) then
+      call MPI_Gather(MPI_IN_PLACE, 0, MPI_INTEGER, all, 4, MPI_INTEGER, root, MPI_COMM_WORLD)
+      call expect('gather in place', in_order(.true.))
+    else
+      call MPI_Gather(numbers, 4, MPI_INTEGER, all, 4, MPI_INTEGER, root, MPI_COMM_WORLD)
+    end if
     received = -1
     if (rank == root) then
       call MPI_Scatter(all, 4, MPI_INTEGER, MPI_IN_PLACE, 4, MPI_INTEGER, root, MPI_COMM_WORLD)

@@ -1,0 +1,122 @@
+"""What tests of preloaded libraries share: how programs are compiled and launched for one MPI
+library, and how cases are chosen."""
+
+import argparse
+import collections
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+SKIPPED = 77
+PYTHON = "/usr/bin/python3"
+
+
+class Skip(Exception):
+    """A reason why a case cannot run here."""
+
+
+def check(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+class Job:
+    """How to compile and launch for one MPI library, in a directory that goes away."""
+
+    def __init__(self, options, directory, sources):
+        self.options = options
+        self.directory = pathlib.Path(directory)
+        self.sources = sources
+        self.mpi = options.mpi
+        self.launcher = options.launcher
+
+    def wrapper(self, language):
+        """mpicc of this MPI, and so on."""
+        beside = pathlib.Path(self.launcher).parent
+        for name in (f"{language}.{self.mpi}", language):
+            if (beside / name).exists():
+                return str(beside / name)
+        raise Skip(f"there is no {language} beside {self.launcher}")
+
+    def compiled(self, source, *flags):
+        """A program of the test's directory."""
+        source = self.sources / source
+        program = str(self.directory / source.name.replace(".", "-"))
+        language, more = {".cpp": ("mpicxx", ["-std=c++20", "-pthread"]),
+                          ".c": ("mpicc", []),
+                          ".f90": ("mpif90", ["-fallow-argument-mismatch", "-w"])}[source.suffix]
+        # Here, where Fortran leaves its modules.
+        done = subprocess.run([self.wrapper(language), "-O1", "-g", *more, str(source), "-o",
+                               program, *flags, "-ldl"],
+                              capture_output=True, text=True, check=False, cwd=self.directory)
+        if language == "mpif90" and done.returncode != 0 and shutil.which("gfortran") is None:
+            raise Skip("there is no gfortran")
+        check(done.returncode == 0, done.stderr)
+        return program
+
+    def launch(self, ranks, *program, flags=()):
+        more = []
+        if self.mpi == "openmpi":
+            more = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
+                    "--mca", "mpi_yield_when_idle", "1"]
+        return [self.launcher, *more, *flags, "-n", str(ranks), *program]
+
+    def python(self, script):
+        """A program of mpi4py's."""
+        if self.mpi != "openmpi":
+            raise Skip("the system's mpi4py is built for Open MPI")
+        if subprocess.run([PYTHON, "-c", "import mpi4py"], capture_output=True,
+                          check=False).returncode:
+            raise Skip("there is no mpi4py")
+        return [PYTHON, str(self.sources / script)]
+
+    def check_other_processes(self):
+        """Processes of a job that are no MPI programs end as they do without the library."""
+        preload = {**os.environ, "LD_PRELOAD": self.options.library}
+        for status, *command in ((0, "/bin/true"), (3, "bash", "-c", "exit 3"),
+                                 (4, "sh", "-c", "x=$(bash -c 'echo 4'); exit $x"),
+                                 (5, PYTHON, "-c",
+                                  "import os, sys\n"
+                                  "os.waitpid(os.fork() or os._exit(0), 0)\nsys.exit(5)")):
+            done = subprocess.run(command, env=preload, capture_output=True, text=True, check=False)
+            check(done.returncode == status and not done.stderr, f"{command}: {done}")
+
+
+def summary(text):
+    """What papcoll-run's summary says: function → fate → calls."""
+    found = collections.defaultdict(dict)
+    function = None
+    for line in text.splitlines():
+        if m := re.fullmatch(r"papcoll:   (MPI_\w+): (\d+)", line):
+            function = m[1]
+            found[function]["calls"] = int(m[2])
+        elif m := re.fullmatch(r"papcoll:     (\d+) \([0-9.]+ %\) (.*)", line):
+            found[function][m[2]] = int(m[1])
+        elif m := re.fullmatch(r"papcoll:   communicators taken over: (\d+), .*", line):
+            found["communicators"] = int(m[1])
+    return dict(found)
+
+
+def main(description, tools, job, names):
+    """Runs the case that the command line asks for; the exit status. `tools` are further options
+    that it has, and cases are the functions case_… of `names`."""
+    cases = {name.removeprefix("case_"): f for name, f in names.items() if name.startswith("case_")}
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--mpi", choices=["openmpi", "mpich"], required=True)
+    for tool in ("--launcher", "--library", *tools):
+        parser.add_argument(tool, required=True)
+    parser.add_argument("case", choices=sorted(cases))
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="papcoll-test-") as directory:
+        try:
+            cases[options.case](job(options, directory))
+        except Skip as e:
+            print(f"SKIPPED: {e}")
+            return SKIPPED
+        except AssertionError as e:
+            print(f"FAILED: {e}")
+            return 1
+    return 0
