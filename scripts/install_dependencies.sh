@@ -31,10 +31,11 @@ needed=(
 # libsimgrid-dev is for tests and benchmarks with simulated ranks, doxygen for the API reference,
 # libhwloc-dev for machines by hwloc, libscotch-dev for SCOTCH's orders beside papcoll's,
 # libopen-trace-format2-dev for `papcoll report --otf2` and otf2-tools for its test, llvm for the
-# lines of places that it tells (addr2line does, too); gfortran and python3-mpi4py are for programs in
-# other languages that the tests of papcoll-profile record.
+# lines of places that it tells (addr2line does, too); gfortran, python3-mpi4py, lammps, hpcc and
+# scalapack-mpi-test are for programs that papcoll-profile records and papcoll-run runs in the tests.
 useful=(libclang-rt-dev ccache shellcheck pkg-config python3-yaml libsimgrid-dev doxygen
-  libhwloc-dev libscotch-dev gfortran python3-mpi4py libopen-trace-format2-dev otf2-tools llvm)
+  libhwloc-dev libscotch-dev gfortran python3-mpi4py libopen-trace-format2-dev otf2-tools llvm
+  lammps hpcc scalapack-mpi-test)
 
 # get_cuda DIRECTORY: the parts of a toolkit that compile and link, in the layout that CMake expects.
 get_cuda() {

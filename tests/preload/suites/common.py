@@ -51,8 +51,8 @@ def parser(description):
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--mpi", choices=["openmpi", "mpich"], required=True)
     p.add_argument("--run", default="", metavar="WORDS",
-                   help="put before the launcher, as 'papcoll-run --after 1'; without it plain runs "
-                        "are compared with plain runs")
+                   help="put before the launcher, as 'papcoll-run --after 1'; without it plain "
+                        "runs are compared with plain runs")
     p.add_argument("--launcher", help="of this MPI (default: mpirun.openmpi or mpirun.mpich)")
     p.add_argument("--timeout", type=float, default=300, help="seconds for a job")
     return p

@@ -66,13 +66,14 @@ def body(suite, options):
                       "s = unittest.defaultTestLoader.loadTestsFromNames(sys.argv[1:])\n"
                       "r = unittest.TextTestRunner(out, verbosity=2).run(s)\n"
                       "sys.exit(not r.wasSuccessful())\n")
-            status, _, err = suite.run(ranks, [python, "-c", script, *modules], preloaded, cwd=tests)
+            status, _, err = suite.run(ranks, [python, "-c", script, *modules], preloaded,
+                                        cwd=tests)
             found = outcomes(err)
             said.append((status == 0, found))
         plain, preloaded = said[0][1], said[1][1]
         differing = [t for t in {*plain, *preloaded} if plain.get(t) != preloaded.get(t)]
-        suite.compare(f"mpi4py {version}, {ranks} ranks, {len(plain)} tests of {len(modules)} modules",
-                      said[0] == said[1] and plain, ", ".join(sorted(differing)[:8]))
+        suite.compare(f"mpi4py {version}, {ranks} ranks, {len(plain)} tests of {len(modules)} "
+                      "modules", said[0] == said[1] and plain, ", ".join(sorted(differing)[:8]))
 
 
 def main():

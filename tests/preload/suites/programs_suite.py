@@ -28,16 +28,18 @@ def case_torture(suite, options):
                  for k, (_, out, _) in runs.items()}
         for name, (status, _, err) in runs.items():
             suite.compare(f"torture, seed {seed}, {calls} calls, {name}: its own checks",
-                          status == 0 and found[name].get("wrong") == "0", err[-400:] if status else "")
+                          status == 0 and found[name].get("wrong") == "0",
+                          err[-400:] if status else "")
         for hash_ in ("moved", "integers", "exact"):
             suite.compare(f"torture, seed {seed}: {hash_}",
                           len({str(f.get(hash_)) for f in found.values()}) == 1)
         # Sums that depend on their order, which is plain MPI's own.
         suite.compare(f"torture, seed {seed}: rounded, of the preloaded runs",
-                      found["preloaded"].get("rounded") == found["again, with delays"].get("rounded"))
+                      found["preloaded"].get("rounded") ==
+                      found["again, with delays"].get("rounded"))
         gaps = found["preloaded"].get("gaps of pairs written")
-        suite.compare(f"torture, seed {seed}: gaps of pairs written", gaps == "0", f"({gaps})"
-                      if gaps != "0" else "")
+        suite.compare(f"torture, seed {seed}: gaps of pairs written", gaps == "0",
+                      f"({gaps})" if gaps != "0" else "")
     # What some MPI does not survive, where papcoll takes all calls over.
     if suite.preload and options.harsh:
         words = [program, f"seed={options.seed}", f"calls={calls}", "harsh=1"]
@@ -81,7 +83,8 @@ def all_errors(suite, how, preloaded, names):
 
 def classes_of(said):
     """What each rank says, without the error classes; and these."""
-    parts = [re.fullmatch(r"(.*: class )(\d+)(, handled \d+ of class )(\d+)", line) for line in said]
+    parts = [re.fullmatch(r"(.*: class )(\d+)(, handled \d+ of class )(\d+)", line)
+             for line in said]
     return ([p[1] for p in parts if p], [(int(p[2]), int(p[4])) for p in parts if p])
 
 
@@ -98,7 +101,7 @@ def same_errors(plain, preloaded):
 def case_errors_of_calls(suite, options):
     """Refused arguments: the same class, from returning, user's and fatal handlers."""
     program = suite.compiled("errors.c")
-    suite.options.timeout = min(suite.options.timeout, 6)
+    suite.options.timeout = min(suite.options.timeout, 4)
     _, out, _ = suite.run(1, [program, "list"], False)
     names = [line for line in out.splitlines() if ": " in line]
     for how in ("return", "user"):
@@ -133,10 +136,11 @@ def case_many_communicators(suite, options):
                                      True, limit)):
         more = {"PAPCOLL_AFTER": "1"} if before else {}
         status, out, err = suite.run(4, [program, str(n)], preloaded, before=before, more=more)
-        suite.compare(f"{n} communicators, {name}: right", status == 0, err[-300:] if status else "")
+        suite.compare(f"{n} communicators, {name}: right", status == 0,
+                      err[-300:] if status else "")
         left = [int(x) for x in re.findall(r"more descriptors: .*?, (-?\d+) freed", out)]
-        suite.compare(f"{n} communicators, {name}: descriptors left", len(left) == 4 and max(left) <= 0,
-                      str(left) if left and max(left) > 0 else "")
+        suite.compare(f"{n} communicators, {name}: descriptors left",
+                      len(left) == 4 and max(left) <= 0, str(left) if left and max(left) > 0 else "")
         for line in sorted(out.splitlines()):
             print("   ", line)
 
@@ -214,7 +218,8 @@ def case_large_counts(suite, options):
     for tool in ("preload", "profile"):
         library = launcher.parent.parent / tool / f"libpapcoll_{tool}_{suite.mpi}.so"
         if not library.exists():
-            library = next(launcher.parent.parent.glob(f"**/libpapcoll_{tool}_{suite.mpi}.so"), None)
+            library = next(launcher.parent.parent.glob(f"**/libpapcoll_{tool}_{suite.mpi}.so"),
+                           None)
         found = {f for f in functions_of(library) if f.startswith("MPI_") and f.endswith("_c")}
         suite.compare(f"large counts: functions of papcoll-{tool} that MPI lacks", found <= mpi,
                       " ".join(sorted(found - mpi)[:5]))
@@ -228,7 +233,8 @@ def main():
     parser = common.parser(__doc__)
     parser.add_argument("--seed", type=int, default=1, help="of torture, the first")
     parser.add_argument("--seeds", type=int, default=1, help="how many")
-    parser.add_argument("--calls", type=int, help="of torture and threads (full: 100000 of torture)")
+    parser.add_argument("--calls", type=int,
+                        help="of torture and threads (full: 100000 of torture)")
     parser.add_argument("--harsh", action="store_true",
                         help="torture with what plain MPI does not survive, too; preloaded only")
     parser.add_argument("--communicators", type=int, help="alive at a time (full: 1000)")
