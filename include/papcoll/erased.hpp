@@ -6,6 +6,7 @@
 //
 // A long header: three functions for each collective, of three lines each.
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
 #include <papcoll/base/data_view.hpp>
 #include <papcoll/buffers.hpp>
 #include <papcoll/entry/entry.hpp>
@@ -154,7 +155,7 @@ PAPCOLL_DECL Operator reducer(ElementType type, Operation operation) noexcept;
 class Layout {
  public:
   /// One after the other.
-  Layout() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
+  constexpr Layout() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
   /// Blocks of `block` elements, `stride` bytes from one's beginning to the next one's; below 0,
   /// downwards from the buffer's address. A call's count is a multiple of `block`.
   static Layout strided(std::size_t block, std::ptrdiff_t stride);
@@ -172,7 +173,7 @@ class Layout {
 /// Those of input and output. Each lays all elements that a rank has there, those of all ranks'
 /// blocks one after the other. In place both are the same, and lay the buffer that has more.
 struct Layouts {
-  Layouts() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
+  constexpr Layouts() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
   /// Both the same, as in place they are.
   Layouts(const Layout& both)  // NOLINT(google-explicit-constructor): one is enough
       : in(both), out(both) {}
@@ -243,7 +244,9 @@ struct ErasedCall {
   root at{0};
 };
 
-PAPCOLL_DECL void run_erased(const ErasedCall& c, const Algorithm& algorithm);
+/// Runs a call of that collective.
+template <Collective C>
+void run_erased(const ErasedCall& c, const Algorithm& algorithm);
 PAPCOLL_DECL Request start_erased(const ErasedCall& c, const Algorithm& algorithm);
 PAPCOLL_DECL Persistent prepare_erased(const ErasedCall& c, const Algorithm& algorithm);
 
@@ -254,8 +257,8 @@ namespace erased {
 /// Combines `count` elements of every rank, position by position, and gives all the result.
 inline void allreduce(Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
                       const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased({comm, Collective::allreduce, in, out, count, op, layouts},
-                              algorithm);
+  papcoll::detail::run_erased<Collective::allreduce>(
+      {comm, Collective::allreduce, in, out, count, op, layouts}, algorithm);
 }
 
 /// Non-blocking.
@@ -278,8 +281,8 @@ inline void allreduce(Comm comm, const void* in, void* out, std::size_t count, c
 /// Combines `count` elements of every rank, and gives the root the result.
 inline void reduce(Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
                    root to, const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased({comm, Collective::reduce, in, out, count, op, layouts, to},
-                              algorithm);
+  papcoll::detail::run_erased<Collective::reduce>(
+      {comm, Collective::reduce, in, out, count, op, layouts, to}, algorithm);
 }
 
 /// Non-blocking.
@@ -302,7 +305,8 @@ inline void reduce(Comm comm, const void* in, void* out, std::size_t count, cons
 /// Gives rank r the combination of ranks 0 to r.
 inline void scan(Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
                  const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased({comm, Collective::scan, in, out, count, op, layouts}, algorithm);
+  papcoll::detail::run_erased<Collective::scan>(
+      {comm, Collective::scan, in, out, count, op, layouts}, algorithm);
 }
 
 /// Non-blocking.
@@ -324,7 +328,8 @@ inline void scan(Comm comm, const void* in, void* out, std::size_t count, const 
 /// Gives rank r the combination of ranks 0 to r - 1; rank 0's output stays as it is.
 inline void exscan(Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
                    const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased({comm, Collective::exscan, in, out, count, op, layouts}, algorithm);
+  papcoll::detail::run_erased<Collective::exscan>(
+      {comm, Collective::exscan, in, out, count, op, layouts}, algorithm);
 }
 
 /// Non-blocking.
@@ -347,8 +352,8 @@ inline void exscan(Comm comm, const void* in, void* out, std::size_t count, cons
 inline void reduce_scatter(Comm comm, const void* in, void* out, std::size_t count,
                            const Operator& op, const Layouts& layouts = {},
                            const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased({comm, Collective::reduce_scatter, in, out, count, op, layouts},
-                              algorithm);
+  papcoll::detail::run_erased<Collective::reduce_scatter>(
+      {comm, Collective::reduce_scatter, in, out, count, op, layouts}, algorithm);
 }
 
 /// Non-blocking.
@@ -372,8 +377,8 @@ inline void reduce_scatter(Comm comm, const void* in, void* out, std::size_t cou
 /// Gives all ranks the root's `count` elements.
 inline void bcast(Comm comm, void* data, std::size_t count, const Element& element, root from,
                   const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased({comm, Collective::bcast, data, data, count, element, layouts, from},
-                              algorithm);
+  papcoll::detail::run_erased<Collective::bcast>(
+      {comm, Collective::bcast, data, data, count, element, layouts, from}, algorithm);
 }
 
 /// Non-blocking.
@@ -397,8 +402,8 @@ inline void bcast(Comm comm, void* data, std::size_t count, const Element& eleme
 inline void allgather(Comm comm, const void* in, void* out, std::size_t count,
                       const Element& element, const Layouts& layouts = {},
                       const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased({comm, Collective::allgather, in, out, count, element, layouts},
-                              algorithm);
+  papcoll::detail::run_erased<Collective::allgather>(
+      {comm, Collective::allgather, in, out, count, element, layouts}, algorithm);
 }
 
 /// Non-blocking.
@@ -421,8 +426,8 @@ inline void allgather(Comm comm, const void* in, void* out, std::size_t count,
 /// Gives the root the `count` elements of each rank, in rank order.
 inline void gather(Comm comm, const void* in, void* out, std::size_t count, const Element& element,
                    root to, const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased({comm, Collective::gather, in, out, count, element, layouts, to},
-                              algorithm);
+  papcoll::detail::run_erased<Collective::gather>(
+      {comm, Collective::gather, in, out, count, element, layouts, to}, algorithm);
 }
 
 /// Non-blocking.
@@ -445,8 +450,8 @@ inline void gather(Comm comm, const void* in, void* out, std::size_t count, cons
 /// Gives each rank its `count` of the root's size() times as many elements.
 inline void scatter(Comm comm, const void* in, void* out, std::size_t count, const Element& element,
                     root from, const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased({comm, Collective::scatter, in, out, count, element, layouts, from},
-                              algorithm);
+  papcoll::detail::run_erased<Collective::scatter>(
+      {comm, Collective::scatter, in, out, count, element, layouts, from}, algorithm);
 }
 
 /// Non-blocking.
@@ -472,8 +477,8 @@ inline void scatter(Comm comm, const void* in, void* out, std::size_t count, con
 inline void alltoall(Comm comm, const void* in, void* out, std::size_t count,
                      const Element& element, const Layouts& layouts = {},
                      const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased({comm, Collective::alltoall, in, out, count, element, layouts},
-                              algorithm);
+  papcoll::detail::run_erased<Collective::alltoall>(
+      {comm, Collective::alltoall, in, out, count, element, layouts}, algorithm);
 }
 
 /// Non-blocking.
@@ -498,8 +503,8 @@ inline void alltoall(Comm comm, const void* in, void* out, std::size_t count,
 inline void alltoallv(Comm comm, const void* in, const blocks& sent, void* out,
                       const blocks& received, const Element& element,
                       const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased({comm, Collective::alltoall, in, &sent, out, &received, element},
-                              algorithm);
+  papcoll::detail::run_erased<Collective::alltoall>(
+      {comm, Collective::alltoall, in, &sent, out, &received, element}, algorithm);
 }
 
 /// Non-blocking.
@@ -522,8 +527,8 @@ inline void alltoallv(Comm comm, const void* in, const blocks& sent, void* out,
 /// Gives all ranks the contributions of all, where these differ in length; see papcoll::allgatherv.
 inline void allgatherv(Comm comm, const void* in, void* out, const blocks& each,
                        const Element& element, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased({comm, Collective::allgather, in, nullptr, out, &each, element},
-                              algorithm);
+  papcoll::detail::run_erased<Collective::allgather>(
+      {comm, Collective::allgather, in, nullptr, out, &each, element}, algorithm);
 }
 
 /// Non-blocking.
@@ -545,8 +550,8 @@ inline void allgatherv(Comm comm, const void* in, void* out, const blocks& each,
 /// ranks pass the lengths.
 inline void gatherv(Comm comm, const void* in, void* out, const blocks& each,
                     const Element& element, root to, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased({comm, Collective::gather, in, nullptr, out, &each, element, to},
-                              algorithm);
+  papcoll::detail::run_erased<Collective::gather>(
+      {comm, Collective::gather, in, nullptr, out, &each, element, to}, algorithm);
 }
 
 /// Non-blocking.
@@ -569,8 +574,8 @@ inline void gatherv(Comm comm, const void* in, void* out, const blocks& each,
 /// papcoll::scatterv. All ranks pass the lengths.
 inline void scatterv(Comm comm, const void* in, void* out, const blocks& each,
                      const Element& element, root from, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased({comm, Collective::scatter, in, &each, out, nullptr, element, from},
-                              algorithm);
+  papcoll::detail::run_erased<Collective::scatter>(
+      {comm, Collective::scatter, in, &each, out, nullptr, element, from}, algorithm);
 }
 
 /// Non-blocking.
@@ -593,7 +598,8 @@ inline void scatterv(Comm comm, const void* in, void* out, const blocks& each,
 /// on all ranks.
 inline void reduce_scatter(Comm comm, const void* in, void* out, const counts& each,
                            const Operator& op, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased({comm, Collective::reduce_scatter, in, out, each, op}, algorithm);
+  papcoll::detail::run_erased<Collective::reduce_scatter>(
+      {comm, Collective::reduce_scatter, in, out, each, op}, algorithm);
 }
 
 /// Non-blocking.
@@ -614,7 +620,7 @@ inline void reduce_scatter(Comm comm, const void* in, void* out, const counts& e
 
 /// Returns when all ranks have called it.
 inline void barrier(Comm comm, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased({comm, Collective::barrier}, algorithm);
+  papcoll::detail::run_erased<Collective::barrier>({comm, Collective::barrier}, algorithm);
 }
 
 /// Non-blocking.
@@ -635,3 +641,16 @@ inline void barrier(Comm comm, const Algorithm& algorithm = {}) {
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/erased.ipp>
 #endif
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+#define PAPCOLL_ONCE_FOR(c) \
+  PAPCOLL_COMPILE_ONCE(void run_erased<Collective::c>(const ErasedCall&, const Algorithm&))
+PAPCOLL_FOR_EACH_COLLECTIVE(PAPCOLL_ONCE_FOR)
+#undef PAPCOLL_ONCE_FOR
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

@@ -468,12 +468,12 @@ inline Call owned_erased_call(const Caller& caller, ErasedCall c, ErasedParts& p
   return erased_call(caller, c, &parts.blocks, parts.token);
 }
 
-PAPCOLL_DECL void run_erased(const ErasedCall& c, const Algorithm& algorithm) {
-  const Caller caller{c.core, c.collective, false, has_blocks(c)};
+template <Collective C>
+void run_erased(const ErasedCall& c, const Algorithm& algorithm) {
+  const Caller caller{c.core, C, false, has_blocks(c)};
   std::byte token{};
   Call call = erased_call(caller, c, nullptr, token);
-  with_collective(AllCollectives{}, c.collective,
-                  [&]<Collective C>() { run<CollectiveTag<C>, true>(caller, call, algorithm); });
+  run<CollectiveTag<C>, true>(caller, call, algorithm);
 }
 
 PAPCOLL_DECL Request start_erased(const ErasedCall& c, const Algorithm& algorithm) {
