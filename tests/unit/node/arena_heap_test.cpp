@@ -106,13 +106,13 @@ TEST_CASE("a child takes nothing from its parent's heap, and gives nothing back"
   std::byte* const mine = heap.take(100'000, 64, "this heap", "take less");
   const pid_t child = fork();
   if (child == 0) {
-    heap.give_back(mine);
     bool took = true;
     try {
       heap.take(100'000, 64, "this heap", "take less");
     } catch (const papcoll::system_error&) {
       took = false;
     }
+    heap.give_back(mine);
     _exit(took ? 1 : 0);
   }
   int status = -1;
