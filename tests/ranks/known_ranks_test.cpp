@@ -183,7 +183,8 @@ TEST_CASE("what is freed beside a broken communicator is used again when all hav
   constexpr std::size_t n = 1'000'000;
   papcoll::Options options;
   options.arena_bytes = std::size_t{8} << 20U;
-  Communicator sound{first.get(), options};
+  const OwnComm other_options;
+  Communicator sound{other_options.get(), options};
   papcoll::shared_allocator<char> arena{sound};
   bool used_again = false;
   {

@@ -27,6 +27,8 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
+class NodeArea;
+
 /// What communicators of the same ranks of a node have in common there: one file, of which each
 /// process has one descriptor and one lock, and the arenas of the ranks. Behind the arenas the file
 /// has an area for each communicator, which its first rank makes and tells the others of:
@@ -60,6 +62,11 @@ class NodeShare {
   ArenaHeap* pools() noexcept { return pools_ ? &*pools_ : nullptr; }
   ArenaHeap* arena() noexcept { return arena_ ? &*arena_ : nullptr; }
 
+  /// Is a communicator broken that uses the arenas, and that not all ranks have left? A peer that
+  /// was stopped in one of its calls may go on to write to buffers there, whichever communicator
+  /// they were allocated for.
+  bool any_broken() noexcept;
+
   /// The words of an area, which begin as zeros.
   struct Words {
     /// Ranks that will touch nothing of the area's memory behind the words, or of peers' pools for
@@ -83,6 +90,7 @@ class NodeShare {
     std::size_t bytes;
     std::size_t offset;
     std::vector<std::byte*> pools;  ///< what its communicator had of this rank's
+    bool broken;                    ///< when this rank left it, and others may not have
 
     Words& words() const noexcept { return *std::launder(reinterpret_cast<Words*>(memory)); }
   };
@@ -118,9 +126,15 @@ class NodeShare {
     recycle(place);
   }
 
-  /// This rank leaves the area. The last one takes its pages, but for the words'.
-  void retire(Retired area) noexcept {
+  void add(const NodeArea& area) {
     const std::lock_guard lock{mutex_};
+    areas_.push_back(&area);
+  }
+
+  /// This rank leaves the area. The last one takes its pages, but for the words'.
+  void retire(const NodeArea& one, Retired area) noexcept {
+    const std::lock_guard lock{mutex_};
+    std::erase(areas_, &one);
     if (area.words().left.fetch_add(1, std::memory_order_acq_rel) + 1 == all()) {
       const std::size_t words = words_bytes(ranks_);
       segment_.file().clear(area.offset + words, area.bytes - words);
@@ -141,6 +155,7 @@ class NodeShare {
       if (r.words().left.load(std::memory_order_acquire) < all()) return false;
       for (std::byte* const p : r.pools) pools_->give_back(p);
       r.pools.clear();
+      r.broken = false;  // nobody goes on in it
       if (!makes_areas()) {
         r.words().unmapped.fetch_add(1, std::memory_order_release);
       } else if (r.words().unmapped.load(std::memory_order_acquire) + 1 < all()) {
@@ -171,6 +186,7 @@ class NodeShare {
   std::size_t end_;   ///< of the file, as this rank has made it
   std::vector<Place> free_;
   std::vector<Retired> retired_;
+  std::vector<const NodeArea*> areas_;  ///< of which is known where they say that they are broken
 };
 
 /// One communicator's memory on a node, as one of its ranks sees it. Ends when the last of those
@@ -222,7 +238,7 @@ class NodeArea {
   NodeArea& operator=(const NodeArea&) = delete;
   ~NodeArea() {
     if (getpid() != process_) return;  // a child has no part in it
-    share_->retire({memory_, bytes_, offset_, std::move(pools_)});
+    share_->retire(*this, {memory_, bytes_, offset_, std::move(pools_), is_broken()});
   }
 
   /// Where in the file it is.
@@ -230,6 +246,19 @@ class NodeArea {
   /// Memory that begins as zeros, aligned to a page.
   std::byte* data() const noexcept { return memory_ + NodeShare::words_bytes(share_->ranks()); }
   NodeShare& share() const noexcept { return *share_; }
+
+  /// Where the communicator's boards say that it is broken, in this area: 0, or why. Once.
+  using Breaks = std::vector<const std::atomic<std::uint32_t>*>;
+  void watch(Breaks breaks) {
+    breaks_ = std::move(breaks);
+    share_->add(*this);
+  }
+  /// Acquired, for what its readers do of it with memory that others wrote to.
+  bool is_broken() const noexcept {
+    return std::any_of(breaks_.begin(), breaks_.end(), [](const std::atomic<std::uint32_t>* b) {
+      return b->load(std::memory_order_acquire) != 0;
+    });
+  }
 
   /// The other ranks will never join it: it may be used again. By the rank that made it.
   void discard() noexcept {
@@ -277,6 +306,9 @@ class NodeArea {
   static std::byte* map_again(void* area, const std::byte* at, std::size_t bytes) {
     return static_cast<const NodeArea*>(area)->share_->segment().map_again(at, bytes);
   }
+  static bool any_broken(void* area) noexcept {
+    return static_cast<const NodeArea*>(area)->share_->any_broken();
+  }
   static std::byte* take_pool(void* area, std::size_t bytes) {
     NodeArea& a = *static_cast<NodeArea*>(area);
     a.pools_.reserve(a.pools_.size() + 1);
@@ -303,7 +335,16 @@ class NodeArea {
   pid_t process_;
   std::byte* memory_ = nullptr;
   std::vector<std::byte*> pools_;  ///< of this rank's heap
+  Breaks breaks_;
 };
+
+inline bool NodeShare::any_broken() noexcept {
+  const std::lock_guard lock{mutex_};
+  sweep();
+  return std::any_of(areas_.begin(), areas_.end(),
+                     [](const NodeArea* a) { return a->is_broken(); }) ||
+         std::any_of(retired_.begin(), retired_.end(), [](const Retired& r) { return r.broken; });
+}
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI
