@@ -85,10 +85,48 @@ class Communicators {
     return last.found;
   }
 
-  /// Is this call the one in which the communicator is taken over, and has it been?
-  bool takes_over(Communicator& c) {
-    return c.left == Fate::first_calls && c.calls + 1 >= settings_->after && take_over(c);
+  /// Is this call the one in which the communicator is to be taken over?
+  bool is_due(const Communicator& c) const noexcept {
+    return c.left == Fate::first_calls && c.calls + 1 >= settings_->after;
   }
+  /// Takes it over, if nothing stands against that; collective.
+  [[gnu::cold, gnu::noinline]] bool take_over(Communicator& c) {
+    c.left = fate_of(c);
+    return c.is_taken_over();
+  }
+
+  /// This thread's MPI_Comm_free, or MPI_Comm_disconnect, of a communicator: while MPI ends its
+  /// attributes, of which this library's and papcoll's may have gone already, functions of the
+  /// program's may make calls on it, which all are MPI's.
+  class Ending {
+   public:
+    explicit Ending(MPI_Comm handle) noexcept : handle_(handle), outer_(innermost()) {
+      innermost() = this;
+      generation_.end_one();  // what this thread remembers of it is void
+    }
+    Ending(const Ending&) = delete;
+    Ending& operator=(const Ending&) = delete;
+    ~Ending() {
+      innermost() = outer_;
+      generation_.end_one();  // the handle may come again
+    }
+
+    static bool is_of(MPI_Comm handle) noexcept {
+      for (const Ending* e = innermost(); e != nullptr; e = e->outer_) {
+        if (e->handle_ == handle) return true;
+      }
+      return false;
+    }
+
+   private:
+    static Ending*& innermost() noexcept {
+      static constinit thread_local Ending* innermost = nullptr;
+      return innermost;
+    }
+
+    MPI_Comm handle_;
+    Ending* outer_;
+  };
 
  private:
   static int ends(MPI_Comm /*handle*/, int /*keyval*/, void* value, void* /*state*/) {
@@ -98,6 +136,7 @@ class Communicators {
   }
 
   [[gnu::cold, gnu::noinline]] Communicator* attached(MPI_Comm handle) {
+    if (Ending::is_of(handle)) return &ending_;
     const std::lock_guard lock(mutex_);
     void* value = nullptr;
     int is_there = 0;
@@ -118,11 +157,6 @@ class Communicators {
       made->left = Fate::one_rank;
     }
     return made.release();
-  }
-
-  [[gnu::cold, gnu::noinline]] bool take_over(Communicator& c) {
-    c.left = fate_of(c);
-    return c.is_taken_over();
   }
 
   Fate fate_of(Communicator& c) {
@@ -233,6 +267,8 @@ class Communicators {
   const Settings* settings_ = nullptr;
   std::mutex mutex_;
   int keyval_ = MPI_KEYVAL_INVALID;
+  /// Stands for those that end: of no other is anything known but that it is left.
+  Communicator ending_{{}, 0, 1, Fate::ending, 0, nullptr, nullptr, {}, 0};
 };
 inline constinit NeverDestroyed<Communicators> all_communicators{};
 inline Communicators& communicators() noexcept { return all_communicators.value; }

@@ -80,11 +80,11 @@ template <class Left>
 int broadcast(void* data, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm,
               const Left& left) {
   constexpr Function f = Function::bcast;
-  return enter(f, comm, left, [&](Communicator& c) {
-    Elements e{};
-    if (root < 0 || root >= c.size || data == MPI_IN_PLACE || !describe(e, data, count, type)) {
-      return leave_one(f, Fate::arguments, left);
-    }
+  Elements e{};
+  const auto is_right = [&](const Communicator& c) {
+    return root >= 0 && root < c.size && data != MPI_IN_PLACE && describe(e, data, count, type);
+  };
+  return enter(f, comm, left, is_right, [&](Communicator& c) {
     const std::size_t bytes = e.bytes();
     const auto run = [&](void* at) {
       return perform(f, c, bytes, {at, bytes, at, bytes},
@@ -105,10 +105,10 @@ int broadcast(void* data, MPI_Count count, MPI_Datatype type, int root, MPI_Comm
 
 /// What a rank contributes to an allgather or a gather, as bytes one after the other. In place
 /// there is none: it is in the output.
-inline const void* contribution(const Elements& in, const void* out) {
+inline const void* contribution(const Elements& in, const void* out, std::size_t out_bytes) {
   if (in.bytes() == 0) return send_scratch().get(1);
-  // A buffer that is also the output stands for another thing with papcoll, and MPI would read it.
-  if (lies_together(in) && in.address != out) return in.address;
+  // One in the output stands for another thing with papcoll, or is refused, and MPI would read it.
+  if (lies_together(in) && !meet(in.address, in.bytes(), out, out_bytes)) return in.address;
   std::byte* const copy = send_scratch().get(in.bytes());
   Packing::pack(in, copy);
   return copy;
@@ -140,7 +140,7 @@ int collect(Function f, Communicator& c, const Elements* in, const Elements& blo
   const std::size_t all = sent * static_cast<std::size_t>(c.size);
   auto* const out = static_cast<std::byte*>(const_cast<void*>(block.address));
   if (lies_together(block) && sent == block.bytes()) {
-    const void* const from = in != nullptr ? contribution(*in, out) : out;
+    const void* const from = in != nullptr ? contribution(*in, out, all) : out;
     return perform(f, c, sent, {from, sent, out, all},
                    [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
                      call(team, from, out, sent, algorithm);
@@ -151,7 +151,7 @@ int collect(Function f, Communicator& c, const Elements* in, const Elements& blo
   if (in == nullptr) {
     Packing::pack(block.from(own * block.count, block.count), packed + own * sent);
   }
-  const void* const from = in != nullptr ? contribution(*in, packed) : packed;
+  const void* const from = in != nullptr ? contribution(*in, packed, all) : packed;
   const int code = perform(f, c, sent, {from, sent, packed, all},
                            [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
                              call(team, from, packed, sent, algorithm);
@@ -165,15 +165,15 @@ template <class Left>
 int allgather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
               MPI_Count out_count, MPI_Datatype out_type, MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::allgather;
-  return enter(f, comm, left, [&](Communicator& c) {
-    const bool in_place = in == MPI_IN_PLACE;
-    Elements mine{};
-    Elements block{};
-    if (out == MPI_IN_PLACE || !describe(block, out, out_count, out_type) ||
-        (!in_place &&
-         (!describe(mine, in, in_count, in_type) || is_own_block(f, c, mine, block)))) {
-      return leave_one(f, Fate::arguments, left);
-    }
+  const bool in_place = in == MPI_IN_PLACE;
+  Elements mine{};
+  Elements block{};
+  const auto is_right = [&](const Communicator& c) {
+    return out != MPI_IN_PLACE && describe(block, out, out_count, out_type) &&
+           (in_place ||
+            (describe(mine, in, in_count, in_type) && !is_own_block(f, c, mine, block)));
+  };
+  return enter(f, comm, left, is_right, [&](Communicator& c) {
     return collect(f, c, in_place ? nullptr : &mine, block,
                    [](papcoll::erased::Comm team, const void* from, void* to, std::size_t bytes,
                       const papcoll::Algorithm& algorithm) {
@@ -186,26 +186,25 @@ template <class Left>
 int gather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count,
            MPI_Datatype out_type, int root, MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::gather;
-  return enter(f, comm, left, [&](Communicator& c) {
-    const bool in_place = in == MPI_IN_PLACE;
-    const bool is_root = c.rank == root;
-    Elements mine{};
-    Elements block{};
-    if (root < 0 || root >= c.size || (in_place && !is_root) ||
-        (!in_place && !describe(mine, in, in_count, in_type)) ||
-        (is_root && (out == MPI_IN_PLACE || !describe(block, out, out_count, out_type) ||
-                     (!in_place && is_own_block(f, c, mine, block))))) {
-      return leave_one(f, Fate::arguments, left);
-    }
+  const bool in_place = in == MPI_IN_PLACE;
+  Elements mine{};
+  Elements block{};
+  const auto is_right = [&](const Communicator& c) {
+    if (root < 0 || root >= c.size || (in_place && c.rank != root)) return false;
+    if (!in_place && !describe(mine, in, in_count, in_type)) return false;
+    return c.rank != root || (out != MPI_IN_PLACE && describe(block, out, out_count, out_type) &&
+                              (in_place || !is_own_block(f, c, mine, block)));
+  };
+  return enter(f, comm, left, is_right, [&](Communicator& c) {
     const auto call = [&](papcoll::erased::Comm team, const void* from, void* to, std::size_t bytes,
                           const papcoll::Algorithm& algorithm) {
       papcoll::erased::gather(team, from, to, bytes, one_byte(), papcoll::root{root}, {},
                               algorithm);
     };
-    if (is_root) return collect(f, c, in_place ? nullptr : &mine, block, call);
+    if (c.rank == root) return collect(f, c, in_place ? nullptr : &mine, block, call);
     const TrimScratches trim;
     const std::size_t bytes = mine.bytes();
-    const void* const from = contribution(mine, nullptr);
+    const void* const from = contribution(mine, nullptr, 0);
     return perform(f, c, bytes, {from, bytes, nullptr, 0},
                    [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
                      call(team, from, nullptr, bytes, algorithm);
@@ -219,8 +218,9 @@ int distribute(Communicator& c, const Elements& block, const Elements* mine, con
   const std::size_t sent = block.bytes();
   const std::size_t all = sent * static_cast<std::size_t>(c.size);
   const void* from = block.address;
-  const bool is_one = mine != nullptr && mine->address == block.address;
-  if (!lies_together(block) || is_one || all == 0) {
+  const bool are_one = mine != nullptr && lies_together(*mine) &&
+                       meet(mine->address, mine->bytes(), block.address, all);
+  if (!lies_together(block) || are_one || all == 0) {
     std::byte* const copy = send_scratch().get(all + 1);
     Packing::pack(for_all(block, c.size), copy);
     from = copy;
@@ -240,17 +240,16 @@ template <class Left>
 int scatter(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
             MPI_Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::scatter;
-  return enter(f, comm, left, [&](Communicator& c) {
-    const bool in_place = out == MPI_IN_PLACE;
-    const bool is_root = c.rank == root;
-    Elements mine{};
-    Elements block{};
-    if (root < 0 || root >= c.size || (in_place && !is_root) ||
-        (!in_place && !describe(mine, out, out_count, out_type)) ||
-        (is_root && (in == MPI_IN_PLACE || !describe(block, in, in_count, in_type) ||
-                     (!in_place && is_own_block(f, c, mine, block))))) {
-      return leave_one(f, Fate::arguments, left);
-    }
+  const bool in_place = out == MPI_IN_PLACE;
+  Elements mine{};
+  Elements block{};
+  const auto is_right = [&](const Communicator& c) {
+    if (root < 0 || root >= c.size || (in_place && c.rank != root)) return false;
+    if (!in_place && !describe(mine, out, out_count, out_type)) return false;
+    return c.rank != root || (in != MPI_IN_PLACE && describe(block, in, in_count, in_type) &&
+                              (in_place || !is_own_block(f, c, mine, block)));
+  };
+  return enter(f, comm, left, is_right, [&](Communicator& c) {
     const TrimScratches trim;
     const auto call = [&](const void* from, void* to, std::size_t bytes, std::size_t all) {
       return perform(f, c, bytes, {from, all, to, bytes},
@@ -259,7 +258,7 @@ int scatter(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
                                                 papcoll::root{root}, {}, algorithm);
                      });
     };
-    if (is_root) return distribute(c, block, in_place ? nullptr : &mine, call);
+    if (c.rank == root) return distribute(c, block, in_place ? nullptr : &mine, call);
     if (lies_together(mine)) return call(nullptr, out, mine.bytes(), 0);
     const std::size_t bytes = mine.bytes();
     std::byte* const packed = receive_scratch().get(bytes + 1);
@@ -269,10 +268,19 @@ int scatter(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
   });
 }
 
+/// MPI_Comm_free and MPI_Comm_disconnect.
+template <class Left>
+int end_communicator(const MPI_Comm* comm, const Left& left) {
+  if (!is_active() || comm == nullptr || *comm == MPI_COMM_NULL) return left();
+  const Communicators::Ending ending(*comm);
+  return left();
+}
+
 template <class Left>
 int barrier(MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::barrier;
-  return enter(f, comm, left, [&](Communicator& c) {
+  constexpr auto is_right = [](const Communicator&) { return true; };
+  return enter(f, comm, left, is_right, [&](Communicator& c) {
     return perform(f, c, 0, {},
                    [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
                      papcoll::erased::barrier(team, algorithm);

@@ -116,6 +116,10 @@ PRELOAD_COLLECTIVES(, as_int, int)
 PRELOAD_COLLECTIVES(_c, as_count, MPI_Count)
 PRELOAD_NAMES(Barrier, (Word comm), (comm), return preload::barrier(Argument(comm), left);)
 
+PRELOAD_NAMES(Comm_free, (Word comm), (comm), return preload::end_communicator(Argument(comm), left);)
+PRELOAD_NAMES(Comm_disconnect, (Word comm), (comm),
+              return preload::end_communicator(Argument(comm), left);)
+
 PRELOAD_NAMES(Init, (Word argc, Word argv), (argc, argv), {
   const int code = left();
   if (code == MPI_SUCCESS) this_process().begin();
