@@ -92,7 +92,8 @@ void own_blocks_in_place(std::size_t n) {
   std::vector<long> all(n * static_cast<std::size_t>(size));
   const auto put_own = [&] {
     all.assign(all.size(), -1);
-    for (std::size_t i = 0; i < n; ++i) all[static_cast<std::size_t>(at(rank)) + i] = value(rank, i);
+    for (std::size_t i = 0; i < n; ++i)
+      all[static_cast<std::size_t>(at(rank)) + i] = value(rank, i);
   };
   const auto has = [&](int r) {
     for (std::size_t i = 0; i < n; ++i) {

@@ -116,7 +116,8 @@ PRELOAD_COLLECTIVES(, as_int, int)
 PRELOAD_COLLECTIVES(_c, as_count, MPI_Count)
 PRELOAD_NAMES(Barrier, (Word comm), (comm), return preload::barrier(Argument(comm), left);)
 
-PRELOAD_NAMES(Comm_free, (Word comm), (comm), return preload::end_communicator(Argument(comm), left);)
+PRELOAD_NAMES(Comm_free, (Word comm), (comm),
+              return preload::end_communicator(Argument(comm), left);)
 PRELOAD_NAMES(Comm_disconnect, (Word comm), (comm),
               return preload::end_communicator(Argument(comm), left);)
 

@@ -29,11 +29,7 @@ class ArenaHeap {
   using Reserve = void (*)(void* context, const std::byte* at, std::size_t bytes);
 
   ArenaHeap(std::byte* memory, std::size_t bytes, Reserve reserve, void* context) noexcept
-      : memory_(memory),
-        most_(bytes),
-        reserve_(reserve),
-        context_(context),
-        process_(getpid()) {}
+      : memory_(memory), most_(bytes), reserve_(reserve), context_(context), process_(getpid()) {}
   ArenaHeap(const ArenaHeap&) = delete;
   ArenaHeap& operator=(const ArenaHeap&) = delete;
   ~ArenaHeap() = default;

@@ -87,8 +87,8 @@ inline std::shared_ptr<Arena> arena_of(TeamCore& core) {
   std::shared_ptr<void>& kept = core.arena();
   if (kept == nullptr) {
     const Surroundings& s = core.surroundings();
-    kept = std::make_shared<Arena>(s.node != nullptr ? s.node : s.partial_node,
-                                   core.buffer_watch());
+    kept =
+        std::make_shared<Arena>(s.node != nullptr ? s.node : s.partial_node, core.buffer_watch());
   }
   return std::static_pointer_cast<Arena>(kept);
 }
