@@ -174,6 +174,24 @@ TEST_CASE("shared vectors outlive their communicator beside others", "[known]") 
   CHECK(sum_of(first.get(), wrong) == 0);
 }
 
+TEST_CASE("a persistent call knows that a shared_vector of another communicator was freed",
+          "[known]") {
+  const OwnComm first;
+  const OwnComm second;
+  if (!shares_memory(first)) return;
+  Communicator owner{first.get()};
+  Communicator comm{second.get()};
+  const std::vector<int> in(10'000, 1);
+  auto out = std::make_unique<papcoll::shared_vector<int>>(10'000, 0,
+                                                           papcoll::shared_allocator<int>{owner});
+  auto sum = papcoll::allreduce_init(comm, in, *out);
+  sum();
+  CHECK(out->front() == comm.size());
+  out.reset();
+  CHECK_THROWS_AS(sum(), papcoll::argument_error);
+  MPI_Barrier(first.get());
+}
+
 TEST_CASE("what is freed beside a broken communicator is used again when all have left that",
           "[known]") {
   // A peer that was stopped in a call of the broken one may still write to its buffers, whichever
