@@ -199,6 +199,7 @@ class CommState final : public Attached {
                   options);
     core_->set_oversubscribed(known.where.oversubscribed);
     core_->set_tuning(known.tuning);
+    core_->set_buffer_watch(known.watch);
     core_->set_hooks({&CommState::progress, &CommState::watch, &CommState::refused,
                       &CommState::native, &CommState::outstanding,
                       simulated ? &CommState::busy_elsewhere : nullptr, &CommState::is_gone, this});
