@@ -15,8 +15,8 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
 /// What a communicator's user has of one rank's part of the node's shared memory. All ranks map it
-/// whole from the beginning. What is freed is used again, but not while a communicator of the same ranks
-/// is broken.
+/// whole from the beginning. What is freed is used again, but not while a communicator of the same
+/// ranks is broken.
 class Arena {
  public:
   /// The arena of a node's rank; ordinary memory if `node` is null or has none. `watch` hears what
