@@ -95,7 +95,8 @@ int main(int argc, char** argv) {
   if (rank == 0 && wanted == cases + 1) {
     for (int i = 0; i < 3; ++i) MPI_Bcast(a, -1, MPI_INT, 0, comm);
   }
-  // It waits for nobody, also where the next call is the one in which the communicator is taken over.
+  // It waits for nobody, also where the next call is the one in which the communicator is taken
+  // over.
   if (wanted == cases + 1 && rank == 0) {
     MPI_Bcast(a, -1, MPI_INT, 0, comm);
     for (int r = 1; r < size; ++r) MPI_Send(a, 1, MPI_INT, r, 0, MPI_COMM_WORLD);

@@ -156,7 +156,8 @@ void ends() {
     MPI_Comm_split(MPI_COMM_WORLD, n % 2 == 0 ? 0 : rank % 2, n % 3 == 0 ? -rank : rank, &comm);
     int ranks = 0;
     MPI_Comm_size(comm, &ranks);
-    // MPI ends attributes in an order of its own: before the first call, before the take-over, after.
+    // MPI ends attributes in an order of its own, by when they were set perhaps: before the first
+    // call, before the take-over, or after it.
     for (int i = 0; i < 6; ++i) {
       if (i == n % 5) MPI_Comm_set_attr(comm, key, nullptr);
       CHECK(sum_on(comm, 1) == ranks);
