@@ -17,8 +17,9 @@ inline namespace PAPCOLL_ABI {
 /// memory anyway, it is ordinary memory.
 ///
 /// What was allocated stays valid when the communicator has gone, but not in a child made by
-/// fork(). Allocation throws std::bad_alloc when Options::arena_bytes or the shared memory is
-/// used up. May be used by several threads.
+/// fork(), which cannot allocate, and whose deallocations change nothing for its parent. Allocation
+/// throws std::bad_alloc when Options::arena_bytes or the shared memory is used up. May be used by
+/// several threads.
 template <class T>
 class shared_allocator {  // NOLINT(readability-identifier-naming): as std::allocator
  public:

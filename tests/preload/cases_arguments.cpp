@@ -95,6 +95,14 @@ int main(int argc, char** argv) {
   if (rank == 0 && wanted == cases + 1) {
     for (int i = 0; i < 3; ++i) MPI_Bcast(a, -1, MPI_INT, 0, comm);
   }
+  // It waits for nobody, also where the next call is the one in which the communicator is taken
+  // over.
+  if (wanted == cases + 1 && rank == 0) {
+    MPI_Bcast(a, -1, MPI_INT, 0, comm);
+    for (int r = 1; r < size; ++r) MPI_Send(a, 1, MPI_INT, r, 0, MPI_COMM_WORLD);
+  } else if (wanted == cases + 1) {
+    MPI_Recv(a, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
   SAY(MPI_Barrier(comm));
   if (wanted == 0 && rank == 0) std::printf("%d cases\n", cases);
   MPI_Type_free(&uncommitted);

@@ -55,6 +55,71 @@ MPI_Datatype permuted() {
   return t;
 }
 
+int calls_of_nothing = 0;
+void combine_nothing(void* /*in*/, void* /*inout*/, int* /*n*/, MPI_Datatype* /*type*/) {
+  ++calls_of_nothing;
+}
+
+/// Elements without a byte, which operators of the program may be for.
+void elements_of_nothing() {
+  MPI_Datatype nothing = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(0, MPI_INT, &nothing);
+  MPI_Type_commit(&nothing);
+  MPI_Op op = MPI_OP_NULL;
+  MPI_Op_create(combine_nothing, 1, &op);
+  int in = 1;
+  int out = 2;
+  for (const int n : {0, 1, 5}) {
+    CHECK(MPI_Allreduce(&in, &out, n, nothing, op, comm) == MPI_SUCCESS);
+    CHECK(MPI_Allreduce(MPI_IN_PLACE, &out, n, nothing, op, comm) == MPI_SUCCESS);
+    CHECK(MPI_Reduce(&in, &out, n, nothing, op, size - 1, comm) == MPI_SUCCESS);
+    CHECK(MPI_Reduce_scatter_block(&in, &out, n, nothing, op, comm) == MPI_SUCCESS);
+    CHECK(MPI_Bcast(&out, n, nothing, 0, comm) == MPI_SUCCESS);
+    CHECK(MPI_Gather(&in, n, nothing, &out, 0, MPI_INT, 0, comm) == MPI_SUCCESS);
+    CHECK(MPI_Allgather(&in, 0, MPI_INT, &out, n, nothing, comm) == MPI_SUCCESS);
+    CHECK(in == 1 && out == 2);
+  }
+  MPI_Op_free(&op);
+  MPI_Type_free(&nothing);
+}
+
+#ifndef MPICH  // which refuses some of them
+/// Input and output that are not apart: wrong, and done, since MPI libraries that do not look
+/// give the results that are meant.
+void own_blocks_in_place(std::size_t n) {
+  const int count = static_cast<int>(n);
+  const auto at = [n](int r) { return static_cast<std::ptrdiff_t>(n) * r; };
+  std::vector<long> all(n * static_cast<std::size_t>(size));
+  const auto put_own = [&] {
+    all.assign(all.size(), -1);
+    for (std::size_t i = 0; i < n; ++i)
+      all[static_cast<std::size_t>(at(rank)) + i] = value(rank, i);
+  };
+  const auto has = [&](int r) {
+    for (std::size_t i = 0; i < n; ++i) {
+      if (all[static_cast<std::size_t>(at(r)) + i] != value(r, i)) return false;
+    }
+    return true;
+  };
+  put_own();
+  MPI_Allgather(all.data() + at(rank), count, MPI_LONG, all.data(), count, MPI_LONG, comm);
+  for (int r = 0; r < size; ++r) CHECK(has(r));
+  for (int root = 0; root < size; ++root) {
+    put_own();
+    MPI_Gather(all.data() + at(rank), count, MPI_LONG, all.data(), count, MPI_LONG, root, comm);
+    for (int r = 0; r < size; ++r) CHECK(rank != root || has(r));
+    MPI_Scatter(all.data(), count, MPI_LONG, all.data() + at(rank), count, MPI_LONG, root, comm);
+    CHECK(has(rank));
+  }
+  all = input<long>(all.size());
+  MPI_Reduce_scatter_block(all.data(), all.data() + at(rank), count, MPI_LONG, MPI_SUM, comm);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t place = static_cast<std::size_t>(at(rank)) + i;
+    CHECK(all[place] == sum(place));
+  }
+}
+#endif
+
 void reductions(std::size_t n) {
   const std::vector<long> in = input<long>(n);
   const int count = static_cast<int>(n);
@@ -435,10 +500,14 @@ int main(int argc, char** argv) {
     reductions(n);
     scattered_reductions(n);
     movements(n);
+#ifndef MPICH
+    own_blocks_in_place(n);
+#endif
     if (n <= 1000) layouts(n);
     if (n <= 1000) operators(n);
     MPI_Barrier(comm);
   }
+  elements_of_nothing();
 #if MPI_VERSION >= 4
   large_counts();
 #endif

@@ -4,6 +4,8 @@
 //   threads   four threads on eight communicators each (MPI_THREAD_MULTIPLE)
 //   finalize  collectives in callbacks of MPI_Finalize
 //   handler   collectives in an error handler
+//   short     a buffer that is too short, on one rank, in one of the first calls
+//   ends      communicators whose attributes end by a collective
 //   gpu       with a library in the process that has the name of a GPU's driver
 
 #include "checks.hpp"
@@ -128,6 +130,43 @@ void finalize() {
   for (int i = 0; i < 5; ++i) CHECK(sum_on(MPI_COMM_WORLD, 1) == size);
 }
 
+/// A call in which MPI finds an error on one rank counts on all of them, for the take-over.
+void too_short() {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  int x[2] = {};
+  const bool is_last = rank == size - 1;
+  const int code = MPI_Bcast(x, is_last ? 1 : 2, MPI_INT, 0, comm);
+  CHECK((code != MPI_SUCCESS) == (is_last && size > 1));
+  for (int i = 0; i < 10; ++i) CHECK(sum_on(comm, 2) == 2 * size);
+  MPI_Comm_free(&comm);
+}
+
+int collective_end(MPI_Comm comm, int /*keyval*/, void* /*value*/, void* /*state*/) {
+  return MPI_Barrier(comm);
+}
+
+/// What a thread remembers of a communicator that ends is void, whose handle comes again.
+void ends() {
+  int key = MPI_KEYVAL_INVALID;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, collective_end, &key, nullptr);
+  for (int n = 0; n < 30; ++n) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, n % 2 == 0 ? 0 : rank % 2, n % 3 == 0 ? -rank : rank, &comm);
+    int ranks = 0;
+    MPI_Comm_size(comm, &ranks);
+    // MPI ends attributes in an order of its own, by when they were set perhaps: before the first
+    // call, before the take-over, or after it.
+    for (int i = 0; i < 6; ++i) {
+      if (i == n % 5) MPI_Comm_set_attr(comm, key, nullptr);
+      CHECK(sum_on(comm, 1) == ranks);
+    }
+    MPI_Comm_free(&comm);
+  }
+  MPI_Comm_free_keyval(&key);
+}
+
 int handled = 0;
 void handler(MPI_Comm* comm, int* /*code*/, ...) {
   ++handled;
@@ -169,6 +208,10 @@ int main(int argc, char** argv) {
     finalize();
   } else if (what == "handler") {
     in_handler();
+  } else if (what == "short") {
+    too_short();
+  } else if (what == "ends") {
+    ends();
   } else if (what == "gpu") {
     if (rank == size - 1) CHECK(dlopen(argv[2], RTLD_NOW) != nullptr);
     for (int i = 0; i < 5; ++i) CHECK(sum_on(MPI_COMM_WORLD, 1) == size);

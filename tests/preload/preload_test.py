@@ -132,9 +132,10 @@ def case_communicators(job):
             check(found["left: inter-communicator"] == 5 * ranks, found)
             check(found["left: one rank"] >= 10 * ranks, found)
             check(found["taken over"] > 0 and found[FIRST_CALLS] > 0, found)
-    for what in ("finalize", "handler", "threads"):
+    for what in ("ends", "finalize", "handler", "threads"):
         job.right(job.launch(3, program, what), "--after", "1")
         job.right(job.launch(2, program, what), "--after", "3")
+    job.right(job.launch(3, program, "short"), "--after", "5")
     check_all_taken(job.right(job.launch(2, program, "many", "60"), "--after", "1"))
     job.right(job.launch(2, program, "many", "300"))
 

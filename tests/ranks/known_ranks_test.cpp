@@ -193,6 +193,59 @@ TEST_CASE("shared vectors outlive their communicator beside others", "[known]") 
   CHECK(sum_of(first.get(), wrong) == 0);
 }
 
+TEST_CASE("a persistent call knows that a shared_vector of another communicator was freed",
+          "[known]") {
+  const OwnComm first;
+  const OwnComm second;
+  if (!shares_memory(first)) return;
+  Communicator owner{first.get()};
+  Communicator comm{second.get()};
+  const std::vector<int> in(10'000, 1);
+  auto out = std::make_unique<papcoll::shared_vector<int>>(10'000, 0,
+                                                           papcoll::shared_allocator<int>{owner});
+  auto sum = papcoll::allreduce_init(comm, in, *out);
+  sum();
+  CHECK(out->front() == comm.size());
+  out.reset();
+  CHECK_THROWS_AS(sum(), papcoll::argument_error);
+  MPI_Barrier(first.get());
+}
+
+TEST_CASE("what is freed beside a broken communicator is used again when all have left that",
+          "[known]") {
+  // A peer that was stopped in a call of the broken one may still write to its buffers, whichever
+  // communicator's allocator they are from.
+  const OwnComm first;
+  if (!shares_memory(first)) return;
+  constexpr std::size_t n = 1'000'000;
+  papcoll::Options options;
+  options.arena_bytes = std::size_t{8} << 20U;
+  const OwnComm other_options;
+  Communicator sound{other_options.get(), options};
+  papcoll::shared_allocator<char> arena{sound};
+  bool used_again = false;
+  {
+    const OwnComm second;
+    Communicator broken{second.get(), options};
+    char* const lent = arena.allocate(n);
+    MPI_Barrier(first.get());
+    broken.core().abort_node(papcoll::NodeBoard::Abort::deadline);
+    arena.deallocate(lent, n);
+    char* const next = arena.allocate(n);
+    used_again = next == lent;
+    arena.deallocate(next, n);
+    MPI_Barrier(first.get());
+  }
+  CHECK_FALSE(used_again);
+  MPI_Barrier(first.get());  // all have left it
+  char* const one = arena.allocate(n);
+  arena.deallocate(one, n);
+  char* const other = arena.allocate(n);
+  arena.deallocate(other, n);
+  CHECK(one == other);
+  MPI_Barrier(first.get());
+}
+
 TEST_CASE("other orders of ranks and parts of them have memory of their own", "[known]") {
   int rank = 0;
   int size = 0;

@@ -63,7 +63,7 @@ struct Passed {
 /// What a rank passes to an allgather, gather or scatter: a part of its own, unless that lies in
 /// place, and the blocks of all ranks, where it has them.
 struct Parts {
-  bool has_all;
+  bool has_all = false;
   bool in_place = false;
   Elements mine{};
   Elements block{};

@@ -85,10 +85,48 @@ class Communicators {
     return last.found;
   }
 
-  /// Is this call the one in which the communicator is taken over, and has it been?
-  bool takes_over(Communicator& c) {
-    return c.left == Fate::first_calls && c.calls + 1 >= settings_->after && take_over(c);
+  /// Is this call the one in which the communicator is to be taken over?
+  bool is_due(const Communicator& c) const noexcept {
+    return c.left == Fate::first_calls && c.calls + 1 >= settings_->after;
   }
+  /// Takes it over, if nothing stands against that; collective.
+  [[gnu::cold, gnu::noinline]] bool take_over(Communicator& c) {
+    c.left = fate_of(c);
+    return c.is_taken_over();
+  }
+
+  /// This thread's MPI_Comm_free, or MPI_Comm_disconnect, of a communicator: while MPI ends its
+  /// attributes, of which this library's and papcoll's may have gone already, functions of the
+  /// program's may make calls on it, which all are MPI's.
+  class Ending {
+   public:
+    explicit Ending(MPI_Comm handle) noexcept : handle_(handle), outer_(innermost()) {
+      innermost() = this;
+      generation_.end_one();  // what this thread remembers of it is void
+    }
+    Ending(const Ending&) = delete;
+    Ending& operator=(const Ending&) = delete;
+    ~Ending() {
+      innermost() = outer_;
+      generation_.end_one();  // the handle may come again
+    }
+
+    static bool is_of(MPI_Comm handle) noexcept {
+      for (const Ending* e = innermost(); e != nullptr; e = e->outer_) {
+        if (e->handle_ == handle) return true;
+      }
+      return false;
+    }
+
+   private:
+    static Ending*& innermost() noexcept {
+      static constinit thread_local Ending* innermost = nullptr;
+      return innermost;
+    }
+
+    MPI_Comm handle_;
+    Ending* outer_;
+  };
 
   /// A communicator was freed. With the last one that was taken over, what papcoll keeps for others
   /// of its ranks goes, too: nothing is left of papcoll then.
@@ -109,7 +147,9 @@ class Communicators {
   }
 
   [[gnu::cold, gnu::noinline]] Communicator* attached(MPI_Comm handle) {
-    const std::lock_guard lock(mutex_);
+    if (Ending::is_of(handle)) return &ending_;
+    // Without a lock: MPI may hold one of its own while it calls what comes here. One thread at a
+    // time is in collective calls on a communicator.
     void* value = nullptr;
     int is_there = 0;
     if (MPI_Comm_get_attr(handle, keyval_, &value, &is_there) != MPI_SUCCESS) return nullptr;
@@ -119,8 +159,7 @@ class Communicators {
     int is_inter = 0;
     if (MPI_Comm_test_inter(handle, &is_inter) != MPI_SUCCESS ||
         MPI_Comm_size(handle, &made->size) != MPI_SUCCESS ||
-        MPI_Comm_rank(handle, &made->rank) != MPI_SUCCESS ||
-        MPI_Comm_set_attr(handle, keyval_, made.get()) != MPI_SUCCESS) {
+        MPI_Comm_rank(handle, &made->rank) != MPI_SUCCESS) {
       return nullptr;
     }
     if (is_inter != 0) {
@@ -128,12 +167,8 @@ class Communicators {
     } else if (made->size == 1) {
       made->left = Fate::one_rank;
     }
+    if (MPI_Comm_set_attr(handle, keyval_, made.get()) != MPI_SUCCESS) return nullptr;
     return made.release();
-  }
-
-  [[gnu::cold, gnu::noinline]] bool take_over(Communicator& c) {
-    c.left = fate_of(c);
-    return c.is_taken_over();
   }
 
   Fate fate_of(Communicator& c) {
@@ -245,8 +280,10 @@ class Communicators {
   static inline constinit std::atomic<bool> last_ended_{false};
 
   const Settings* settings_ = nullptr;
-  std::mutex mutex_;
+  std::mutex mutex_;  ///< of what was said
   int keyval_ = MPI_KEYVAL_INVALID;
+  /// Stands for those that end: of no other is anything known but that it is left.
+  Communicator ending_{{}, 0, 1, Fate::ending, 0, nullptr, nullptr, {}, 0};
 };
 inline constinit NeverDestroyed<Communicators> all_communicators{};
 inline Communicators& communicators() noexcept { return all_communicators.value; }

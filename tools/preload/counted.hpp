@@ -38,12 +38,13 @@ enum class Fate : unsigned char {
   outside_world,
   gpu,
   no_state,
+  ending,
   arguments,
   operator_unfit,
   outside_mpi,
   switched_off,
 };
-inline constexpr std::array<std::string_view, 12> fate_names{
+inline constexpr std::array<std::string_view, 13> fate_names{
     "taken over",
     "taken over by Auto, since the algorithm asked for does not serve them",
     "left: the first calls of a communicator",
@@ -52,6 +53,7 @@ inline constexpr std::array<std::string_view, 12> fate_names{
     "left: ranks of several MPI_COMM_WORLDs",
     "left: a GPU driver is loaded",
     "left: papcoll could not serve the communicator",
+    "left: the communicator was being freed",
     "left: arguments that MPI refuses",
     "left: operator and type do not go together",
     "left: not between MPI_Init and MPI_Finalize",

@@ -231,7 +231,7 @@ class Datatypes {
     MPI_Type_get_true_extent(handle, &true_lb, &true_extent);
     t.size = static_cast<std::size_t>(size);
     const bool dense = lb == 0 && true_lb == 0 && size == t.extent && size == true_extent;
-    if (dense && is_without_gaps(handle)) {
+    if (dense && size != 0 && is_without_gaps(handle)) {
       t.lies = Lies::together;
     } else if (lb == 0 && true_lb >= 0 && t.extent > 0 && true_lb + true_extent <= t.extent) {
       t.lies = Lies::in_order;

@@ -41,11 +41,11 @@ template <class Left>
 int broadcast(void* data, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm,
               const Left& left) {
   constexpr Function f = Function::bcast;
-  return enter(f, comm, left, [&](Communicator& c) {
-    Elements e{};
-    if (!is_rank_of(c, root) || data == MPI_IN_PLACE || !describe(e, data, count, type)) {
-      return leave_one(f, Fate::arguments, left);
-    }
+  Elements e{};
+  const auto is_right = [&](const Communicator& c) {
+    return is_rank_of(c, root) && data != MPI_IN_PLACE && describe(e, data, count, type);
+  };
+  return enter(f, comm, left, is_right, [&](Communicator& c) {
     const std::size_t bytes = e.bytes();
     const auto run = [&](void* at) {
       return perform(f, c, bytes, {at, bytes, at, bytes},
@@ -66,10 +66,10 @@ int broadcast(void* data, MPI_Count count, MPI_Datatype type, int root, MPI_Comm
 
 /// What a rank contributes to an allgather or a gather, as bytes one after the other. In place
 /// there is none: it is in the output.
-inline const void* contribution(const Elements& in, const void* out) {
+inline const void* contribution(const Elements& in, const void* out, std::size_t out_bytes) {
   if (in.bytes() == 0) return send_scratch().get(1);
-  // A buffer that is also the output stands for another thing with papcoll, and MPI would read it.
-  if (lies_together(in) && in.address != out) return in.address;
+  // One in the output stands for another thing with papcoll, or is refused, and MPI would read it.
+  if (lies_together(in) && !meet(in.address, in.bytes(), out, out_bytes)) return in.address;
   std::byte* const copy = send_scratch().get(in.bytes());
   Packing::pack(in, copy);
   return copy;
@@ -102,7 +102,7 @@ int collect(Function f, Communicator& c, const Parts& parts, const Call& call) {
   const std::size_t all = sent * static_cast<std::size_t>(c.size);
   auto* const out = static_cast<std::byte*>(const_cast<void*>(block.address));
   if (lies_together(block) && sent == block.bytes()) {
-    const void* const from = in != nullptr ? contribution(*in, out) : out;
+    const void* const from = in != nullptr ? contribution(*in, out, all) : out;
     return perform(f, c, sent, {from, sent, out, all},
                    [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
                      call(team, from, out, sent, algorithm);
@@ -113,7 +113,7 @@ int collect(Function f, Communicator& c, const Parts& parts, const Call& call) {
   if (in == nullptr) {
     Packing::pack(block.from(own * block.count, block.count), packed + own * sent);
   }
-  const void* const from = in != nullptr ? contribution(*in, packed) : packed;
+  const void* const from = in != nullptr ? contribution(*in, packed, all) : packed;
   const int code = perform(f, c, sent, {from, sent, packed, all},
                            [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
                              call(team, from, packed, sent, algorithm);
@@ -127,11 +127,11 @@ template <class Left>
 int allgather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
               MPI_Count out_count, MPI_Datatype out_type, MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::allgather;
-  return enter(f, comm, left, [&](Communicator& c) {
-    Parts parts{true};
-    if (!parts.describe(f, c, {in, in_count, in_type}, {out, out_count, out_type})) {
-      return leave_one(f, Fate::arguments, left);
-    }
+  Parts parts{true};
+  const auto is_right = [&](const Communicator& c) {
+    return parts.describe(f, c, {in, in_count, in_type}, {out, out_count, out_type});
+  };
+  return enter(f, comm, left, is_right, [&](Communicator& c) {
     return collect(f, c, parts,
                    [](papcoll::erased::Comm team, const void* from, void* to, std::size_t bytes,
                       const papcoll::Algorithm& algorithm) {
@@ -144,12 +144,13 @@ template <class Left>
 int gather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count,
            MPI_Datatype out_type, int root, MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::gather;
-  return enter(f, comm, left, [&](Communicator& c) {
-    Parts parts{c.rank == root};
-    if (!is_rank_of(c, root) ||
-        !parts.describe(f, c, {in, in_count, in_type}, {out, out_count, out_type})) {
-      return leave_one(f, Fate::arguments, left);
-    }
+  Parts parts{};
+  const auto is_right = [&](const Communicator& c) {
+    parts.has_all = c.rank == root;
+    return is_rank_of(c, root) &&
+           parts.describe(f, c, {in, in_count, in_type}, {out, out_count, out_type});
+  };
+  return enter(f, comm, left, is_right, [&](Communicator& c) {
     const auto call = [&](papcoll::erased::Comm team, const void* from, void* to, std::size_t bytes,
                           const papcoll::Algorithm& algorithm) {
       papcoll::erased::gather(team, from, to, bytes, one_byte(), papcoll::root{root}, {},
@@ -158,7 +159,7 @@ int gather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, 
     if (parts.has_all) return collect(f, c, parts, call);
     const TrimScratches trim;
     const std::size_t bytes = parts.mine.bytes();
-    const void* const from = contribution(parts.mine, nullptr);
+    const void* const from = contribution(parts.mine, nullptr, 0);
     return perform(f, c, bytes, {from, bytes, nullptr, 0},
                    [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
                      call(team, from, nullptr, bytes, algorithm);
@@ -174,8 +175,9 @@ int distribute(Communicator& c, const Parts& parts, const Call& call) {
   const std::size_t sent = block.bytes();
   const std::size_t all = sent * static_cast<std::size_t>(c.size);
   const void* from = block.address;
-  const bool is_one = mine != nullptr && mine->address == block.address;
-  if (!lies_together(block) || is_one || all == 0) {
+  const bool are_one = mine != nullptr && lies_together(*mine) &&
+                       meet(mine->address, mine->bytes(), block.address, all);
+  if (!lies_together(block) || are_one || all == 0) {
     std::byte* const copy = send_scratch().get(all + 1);
     Packing::pack(for_all(block, c.size), copy);
     from = copy;
@@ -195,13 +197,14 @@ template <class Left>
 int scatter(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
             MPI_Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::scatter;
-  return enter(f, comm, left, [&](Communicator& c) {
-    Parts parts{c.rank == root};
-    const Elements& mine = parts.mine;
-    if (!is_rank_of(c, root) ||
-        !parts.describe(f, c, {out, out_count, out_type}, {in, in_count, in_type})) {
-      return leave_one(f, Fate::arguments, left);
-    }
+  Parts parts{};
+  const Elements& mine = parts.mine;
+  const auto is_right = [&](const Communicator& c) {
+    parts.has_all = c.rank == root;
+    return is_rank_of(c, root) &&
+           parts.describe(f, c, {out, out_count, out_type}, {in, in_count, in_type});
+  };
+  return enter(f, comm, left, is_right, [&](Communicator& c) {
     const TrimScratches trim;
     const auto call = [&](const void* from, void* to, std::size_t bytes, std::size_t all) {
       return perform(f, c, bytes, {from, all, to, bytes},
@@ -220,10 +223,23 @@ int scatter(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
   });
 }
 
+/// MPI_Comm_free and MPI_Comm_disconnect.
+template <class Left>
+int end_communicator(const MPI_Comm* comm, const Left& left) {
+  if (!is_active() || comm == nullptr || *comm == MPI_COMM_NULL) return left();
+  const int code = [&] {
+    const Communicators::Ending ending(*comm);
+    return left();
+  }();
+  communicators().freed_one();
+  return code;
+}
+
 template <class Left>
 int barrier(MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::barrier;
-  return enter(f, comm, left, [&](Communicator& c) {
+  constexpr auto is_right = [](const Communicator&) { return true; };
+  return enter(f, comm, left, is_right, [&](Communicator& c) {
     return perform(f, c, 0, {},
                    [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
                      papcoll::erased::barrier(team, algorithm);

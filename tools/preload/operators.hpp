@@ -77,13 +77,20 @@ class LocalReduction {
   LocalReduction(MPI_Op op, const Elements& e) noexcept
       : op_(op), handle_(e.handle), type_(e.type) {}
 
+  /// In what is combined: one extent, or packed bytes, of which elements without any have one that
+  /// says nothing, since papcoll knows no others.
+  static std::size_t bytes_of_one(const Datatype& type) noexcept {
+    return type.lies != Lies::elsewhere ? static_cast<std::size_t>(type.extent)
+                                        : std::max<std::size_t>(type.size, 1);
+  }
+
   /// For elements that are one extent after the other; else they are packed.
   papcoll::Reducer reducer(bool commutes) const noexcept {
     papcoll::Reducer r;
     const bool whole = type_->lies != Lies::elsewhere;
     r.apply = whole ? &LocalReduction::apply_whole : &LocalReduction::apply_packed;
     r.context = this;
-    r.size = whole ? static_cast<std::size_t>(type_->extent) : type_->size;
+    r.size = bytes_of_one(*type_);
     r.commutative = commutes;
     return r;
   }

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <climits>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 
@@ -70,6 +71,13 @@ struct Elements {
     return {reinterpret_cast<const void*>(at), many, handle, type};
   }
 };
+
+/// Have they a byte in common?
+inline bool meet(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) noexcept {
+  const auto x = reinterpret_cast<std::uintptr_t>(a);
+  const auto y = reinterpret_cast<std::uintptr_t>(b);
+  return x < y + b_bytes && y < x + a_bytes;
+}
 
 /// Packs and unpacks by MPI, in pieces that its int counts can hold.
 class Packing {

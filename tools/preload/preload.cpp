@@ -120,6 +120,11 @@ PRELOAD_COLLECTIVES(_c, as_count, MPI_Count)
 #endif
 PRELOAD_NAMES(Barrier, (Word comm), (comm), return preload::barrier(Argument(comm), left);)
 
+PRELOAD_NAMES(Comm_free, (Word comm), (comm),
+              return preload::end_communicator(Argument(comm), left);)
+PRELOAD_NAMES(Comm_disconnect, (Word comm), (comm),
+              return preload::end_communicator(Argument(comm), left);)
+
 PRELOAD_NAMES(Init, (Word argc, Word argv), (argc, argv), {
   const int code = left();
   if (code == MPI_SUCCESS) this_process().begin();
@@ -131,11 +136,6 @@ PRELOAD_NAMES(Init_thread, (Word argc, Word argv, Word wanted, Word given),
                 if (code == MPI_SUCCESS) this_process().begin();
                 return code;
               })
-PRELOAD_NAMES(Comm_free, (Word comm), (comm), {
-  const int code = left();
-  if (preload::is_active()) preload::communicators().freed_one();
-  return code;
-})
 PRELOAD_NAMES(Finalize, (void), (), {
   this_process().end();
   return left();

@@ -31,7 +31,6 @@ struct Reduction {
   Function function;
   Elements in;   ///< of the whole vector; in place, the output's
   Elements out;  ///< of as many as this rank gets; count 0 where it gets none
-  bool in_place;
   MPI_Op op;
   std::size_t bytes;  ///< by which an algorithm is chosen
 };
@@ -40,9 +39,7 @@ struct Reduction {
 class ReductionCopy {
  public:
   static std::size_t bytes(const Elements& e) noexcept {
-    const std::size_t of_one =
-        e.type->lies == Lies::in_order ? static_cast<std::size_t>(e.type->extent) : e.type->size;
-    return e.count * of_one + 1;
+    return e.count * LocalReduction::bytes_of_one(*e.type) + 1;
   }
 
   /// Gaps are not read; in the copy they are zero.
@@ -70,6 +67,14 @@ class ReductionCopy {
   }
 };
 
+/// May papcoll write the output where it is? Not to a part of the input: the result of a
+/// reduce_scatter in place begins where the input does, and a rank whose own block of the input is
+/// its output is wrong, but not refused by every MPI.
+inline bool has_output_apart(const Reduction& r) noexcept {
+  if (r.out.count == 0 || (r.in.address == r.out.address && r.in.count == r.out.count)) return true;
+  return !meet(r.in.address, r.in.bytes(), r.out.address, r.out.bytes());
+}
+
 /// Runs a reduction by what MPI knows of its operator: call(team, in, out, operator, algorithm).
 template <class Call>
 [[gnu::noinline]] int combine_by_mpi(Communicator& c, const Reduction& r, OperatorName name,
@@ -82,6 +87,7 @@ template <class Call>
                                      static_cast<std::uint32_t>(name) + 1);
   const void* in = r.in.address;
   void* out = r.out.count == 0 ? nullptr : const_cast<void*>(r.out.address);
+  const bool apart = has_output_apart(r);
   const bool copies = !lies_together(r.in);
   std::byte* copy_of_out = nullptr;
   if (copies) {
@@ -89,7 +95,7 @@ template <class Call>
     ReductionCopy::fill(r.in, copy);
     in = copy;
     if (r.out.count != 0) out = copy_of_out = receive_scratch().get(ReductionCopy::bytes(r.out));
-  } else if (r.in_place && r.out.count != r.in.count) {
+  } else if (!apart) {
     out = copy_of_out = receive_scratch().get(ReductionCopy::bytes(r.out));
   }
   const Buffers buffers{in, r.in.count * reducer.size, out, r.out.count * reducer.size};
@@ -107,13 +113,12 @@ int combine(Communicator& c, const Reduction& r, const Left& left, const Call& c
   const OperatorName name = operators().name_of(r.op);
   if (!fits(name, r.in.type->group)) return leave_one(r.function, Fate::operator_unfit, left);
   const papcoll::erased::Operator* const kernel = operators().kernel(name, *r.in.type);
-  if (kernel == nullptr || (r.in_place && r.out.count != 0 && r.out.count != r.in.count)) {
+  if (kernel == nullptr || !has_output_apart(r)) {
     int commutes = 1;
     if (name == OperatorName::users && MPI_Op_commutative(r.op, &commutes) != MPI_SUCCESS) {
       return leave_one(r.function, Fate::arguments, left);
     }
     if (kernel == nullptr) return combine_by_mpi(c, r, name, commutes != 0, call);
-    // The result of a reduce_scatter in place begins where the input does.
     const TrimScratches trim;
     std::byte* const out = receive_scratch().get(r.out.bytes());
     const int code =
@@ -146,13 +151,13 @@ template <class Left>
 [[gnu::noinline]] int any_allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type,
                                     MPI_Op op, MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::allreduce;
-  return enter(f, comm, left, [&](Communicator& c) {
-    const bool in_place = in == MPI_IN_PLACE;
-    Reduction r{f, {}, {}, in_place, op, 0};
-    if (op == MPI_OP_NULL || out == MPI_IN_PLACE || is_one_buffer(f, in, out, count) ||
-        !describe(r.in, in_place ? out : in, count, type) || !is_there(out, r.in)) {
-      return leave_one(f, Fate::arguments, left);
-    }
+  const bool in_place = in == MPI_IN_PLACE;
+  Reduction r{f, {}, {}, op, 0};
+  const auto is_right = [&](const Communicator&) {
+    return op != MPI_OP_NULL && out != MPI_IN_PLACE && !is_one_buffer(f, in, out, count) &&
+           describe(r.in, in_place ? out : in, count, type) && is_there(out, r.in);
+  };
+  return enter(f, comm, left, is_right, [&](Communicator& c) {
     r.out = r.in;
     r.out.address = out;
     r.bytes = r.in.bytes();
@@ -190,18 +195,18 @@ template <class Left>
 int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, int root,
            MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::reduce;
-  return enter(f, comm, left, [&](Communicator& c) {
-    const bool in_place = in == MPI_IN_PLACE;
+  const bool in_place = in == MPI_IN_PLACE;
+  Reduction r{f, {}, {}, op, 0};
+  const auto is_right = [&](const Communicator& c) {
     const bool is_root = c.rank == root;
-    Reduction r{f, {}, {}, in_place, op, 0};
-    if (op == MPI_OP_NULL || !is_rank_of(c, root) || (in_place && !is_root) ||
-        (is_root && (out == MPI_IN_PLACE || is_one_buffer(f, in, out, count))) ||
-        !describe(r.in, in_place ? out : in, count, type) ||
-        (is_root && !describe(r.out, out, count, type))) {
-      return leave_one(f, Fate::arguments, left);
-    }
+    if (op == MPI_OP_NULL || root < 0 || root >= c.size || (in_place && !is_root)) return false;
+    if (is_root && (out == MPI_IN_PLACE || is_one_buffer(f, in, out, count))) return false;
+    return describe(r.in, in_place ? out : in, count, type) &&
+           (!is_root || describe(r.out, out, count, type));
+  };
+  return enter(f, comm, left, is_right, [&](Communicator& c) {
     r.bytes = r.in.bytes();
-    if (!is_root) r.out = {nullptr, 0, r.in.handle, r.in.type};
+    if (c.rank != root) r.out = {nullptr, 0, r.in.handle, r.in.type};
     return combine(c, r, left,
                    [&](papcoll::erased::Comm team, const void* from, void* to,
                        const papcoll::erased::Operator& o, const papcoll::Algorithm& algorithm) {
@@ -215,15 +220,15 @@ template <class Left>
 int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op,
                          MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::reduce_scatter_block;
-  return enter(f, comm, left, [&](Communicator& c) {
-    const bool in_place = in == MPI_IN_PLACE;
-    Reduction r{f, {}, {}, in_place, op, 0};
+  const bool in_place = in == MPI_IN_PLACE;
+  Reduction r{f, {}, {}, op, 0};
+  const auto is_right = [&](const Communicator& c) {
     MPI_Count all = 0;
-    if (op == MPI_OP_NULL || out == MPI_IN_PLACE || is_one_buffer(f, in, out, count) ||
-        __builtin_mul_overflow(count, static_cast<MPI_Count>(c.size), &all) ||
-        !describe(r.in, in_place ? out : in, all, type) || !describe(r.out, out, count, type)) {
-      return leave_one(f, Fate::arguments, left);
-    }
+    return op != MPI_OP_NULL && out != MPI_IN_PLACE && !is_one_buffer(f, in, out, count) &&
+           !__builtin_mul_overflow(count, static_cast<MPI_Count>(c.size), &all) &&
+           describe(r.in, in_place ? out : in, all, type) && describe(r.out, out, count, type);
+  };
+  return enter(f, comm, left, is_right, [&](Communicator& c) {
     r.bytes = r.out.bytes();
     return combine(c, r, left,
                    [&](papcoll::erased::Comm team, const void* from, void* to,
@@ -238,22 +243,23 @@ template <class Count, class Left>
 int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op,
                    MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::reduce_scatter;
-  return enter(f, comm, left, [&](Communicator& c) {
-    const bool in_place = in == MPI_IN_PLACE;
-    const std::span each(counts, counts == nullptr ? 0 : static_cast<std::size_t>(c.size));
+  const bool in_place = in == MPI_IN_PLACE;
+  Reduction r{f, {}, {}, op, 0};
+  std::span<const Count> each;
+  bool is_even = true;
+  const auto is_right = [&](const Communicator& c) {
+    if (counts == nullptr || op == MPI_OP_NULL || out == MPI_IN_PLACE) return false;
+    each = {counts, static_cast<std::size_t>(c.size)};
     MPI_Count all = 0;
-    bool is_wrong = each.empty();
-    bool is_even = true;
     for (const Count n : each) {
-      is_wrong = is_wrong || n < 0 || __builtin_add_overflow(all, MPI_Count{n}, &all);
+      if (n < 0 || __builtin_add_overflow(all, MPI_Count{n}, &all)) return false;
       is_even = is_even && n == each[0];
     }
-    Reduction r{f, {}, {}, in_place, op, 0};
-    const MPI_Count own = is_wrong ? 0 : MPI_Count{each[static_cast<std::size_t>(c.rank)]};
-    if (is_wrong || op == MPI_OP_NULL || out == MPI_IN_PLACE || is_one_buffer(f, in, out, all) ||
-        !describe(r.in, in_place ? out : in, all, type) || !describe(r.out, out, own, type)) {
-      return leave_one(f, Fate::arguments, left);
-    }
+    const MPI_Count own{each[static_cast<std::size_t>(c.rank)]};
+    return !is_one_buffer(f, in, out, all) && describe(r.in, in_place ? out : in, all, type) &&
+           describe(r.out, out, own, type);
+  };
+  return enter(f, comm, left, is_right, [&](Communicator& c) {
     r.bytes = r.in.bytes() / static_cast<std::size_t>(c.size);
     return combine(
         c, r, left,

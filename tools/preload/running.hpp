@@ -54,8 +54,20 @@ struct Next {
   const char* name;
 };
 
-/// Leaves a call to MPI. The first calls of a communicator count only if MPI has done them: one
-/// that it refuses on this rank has none on the others.
+/// Has MPI refused a call for its arguments? Then this rank had no part in it. All other errors are
+/// of calls that all ranks were in, such as one of a buffer that was too short on this rank.
+[[gnu::cold, gnu::noinline]] inline bool is_refusal(int code) {
+  int error_class = MPI_ERR_OTHER;
+  MPI_Error_class(code, &error_class);
+  for (const int c : {MPI_ERR_ARG, MPI_ERR_BUFFER, MPI_ERR_COMM, MPI_ERR_COUNT, MPI_ERR_OP,
+                      MPI_ERR_RANK, MPI_ERR_ROOT, MPI_ERR_TYPE}) {
+    if (error_class == c) return true;
+  }
+  return false;
+}
+
+/// Leaves a call to MPI. The first calls of a communicator count unless MPI refuses them on this
+/// rank, which has no part in a call of the others' then.
 template <class Left>
 [[gnu::noinline]] int leave(Function f, Communicator* c, const Left& left) {
   if (c == nullptr) {
@@ -65,27 +77,34 @@ template <class Left>
   count(f, c->left);
   if (c->left != Fate::first_calls) return left();
   const int code = left();
-  if (code == MPI_SUCCESS) ++c->calls;
+  if (code == MPI_SUCCESS || !is_refusal(code)) ++c->calls;
   return code;
 }
 
-/// A call of a function: papcoll's if the communicator is taken over, else MPI's. `run` gets the
-/// communicator.
-template <class Left, class Run>
-int enter(Function f, MPI_Comm comm, const Left& left, const Run& run) {
-  Communicator* const c = is_active() ? communicators().find(comm) : nullptr;
-  if (c != nullptr && (c->is_taken_over() || communicators().takes_over(*c))) [[likely]] {
-    return run(*c);
-  }
-  return leave(f, c, left);
-}
-
-/// Leaves a call on a communicator that is taken over to MPI, which will refuse it, or for a reason
-/// that all ranks see.
+/// Leaves a call to MPI, which will refuse it, or for a reason that all ranks see.
 template <class Left>
 [[gnu::cold, gnu::noinline]] int leave_one(Function f, Fate why, const Left& left) {
   count(f, why);
   return left();
+}
+
+/// A call of a function: papcoll's if the communicator is taken over, else MPI's. `is_right` looks
+/// at the arguments, and `run` makes the call; both get the communicator.
+template <class Left, class IsRight, class Run>
+int enter(Function f, MPI_Comm comm, const Left& left, const IsRight& is_right, const Run& run) {
+  Communicator* const c = is_active() ? communicators().find(comm) : nullptr;
+  if (c == nullptr || !(c->is_taken_over() || communicators().is_due(*c))) [[unlikely]] {
+    return leave(f, c, left);
+  }
+  // Before the communicator is taken over, where all ranks wait for each other: a call that MPI
+  // refuses waits for nobody, and the others may make theirs only when this rank has gone on.
+  if (!is_right(*c)) [[unlikely]] {
+    return leave_one(f, Fate::arguments, left);
+  }
+  if (c->is_taken_over() || communicators().take_over(*c)) [[likely]] {
+    return run(*c);
+  }
+  return leave(f, c, left);
 }
 
 /// The bytes that a call reads and writes.

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <new>
 
+#include <unistd.h>
+
 #include <boost/interprocess/mem_algo/rbtree_best_fit.hpp>
 #include <boost/interprocess/sync/mutex_family.hpp>
 
@@ -18,13 +20,16 @@ namespace detail {
 
 /// A range of a node's shared memory from which one rank allocates, and nobody else. Pages are
 /// taken as it fills up; what is freed is used again. Threads may use it at once.
+///
+/// Its notes lie in the memory that it gives, which a child of fork() shares with its parent: there
+/// the heap gives nothing, and takes nothing back.
 class ArenaHeap {
  public:
   /// How it gets pages: see Node::reserve.
   using Reserve = void (*)(void* context, const std::byte* at, std::size_t bytes);
 
   ArenaHeap(std::byte* memory, std::size_t bytes, Reserve reserve, void* context) noexcept
-      : memory_(memory), most_(bytes), reserve_(reserve), context_(context) {}
+      : memory_(memory), most_(bytes), reserve_(reserve), context_(context), process_(getpid()) {}
   ArenaHeap(const ArenaHeap&) = delete;
   ArenaHeap& operator=(const ArenaHeap&) = delete;
   ~ArenaHeap() = default;
@@ -36,6 +41,7 @@ class ArenaHeap {
   /// Throws system_error, whose sentence says what the memory is ("this rank's part of the arena")
   /// and what to do.
   std::byte* take(std::size_t bytes, std::size_t alignment, const char* what, const char* remedy) {
+    if (is_in_child()) refuse_in_child(bytes, what);
     const std::lock_guard lock{mutex_};
     void* p = heap_ != nullptr ? heap_->allocate_aligned(bytes, alignment) : nullptr;
     if (p == nullptr) {
@@ -47,6 +53,7 @@ class ArenaHeap {
   }
 
   void give_back(void* p) noexcept {
+    if (is_in_child()) return;
     const std::lock_guard lock{mutex_};
     heap_->deallocate(p);
   }
@@ -57,6 +64,16 @@ class ArenaHeap {
 
   std::size_t free_bytes() const noexcept {
     return heap_ != nullptr ? heap_->get_free_memory() : 0;
+  }
+
+  /// Asked before the lock, which another thread of the parent may have held in fork().
+  bool is_in_child() const noexcept { return getpid() != process_; }
+
+  [[noreturn, gnu::cold]] static void refuse_in_child(std::size_t bytes, const char* what) {
+    throw system_error(joined({"papcoll: no room for ", bytes, " bytes in ", what,
+                               ": this process is a child made by fork(), and the memory is its "
+                               "parent's: allocate in the parent"}),
+                       ENOMEM);
   }
 
   [[noreturn, gnu::cold]] void refuse(std::size_t bytes, const char* what,
@@ -93,6 +110,7 @@ class ArenaHeap {
   Heap* heap_ = nullptr;
   Reserve reserve_;
   void* context_;
+  pid_t process_;  ///< whose heap it is
 };
 
 }  // namespace detail

@@ -61,6 +61,9 @@ struct Node {
   std::byte* (*take_pool)(void* context, std::size_t bytes) = nullptr;
   void (*give_pool_back)(void* context, std::byte* at) noexcept = nullptr;
   detail::ArenaHeap* arena = nullptr;  ///< valid as long as `keep`; null: there is none
+  /// Is a team broken that has the same arenas, and not left by all of its ranks? Threads may ask
+  /// at once. There if `arena` is.
+  bool (*any_broken)(void* context) noexcept = nullptr;
 
   /// The library's share of a rank's part of the arena.
   static constexpr std::size_t pool_of(std::size_t bytes_a_rank) noexcept {

@@ -2,34 +2,31 @@
 
 #include <papcoll/error.hpp>
 #include <papcoll/node/arena_heap.hpp>
-#include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/runtime/watched_buffers.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <new>
 #include <utility>
-#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
 /// What a communicator's user has of one rank's part of the node's shared memory. All ranks map it
-/// whole from the beginning. What is freed is used again, but not once the communicator is broken.
+/// whole from the beginning. What is freed is used again, but not while a communicator of the same
+/// ranks is broken.
 class Arena {
  public:
-  /// The arena of a node's rank; ordinary memory if `node` is null or has none. `boards`, in the
-  /// node's memory, are those of the teams whose calls reach it. `watch` hears what users free.
-  Arena(const Node* node, std::vector<NodeBoard> boards, std::shared_ptr<BufferWatch> watch)
-      : watch_(std::move(watch)) {
+  /// The arena of a node's rank; ordinary memory if `node` is null or has none. `watch` hears what
+  /// users free.
+  Arena(const Node* node, std::shared_ptr<BufferWatch> watch) : watch_(std::move(watch)) {
     if (node == nullptr || node->arena == nullptr) return;
     heap_ = node->arena;
-    boards_ = std::move(boards);
     keep_ = node->keep;
     map_again_ = node->map_again;
+    any_broken_ = node->any_broken;
     context_ = node->context;
   }
   Arena(const Arena&) = delete;
@@ -63,10 +60,9 @@ class Arena {
   void deallocate(void* p) noexcept {
     if (heap_ == nullptr) return ::operator delete (p, std::align_val_t{cache_line});
     // A peer that was stopped while it wrote there may go on, also where the heap would keep its
-    // own notes: the memory stays as it is until all of the arena goes.
-    for (const NodeBoard& board : boards_) {
-      if (board.abort().reason.load(std::memory_order_acquire) != 0) return;
-    }
+    // own notes: the memory stays as it is until all of the arena goes. The call may have been one
+    // of another communicator, which has the same arenas.
+    if (any_broken_(context_)) return;
     heap_->give_back(p);
   }
 
@@ -80,29 +76,19 @@ class Arena {
   std::shared_ptr<BufferWatch> watch_;
   std::shared_ptr<const void> keep_;  ///< keeps the memory mapped
   detail::ArenaHeap* heap_ = nullptr;
-  std::vector<NodeBoard> boards_;  ///< know whether the communicator is broken
   std::byte* (*map_again_)(void*, const std::byte*, std::size_t) = nullptr;
+  bool (*any_broken_)(void*) noexcept = nullptr;
   void* context_ = nullptr;
 };
 
 namespace detail {
 
-inline void add_boards(std::vector<NodeBoard>& boards, const TeamCore* team) {
-  if (team == nullptr) return;
-  const Node* const node = team->surroundings().node;
-  if (node != nullptr && node->board != nullptr) boards.push_back({node->board, node->size, 0});
-  add_boards(boards, team->intra());
-  add_boards(boards, team->inter());
-}
-
 inline std::shared_ptr<Arena> arena_of(TeamCore& core) {
   std::shared_ptr<void>& kept = core.arena();
   if (kept == nullptr) {
     const Surroundings& s = core.surroundings();
-    std::vector<NodeBoard> boards;
-    add_boards(boards, &core);
-    kept = std::make_shared<Arena>(s.node != nullptr ? s.node : s.partial_node, std::move(boards),
-                                   core.buffer_watch());
+    kept =
+        std::make_shared<Arena>(s.node != nullptr ? s.node : s.partial_node, core.buffer_watch());
   }
   return std::static_pointer_cast<Arena>(kept);
 }

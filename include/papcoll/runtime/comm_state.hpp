@@ -2,6 +2,8 @@
 
 #include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/node/board.hpp>
+#include <papcoll/node/node.hpp>
 #include <papcoll/runtime/common_options.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
 #include <papcoll/runtime/known_ranks.hpp>
@@ -197,6 +199,7 @@ class CommState final : public Attached {
                   options);
     core_->set_oversubscribed(known.where.oversubscribed);
     core_->set_tuning(known.tuning);
+    core_->set_buffer_watch(known.watch);
     core_->set_hooks({&CommState::progress, &CommState::watch, &CommState::refused,
                       &CommState::native, &CommState::outstanding,
                       simulated ? &CommState::busy_elsewhere : nullptr, &CommState::is_gone, this});
@@ -207,6 +210,19 @@ class CommState final : public Attached {
                          &CommState::late_to_connect, this}});
     }
     divide(*core_, hierarchy, memory_.hierarchy());
+    NodeArea::Breaks breaks;
+    add_breaks(breaks, &*core_);
+    memory_.watch(std::move(breaks));
+  }
+
+  static void add_breaks(NodeArea::Breaks& breaks, const TeamCore* team) {
+    if (team == nullptr) return;
+    const Node* const node = team->surroundings().node;
+    if (node != nullptr && node->board != nullptr) {
+      breaks.push_back(&NodeBoard{node->board, node->size, 0}.abort().reason);
+    }
+    add_breaks(breaks, team->intra());
+    add_breaks(breaks, team->inter());
   }
 
   void keep_known(const std::vector<int>& world_ranks) noexcept {

@@ -5,6 +5,7 @@
 #include <papcoll/options.hpp>
 #include <papcoll/runtime/machine_of_ranks.hpp>
 #include <papcoll/runtime/tuning_text.hpp>
+#include <papcoll/runtime/watched_buffers.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/shm/node_share.hpp>
 
@@ -35,6 +36,8 @@ struct KnownRanks {
   std::vector<pid_t> copies_from;      ///< see probe_copies()
   std::string why_no_cma;              ///< the same
   std::shared_ptr<CopyChoice> copies;  /// how this rank copies for others
+  /// A buffer may be from any of their arenas, which are one.
+  std::shared_ptr<BufferWatch> watch = std::make_shared<BufferWatch>();
 
   /// The same on all ranks.
   std::uint64_t id() const noexcept { return share->segment().id(); }

@@ -158,6 +158,7 @@ class NodeMemory {
       node_.take_pool = &NodeArea::take_pool;
       node_.give_pool_back = &NodeArea::give_pool_back;
       node_.arena = share.arena();
+      node_.any_broken = &NodeArea::any_broken;
     }
     const bool maps = share.arena() != nullptr && known.options.peer_access != PeerAccess::staged;
     const ShmSegment& segment = share.segment();
@@ -187,6 +188,11 @@ class NodeMemory {
   /// Before the first call: which ranks of the node are near each other.
   void set_groups(std::shared_ptr<const Groups> groups) noexcept {
     node_.groups = std::move(groups);
+  }
+
+  /// Where the communicator's boards say that it is broken. Once.
+  void watch(NodeArea::Breaks breaks) {
+    if (area_ != nullptr) area_->watch(std::move(breaks));
   }
 
   /// Where the teams within it have theirs.

@@ -105,6 +105,8 @@ class TeamCore final {
     registrations_ = std::move(all);
   }
   /// The buffers of this rank's prepared calls.
+  /// Before the first prepared call: one that teams share which have the same arenas.
+  void set_buffer_watch(std::shared_ptr<BufferWatch> watch) { buffer_watch_ = std::move(watch); }
   const std::shared_ptr<BufferWatch>& buffer_watch() {
     if (buffer_watch_ == nullptr) buffer_watch_ = std::make_shared<BufferWatch>();
     return buffer_watch_;

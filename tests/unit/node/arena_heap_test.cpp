@@ -13,6 +13,10 @@
 #include <thread>
 #include <vector>
 
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 using papcoll::detail::ArenaHeap;
 
 namespace {
@@ -90,4 +94,30 @@ TEST_CASE("threads allocate from a heap at once", "[node]") {
     }
   }
   CHECK(wrong == std::vector<int>(4));
+}
+
+TEST_CASE("a child takes nothing from its parent's heap, and gives nothing back", "[node]") {
+  // Shared memory, as an arena is: what a child did there its parent would see.
+  void* const shared =
+      mmap(nullptr, heap_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(shared != MAP_FAILED);
+  const auto reserve = [](void*, const std::byte*, std::size_t) {};
+  ArenaHeap heap{static_cast<std::byte*>(shared), heap_bytes, reserve, nullptr};
+  std::byte* const mine = heap.take(100'000, 64, "this heap", "take less");
+  const pid_t child = fork();
+  if (child == 0) {
+    bool took = true;
+    try {
+      heap.take(100'000, 64, "this heap", "take less");
+    } catch (const papcoll::system_error&) {
+      took = false;
+    }
+    heap.give_back(mine);
+    _exit(took ? 1 : 0);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(heap.take(100'000, 64, "this heap", "take less") != mine);
+  munmap(shared, heap_bytes);
 }

@@ -27,6 +27,8 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
+class NodeArea;
+
 /// What communicators of the same ranks of a node have in common there: one file, of which each
 /// process has one descriptor and one lock, and the arenas of the ranks. Behind these are words for
 /// each communicator, and an area for each, which its first rank makes and tells the others of:
@@ -79,6 +81,11 @@ class NodeShare {
   ArenaHeap* pools() noexcept { return pools_ ? &*pools_ : nullptr; }
   ArenaHeap* arena() noexcept { return arena_ ? &*arena_ : nullptr; }
 
+  /// Is a communicator broken that uses the arenas, and that not all ranks have left? A peer that
+  /// was stopped in one of its calls may go on to write to buffers there, whichever communicator
+  /// they were allocated for.
+  bool any_broken() noexcept;
+
  private:
   friend class NodeArea;
 
@@ -104,6 +111,7 @@ class NodeShare {
   struct Retired {
     std::size_t number;
     std::vector<std::byte*> pools;  ///< what its communicator had of this rank's
+    bool broken;                    ///< when this rank left it, and others may not have
   };
 
   bool makes_areas() const noexcept { return rank_ == 0; }
@@ -159,9 +167,16 @@ class NodeShare {
     sweep();
   }
 
-  /// This rank has unmapped the area and leaves it. The last one takes its pages.
-  void retire(Retired area) noexcept {
+  void add(const NodeArea& area) {
     const std::lock_guard lock{mutex_};
+    areas_.push_back(&area);
+  }
+
+  /// This rank unmaps the area and leaves it. The last one takes its pages.
+  void retire(const NodeArea& left, std::byte* memory, Retired area) noexcept {
+    const std::lock_guard lock{mutex_};
+    std::erase(areas_, &left);
+    munmap(memory, area_bytes_);
     --in_use_;
     if (words(area.number).left.fetch_add(1, std::memory_order_acq_rel) + 1 == all()) {
       segment_.file().clear(offset(area.number), area_bytes_);
@@ -177,6 +192,7 @@ class NodeShare {
       if (w.left.load(std::memory_order_acquire) < all()) return false;
       for (std::byte* const p : r.pools) pools_->give_back(p);
       r.pools.clear();
+      r.broken = false;  // nobody goes on in it
       if (!makes_areas()) {
         w.seen.fetch_add(1, std::memory_order_release);
       } else if (w.seen.load(std::memory_order_acquire) + 1 < all()) {
@@ -214,6 +230,7 @@ class NodeShare {
   std::vector<std::size_t> free_;  ///< of these
   std::size_t in_use_ = 0;         ///< areas that this rank has
   std::vector<Retired> retired_;
+  std::vector<const NodeArea*> areas_;  ///< of which is known where they say that they are broken
 };
 
 /// One communicator's memory on a node, as one of its ranks sees it. Ends when the last of those
@@ -252,8 +269,7 @@ class NodeArea {
   NodeArea& operator=(const NodeArea&) = delete;
   ~NodeArea() {
     if (getpid() != process_) return;  // a child has no part in it
-    munmap(memory_, share_->area_bytes_);
-    share_->retire({number_, std::move(pools_)});
+    share_->retire(*this, memory_, {number_, std::move(pools_), is_broken()});
   }
 
   /// By which the others find it.
@@ -261,6 +277,19 @@ class NodeArea {
   /// Memory that begins as zeros, aligned to a page.
   std::byte* data() const noexcept { return memory_; }
   NodeShare& share() const noexcept { return *share_; }
+
+  /// Where the communicator's boards say that it is broken, in this area: 0, or why. Once.
+  using Breaks = std::vector<const std::atomic<std::uint32_t>*>;
+  void watch(Breaks breaks) {
+    breaks_ = std::move(breaks);
+    share_->add(*this);
+  }
+  /// Acquired, for what its readers do of it with memory that others wrote to.
+  bool is_broken() const noexcept {
+    return std::any_of(breaks_.begin(), breaks_.end(), [](const std::atomic<std::uint32_t>* b) {
+      return b->load(std::memory_order_acquire) != 0;
+    });
+  }
 
   /// The other ranks will never join it: it may be used again. By the rank that made it.
   void discard() noexcept {
@@ -308,6 +337,9 @@ class NodeArea {
   static std::byte* map_again(void* area, const std::byte* at, std::size_t bytes) {
     return static_cast<const NodeArea*>(area)->share_->segment().map_again(at, bytes);
   }
+  static bool any_broken(void* area) noexcept {
+    return static_cast<const NodeArea*>(area)->share_->any_broken();
+  }
   static std::byte* take_pool(void* area, std::size_t bytes) {
     NodeArea& a = *static_cast<NodeArea*>(area);
     a.pools_.reserve(a.pools_.size() + 1);
@@ -339,7 +371,16 @@ class NodeArea {
   pid_t process_;
   std::byte* memory_ = nullptr;
   std::vector<std::byte*> pools_;  ///< of this rank's heap
+  Breaks breaks_;
 };
+
+inline bool NodeShare::any_broken() noexcept {
+  const std::lock_guard lock{mutex_};
+  sweep();
+  return std::any_of(areas_.begin(), areas_.end(),
+                     [](const NodeArea* a) { return a->is_broken(); }) ||
+         std::any_of(retired_.begin(), retired_.end(), [](const Retired& r) { return r.broken; });
+}
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI
