@@ -21,7 +21,7 @@
 
 namespace preload {
 
-/// Where elements of all buffers lie. One object for all calls: an argument that each makes for itself
+/// Where elements of all buffers lie. One object for all calls: one that each call makes for itself
 /// takes 2 ns.
 inline constinit NeverDestroyed<papcoll::erased::Layouts> elements_in_order{};
 inline const papcoll::erased::Layouts& in_order() noexcept { return elements_in_order.value; }
