@@ -8,10 +8,12 @@ fail() {
 }
 
 # kind_of_program FILE: the MPI that a program needs; `own` if it has one within itself, where no
-# other library can come before it; nothing for scripts and for programs that load MPI later.
+# other library can come before it, `checked` if AddressSanitizer's has to; nothing for scripts and
+# for programs that load MPI later.
 kind_of_program() {
   head -c 4 "$1" 2>/dev/null | grep -qa ELF || return 0
   case $(ldd "$1" 2>&1) in
+    *libasan.so*) echo checked ;;
     *libmpi.so.40*) echo openmpi ;;
     *libmpi_abi.so*) echo abi ;;
     *libmpi.so.12* | *libmpich.so.12*) echo mpich ;;
@@ -75,10 +77,15 @@ look_at() {
     *) fail "--abi $abi: there are openmpi, mpich and abi" ;;
   esac
   command -v "$1" >/dev/null || fail "cannot find the program $1"
-  launcher='' program='' before='' place=0
+  launcher='' program='' before='' place=0 unserved=''
   for word in "$@"; do
     path=$(command -v -- "$word") && [ -x "$path" ] || path=''
     kind=''
+    case $launcher,$word in
+      ?*,--app | ?*,-app)
+        unserved="$word: programs of a file get no library; write ${0##*/} before each, there"
+        ;;
+    esac
     if [ -z "$path" ]; then
       :
     elif [ -z "$launcher" ] && is_launcher "$word"; then
@@ -111,17 +118,23 @@ find_library() {
   library='' reason=''
   if [ "$kind" = own ]; then
     reason="$program has MPI within itself, where no other library can come before it"
+  elif [ "$kind" = checked ]; then
+    reason="$program was built with AddressSanitizer, whose library has to come first"
+  elif [ -n "$unserved" ]; then
+    reason=$unserved
+  elif [ -n "$launcher" ] && [ "$abi" = openmpi ] && [ -n "${OMPI_MCA_mca_base_env_list-}" ]; then
+    reason="Open MPI takes no -x beside OMPI_MCA_mca_base_env_list: write ${0##*/} behind $launcher"
   elif [ -z "$abi" ]; then
     reason="cannot tell which MPI the program is for: give --abi openmpi, mpich or abi"
   else
     name=libpapcoll_$1_$abi.so
-    here=$(cd "$(dirname "$(command -v "$0")")" && pwd)
+    here=$(dirname "$(readlink -f "$(command -v "$0")")")
     for directory in "$here" "$here/../@papcoll_library_directory@" \
       '@CMAKE_INSTALL_PREFIX@/@papcoll_library_directory@'; do
       [ -n "$library" ] || [ ! -e "$directory/$name" ] || library=$(cd "$directory" && pwd)/$name
     done
     case $library in
-      '') reason="there is no $name: papcoll was built without that MPI" ;;
+      '') reason="there is no $name for $here/${0##*/}: papcoll was built without that MPI" ;;
       *[\ :]*)
         reason="$library: the system preloads no library at a path with a blank or a colon"
         ;;
@@ -136,8 +149,8 @@ papcoll_variables() {
 
 # start_preloaded COMMAND...: in place of this process, so that what comes behind the first `before`
 # words preloads the library. Those may set the environment, and preload something themselves
-# (stdbuf): this script runs again behind them, is told papcoll's variables as they are now, and
-# adds the library to what it finds.
+# (stdbuf): this script runs again behind them, is told papcoll's variables as they are now, takes
+# those that are gone (env -i), and adds the library to what it finds.
 start_preloaded() {
   place=0
   for word in "$@"; do
@@ -162,7 +175,7 @@ start_behind() {
   library=$1 kind='' is_first=true before_last='' last=''
   shift
   while [ "$1" != -- ]; do
-    export "${1?}"
+    eval "[ -n \"\${${1%%=*}+set}\" ]" || export "${1?}"
     shift
   done
   shift

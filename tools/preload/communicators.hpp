@@ -11,10 +11,12 @@
 
 #include <papcoll/communicator.hpp>
 #include <papcoll/erased.hpp>
+#include <papcoll/select/tuning.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 
 #include <dlfcn.h>
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -230,6 +232,7 @@ class Communicators {
     try {
       made = std::make_unique<papcoll::Communicator>(c.handle);
       if (made->nodes() == 1) problem = without_prefix(made->no_shared_memory());
+      if (problem.empty()) problem = tuning_problem();
     } catch (const std::exception& e) {
       problem = without_prefix(e.what());
       if (problem.empty()) problem = "it could not be made";
@@ -251,10 +254,35 @@ class Communicators {
     return true;
   }
 
-  /// Each reason once, by rank 0.
+  /// Why the tuning file cannot be used, which only the first call would say, or nothing.
+  static const std::string& tuning_problem() {
+    static const std::string& problem = *new std::string([]() -> std::string {
+      try {
+        papcoll::check_tuning("");
+      } catch (const std::exception& e) {
+        return without_prefix(e.what());
+      }
+      return {};
+    }());
+    return problem;
+  }
+
+  /// Some rank has a problem, as all know: the first one's is told to rank 0, which says it, each
+  /// reason once.
   void say(const Communicator& c, const std::string& problem) {
-    if (c.rank != 0) return;
-    const std::string reason = problem.empty() ? "it could not be made on another rank" : problem;
+    std::array<char, 512> text{};
+    problem.copy(text.data(), text.size() - 1);
+    int mine = problem.empty() ? c.size : c.rank;
+    int first = 0;
+    if (MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, c.handle) != MPI_SUCCESS ||
+        first >= c.size ||
+        MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, first, c.handle) !=
+            MPI_SUCCESS ||
+        c.rank != 0) {
+      return;
+    }
+    const std::string reason =
+        (first == 0 ? "" : "on rank " + std::to_string(first) + ": ") + std::string(text.data());
     const std::lock_guard lock(mutex_);
     static std::set<std::string>& said = *new std::set<std::string>;
     if (!said.insert(without_numbers(reason)).second) return;

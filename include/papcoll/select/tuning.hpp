@@ -226,5 +226,11 @@ inline Thresholds tuned_thresholds(const std::string& file) {
 
 }  // namespace detail
 
+/// Throws what the first call of a team with this tuning file would throw, or without one, with
+/// that which PAPCOLL_TUNING names: argument_error (with line and field) and system_error.
+inline void check_tuning(const std::string& file) {
+  static_cast<void>(detail::tuned_thresholds(file));
+}
+
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll
