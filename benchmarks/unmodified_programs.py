@@ -16,23 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-MELT = """units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 10 0 10 0 10
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 3.0 87287 loop geom
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify every 20 delay 0 check no
-fix 1 all nve
-thermo 1
-run 1000
-"""
-
+HERE = pathlib.Path(__file__).resolve().parent
 CG = """import glob, sys
 sys.path += glob.glob("/usr/lib/petscdir/petsc*/*-real/lib/python3/dist-packages")
 import petsc4py
@@ -104,9 +88,8 @@ def main():
     kept = {}
     with tempfile.TemporaryDirectory(prefix="papcoll-programs-") as name:
         directory = pathlib.Path(name)
-        (directory / "in.melt").write_text(MELT)
         (directory / "cg.py").write_text(CG)
-        programs = {"LAMMPS melt": ["lmp", "-in", "in.melt", "-log", "none"],
+        programs = {"LAMMPS melt": ["lmp", "-in", str(HERE / "melt.in"), "-log", "none"],
                     "PETSc CG": ["/usr/bin/python3", "cg.py"]}
         print("| program | machine | plain, ms | preloaded, ms | preloaded/plain |")
         print("|---|---|---|---|---|")

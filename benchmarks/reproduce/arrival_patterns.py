@@ -23,22 +23,6 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 RANGES = ("small", "medium", "large")
-MELT = """units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 {n} 0 {n} 0 {n}
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 3.0 87287 loop geom
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify every 20 delay 0 check no
-fix 1 all nve
-thermo 5
-run {steps}
-"""
 HPCC_EXAMPLE = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
 
 
@@ -50,8 +34,8 @@ def lammps(directory, options):
     program = shutil.which("lmp")
     if program is None:
         raise Missing("there is no lmp (Debian's package lammps)")
-    (directory / "in.melt").write_text(MELT.format(n=10, steps=500 if options.quick else 3000))
-    return [program, "-in", "in.melt", "-log", "none"]
+    return [program, "-in", str(HERE.parent / "melt.in"), "-log", "none", "-var", "every", "5",
+            "-var", "steps", "500" if options.quick else "3000"]
 
 
 def hpcc(directory, _):

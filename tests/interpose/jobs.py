@@ -23,6 +23,24 @@ def check(condition, what):
         raise AssertionError(what)
 
 
+def wrapper(mpi, launcher, language):
+    """mpicc of an MPI, and so on: beside its launcher."""
+    for name in (f"{language}.{mpi}", language):
+        path = pathlib.Path(launcher).parent / name
+        if path.exists():
+            return str(path)
+    raise Skip(f"there is no {language} beside {launcher}")
+
+
+def launched(mpi, launcher, ranks, program, flags=()):
+    """The words of a job, on however few processors."""
+    more = []
+    if mpi == "openmpi":
+        more = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
+                "--mca", "mpi_yield_when_idle", "1"]
+    return [launcher, *more, *flags, "-n", str(ranks), *program]
+
+
 class Job:
     """How to compile and launch for one MPI library, in a directory that goes away."""
 
@@ -33,14 +51,6 @@ class Job:
         self.mpi = options.mpi
         self.launcher = options.launcher
 
-    def wrapper(self, language):
-        """mpicc of this MPI, and so on."""
-        beside = pathlib.Path(self.launcher).parent
-        for name in (f"{language}.{self.mpi}", language):
-            if (beside / name).exists():
-                return str(beside / name)
-        raise Skip(f"there is no {language} beside {self.launcher}")
-
     def compiled(self, source, *flags):
         """A program of the test's directory."""
         source = self.sources / source
@@ -49,8 +59,8 @@ class Job:
                           ".c": ("mpicc", []),
                           ".f90": ("mpif90", ["-fallow-argument-mismatch", "-w"])}[source.suffix]
         # Here, where Fortran leaves its modules.
-        done = subprocess.run([self.wrapper(language), "-O1", "-g", *more, str(source), "-o",
-                               program, *flags, "-ldl"],
+        done = subprocess.run([wrapper(self.mpi, self.launcher, language), "-O1", "-g", *more,
+                               str(source), "-o", program, *flags, "-ldl"],
                               capture_output=True, text=True, check=False, cwd=self.directory)
         if language == "mpif90" and done.returncode != 0 and shutil.which("gfortran") is None:
             raise Skip("there is no gfortran")
@@ -58,11 +68,7 @@ class Job:
         return program
 
     def launch(self, ranks, *program, flags=()):
-        more = []
-        if self.mpi == "openmpi":
-            more = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
-                    "--mca", "mpi_yield_when_idle", "1"]
-        return [self.launcher, *more, *flags, "-n", str(ranks), *program]
+        return launched(self.mpi, self.launcher, ranks, program, flags)
 
     def python(self, script):
         """A program of mpi4py's."""

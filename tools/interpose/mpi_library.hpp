@@ -88,6 +88,15 @@ inline constexpr Kind kind{"Open MPI", "ompi_mpi_init", ""};
 inline constexpr Kind kind{"MPICH or of its ABI", "MPIR_Dup_fn", ""};
 #endif
 
+/// Is this the process that says what is so on all ranks? They know their ranks from the launcher
+/// before MPI does.
+inline bool speaks_for_all() noexcept {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+    if (const char* const rank = std::getenv(name)) return std::strcmp(rank, "0") == 0;
+  }
+  return true;
+}
+
 /// The MPI library. A process that calls MPI has one: without it, what was called cannot be done.
 inline const MpiLibrary& mpi_library() {
   static const MpiLibrary& library = *new MpiLibrary([] {

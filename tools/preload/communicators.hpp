@@ -38,7 +38,6 @@ struct KnownReduction {
   MPI_Datatype type{};
   MPI_Op op{};
   const papcoll::erased::Operator* kernel = nullptr;
-  std::size_t size = 0;  ///< bytes of an element
 
   bool is(MPI_Datatype t, MPI_Op o) const noexcept {
     return kernel != nullptr && type == t && op == o;
@@ -54,7 +53,7 @@ struct Communicator {
   std::unique_ptr<papcoll::Communicator> team;
   /// What runs all calls, or null where rules say more.
   const papcoll::Algorithm* only_algorithm = nullptr;
-  KnownReduction last_reduction;
+  KnownReduction last_reduction;  ///< none where rules say more
   std::uint64_t unfit_rules = 0;  ///< those whose algorithm has refused a call here
 
   bool is_taken_over() const noexcept { return left == Fate::taken_over; }
@@ -77,14 +76,16 @@ class Communicators {
   }
 
   /// What is known of a communicator; null if it is none.
-  [[gnu::always_inline]] Communicator* find(MPI_Comm handle) {
-    static constinit thread_local Remembered<MPI_Comm, Communicator> last{};
+  Communicator* find(MPI_Comm handle) {
     const std::uint64_t now = generation_.now();
-    if (last.is(handle, now)) [[likely]]
-      return last.found;
+    if (last_.is(handle, now)) return last_.found;
     if (handle == MPI_COMM_NULL) return nullptr;
-    last = {handle, attached(handle), now};
-    return last.found;
+    last_ = {handle, attached(handle), now};
+    return last_.found;
+  }
+  /// The same, if it is that of this thread's last call; else null.
+  [[gnu::always_inline]] static Communicator* known(MPI_Comm handle) noexcept {
+    return last_.is(handle, generation_.now()) ? last_.found : nullptr;
   }
 
   /// Is this call the one in which the communicator is to be taken over?
@@ -304,6 +305,7 @@ class Communicators {
   }
 
   static inline constinit Generation generation_{};
+  static inline constinit thread_local Remembered<MPI_Comm, Communicator> last_{};
   static inline constinit std::atomic<std::int64_t> alive_{0};  ///< that are taken over
   static inline constinit std::atomic<bool> last_ended_{false};
 

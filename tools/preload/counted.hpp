@@ -116,7 +116,7 @@ inline constinit thread_local ThreadCounters* own_counters = nullptr;
   return own_counters;
 }
 
-inline void count(Function function, Fate fate) noexcept {
+[[gnu::always_inline]] inline void count(Function function, Fate fate) noexcept {
   ThreadCounters* c = own_counters;
   if (c == nullptr) [[unlikely]]
     c = first_counters();

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <string_view>
 
 namespace preload {
 
@@ -76,27 +77,31 @@ inline ErrorCodes& error_codes() {
   return codes;
 }
 
-/// The code of the exception that is being handled.
-[[gnu::cold, gnu::noinline]] inline int code_of_exception() noexcept {
+/// The code of the exception that is being handled, whose sentence names the function of MPI's that
+/// the program called: fatal handlers name the one that they were called by.
+[[gnu::cold, gnu::noinline]] inline int code_of_exception(std::string_view function) noexcept {
+  const auto code = [&](int error_class, const char* sentence) {
+    return error_codes().of(error_class, std::string(function) + ": " + sentence);
+  };
   try {
     try {
       throw;
     } catch (const papcoll::mpi_error& e) {
       int error_class = MPI_ERR_OTHER;
       MPI_Error_class(e.code, &error_class);
-      return error_codes().of(error_class, e.what());
+      return code(error_class, e.what());
     } catch (const papcoll::argument_error& e) {
-      return error_codes().of(MPI_ERR_ARG, e.what());
+      return code(MPI_ERR_ARG, e.what());
     } catch (const papcoll::peer_error& e) {
-      return error_codes().of(MPI_ERR_OTHER, e.what());
+      return code(MPI_ERR_OTHER, e.what());
     } catch (const papcoll::broken_communicator& e) {
-      return error_codes().of(MPI_ERR_COMM, e.what());
+      return code(MPI_ERR_COMM, e.what());
     } catch (const papcoll::system_error& e) {
-      return error_codes().of(e.number == ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER, e.what());
+      return code(e.number == ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER, e.what());
     } catch (const std::bad_alloc&) {
-      return error_codes().of(MPI_ERR_NO_MEM, "papcoll: there is no memory left for this call");
+      return code(MPI_ERR_NO_MEM, "papcoll: there is no memory left for this call");
     } catch (const std::exception& e) {
-      return error_codes().of(MPI_ERR_OTHER, e.what());
+      return code(MPI_ERR_OTHER, e.what());
     }
   } catch (...) {  // no memory for the sentence
     return MPI_ERR_OTHER;

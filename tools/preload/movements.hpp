@@ -41,11 +41,13 @@ template <class Left>
 int broadcast(void* data, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm,
               const Left& left) {
   constexpr Function f = Function::bcast;
+  Communicator* const own = ours(comm);
+  if (own == nullptr) return leave(f, comm, left);
   Elements e{};
   const auto is_right = [&](const Communicator& c) {
     return is_rank_of(c, root) && data != MPI_IN_PLACE && describe(e, data, count, type);
   };
-  return enter(f, comm, left, is_right, [&](Communicator& c) {
+  return enter(f, *own, left, is_right, [&](Communicator& c) {
     const std::size_t bytes = e.bytes();
     const auto run = [&](void* at) {
       return perform(f, c, bytes, {at, bytes, at, bytes},
@@ -127,11 +129,13 @@ template <class Left>
 int allgather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
               MPI_Count out_count, MPI_Datatype out_type, MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::allgather;
+  Communicator* const own = ours(comm);
+  if (own == nullptr) return leave(f, comm, left);
   Parts parts{true};
   const auto is_right = [&](const Communicator& c) {
     return parts.describe(f, c, {in, in_count, in_type}, {out, out_count, out_type});
   };
-  return enter(f, comm, left, is_right, [&](Communicator& c) {
+  return enter(f, *own, left, is_right, [&](Communicator& c) {
     return collect(f, c, parts,
                    [](papcoll::erased::Comm team, const void* from, void* to, std::size_t bytes,
                       const papcoll::Algorithm& algorithm) {
@@ -144,13 +148,15 @@ template <class Left>
 int gather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count,
            MPI_Datatype out_type, int root, MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::gather;
+  Communicator* const own = ours(comm);
+  if (own == nullptr) return leave(f, comm, left);
   Parts parts{};
   const auto is_right = [&](const Communicator& c) {
     parts.has_all = c.rank == root;
     return is_rank_of(c, root) &&
            parts.describe(f, c, {in, in_count, in_type}, {out, out_count, out_type});
   };
-  return enter(f, comm, left, is_right, [&](Communicator& c) {
+  return enter(f, *own, left, is_right, [&](Communicator& c) {
     const auto call = [&](papcoll::erased::Comm team, const void* from, void* to, std::size_t bytes,
                           const papcoll::Algorithm& algorithm) {
       papcoll::erased::gather(team, from, to, bytes, one_byte(), papcoll::root{root}, {},
@@ -197,6 +203,8 @@ template <class Left>
 int scatter(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
             MPI_Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::scatter;
+  Communicator* const own = ours(comm);
+  if (own == nullptr) return leave(f, comm, left);
   Parts parts{};
   const Elements& mine = parts.mine;
   const auto is_right = [&](const Communicator& c) {
@@ -204,7 +212,7 @@ int scatter(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
     return is_rank_of(c, root) &&
            parts.describe(f, c, {out, out_count, out_type}, {in, in_count, in_type});
   };
-  return enter(f, comm, left, is_right, [&](Communicator& c) {
+  return enter(f, *own, left, is_right, [&](Communicator& c) {
     const TrimScratches trim;
     const auto call = [&](const void* from, void* to, std::size_t bytes, std::size_t all) {
       return perform(f, c, bytes, {from, all, to, bytes},
@@ -238,8 +246,10 @@ int end_communicator(const MPI_Comm* comm, const Left& left) {
 template <class Left>
 int barrier(MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::barrier;
+  Communicator* const own = ours(comm);
+  if (own == nullptr) return leave(f, comm, left);
   constexpr auto is_right = [](const Communicator&) { return true; };
-  return enter(f, comm, left, is_right, [&](Communicator& c) {
+  return enter(f, *own, left, is_right, [&](Communicator& c) {
     return perform(f, c, 0, {},
                    [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
                      papcoll::erased::barrier(team, algorithm);

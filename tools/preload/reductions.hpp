@@ -129,7 +129,7 @@ int combine(Communicator& c, const Reduction& r, const Left& left, const Call& c
     if (code == MPI_SUCCESS) Packing::unpack(out, r.out);
     return code;
   }
-  c.last_reduction = {r.in.handle, r.op, kernel, r.in.type->size};
+  if (c.only_algorithm != nullptr) c.last_reduction = {r.in.handle, r.op, kernel};
   void* const out = r.out.count == 0 ? nullptr : const_cast<void*>(r.out.address);
   return perform(r.function, c, r.bytes, {r.in.address, r.in.bytes(), out, r.out.bytes()},
                  [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
@@ -138,7 +138,7 @@ int combine(Communicator& c, const Reduction& r, const Left& left, const Call& c
 }
 
 /// Two buffers, neither of them null or MPI_IN_PLACE.
-inline bool is_ordinary(const void* in, const void* out) noexcept {
+[[gnu::always_inline]] inline bool is_ordinary(const void* in, const void* out) noexcept {
   return in != nullptr && out != nullptr && in != MPI_IN_PLACE && out != MPI_IN_PLACE && in != out;
 }
 
@@ -148,16 +148,18 @@ inline bool is_one_buffer(Function f, const void* in, const void* out, MPI_Count
 }
 
 template <class Left>
-[[gnu::noinline]] int any_allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type,
-                                    MPI_Op op, MPI_Comm comm, const Left& left) {
+int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op,
+              MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::allreduce;
+  Communicator* const own = ours(comm);
+  if (own == nullptr) return leave(f, comm, left);
   const bool in_place = in == MPI_IN_PLACE;
   Reduction r{f, {}, {}, op, 0};
   const auto is_right = [&](const Communicator&) {
     return op != MPI_OP_NULL && out != MPI_IN_PLACE && !is_one_buffer(f, in, out, count) &&
            describe(r.in, in_place ? out : in, count, type) && is_there(out, r.in);
   };
-  return enter(f, comm, left, is_right, [&](Communicator& c) {
+  return enter(f, *own, left, is_right, [&](Communicator& c) {
     r.out = r.in;
     r.out.address = out;
     r.bytes = r.in.bytes();
@@ -170,31 +172,38 @@ template <class Left>
   });
 }
 
-/// The short way: type and operator are those of the communicator's last reduction, which need not
-/// be looked at again.
-template <class Left>
-[[gnu::always_inline]] inline int allreduce(const void* in, void* out, MPI_Count count,
-                                            MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-                                            const Left& left) {
-  Communicator* const c = is_active() ? communicators().find(comm) : nullptr;
-  if (c != nullptr && c->last_reduction.is(type, op) && count > 0 && is_ordinary(in, out))
-      [[likely]] {
-    const KnownReduction& last = c->last_reduction;
-    const auto n = static_cast<std::size_t>(count);
-    const std::size_t bytes = n * last.size;
-    return perform(Function::allreduce, *c, bytes, {in, bytes, out, bytes},
-                   [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
-                     papcoll::erased::allreduce(team, in, out, n, *last.kernel, in_order(),
-                                                algorithm);
-                   });
+/// The communicator, if type and operator are those of its last reduction, which need not be looked
+/// at again, and nothing is to be looked at in the buffers.
+[[gnu::always_inline]] inline Communicator* as_before(const void* in, const void* out,
+                                                      MPI_Count count, MPI_Datatype type, MPI_Op op,
+                                                      MPI_Comm comm) noexcept {
+  Communicator* const c = is_active() ? Communicators::known(comm) : nullptr;
+  return c != nullptr && c->last_reduction.is(type, op) && count > 0 && is_ordinary(in, out)
+             ? c
+             : nullptr;
+}
+
+/// Such an allreduce.
+[[gnu::always_inline]] inline int allreduce_as_before(Communicator& c, const void* in, void* out,
+                                                      MPI_Count count) {
+  int code = MPI_SUCCESS;
+  try {
+    papcoll::erased::allreduce(*c.team, in, out, static_cast<std::size_t>(count),
+                               *c.last_reduction.kernel, in_order(), *c.only_algorithm);
+    preload::count(Function::allreduce, Fate::taken_over);
+    return MPI_SUCCESS;
+  } catch (...) {
+    code = code_of_failure(Function::allreduce);
   }
-  return any_allreduce(in, out, count, type, op, comm, left);
+  return report(c.handle, code);
 }
 
 template <class Left>
 int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, int root,
            MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::reduce;
+  Communicator* const own = ours(comm);
+  if (own == nullptr) return leave(f, comm, left);
   const bool in_place = in == MPI_IN_PLACE;
   Reduction r{f, {}, {}, op, 0};
   const auto is_right = [&](const Communicator& c) {
@@ -204,7 +213,7 @@ int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op
     return describe(r.in, in_place ? out : in, count, type) &&
            (!is_root || describe(r.out, out, count, type));
   };
-  return enter(f, comm, left, is_right, [&](Communicator& c) {
+  return enter(f, *own, left, is_right, [&](Communicator& c) {
     r.bytes = r.in.bytes();
     if (c.rank != root) r.out = {nullptr, 0, r.in.handle, r.in.type};
     return combine(c, r, left,
@@ -220,6 +229,8 @@ template <class Left>
 int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op,
                          MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::reduce_scatter_block;
+  Communicator* const own = ours(comm);
+  if (own == nullptr) return leave(f, comm, left);
   const bool in_place = in == MPI_IN_PLACE;
   Reduction r{f, {}, {}, op, 0};
   const auto is_right = [&](const Communicator& c) {
@@ -228,7 +239,7 @@ int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatyp
            !__builtin_mul_overflow(count, static_cast<MPI_Count>(c.size), &all) &&
            describe(r.in, in_place ? out : in, all, type) && describe(r.out, out, count, type);
   };
-  return enter(f, comm, left, is_right, [&](Communicator& c) {
+  return enter(f, *own, left, is_right, [&](Communicator& c) {
     r.bytes = r.out.bytes();
     return combine(c, r, left,
                    [&](papcoll::erased::Comm team, const void* from, void* to,
@@ -243,6 +254,8 @@ template <class Count, class Left>
 int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op,
                    MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::reduce_scatter;
+  Communicator* const own = ours(comm);
+  if (own == nullptr) return leave(f, comm, left);
   const bool in_place = in == MPI_IN_PLACE;
   Reduction r{f, {}, {}, op, 0};
   std::span<const Count> each;
@@ -255,11 +268,11 @@ int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype 
       if (n < 0 || __builtin_add_overflow(all, MPI_Count{n}, &all)) return false;
       is_even = is_even && n == each[0];
     }
-    const MPI_Count own{each[static_cast<std::size_t>(c.rank)]};
+    const MPI_Count mine{each[static_cast<std::size_t>(c.rank)]};
     return !is_one_buffer(f, in, out, all) && describe(r.in, in_place ? out : in, all, type) &&
-           describe(r.out, out, own, type);
+           describe(r.out, out, mine, type);
   };
-  return enter(f, comm, left, is_right, [&](Communicator& c) {
+  return enter(f, *own, left, is_right, [&](Communicator& c) {
     r.bytes = r.in.bytes() / static_cast<std::size_t>(c.size);
     return combine(
         c, r, left,

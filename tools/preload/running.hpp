@@ -66,10 +66,17 @@ struct Next {
   return false;
 }
 
+/// The communicator, if papcoll makes the calls on it, or is to from this call on; else null.
+inline Communicator* ours(MPI_Comm comm) {
+  Communicator* const c = is_active() ? communicators().find(comm) : nullptr;
+  return c != nullptr && (c->is_taken_over() || communicators().is_due(*c)) ? c : nullptr;
+}
+
 /// Leaves a call to MPI. The first calls of a communicator count unless MPI refuses them on this
 /// rank, which has no part in a call of the others' then.
 template <class Left>
-[[gnu::noinline]] int leave(Function f, Communicator* c, const Left& left) {
+[[gnu::noinline]] int leave(Function f, MPI_Comm comm, const Left& left) {
+  Communicator* const c = is_active() ? communicators().find(comm) : nullptr;
   if (c == nullptr) {
     count(f, is_active() ? Fate::arguments : this_process().inactive_fate());
     return left();
@@ -88,23 +95,19 @@ template <class Left>
   return left();
 }
 
-/// A call of a function: papcoll's if the communicator is taken over, else MPI's. `is_right` looks
-/// at the arguments, and `run` makes the call; both get the communicator.
+/// A call on one of ours(). `is_right` looks at the arguments, and `run` makes the call; both get
+/// the communicator.
 template <class Left, class IsRight, class Run>
-int enter(Function f, MPI_Comm comm, const Left& left, const IsRight& is_right, const Run& run) {
-  Communicator* const c = is_active() ? communicators().find(comm) : nullptr;
-  if (c == nullptr || !(c->is_taken_over() || communicators().is_due(*c))) [[unlikely]] {
-    return leave(f, c, left);
-  }
+int enter(Function f, Communicator& c, const Left& left, const IsRight& is_right, const Run& run) {
   // Before the communicator is taken over, where all ranks wait for each other: a call that MPI
   // refuses waits for nobody, and the others may make theirs only when this rank has gone on.
-  if (!is_right(*c)) [[unlikely]] {
+  if (!is_right(c)) [[unlikely]] {
     return leave_one(f, Fate::arguments, left);
   }
-  if (c->is_taken_over() || communicators().take_over(*c)) [[likely]] {
-    return run(*c);
+  if (c.is_taken_over() || communicators().take_over(c)) [[likely]] {
+    return run(c);
   }
-  return leave(f, c, left);
+  return leave(f, c.handle, left);
 }
 
 /// The bytes that a call reads and writes.
@@ -158,7 +161,7 @@ struct Choice {
 /// The exception that is being handled ends a call.
 [[gnu::cold, gnu::noinline]] inline int code_of_failure(Function f) noexcept {
   count(f, Fate::taken_over);
-  return code_of_exception();
+  return code_of_exception(function_names[static_cast<std::size_t>(f)]);
 }
 
 /// Runs a call by the rule that fits it. What all ranks' calls have in common alone decides whether

@@ -48,8 +48,10 @@ struct AlgorithmRule {
 ///
 ///     rules      =  rule { ";" rule }
 ///     rule       =  [ collective [ "[" [ bytes ] ".." [ bytes ] "]" ] "=" ] name
-///     collective =  "allreduce" | "reduce" | "bcast" | …
+///     collective =  [ "MPI_" ] ( "allreduce" | "reduce" | "bcast" | … )
 ///     bytes      =  digits [ "k" | "M" | "G" ]
+///
+/// Upper and lower case of collectives and units are the same.
 ///
 /// `name` as in names/grammar.hpp, which has none of these signs.
 ///
@@ -102,9 +104,16 @@ class RuleParser {
     return r;
   }
 
+  static char lower_case(char c) noexcept {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+
   static Function function_of(std::string_view rule, std::string_view name) {
+    std::string lower(name);
+    for (char& c : lower) c = lower_case(c);
+    if (lower.substr(0, 4) == "mpi_") lower.erase(0, 4);
     for (std::size_t i = 0; i < names.size(); ++i) {
-      if (names[i] == name) return static_cast<Function>(i);
+      if (names[i] == lower) return static_cast<Function>(i);
     }
     std::string all;
     for (const std::string_view known : names) all += " " + std::string(known);
@@ -127,7 +136,8 @@ class RuleParser {
     auto [end, problem] = std::from_chars(text.data(), last, n);
     unsigned shift = 0;
     if (problem == std::errc{} && end != last) {
-      shift = *end == 'k' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+      const char unit = lower_case(*end);
+      shift = unit == 'k' ? 10 : unit == 'm' ? 20 : unit == 'g' ? 30 : 0;
       if (shift != 0) ++end;
     }
     if (problem != std::errc{} || end != last || n > (SIZE_MAX >> shift)) {
@@ -146,6 +156,7 @@ class RuleParser {
         }
         begin = end + 1;
       }
+      static_cast<void>(papcoll::algorithm(name));  // what is wrong with it is said in its words
       return papcoll::algorithm(std::string(name) + "+" + std::string(contract_));
     } catch (const papcoll::error& e) {
       throw bad_setting("PAPCOLL_ALGORITHM: " + without_prefix(e.what()));

@@ -109,7 +109,7 @@ class CopyTrials {
   }
 
   [[gnu::noinline, gnu::cold]] void run(const Waiter& waiter) noexcept {
-    if (waiter.oversubscribed || waiter.is_crowded) return;
+    if (waiter.oversubscribed || waiter.yield_took > waiter.times.given_away) return;
     if (const auto faster = probe_->run()) choice_->found(*faster);
   }
 

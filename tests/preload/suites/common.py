@@ -4,7 +4,6 @@ import argparse
 import contextlib
 import os
 import pathlib
-import re
 import shlex
 import shutil
 import subprocess
@@ -14,12 +13,10 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = HERE.parent / "programs"
 TESTS = HERE.parent.parent
-SKIPPED = 77
+sys.path.insert(0, str(TESTS / "interpose"))
+from jobs import SKIPPED, Skip, launched, summary, wrapper  # noqa: E402 pylint: disable=C0413
+
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
-
-
-class Skip(Exception):
-    """A reason why a suite cannot run here."""
 
 
 def command(words, why):
@@ -79,13 +76,6 @@ class Suite:
 
     # ------------------------------------------------------------------------------- programs
 
-    def wrapper(self, language):
-        for name in (f"{language}.{self.mpi}", language):
-            path = pathlib.Path(self.launcher).parent / name
-            if path.exists():
-                return str(path)
-        raise Skip(f"there is no {language} beside {self.launcher}")
-
     def compiled(self, source, *flags):
         """A program of tests/preload/programs, or another file."""
         source = PROGRAMS / source
@@ -101,7 +91,7 @@ class Suite:
         }[source.suffix]
         if language == "mpif90" and shutil.which("gfortran") is None:
             raise Skip("there is no gfortran")
-        subprocess.run([self.wrapper(language), *more, str(source), "-o", str(program), *flags],
+        subprocess.run([wrapper(self.mpi, self.launcher, language), *more, str(source), "-o", str(program), *flags],
                        check=True)
         return str(program)
 
@@ -111,12 +101,7 @@ class Suite:
     # ----------------------------------------------------------------------------------- jobs
 
     def launch(self, ranks, program):
-        if self.mpi == "openmpi":
-            more = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
-                    "--mca", "mpi_yield_when_idle", "1"]
-        else:
-            more = []
-        return [self.launcher, *more, "-n", str(ranks), *program]
+        return launched(self.mpi, self.launcher, ranks, program)
 
     def environment(self, more=None, delays=None):
         environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -165,16 +150,16 @@ class Suite:
     def read_summary(self, text):
         """Adds up what the summary says of calls. Those of one rank and the first of each
         communicator belong to nobody, and are not counted as left."""
-        name = None
-        for line in text.splitlines():
-            if found := re.search(r"\b(MPI_\w+?)(?:_c)?: +(\d+)", line):
-                name = found[1]
-                self.calls.setdefault(name, [0, 0, 0])[0] += int(found[2])
-            elif name and (found := re.search(r"(\d+) +\([\d.]+ %\) +taken over", line)):
-                self.calls[name][1] += int(found[1])
-            elif name and (found := re.search(
-                    r"(\d+) +\([\d.]+ %\) +left: (?:one rank|the first calls)", line)):
-                self.calls[name][2] += int(found[1])
+        for name, fates in summary(text).items():
+            if name == "communicators":
+                continue
+            sums = self.calls.setdefault(name, [0, 0, 0])
+            sums[0] += fates["calls"]
+            for fate, calls in fates.items():
+                if fate.startswith("taken over"):
+                    sums[1] += calls
+                elif fate.startswith(("left: one rank", "left: the first calls")):
+                    sums[2] += calls
 
     # ---------------------------------------------------------------------------- comparisons
 

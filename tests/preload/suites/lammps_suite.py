@@ -9,24 +9,6 @@ import sys
 
 import common
 
-MELT = """units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 8 0 8 0 8
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 3.0 87287 loop geom
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify every 20 delay 0 check no
-fix 1 all nve
-thermo 10
-{digits}run {steps}
-"""
-
-
 def rows(out):
     """The table of thermodynamic values."""
     found, inside = [], False
@@ -41,10 +23,10 @@ def rows(out):
 
 
 def once(suite, lmp, name, preloaded, steps, digits, delays=None):
-    text = MELT.format(steps=steps, digits="thermo_modify format float %.15g\n" if digits else "")
-    (suite.directory / "in.melt").write_text(text)
-    status, out, err = suite.run(4, [lmp, "-in", "in.melt", "-log", "none"], preloaded,
-                                 delays=delays)
+    melt = [lmp, "-in", str(common.TESTS.parent / "benchmarks" / "melt.in"), "-log", "none"]
+    for name_and_value in (("n", 8), ("steps", steps), ("every", 10), ("digits", digits)):
+        melt += ["-var", *map(str, name_and_value)]
+    status, out, err = suite.run(4, melt, preloaded, delays=delays)
     suite.compare(f"melt, {name}: ends well", status == 0, err[-300:] if status else "")
     return rows(out)
 
@@ -70,14 +52,14 @@ def found_lmp(suite, options):
 def body(suite, options):
     lmp = found_lmp(suite, options)
     steps = options.steps
-    plain = once(suite, lmp, "plain", False, steps, False)
-    preloaded = once(suite, lmp, "preloaded", True, steps, False)
+    plain = once(suite, lmp, "plain", False, steps, 0)
+    preloaded = once(suite, lmp, "preloaded", True, steps, 0)
     suite.compare(f"{len(plain)} rows, plain and preloaded", plain == preloaded and len(plain) > 1,
                   common.first_difference("\n".join(plain), "\n".join(preloaded))
                   if plain != preloaded else "")
     if suite.preload:  # plain MPI promises no such thing
-        quiet = once(suite, lmp, "preloaded, 15 digits", True, steps, True)
-        delayed = once(suite, lmp, "preloaded, 15 digits, delays", True, steps, True, delays=7)
+        quiet = once(suite, lmp, "preloaded, 15 digits", True, steps, 15)
+        delayed = once(suite, lmp, "preloaded, 15 digits, delays", True, steps, 15, delays=7)
         suite.compare(f"{len(quiet)} rows of 15 digits, preloaded, with delays and without",
                       quiet == delayed and len(quiet) > 1)
 

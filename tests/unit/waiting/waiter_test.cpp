@@ -62,20 +62,37 @@ TEST_CASE("A rank waits as one of many once somebody else has run on its process
   int tries = 1000;
   waiter.times.given_away = std::chrono::nanoseconds{-1};  // every yield was long enough
   waiter.until([&] { return --tries <= 0; }, papcoll::Naps::none);
-  CHECK(waiter.is_crowded);
+  CHECK(waiter.is_crowded());
   waiter.times.given_away = std::chrono::hours{1};  // none was
   tries = 1000;
   waiter.until([&] { return --tries <= 0; }, papcoll::Naps::none);
-  CHECK_FALSE(waiter.is_crowded);
+  CHECK_FALSE(waiter.is_crowded());
 }
 
 TEST_CASE("A rank that shared its processor finds in short waits, too, that it does not any more") {
   Waiter waiter;
-  waiter.times.given_away = std::chrono::hours{1};
-  waiter.is_crowded = true;
+  waiter.times.given_away = std::chrono::minutes{1};
+  waiter.times.slice = std::chrono::hours{1};
+  waiter.yield_took = std::chrono::minutes{2};
+  CHECK(waiter.is_crowded());
   int tries = 2;
   waiter.until([&] { return --tries <= 0; });
-  CHECK_FALSE(waiter.is_crowded);
+  CHECK_FALSE(waiter.is_crowded());
+}
+
+TEST_CASE("A rank that lost a time slice by a yield spins for as long before it yields again") {
+  Waiter waiter;
+  waiter.times.given_away = std::chrono::nanoseconds{-1};
+  waiter.times.longest_spin = std::chrono::hours{1};
+  const std::chrono::nanoseconds lost = waiter.yield_took = std::chrono::minutes{10};
+  CHECK(waiter.lost_a_slice());
+  const auto stop = std::chrono::steady_clock::now() + std::chrono::milliseconds{1};
+  waiter.until([&] { return std::chrono::steady_clock::now() > stop; }, papcoll::Naps::none);
+  CHECK(waiter.yield_took == lost);
+  waiter.times.longest_spin = waiter.times.yield_every = std::chrono::microseconds{10};
+  int tries = 1'000'000;
+  waiter.until([&] { return waiter.yield_took != lost || --tries <= 0; }, papcoll::Naps::none);
+  CHECK(tries > 0);
 }
 
 TEST_CASE("A rank that was held up beyond its deadline asks once more before it gives up") {

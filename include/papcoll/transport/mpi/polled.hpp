@@ -136,7 +136,7 @@ class PolledCollectives {
                               const char* where) const {
     Flight flight{this, where};
     Waiter waiter;
-    waiter.oversubscribed = true;  // perhaps: nobody knows yet, and a yield costs little here
+    waiter.yield_took = yield_took_;
     waiter.deadline = deadline_;
     waiter.hooks = {&PolledCollectives::move, nullptr, &PolledCollectives::watch,
                     &PolledCollectives::expired, &flight};
@@ -152,6 +152,7 @@ class PolledCollectives {
       static_cast<void>(memory.release());
       throw;
     }
+    yield_took_ = waiter.yield_took;
   }
 
   static void move(void* p) {
@@ -172,6 +173,8 @@ class PolledCollectives {
   MPI_Comm comm_;
   std::chrono::nanoseconds deadline_{0};
   Hooks hooks_{};
+  /// As Waiter's. At first the ranks may share their processors: nobody knows yet.
+  mutable std::chrono::nanoseconds yield_took_ = 2 * WaitTimes{}.given_away;
 };
 
 }  // namespace detail
