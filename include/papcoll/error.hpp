@@ -20,6 +20,13 @@ struct argument_error : error {
   using error::error;
 };
 
+/// The algorithm that was named does not serve this call (its operator does not commute, its
+/// elements are larger than a chunk, the ranks are too many…): take another. What decides is the
+/// same on all ranks whose calls match, so all of them get it, and the communicator is as it was.
+struct unserved_call : argument_error {
+  using argument_error::argument_error;
+};
+
 /// Another rank of the communicator made an invalid call, or one that does not match this one;
 /// what() quotes it. Where ranks read each other's memory this rank's output is unchanged, except
 /// that a bcast of several chunks may have delivered the first of them, and that SplitTail, the

@@ -253,6 +253,12 @@ def case_other_abi(job):
         check(said == ["all right"], done.stdout + done.stderr)
         check(done.stderr.count("choose another by papcoll-run --abi; the program runs without "
                                 "papcoll") == 1, done.stderr)
+    launcher = shutil.which(f"mpirun.{other}")
+    if launcher is not None:
+        words = ["--allow-run-as-root", "--oversubscribe"] if other == "openmpi" else []
+        program = job.compiled("cases_communicators.cpp")
+        done = job.run([launcher, *words, "-n", "2", program, "handler"], status=None)
+        check("is of another MPI" in done.stderr, done.stderr)
 
 
 def case_own_mpi(job):
@@ -282,6 +288,13 @@ def case_limits(job):
         check(done.stdout == "all right\n", done.stdout + done.stderr)
         said = [line for line in done.stderr.splitlines() if "stays with MPI" in line]
         check(len(said) < 3, done.stderr)
+    # Most of the address space stays the program's.
+    program = job.compiled("cases_address_space.c")
+    for megabytes in (600, 1000, 3000, 6000):
+        launch = job.launch(2, "sh", "-c", f"ulimit -v {megabytes}000; exec {program}")
+        plain, done = job.plain(launch), job.run(launch, "--abi", job.mpi, "--after", "1")
+        left, most = (int(text.split()[0]) for text in (done.stdout, plain.stdout))
+        check(left > most * 0.6, f"of {megabytes} MB {left} MB can be taken, plain {most} MB")
 
 
 def case_wrapped(job):

@@ -61,6 +61,20 @@ is_wrapper() {
   esac
 }
 
+# Ranks whose launcher is of another MPI than they are start each alone, of which no MPI tells.
+warn_of_other_launcher() {
+  case $kind in openmpi | mpich) ;; *) return ;; esac
+  [ -n "$launcher" ] || return
+  started=$(abi_of_launcher "$launcher")
+  case $started in
+    '' | "$kind") ;;
+    *)
+      echo "${0##*/}: $launcher is of another MPI ($started) than $program ($kind): each rank may be" \
+        "alone" >&2
+      ;;
+  esac
+}
+
 # look_at ABI COMMAND...: what it is. Sets `launcher` and `program`, the first word that is a
 # program of MPI's (values of options seldom are), or leaves them empty; `abi` to ABI, or if that is
 # empty to the program's MPI; and `before` to how many words stand before the one that gets the
@@ -106,6 +120,7 @@ look_at() {
     place=$((place + 1))
   done
   before=${before:-0}
+  warn_of_other_launcher
   [ -n "$abi" ] || abi=$kind
   [ -n "$abi" ] || [ -z "$launcher" ] || abi=$(abi_of_launcher "$launcher")
   if [ -z "$abi" ] && [ -n "${OMPI_COMM_WORLD_SIZE-}" ]; then abi=openmpi; fi

@@ -79,7 +79,7 @@ function(papcoll_add_preloaded name)
   endforeach()
   set(papcoll_preloaded_${name} ${made} PARENT_SCOPE)
   list(JOIN made ", " made)
-  message(STATUS "papcoll-${name}: libraries for ${made}")
+  message(STATUS "Preloaded libraries (${name}) are for ${made}")
 endfunction()
 
 # papcoll_add_launcher(name): configures the script NAME.in of the current directory, and installs it.

@@ -70,8 +70,9 @@ inline constinit TakeOvers take_overs{};
 class Communicators {
  public:
   /// In MPI_Init.
-  void begin(const Settings& settings) {
+  void begin(const Settings& settings, std::size_t arena_bytes) {
     settings_ = &settings;
+    options_.arena_bytes = arena_bytes;
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Communicators::ends, &keyval_, nullptr);
   }
 
@@ -231,7 +232,7 @@ class Communicators {
     std::string problem;
     std::unique_ptr<papcoll::Communicator> made;
     try {
-      made = std::make_unique<papcoll::Communicator>(c.handle);
+      made = std::make_unique<papcoll::Communicator>(c.handle, options_);
       if (made->nodes() == 1) problem = without_prefix(made->no_shared_memory());
       if (problem.empty()) problem = tuning_problem();
     } catch (const std::exception& e) {
@@ -310,7 +311,8 @@ class Communicators {
   static inline constinit std::atomic<bool> last_ended_{false};
 
   const Settings* settings_ = nullptr;
-  std::mutex mutex_;  ///< of what was said
+  papcoll::Options options_;  ///< of all communicators, the same on all ranks
+  std::mutex mutex_;          ///< of what was said
   int keyval_ = MPI_KEYVAL_INVALID;
   /// Stands for those that end: of no other is anything known but that it is left.
   Communicator ending_{{}, 0, 1, Fate::ending, 0, nullptr, nullptr, {}, 0};

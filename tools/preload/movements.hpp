@@ -50,11 +50,10 @@ int broadcast(void* data, MPI_Count count, MPI_Datatype type, int root, MPI_Comm
   return enter(f, *own, left, is_right, [&](Communicator& c) {
     const std::size_t bytes = e.bytes();
     const auto run = [&](void* at) {
-      return perform(f, c, bytes, {at, bytes, at, bytes},
-                     [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
-                       papcoll::erased::bcast(team, at, bytes, one_byte(), papcoll::root{root}, {},
-                                              algorithm);
-                     });
+      return perform(
+          f, c, bytes, [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
+            papcoll::erased::bcast(team, at, bytes, one_byte(), papcoll::root{root}, {}, algorithm);
+          });
     };
     if (lies_together(e)) return run(data);
     const TrimScratches trim;
@@ -105,7 +104,7 @@ int collect(Function f, Communicator& c, const Parts& parts, const Call& call) {
   auto* const out = static_cast<std::byte*>(const_cast<void*>(block.address));
   if (lies_together(block) && sent == block.bytes()) {
     const void* const from = in != nullptr ? contribution(*in, out, all) : out;
-    return perform(f, c, sent, {from, sent, out, all},
+    return perform(f, c, sent,
                    [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
                      call(team, from, out, sent, algorithm);
                    });
@@ -116,10 +115,10 @@ int collect(Function f, Communicator& c, const Parts& parts, const Call& call) {
     Packing::pack(block.from(own * block.count, block.count), packed + own * sent);
   }
   const void* const from = in != nullptr ? contribution(*in, packed, all) : packed;
-  const int code = perform(f, c, sent, {from, sent, packed, all},
-                           [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
-                             call(team, from, packed, sent, algorithm);
-                           });
+  const int code =
+      perform(f, c, sent, [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
+        call(team, from, packed, sent, algorithm);
+      });
   if (code != MPI_SUCCESS) return code;
   unpack_blocks(packed, sent, block, c.size);
   return truncated(c, sent, block.bytes());
@@ -166,7 +165,7 @@ int gather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, 
     const TrimScratches trim;
     const std::size_t bytes = parts.mine.bytes();
     const void* const from = contribution(parts.mine, nullptr, 0);
-    return perform(f, c, bytes, {from, bytes, nullptr, 0},
+    return perform(f, c, bytes,
                    [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
                      call(team, from, nullptr, bytes, algorithm);
                    });
@@ -188,12 +187,12 @@ int distribute(Communicator& c, const Parts& parts, const Call& call) {
     Packing::pack(for_all(block, c.size), copy);
     from = copy;
   }
-  if (mine == nullptr) return call(from, const_cast<void*>(from), sent, all);
+  if (mine == nullptr) return call(from, const_cast<void*>(from), sent);
   if (lies_together(*mine) && mine->bytes() == sent) {
-    return call(from, const_cast<void*>(mine->address), sent, all);
+    return call(from, const_cast<void*>(mine->address), sent);
   }
   std::byte* const packed = receive_scratch().get(sent + 1);
-  const int code = call(from, packed, sent, all);
+  const int code = call(from, packed, sent);
   if (code != MPI_SUCCESS) return code;
   unpack_blocks(packed, sent, *mine, 1);
   return truncated(c, sent, mine->bytes());
@@ -214,18 +213,18 @@ int scatter(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
   };
   return enter(f, *own, left, is_right, [&](Communicator& c) {
     const TrimScratches trim;
-    const auto call = [&](const void* from, void* to, std::size_t bytes, std::size_t all) {
-      return perform(f, c, bytes, {from, all, to, bytes},
+    const auto call = [&](const void* from, void* to, std::size_t bytes) {
+      return perform(f, c, bytes,
                      [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
                        papcoll::erased::scatter(team, from, to, bytes, one_byte(),
                                                 papcoll::root{root}, {}, algorithm);
                      });
     };
     if (parts.has_all) return distribute(c, parts, call);
-    if (lies_together(mine)) return call(nullptr, out, mine.bytes(), 0);
+    if (lies_together(mine)) return call(nullptr, out, mine.bytes());
     const std::size_t bytes = mine.bytes();
     std::byte* const packed = receive_scratch().get(bytes + 1);
-    const int code = call(nullptr, packed, bytes, 0);
+    const int code = call(nullptr, packed, bytes);
     if (code == MPI_SUCCESS) Packing::unpack(packed, mine);
     return code;
   });
@@ -250,10 +249,9 @@ int barrier(MPI_Comm comm, const Left& left) {
   if (own == nullptr) return leave(f, comm, left);
   constexpr auto is_right = [](const Communicator&) { return true; };
   return enter(f, *own, left, is_right, [&](Communicator& c) {
-    return perform(f, c, 0, {},
-                   [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
-                     papcoll::erased::barrier(team, algorithm);
-                   });
+    return perform(f, c, 0, [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
+      papcoll::erased::barrier(team, algorithm);
+    });
   });
 }
 

@@ -98,8 +98,7 @@ template <class Call>
   } else if (!apart) {
     out = copy_of_out = receive_scratch().get(ReductionCopy::bytes(r.out));
   }
-  const Buffers buffers{in, r.in.count * reducer.size, out, r.out.count * reducer.size};
-  const int code = perform(r.function, c, r.bytes, buffers,
+  const int code = perform(r.function, c, r.bytes,
                            [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
                              call(team, in, out, op, algorithm);
                            });
@@ -121,17 +120,16 @@ int combine(Communicator& c, const Reduction& r, const Left& left, const Call& c
     if (kernel == nullptr) return combine_by_mpi(c, r, name, commutes != 0, call);
     const TrimScratches trim;
     std::byte* const out = receive_scratch().get(r.out.bytes());
-    const int code =
-        perform(r.function, c, r.bytes, {r.in.address, r.in.bytes(), out, r.out.bytes()},
-                [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
-                  call(team, r.in.address, out, *kernel, algorithm);
-                });
+    const int code = perform(r.function, c, r.bytes,
+                             [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
+                               call(team, r.in.address, out, *kernel, algorithm);
+                             });
     if (code == MPI_SUCCESS) Packing::unpack(out, r.out);
     return code;
   }
   if (c.only_algorithm != nullptr) c.last_reduction = {r.in.handle, r.op, kernel};
   void* const out = r.out.count == 0 ? nullptr : const_cast<void*>(r.out.address);
-  return perform(r.function, c, r.bytes, {r.in.address, r.in.bytes(), out, r.out.bytes()},
+  return perform(r.function, c, r.bytes,
                  [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
                    call(team, r.in.address, out, *kernel, algorithm);
                  });

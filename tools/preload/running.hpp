@@ -110,23 +110,6 @@ int enter(Function f, Communicator& c, const Left& left, const IsRight& is_right
   return leave(f, c.handle, left);
 }
 
-/// The bytes that a call reads and writes.
-struct Buffers {
-  const void* in = nullptr;
-  std::size_t in_bytes = 0;
-  const void* out = nullptr;
-  std::size_t out_bytes = 0;
-
-  /// Is nothing wrong with them? Then what papcoll refuses is the algorithm.
-  bool are_sound() const noexcept {
-    if ((in_bytes != 0 && in == nullptr) || (out_bytes != 0 && out == nullptr)) return false;
-    if (in == out || in_bytes == 0 || out_bytes == 0) return true;
-    const auto a = reinterpret_cast<std::uintptr_t>(in);
-    const auto b = reinterpret_cast<std::uintptr_t>(out);
-    return a + in_bytes <= b || b + out_bytes <= a;
-  }
-};
-
 /// The algorithm for a call of so many bytes.
 struct Choice {
   const papcoll::Algorithm* algorithm;
@@ -164,11 +147,11 @@ struct Choice {
   return code_of_exception(function_names[static_cast<std::size_t>(f)]);
 }
 
-/// Runs a call by the rule that fits it. What all ranks' calls have in common alone decides whether
-/// an algorithm serves them, so that all go on with Auto in the same call.
+/// Runs a call by the rule that fits it. Whether an algorithm serves a call is the same on all ranks,
+/// so that all go on with Auto in the same call.
 template <class Run>
 [[gnu::noinline]] int perform_by_rules(Function f, Communicator& c, std::size_t bytes,
-                                       const Buffers& buffers, const Run& call) {
+                                       const Run& call) {
   int code = MPI_SUCCESS;
   Choice chosen = Choice::of(f, bytes, c);
   for (;;) {
@@ -176,32 +159,25 @@ template <class Run>
       call(papcoll::erased::Comm(*c.team), *chosen.algorithm);
       count(f, chosen.is_unfit ? Fate::by_auto : Fate::taken_over);
       return MPI_SUCCESS;
-    } catch (const papcoll::argument_error&) {
-      if (chosen.rule == 0 || !buffers.are_sound()) {
-        code = code_of_failure(f);
-        break;
-      }
+    } catch (const papcoll::unserved_call&) {
+      if (chosen.rule == 0) code = code_of_failure(f);
     } catch (const papcoll::transport_unavailable&) {
-      if (chosen.rule == 0) {
-        code = code_of_failure(f);
-        break;
-      }
+      if (chosen.rule == 0) code = code_of_failure(f);
     } catch (...) {
       code = code_of_failure(f);
-      break;
     }
+    if (code != MPI_SUCCESS) return report(c.handle, code);
     c.unfit_rules |= chosen.rule;
     chosen = {&this_process().settings().otherwise, 0, true};
   }
-  return report(c.handle, code);
 }
 
 /// Runs a call of papcoll's on a communicator that is taken over: call(team, algorithm). `bytes`
 /// are those by which an algorithm is chosen.
 template <class Run>
 [[gnu::always_inline]] inline int perform(Function f, Communicator& c, std::size_t bytes,
-                                          const Buffers& buffers, const Run& call) {
-  if (c.only_algorithm == nullptr) return perform_by_rules(f, c, bytes, buffers, call);
+                                          const Run& call) {
+  if (c.only_algorithm == nullptr) return perform_by_rules(f, c, bytes, call);
   int code = MPI_SUCCESS;
   try {
     call(papcoll::erased::Comm(*c.team), *c.only_algorithm);

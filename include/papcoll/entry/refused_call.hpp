@@ -21,7 +21,7 @@ namespace detail {
     details.limit = core.options().chunk_bytes;
   }
   if (why.bit != requirement::common_memory) {
-    core.refuse(called, refusal(why, details));
+    core.refuse<unserved_call>(called, refusal(why, details));
   }
   const std::string& reason = core.surroundings().why_no_shared_memory;
   if (!reason.empty()) details.remedy = reason;

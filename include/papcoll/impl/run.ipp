@@ -81,8 +81,9 @@ PAPCOLL_DECL const TransportTable& transport_for(const Caller& caller, const Alg
     throw;
   }
   if ((transport->offers & capability::device_memory) != 0 && memory == MemoryKind::host) {
-    caller.refuse(joined({transport->name, " moves memory of devices: call papcoll::gpu::",
-                          name_of(caller.collective), ", or take another transport"}));
+    core.refuse<unserved_call>(
+        caller.called(), joined({transport->name, " moves memory of devices: call papcoll::gpu::",
+                                 name_of(caller.collective), ", or take another transport"}));
   }
   return *transport;
 }

@@ -24,11 +24,13 @@ class InvalidCalls {
   InvalidCalls(TeamBasis& basis, NodeSide& node, TeamFailures& failures, TeamMessages& messages)
       : basis_(basis), node_(node), failures_(failures), messages_(messages) {}
 
-  /// This rank's call is invalid: tells the peers, who throw peer_error, and throws argument_error.
+  /// This rank's call is invalid: tells the peers, who throw peer_error, and throws argument_error,
+  /// or a kind of it.
+  template <class Error = argument_error>
   [[noreturn]] void refuse(Called called, const std::string& text) {
     const std::string what = detail::joined(
         {called.name(), " on rank ", basis_.rank(), " of ", basis_.size(), ": ", text});
-    throw argument_error(detail::joined({"papcoll: ", what, tell(called.non_blocking, what)}));
+    throw Error(detail::joined({"papcoll: ", what, tell(called.non_blocking, what)}));
   }
 
   /// Tells the peers that this rank's call is invalid. If all ranks make such a call at once, the

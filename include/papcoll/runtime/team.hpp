@@ -193,8 +193,9 @@ class TeamCore final {
 
   // --- invalid calls, see there
 
+  template <class Error = argument_error>
   [[noreturn]] void refuse(Called called, const std::string& text) {
-    invalid_calls_.refuse(called, text);
+    invalid_calls_.refuse<Error>(called, text);
   }
   std::string tell_refusal(bool non_blocking, const std::string& what) {
     return invalid_calls_.tell(non_blocking, what);

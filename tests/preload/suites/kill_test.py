@@ -42,7 +42,8 @@ def wait_until(condition, seconds):
 
 
 def killed_once(suite, words, program, preloaded, after, chooser):
-    """Seconds from the kill to the end of the job; None if it did not end."""
+    """Seconds from the kill to the end of the job; how many ranks were there still if it did not
+    end, as a text."""
     launch = [*(suite.preload if preloaded else ()), *suite.launch(3, words)]
     with subprocess.Popen(launch, env=suite.environment({"PAPCOLL_AFTER": "1"}),
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -56,10 +57,11 @@ def killed_once(suite, words, program, preloaded, after, chooser):
         try:
             job.wait(timeout=suite.options.timeout)
         except subprocess.TimeoutExpired:
-            for pid in ranks_of(program):
+            there = ranks_of(program)
+            for pid in there:
                 os.kill(pid, signal.SIGKILL)
             job.kill()
-            return None
+            return f"{len(there)} ranks and the launcher were still there"
         return time.monotonic() - begin
 
 
@@ -77,12 +79,13 @@ def body(suite, options):
                                chooser)
             gone = wait_until(lambda: not ranks_of(program), 5)
             more = files() - before
-            hung[name] += took is None
+            is_hung = isinstance(took, str)
+            hung[name] += is_hung
             left[name] += not gone or bool(more)
-            if took is None or not gone or more:
-                print(f"kill {i}, {name}: ended {took is not None}, processes gone {gone}, left "
-                      f"{sorted(more)}")
-            times.append(took or 0)
+            if is_hung or not gone or more:
+                print(f"kill {i}, {name}: {took if is_hung else 'ended'}, processes gone {gone}, "
+                      f"left {sorted(more)}")
+            times.append(0 if is_hung else took)
         slowest[name] = max(times)
         print(f"{options.times} kills, {name}: {hung[name]} did not end within "
               f"{options.timeout:g} s, {left[name]} left something, the slowest of the others took "

@@ -160,6 +160,46 @@ TEST_CASE("a call that is invalid on all ranks leaves the team as it was", "[tea
   }
 }
 
+TEST_CASE("an algorithm that does not serve a call is an error of its own", "[team]") {
+  using papcoll::algorithm;
+  papcoll::ThreadTeam team{3, patient};
+  struct Huge {
+    int x[20'000];
+  };
+  const auto minus = [](int a, int b) { return a - b; };
+  const auto first = [](const Huge& a, const Huge&) { return a; };
+  const auto is_unserved = [&](auto&& call) {
+    std::vector<int> found(3, 0);
+    team.run([&](Rank& c) {
+      std::vector<int> data(10, 1);
+      try {
+        call(c, data);
+      } catch (const papcoll::unserved_call&) {
+        found[static_cast<std::size_t>(c.rank())] = 1;
+      } catch (const papcoll::argument_error&) {
+        found[static_cast<std::size_t>(c.rank())] = 2;
+      }
+    });
+    for (const Outcome& o : outcomes(team, mistakes::work<Rank>)) CHECK(o.is_fine());
+    CHECK(found == std::vector<int>(3, found[0]));
+    return found[0] == 1;
+  };
+  CHECK(is_unserved(
+      [&](Rank& c, auto& data) { papcoll::allreduce(c, data, minus, algorithm("Ring")); }));
+  CHECK(is_unserved(
+      [&](Rank& c, auto& data) { papcoll::bcast(c, data, papcoll::root{0}, algorithm("Ring")); }));
+  CHECK(is_unserved([&](Rank& c, auto&) {
+    std::vector<Huge> one(1);
+    papcoll::allreduce(c, one, first, algorithm("DynamicLeader"));
+  }));
+  CHECK_FALSE(is_unserved([&](Rank& c, auto& data) {
+    papcoll::bcast(c, data, papcoll::root{3}, algorithm("Binomial"));
+  }));
+  CHECK_FALSE(is_unserved([&](Rank& c, auto& data) {
+    papcoll::allreduce<papcoll::Ring>(c, data, papcoll::sum, algorithm("Rabenseifner"));
+  }));
+}
+
 namespace {
 
 /// One rank of many whose threads never run.
