@@ -89,8 +89,8 @@ class Process {
   }
 
  private:
-  /// Is the text the same on all ranks, and the library of the same version? `least_of_all` becomes that of
-  /// all ranks.
+  /// Is the text the same on all ranks, and the library of the same version? `least_of_all` becomes
+  /// that of all ranks.
   static bool agreed(const std::string& text, std::uint64_t& least_of_all) {
     const std::string version = std::to_string(PAPCOLL_VERSION_MAJOR) + "." +
                                 std::to_string(PAPCOLL_VERSION_MINOR) + "." +

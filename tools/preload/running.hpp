@@ -147,8 +147,8 @@ struct Choice {
   return code_of_exception(function_names[static_cast<std::size_t>(f)]);
 }
 
-/// Runs a call by the rule that fits it. Whether an algorithm serves a call is the same on all ranks,
-/// so that all go on with Auto in the same call.
+/// Runs a call by the rule that fits it. Whether an algorithm serves a call is the same on all
+/// ranks, so that all go on with Auto in the same call.
 template <class Run>
 [[gnu::noinline]] int perform_by_rules(Function f, Communicator& c, std::size_t bytes,
                                        const Run& call) {
