@@ -13,7 +13,9 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 10; ++i) MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   int megabytes = 0;
   enum { piece = 10 };
-  while (megabytes < 100000 && malloc((size_t)piece << 20) != NULL) megabytes += piece;
+  for (void* volatile taken = argv; taken != NULL && megabytes < 100000; megabytes += piece) {
+    taken = malloc((size_t)piece << 20);
+  }
   if (rank == 0) printf("%d MB\n", megabytes);
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();

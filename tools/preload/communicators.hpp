@@ -38,6 +38,7 @@ struct KnownReduction {
   MPI_Datatype type{};
   MPI_Op op{};
   const papcoll::erased::Operator* kernel = nullptr;
+  std::size_t size = 0;  ///< bytes of an element
 
   bool is(MPI_Datatype t, MPI_Op o) const noexcept {
     return kernel != nullptr && type == t && op == o;
@@ -70,9 +71,10 @@ inline constinit TakeOvers take_overs{};
 class Communicators {
  public:
   /// In MPI_Init.
-  void begin(const Settings& settings, std::size_t arena_bytes) {
+  void begin(const Settings& settings, const ArenaBytes& arenas) {
     settings_ = &settings;
-    options_.arena_bytes = arena_bytes;
+    arenas_ = arenas;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Communicators::ends, &keyval_, nullptr);
   }
 
@@ -232,7 +234,9 @@ class Communicators {
     std::string problem;
     std::unique_ptr<papcoll::Communicator> made;
     try {
-      made = std::make_unique<papcoll::Communicator>(c.handle, options_);
+      papcoll::Options options;
+      options.arena_bytes = c.size == ranks_ ? arenas_.of_all_ranks : arenas_.of_others;
+      made = std::make_unique<papcoll::Communicator>(c.handle, options);
       if (made->nodes() == 1) problem = without_prefix(made->no_shared_memory());
       if (problem.empty()) problem = tuning_problem();
     } catch (const std::exception& e) {
@@ -311,8 +315,9 @@ class Communicators {
   static inline constinit std::atomic<bool> last_ended_{false};
 
   const Settings* settings_ = nullptr;
-  papcoll::Options options_;  ///< of all communicators, the same on all ranks
-  std::mutex mutex_;          ///< of what was said
+  ArenaBytes arenas_;
+  int ranks_ = 1;     ///< of MPI_COMM_WORLD
+  std::mutex mutex_;  ///< of what was said
   int keyval_ = MPI_KEYVAL_INVALID;
   /// Stands for those that end: of no other is anything known but that it is left.
   Communicator ending_{{}, 0, 1, Fate::ending, 0, nullptr, nullptr, {}, 0};

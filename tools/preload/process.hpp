@@ -53,10 +53,7 @@ class Process {
           problem = e.what();
         }
       }
-      int ranks = 1;
-      MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-      std::uint64_t arenas = arena_bytes(ranks);
-      if (!agreed(settings_.text, arenas)) {
+      if (!agreed(settings_.text)) {
         problem = "the settings in the environment (PAPCOLL_…) differ between ranks";
       }
       int rank = 0;
@@ -72,7 +69,7 @@ class Process {
       refusals_.find();
       datatypes().begin();
       operators().begin();
-      communicators().begin(settings_, arenas);
+      communicators().begin(settings_, ArenaBytes::agreed());
       summarizes_ = settings_.summary;
       active.store(true);
     } catch (const std::exception& e) {
@@ -89,9 +86,8 @@ class Process {
   }
 
  private:
-  /// Is the text the same on all ranks, and the library of the same version? `least_of_all` becomes
-  /// that of all ranks.
-  static bool agreed(const std::string& text, std::uint64_t& least_of_all) {
+  /// Is the text the same on all ranks, and the library of the same version?
+  static bool agreed(const std::string& text) {
     const std::string version = std::to_string(PAPCOLL_VERSION_MAJOR) + "." +
                                 std::to_string(PAPCOLL_VERSION_MINOR) + "." +
                                 std::to_string(PAPCOLL_VERSION_PATCH) + " ";
@@ -99,13 +95,10 @@ class Process {
     for (const char c : version + text) {
       hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
     }
-    std::uint64_t mine[3] = {hash, ~hash, least_of_all};
-    std::uint64_t least[3] = {};
-    if (MPI_Allreduce(mine, least, 3, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD) != MPI_SUCCESS) {
-      return false;
-    }
-    least_of_all = least[2];
-    return least[0] == ~least[1];
+    std::uint64_t mine[2] = {hash, ~hash};
+    std::uint64_t least[2] = {};
+    return MPI_Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS &&
+           least[0] == ~least[1];
   }
 
   std::atomic<bool> switched_off_{false};

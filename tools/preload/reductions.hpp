@@ -127,7 +127,7 @@ int combine(Communicator& c, const Reduction& r, const Left& left, const Call& c
     if (code == MPI_SUCCESS) Packing::unpack(out, r.out);
     return code;
   }
-  if (c.only_algorithm != nullptr) c.last_reduction = {r.in.handle, r.op, kernel};
+  if (c.only_algorithm != nullptr) c.last_reduction = {r.in.handle, r.op, kernel, r.in.type->size};
   void* const out = r.out.count == 0 ? nullptr : const_cast<void*>(r.out.address);
   return perform(r.function, c, r.bytes,
                  [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
@@ -135,9 +135,13 @@ int combine(Communicator& c, const Reduction& r, const Left& left, const Call& c
                  });
 }
 
-/// Two buffers, neither of them null or MPI_IN_PLACE.
-[[gnu::always_inline]] inline bool is_ordinary(const void* in, const void* out) noexcept {
-  return in != nullptr && out != nullptr && in != MPI_IN_PLACE && out != MPI_IN_PLACE && in != out;
+/// Two buffers of that many bytes apart from each other, neither of them null or MPI_IN_PLACE.
+[[gnu::always_inline]] inline bool is_ordinary(const void* in, const void* out,
+                                               std::size_t bytes) noexcept {
+  const auto a = reinterpret_cast<std::uintptr_t>(in);
+  const auto b = reinterpret_cast<std::uintptr_t>(out);
+  return in != nullptr && out != nullptr && in != MPI_IN_PLACE && out != MPI_IN_PLACE &&
+         (a < b ? b - a : a - b) >= bytes;
 }
 
 /// Does this MPI refuse one buffer as input and output?
@@ -171,12 +175,13 @@ int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI
 }
 
 /// The communicator, if type and operator are those of its last reduction, which need not be looked
-/// at again, and nothing is to be looked at in the buffers.
+/// at again, and neither need the buffers.
 [[gnu::always_inline]] inline Communicator* as_before(const void* in, const void* out,
                                                       MPI_Count count, MPI_Datatype type, MPI_Op op,
                                                       MPI_Comm comm) noexcept {
   Communicator* const c = is_active() ? Communicators::known(comm) : nullptr;
-  return c != nullptr && c->last_reduction.is(type, op) && count > 0 && is_ordinary(in, out)
+  return c != nullptr && c->last_reduction.is(type, op) && count > 0 &&
+                 is_ordinary(in, out, static_cast<std::size_t>(count) * c->last_reduction.size)
              ? c
              : nullptr;
 }

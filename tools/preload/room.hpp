@@ -4,14 +4,15 @@
 // address space. Where limits are low, papcoll leaves the program most of what is left.
 
 #include <papcoll/options.hpp>
+#include <papcoll/transport/mpi/mpi.hpp>
 
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string>
 
@@ -36,23 +37,40 @@ struct AddressSpace {
   }
 };
 
-/// Options::arena_bytes of all communicators: the usual number, or as much that the arenas of all
-/// ranks of the node, which each of them maps, leave the program seven eighths of the address space
-/// that it has now. `ranks`: on the node, if the launcher does not say.
-inline std::size_t arena_bytes(int ranks) {
-  const std::size_t usual = papcoll::Options{}.arena_bytes;
-  const auto space = AddressSpace::found();
-  if (!space) return usual;
-  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
-    const char* const text = std::getenv(name);
-    if (text != nullptr && std::atoi(text) > 0) ranks = std::atoi(text);
+/// Options::arena_bytes of a communicator of all ranks, and of others: the usual number, or, where
+/// the address space is limited on a rank, as much that the arenas of a node, which each of its
+/// ranks maps, take an eighth of what is left now, and none for others.
+struct ArenaBytes {
+  std::size_t of_all_ranks = 0;
+  std::size_t of_others = 0;
+
+  /// Collective.
+  static ArenaBytes agreed() {
+    const std::size_t usual = papcoll::Options{}.arena_bytes;
+    const auto space = AddressSpace::found();
+    constexpr std::uint64_t unlimited = UINT64_MAX;
+    const std::uint64_t mine =
+        space ? (space->limit - std::min(space->limit, space->used)) / 8 : unlimited;
+    std::uint64_t least = 0;
+    if (MPI_Allreduce(&mine, &least, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD) != MPI_SUCCESS) {
+      least = 0;
+    }
+    if (least == unlimited) return {usual, usual};
+    int here = 1;
+    int most = 0;
+    MPI_Comm node = MPI_COMM_NULL;
+    if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) ==
+        MPI_SUCCESS) {
+      MPI_Comm_size(node, &here);
+      MPI_Comm_free(&node);
+    }
+    if (MPI_Allreduce(&here, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD) != MPI_SUCCESS) least = 0;
+    constexpr std::size_t smallest = std::size_t{16} << 20U;
+    constexpr std::size_t unit = 65536;  // what Options takes multiples of
+    const std::size_t share = least / static_cast<std::size_t>(std::max(most, 1));
+    return {share < smallest ? 0 : std::min(usual, share / unit * unit), 0};
   }
-  constexpr std::size_t least = std::size_t{16} << 20U;
-  constexpr std::size_t unit = 65536;  // what Options takes multiples of
-  const std::size_t left = space->limit - std::min(space->limit, space->used);
-  const std::size_t share = left / 8 / static_cast<std::size_t>(ranks);
-  return share < least ? 0 : std::min(usual, share / unit * unit);
-}
+};
 
 /// Why there is no room for another communicator in this process, or nothing.
 inline std::string no_room() {

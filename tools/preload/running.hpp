@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <new>
 #include <tuple>
 
 namespace preload {
@@ -95,6 +96,12 @@ template <class Left>
   return left();
 }
 
+/// The exception that is being handled ends a call.
+[[gnu::cold, gnu::noinline]] inline int code_of_failure(Function f) noexcept {
+  count(f, Fate::taken_over);
+  return code_of_exception(function_names[static_cast<std::size_t>(f)]);
+}
+
 /// A call on one of ours(). `is_right` looks at the arguments, and `run` makes the call; both get
 /// the communicator.
 template <class Left, class IsRight, class Run>
@@ -105,7 +112,13 @@ int enter(Function f, Communicator& c, const Left& left, const IsRight& is_right
     return leave_one(f, Fate::arguments, left);
   }
   if (c.is_taken_over() || communicators().take_over(c)) [[likely]] {
-    return run(c);
+    int code = MPI_SUCCESS;
+    try {
+      return run(c);
+    } catch (const std::bad_alloc&) {  // for what is packed
+      code = code_of_failure(f);
+    }
+    return report(c.handle, code);
   }
   return leave(f, c.handle, left);
 }
@@ -140,12 +153,6 @@ struct Choice {
     return std::uint64_t{1} << ((rule * function_names.size() + static_cast<std::size_t>(f)) % 63);
   }
 };
-
-/// The exception that is being handled ends a call.
-[[gnu::cold, gnu::noinline]] inline int code_of_failure(Function f) noexcept {
-  count(f, Fate::taken_over);
-  return code_of_exception(function_names[static_cast<std::size_t>(f)]);
-}
 
 /// Runs a call by the rule that fits it. Whether an algorithm serves a call is the same on all
 /// ranks, so that all go on with Auto in the same call.

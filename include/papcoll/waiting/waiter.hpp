@@ -4,7 +4,6 @@
 #include <papcoll/error.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <type_traits>
 
@@ -27,12 +26,13 @@ struct WaitTimes {
   /// else wants the processor, and then the rank waits as one of many.
   nanoseconds yield_every{50'000};
   nanoseconds given_away{2'000};  ///< a yield that takes longer: somebody else ran
-  /// A yield that takes longer ended with the time slice of a program that computes, 3 to 4 ms; a
-  /// rank that waits yields the processor back before. To yield again would cost another slice, so
-  /// the rank spins for as long as that took, and longest_spin at most. LAMMPS, 2 ranks, and such a
-  /// program on the processor of one: 286 ms in collectives with a yield in each wait, 54 so.
-  nanoseconds slice{500'000};
-  nanoseconds longest_spin{5'000'000};
+  /// A yield that takes longer ended with the time slice of a program that computes, 3 to 4 ms. To
+  /// yield again would cost another slice, so the rank spins for longest_spin first. LAMMPS, 2
+  /// ranks, such a program on the processor of one: 286 ms in collectives with a yield in each
+  /// wait, 54 so. longest_spin is shorter than slice, lest ranks of two jobs take each other for
+  /// such programs.
+  nanoseconds slice{2'000'000};
+  nanoseconds longest_spin{1'000'000};
   /// Then it sleeps. To be woken takes some 50 µs, 0.05 % of that.
   nanoseconds spinning{100'000'000};
 
@@ -137,8 +137,7 @@ class Waiter {
   bool shares_processor() const noexcept { return oversubscribed || is_crowded(); }
 
   Clock::duration between_yields() const noexcept {
-    return lost_a_slice() ? std::clamp(yield_took, times.yield_every, times.longest_spin)
-                          : times.yield_every;
+    return lost_a_slice() ? times.longest_spin : times.yield_every;
   }
 
   [[gnu::noinline]] void wait_longer(StepRef step, Naps naps) {

@@ -42,8 +42,8 @@ def wait_until(condition, seconds):
 
 
 def killed_once(suite, words, program, preloaded, after, chooser):
-    """Seconds from the kill to the end of the job; how many ranks were there still if it did not
-    end, as a text."""
+    """Seconds from the kill to the end of the job, a float; if it did not end, how many ranks there
+    still were, an int."""
     launch = [*(suite.preload if preloaded else ()), *suite.launch(3, words)]
     with subprocess.Popen(launch, env=suite.environment({"PAPCOLL_AFTER": "1"}),
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -61,17 +61,17 @@ def killed_once(suite, words, program, preloaded, after, chooser):
             for pid in there:
                 os.kill(pid, signal.SIGKILL)
             job.kill()
-            return f"{len(there)} ranks and the launcher were still there"
+            return len(there)
         return time.monotonic() - begin
 
 
 def body(suite, options):
     program = os.path.realpath(suite.compiled("torture.cpp"))
     chooser = random.Random(options.seed)
-    hung, left, slowest = {}, {}, {}
+    hung, alone, left, slowest = {}, {}, {}, {}
     for name, preloaded in (("plain", False), ("preloaded", True)):
         times = []
-        hung[name] = left[name] = 0
+        hung[name] = alone[name] = left[name] = 0
         for i in range(options.times):
             before = files()
             words = [program, f"seed={i + 1}", "calls=10000000"]
@@ -79,18 +79,20 @@ def body(suite, options):
                                chooser)
             gone = wait_until(lambda: not ranks_of(program), 5)
             more = files() - before
-            is_hung = isinstance(took, str)
-            hung[name] += is_hung
+            is_hung = isinstance(took, int)
+            hung[name] += is_hung and took > 0
+            alone[name] += is_hung and took == 0
             left[name] += not gone or bool(more)
             if is_hung or not gone or more:
-                print(f"kill {i}, {name}: {took if is_hung else 'ended'}, processes gone {gone}, "
-                      f"left {sorted(more)}")
+                state = f"the launcher and {took} ranks stayed" if is_hung else "ended"
+                print(f"kill {i}, {name}: {state}, processes gone {gone}, left {sorted(more)}")
             times.append(0 if is_hung else took)
         slowest[name] = max(times)
-        print(f"{options.times} kills, {name}: {hung[name]} did not end within "
-              f"{options.timeout:g} s, {left[name]} left something, the slowest of the others took "
-              f"{slowest[name]:.2f} s")
-    # Where plain MPI itself may hang, in MPI_Init say, so may the same with a preload.
+        print(f"{options.times} kills, {name}: {hung[name]} jobs and {alone[name]} launchers without "
+              f"ranks did not end within {options.timeout:g} s, {left[name]} left something, the "
+              f"slowest of the others took {slowest[name]:.2f} s")
+    # Where plain MPI itself may hang, in MPI_Init say, so may the same with a preload. Open MPI 4.1's
+    # mpirun stays at times when all of its ranks have gone, with a preload or without.
     suite.compare("no more jobs hang preloaded than plain ones", hung["preloaded"] <= hung["plain"])
     suite.compare("preloaded jobs leave nothing", left["preloaded"] == 0)
     suite.compare("preloaded jobs end no later than plain ones",

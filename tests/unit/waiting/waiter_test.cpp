@@ -61,6 +61,7 @@ TEST_CASE("A rank waits as one of many once somebody else has run on its process
   waiter.times.yield_every = std::chrono::nanoseconds{0};
   int tries = 1000;
   waiter.times.given_away = std::chrono::nanoseconds{-1};  // every yield was long enough
+  waiter.times.slice = std::chrono::hours{1};
   waiter.until([&] { return --tries <= 0; }, papcoll::Naps::none);
   CHECK(waiter.is_crowded());
   waiter.times.given_away = std::chrono::hours{1};  // none was
@@ -80,7 +81,7 @@ TEST_CASE("A rank that shared its processor finds in short waits, too, that it d
   CHECK_FALSE(waiter.is_crowded());
 }
 
-TEST_CASE("A rank that lost a time slice by a yield spins for as long before it yields again") {
+TEST_CASE("A rank that lost a time slice by a yield spins for longer before it yields again") {
   Waiter waiter;
   waiter.times.given_away = std::chrono::nanoseconds{-1};
   waiter.times.longest_spin = std::chrono::hours{1};
@@ -89,7 +90,7 @@ TEST_CASE("A rank that lost a time slice by a yield spins for as long before it 
   const auto stop = std::chrono::steady_clock::now() + std::chrono::milliseconds{1};
   waiter.until([&] { return std::chrono::steady_clock::now() > stop; }, papcoll::Naps::none);
   CHECK(waiter.yield_took == lost);
-  waiter.times.longest_spin = waiter.times.yield_every = std::chrono::microseconds{10};
+  waiter.times.longest_spin = std::chrono::microseconds{10};
   int tries = 1'000'000;
   waiter.until([&] { return waiter.yield_took != lost || --tries <= 0; }, papcoll::Naps::none);
   CHECK(tries > 0);
