@@ -9,6 +9,7 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/data_view.hpp>
 #include <papcoll/buffers.hpp>
+#include <papcoll/entry/arguments.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/persistent.hpp>
@@ -19,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <type_traits>
 
 namespace papcoll {
@@ -631,6 +633,14 @@ inline void barrier(Comm comm, const Algorithm& algorithm = {}) {
 /// Persistent.
 [[nodiscard]] inline Persistent barrier_init(Comm comm, const Algorithm& algorithm = {}) {
   return papcoll::detail::prepare_erased({comm, Collective::barrier}, algorithm);
+}
+
+/// In place of a blocking call that this rank cannot make, say for want of memory to pack its
+/// elements: the other ranks do not wait for it, and their calls throw peer_error, which quotes
+/// `why`. Throws argument_error.
+[[noreturn]] inline void refuse(Comm comm, Collective collective, const std::string& why) {
+  const papcoll::detail::Caller caller{comm.core(), collective};
+  caller.refuse(why);
 }
 
 }  // namespace erased

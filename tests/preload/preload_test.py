@@ -295,6 +295,12 @@ def case_limits(job):
         plain, done = job.plain(launch), job.run(launch, "--abi", job.mpi, "--after", "1")
         left, most = (int(text.split()[0]) for text in (done.stdout, plain.stdout))
         check(left > most * 0.6, f"of {megabytes} MB {left} MB can be taken, plain {most} MB")
+    # Where there is no memory to pack elements, that is an error of MPI's.
+    for megabytes in (700, 2000):
+        launch = job.launch(2, "sh", "-c", f"ulimit -v {megabytes}000; exec {program} pack")
+        done = job.run(launch, "--abi", job.mpi, "--after", "1", status=None)
+        check("terminate" not in done.stderr and
+              (done.returncode != 0 or done.stdout == "right\n"), done.stdout + done.stderr)
 
 
 def case_wrapped(job):

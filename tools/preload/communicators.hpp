@@ -55,6 +55,7 @@ struct Communicator {
   /// What runs all calls, or null where rules say more.
   const papcoll::Algorithm* only_algorithm = nullptr;
   KnownReduction last_reduction;  ///< none where rules say more
+  bool has_called = false;        ///< papcoll, in the call that is being made
   std::uint64_t unfit_rules = 0;  ///< those whose algorithm has refused a call here
 
   bool is_taken_over() const noexcept { return left == Fate::taken_over; }
@@ -320,7 +321,7 @@ class Communicators {
   std::mutex mutex_;  ///< of what was said
   int keyval_ = MPI_KEYVAL_INVALID;
   /// Stands for those that end: of no other is anything known but that it is left.
-  Communicator ending_{{}, 0, 1, Fate::ending, 0, nullptr, nullptr, {}, 0};
+  Communicator ending_{{}, 0, 1, Fate::ending, 0, nullptr, nullptr, {}, false, 0};
 };
 inline constinit NeverDestroyed<Communicators> all_communicators{};
 inline Communicators& communicators() noexcept { return all_communicators.value; }

@@ -3,6 +3,8 @@
 // How many calls were taken over, and how many were left to MPI and why. Every thread counts in
 // memory of its own, which is added up when the program ends.
 
+#include <papcoll/base/collective.hpp>
+
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -27,6 +29,18 @@ inline constexpr std::array<std::string_view, 9> function_names{
     "MPI_Allreduce", "MPI_Reduce",         "MPI_Bcast",
     "MPI_Allgather", "MPI_Reduce_scatter", "MPI_Reduce_scatter_block",
     "MPI_Gather",    "MPI_Scatter",        "MPI_Barrier"};
+
+inline constexpr std::string_view name_of(Function f) noexcept {
+  return function_names[static_cast<std::size_t>(f)];
+}
+/// papcoll's collective that it is.
+constexpr papcoll::Collective collective_of(Function f) noexcept {
+  using enum papcoll::Collective;
+  constexpr std::array collectives{allreduce,      reduce, bcast,   allgather, reduce_scatter,
+                                   reduce_scatter, gather, scatter, barrier};
+  static_assert(collectives.size() == function_names.size());
+  return collectives[static_cast<std::size_t>(f)];
+}
 
 /// What became of a call.
 enum class Fate : unsigned char {

@@ -99,7 +99,19 @@ template <class Left>
 /// The exception that is being handled ends a call.
 [[gnu::cold, gnu::noinline]] inline int code_of_failure(Function f) noexcept {
   count(f, Fate::taken_over);
-  return code_of_exception(function_names[static_cast<std::size_t>(f)]);
+  return code_of_exception(name_of(f));
+}
+
+/// There is no memory to pack the elements of a call. The other ranks are told, unless it was for
+/// the result.
+[[gnu::cold, gnu::noinline]] inline int code_without_memory(Function f, Communicator& c) noexcept {
+  const char* const why = "there is no memory to pack its elements";
+  try {
+    if (!c.has_called) papcoll::erased::refuse(*c.team, collective_of(f), why);
+  } catch (const std::exception&) {  // it says so, or there is not even memory for that
+  }
+  count(f, Fate::taken_over);
+  return error_codes().of(MPI_ERR_NO_MEM, std::string(name_of(f)) + ": papcoll: " + why);
 }
 
 /// A call on one of ours(). `is_right` looks at the arguments, and `run` makes the call; both get
@@ -112,11 +124,12 @@ int enter(Function f, Communicator& c, const Left& left, const IsRight& is_right
     return leave_one(f, Fate::arguments, left);
   }
   if (c.is_taken_over() || communicators().take_over(c)) [[likely]] {
+    c.has_called = false;
     int code = MPI_SUCCESS;
     try {
       return run(c);
-    } catch (const std::bad_alloc&) {  // for what is packed
-      code = code_of_failure(f);
+    } catch (const std::bad_alloc&) {
+      code = code_without_memory(f, c);
     }
     return report(c.handle, code);
   }
@@ -184,6 +197,7 @@ template <class Run>
 template <class Run>
 [[gnu::always_inline]] inline int perform(Function f, Communicator& c, std::size_t bytes,
                                           const Run& call) {
+  c.has_called = true;
   if (c.only_algorithm == nullptr) return perform_by_rules(f, c, bytes, call);
   int code = MPI_SUCCESS;
   try {

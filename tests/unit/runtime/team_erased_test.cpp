@@ -278,6 +278,20 @@ TEST_CASE("an erased call that is wrong on one rank is told to all", "[team]") {
   }
 }
 
+TEST_CASE("a rank that cannot make its erased call refuses it", "[team]") {
+  const auto all = erased_outcomes(3, 1, [](ErasedRank& comm, bool odd) {
+    std::vector<double> data(60, 1.0);
+    if (odd) erased::refuse(comm, papcoll::Collective::bcast, "there is no memory");
+    erased::bcast(comm, data.data(), 60, erased::ElementType::float64, papcoll::root{1});
+  });
+  for (int r = 0; r < 3; ++r) {
+    const Outcome& o = all[static_cast<std::size_t>(r)];
+    CAPTURE(r, o);
+    CHECK(o.kind == (r == 1 ? "argument_error" : "peer_error"));
+    CHECK((o.says("bcast on rank 1 of 3: there is no memory") || o.says("its exception said why")));
+  }
+}
+
 TEST_CASE("erased calls of types or operators that differ are found", "[team]") {
   const auto all = erased_outcomes(2, 1, [](ErasedRank& comm, bool odd) {
     double in = 1;
