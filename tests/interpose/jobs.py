@@ -51,6 +51,10 @@ class Job:
         self.mpi = options.mpi
         self.launcher = options.launcher
 
+    def wrapper(self, language):
+        """mpicc of this MPI, and so on."""
+        return wrapper(self.mpi, self.launcher, language)
+
     def compiled(self, source, *flags):
         """A program of the test's directory."""
         source = self.sources / source
@@ -59,7 +63,7 @@ class Job:
                           ".c": ("mpicc", []),
                           ".f90": ("mpif90", ["-fallow-argument-mismatch", "-w"])}[source.suffix]
         # Here, where Fortran leaves its modules.
-        done = subprocess.run([wrapper(self.mpi, self.launcher, language), "-O1", "-g", *more,
+        done = subprocess.run([self.wrapper(language), "-O1", "-g", *more,
                                str(source), "-o", program, *flags, "-ldl"],
                               capture_output=True, text=True, check=False, cwd=self.directory)
         if language == "mpif90" and done.returncode != 0 and shutil.which("gfortran") is None:
