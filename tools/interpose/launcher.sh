@@ -64,7 +64,7 @@ is_wrapper() {
 # Ranks whose launcher is of another MPI than they are start each alone, of which no MPI tells.
 warn_of_other_launcher() {
   case $kind in openmpi | mpich) ;; *) return ;; esac
-  [ -n "$launcher" ] || return
+  [ -n "$launcher" ] && [ -z "$hands_on" ] || return
   started=$(abi_of_launcher "$launcher")
   case $started in
     '' | "$kind") ;;
@@ -91,7 +91,7 @@ look_at() {
     *) fail "--abi $abi: there are openmpi, mpich and abi" ;;
   esac
   command -v "$1" >/dev/null || fail "cannot find the program $1"
-  launcher='' program='' before='' place=0 unserved=''
+  launcher='' program='' before='' place=0 unserved='' hands_on=''
   for word in "$@"; do
     path=$(command -v -- "$word") && [ -x "$path" ] || path=''
     kind=''
@@ -107,6 +107,7 @@ look_at() {
       before=${before:-$place}
     elif is_preloading "$word"; then
       before=${before:-$place}
+      hands_on=yes # that script looks at the same command
     else
       kind=$(kind_of_program "$path")
     fi
