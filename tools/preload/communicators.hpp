@@ -14,7 +14,7 @@
 #include <papcoll/select/tuning.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 
-#include <dlfcn.h>
+#include <link.h>
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -27,6 +27,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -210,16 +211,20 @@ class Communicators {
     return is_within;
   }
 
-  /// Buffers may be memory of a GPU's then.
+  /// Buffers may be memory of a GPU's then. By what is loaded: dlopen, with RTLD_NOLOAD as well,
+  /// looks for a name that it does not know in all directories, which takes as long as the rest.
   static bool has_gpu_driver() {
-    for (const char* name : {"libcuda.so.1", "libamdhip64.so", "libamdhip64.so.6",
-                             "libamdhip64.so.5", "libze_loader.so.1"}) {
-      if (void* const driver = dlopen(name, RTLD_NOLOAD | RTLD_LAZY)) {
-        dlclose(driver);
-        return true;
-      }
-    }
-    return false;
+    return dl_iterate_phdr(
+               [](dl_phdr_info* info, std::size_t /*size*/, void* /*nothing*/) {
+                 std::string_view name{info->dlpi_name};
+                 name.remove_prefix(name.rfind('/') + 1);  // npos + 1 is 0
+                 for (const std::string_view driver :
+                      {"libcuda.so", "libamdhip64.so", "libze_loader.so"}) {
+                   if (name.substr(0, driver.size()) == driver) return 1;
+                 }
+                 return 0;
+               },
+               nullptr) != 0;
   }
 
   /// Does either hold on any rank?

@@ -1,3 +1,4 @@
+#include <papcoll/topology/last_level_cache.hpp>
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/sysfs.hpp>
 
@@ -138,6 +139,24 @@ TEST_CASE("Linux: sizes of the data caches") {
   CHECK(linux_caches(1, sys.root()) == CacheSizes{48U << 10U, 2U << 20U, 32U << 20U});
   CHECK(linux_caches(7, sys.root()) == CacheSizes{});
   CHECK(linux_caches(-1, sys.root()) == CacheSizes{});
+}
+
+TEST_CASE("Linux: all last-level caches together") {
+  const auto bytes = [](const FakeSysfs& sys, int processor) {
+    return detail::last_level_cache_bytes(processor, sys.root() + "/cpu");
+  };
+  const FakeSysfs sys{{.packages = 2, .l3 = 2, .cores = 8, .threads = 2}};
+  CHECK(bytes(sys, 0) == 4U * (32U << 20U));
+  CHECK(bytes(sys, 17) == 4U * (32U << 20U));
+  CHECK(bytes(sys, 99) == 0);
+  sys.write("cpu/online", "0");  // fewer than share it
+  CHECK(bytes(sys, 0) == 32U << 20U);
+  sys.remove("cpu/cpu0/cache/index3");  // the second level is the last one then
+  CHECK(bytes(sys, 0) == 2U << 20U);
+  sys.write("cpu/cpu0/cache/index2/size", "nonsense");
+  CHECK(bytes(sys, 0) == 0);
+  sys.remove("cpu/cpu0/cache");
+  CHECK(bytes(sys, 0) == 0);
 }
 
 TEST_CASE("Linux: GPUs, by their addresses, with their NUMA domains") {
