@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "catch.hpp"
@@ -70,6 +71,26 @@ bool shares_memory(const OwnComm& comm) {
   return false;
 }
 
+/// While it lives, this process may have so many bytes more than it has; 0: no limit.
+class AddressSpaceLimit {
+ public:
+  explicit AddressSpaceLimit(std::size_t more) {
+    getrlimit(RLIMIT_AS, &before_);
+    if (more == 0) return;
+    std::size_t pages = 0;
+    std::ifstream{"/proc/self/statm"} >> pages;
+    rlimit limited = before_;
+    limited.rlim_cur = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + more;
+    setrlimit(RLIMIT_AS, &limited);
+  }
+  AddressSpaceLimit(const AddressSpaceLimit&) = delete;
+  AddressSpaceLimit& operator=(const AddressSpaceLimit&) = delete;
+  ~AddressSpaceLimit() { setrlimit(RLIMIT_AS, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
 }  // namespace
 
 TEST_CASE("further communicators of the same ranks take no descriptor", "[known]") {
@@ -101,6 +122,24 @@ TEST_CASE("further communicators of the same ranks take no descriptor", "[known]
   // However late the others free theirs.
   CHECK(mappings() == mapped_before);
   CHECK(descriptors() == open_before);
+}
+
+TEST_CASE("where one rank cannot have the memory of a further communicator, all go another way",
+          "[known]") {
+  const OwnComm first;
+  if (!shares_memory(first)) return;
+  const OwnComm second;
+  {
+    const bool is_last = first.rank() == first.size() - 1;
+    const AddressSpaceLimit limit{is_last ? std::size_t{16} << 20U : 0};
+    Communicator comm{second.get()};
+    CHECK_FALSE(comm.no_shared_memory().empty());
+    CHECK(sum_of(first.get(), papcoll::allreduce(comm, 1) != comm.size()) == 0);
+  }
+  const OwnComm third;
+  Communicator comm{third.get()};
+  CHECK(comm.no_shared_memory().empty());
+  CHECK(sum_of(first.get(), errors_of_use(comm, 3)) == 0);
 }
 
 TEST_CASE("what is kept for communicators to come can be given back", "[known]") {

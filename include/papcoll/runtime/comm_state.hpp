@@ -56,7 +56,7 @@ class CommState final : public Attached {
     Surroundings s;
     s.rank = all_ranks.rank("making a papcoll::Communicator");
     s.size = all_ranks.size("making a papcoll::Communicator");
-    auto [known, area] = making.join_known();
+    auto [known, area, problem] = making.join_known();
     const bool is_new = known == nullptr;
     if (is_new) {
       known = std::make_shared<KnownRanks>();
@@ -87,7 +87,7 @@ class CommState final : public Attached {
       if (is_new) {
         known->area = NodeMemory::area_of(here, options, hierarchy);
         s.why_no_shared_memory = memory_.make(all_ranks, *known, hierarchy);
-      } else {
+      } else if (problem.empty()) {
         memory_.lay_out(*known, hierarchy, std::move(area));
       }
       s.why_no_cma = known->why_no_cma;
@@ -106,14 +106,14 @@ class CommState final : public Attached {
                           " nodes: take MpiTransport, or a communicator of one node"});
     }
     if (s.node == nullptr) connect_at_once(all_ranks);
-    std::string problem;
     try {
-      begin(std::move(s), options, *known, hierarchy);
+      if (problem.empty()) begin(std::move(s), options, *known, hierarchy);
     } catch (const std::exception& e) {  // of this rank alone, such as bad_alloc
       problem = bare(e.what());
     }
     problem = first_problem(all_ranks, problem, "beginning a papcoll::Communicator");
     if (!problem.empty()) {
+      if (!is_new) throw NotJoined{};
       throw system_error(joined({"papcoll: a papcoll::Communicator could not be made: ", problem}),
                          ENOMEM);
     }
@@ -145,6 +145,9 @@ class CommState final : public Attached {
   }
 
  private:
+  /// Thrown on all ranks where one of them could not join those that it knows.
+  struct NotJoined {};
+
   static void require_usable(MPI_Comm comm) {
     if (!mpi_is_usable()) refuse_outside_mpi();
     if (comm == MPI_COMM_NULL) refuse_null();
@@ -270,7 +273,12 @@ class CommState final : public Attached {
     };
     try {
       return Making::run(comm, options, process, [&](Making& making) {
-        return std::make_shared<CommState>(making, options);
+        try {
+          return std::make_shared<CommState>(making, options);
+        } catch (const NotJoined&) {  // on all ranks
+          making.forget_known();
+          return std::make_shared<CommState>(making, options);
+        }
       });
     } catch (const peer_lost& e) {
       leave(e);

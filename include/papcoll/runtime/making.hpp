@@ -37,8 +37,8 @@ namespace detail {
 /// meanwhile. A rank waits for all others at each of these steps, in this order:
 ///
 ///     meet                   all say which process they are, and where
-///     join                   where the same ranks have made a communicator before: a vote, and
-///                            nothing more before the last step
+///     join                   where the same ranks have made a communicator before: nothing more
+///                            before connect
 ///     compare Options        a bcast and a vote
 ///     ask MPI for the nodes  seldom: MPI_Comm_split_type, a sum, a vote
 ///     learn of the machine   what Options::machine names, if anything: a vote and two bcasts; an
@@ -79,31 +79,33 @@ class Making {
   const std::shared_ptr<MpiProcess>& process() const noexcept { return process_; }
 
   /// What all ranks know of each other from a communicator of the same ranks and Options, and this
-  /// one's memory on the node; or null.
+  /// one's memory on the node; or null. Where this rank alone could not have the memory, `problem`
+  /// says why: the others learn of it by the vote in which they begin.
   struct Known {
     std::shared_ptr<KnownRanks> ranks;
     std::shared_ptr<NodeArea> area;
+    std::string problem;
   };
-  /// Collective, after the ranks have met.
+  /// After the ranks have met.
   Known join_known() {
-    const auto area = std::exchange(area_, nullptr);
+    Known known{nullptr, std::exchange(area_, nullptr), {}};
     if (!all_know_) {
-      if (area != nullptr) area->discard();
+      if (known.area != nullptr) known.area->discard();
       return {};
     }
-    std::string problem;
-    Known known{known_, area};
+    known.ranks = known_;
     try {
       const auto first = static_cast<std::size_t>(known_->here.ranks.front());
-      if (area == nullptr) {
+      if (known.area == nullptr) {
         known.area = std::make_shared<NodeArea>(known_->share, met_[first].area - 1);
       }
     } catch (const std::exception& e) {
-      problem = bare(e.what());
+      known.problem = bare(e.what());
     }
-    if (!first_problem(all_ranks_, problem, where).empty()) return {};
     return known;
   }
+  /// The ranks go the long way then.
+  void forget_known() noexcept { all_know_ = false; }
   const std::vector<int>& world_ranks() const noexcept { return world_ranks_; }
   /// May further communicators of these ranks and Options do without asking? What a file says of
   /// the machine may change.
