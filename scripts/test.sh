@@ -7,7 +7,7 @@ all=(openmpi mpich smpi asan-ubsan tsan)
 
 usage() {
   cat <<END
-usage: scripts/test.sh [--quick] [--no-install] [--jobs N] [configuration…]
+usage: scripts/test.sh [--quick | --full] [--no-install] [--jobs N] [configuration…]
 
 Builds and tests each configuration (default: all) in build/NAME:
   openmpi      g++, Open MPI            every test and check; of the unit tests some rooms
@@ -17,6 +17,7 @@ Builds and tests each configuration (default: all) in build/NAME:
   tsan         g++, TSan                the unit tests of what threads share
 
   --quick       openmpi only, without the slow tests: unit tests, and 2 and 4 ranks
+  --full        papcoll-run with 10^5 calls, 10,000 and 1,000 communicators, 1,000 killed jobs: hours
   --no-install  do not look for missing packages
   --jobs N      build N files at a time (default: number of processors)
 
@@ -25,10 +26,11 @@ exit status is 0 only if everything passed. Logs: build/NAME/build.log and build
 END
 }
 
-quick=false install=true jobs=$(nproc) chosen=()
+quick=false full=OFF install=true jobs=$(nproc) chosen=()
 while (($# > 0)); do
   case "$1" in
     --quick) quick=true ;;
+    --full) full=ON ;;
     --no-install) install=false ;;
     --jobs)
       jobs=${2:?--jobs needs a number}
@@ -88,10 +90,10 @@ test_configuration() {
   mkdir -p "$logs"
   say "$name: configure"
   # asan-ubsan runs all unit tests; those that depend on time or on the compiler run here, too.
-  local options=() some="^(base|waiting)/"
+  local options=("-DPAPCOLL_FULL_SIZES=$full") some="^(base|waiting)/"
   if [[ $name == openmpi ]]; then
     if $quick; then some=""; fi
-    options=("-DPAPCOLL_UNIT_TESTS=$some")
+    options+=("-DPAPCOLL_UNIT_TESTS=$some")
   fi
   if ! cmake --preset "$name" "${options[@]}"; then
     verdict="FAILED to configure"

@@ -5,10 +5,23 @@
 #include <dlfcn.h>
 #include <sched.h>
 
+using Progress = unsigned(void*);
+
+namespace {
+
+/// UCX's own. It is not among the following libraries if a program has opened MPI by dlopen.
+Progress* of_ucx() {
+  void* found = dlsym(RTLD_NEXT, "ucp_worker_progress");
+  if (found == nullptr) {
+    found = dlsym(dlopen("libucp.so.0", RTLD_NOLOAD | RTLD_LAZY), "ucp_worker_progress");
+  }
+  return reinterpret_cast<Progress*>(found);
+}
+
+}  // namespace
+
 extern "C" unsigned ucp_worker_progress(void* worker) {
-  using Progress = unsigned(void*);
-  static auto* const progress =
-      reinterpret_cast<Progress*>(dlsym(RTLD_NEXT, "ucp_worker_progress"));
+  static Progress* const progress = of_ucx();
   const unsigned events = progress(worker);
   if (events == 0) sched_yield();
   return events;

