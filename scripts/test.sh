@@ -17,7 +17,7 @@ Builds and tests each configuration (default: all) in build/NAME:
   tsan         g++, TSan                the unit tests of what threads share
 
   --quick       openmpi only, without the slow tests: unit tests, and 2 and 4 ranks
-  --full        papcoll-run with 10^5 calls, 10,000 and 1,000 communicators, 1,000 killed jobs: hours
+  --full        under papcoll-run 10^5 calls of random types, and 500 killed jobs: an hour more
   --no-install  do not look for missing packages
   --jobs N      build N files at a time (default: number of processors)
 

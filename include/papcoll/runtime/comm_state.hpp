@@ -117,6 +117,11 @@ class CommState final : public Attached {
       throw system_error(joined({"papcoll: a papcoll::Communicator could not be made: ", problem}),
                          ENOMEM);
     }
+    // Lest the first wait lose another time slice to learn of the program that had this one.
+    process_->set_yield_took(all_ranks.yield_took());
+    if (all_ranks.yield_took() > WaitTimes{}.slice) {
+      core_->waiter().yield_took = all_ranks.yield_took();
+    }
     if (is_new) core_->try_copies();
     if (known->share != nullptr && making.is_of_world() && Making::is_kept(options)) {
       known_ = std::move(known);

@@ -65,6 +65,7 @@ class Making {
         all_ranks_(comm, options.deadline,
                    {&Making::move, &Making::watch, &Making::expired, this}) {
     rank_ = all_ranks_.rank(where);
+    all_ranks_.expect_yield(process_->yield_took());
     find_world_ranks();
     peers_.reserve(world_ranks_.size());
     for (const int r : world_ranks_) peers_.push_back(process_->process_of(r));

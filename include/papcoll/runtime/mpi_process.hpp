@@ -10,6 +10,8 @@
 #include <papcoll/waiting/process_id.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -139,6 +141,15 @@ class MpiProcess final : public Attached {
 
   const ProcessId& id() const noexcept { return id_; }
 
+  /// The last yield while a communicator was made, as Waiter's: a program that had the processor
+  /// then is still there when the next one is made.
+  std::chrono::nanoseconds yield_took() const noexcept {
+    return std::chrono::nanoseconds{yield_took_.load(std::memory_order_relaxed)};
+  }
+  void set_yield_took(std::chrono::nanoseconds took) noexcept {
+    yield_took_.store(took.count(), std::memory_order_relaxed);
+  }
+
   /// Keeps which process a rank of MPI_COMM_WORLD is, if it is one (and not MPI_UNDEFINED).
   void keep_process(int world_rank, const ProcessId& id) {
     if (world_rank < 0 || !id_.sees(id)) return;
@@ -217,6 +228,8 @@ class MpiProcess final : public Attached {
   std::vector<std::weak_ptr<Attached>> open_;
   std::size_t making_ = 0;  ///< communicators that may be added
   std::vector<Busy> busy_;
+  /// Any thread's latest. Relaxed: nothing is read because of it but how a wait begins.
+  std::atomic<std::chrono::nanoseconds::rep> yield_took_{0};
   ProcessId id_ = own_process();
   KnownRanksList known_ranks_;
   std::vector<ProcessId> processes_;  ///< by their ranks in MPI_COMM_WORLD, as far as known

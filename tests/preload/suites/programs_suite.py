@@ -137,8 +137,7 @@ def case_errors_of_calls(suite, options):
 def case_many_communicators(suite, options):
     """Many communicators: results, and nothing left."""
     program = suite.compiled("many_communicators.c")
-    n = options.communicators or (1000 if options.full else
-                                  100 if suite.mpi == "openmpi" else 40)
+    n = options.communicators
     limit = ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh"] if suite.preload else ()
     for name, preloaded, before in (("plain", False, ()), ("preloaded", True, ()),
                                     ("preloaded, from the first call on, with 256 descriptors",
@@ -157,7 +156,7 @@ def case_many_communicators(suite, options):
 def case_churn(suite, options):
     """Communicators made, used once and freed: how long, and nothing left."""
     program = suite.compiled("churn.c")
-    n = options.rounds or (10000 if options.full else 1000 if suite.mpi == "openmpi" else 100)
+    n = options.rounds
     times = {}
     for name, preloaded, after in (("plain", False, None), ("preloaded", True, None),
                                    ("preloaded, from the first call on", True, "1")):
@@ -245,11 +244,11 @@ def main():
     parser.add_argument("--calls", type=int, help="of torture and threads")
     parser.add_argument("--harsh", action="store_true",
                         help="torture with what plain MPI does not survive, too; preloaded only")
-    parser.add_argument("--communicators", type=int, help="alive at a time")
-    parser.add_argument("--rounds", type=int, help="of churn")
+    parser.add_argument("--communicators", type=int, default=1000, help="alive at a time")
+    parser.add_argument("--rounds", type=int, default=10000, help="of churn")
     parser.add_argument("--full", action="store_true",
-                        help="100000 calls of torture, 10000 rounds of churn, which may take twice "
-                             "plain MPI's time, 1000 communicators, all fatal errors")
+                        help="100000 calls of torture, all fatal errors, and churn within twice "
+                             "plain MPI's time")
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     options = parser.parse_args()
     if unknown := set(options.cases) - set(CASES):

@@ -7,6 +7,7 @@
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
@@ -39,6 +40,13 @@ class PolledCollectives {
       : comm_(comm), deadline_(deadline), hooks_(hooks) {}
 
   MPI_Comm comm() const noexcept { return comm_; }
+
+  /// As Waiter's, of the latest wait.
+  std::chrono::nanoseconds yield_took() const noexcept { return yield_took_; }
+  /// From other waits of this process. A short one says nothing of the ranks' processors.
+  void expect_yield(std::chrono::nanoseconds took) noexcept {
+    yield_took_ = std::max(yield_took_, took);
+  }
 
   [[gnu::cold]] void barrier(const char* where) const {
     wait(0, "MPI_Ibarrier", where,
