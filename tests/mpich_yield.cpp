@@ -13,7 +13,8 @@ namespace {
 Progress* of_ucx() {
   void* found = dlsym(RTLD_NEXT, "ucp_worker_progress");
   if (found == nullptr) {
-    found = dlsym(dlopen("libucp.so.0", RTLD_NOLOAD | RTLD_LAZY), "ucp_worker_progress");
+    void* const ucx = dlopen("libucp.so.0", RTLD_NOLOAD | RTLD_LAZY);
+    if (ucx != nullptr) found = dlsym(ucx, "ucp_worker_progress");
   }
   return reinterpret_cast<Progress*>(found);
 }

@@ -2,7 +2,9 @@
 // they are freed.
 
 #include <papcoll/papcoll.hpp>
+#include <papcoll/runtime/mpi_process.hpp>
 #include <papcoll/shared_vector.hpp>
+#include <papcoll/waiting/waiter.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -71,12 +73,14 @@ bool shares_memory(const OwnComm& comm) {
   return false;
 }
 
-/// While it lives, this process may have so many bytes more than it has; 0: no limit.
+/// While it lives, this process may have little more address space than it has: less than an area
+/// takes, and enough for MPI, which ends the job without.
 class AddressSpaceLimit {
  public:
-  explicit AddressSpaceLimit(std::size_t more) {
+  explicit AddressSpaceLimit(bool limits) {
     getrlimit(RLIMIT_AS, &before_);
-    if (more == 0) return;
+    if (!limits) return;
+    constexpr std::size_t more = std::size_t{16} << 20U;
     std::size_t pages = 0;
     std::ifstream{"/proc/self/statm"} >> pages;
     rlimit limited = before_;
@@ -128,18 +132,81 @@ TEST_CASE("where one rank cannot have the memory of a further communicator, all 
           "[known]") {
   const OwnComm first;
   if (!shares_memory(first)) return;
-  const OwnComm second;
-  {
-    const bool is_last = first.rank() == first.size() - 1;
-    const AddressSpaceLimit limit{is_last ? std::size_t{16} << 20U : 0};
-    Communicator comm{second.get()};
-    CHECK_FALSE(comm.no_shared_memory().empty());
-    CHECK(sum_of(first.get(), papcoll::allreduce(comm, 1) != comm.size()) == 0);
+  Communicator comm{first.get()};
+  const papcoll::Node* const before = comm.core().surroundings().node;
+  for (const int victim : {comm.size() - 1, comm.size() / 2, 0}) {
+    const OwnComm second;
+    {
+      const AddressSpaceLimit limit{comm.rank() == victim};
+      Communicator without{second.get()};
+      CHECK(sum_of(first.get(), papcoll::allreduce(without, 1) != comm.size()) == 0);
+      if (victim != 0) CHECK_FALSE(without.no_shared_memory().empty());
+    }
+    // The next one has again all that the first has.
+    const OwnComm third;
+    Communicator again{third.get()};
+    CHECK(again.no_shared_memory().empty());
+    CHECK(again.no_cross_memory() == comm.no_cross_memory());
+    const papcoll::Node* const node = again.core().surroundings().node;
+    REQUIRE(node != nullptr);
+    CHECK(node->arena == before->arena);
+    CHECK(node->peers.pulls() == before->peers.pulls());
+    CHECK(node->peers.maps() == before->peers.maps());
+    CHECK(sum_of(first.get(), errors_of_use(again, 3)) == 0);
   }
-  const OwnComm third;
-  Communicator comm{third.get()};
-  CHECK(comm.no_shared_memory().empty());
-  CHECK(sum_of(first.get(), errors_of_use(comm, 3)) == 0);
+}
+
+TEST_CASE("where one rank cannot have the memory of a further communicator, none of MPI's is lost",
+          "[known],[several]") {
+  if (papcoll::detail::simulated) return;
+  static int copies;
+  static int deletes;
+  copies = deletes = 0;
+  int key = MPI_KEYVAL_INVALID;
+  MPI_Comm_create_keyval(
+      [](MPI_Comm, int, void*, void*, void*, int* flag) {
+        ++copies;
+        *flag = 1;
+        return static_cast<int>(MPI_SUCCESS);
+      },
+      [](MPI_Comm, int, void*, void*) {
+        ++deletes;
+        return static_cast<int>(MPI_SUCCESS);
+      },
+      &key, nullptr);
+  const OwnComm first;
+  Communicator comm{first.get()};
+  constexpr int rounds = 3;
+  for (int i = 0; i < rounds; ++i) {
+    const OwnComm second;
+    MPI_Comm_set_attr(second.get(), key, nullptr);
+    const AddressSpaceLimit limit{comm.rank() == comm.size() - 1};
+    Communicator without{second.get()};
+    CHECK(sum_of(first.get(), papcoll::allreduce(without, 1) != comm.size()) == 0);
+  }
+  CHECK(copies >= rounds);
+  CHECK(deletes == copies + rounds);
+  MPI_Comm_free_keyval(&key);
+}
+
+TEST_CASE("that a program which computes had the processor is known to communicators for a second",
+          "[known]") {
+  const OwnComm mpi;
+  if (!shares_memory(mpi)) return;
+  const auto process = papcoll::detail::MpiProcess::get();
+  process->keep_lost_slice();
+  {
+    const OwnComm other;
+    Communicator comm{other.get()};
+    const papcoll::Waiter& waiter = comm.core().waiter();
+    const bool is_known = process->lost_a_slice_lately();  // still
+    if (is_known && !waiter.oversubscribed) CHECK(waiter.lost_a_slice());
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds{1100});
+  const OwnComm other;
+  Communicator comm{other.get()};
+  const bool is_known = process->lost_a_slice_lately();  // by what has happened since
+  if (!is_known) CHECK_FALSE(comm.core().waiter().lost_a_slice());
 }
 
 TEST_CASE("what is kept for communicators to come can be given back", "[known]") {

@@ -56,56 +56,38 @@ class CommState final : public Attached {
     Surroundings s;
     s.rank = all_ranks.rank("making a papcoll::Communicator");
     s.size = all_ranks.size("making a papcoll::Communicator");
-    auto [known, area, problem] = making.join_known();
-    const bool is_new = known == nullptr;
-    if (is_new) {
-      known = std::make_shared<KnownRanks>();
-      known->options = options;
-      known->tuning = require_common(all_ranks, options);
-      known->here = find_node(making, s);
-    }
-    const NodeRanks& here = known->here;
-    if (s.why_no_shared_memory.empty()) ranks_here_ = here.ranks;
-    s.nodes = here.nodes;
-    s.ranks_here = ranks_here_;
     s.mpi = &link_;
     if constexpr (!simulated) {
       s.messages = [this](std::function<void(const TransportOp&)> told) {
         return connect_told_messages(link_, std::move(told));
       };
     }
-    if (is_new) known->where = find_machine(all_ranks, here, options.machine);
-    const MachineOfRanks& where = known->where;
-    s.machine = where.machine;
+    Making::Known before = making.join_known();
+    std::shared_ptr<KnownRanks>& known = before.ranks;
+    std::string& problem = before.problem;
+    const bool is_new = known == nullptr;
     HierarchyPlans hierarchy;
-    if (!s.why_no_shared_memory.empty()) {
-      // MPI had no communicator to find the node with.
-    } else if (here.nodes == s.size && s.size > 1) {
-      hierarchy = plan_hierarchy(where, here, options, false);
-    } else {
-      hierarchy = plan_hierarchy(where, here, options, true);
-      if (is_new) {
-        known->area = NodeMemory::area_of(here, options, hierarchy);
-        s.why_no_shared_memory = memory_.make(all_ranks, *known, hierarchy);
-      } else if (problem.empty()) {
-        memory_.lay_out(*known, hierarchy, std::move(area));
-      }
-      s.why_no_cma = known->why_no_cma;
-      if (!s.why_no_shared_memory.empty()) {
-        hierarchy = plan_hierarchy(where, here, options, false);
-      } else if (here.nodes == 1) {
-        memory_.set_groups(near_groups(*where.machine));
-        s.node = &memory_.node();
-      } else {
-        s.partial_node = &memory_.node();
+    if (is_new) {
+      known = std::make_shared<KnownRanks>();
+      known->options = options;
+      known->tuning = require_common(all_ranks, options);
+      known->here = find_node(making, s);
+      known->where = find_machine(all_ranks, known->here, options.machine);
+      hierarchy = settle(s, options, *known, [&](const HierarchyPlans& plans) {
+        known->area = NodeMemory::area_of(known->here, options, plans);
+        return memory_.make(all_ranks, *known, plans);
+      });
+    } else if (problem.empty()) {
+      try {
+        hierarchy = settle(s, options, *known, [&](const HierarchyPlans& plans) {
+          memory_.lay_out(*known, plans, std::move(before.area));
+          return std::string{};
+        });
+      } catch (const std::exception& e) {  // of this rank alone
+        problem = bare(e.what());
       }
     }
-    if (s.why_no_shared_memory.empty() && here.nodes > 1) {
-      s.why_no_shared_memory =
-          detail::joined({"its ranks are on ", here.nodes,
-                          " nodes: take MpiTransport, or a communicator of one node"});
-    }
-    if (s.node == nullptr) connect_at_once(all_ranks);
+    if (is_new ? s.node == nullptr : known->here.nodes > 1) connect_at_once(all_ranks);
     try {
       if (problem.empty()) begin(std::move(s), options, *known, hierarchy);
     } catch (const std::exception& e) {  // of this rank alone, such as bad_alloc
@@ -113,19 +95,17 @@ class CommState final : public Attached {
     }
     problem = first_problem(all_ranks, problem, "beginning a papcoll::Communicator");
     if (!problem.empty()) {
+      link_.close(false);  // on all ranks, and no message is under way
       if (!is_new) throw NotJoined{};
       throw system_error(joined({"papcoll: a papcoll::Communicator could not be made: ", problem}),
                          ENOMEM);
     }
-    // Lest the first wait lose another time slice to learn of the program that had this one.
-    process_->set_yield_took(all_ranks.yield_took());
-    if (all_ranks.yield_took() > WaitTimes{}.slice) {
-      core_->waiter().yield_took = all_ranks.yield_took();
-    }
+    making.keep_lost_slice();
     if (is_new) core_->try_copies();
+    if (making.lost_a_slice()) core_->waiter().yield_took = all_ranks.yield_took();
     if (known->share != nullptr && making.is_of_world() && Making::is_kept(options)) {
       known_ = std::move(known);
-      if (is_new) keep_known(making.world_ranks());
+      if (is_new && !making.fell_back()) keep_known(making.world_ranks());
     }
   }
   ~CommState() override { close(); }
@@ -196,6 +176,43 @@ class CommState final : public Attached {
         first_problem(making.all_ranks(), problem, "finding the ranks of a node");
     if (!s.why_no_shared_memory.empty()) return {{s.rank}, s.size};
     return here;
+  }
+
+  /// What the team has, by what its ranks know. `take_memory` gets what they share on a node, for
+  /// such groups, or says why they have nothing. Gives the groups.
+  template <class TakeMemory>
+  HierarchyPlans settle(Surroundings& s, const Options& options, const KnownRanks& known,
+                        const TakeMemory& take_memory) {
+    const NodeRanks& here = known.here;
+    const MachineOfRanks& where = known.where;
+    if (s.why_no_shared_memory.empty()) ranks_here_ = here.ranks;
+    s.nodes = here.nodes;
+    s.ranks_here = ranks_here_;
+    s.machine = where.machine;
+    HierarchyPlans hierarchy;
+    if (!s.why_no_shared_memory.empty()) {
+      // MPI had no communicator to find the node with.
+    } else if (here.nodes == s.size && s.size > 1) {
+      hierarchy = plan_hierarchy(where, here, options, false);
+    } else {
+      hierarchy = plan_hierarchy(where, here, options, true);
+      s.why_no_shared_memory = take_memory(hierarchy);
+      s.why_no_cma = known.why_no_cma;
+      if (!s.why_no_shared_memory.empty()) {
+        hierarchy = plan_hierarchy(where, here, options, false);
+      } else if (here.nodes == 1) {
+        memory_.set_groups(near_groups(*where.machine));
+        s.node = &memory_.node();
+      } else {
+        s.partial_node = &memory_.node();
+      }
+    }
+    if (s.why_no_shared_memory.empty() && here.nodes > 1) {
+      s.why_no_shared_memory =
+          detail::joined({"its ranks are on ", here.nodes,
+                          " nodes: take MpiTransport, or a communicator of one node"});
+    }
+    return hierarchy;
   }
 
   /// Without waiting for anybody.

@@ -15,6 +15,7 @@
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi/polled.hpp>
 #include <papcoll/transport/transport.hpp>
+#include <papcoll/waiting/waiter.hpp>
 
 #include <algorithm>
 #include <array>
@@ -65,11 +66,13 @@ class Making {
         all_ranks_(comm, options.deadline,
                    {&Making::move, &Making::watch, &Making::expired, this}) {
     rank_ = all_ranks_.rank(where);
-    all_ranks_.expect_yield(process_->yield_took());
     find_world_ranks();
     peers_.reserve(world_ranks_.size());
     for (const int r : world_ranks_) peers_.push_back(process_->process_of(r));
     find_known(options);
+    // Where the ranks share their processors, they yield.
+    const bool shares = known_ != nullptr && known_->where.oversubscribed;
+    if (!shares && process_->lost_a_slice_lately()) all_ranks_.expect_lost_slice();
     if (!process_->is_busy(nullptr)) wait_inside_mpi();
   }
   Making(const Making&) = delete;
@@ -98,15 +101,25 @@ class Making {
     try {
       const auto first = static_cast<std::size_t>(known_->here.ranks.front());
       if (known.area == nullptr) {
-        known.area = std::make_shared<NodeArea>(known_->share, met_[first].area - 1);
+        known.area = NodeArea::join(known_->share, met_[first].area - 1);
       }
     } catch (const std::exception& e) {
       known.problem = bare(e.what());
     }
     return known;
   }
-  /// The ranks go the long way then.
-  void forget_known() noexcept { all_know_ = false; }
+  /// The ranks go the long way then, for this communicator.
+  void forget_known() noexcept {
+    all_know_ = false;
+    known_ = nullptr;
+    fell_back_ = true;
+  }
+  /// Did they? What they have then may be less than what they know.
+  bool fell_back() const noexcept { return fell_back_; }
+
+  /// A program that computes had this process's processor for a time slice, while this or lately
+  /// another communicator was made: the team's waits need not lose another one to learn of it.
+  bool lost_a_slice() const noexcept { return all_ranks_.yield_took() > WaitTimes{}.slice; }
   const std::vector<int>& world_ranks() const noexcept { return world_ranks_; }
   /// May further communicators of these ranks and Options do without asking? What a file says of
   /// the machine may change.
@@ -135,6 +148,11 @@ class Making {
     const auto end = std::unique(machines.begin(), machines.end());
     here.nodes = static_cast<int>(end - machines.begin());
     return here;
+  }
+
+  /// At the end.
+  void keep_lost_slice() const noexcept {
+    if (all_ranks_.has_lost_slice()) process_->keep_lost_slice();
   }
 
   /// Before something that blocks inside MPI. Throws peer_lost if a peer is dead already.
@@ -263,6 +281,7 @@ class Making {
   std::uint64_t tuning_ = 0;
   std::shared_ptr<NodeArea> area_;  ///< made by this rank
   bool all_know_ = false;           ///< the same, and have the areas
+  bool fell_back_ = false;
 };
 
 /// Why the state of a communicator could not be made, as an attribute of it.

@@ -93,6 +93,8 @@ inline void attach(MPI_Comm comm, int key, std::shared_ptr<Attached> state) {
 /// What papcoll keeps for the process, as an attribute of MPI_COMM_SELF, whose attributes are the
 /// first that MPI_Finalize deletes: at that moment everything of papcoll that still uses MPI ends.
 class MpiProcess final : public Attached {
+  using Clock = std::chrono::steady_clock;
+
  public:
   static std::shared_ptr<MpiProcess> get() {
     const std::lock_guard lock{Keyvals::get().making_process};
@@ -141,13 +143,15 @@ class MpiProcess final : public Attached {
 
   const ProcessId& id() const noexcept { return id_; }
 
-  /// The last yield while a communicator was made, as Waiter's: a program that had the processor
-  /// then is still there when the next one is made.
-  std::chrono::nanoseconds yield_took() const noexcept {
-    return std::chrono::nanoseconds{yield_took_.load(std::memory_order_relaxed)};
+  /// While a communicator was made, a program that computes had the processor for a time slice.
+  void keep_lost_slice() noexcept {
+    lost_slice_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   }
-  void set_yield_took(std::chrono::nanoseconds took) noexcept {
-    yield_took_.store(took.count(), std::memory_order_relaxed);
+  /// Within the last second: it is likely to be still there.
+  bool lost_a_slice_lately() const noexcept {
+    const Clock::rep lost = lost_slice_.load(std::memory_order_relaxed);
+    if (lost == 0) return false;
+    return Clock::now() < Clock::time_point{Clock::duration{lost}} + std::chrono::seconds{1};
   }
 
   /// Keeps which process a rank of MPI_COMM_WORLD is, if it is one (and not MPI_UNDEFINED).
@@ -228,8 +232,8 @@ class MpiProcess final : public Attached {
   std::vector<std::weak_ptr<Attached>> open_;
   std::size_t making_ = 0;  ///< communicators that may be added
   std::vector<Busy> busy_;
-  /// Any thread's latest. Relaxed: nothing is read because of it but how a wait begins.
-  std::atomic<std::chrono::nanoseconds::rep> yield_took_{0};
+  /// When any thread last did; 0: never. Relaxed: how a wait begins depends on it, nothing else.
+  std::atomic<Clock::rep> lost_slice_{0};
   ProcessId id_ = own_process();
   KnownRanksList known_ranks_;
   std::vector<ProcessId> processes_;  ///< by their ranks in MPI_COMM_WORLD, as far as known

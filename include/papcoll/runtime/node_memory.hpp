@@ -73,7 +73,8 @@ class NodeMemory {
   }
 
   /// Makes what the ranks share, `known.share` and the area, for ranks that do not know each other
-  /// yet: `known` has the rest. Returns why it could not, the same on all ranks, or nothing.
+  /// yet: `known` has the rest. Returns why it could not, the same on all ranks, or nothing; where
+  /// it could not, `known.share` is null.
   /// Collective.
   std::string make(const PolledCollectives& all_ranks, KnownRanks& known,
                    const HierarchyPlans& hierarchy) {
@@ -110,7 +111,7 @@ class NodeMemory {
       try {
         area = make_area(known);
         number = area->number() + 1;
-      } catch (const system_error& e) {
+      } catch (const std::exception& e) {
         problem = bare(e.what());
       }
     }
@@ -118,14 +119,13 @@ class NodeMemory {
     all_ranks.allgather(&number, sizeof number, numbers.data(), where);
     number = numbers[static_cast<std::size_t>(known.here.ranks.front())];
     try {
-      if (area == nullptr && number != 0) {
-        area = std::make_shared<NodeArea>(known.share, number - 1);
-      }
-    } catch (const system_error& e) {
+      if (area == nullptr && number != 0) area = NodeArea::join(known.share, number - 1);
+    } catch (const std::exception& e) {
       problem = bare(e.what());
     }
     problem = first_problem(all_ranks, problem, where);
     if (!problem.empty()) {
+      known.share = nullptr;
       return joined({"papcoll: the ranks of a node cannot share memory: ", problem});
     }
     known.copies_from =

@@ -7,7 +7,6 @@
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
@@ -41,12 +40,12 @@ class PolledCollectives {
 
   MPI_Comm comm() const noexcept { return comm_; }
 
-  /// As Waiter's, of the latest wait.
+  /// As Waiter's, of the latest yield.
   std::chrono::nanoseconds yield_took() const noexcept { return yield_took_; }
-  /// From other waits of this process. A short one says nothing of the ranks' processors.
-  void expect_yield(std::chrono::nanoseconds took) noexcept {
-    yield_took_ = std::max(yield_took_, took);
-  }
+  /// A yield in one of these waits ended with the time slice of a program that computes.
+  bool has_lost_slice() const noexcept { return has_lost_slice_; }
+  /// From other waits of this process: such a program has the processor.
+  void expect_lost_slice() noexcept { yield_took_ = 2 * WaitTimes{}.slice; }
 
   [[gnu::cold]] void barrier(const char* where) const {
     wait(0, "MPI_Ibarrier", where,
@@ -160,7 +159,8 @@ class PolledCollectives {
       static_cast<void>(memory.release());
       throw;
     }
-    yield_took_ = waiter.yield_took;
+    const bool has_yielded = waiter.yield_took != std::exchange(yield_took_, waiter.yield_took);
+    has_lost_slice_ = has_lost_slice_ || (has_yielded && waiter.lost_a_slice());
   }
 
   static void move(void* p) {
@@ -183,6 +183,7 @@ class PolledCollectives {
   Hooks hooks_{};
   /// As Waiter's. At first the ranks may share their processors: nobody knows yet.
   mutable std::chrono::nanoseconds yield_took_ = 2 * WaitTimes{}.given_away;
+  mutable bool has_lost_slice_ = false;
 };
 
 }  // namespace detail

@@ -251,17 +251,27 @@ class NodeArea {
     }
   }
 
-  /// For make(), and by the others. Throws system_error.
+  /// By the others. Throws system_error or bad_alloc. Then it is as if this rank had joined and
+  /// left, so that the others do not wait for it.
+  static std::shared_ptr<NodeArea> join(const std::shared_ptr<NodeShare>& share,
+                                        std::size_t number) {
+    try {
+      return std::make_shared<NodeArea>(share, number);
+    } catch (...) {
+      share->words(number).left.fetch_add(1, std::memory_order_release);
+      share->words(number).seen.fetch_add(1, std::memory_order_release);
+      throw;
+    }
+  }
+
+  /// For make() and join().
   NodeArea(std::shared_ptr<NodeShare> share, std::size_t number)
       : share_(std::move(share)), number_(number), process_(getpid()) {
     try {
       map();
       share_->expect();
     } catch (...) {
-      // As if it had joined and left, so that the others do not wait for it.
       if (memory_ != nullptr) munmap(memory_, share_->area_bytes_);
-      words().left.fetch_add(1, std::memory_order_release);
-      words().seen.fetch_add(1, std::memory_order_release);
       throw;
     }
   }
