@@ -4,11 +4,13 @@ set -euo pipefail
 
 usage() {
   cat <<END
-usage: scripts/install_dependencies.sh [--dry-run]
+usage: scripts/install_dependencies.sh [--for demo|tests|full] [--dry-run]
        scripts/install_dependencies.sh --cuda [DIRECTORY]
 
-Installs by apt-get whatever of papcoll's development packages is missing, as root or through sudo.
-Does nothing where all are there. --dry-run only says what would be installed.
+Installs by apt-get whatever of papcoll's development packages is missing, as root or through sudo: what
+scripts/demo.sh needs, what building and testing everything needs (the default), or also what
+scripts/test.sh --full needs. Does nothing where all are there. --dry-run only says what would be
+installed.
 
 --cuda instead gets a CUDA Toolkit for papcoll::gpu (nvcc and the runtime, 13.0; 0.3 GB), where the
 machine has none: by pip, without root, into DIRECTORY (default: ~/.local/share/papcoll/cuda). It
@@ -18,11 +20,16 @@ To use the library, only a C++20 compiler, an MPI library and Boost's headers ar
 END
 }
 
-needed=(
-  cmake ninja-build g++ clang
-  openmpi-bin libopenmpi-dev mpich libmpich-dev
-  libboost-dev
-  catch2 libcli11-dev nlohmann-json3-dev libfmt-dev zlib1g-dev
+for_demo=(
+  cmake ninja-build g++
+  openmpi-bin libopenmpi-dev
+  libboost-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
+  python3-minimal
+)
+for_tests=(
+  "${for_demo[@]}"
+  clang mpich libmpich-dev
+  catch2 libfmt-dev
   clang-format clang-tidy
   iproute2 util-linux mount
   python3 python3-matplotlib
@@ -33,9 +40,11 @@ needed=(
 # libopen-trace-format2-dev for `papcoll report --otf2` and otf2-tools for its test, llvm for the
 # lines of places that it tells (addr2line does, too); gfortran, python3-mpi4py, lammps, hpcc and
 # scalapack-mpi-test are for programs that papcoll-profile records and papcoll-run runs in the tests.
-useful=(libclang-rt-dev ccache shellcheck pkg-config python3-yaml libsimgrid-dev doxygen
+useful_for_tests=(libclang-rt-dev ccache shellcheck pkg-config python3-yaml libsimgrid-dev doxygen
   libhwloc-dev libscotch-dev gfortran python3-mpi4py libopen-trace-format2-dev otf2-tools llvm
   lammps hpcc scalapack-mpi-test)
+# For AArch64: unit tests that QEMU runs.
+useful_for_full=("${useful_for_tests[@]}" g++-aarch64-linux-gnu qemu-user)
 
 # get_cuda DIRECTORY: the parts of a toolkit that compile and link, in the layout that CMake expects.
 get_cuda() {
@@ -62,15 +71,24 @@ get_cuda() {
   echo "CUDA: pass -DPAPCOLL_WITH_CUDA=ON -DCMAKE_CUDA_COMPILER=$toolkit/bin/nvcc"
 }
 
-dry_run=false
-case "${1:-}" in
-  "") ;;
-  --dry-run) dry_run=true ;;
-  --cuda)
-    get_cuda "$(realpath --canonicalize-missing "${2:-$HOME/.local/share/papcoll/cuda}")"
-    exit
-    ;;
-  -h | --help) usage; exit 0 ;;
+dry_run=false purpose=tests
+while (($# > 0)); do
+  case "$1" in
+    --for) purpose=${2:?--for needs demo, tests or full}; shift ;;
+    --dry-run) dry_run=true ;;
+    --cuda)
+      get_cuda "$(realpath --canonicalize-missing "${2:-$HOME/.local/share/papcoll/cuda}")"
+      exit
+      ;;
+    -h | --help) usage; exit 0 ;;
+    *) usage >&2; exit 2 ;;
+  esac
+  shift
+done
+case $purpose in
+  demo) needed=("${for_demo[@]}") useful=() ;;
+  tests) needed=("${for_tests[@]}") useful=("${useful_for_tests[@]}") ;;
+  full) needed=("${for_tests[@]}") useful=("${useful_for_full[@]}") ;;
   *) usage >&2; exit 2 ;;
 esac
 
