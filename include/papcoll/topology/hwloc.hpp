@@ -6,7 +6,7 @@
 #ifndef PAPCOLL_WITH_HWLOC
 #error \
     "papcoll/topology/hwloc.hpp: set the CMake option PAPCOLL_WITH_HWLOC, or compile \
-all files of the program with -DPAPCOLL_WITH_HWLOC and link them with -lhwloc"
+this file with -DPAPCOLL_WITH_HWLOC and link the program with -lhwloc"
 #endif
 
 #include <papcoll/base/joined.hpp>

@@ -4,9 +4,6 @@
 
 #include <papcoll/config.hpp>
 #include <papcoll/tools/indented.hpp>
-#ifdef PAPCOLL_TOOL_WITH_CUDA
-#include <papcoll/gpu/cuda_runtime.hpp>
-#endif
 
 #include <cstddef>
 #include <string>
@@ -42,24 +39,6 @@ std::string access_text(const std::vector<std::string>& names, Can can) {
     }
   }
   return out.text();
-}
-
-/// What CUDA says of the GPUs that this process sees; nothing where the command was built without.
-inline std::string cuda_access_text() {
-#ifdef PAPCOLL_TOOL_WITH_CUDA
-  try {
-    gpu::CudaRuntime gpus;
-    std::vector<std::string> names;
-    for (int d = 0; d < gpus.devices(); ++d) names.push_back(gpus.pci_address(d));
-    return access_text(names, [&](int from, int to) { return gpus.can_access(from, to); });
-  } catch (const gpu::device_error& e) {
-    Indented out;
-    out.line(1, std::string("peer access: ") + papcoll::detail::bare(e.what()));
-    return out.text();
-  }
-#else
-  return "";
-#endif
 }
 
 }  // namespace tool

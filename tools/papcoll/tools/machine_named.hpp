@@ -5,17 +5,16 @@
 #include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/tools/machine_shape.hpp>
+#include <papcoll/tools/optional_parts.hpp>
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/network_file.hpp>
 #include <papcoll/topology/sysfs.hpp>
-#ifdef PAPCOLL_WITH_HWLOC
-#include <papcoll/topology/hwloc.hpp>
-#endif
 
 #include <cstddef>
 #include <limits>
 #include <string>
+#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -38,28 +37,24 @@ inline Repeated repeated(const std::string& spec) {
   return nodes < 0 ? Repeated{spec} : Repeated{spec.substr(0, star), nodes};
 }
 
+inline constexpr std::string_view synthetic_prefix = "synthetic:";
+
 /// Throws papcoll::error.
 inline Machine machine_named(const std::string& spec) {
   if (spec.empty())
     throw argument_error(std::string("papcoll: no machine is named: write ") + machine_forms);
   if (spec == "linux") return linux_machine();
   if (is_machine_shape(spec)) return machine_shape(spec).machine();
-  const std::string synthetic = "synthetic:";
-  const bool is_synthetic = spec.compare(0, synthetic.size(), synthetic) == 0;
-  const Repeated parts = repeated(spec);
-  const bool is_xml = parts.text.size() > 4 && parts.text.substr(parts.text.size() - 4) == ".xml";
+  const bool is_synthetic = spec.starts_with(synthetic_prefix);
+  const bool is_xml = repeated(spec).text.ends_with(".xml") && repeated(spec).text.size() > 4;
   if (spec != "hwloc" && !is_synthetic && !is_xml) return network_file(spec).read();
-#ifdef PAPCOLL_WITH_HWLOC
-  if (is_synthetic) {
-    return hwloc_synthetic(parts.text.substr(synthetic.size()), parts.nodes).read();
+  if (optional_parts().machine_by_hwloc == nullptr) {
+    throw argument_error(
+        detail::joined({"papcoll: the machine ", spec,
+                        " needs hwloc, and this program was built without it: "
+                        "install it (Debian's package libhwloc-dev) and build again"}));
   }
-  return is_xml ? hwloc_xml(parts.text, parts.nodes).read() : hwloc_machine().read();
-#else
-  throw argument_error(
-      detail::joined({"papcoll: the machine ", spec,
-                      " needs hwloc, and this program was built without it: "
-                      "install it (Debian's package libhwloc-dev) and build again"}));
-#endif
+  return optional_parts().machine_by_hwloc(spec);
 }
 
 }  // namespace tool

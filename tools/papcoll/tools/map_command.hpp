@@ -19,13 +19,11 @@
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/machine_named.hpp>
 #include <papcoll/tools/named_schedule.hpp>
+#include <papcoll/tools/optional_parts.hpp>
 #include <papcoll/tools/picture_file.hpp>
 #include <papcoll/tools/placement_option.hpp>
 #include <papcoll/tools/placements.hpp>
 #include <papcoll/tools/simulate_command.hpp>
-#ifdef PAPCOLL_WITH_SCOTCH
-#include <papcoll/mapping/scotch.hpp>
-#endif
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -162,9 +160,9 @@ class MapCommand {
     if (greedy_order(c.schedule, c.machine, root_)) {
       all.push_back({"greedy", map_greedily(c.schedule, c.collective, c.machine, root_)});
     }
-#ifdef PAPCOLL_WITH_SCOTCH
-    all.push_back({"SCOTCH", map_by_scotch(c.schedule, c.collective, c.machine, root_)});
-#endif
+    if (const auto by_scotch = optional_parts().map_by_scotch; by_scotch != nullptr) {
+      all.push_back({"SCOTCH", by_scotch(c.schedule, c.collective, c.machine, root_)});
+    }
     return all;
   }
 

@@ -5,11 +5,11 @@
 #include <papcoll/error.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/fabric.hpp>
-#include <papcoll/tools/gpu_access.hpp>
 #include <papcoll/tools/json_file.hpp>
 #include <papcoll/tools/launched_rank.hpp>
 #include <papcoll/tools/machine_named.hpp>
 #include <papcoll/tools/machine_text.hpp>
+#include <papcoll/tools/optional_parts.hpp>
 #include <papcoll/topology/linux.hpp>
 
 #include <CLI/CLI.hpp>
@@ -71,7 +71,9 @@ class TopologyCommand {
  private:
   /// Of the machine that this process runs on: what CUDA says of its GPUs, too.
   static std::string with_access(const Machine& machine) {
-    return described(machine) + (machine.gpus.empty() ? "" : cuda_access_text());
+    return described(machine) + (machine.gpus.empty() || optional_parts().gpu_access == nullptr
+                                     ? ""
+                                     : optional_parts().gpu_access());
   }
 
   /// This node; of a rank that a launcher has started its own place, too, in one piece, so that
