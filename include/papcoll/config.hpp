@@ -85,23 +85,56 @@ inline constexpr std::size_t cache_line = 64;
 inline constexpr int assertion_level = PAPCOLL_ASSERTIONS;
 
 namespace detail {
-// Files that define PAPCOLL_COMPILED need papcoll.cpp, of their own version and compiled with the
-// same PAPCOLL_ASSERTIONS: they refer to a function that it alone has, and whose name says so where
-// the linker misses it. Files that do not define it may be in the same program.
+// Files that define PAPCOLL_COMPILED need the code of papcoll.cpp (libpapcoll.a), compiled from the
+// same version, with the same PAPCOLL_ASSERTIONS and sanitizer, by a compiler that gives functions
+// the same names, and for the same MPI (transport/mpi/mpi.hpp). They refer to a function that it
+// alone has, and whose name says all this where the linker misses it. Files that do not define it
+// may be in the same program.
 template <int major, int minor, int patch>
 struct version;
 template <int level>
 struct assertions;
-template <class Version, class Assertions>
-void link_papcoll_cpp_compiled_with() noexcept;
+struct gcc_11_to_13_or_clang_14_to_16;
+struct gcc_14_or_clang_17_and_newer;
+struct libstdcxx;
+struct libstdcxx_without_cxx11_abi;
+struct libcxx;
+struct thread_sanitizer;
+struct address_sanitizer;
+struct no_sanitizer;
+
+// The newer ones name templates with what they require.
+#if defined(__clang__) ? __clang_major__ < 17 : __GXX_ABI_VERSION < 1019
+using this_compiler = gcc_11_to_13_or_clang_14_to_16;
+#else
+using this_compiler = gcc_14_or_clang_17_and_newer;
+#endif
+#if defined(_LIBCPP_VERSION)
+using this_library = libcxx;
+#elif defined(_GLIBCXX_USE_CXX11_ABI) && !_GLIBCXX_USE_CXX11_ABI
+using this_library = libstdcxx_without_cxx11_abi;
+#else
+using this_library = libstdcxx;
+#endif
+#if PAPCOLL_TSAN
+using this_sanitizer = thread_sanitizer;
+#elif PAPCOLL_ASAN
+using this_sanitizer = address_sanitizer;
+#else
+using this_sanitizer = no_sanitizer;
+#endif
+
+template <class... What>
+void link_libpapcoll_or_papcoll_cpp_compiled_for() noexcept;
 #if defined(PAPCOLL_COMPILES_IT)
-template <class Version, class Assertions>
-void link_papcoll_cpp_compiled_with() noexcept {}
+template <class... What>
+void link_libpapcoll_or_papcoll_cpp_compiled_for() noexcept {}
 #endif
 #if defined(PAPCOLL_COMPILED)
-[[gnu::used]] static void (*const shared_code)() noexcept = &link_papcoll_cpp_compiled_with<
-    version<PAPCOLL_VERSION_MAJOR, PAPCOLL_VERSION_MINOR, PAPCOLL_VERSION_PATCH>,
-    assertions<PAPCOLL_ASSERTIONS>>;
+[[gnu::used]] static void (*const shared_code)() noexcept =
+    &link_libpapcoll_or_papcoll_cpp_compiled_for<
+        version<PAPCOLL_VERSION_MAJOR, PAPCOLL_VERSION_MINOR, PAPCOLL_VERSION_PATCH>,
+        assertions<PAPCOLL_ASSERTIONS>, this_compiler, this_library, this_sanitizer>;
 #endif
 
 /// A hint to the core that this is a spin loop; no system call.

@@ -29,7 +29,7 @@ cmake --build "$here/found" >/dev/null
 "$here/found/program"
 
 command -v pkg-config >/dev/null || exit 0
-PKG_CONFIG_PATH=$here/prefix/share/pkgconfig
+PKG_CONFIG_PATH=$(dirname "$(find "$here/prefix" -name papcoll.pc)")
 export PKG_CONFIG_PATH
 read -ra flags < <(pkg-config --cflags --libs papcoll)
 "$compiler" -std=c++20 "$here/program/program.cpp" "${flags[@]}" -o "$here/by_pkg_config"

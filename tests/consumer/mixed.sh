@@ -1,13 +1,15 @@
 #!/bin/sh
-# mixed.sh MPI-COMPILER DIRECTORY LAUNCHER…: in one program, files may define PAPCOLL_COMPILED or not,
-# and headers of two versions meet. Where papcoll.cpp is missing, or compiled with another level of
-# checks, the linker says so by the name of what it misses.
+# mixed.sh MPI-COMPILER DIRECTORY LIBRARY LAUNCHER…: in one program, files may define PAPCOLL_COMPILED
+# or not, be optimised or not, and come of two compilers; and headers of two versions meet. Where the
+# LIBRARY (libpapcoll.a) is missing, or compiled with another level of checks, the linker says so by
+# the name of what it misses. Ranks of one job that have different versions say so when they meet.
 set -eu
 
-compiler=$1 directory=$2/mixed
-shift 2
+compiler=$1 directory=$2/mixed library=$3
+shift 3
 rm -rf "$directory"
 mkdir -p "$directory/include"
+launch=$*
 
 compile() {  # NAME SOURCE FLAGS…
   object=$directory/$1.o source=$2
@@ -18,9 +20,10 @@ link() {  # NAMES…
   objects=""
   for name in "$@"; do objects="$objects $directory/$name.o"; done
   # shellcheck disable=SC2086
-  "$compiler" -pthread $objects -o "$directory/program" >"$directory/said" 2>&1
+  "$compiler" -pthread $objects $libraries -o "$directory/program" >"$directory/said" 2>&1
 }
-sentence="link_papcoll_cpp_compiled_with<.*version<[0-9, ]*>, .*assertions<2> *>()"
+libraries=""
+sentence="link_libpapcoll_or_papcoll_cpp_compiled_for<.*version<[0-9, ]*>, .*assertions<2>, .*>()"
 refused() {  # NAMES…: linking them fails with the sentence
   if link "$@" || ! grep -q "undefined reference to.*$sentence" "$directory/said"; then
     cat "$directory/said"
@@ -29,20 +32,53 @@ refused() {  # NAMES…: linking them fails with the sentence
   fi
 }
 
+runs() {  # NAMES…: linked, they run
+  link "$@" || { cat "$directory/said"; exit 1; }
+  # shellcheck disable=SC2086
+  $launch "$directory/program"
+}
+
 compile compiled tests/consumer/mpi_program.cpp -I include -DPAPCOLL_COMPILED
-compile papcoll include/papcoll/impl/papcoll.cpp -I include -DPAPCOLL_COMPILED
 compile more_checks tests/consumer/second_unit.cpp -I include -DPAPCOLL_COMPILED -DPAPCOLL_ASSERTIONS=2
 compile header_only tests/consumer/second_unit.cpp -I include
+compile optimised tests/consumer/second_unit.cpp -I include -DPAPCOLL_COMPILED -O2
 
 refused compiled more_checks
-refused compiled more_checks papcoll
-link compiled header_only papcoll || { cat "$directory/said"; exit 1; }
-"$@" "$directory/program"
+libraries=$library
+refused compiled more_checks
+runs compiled header_only
+runs compiled optimised
+if command -v clang++ >/dev/null; then
+  OMPI_CXX=clang++ MPICH_CXX=clang++ \
+    compile by_clang tests/consumer/second_unit.cpp -I include -DPAPCOLL_COMPILED
+  runs compiled by_clang
+fi
 
 # Another version of the headers in the same process: its own communicator, on the same MPI_COMM_WORLD.
 cp -r include/papcoll "$directory/include"
-sed -i 's/^#define PAPCOLL_ABI .*/#define PAPCOLL_ABI v99_0/' "$directory/include/papcoll/version.hpp"
+sed -i -e 's/^#define PAPCOLL_ABI .*/#define PAPCOLL_ABI v0_99/' \
+  -e 's/^#define PAPCOLL_VERSION_MINOR .*/#define PAPCOLL_VERSION_MINOR 99/' \
+  "$directory/include/papcoll/version.hpp"
+if command -v clang++ >/dev/null; then export OMPI_CXX=clang++ MPICH_CXX=clang++; fi
 compile other_version tests/consumer/other_version.cpp -I "$directory/include"
 compile two_versions tests/consumer/two_versions.cpp -I include -DPAPCOLL_COMPILED
-link two_versions other_version papcoll || { cat "$directory/said"; exit 1; }
-"$@" "$directory/program"
+runs two_versions other_version
+
+# And in another process of the same job: no rank waits for ever, and each says which version is where.
+compile one_version tests/consumer/one_version.cpp
+compile this_version tests/consumer/other_version.cpp -I include -DPAPCOLL_COMPILED
+link one_version this_version || { cat "$directory/said"; exit 1; }
+mv "$directory/program" "$directory/this"
+link one_version other_version || { cat "$directory/said"; exit 1; }
+status=0
+# The launcher's last word is the number of ranks.
+# shellcheck disable=SC2086
+${launch% *} 1 "$directory/this" : -n 1 "$directory/program" >"$directory/said" 2>&1 || status=$?
+version=$(sed -nE 's/#define PAPCOLL_VERSION_M.* ([0-9]+)/\1/p' include/papcoll/version.hpp | paste -sd.)
+for rank in "1 .*papcoll 0[.]99[.].* 0 with papcoll $version" "0 .*papcoll $version.* 1 with papcoll 0[.]99"; do
+  if [ $status -eq 0 ] || [ $status -eq 124 ] || ! grep -q "rank $rank.*: start the same build" "$directory/said"; then
+    cat "$directory/said"
+    echo "FAILED ($status): ranks of two versions meet, or do not say so"
+    exit 1
+  fi
+done

@@ -5,6 +5,8 @@ set -eu
 
 compiler=$1 directory=$2
 failed=0
+# Both compile the same functions, and without optimisation clang++ takes half the time.
+if command -v clang++ >/dev/null; then export OMPI_CXX=clang++ MPICH_CXX=clang++; fi
 
 # What the runtime itself uses: RecursiveDoubling and EachToEach for what ranks tell each other,
 # Dissemination before what blocks in MPI, Linear and binomial trees never.

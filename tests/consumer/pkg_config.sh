@@ -1,19 +1,48 @@
 #!/bin/sh
-# pkg_config.sh MPI-COMPILER DIRECTORY PC-DIRECTORY VERSION LAUNCHER…: what was installed is found by
-# pkg-config, compiles a program, and has the source that is compiled once.
+# pkg_config.sh MPI-COMPILER DIRECTORY PC-DIRECTORY VERSION OTHER-MPI-COMPILER LAUNCHER…: what was
+# installed is found by pkg-config, with the library that was compiled once and without. A library
+# for other files than these is refused by a sentence of the linker.
 set -eu
 
 command -v pkg-config >/dev/null || { echo "SKIPPED: no pkg-config"; exit 77; }
 
-compiler=$1 directory=$2 version=$4
+compiler=$1 directory=$2 version=$4 other=$5
 export PKG_CONFIG_PATH="$3"
-shift 4
+shift 5
 
-said=$(pkg-config --modversion papcoll)
-[ "$said" = "$version" ] || { echo "FAILED: says version $said instead of $version"; exit 1; }
+for name in papcoll papcoll-header-only; do
+  said=$(pkg-config --modversion $name)
+  [ "$said" = "$version" ] || { echo "FAILED: $name says version $said, not $version"; exit 1; }
+done
 
-# shellcheck disable=SC2046
-"$compiler" -std=c++20 -O0 -DPAPCOLL_COMPILED tests/consumer/mpi_program.cpp \
-  tests/consumer/second_unit.cpp "$(pkg-config --variable=compiled_source papcoll)" \
-  $(pkg-config --cflags --libs papcoll) -o "$directory/pkg_config"
+sources="tests/consumer/mpi_program.cpp tests/consumer/second_unit.cpp"
+# shellcheck disable=SC2046,SC2086
+"$compiler" $sources $(pkg-config --cflags --libs papcoll) -o "$directory/pkg_config"
 "$@" "$directory/pkg_config"
+
+case $(pkg-config --cflags --libs papcoll-header-only) in
+  *-DPAPCOLL_COMPILED* | *-lpapcoll*) echo "FAILED: papcoll-header-only is not"; exit 1 ;;
+  *-std=c++20*) ;;
+  *) echo "FAILED: papcoll-header-only does not say which C++"; exit 1 ;;
+esac
+# shellcheck disable=SC2046
+"$compiler" -fsyntax-only tests/consumer/second_unit.cpp $(pkg-config --cflags papcoll-header-only)
+
+# refused WHAT COMPILER FLAG…: the linker says what the library would have to be compiled for.
+refused() {
+  what=$1
+  shift
+  # shellcheck disable=SC2046,SC2086
+  if "$@" $sources $(pkg-config --cflags --libs papcoll) -o "$directory/refused" \
+    >"$directory/said" 2>&1; then
+    echo "FAILED: a program is linked though $what differs"
+    exit 1
+  fi
+  grep -q "undefined reference.*link_libpapcoll_or_papcoll_cpp_compiled_for<.*$what" "$directory/said" ||
+    { cat "$directory/said"; echo "FAILED: the linker does not name $what"; exit 1; }
+}
+refused 'assertions<2>' "$compiler" -DPAPCOLL_ASSERTIONS=2
+refused thread_sanitizer "$compiler" -fsanitize=thread
+if [ -n "$other" ]; then
+  case $("$other" -show) in *mpich*) refused mpich_and_its_like "$other" ;; *) refused open_mpi "$other" ;; esac
+fi

@@ -1,5 +1,5 @@
-// For programs whose files define PAPCOLL_COMPILED: what every one of them would compile, compiled
-// here once. The CMake target papcoll::compiled does both.
+// What every file of a program that defines PAPCOLL_COMPILED would compile, compiled here once. The
+// CMake target papcoll::papcoll does both. With PAPCOLL_WITHOUT_MPI: for threads as ranks alone.
 #ifndef PAPCOLL_COMPILED
 #define PAPCOLL_COMPILED
 #endif
@@ -9,6 +9,8 @@
 #include <papcoll/erased.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/hierarchical.hpp>
+#ifndef PAPCOLL_WITHOUT_MPI
 #include <papcoll/papcoll.hpp>
+#endif
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/packed_machine.hpp>

@@ -176,15 +176,33 @@ class Making {
  private:
   static constexpr const char* where = "making a papcoll::Communicator";
 
-  /// What the ranks tell each other when they meet.
+  /// Of what a rank's papcoll was built: those of a communicator share memory and messages, so that
+  /// they must be alike.
+  struct Build {
+    std::uint8_t major = PAPCOLL_VERSION_MAJOR;
+    std::uint8_t minor = PAPCOLL_VERSION_MINOR;
+    std::uint8_t patch = PAPCOLL_VERSION_PATCH;
+    std::uint8_t assertions = assertion_level;
+
+    friend bool operator==(const Build&, const Build&) = default;
+    std::string text() const {
+      return joined({"papcoll ", int{major}, ".", int{minor}, ".", int{patch},
+                     " with PAPCOLL_ASSERTIONS=", int{assertions}});
+    }
+  };
+
+  /// What the ranks tell each other when they meet. Its size and the place of `build` stay as they
+  /// are in versions to come.
   struct Hello {
     ProcessId id{};
     std::uint64_t known = 0;   ///< id of the KnownRanks that it has; 0: none
     std::uint64_t tuning = 0;  ///< of what the tuning file says now
     std::uint64_t area = 0;    ///< number of that of a node's first rank, from 1; 0: it has none
     bool pretends = false;     ///< MPI may see several nodes where there is one machine
-    std::array<char, 7> unused{};
+    Build build{};
+    std::array<char, 3> unused{};
   };
+  static_assert(sizeof(Hello) == 56);
 
   void find_world_ranks() {
     const int size = all_ranks_.size(where);
@@ -224,6 +242,7 @@ class Making {
     mine.area = area_ != nullptr ? area_->number() + 1 : 0;
     met_.resize(world_ranks_.size());
     all_ranks_.allgather(&mine, sizeof mine, met_.data(), "meeting the other ranks");
+    require_one_build();
     for (std::size_t r = 0; r < met_.size(); ++r) {
       const ProcessId& id = met_[r].id;
       peers_[r] = mine.id.sees(id) ? id : ProcessId{};
@@ -236,6 +255,18 @@ class Making {
                   (!is_first || met_[r].area != 0);
     }
     wait_inside_mpi();
+  }
+
+  /// All ranks throw, or none: where not all are alike, each has one that is unlike it.
+  void require_one_build() const {
+    const Build mine{};
+    for (std::size_t r = 0; r < met_.size(); ++r) {
+      if (met_[r].build == mine) continue;
+      throw peer_error(joined(
+          {"papcoll: rank ", r, " of a new papcoll::Communicator was built with ",
+           met_[r].build.text(), ", and rank ", rank_, " with ", mine.text(),
+           ": start the same build of the program on all ranks, with one papcoll behind it"}));
+    }
   }
 
   /// From here on nobody needs this rank outside MPI, where a simulated one best waits.

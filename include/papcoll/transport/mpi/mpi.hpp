@@ -1,5 +1,7 @@
 #pragma once
 
+#include <papcoll/config.hpp>
+
 // The only place that includes mpi.h. Without the old C++ bindings it compiles in 0.06 s, not 0.73
 // s.
 #ifndef OMPI_SKIP_MPICXX
@@ -19,3 +21,31 @@
 #ifdef SMPI_H
 #undef SEED  // its mpi.h defines it, for nobody
 #endif
+
+// What is compiled once is compiled for one MPI: see the other function of this name.
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+struct open_mpi;
+struct mpich_and_its_like;
+struct standard_abi;
+struct smpi;
+struct another_mpi;
+#if defined(SMPI_H)
+using this_mpi = smpi;
+#elif defined(OPEN_MPI)
+using this_mpi = open_mpi;
+#elif defined(MPI_ABI_VERSION) && !defined(MPICH_VERSION)
+using this_mpi = standard_abi;
+#elif defined(MPICH_VERSION) || defined(I_MPI_VERSION) || defined(MVAPICH2_VERSION)
+using this_mpi = mpich_and_its_like;
+#else
+using this_mpi = another_mpi;
+#endif
+#if defined(PAPCOLL_COMPILED)
+[[gnu::used]] static void (*const shared_code_for_mpi)() noexcept =
+    &link_libpapcoll_or_papcoll_cpp_compiled_for<this_mpi>;
+#endif
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
