@@ -87,7 +87,7 @@ double largest_of_ranks(double value, MPI_Comm comm) {
   return value;
 }
 
-void measure_all(const Options& options, const Placement& placement) {
+[[maybe_unused]] void measure_all(const Options& options, const Placement& placement) {
   MPI_Comm comm = placement.comm();
   const Progress progress(placement.rank());
   if (options.root >= placement.ranks()) {

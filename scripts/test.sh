@@ -4,6 +4,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 all=(openmpi mpich smpi asan-ubsan tsan)
+rare=(aarch64)
 
 usage() {
   cat <<END
@@ -11,18 +12,21 @@ usage: scripts/test.sh [--quick | --full] [--no-install] [--jobs N] [configurati
 
 Builds and tests each configuration (default: all) in build/NAME:
   openmpi      g++, Open MPI            every test and check; of the unit tests some rooms
-  mpich        g++, MPICH               the tests that run under mpirun, the faults
-  smpi         g++, SimGrid's SMPI      schedules on up to 256 simulated ranks, the rank tests on 8
+  mpich        clang++, MPICH           the tests that run under mpirun, the faults
+  smpi         clang++, SimGrid's SMPI      schedules on up to 256 simulated ranks, the rank tests on 8
   asan-ubsan   clang++, ASan and UBSan  the unit tests (threads as ranks)
   tsan         g++, TSan                the unit tests of what threads share
+  aarch64      g++ for AArch64, QEMU    the unit tests of the board, the waiter and plans (--full)
 
   --quick       openmpi only, without the slow tests: unit tests, and 2 and 4 ranks
-  --full        under papcoll-run 10^5 calls of random types, and 500 killed jobs: an hour more
+  --full        also aarch64, and under papcoll-run 10^5 calls of random types and 500 killed jobs: an
+                hour more
   --no-install  do not look for missing packages
   --jobs N      build N files at a time (default: number of processors)
 
-Safe to run again: what is up to date is not built anew. Ends with one line a configuration; the
-exit status is 0 only if everything passed. Logs: build/NAME/build.log and build/NAME/test.log.
+Safe to run again: what is up to date is not built anew. Ends with where the time went and one line a
+configuration; the exit status is 0 only if everything passed. Logs: build/NAME/build.log and
+build/NAME/test.log.
 END
 }
 
@@ -45,8 +49,8 @@ while (($# > 0)); do
       exit 2
       ;;
     *)
-      if [[ " ${all[*]} " != *" $1 "* ]]; then
-        echo "scripts/test.sh: no configuration $1; there are: ${all[*]}" >&2
+      if [[ " ${all[*]} ${rare[*]} " != *" $1 "* ]]; then
+        echo "scripts/test.sh: no configuration $1; there are: ${all[*]} ${rare[*]}" >&2
         exit 2
       fi
       chosen+=("$1")
@@ -56,15 +60,21 @@ while (($# > 0)); do
 done
 if ((${#chosen[@]} == 0)); then
   if $quick; then chosen=(openmpi); else chosen=("${all[@]}"); fi
+  if [[ $full == ON ]]; then chosen+=("${rare[@]}"); fi
 fi
 
-if $install; then scripts/install_dependencies.sh; fi
+if $install; then
+  needs=tests
+  if [[ " ${chosen[*]} " == *" aarch64 "* ]]; then needs=full; fi
+  scripts/install_dependencies.sh --for $needs
+fi
 if command -v ccache >/dev/null; then
   export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache
 fi
 
 targets=(all)
-ctest_arguments=(--parallel "$(nproc)" --no-tests=error)
+# Tests count their processors in halves: see tests/registration.cmake.
+ctest_arguments=(--parallel $((2 * $(nproc))) --no-tests=error)
 if $quick; then
   targets=(unit_tests rank_tests)
   ctest_arguments+=(-R '^(unit_tests\.|direction|rank_tests\.[24]$)')
@@ -83,11 +93,20 @@ run_plainly() {
   fi
 }
 
+# Leaves the processor seconds of this shell's children so far in the variable used.
+used=0
+look_at_times() {
+  times >build/times  # here: a pipe's shell has children of its own
+  used=$(awk 'NR == 2 { gsub(/[ms]/, " "); print int(60 * $1 + $2 + 60 * $3 + $4) }' build/times)
+}
+
 # Leaves the verdict on a configuration in the variable of that name.
 verdict=""
 test_configuration() {
-  local name=$1 logs=build/$1 start=$SECONDS
+  local name=$1 logs=build/$1 start=$SECONDS built_before=0
   mkdir -p "$logs"
+  look_at_times
+  local used_before=$used
   say "$name: configure"
   # asan-ubsan runs all unit tests; those that depend on time or on the compiler run here, too.
   local options=("-DPAPCOLL_FULL_SIZES=$full") some="^(base|waiting)/"
@@ -100,27 +119,36 @@ test_configuration() {
     return 1
   fi
   say "$name: build"
+  if [[ -e $logs/.ninja_log ]]; then built_before=$(wc -l <"$logs/.ninja_log"); fi
   if ! cmake --build --preset "$name" --parallel "$jobs" --target "${targets[@]}" 2>&1 |
     tee "$logs/build.log"; then
     verdict="FAILED to build"
     return 1
   fi
   local built=$SECONDS
+  look_at_times
+  local used_for_build=$((used - used_before))
   say "$name: test"
   local status=0
-  run_plainly "$name" ctest --preset "$name" "${ctest_arguments[@]}" 2>&1 |
-    tee "$logs/test.log" || status=1
+  rm -f "$logs/tests.xml"
+  run_plainly "$name" ctest --preset "$name" "${ctest_arguments[@]}" \
+    --output-junit "$PWD/$logs/tests.xml" 2>&1 | tee "$logs/test.log" || status=1
   verdict=$(grep -E 'tests passed|No tests were found' "$logs/test.log" | tail -n 1)
-  verdict="${verdict:-FAILED to run ctest} (build $((built - start)) s, tests $((SECONDS - built)) s)"
+  look_at_times
+  verdict="${verdict:-FAILED to run ctest} (build $((built - start)) s, tests $((SECONDS - built)) s; \
+processors $used_for_build s and $((used - used_before - used_for_build)) s)"
+  times_of+=("$name:" "$(scripts/test_times.py "$logs" "$built_before" "$logs/tests.xml")")
   return $status
 }
 
-failed=0 summary=()
+failed=0 summary=() times_of=()
 for name in "${chosen[@]}"; do
   test_configuration "$name" || failed=1
   summary+=("$(printf '%-11s %s' "$name" "$verdict")")
 done
 
+say "where the time went, in seconds"
+printf '%s\n' "${times_of[@]}"
 say "summary"
 printf '%s\n' "${summary[@]}"
 if ((failed)); then echo "FAILED"; else echo "PASSED"; fi

@@ -9,6 +9,9 @@
 #   papcoll_compile_fail_test(NAME SOURCE file)     see checks/compile_fail.sh
 #   papcoll_check(NAME COMMAND program … [LABELS l…] [TIMEOUT s])
 #
+# PROCESSORS of tests are counted in halves, since scripts/test.sh runs twice as many tests at a time as
+# there are processors: two for a program, all for ranks, and one for a job that mostly waits.
+#
 # Labels: unit explore ranks faults cluster simulated gpu compile_fail consumer examples checks.
 
 include_guard(GLOBAL)
@@ -20,6 +23,7 @@ set(PAPCOLL_UNIT_TESTS "" CACHE STRING
 set(PAPCOLL_MPIEXEC_FLAGS "" CACHE STRING "More flags for the MPI launcher of the tests")
 set(papcoll_checks ${CMAKE_CURRENT_LIST_DIR}/checks)
 cmake_host_system_information(RESULT papcoll_cores QUERY NUMBER_OF_LOGICAL_CORES)
+math(EXPR papcoll_all_processors "2 * ${papcoll_cores}")
 
 add_library(papcoll_test_options INTERFACE)
 target_include_directories(papcoll_test_options INTERFACE ${CMAKE_CURRENT_LIST_DIR})
@@ -56,15 +60,12 @@ elseif(PAPCOLL_WITH_MPI)
   list(APPEND papcoll_launch ${more_flags})
 endif()
 
-# The core for tests of several files: what they share is compiled once for all, as papcoll does with
-# MPI. Tools, benchmarks and some of the tests compile the headers as they are.
-add_library(papcoll_compiled_core_for_tests STATIC EXCLUDE_FROM_ALL tests/compiled_core.cpp)
-target_compile_definitions(papcoll_compiled_core_for_tests PUBLIC PAPCOLL_COMPILED)
-target_link_libraries(papcoll_compiled_core_for_tests PUBLIC papcoll_core
-                                                      PRIVATE papcoll_test_options)
+# Whatever can links the code that is compiled once: only a few tests compile the headers as they are.
 if(PAPCOLL_WITH_MPI)
   target_link_libraries(papcoll_shared_code PRIVATE papcoll_test_options)
   set_target_properties(papcoll_shared_code PROPERTIES CXX_EXTENSIONS OFF)
+else()
+  target_link_libraries(papcoll_once PRIVATE papcoll_test_options)
 endif()
 
 # Files of one directory are compiled together, a few at a time: what they include is read, and what
@@ -72,7 +73,7 @@ endif()
 # anonymous namespaces differ from each other; a file whose names do not is in LONERS.
 function(papcoll_compile_together target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LONERS")
-  set(at_a_time 6)
+  set(at_a_time 12)
   set(last_directory "")
   foreach(source IN LISTS arg_SOURCES)
     cmake_path(GET source STEM stem)
@@ -108,13 +109,13 @@ function(papcoll_unit_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   papcoll_compile_together(${name} SOURCES ${arg_SOURCES} LONERS ${arg_LONERS})
-  target_link_libraries(${name} PRIVATE papcoll_compiled_core_for_tests papcoll_test_options
+  target_link_libraries(${name} PRIVATE papcoll_once papcoll_test_options
                                         ${arg_LIBRARIES})
   foreach(source IN LISTS arg_SOURCES)
     cmake_path(GET source STEM stem)
     add_test(NAME ${name}.${stem} COMMAND ${name} --filenames-as-tags "[#${stem}]" ${no_tests_fails})
     set_tests_properties(${name}.${stem} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
-                                                    SKIP_RETURN_CODE 77)
+                                                    PROCESSORS 2 SKIP_RETURN_CODE 77)
   endforeach()
 endfunction()
 
@@ -128,6 +129,7 @@ function(papcoll_run_on_ranks test)
   if(processors GREATER papcoll_cores)
     set(processors ${papcoll_cores})
   endif()
+  math(EXPR processors "2 * ${processors}")
   # timeout, not ctest, ends a hanging job: the launcher then takes its ranks with it.
   add_test(NAME ${test} COMMAND timeout --kill-after=10 ${arg_TIMEOUT} ${papcoll_launch}
                                 ${arg_LAUNCH} ${MPIEXEC_NUMPROC_FLAG} ${arg_RANKS}
@@ -165,7 +167,7 @@ function(papcoll_check name)
   endif()
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
-                                          SKIP_RETURN_CODE 77)
+                                          PROCESSORS 2 SKIP_RETURN_CODE 77)
 endfunction()
 
 # The flags of our own translation units, for scripts that compile by themselves. An object library

@@ -57,7 +57,7 @@ def main(command):
         for number, (what, code) in enumerate(files):
             source = pathlib.Path(directory) / f"{number}.cpp"
             source.write_text(code, encoding="utf-8")
-            flags = ["-std=c++20", "-fsyntax-only", f"-I{HERE}", "-Iinclude", "-Ianalysis/include"]
+            flags = ["-std=c++20", "-fsyntax-only", "-DPAPCOLL_COMPILED", f"-I{HERE}", "-Iinclude", "-Ianalysis/include"]
             if subprocess.run([*command, *flags, source]).returncode != 0:
                 print(f"FAILED: {what}")
                 failed += 1

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """includes.py: every header includes, itself or by papcoll's headers, the standard headers of the
-names that it uses. checks/headers.sh compiles each header alone, but with all of the standard
+names that it uses. checks/headers.py compiles each header alone, but with all of the standard
 library before it, which is five times as fast and hides this one mistake.
 
 includes.py selftest: finds the mistake in texts that have it.

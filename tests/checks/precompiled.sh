@@ -14,10 +14,12 @@ others=$directory/others_$compiler.hpp core=$directory/core_$compiler.hpp
 grep -rhoE '^#include <[^>]+>' include analysis/include --include='*.hpp' |
   grep -vE '<(papcoll/|mpi\.h|hwloc\.h|scotch\.h|cuda)' | sort -u >"$others"
 { cat "$others"; echo '#include <papcoll/core.hpp>'; } >"$core"
+instantiate=""  # what the headers' own end would, not each file's
 case $compiler in
-  clang*) suffix=pch ;;
+  clang*) suffix=pch instantiate=-fpch-instantiate-templates ;;
   *) suffix=gch ;;
 esac
 for header in "$others" "$core"; do
-  "$compiler" @"$flags" -DPAPCOLL_COMPILED -x c++-header "$header" -o "$header.$suffix" || exit 1
+  # shellcheck disable=SC2086
+  "$compiler" @"$flags" $instantiate -DPAPCOLL_COMPILED -x c++-header "$header" -o "$header.$suffix" || exit 1
 done

@@ -35,9 +35,9 @@ TEST_CASE("persistent calls of all collectives and forms, processes", "[persiste
         "Ring+MpiTransport", "Binomial+ShmTransport", "Linear+MpiTransport",
         "Hierarchical:Exchange,RecursiveDoubling"}) {
     if (!name.empty() && !runs_on(comm, papcoll::algorithm(name))) continue;
-    for (const std::size_t count : {1U, 1000U}) {
-      INFO(name << ", " << count);
-      CHECK(persistent_calls::problems(comm, name, count, 7) == "");
+    for (const std::size_t elements : {1U, 1000U}) {
+      INFO(name << ", " << elements);
+      CHECK(persistent_calls::problems(comm, name, elements, 7) == "");
     }
   }
 }

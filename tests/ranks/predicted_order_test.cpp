@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr std::chrono::seconds patience{30};
+constexpr std::chrono::seconds thirty_seconds{30};
 
 std::vector<std::string> transports(const papcoll::Communicator& comm) {
   std::vector<std::string> names{"MpiTransport"};
@@ -33,7 +33,7 @@ papcoll::Algorithm algorithm_told(papcoll::AnySchedule schedule, const std::stri
 
 TEST_CASE("an order that is told comes into force on all ranks at once", "[predicted]") {
   const OwnComm own;
-  papcoll::Communicator comm{own.get(), {.deadline = patience}};
+  papcoll::Communicator comm{own.get(), {.deadline = thirty_seconds}};
   CHECK(predicted::order_as_told(comm, transports(comm).back()) == "");
 }
 
@@ -41,8 +41,8 @@ TEST_CASE("ranks agree whatever each predicts, on two communicators by turns", "
   const OwnComm own;
   const OwnComm another;
   papcoll::Communicator comm{
-      own.get(), {.deadline = patience, .agreement_period = 2, .first_epoch = 0xffffff80U}};
-  papcoll::Communicator other{another.get(), {.deadline = patience}};
+      own.get(), {.deadline = thirty_seconds, .agreement_period = 2, .first_epoch = 0xffffff80U}};
+  papcoll::Communicator other{another.get(), {.deadline = thirty_seconds}};
   for (const std::string& transport : transports(comm)) {
     CHECK(predicted::calls_in_changing_order(comm, other, transport, 800, 5) == "");
   }
@@ -50,7 +50,7 @@ TEST_CASE("ranks agree whatever each predicts, on two communicators by turns", "
 
 TEST_CASE("ranks that run ahead come to the same order", "[predicted]") {
   const OwnComm own;
-  papcoll::Communicator comm{own.get(), {.deadline = patience, .agreement_period = 1}};
+  papcoll::Communicator comm{own.get(), {.deadline = thirty_seconds, .agreement_period = 1}};
   for (const std::string& transport : transports(comm)) {
     predicted::PeerNotice::arrival() = comm.rank() * 0.75 - comm.rank() % 2;
     const auto chain = algorithm_told(papcoll::AnySchedule::of<papcoll::Chain>(), transport);
@@ -61,7 +61,7 @@ TEST_CASE("ranks that run ahead come to the same order", "[predicted]") {
 TEST_CASE("a communicator may end while figures are on their way", "[predicted]") {
   for (int round = 0; round < 12; ++round) {
     const OwnComm own;
-    papcoll::Communicator comm{own.get(), {.deadline = patience}};
+    papcoll::Communicator comm{own.get(), {.deadline = thirty_seconds}};
     for (const std::string& transport : transports(comm)) {
       // 16 calls begin an exchange, 32 end it and begin another; all but the root run ahead.
       const auto tree = algorithm_told(papcoll::AnySchedule::of<papcoll::Binomial>(), transport);
@@ -82,8 +82,8 @@ TEST_CASE("watched arrivals lead to a forecast on every communicator", "[predict
   const OwnComm own;
   const OwnComm world;
   const OwnComm half{MPI_COMM_WORLD, world.rank() % 2, -world.rank()};
-  papcoll::Communicator comm{own.get(), {.deadline = patience}};
-  papcoll::Communicator part{half.get(), {.deadline = patience}};
+  papcoll::Communicator comm{own.get(), {.deadline = thirty_seconds}};
+  papcoll::Communicator part{half.get(), {.deadline = thirty_seconds}};
   const auto ring = papcoll::algorithm("PredictedOrder:LastValue+PreReducedRing");
   for (int i = 0; i < 40; ++i) {
     std::vector<double> data(100, 1.0);

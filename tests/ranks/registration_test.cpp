@@ -592,7 +592,7 @@ TEST_CASE("memory that was unmapped meanwhile is let alone", "[registration]") {
   CHECK(p[n - 1] == 'a');
   CHECK(p[6 * a_page] == 'b');
   CHECK(line_of(p + 2 * a_page) == "nothing");
-  for (const std::size_t page : {0, 1, 4, 5, 7, 9}) {
+  for (const std::size_t page : {0U, 1U, 4U, 5U, 7U, 9U}) {
     CAPTURE(page);
     CHECK(!is_shared_mapping(p + page * a_page));
   }

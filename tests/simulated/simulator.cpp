@@ -174,7 +174,7 @@ int run(const std::vector<std::string>& wanted) {
   for (std::size_t i = 0; i < papcoll::collective_count; ++i) {
     const auto c = static_cast<Collective>(i);
     if (std::find(wanted.begin(), wanted.end(), papcoll::name_of(c)) == wanted.end()) continue;
-    for (const std::size_t bytes : {1000, 65536, 1 << 20}) {
+    for (const std::size_t bytes : {1000U, 65536U, 1U << 20U}) {
       wrong += compare(comm, c, bytes);
       if (c == Collective::barrier) break;
     }
