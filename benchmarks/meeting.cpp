@@ -7,25 +7,21 @@
 
 namespace bench {
 
-namespace {
-
-/// A communicator of our own: what a candidate does to papcoll's state in the other is not in ours.
-class Copy {
- public:
-  explicit Copy(MPI_Comm comm) { MPI_Comm_dup(comm, &comm_); }
-  ~Copy() { MPI_Comm_free(&comm_); }
-  Copy(const Copy&) = delete;
-  Copy& operator=(const Copy&) = delete;
-
-  MPI_Comm get() const { return comm_; }
-
- private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
-};
-
-}  // namespace
-
 struct Meeting::State {
+  /// A communicator of our own: what a candidate does to the state of the other is not in ours.
+  class Copy {
+   public:
+    explicit Copy(MPI_Comm comm) { MPI_Comm_dup(comm, &comm_); }
+    ~Copy() { MPI_Comm_free(&comm_); }
+    Copy(const Copy&) = delete;
+    Copy& operator=(const Copy&) = delete;
+
+    MPI_Comm get() const { return comm_; }
+
+   private:
+    MPI_Comm comm_ = MPI_COMM_NULL;
+  };
+
   explicit State(const Placement& placement)
       : copy(placement.comm()), comm(copy.get(), papcoll::Options{.arena_bytes = 0}) {
     // Across nodes all ranks wait over messages: a rank that has left a call of the MPI library may

@@ -15,7 +15,7 @@
 namespace bench {
 namespace {
 
-constexpr int tag = 19;
+constexpr int probe_tag = 19;
 constexpr std::size_t largest = std::size_t{4} << 20;
 
 /// The first and the last rank do something, of which the first one's result is everybody's.
@@ -44,23 +44,23 @@ double burst(MPI_Comm comm, int partner, bool sends, std::size_t bytes, bool onl
     std::byte* at = buffer.data();
     if (!sends) {
       for (MPI_Request& r : requests) {
-        MPI_Irecv(at, n, MPI_BYTE, partner, tag, comm, &r);
+        MPI_Irecv(at, n, MPI_BYTE, partner, probe_tag, comm, &r);
         at += bytes;
       }
-      MPI_Send(nullptr, 0, MPI_BYTE, partner, tag, comm);
+      MPI_Send(nullptr, 0, MPI_BYTE, partner, probe_tag, comm);
       MPI_Waitall(in_a_row, requests.data(), MPI_STATUSES_IGNORE);
-      MPI_Send(nullptr, 0, MPI_BYTE, partner, tag, comm);
+      MPI_Send(nullptr, 0, MPI_BYTE, partner, probe_tag, comm);
       continue;
     }
-    MPI_Recv(nullptr, 0, MPI_BYTE, partner, tag, comm, MPI_STATUS_IGNORE);
+    MPI_Recv(nullptr, 0, MPI_BYTE, partner, probe_tag, comm, MPI_STATUS_IGNORE);
     const std::int64_t start = local_now();
     for (MPI_Request& r : requests) {
-      MPI_Isend(at, n, MPI_BYTE, partner, tag, comm, &r);
+      MPI_Isend(at, n, MPI_BYTE, partner, probe_tag, comm, &r);
       at += bytes;
     }
     const double sending = seconds_since(start);
     MPI_Waitall(in_a_row, requests.data(), MPI_STATUSES_IGNORE);
-    MPI_Recv(nullptr, 0, MPI_BYTE, partner, tag, comm, MPI_STATUS_IGNORE);
+    MPI_Recv(nullptr, 0, MPI_BYTE, partner, probe_tag, comm, MPI_STATUS_IGNORE);
     times.push_back((only_sending ? sending : seconds_since(start)) / in_a_row);
   }
   return median(times);

@@ -12,8 +12,6 @@
 namespace bench {
 namespace {
 
-constexpr std::size_t MB = std::size_t{1} << 20U;
-
 /// The rate is measured on one rank while the others wait.
 double traffic_of(GpuRank& rank, std::size_t bytes) {
   double traffic = 0;

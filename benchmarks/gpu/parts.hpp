@@ -9,6 +9,8 @@
 // return false if a result was wrong.
 namespace bench {
 
+inline constexpr std::size_t MB = std::size_t{1} << 20U;
+
 /// Every built-in operator on every built-in type, on random data, by several policies.
 bool check_results(GpuRank& rank);
 

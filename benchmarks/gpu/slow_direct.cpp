@@ -6,8 +6,6 @@
 namespace bench {
 namespace {
 
-constexpr std::size_t MB = std::size_t{1} << 20U;
-
 /// CUDA with copies within a device's memory that take `times` as long: each piece of them is
 /// copied as often. So one GPU has a direct path that is not far quicker than the host's.
 class SlowDirect final : public papcoll::gpu::CudaRuntime {

@@ -14,8 +14,6 @@
 namespace bench {
 namespace {
 
-constexpr std::size_t MB = std::size_t{1} << 20U;
-
 /// CUDA as where a container forbids IPC.
 class WithoutIpc final : public papcoll::gpu::CudaRuntime {
  public:

@@ -11,10 +11,16 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdio>
+#include <exception>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -48,16 +54,67 @@ inline Claim claim_named(const std::string& name, Catalogue catalogue) {
   return {std::move(parsed.plan), parsed.row};
 }
 
-/// One line that is written over, on a terminal.
+/// One line that is written over, on a terminal. Any thread may write it.
 class ProgressLine {
  public:
-  void show(const std::string& text) const {
-    if (terminal_) std::fprintf(stderr, "\r\033[K%s", text.c_str());
+  void show(const std::string& text) {
+    if (!terminal_) return;
+    const std::lock_guard lock(one_at_a_time_);
+    std::fprintf(stderr, "\r\033[K%s", text.c_str());
   }
-  void clear() const { show(""); }
+  void clear() { show(""); }
 
  private:
   bool terminal_ = isatty(STDERR_FILENO) == 1;
+  std::mutex one_at_a_time_;
+};
+
+/// Results of `n` jobs, which threads share out: each takes the next one that nobody has taken.
+template <class Result>
+class SharedJobs {
+ public:
+  /// result_of(i) is called by one of the threads.
+  template <class Job>
+  SharedJobs(std::size_t n, unsigned threads, const Job& result_of) : results_(n) {
+    for (unsigned t = 0; t < threads; ++t)
+      threads_.emplace_back([this, result_of] { run(result_of); });
+  }
+
+  /// Waits for the i-th; throws what it threw.
+  Result take(std::size_t i) {
+    std::unique_lock lock(changes_);
+    done_.wait(lock, [&] { return results_[i].has_value() || failure_ != nullptr; });
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    return std::move(*results_[i]);
+  }
+
+ private:
+  template <class Job>
+  void run(const Job& result_of) {
+    // Relaxed: a number is taken once whatever the order, and results are handed over by the mutex.
+    for (std::size_t i = 0;
+         (i = next_.fetch_add(1, std::memory_order_relaxed)) < results_.size();) {
+      std::optional<Result> result;
+      std::exception_ptr failure;
+      try {
+        result = result_of(i);
+      } catch (...) {
+        failure = std::current_exception();
+        next_.store(results_.size(), std::memory_order_relaxed);
+      }
+      const std::lock_guard lock(changes_);
+      results_[i] = std::move(result);
+      if (failure_ == nullptr) failure_ = failure;
+      done_.notify_all();
+    }
+  }
+
+  std::atomic<std::size_t> next_ = 0;
+  std::mutex changes_;  ///< of results_ and failure_
+  std::condition_variable done_;
+  std::vector<std::optional<Result>> results_;
+  std::exception_ptr failure_;
+  std::vector<std::jthread> threads_;  ///< the last member, so that they end first
 };
 
 inline Json index_or_null(std::size_t i) { return i == Verdict::nowhere ? Json{} : Json(i); }
@@ -92,6 +149,9 @@ class VerifyCommand {
     command_->add_option("ALGORITHM,--algorithm", names_, "Only these, such as KNomial:5");
     command_->add_flag("--json", as_json_,
                        "A JSON array, an object for each schedule and collective");
+    constexpr unsigned most_threads = 1024;
+    command_->add_option("--jobs", threads_, "Schedules to prove at a time (default: processors)")
+        ->check(CLI::Range(1U, most_threads));
   }
 
   bool is_given() const { return command_->parsed(); }
@@ -102,31 +162,43 @@ class VerifyCommand {
     for (const std::string& name : names_) claims.push_back(claim_named(name, catalogue_));
     if (names_.empty()) claims = all_claims(catalogue_);
 
-    const ProgressLine progress;
+    std::vector<std::pair<const Claim*, Collective>> jobs;
+    for (const Claim& claim : claims) {
+      for (const Collective c : collectives_of(*claim.row)) jobs.emplace_back(&claim, c);
+    }
+    ProgressLine progress;
     const std::string ranks = "1 to " + std::to_string(max_ranks_) + " ranks";
+    const auto name_of_job = [&](std::size_t i) {
+      return jobs[i].first->schedule.name() + " " + std::string(name_of(jobs[i].second));
+    };
+    SharedJobs<Proof> proofs{
+        jobs.size(), threads_, [&](std::size_t i) {
+          const auto& [claim, c] = jobs[i];
+          return verify_up_to(
+              claim->schedule, c, max_ranks_,
+              [&](int size) {
+                progress.show(name_of_job(i) + ": " + std::to_string(size) + " of " + ranks);
+              },
+              {.contract = claim->row->contract});
+        }};
     Json report = Json::array();
     std::size_t proven = 0;
     std::size_t faults = 0;
-    for (const Claim& claim : claims) {
-      for (const Collective c : collectives_of(*claim.row)) {
-        const std::string what = claim.schedule.name() + " " + std::string(name_of(c));
-        const Proof proof = verify_up_to(
-            claim.schedule, c, max_ranks_,
-            [&](int size) { progress.show(what + ": " + std::to_string(size) + " of " + ranks); },
-            {.contract = claim.row->contract});
-        ++(proof ? proven : faults);
-        progress.clear();
-        if (as_json_) {
-          report.push_back(reported(claim.schedule.name(), c, max_ranks_, proof));
-        } else if (proof) {
-          print("proven  " + what + ", " + ranks + ", " + std::to_string(proof.cases) + " cases\n");
-        } else {
-          print("FAULT   " + what + ": " + std::string(name_of(proof.verdict.fault)) +
-                "\n        " + proof.verdict.sentence + "\n        in " + describe(proof.shape) +
-                "\n");
-        }
-        std::fflush(stdout);
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      const std::string what = name_of_job(i);
+      const Proof proof = proofs.take(i);
+      ++(proof ? proven : faults);
+      progress.clear();
+      if (as_json_) {
+        report.push_back(
+            reported(jobs[i].first->schedule.name(), jobs[i].second, max_ranks_, proof));
+      } else if (proof) {
+        print("proven  " + what + ", " + ranks + ", " + std::to_string(proof.cases) + " cases\n");
+      } else {
+        print("FAULT   " + what + ": " + std::string(name_of(proof.verdict.fault)) + "\n        " +
+              proof.verdict.sentence + "\n        in " + describe(proof.shape) + "\n");
       }
+      std::fflush(stdout);
     }
     if (as_json_) {
       print(report.dump(2) + "\n");
@@ -140,6 +212,7 @@ class VerifyCommand {
   Catalogue catalogue_;
   CLI::App* command_ = nullptr;
   int max_ranks_ = 32;
+  unsigned threads_ = std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::string> names_;
   bool as_json_ = false;
 };
