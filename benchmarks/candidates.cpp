@@ -11,6 +11,7 @@
 #include <papcoll/registration.hpp>
 #include <papcoll/shared_vector.hpp>
 #include <papcoll/tools/machine_named.hpp>
+#include <papcoll/tools/parts_of_program.hpp>
 #include <papcoll/tools/placements.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/machine_source.hpp>

@@ -2,23 +2,43 @@
 # this compiler and this MPI library, and otherwise papcoll.cpp, compiled once for each build.
 set(PAPCOLL_CORE_FLAGS "-O2" CACHE STRING
     "Flags of the code that is compiled once, after those of the build type if that is not Release")
+option(PAPCOLL_INSTALLED_LIBRARY "Take the library of an installed papcoll, where it fits" ON)
 
-if(NOT TARGET papcoll_shared_code)
+# Optimised whatever the build type of the project around papcoll says.
+function(papcoll_optimise target)
+  separate_arguments(flags UNIX_COMMAND "${PAPCOLL_CORE_FLAGS}")
+  target_compile_options(${target} PRIVATE "$<$<NOT:$<CONFIG:Release>>:${flags}>")
+endfunction()
+
+# papcoll_library_fits(file result): files refer to a function of which the library has the one that it
+# was compiled for. So a program of this directory is linked with it, compiled as others here are.
+function(papcoll_library_fits file result)
+  get_directory_property(definitions COMPILE_DEFINITIONS)
+  list(TRANSFORM definitions PREPEND -D)
+  get_directory_property(options COMPILE_OPTIONS)
+  get_directory_property(link_options LINK_OPTIONS)
+  set(CMAKE_TRY_COMPILE_TARGET_TYPE EXECUTABLE)
+  if(CMAKE_BUILD_TYPE)
+    set(CMAKE_TRY_COMPILE_CONFIGURATION ${CMAKE_BUILD_TYPE})
+  endif()
+  set(probe ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/papcoll_probe)
+  file(WRITE ${probe}.cpp "#include <papcoll/transport/mpi/mpi.hpp>\nint main() { return 0; }\n")
+  try_compile(PAPCOLL_LIBRARY_FITS ${probe} SOURCES ${probe}.cpp
+              COMPILE_DEFINITIONS -DPAPCOLL_COMPILED ${definitions} ${options}
+              LINK_OPTIONS ${link_options}
+              LINK_LIBRARIES "${file}" papcoll::header_only)
+  set(${result} ${PAPCOLL_LIBRARY_FITS} PARENT_SCOPE)
+endfunction()
+
+if(TARGET papcoll::header_only AND NOT TARGET papcoll_shared_code)
   set(papcoll_fits FALSE)
-  if(EXISTS "${papcoll_library}")
-    # Files refer to a function of which the library has the one that it was compiled for.
-    get_directory_property(papcoll_definitions COMPILE_DEFINITIONS)
-    list(TRANSFORM papcoll_definitions PREPEND -D)
-    set(papcoll_probe ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/papcoll_probe)
-    file(WRITE ${papcoll_probe}.cpp
-         "#include <papcoll/transport/mpi/mpi.hpp>\nint main() { return 0; }\n")
-    try_compile(PAPCOLL_LIBRARY_FITS ${papcoll_probe} SOURCES ${papcoll_probe}.cpp
-                COMPILE_DEFINITIONS -DPAPCOLL_COMPILED ${papcoll_definitions}
-                LINK_LIBRARIES "${papcoll_library}" papcoll::header_only)
-    set(papcoll_fits ${PAPCOLL_LIBRARY_FITS})
+  if(papcoll_library AND PAPCOLL_INSTALLED_LIBRARY)
+    if(EXISTS "${papcoll_library}")
+      papcoll_library_fits("${papcoll_library}" papcoll_fits)
+    endif()
     if(NOT papcoll_fits)
-      message(STATUS "papcoll: ${papcoll_library} is for another compiler, MPI library or level of "
-                     "assertions; what it has is compiled in this build")
+      message(STATUS "papcoll: there is no ${papcoll_library}, or it is for another compiler, MPI "
+                     "library, sanitizer or level of assertions; what it has is compiled in this build")
     endif()
   endif()
   if(papcoll_fits)
@@ -31,10 +51,8 @@ if(NOT TARGET papcoll_shared_code)
     add_library(papcoll_shared_code STATIC EXCLUDE_FROM_ALL ${papcoll_source})
     target_compile_definitions(papcoll_shared_code PRIVATE PAPCOLL_COMPILED)
     target_link_libraries(papcoll_shared_code PUBLIC papcoll::header_only)
-    set_target_properties(papcoll_shared_code PROPERTIES OUTPUT_NAME papcoll
+    set_target_properties(papcoll_shared_code PROPERTIES OUTPUT_NAME papcoll DEBUG_POSTFIX ""
                                                          POSITION_INDEPENDENT_CODE ON)
-    separate_arguments(papcoll_flags UNIX_COMMAND "${PAPCOLL_CORE_FLAGS}")
-    target_compile_options(papcoll_shared_code PRIVATE
-                           "$<$<NOT:$<CONFIG:Release>>:${papcoll_flags}>")
+    papcoll_optimise(papcoll_shared_code)
   endif()
 endif()

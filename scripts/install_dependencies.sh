@@ -24,7 +24,7 @@ for_demo=(
   cmake ninja-build g++
   openmpi-bin libopenmpi-dev
   libboost-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
-  python3-minimal
+  python3
 )
 for_tests=(
   "${for_demo[@]}"
@@ -32,7 +32,7 @@ for_tests=(
   catch2 libfmt-dev
   clang-format clang-tidy
   iproute2 util-linux mount
-  python3 python3-matplotlib
+  python3-matplotlib
 )
 # The sanitizers' run-time libraries of clang++ come in a package of their own on some systems.
 # libsimgrid-dev is for tests and benchmarks with simulated ranks, doxygen for the API reference,
@@ -44,7 +44,7 @@ useful_for_tests=(libclang-rt-dev ccache shellcheck pkg-config python3-yaml libs
   libhwloc-dev libscotch-dev gfortran python3-mpi4py libopen-trace-format2-dev otf2-tools llvm
   lammps hpcc scalapack-mpi-test)
 # For AArch64: unit tests that QEMU runs.
-useful_for_full=("${useful_for_tests[@]}" g++-aarch64-linux-gnu qemu-user)
+for_full=("${for_tests[@]}" g++-aarch64-linux-gnu qemu-user)
 
 # get_cuda DIRECTORY: the parts of a toolkit that compile and link, in the layout that CMake expects.
 get_cuda() {
@@ -88,7 +88,7 @@ done
 case $purpose in
   demo) needed=("${for_demo[@]}") useful=() ;;
   tests) needed=("${for_tests[@]}") useful=("${useful_for_tests[@]}") ;;
-  full) needed=("${for_tests[@]}") useful=("${useful_for_full[@]}") ;;
+  full) needed=("${for_full[@]}") useful=("${useful_for_tests[@]}") ;;
   *) usage >&2; exit 2 ;;
 esac
 

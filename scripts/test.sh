@@ -13,7 +13,7 @@ usage: scripts/test.sh [--quick | --full] [--no-install] [--jobs N] [configurati
 Builds and tests each configuration (default: all) in build/NAME:
   openmpi      g++, Open MPI            every test and check; of the unit tests some rooms
   mpich        clang++, MPICH           the tests that run under mpirun, the faults
-  smpi         clang++, SimGrid's SMPI      schedules on up to 256 simulated ranks, the rank tests on 8
+  smpi         clang++, SMPI            schedules on up to 256 simulated ranks, the rank tests on 8
   asan-ubsan   clang++, ASan and UBSan  the unit tests (threads as ranks)
   tsan         g++, TSan                the unit tests of what threads share
   aarch64      g++ for AArch64, QEMU    the unit tests of the board, the waiter and plans (--full)

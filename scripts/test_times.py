@@ -14,7 +14,7 @@ MOST = 12  # rows of each table
 def compiled(directory, lines_before):
     """(seconds, program, output) of each command of this build."""
     lines = pathlib.Path(directory, ".ninja_log").read_text(encoding="utf-8").splitlines()
-    new = lines[lines_before:] if len(lines) > lines_before else lines
+    new = lines[lines_before:] if len(lines) >= lines_before else lines
     commands = {}
     for line in new:
         if line.startswith("#"):

@@ -97,6 +97,7 @@ struct assertions;
 struct gcc_11_to_13_or_clang_14_to_16;
 struct gcc_14_or_clang_17_and_newer;
 struct libstdcxx;
+struct libstdcxx_in_debug_mode;
 struct libstdcxx_without_cxx11_abi;
 struct libcxx;
 struct thread_sanitizer;
@@ -111,6 +112,8 @@ using this_compiler = gcc_14_or_clang_17_and_newer;
 #endif
 #if defined(_LIBCPP_VERSION)
 using this_library = libcxx;
+#elif defined(_GLIBCXX_DEBUG)
+using this_library = libstdcxx_in_debug_mode;
 #elif defined(_GLIBCXX_USE_CXX11_ABI) && !_GLIBCXX_USE_CXX11_ABI
 using this_library = libstdcxx_without_cxx11_abi;
 #else

@@ -87,7 +87,7 @@ ONLY_INCLUDER_OF_CUDA = "gpu/cuda_runtime"
 # The preprocessor's conditions live in these; elsewhere each needs its reason here.
 CONDITIONS = {
     "config": "the one room of #if",
-    "version": "PAPCOLL_WITH_HWLOC: files with and without it may meet in one program",
+    "version": "#error where the compiler was not told which C++",
     "topology/hwloc": "#error where PAPCOLL_WITH_HWLOC is missing",
     "entry/entry": "PAPCOLL_HAS_SHARED_CODE: what is compiled once, where it is",
     "entry/block_arguments": "the same", "entry/passed": "the same",

@@ -54,7 +54,8 @@ inline Claim claim_named(const std::string& name, Catalogue catalogue) {
   return {std::move(parsed.plan), parsed.row};
 }
 
-/// One line that is written over, on a terminal. Any thread may write it.
+/// One line that is written over, on a terminal, above which others are printed. Any thread may
+/// write it.
 class ProgressLine {
  public:
   void show(const std::string& text) {
@@ -62,7 +63,12 @@ class ProgressLine {
     const std::lock_guard lock(one_at_a_time_);
     std::fprintf(stderr, "\r\033[K%s", text.c_str());
   }
-  void clear() { show(""); }
+  void print_above(const std::string& lines) {
+    const std::lock_guard lock(one_at_a_time_);
+    if (terminal_) std::fprintf(stderr, "\r\033[K");
+    print(lines);
+    std::fflush(stdout);
+  }
 
  private:
   bool terminal_ = isatty(STDERR_FILENO) == 1;
@@ -75,45 +81,51 @@ class SharedJobs {
  public:
   /// result_of(i) is called by one of the threads.
   template <class Job>
-  SharedJobs(std::size_t n, unsigned threads, const Job& result_of) : results_(n) {
-    for (unsigned t = 0; t < threads; ++t)
+  SharedJobs(std::size_t n, unsigned threads, const Job& result_of) : outcomes_(n) {
+    for (unsigned t = 0; t < threads; ++t) {
       threads_.emplace_back([this, result_of] { run(result_of); });
+    }
   }
+  SharedJobs(const SharedJobs&) = delete;
+  SharedJobs& operator=(const SharedJobs&) = delete;
+  /// Jobs that have not begun are left.
+  ~SharedJobs() { next_.store(outcomes_.size(), std::memory_order_relaxed); }
 
   /// Waits for the i-th; throws what it threw.
   Result take(std::size_t i) {
     std::unique_lock lock(changes_);
-    done_.wait(lock, [&] { return results_[i].has_value() || failure_ != nullptr; });
-    if (failure_ != nullptr) std::rethrow_exception(failure_);
-    return std::move(*results_[i]);
+    done_.wait(lock, [&] { return outcomes_[i].result || outcomes_[i].failure; });
+    if (outcomes_[i].failure) std::rethrow_exception(outcomes_[i].failure);
+    return std::move(*outcomes_[i].result);
   }
 
  private:
+  struct Outcome {
+    std::optional<Result> result;
+    std::exception_ptr failure;
+  };
+
   template <class Job>
   void run(const Job& result_of) {
-    // Relaxed: a number is taken once whatever the order, and results are handed over by the mutex.
+    // Relaxed: a number is taken once whatever the order; the mutex hands outcomes over.
     for (std::size_t i = 0;
-         (i = next_.fetch_add(1, std::memory_order_relaxed)) < results_.size();) {
-      std::optional<Result> result;
-      std::exception_ptr failure;
+         (i = next_.fetch_add(1, std::memory_order_relaxed)) < outcomes_.size();) {
+      Outcome outcome;
       try {
-        result = result_of(i);
+        outcome.result = result_of(i);
       } catch (...) {
-        failure = std::current_exception();
-        next_.store(results_.size(), std::memory_order_relaxed);
+        outcome.failure = std::current_exception();
       }
       const std::lock_guard lock(changes_);
-      results_[i] = std::move(result);
-      if (failure_ == nullptr) failure_ = failure;
+      outcomes_[i] = std::move(outcome);
       done_.notify_all();
     }
   }
 
   std::atomic<std::size_t> next_ = 0;
-  std::mutex changes_;  ///< of results_ and failure_
+  std::mutex changes_;  ///< of outcomes_
   std::condition_variable done_;
-  std::vector<std::optional<Result>> results_;
-  std::exception_ptr failure_;
+  std::vector<Outcome> outcomes_;
   std::vector<std::jthread> threads_;  ///< the last member, so that they end first
 };
 
@@ -188,18 +200,19 @@ class VerifyCommand {
       const std::string what = name_of_job(i);
       const Proof proof = proofs.take(i);
       ++(proof ? proven : faults);
-      progress.clear();
       if (as_json_) {
         report.push_back(
             reported(jobs[i].first->schedule.name(), jobs[i].second, max_ranks_, proof));
       } else if (proof) {
-        print("proven  " + what + ", " + ranks + ", " + std::to_string(proof.cases) + " cases\n");
+        progress.print_above("proven  " + what + ", " + ranks + ", " + std::to_string(proof.cases) +
+                             " cases\n");
       } else {
-        print("FAULT   " + what + ": " + std::string(name_of(proof.verdict.fault)) + "\n        " +
-              proof.verdict.sentence + "\n        in " + describe(proof.shape) + "\n");
+        progress.print_above("FAULT   " + what + ": " + std::string(name_of(proof.verdict.fault)) +
+                             "\n        " + proof.verdict.sentence + "\n        in " +
+                             describe(proof.shape) + "\n");
       }
-      std::fflush(stdout);
     }
+    progress.print_above("");
     if (as_json_) {
       print(report.dump(2) + "\n");
     } else {
