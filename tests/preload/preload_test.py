@@ -4,8 +4,10 @@ programs under papcoll-run, which check their own results, and what papcoll says
 cannot run here says SKIPPED and why, and exits with 77.
 """
 
+import collections
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -92,23 +94,40 @@ def case_contracts(job):
         check(algorithm != "Chain" or unfit in found["MPI_Allgather"], found)
 
 
+def said_of(done):
+    """number of a case → what each rank said of it."""
+    found = collections.defaultdict(list)
+    for number, text in sorted(re.findall(r"^(\d+): (rank .*)", done.stdout, re.M)):
+        found[int(number)].append(text)
+    return found
+
+
+def plain_arguments(job, program, handler, number):
+    """What plain MPI says, without the cases that it does not survive: MPICH crashes where a count is
+    negative."""
+    said, pending = {}, list(range(1, number + 1))
+    while pending:
+        done = job.plain(job.launch(2, program, handler, *map(str, pending)))
+        found = {k: v for k, v in said_of(done).items() if len(v) == 2}
+        ended_it = next((k for k in pending if k not in found), number)
+        said |= {k: v for k, v in found.items() if all(line.endswith("right") for line in v)}
+        pending = [k for k in pending if k > ended_it]
+    return said
+
+
 def case_arguments(job):
     """Wrong arguments give the same classes of errors as without papcoll."""
     program = job.compiled("cases_arguments.cpp")
-    number = int(job.plain(job.launch(2, program, "return", "0")).stdout.split()[0])
+    number = int(job.plain(job.launch(2, program, "return")).stdout.split()[0])
     check(number > 30, number)
     survived = 0
-    for which in range(1, number + 1):
-        for handler in ("return", "user"):
-            launch = job.launch(2, program, handler, str(which))
-            plain = job.plain(launch)
-            if plain.returncode != 0:
-                continue  # MPICH crashes where a count is negative
-            survived += 1
-            # Also with a communicator that is taken over between the wrong call and the next.
-            done = job.run(launch, "--after", "1" if handler == "return" else "2")
-            check(sorted(done.stdout.splitlines()) == sorted(plain.stdout.splitlines()),
-                  f"plain:\n{plain.stdout}preloaded:\n{done.stdout}{done.stderr}")
+    for handler in ("return", "user"):
+        plain = plain_arguments(job, program, handler, number)
+        survived += len(plain)
+        # Also with communicators that are taken over between the wrong call and the next.
+        done = job.run(job.launch(2, program, handler, *map(str, plain)),
+                       "--after", "1" if handler == "return" else "2")
+        check(said_of(done) == plain, f"plain:\n{plain}\npreloaded:\n{done.stdout}{done.stderr}")
     check(survived > 50, survived)
 
 
