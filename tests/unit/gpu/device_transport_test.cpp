@@ -7,6 +7,7 @@
 #include <papcoll/gpu.hpp>
 #include <papcoll/gpu/built_in_on_host.hpp>
 #include <papcoll/gpu/model.hpp>
+#include <papcoll/gpu/paths.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <algorithm>
@@ -19,11 +20,30 @@
 #include <vector>
 
 #include "device_ranks.hpp"
+#include "device_team.hpp"
 
 // Collectives of papcoll::gpu among threads, each a process of the model with a device of its own.
 
 using namespace papcoll;
 using namespace device_ranks;
+
+namespace {
+
+/// A direct path between each two devices, and others through other devices and through the host.
+gpu::DeviceMachine devices_with_paths(int devices) {
+  return gpu::DeviceMachine::linked(devices, 72e9, 60e9, 6e-6);
+}
+
+/// Devices whose provider knows the paths.
+struct PathDevices : ModelDevices {
+  static std::vector<gpu::Path> paths(int from, int to) {
+    return device_team::paths_of(devices_with_paths(api().devices()), from, to);
+  }
+};
+using PathTransport = DeviceTransport<PathDevices>;
+static_assert(TransportPolicy<PathTransport>);
+
+}  // namespace
 
 TEST_CASE("collectives on memory of devices, among threads", "[gpu]") {
   for (const int ranks : {1, 2, 3, 4, 5, 8}) {
@@ -40,6 +60,17 @@ TEST_CASE("non-blocking calls on devices, several at once, and an operator of on
   for (const int ranks : {2, 3, 8}) {
     CAPTURE(ranks);
     CHECK(problem_of(ranks, requests_are_right<ThreadTeam::Rank>) == "");
+  }
+}
+
+TEST_CASE("ranks whose transport knows the paths", "[gpu][paths]") {
+  for (const int ranks : {2, 3, 5}) {
+    CAPTURE(ranks);
+    gpu::Model model{devices_with_paths(ranks)};
+    const std::string wrong = problem_on(model, ranks, [](ThreadTeam::Rank& rank, Device& d) {
+      return collectives_are_right<PathTransport>(rank, d, 150'000);
+    });
+    CHECK(wrong == "");
   }
 }
 

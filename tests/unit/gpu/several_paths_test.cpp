@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "device_ranks.hpp"
 #include "device_team.hpp"
 
 // Messages between ranks that are shared out over several paths: directly, through other devices,
@@ -31,15 +30,6 @@ constexpr double host_rate = 60e9;
 gpu::DeviceMachine devices_with_paths(int devices) {
   return gpu::DeviceMachine::linked(devices, direct_rate, host_rate, 6e-6);
 }
-
-/// Devices whose provider knows the paths.
-struct PathDevices : device_ranks::ModelDevices {
-  static std::vector<gpu::Path> paths(int from, int to) {
-    return device_team::paths_of(devices_with_paths(api().devices()), from, to);
-  }
-};
-using PathTransport = DeviceTransport<PathDevices>;
-static_assert(TransportPolicy<PathTransport>);
 
 Shape vector_of(Collective c, int ranks, std::size_t count) {
   Shape shape;
@@ -140,18 +130,6 @@ TEST_CASE("of messages over several paths most waits are needed", "[gpu][paths]"
     }
     CAPTURE(devices, waits, missed);
     CHECK(2 * missed < waits);
-  }
-}
-
-TEST_CASE("ranks whose transport knows the paths", "[gpu][paths]") {
-  for (const int ranks : {2, 3, 5}) {
-    CAPTURE(ranks);
-    gpu::Model model{devices_with_paths(ranks)};
-    const std::string wrong =
-        device_ranks::problem_on(model, ranks, [](ThreadTeam::Rank& rank, device_ranks::Device& d) {
-          return device_ranks::collectives_are_right<PathTransport>(rank, d, 150'000);
-        });
-    CHECK(wrong == "");
   }
 }
 
