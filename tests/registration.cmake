@@ -5,12 +5,13 @@
 #                     [TIMEOUT s])
 #   papcoll_rank_test(NAME RANKS n… SOURCES file… [LONERS name…] [LIBRARIES target…] [LABELS l…]
 #                     [TIMEOUT s])
-#   papcoll_run_on_ranks(TEST RANKS n TARGET t [ARGS …] [LAUNCH flag…] [LABELS l…] [TIMEOUT s])
+#   papcoll_run_on_ranks(TEST RANKS n TARGET t [SHORT] [ARGS …] [LAUNCH flag…] [LABELS l…] [TIMEOUT s])
 #   papcoll_compile_fail_test(NAME SOURCE file)     see checks/compile_fail.sh
 #   papcoll_check(NAME COMMAND program … [LABELS l…] [TIMEOUT s])
 #
 # PROCESSORS of tests are counted in halves, since scripts/test.sh runs twice as many tests at a time as
-# there are processors: two for a program, all for ranks, and one for a job that mostly waits.
+# there are processors: two for a program, all for ranks, since waiting ranks want theirs, two for the
+# ranks of a job that is over at once, and one for a job that mostly waits.
 #
 # Labels: unit explore ranks faults cluster simulated gpu compile_fail consumer examples checks.
 
@@ -20,6 +21,7 @@ set(PAPCOLL_TEST_SANITIZERS "" CACHE STRING "Sanitizers of the tests, as for -fs
 set(PAPCOLL_TEST_ROOMS "" CACHE STRING "Directories of tests/ that are wanted; empty for all")
 set(PAPCOLL_UNIT_TESTS "" CACHE STRING
     "Unit tests that are wanted: a regular expression for ROOM/FILE of tests/unit; empty for all")
+option(PAPCOLL_FULL_SIZES "What is rare, too, see tests/README.md: an hour more" OFF)
 set(PAPCOLL_MPIEXEC_FLAGS "" CACHE STRING "More flags for the MPI launcher of the tests")
 set(papcoll_checks ${CMAKE_CURRENT_LIST_DIR}/checks)
 cmake_host_system_information(RESULT papcoll_cores QUERY NUMBER_OF_LOGICAL_CORES)
@@ -69,30 +71,41 @@ if(NOT PAPCOLL_WITH_MPI OR PAPCOLL_SMPI)
   target_link_libraries(papcoll_once PRIVATE papcoll_test_options)
 endif()
 
-# Files of one directory are compiled together, a few at a time: what they include is read, and what
-# they instantiate is compiled, once for all of them, in a third of the time. So names in their
-# anonymous namespaces differ from each other; a file whose names do not is in LONERS.
-function(papcoll_compile_together target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LONERS")
-  set(at_a_time 12)
-  set(last_directory "")
-  foreach(source IN LISTS arg_SOURCES)
-    cmake_path(GET source STEM stem)
-    cmake_path(GET source PARENT_PATH directory)
-    if(stem IN_LIST arg_LONERS)
-      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-      continue()
-    endif()
-    if(NOT directory STREQUAL last_directory)
-      cmake_path(GET directory FILENAME room)
-      set(last_directory ${directory})
-      set(files 0)
-    endif()
-    math(EXPR part "${files} / ${at_a_time}")
-    math(EXPR files "${files} + 1")
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room}_${part})
+# Files are compiled together, many at a time: what they include is read, and what they instantiate is
+# compiled, once for all of them. Sets the variable of that name to the sources of `target`.
+#   papcoll_compile_together(result target SOURCES file… [LONERS name…])
+set(PAPCOLL_TESTS_TOGETHER 40 CACHE STRING "How many files of tests are compiled together at most")
+set(papcoll_together ${CMAKE_CURRENT_LIST_DIR}/together.cmake)
+function(papcoll_compile_together result target)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SOURCES;LONERS")
+  set(alone ${arg_SOURCES})
+  set(tests ${arg_SOURCES})
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  foreach(loner IN LISTS arg_LONERS)
+    list(FILTER tests EXCLUDE REGEX "/${loner}\\.cpp$")
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  list(LENGTH tests number)
+  if(number LESS_EQUAL 1 OR PAPCOLL_TESTS_TOGETHER LESS_EQUAL 1)
+    set(${result} ${arg_SOURCES} PARENT_SCOPE)
+    return()
+  endif()
+  list(REMOVE_ITEM alone ${tests})
+  # At least two, for two processors.
+  math(EXPR parts "(${number} + ${PAPCOLL_TESTS_TOGETHER} - 1) / ${PAPCOLL_TESTS_TOGETHER}")
+  if(parts EQUAL 1)
+    set(parts 2)
+  endif()
+  set(sources "")
+  foreach(part RANGE 1 ${parts})
+    math(EXPR begin "(${part} - 1) * ${number} / ${parts}")
+    math(EXPR length "${part} * ${number} / ${parts} - ${begin}")
+    list(SUBLIST tests ${begin} ${length} group)
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}_${part}.cpp)
+    add_custom_command(OUTPUT ${file} DEPENDS ${group} ${papcoll_together} VERBATIM
+      COMMAND ${CMAKE_COMMAND} "-DOUTPUT=${file}" "-DSOURCES=${group}" -P ${papcoll_together})
+    list(APPEND sources ${file})
+  endforeach()
+  set(${result} ${sources} ${alone} PARENT_SCOPE)
 endfunction()
 
 # One entry a file, so that ctest names what failed; Catch2 can tag each test with its file's name.
@@ -108,8 +121,8 @@ function(papcoll_unit_test name)
   if(Catch2_VERSION VERSION_LESS 3)
     set(no_tests_fails --warn NoTests)
   endif()
-  add_executable(${name} ${arg_SOURCES})
-  papcoll_compile_together(${name} SOURCES ${arg_SOURCES} LONERS ${arg_LONERS})
+  papcoll_compile_together(sources ${name} SOURCES ${arg_SOURCES} LONERS ${arg_LONERS})
+  add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE papcoll_once papcoll_test_options
                                         ${arg_LIBRARIES})
   foreach(source IN LISTS arg_SOURCES)
@@ -121,7 +134,7 @@ function(papcoll_unit_test name)
 endfunction()
 
 function(papcoll_run_on_ranks test)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "RANKS;TARGET;TIMEOUT" "ARGS;LAUNCH;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SHORT" "RANKS;TARGET;TIMEOUT" "ARGS;LAUNCH;LABELS")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -131,6 +144,9 @@ function(papcoll_run_on_ranks test)
     set(processors ${papcoll_cores})
   endif()
   math(EXPR processors "2 * ${processors}")
+  if(arg_SHORT)
+    set(processors 2)
+  endif()
   # timeout, not ctest, ends a hanging job: the launcher then takes its ranks with it.
   add_test(NAME ${test} COMMAND timeout --kill-after=10 ${arg_TIMEOUT} ${papcoll_launch}
                                 ${arg_LAUNCH} ${MPIEXEC_NUMPROC_FLAG} ${arg_RANKS}
@@ -148,8 +164,8 @@ function(papcoll_rank_test name)
   if(NOT arg_LABELS)
     set(arg_LABELS ranks)
   endif()
-  add_executable(${name} ${arg_SOURCES})
-  papcoll_compile_together(${name} SOURCES ${arg_SOURCES} LONERS ${arg_LONERS})
+  papcoll_compile_together(sources ${name} SOURCES ${arg_SOURCES} LONERS ${arg_LONERS})
+  add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE papcoll papcoll_test_options ${arg_LIBRARIES})
   foreach(ranks IN LISTS arg_RANKS)
     papcoll_run_on_ranks(${name}.${ranks} RANKS ${ranks} TARGET ${name} TIMEOUT ${arg_TIMEOUT}

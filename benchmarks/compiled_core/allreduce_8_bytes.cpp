@@ -1,6 +1,6 @@
-// What an allreduce of 8 bytes takes, in ns: the median of 400 blocks of 1,000 calls. Compiled with and
-// without PAPCOLL_COMPILED, by two compilers, or with -O0, it shows what each way of compiling costs a
-// call; benchmarks/RESULTS.md has the commands.
+// What an allreduce of 8 bytes takes, in ns: the median of 400 blocks of 1,000 calls. Compiled with
+// and without PAPCOLL_COMPILED, by two compilers, or with -O0, it shows what each way of compiling
+// costs a call; benchmarks/RESULTS.md has the commands.
 
 #include <papcoll/papcoll.hpp>
 
