@@ -105,6 +105,7 @@ verdict=""
 test_configuration() {
   local name=$1 logs=build/$1 start=$SECONDS built_before=0
   mkdir -p "$logs"
+  rm -f "$logs/tests.xml"
   look_at_times
   local used_before=$used
   say "$name: configure"
@@ -130,20 +131,27 @@ test_configuration() {
   local used_for_build=$((used - used_before))
   say "$name: test"
   local status=0
-  rm -f "$logs/tests.xml"
   run_plainly "$name" ctest --preset "$name" "${ctest_arguments[@]}" \
     --output-junit "$PWD/$logs/tests.xml" 2>&1 | tee "$logs/test.log" || status=1
   verdict=$(grep -E 'tests passed|No tests were found' "$logs/test.log" | tail -n 1)
   look_at_times
   verdict="${verdict:-FAILED to run ctest} (build $((built - start)) s, tests $((SECONDS - built)) s; \
 processors $used_for_build s and $((used - used_before - used_for_build)) s)"
-  times_of+=("$name:" "$(scripts/test_times.py "$logs" "$built_before" "$logs/tests.xml")")
+  times_of+=("$name:" "$(scripts/test_report.py times "$logs" "$built_before" "$logs/tests.xml")")
   return $status
 }
 
-failed=0 summary=() times_of=()
+failed=0 summary=() times_of=() failures=()
 for name in "${chosen[@]}"; do
-  test_configuration "$name" || failed=1
+  if ! test_configuration "$name"; then
+    failed=1
+    failures+=("$name:")
+    if [[ -e build/$name/tests.xml ]]; then
+      failures+=("$(scripts/test_report.py failures "build/$name/tests.xml")")
+    else
+      failures+=("$(grep -s -m 20 -E 'error:|FAILED:' "build/$name/build.log" || true)")
+    fi
+  fi
   summary+=("$(printf '%-11s %s' "$name" "$verdict")")
 done
 
@@ -151,5 +159,11 @@ say "where the time went, in seconds"
 printf '%s\n' "${times_of[@]}"
 say "summary"
 printf '%s\n' "${summary[@]}"
-if ((failed)); then echo "FAILED"; else echo "PASSED"; fi
+if ((failed)); then
+  say "what failed"
+  printf '%s\n' "${failures[@]}"
+  echo "FAILED"
+else
+  echo "PASSED"
+fi
 exit $failed

@@ -63,7 +63,7 @@ TEST_CASE("A token goes round: each rank rings the next") {
     run(ranks, [&](int me) {
       Doorbells bells = memory.bells();
       for (std::uint32_t t = static_cast<std::uint32_t>(me); t < handovers; t += n) {
-        await(bells, me, [&] { return token.load(std::memory_order_acquire) == t; });
+        await(bells, me, [&] { return token.load(std::memory_order_seq_cst) == t; });
         token.store(t + 1, std::memory_order_seq_cst);
         bells.ring(static_cast<int>((t + 1) % n));
       }
@@ -82,7 +82,7 @@ TEST_CASE("Everyone waits for everyone: the last rings all") {
       Doorbells bells = memory.bells();
       for (std::uint32_t round = 1; round <= rounds; ++round) {
         if (arrivals.fetch_add(1, std::memory_order_seq_cst) + 1 == round * n) bells.ring_all();
-        await(bells, me, [&] { return arrivals.load(std::memory_order_acquire) >= round * n; });
+        await(bells, me, [&] { return arrivals.load(std::memory_order_seq_cst) >= round * n; });
       }
     });
     CHECK(arrivals == rounds * n);
@@ -100,7 +100,7 @@ TEST_CASE("A rank that throws in its sleep still wakes those it owes it") {
   run(ranks, [&](int me) {
     Doorbells bells = memory.bells();
     for (std::uint32_t round = 1; round <= rounds; ++round) {
-      const auto is_released = [&] { return released.load(std::memory_order_acquire) >= round; };
+      const auto is_released = [&] { return released.load(std::memory_order_seq_cst) >= round; };
       arrivals.fetch_add(1, std::memory_order_seq_cst);
       if (me == 0) {
         while (arrivals.load(std::memory_order_acquire) != round * ranks) sched_yield();

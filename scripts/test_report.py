@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""Where the time of a configuration's build and tests went:
-test_times.py BUILD-DIRECTORY LINES-OF-NINJA-LOG-BEFORE [JUNIT-FILE]"""
+"""What scripts/test.sh says at its end.
+
+test_report.py times BUILD-DIRECTORY LINES-OF-NINJA-LOG-BEFORE JUNIT-FILE: where the time of a
+configuration's build and tests went.
+test_report.py failures JUNIT-FILE: the end of what each failed test printed."""
 
 import collections
 import pathlib
@@ -9,6 +12,7 @@ import sys
 import xml.etree.ElementTree
 
 MOST = 12  # rows of each table
+LAST = 20  # lines of what a failed test printed
 
 
 def compiled(directory, lines_before):
@@ -48,14 +52,29 @@ def table(what, rows):
         print(f"    {all_of_it:6.1f}  {program:<34}  {seconds:6.1f}  {name}")
 
 
+def times(directory, lines_before, junit):
+    table("compiled, by program and by file", compiled(directory, int(lines_before)))
+    if pathlib.Path(junit).exists():
+        table("tested, by program and by test", tested(junit))
+
+
+def failures(junit):
+    if not pathlib.Path(junit).exists():
+        return
+    for case in xml.etree.ElementTree.parse(junit).getroot().iter("testcase"):
+        if case.find("failure") is not None:
+            lines = (case.findtext("system-out") or "").rstrip().splitlines()
+            print(f"  {case.get('name')}, after {float(case.get('time') or 0):.0f} s:")
+            print("\n".join(f"    {line[:300]}" for line in lines[-LAST:]))
+
+
 def main(arguments):
-    if len(arguments) not in (2, 3):
+    commands = {("times", 3): times, ("failures", 1): failures}
+    command = commands.get((arguments[0], len(arguments) - 1)) if arguments else None
+    if command is None:
         print(__doc__, file=sys.stderr)
         return 2
-    directory, lines_before, *junit = arguments
-    table("compiled, by program and by file", compiled(directory, int(lines_before)))
-    if junit and pathlib.Path(junit[0]).exists():
-        table("tested, by program and by test", tested(junit[0]))
+    command(*arguments[1:])
     return 0
 
 
