@@ -3,8 +3,7 @@
 #
 #   papcoll_unit_test(NAME SOURCES file… [LONERS name…] [LIBRARIES target…] [LABELS l…]
 #                     [TIMEOUT s])
-#   papcoll_rank_test(NAME RANKS n… SOURCES file… [LONERS name…] [LIBRARIES target…] [LABELS l…]
-#                     [TIMEOUT s])
+#   papcoll_rank_test(NAME RANKS n… SOURCES file… [LIBRARIES target…] [LABELS l…] [TIMEOUT s])
 #   papcoll_run_on_ranks(TEST RANKS n TARGET t [SHORT] [ARGS …] [LAUNCH flag…] [LABELS l…] [TIMEOUT s])
 #   papcoll_compile_fail_test(NAME SOURCE file)     see checks/compile_fail.sh
 #   papcoll_check(NAME COMMAND program … [LABELS l…] [TIMEOUT s])
@@ -72,7 +71,7 @@ if(NOT PAPCOLL_WITH_MPI OR PAPCOLL_SMPI)
 endif()
 
 # Files are compiled together, many at a time: what they include is read, and what they instantiate is
-# compiled, once for all of them. Sets the variable of that name to the sources of `target`.
+# compiled, once for all of them; those in LONERS by themselves. Sets `result` to the sources of `target`.
 #   papcoll_compile_together(result target SOURCES file… [LONERS name…])
 set(PAPCOLL_TESTS_TOGETHER 40 CACHE STRING "How many files of tests are compiled together at most")
 set(papcoll_together ${CMAKE_CURRENT_LIST_DIR}/together.cmake)
@@ -157,14 +156,14 @@ function(papcoll_run_on_ranks test)
 endfunction()
 
 function(papcoll_rank_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "RANKS;SOURCES;LONERS;LIBRARIES;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "RANKS;SOURCES;LIBRARIES;LABELS")
   if(NOT PAPCOLL_WITH_MPI)
     return()
   endif()
   if(NOT arg_LABELS)
     set(arg_LABELS ranks)
   endif()
-  papcoll_compile_together(sources ${name} SOURCES ${arg_SOURCES} LONERS ${arg_LONERS})
+  papcoll_compile_together(sources ${name} SOURCES ${arg_SOURCES})
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE papcoll papcoll_test_options ${arg_LIBRARIES})
   foreach(ranks IN LISTS arg_RANKS)

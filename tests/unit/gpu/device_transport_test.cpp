@@ -29,15 +29,10 @@ using namespace device_ranks;
 
 namespace {
 
-/// A direct path between each two devices, and others through other devices and through the host.
-gpu::DeviceMachine devices_with_paths(int devices) {
-  return gpu::DeviceMachine::linked(devices, 72e9, 60e9, 6e-6);
-}
-
 /// Devices whose provider knows the paths.
 struct PathDevices : ModelDevices {
   static std::vector<gpu::Path> paths(int from, int to) {
-    return device_team::paths_of(devices_with_paths(api().devices()), from, to);
+    return device_team::paths_of(linked(api().devices()), from, to);
   }
 };
 using PathTransport = DeviceTransport<PathDevices>;
@@ -66,11 +61,9 @@ TEST_CASE("non-blocking calls on devices, several at once, and an operator of on
 TEST_CASE("ranks whose transport knows the paths", "[gpu][paths]") {
   for (const int ranks : {2, 3, 5}) {
     CAPTURE(ranks);
-    gpu::Model model{devices_with_paths(ranks)};
-    const std::string wrong = problem_on(model, ranks, [](ThreadTeam::Rank& rank, Device& d) {
-      return collectives_are_right<PathTransport>(rank, d, 150'000);
-    });
-    CHECK(wrong == "");
+    CHECK(problem_of(ranks, [](ThreadTeam::Rank& rank, Device& d) {
+            return collectives_are_right<PathTransport>(rank, d, 150'000);
+          }) == "");
   }
 }
 
