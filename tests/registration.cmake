@@ -10,7 +10,7 @@
 #
 # PROCESSORS of tests are counted in halves, since scripts/test.sh runs twice as many tests at a time as
 # there are processors: two for a program, all for ranks, since waiting ranks want theirs, two for the
-# ranks of a job that is over at once, and one for a job that mostly waits.
+# ranks of a job that is over at once, and one for jobs that mostly wait.
 #
 # Labels: unit explore ranks faults cluster simulated gpu compile_fail consumer examples checks.
 
@@ -72,8 +72,12 @@ endif()
 
 # Files are compiled together, many at a time: what they include is read, and what they instantiate is
 # compiled, once for all of them; those in LONERS by themselves. Sets `result` to the sources of `target`.
+# Files of the rooms in PAPCOLL_TESTS_UNOPTIMISED come last: the linker takes the first of several copies
+# of an inline function, and those of -O0 are slow.
 #   papcoll_compile_together(result target SOURCES file… [LONERS name…])
 set(PAPCOLL_TESTS_TOGETHER 40 CACHE STRING "How many files of tests are compiled together at most")
+set(PAPCOLL_TESTS_UNOPTIMISED "" CACHE STRING
+    "Unit tests that are compiled with -O0: a regular expression for ROOM/FILE; empty for none")
 set(papcoll_together ${CMAKE_CURRENT_LIST_DIR}/together.cmake)
 function(papcoll_compile_together result target)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SOURCES;LONERS")
@@ -89,21 +93,39 @@ function(papcoll_compile_together result target)
     return()
   endif()
   list(REMOVE_ITEM alone ${tests})
+  set(unoptimised "")
+  if(PAPCOLL_TESTS_UNOPTIMISED)
+    string(REPLACE "^" "/unit/" pattern "${PAPCOLL_TESTS_UNOPTIMISED}")
+    set(unoptimised ${tests})
+    list(FILTER unoptimised INCLUDE REGEX "${pattern}")
+    list(FILTER tests EXCLUDE REGEX "${pattern}")
+    list(LENGTH tests number)
+  endif()
   # At least two, for two processors.
   math(EXPR parts "(${number} + ${PAPCOLL_TESTS_TOGETHER} - 1) / ${PAPCOLL_TESTS_TOGETHER}")
   if(parts EQUAL 1)
     set(parts 2)
   endif()
   set(sources "")
+  macro(compile_group name)
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}_${name}.cpp)
+    add_custom_command(OUTPUT ${file} DEPENDS ${group} ${papcoll_together} VERBATIM
+      COMMAND ${CMAKE_COMMAND} "-DOUTPUT=${file}" "-DSOURCES=${group}" -P ${papcoll_together})
+    list(APPEND sources ${file})
+  endmacro()
   foreach(part RANGE 1 ${parts})
     math(EXPR begin "(${part} - 1) * ${number} / ${parts}")
     math(EXPR length "${part} * ${number} / ${parts} - ${begin}")
     list(SUBLIST tests ${begin} ${length} group)
-    set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}_${part}.cpp)
-    add_custom_command(OUTPUT ${file} DEPENDS ${group} ${papcoll_together} VERBATIM
-      COMMAND ${CMAKE_COMMAND} "-DOUTPUT=${file}" "-DSOURCES=${group}" -P ${papcoll_together})
-    list(APPEND sources ${file})
+    compile_group(${part})
   endforeach()
+  if(unoptimised)
+    set(group ${unoptimised})
+    compile_group(unoptimised)
+    set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS -O0)
+  endif()
+  # A target that links nothing: files of one that does would be written after what it links is built.
+  add_custom_target(${target}_together DEPENDS ${sources})
   set(${result} ${sources} ${alone} PARENT_SCOPE)
 endfunction()
 

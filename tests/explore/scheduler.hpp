@@ -212,10 +212,10 @@ class Scheduler {
   std::vector<std::string> trace_;
 };
 
-/// The one scheduler: the code under test reaches it through static functions.
-inline Scheduler& scheduler() {
-  static Scheduler instance;
-  return instance;
+namespace detail {
+inline Scheduler the_scheduler;
 }
+/// The one scheduler: the code under test reaches it through static functions.
+inline Scheduler& scheduler() { return detail::the_scheduler; }
 
 }  // namespace explore

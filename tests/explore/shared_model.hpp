@@ -59,20 +59,24 @@ class SharedModel {
   }
 
   void plain_read(const void* p, std::size_t n) {
+    const std::size_t reader = me();
+    const Clock& mine = clocks_[reader];
     each_cell(p, n, "reads", [&](Cell& c) {
-      check_write(c, p, "reads");
-      c.read_at[me()] = now();
+      if (c.written_at > mine[c.written_by]) race(p, "reads", c.written_by, "writes");
+      c.read_at[reader] = mine[reader];
     });
   }
 
   void plain_write(const void* p, std::size_t n) {
+    const std::size_t writer = me();
+    const Clock& mine = clocks_[writer];
     each_cell(p, n, "writes", [&](Cell& c) {
-      check_write(c, p, "writes");
-      for (std::size_t r = 0; r < c.read_at.size(); ++r) {
-        if (c.read_at[r] > clocks_[me()][r]) race(p, "writes", r, "reads");
+      if (c.written_at > mine[c.written_by]) race(p, "writes", c.written_by, "writes");
+      for (std::size_t r = 0; r < max_ranks; ++r) {
+        if (c.read_at[r] > mine[r]) race(p, "writes", r, "reads");
       }
-      c.written_by = me();
-      c.written_at = now();
+      c.written_by = writer;
+      c.written_at = mine[writer];
     });
   }
 
@@ -150,7 +154,6 @@ class SharedModel {
   }
 
   static std::size_t me() noexcept { return static_cast<std::size_t>(scheduler().current()); }
-  std::uint32_t now() const noexcept { return clocks_[me()][me()]; }
 
   std::size_t cell_of(const void* p) const noexcept {
     return static_cast<std::size_t>(static_cast<const std::byte*>(p) - begin_) / grain;
@@ -192,10 +195,6 @@ class SharedModel {
     for (std::size_t i = first; i <= last; ++i) f(fresh(cells_[i]));
   }
 
-  void check_write(const Cell& c, const void* p, const char* does) {
-    if (c.written_at > clocks_[me()][c.written_by]) race(p, does, c.written_by, "writes");
-  }
-
   [[noreturn]] void race(const void* p, const char* mine, std::size_t other, const char* theirs) {
     scheduler().fail(std::string(mine) + " " + name_of(p) + " while rank " + std::to_string(other) +
                      " " + theirs + " it (data race)");
@@ -211,9 +210,9 @@ class SharedModel {
   std::array<std::vector<DelayedStore>, max_ranks> delayed_;
 };
 
-inline SharedModel& shared_model() {
-  static SharedModel instance;
-  return instance;
+namespace detail {
+inline SharedModel the_shared_model;
 }
+inline SharedModel& shared_model() { return detail::the_shared_model; }
 
 }  // namespace explore

@@ -23,7 +23,7 @@
 namespace {
 
 constexpr unsigned patience = 200;  ///< seconds until a rank that hangs ends itself
-constexpr std::chrono::milliseconds deadline{80};
+constexpr std::chrono::milliseconds deadline{40};
 constexpr std::chrono::milliseconds longest{5000};
 
 thread_local long until_no_memory = 0;  ///< allocations, the one that fails included; 0: none does

@@ -32,7 +32,8 @@ function(papcoll_launched_tests name)
                COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.py
                        --mpi ${mpi} --launcher ${launcher}
                        --library $<TARGET_FILE:papcoll_${name}_${mpi}> ${tests_ARGUMENTS} ${case})
-      set_tests_properties(${test} PROPERTIES LABELS ranks TIMEOUT ${tests_TIMEOUT} PROCESSORS 2
+      # They launch jobs in a row, and most of their time launchers wait.
+      set_tests_properties(${test} PROPERTIES LABELS ranks TIMEOUT ${tests_TIMEOUT} PROCESSORS 1
                                               SKIP_RETURN_CODE 77)
       if(case IN_LIST tests_SERIAL)
         set_tests_properties(${test} PROPERTIES RUN_SERIAL ON)

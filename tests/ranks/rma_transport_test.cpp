@@ -114,7 +114,7 @@ TEST_CASE("communicators that have no rank in common get their tickets at the sa
 
 // MPICH 4.0 over UCX aborts in MPI_Finalize if a window is left.
 #ifdef OPEN_MPI
-TEST_CASE("a rank that comes late to the end of a communicator with tickets", "[rma]") {
+TEST_CASE("a rank that comes late to the end of a communicator with tickets", "[.late]") {
   for (const bool home : {true, false}) {
     std::optional<OwnComm> own{std::in_place};
     if (own->size() != 2 && own->size() != 3) return;

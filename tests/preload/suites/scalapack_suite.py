@@ -28,7 +28,7 @@ def body(suite, options):
     suite.compare(f"xdlu: {len(rows[0])} checks", rows[0] == rows[1] and len(rows[0]) > 0)
     suite.compare("xdlu: all passed", all(r[-1] == "PASSED" for r in rows[1]) and
                   outputs[1][0] == outputs[0][0])
-    for name in ("xCbtest", "xFbtest") if options.full else ("xCbtest",):
+    for name in options.testers:
         said = []
         for preloaded in (False, True):
             status, out, _ = suite.run(4, [str(tests / "BLACS" / name)], preloaded,
@@ -46,7 +46,8 @@ def body(suite, options):
 
 def main():
     parser = common.parser(__doc__)
-    parser.add_argument("--full", action="store_true", help="the tester in Fortran, too")
+    parser.add_argument("--testers", nargs="*", default=["xCbtest", "xFbtest"],
+                        help="of BLACS (default: in C and in Fortran)")
     options = parser.parse_args()
     return common.main(options, lambda suite: body(suite, options))
 

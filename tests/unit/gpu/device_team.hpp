@@ -14,13 +14,14 @@
 #include <papcoll/transport/transport.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -223,7 +224,7 @@ class TeamOnDevices {
     std::vector<DeviceBoard*> boards;
     for (DeviceBoard& b : boards_) boards.push_back(&b);
     const std::size_t bytes = papcoll::detail::device_window_bytes(ranks);
-    if (way != Way::pulled) windows_.resize(boxes_.size() * bytes / sizeof(CacheLine));
+    if (way != Way::pulled) windows_ = Zeros{boxes_.size() * bytes};
     for (int r = 0; r < ranks; ++r) {
       std::vector<DeviceEndpoint::Peer> peers;
       for (int p = 0; p < ranks; ++p) {
@@ -236,7 +237,7 @@ class TeamOnDevices {
         endpoints.back()->make_floor(r, boards);
       } else {
         Node node{r, ranks};
-        node.device_windows = reinterpret_cast<std::byte*>(windows_.data());
+        node.device_windows = windows_.begin();
         if (way == Way::nodes_of_two || way == Way::nodes_of_two_apart) {
           const bool share = way == Way::nodes_of_two;
           endpoints.push_back(std::make_unique<NodesEndpoint>(
@@ -286,17 +287,34 @@ class TeamOnDevices {
   std::vector<gpu::Stream> streams;
 
  private:
-  struct alignas(cache_line) CacheLine {
-    std::array<std::byte, cache_line> bytes{};
+  /// Cache lines of zeros, of which only those take memory that are used: windows are large.
+  class Zeros {
+   public:
+    Zeros() = default;
+    explicit Zeros(std::size_t bytes) : all_(std::calloc(bytes + cache_line, 1)) {
+      if (!all_) throw std::bad_alloc{};
+      void* at = all_.get();
+      std::size_t room = bytes + cache_line;
+      begin_ = static_cast<std::byte*>(std::align(cache_line, bytes, at, room));
+    }
+    [[nodiscard]] std::byte* begin() const noexcept { return begin_; }
+
+   private:
+    struct Free {
+      void operator()(void* memory) const noexcept { std::free(memory); }
+    };
+    std::unique_ptr<void, Free> all_;
+    std::byte* begin_ = nullptr;
   };
+
   Mailbox& box(int from, int to) { return boxes_[static_cast<std::size_t>(from * ranks_ + to)]; }
 
   int ranks_;
   std::vector<Mailbox> boxes_;
   std::vector<DeviceBoard> boards_;
-  std::vector<CacheLine> windows_;  ///< through the host
-  Loopback network_;                ///< between nodes
-  int patience_;                    ///< looks at all endpoints without any that moved
+  Zeros windows_;     ///< through the host
+  Loopback network_;  ///< between nodes
+  int patience_;      ///< looks at all endpoints without any that moved
 };
 
 struct Settings {
