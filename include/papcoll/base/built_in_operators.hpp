@@ -3,6 +3,8 @@
 #include <papcoll/base/kernels.hpp>
 #include <papcoll/config.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace papcoll {
@@ -207,6 +209,36 @@ inline constexpr LogicalOr logical_or{};    ///< at least one is true
 inline constexpr LogicalXor logical_xor{};  ///< exactly one is true
 inline constexpr MinLoc minloc{};           ///< of ValueIndex: the smaller value, and where
 inline constexpr MaxLoc maxloc{};           ///< of ValueIndex: the larger value, and where
+
+namespace detail {
+#define PAPCOLL_ONCE_FOR_UNSIGNED(Op)     \
+  PAPCOLL_KERNELS_ONCE(std::uint8_t, Op)  \
+  PAPCOLL_KERNELS_ONCE(std::uint16_t, Op) \
+  PAPCOLL_KERNELS_ONCE(std::uint32_t, Op) \
+  PAPCOLL_KERNELS_ONCE(std::uint64_t, Op)
+#define PAPCOLL_ONCE_FOR_NUMBERS(Op) \
+  PAPCOLL_ONCE_FOR_UNSIGNED(Op)      \
+  PAPCOLL_KERNELS_ONCE(float, Op)    \
+  PAPCOLL_KERNELS_ONCE(double, Op)
+#define PAPCOLL_ONCE_FOR_ORDERED(Op)     \
+  PAPCOLL_ONCE_FOR_NUMBERS(Op)           \
+  PAPCOLL_KERNELS_ONCE(std::int8_t, Op)  \
+  PAPCOLL_KERNELS_ONCE(std::int16_t, Op) \
+  PAPCOLL_KERNELS_ONCE(std::int32_t, Op) \
+  PAPCOLL_KERNELS_ONCE(std::int64_t, Op)
+PAPCOLL_ONCE_FOR_NUMBERS(Sum)
+PAPCOLL_ONCE_FOR_NUMBERS(Prod)
+PAPCOLL_ONCE_FOR_ORDERED(Min)
+PAPCOLL_ONCE_FOR_ORDERED(Max)
+PAPCOLL_ONCE_FOR_UNSIGNED(BitAnd)
+PAPCOLL_ONCE_FOR_UNSIGNED(BitOr)
+PAPCOLL_ONCE_FOR_UNSIGNED(BitXor)
+#undef PAPCOLL_ONCE_FOR_ORDERED
+#undef PAPCOLL_ONCE_FOR_NUMBERS
+#undef PAPCOLL_ONCE_FOR_UNSIGNED
+#undef PAPCOLL_KERNELS_ONCE
+#undef PAPCOLL_KERNEL_ONCE
+}  // namespace detail
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

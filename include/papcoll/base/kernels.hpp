@@ -208,6 +208,19 @@ requires Vectorizable<T, Op> Kernel* vector_kernel(InstructionSet set) noexcept 
   }
 }
 
+// For built_in_operators.hpp, which undefines them.
+#define PAPCOLL_KERNEL_ONCE(kernel, lane, Op)                                                \
+  PAPCOLL_COMPILE_ONCE(void kernel<lane, Op>(std::byte*, const std::byte*, const std::byte*, \
+                                             std::size_t, const void*) noexcept)
+#if PAPCOLL_X86
+#define PAPCOLL_KERNELS_ONCE(lane, Op)           \
+  PAPCOLL_KERNEL_ONCE(baseline_kernel, lane, Op) \
+  PAPCOLL_KERNEL_ONCE(avx2_kernel, lane, Op)     \
+  PAPCOLL_KERNEL_ONCE(avx512_kernel, lane, Op)
+#else
+#define PAPCOLL_KERNELS_ONCE(lane, Op) PAPCOLL_KERNEL_ONCE(baseline_kernel, lane, Op)
+#endif
+
 }  // namespace detail
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll
