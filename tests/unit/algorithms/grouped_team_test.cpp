@@ -4,9 +4,13 @@
 #include "catch.hpp"
 #include "group_sums.hpp"
 
-#include <papcoll/core.hpp>
+#include <papcoll/algorithms/arrival/multi_leader.hpp>
+#include <papcoll/algorithms/arrival/peer_slices.hpp>
+#include <papcoll/allreduce.hpp>
 #include <papcoll/node/forwarding_site.hpp>
 #include <papcoll/node/node_site.hpp>
+#include <papcoll/reduce.hpp>
+#include <papcoll/thread_team.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/transport/transport.hpp>
 

@@ -4,7 +4,15 @@
 #include "arrival_names.hpp"
 
 #include <papcoll/algorithm.hpp>
-#include <papcoll/core.hpp>
+#include <papcoll/algorithms/arrival/arrival_chain.hpp>
+#include <papcoll/algorithms/arrival/combining_tree.hpp>
+#include <papcoll/algorithms/arrival/peer_slices.hpp>
+#include <papcoll/allgather.hpp>
+#include <papcoll/allreduce.hpp>
+#include <papcoll/bcast.hpp>
+#include <papcoll/reduce.hpp>
+#include <papcoll/reduce_scatter.hpp>
+#include <papcoll/thread_team.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,10 @@
 
 #include "catch.hpp"
 
-#include <papcoll/core.hpp>
+#include <papcoll/algorithms/arrival/all.hpp>
+#include <papcoll/algorithms/static/binomial.hpp>
+#include <papcoll/algorithms/static/chain.hpp>
+#include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/hierarchical.hpp>
 #include <papcoll/names/rows.hpp>
 #include <papcoll/policies/needs.hpp>

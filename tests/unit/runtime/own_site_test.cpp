@@ -3,9 +3,12 @@
 #include "catch.hpp"
 #include "team_outcomes.hpp"
 
-#include <papcoll/core.hpp>
+#include <papcoll/algorithms/arrival/all.hpp>
+#include <papcoll/algorithms/static/ring.hpp>
+#include <papcoll/allreduce.hpp>
 #include <papcoll/hierarchical.hpp>
 #include <papcoll/node/forwarding_site.hpp>
+#include <papcoll/thread_team.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <atomic>

@@ -1,9 +1,11 @@
 // Registered buffers without ranks: arithmetic of pages, the table, and what becomes of a call.
 
+#include <papcoll/allreduce.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/core.hpp>
+#include <papcoll/registration.hpp>
 #include <papcoll/runtime/registrations.hpp>
+#include <papcoll/thread_team.hpp>
 
 #include <algorithm>
 #include <cstddef>
