@@ -61,7 +61,7 @@ class Headers:
 
 def worth_precompiling(headers, names):
     """Headers to be precompiled, and for each header the one behind which it is compiled."""
-    making = 12000  # what it costs to precompile one, in lines, beside what is read for it: measured
+    making = 12000  # what it costs to precompile one, in lines, beside what is read for it
     size = {name: headers.size(name) for name in names}
     behind = dict.fromkeys(names)
 

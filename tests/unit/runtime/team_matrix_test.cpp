@@ -52,7 +52,7 @@ TEST_CASE("all collectives, all algorithms, other numbers of ranks", "[team]") {
 TEST_CASE("more elements than any buffer between ranks holds", "[team]") {
   // A chunk of 4 KB holds 512 elements and a slot four chunks; a channel has eight cells of 8 KB.
   for (const int ranks : {2, 3}) {
-    if (under_tsan && ranks == 2) continue;  // what two of the three do
+    if (under_tsan && ranks == 2) continue;  // three share all that two share
     CHECK(whole_matrix(ranks, {512, 9001}, {.chunk_bytes = 4096}) == "");
   }
 }

@@ -125,7 +125,7 @@ class MpiEndpoint : public Endpoint {
   [[gnu::cold]] bool drained() noexcept {
     using Clock = std::chrono::steady_clock;
     constexpr std::chrono::milliseconds patience{100};  ///< after the last message that ended
-    constexpr int turns = 500;  ///< of the others, on a machine that is busy
+    constexpr int turns = 500;  ///< looks at least, between which other processes run
     const int count = static_cast<int>(requests_.size());
     Clock::time_point last = Clock::now();
     for (int turn = 0; turn < turns || Clock::now() - last < patience; ++turn, sched_yield()) {
