@@ -25,6 +25,7 @@
 
 #include <execinfo.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 namespace {
@@ -39,7 +40,14 @@ int hung_file = -1;
 // again and again, so that a long stay is MPI's doing.
 volatile std::time_t in_test_since = 0;
 
-extern "C" void tell_where_it_hangs(int) {
+pthread_t main_thread{};
+
+extern "C" void tell_where_it_hangs(int alarmed) {
+  // Where another signal is on its way to the main thread, a thread of MPI's gets the alarm.
+  if (!pthread_equal(pthread_self(), main_thread)) {
+    pthread_kill(main_thread, alarmed);
+    return;
+  }
   std::array<void*, 64> frames{};
   constexpr std::string_view line = "hung|8000|0|\n";
   static_cast<void>(!write(hung_file, line.data(), line.size()));
@@ -74,6 +82,7 @@ int main(int argc, char** argv) {
   hung_file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   std::array<void*, 1> warm{};
   backtrace(warm.data(), 1);  // loads what it needs outside the handler
+  main_thread = pthread_self();
   std::signal(SIGALRM, &tell_where_it_hangs);
   alarm(patience + 12);
 
