@@ -81,8 +81,9 @@ inline std::vector<Mapping> parse_mappings(std::string_view text) {
   return all;
 }
 
-/// A file of /proc. Throws system_error.
-inline std::string read_proc(const char* path) {
+/// A file of /proc, or what it begins with until `is_enough(text so far)`. Throws system_error.
+template <class IsEnough>
+std::string read_proc(const char* path, const IsEnough& is_enough) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw system_error(joined({"papcoll: cannot open ", path}), errno);
   std::string text;
@@ -93,10 +94,30 @@ inline std::string read_proc(const char* path) {
     n = read(fd, some.data(), some.size());
     problem = errno;
     if (n > 0) text.append(some.data(), static_cast<std::size_t>(n));
-  } while (n > 0 || (n < 0 && problem == EINTR));
+  } while ((n > 0 && !is_enough(text)) || (n < 0 && problem == EINTR));
   close(fd);
   if (n < 0) throw system_error(joined({"papcoll: cannot read ", path}), problem);
   return text;
+}
+inline std::string read_proc(const char* path) {
+  return read_proc(path, [](const std::string&) { return false; });
+}
+
+/// Has `maps`, the beginning of a text like that of /proc/self/maps, all mappings that lie below an
+/// address? They are in order.
+inline bool has_all_below(std::uintptr_t address, std::string_view maps) noexcept {
+  const std::size_t end = maps.rfind('\n');
+  if (end == maps.npos) return false;
+  const std::size_t before = maps.rfind('\n', end - 1);
+  const auto last = parse_mapping(maps.substr(before + 1, end - before - 1));
+  return last && last->range.end >= address;
+}
+
+/// /proc/self/maps as far as it tells of what lies below an address: a process of MPI has hundreds
+/// of libraries mapped, most of them above its memory, and the kernel takes a microsecond for each.
+inline std::string maps_below(std::uintptr_t address) {
+  return read_proc("/proc/self/maps",
+                   [address](std::string_view text) { return has_all_below(address, text); });
 }
 
 inline std::string hexadecimal(std::uintptr_t address) {

@@ -50,7 +50,7 @@ inline std::string why_pages_stay(const AddressRange& pages) {
     return "is on a stack, which is in use: allocate it, as a std::vector does";
   }
   try {
-    const std::string maps = read_proc("/proc/self/maps");
+    const std::string maps = maps_below(pages.end);
     std::string why = why_not_moved(parse_mappings(maps), pages);
     if (!why.empty()) return why;
     if (any_locked(read_proc("/proc/self/status")) &&
@@ -109,31 +109,53 @@ enum class MovedBack : unsigned char {
   some,  ///< something is still there, and must be let alone
 };
 
+/// Where a mapping has what exchange_for() put in place of `pages`: the bytes from `first` on of
+/// the file that `own` maps.
+inline AddressRange in_place(const Mapping& m, const AddressRange& pages, const Mapping& own,
+                             std::uint64_t first) noexcept {
+  const AddressRange here = m.range.common_with(pages);
+  const bool is_there = !here.empty() && m.is_same_file(own) &&
+                        m.place_of(here.begin) == first + (here.begin - pages.begin);
+  return is_there ? here : AddressRange{};
+}
+
 /// Brings pages back to private memory that exchange_for() had moved. `seen`: where this process
 /// sees the shared memory besides. Where its user has unmapped them since, or mapped something
 /// else, they are left as they are. Lets all stay as it was if there is no memory.
 inline MovedBack move_back(const AddressRange& pages, const std::byte* seen) noexcept {
+  const auto view = reinterpret_cast<std::uintptr_t>(seen);
+  const AddressRange all_seen{view, view + pages.bytes()};
   std::string maps;
   std::vector<Mapping> mappings;
-  try {
-    maps = read_proc("/proc/self/maps");
+  const Mapping* own = nullptr;
+  std::uint64_t first = 0;
+  std::size_t bytes_in_place = 0;
+  const auto look = [&] {
     mappings = parse_mappings(maps);
+    const auto found = std::find_if(mappings.begin(), mappings.end(),
+                                    [&](const Mapping& m) { return m.range.contains(all_seen); });
+    if (found == mappings.end()) return false;
+    own = &*found;
+    first = own->place_of(view);
+    bytes_in_place = 0;
+    for (const Mapping& m : mappings) bytes_in_place += in_place(m, pages, *own, first).bytes();
+    return true;
+  };
+  try {
+    maps = maps_below(std::max(all_seen.end, pages.end));
+    if (!look()) return MovedBack::some;
+    if (bytes_in_place != pages.bytes()) {  // what is missing may be anywhere
+      maps = read_proc("/proc/self/maps");
+      if (!look()) return MovedBack::some;
+    }
   } catch (const std::exception&) {
     return MovedBack::some;
   }
-  const auto view = reinterpret_cast<std::uintptr_t>(seen);
-  const auto own = std::find_if(mappings.begin(), mappings.end(), [&](const Mapping& m) {
-    return m.range.contains({view, view + pages.bytes()});
-  });
-  if (own == mappings.end()) return MovedBack::some;
-  const std::uint64_t first = own->place_of(view);
   MovedBack result = MovedBack::all;
   for (const Mapping& m : mappings) {
-    if (&m == &*own || !m.is_same_file(*own)) continue;
-    const AddressRange here = m.range.common_with(pages);
-    const bool in_place =
-        !here.empty() && m.place_of(here.begin) == first + (here.begin - pages.begin);
-    if (!in_place) {
+    if (&m == own || !m.is_same_file(*own)) continue;
+    const AddressRange here = in_place(m, pages, *own, first);
+    if (here.empty()) {
       const AddressRange in_file{m.offset, m.offset + m.range.bytes()};
       if (in_file.meets({first, first + pages.bytes()})) result = MovedBack::some;
       continue;

@@ -95,6 +95,38 @@ TEST_CASE("lines of a process's mappings", "[registration]") {
   }
 }
 
+TEST_CASE("a process's mappings are read as far as they are asked for", "[registration]") {
+  using papcoll::detail::has_all_below;
+  const std::string_view two = std::string_view{some_maps}.substr(0, 116);
+  REQUIRE(two.ends_with("00500000-00600000 rw-p 00000000 00:00 0 \n"));
+  CHECK(has_all_below(0x500000, two));
+  CHECK(has_all_below(0x600000, two));
+  CHECK(!has_all_below(0x600001, two));
+  CHECK(has_all_below(0x500000, two.substr(0, two.size() - 1)));
+  CHECK(!has_all_below(0x500001, two.substr(0, two.size() - 1)));
+  CHECK(!has_all_below(1, two.substr(0, 30)));
+  CHECK(!has_all_below(1, ""));
+  CHECK(!has_all_below(1, "\n"));
+  CHECK(!has_all_below(1, "x\n"));
+
+  // Two hundred mappings, which are more than the kernel tells at once.
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  auto* const p = static_cast<std::byte*>(
+      mmap(nullptr, 200 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  for (std::size_t i = 0; i < 200; i += 2) mprotect(p + i * page, page, PROT_READ);
+  for (std::size_t i : {0, 100, 199}) {
+    CAPTURE(i);
+    const AddressRange here = range_of(p + i * page, page);
+    const std::string some = papcoll::detail::maps_below(here.end);
+    const auto all = papcoll::detail::parse_mappings(some);
+    CHECK(std::any_of(all.begin(), all.end(),
+                      [&](const Mapping& m) { return m.range.contains(here); }));
+  }
+  CHECK(papcoll::detail::maps_below(range_of(p, 1).end).size() + 4096 <
+        papcoll::detail::read_proc("/proc/self/maps").size());
+  munmap(p, 200 * page);
+}
+
 TEST_CASE("what may be moved of a process's mappings", "[registration]") {
   const auto all = papcoll::detail::parse_mappings(some_maps);
   const auto why = [&](std::uintptr_t begin, std::uintptr_t end) {
