@@ -530,7 +530,7 @@ class Buffer {
     offset_ = around + (-s.low + line - 1) / line * line;
     if (s.low > 0) offset_ = around - s.low / line * line;
     memory_.resize(static_cast<std::size_t>(offset_ + s.high + around + line));
-    for (std::size_t i = 0; i < memory_.size(); ++i) memory_[i] = canary(i);
+    fill_from(0);
     shift_ = 0;
     while ((reinterpret_cast<std::uintptr_t>(memory_.data()) + static_cast<std::size_t>(shift_)) %
                line !=
@@ -603,23 +603,30 @@ class Buffer {
   }
 
   /// The pattern begins where MPI's part does, so that two buffers of one salt are equal.
-  void fill() {
-    for (std::size_t i = 0; i + static_cast<std::size_t>(shift_) < memory_.size(); ++i) {
-      memory_[i + static_cast<std::size_t>(shift_)] = canary(i);
-    }
-  }
+  void fill() { fill_from(static_cast<std::size_t>(shift_)); }
 
   std::uint64_t hash() const {
     std::uint64_t h = 0xcbf29ce484222325U;
-    for (std::size_t i = 0; i < memory_.size() - 64; ++i) {
-      h = (h ^ memory_[i + static_cast<std::size_t>(shift_)]) * 0x100000001b3U;
+    const unsigned char* const first = memory_.data() + shift_;
+    for (std::size_t i = 0, n = memory_.size() - 64; i < n; i += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, first + i, std::min(sizeof word, n - i));
+      h = (h ^ word) * 0x100000001b3U;
+      h ^= h >> 32U;
     }
     return h;
   }
 
  private:
-  unsigned char canary(std::size_t i) const {
-    return static_cast<unsigned char>((i * 37 + salt_) ^ 0xa5U);
+  /// The pattern, from this byte on: it repeats itself.
+  void fill_from(std::size_t first) {
+    constexpr std::size_t period = 256;
+    for (std::size_t i = 0; first + i < memory_.size() && i < period; ++i) {
+      memory_[first + i] = static_cast<unsigned char>((i * 37 + salt_) ^ 0xa5U);
+    }
+    for (std::size_t i = first + period; i < memory_.size(); i += period) {
+      std::memcpy(&memory_[i], &memory_[first], std::min(period, memory_.size() - i));
+    }
   }
   unsigned char* place(MPI_Aint element, const Piece& p) {
     return memory_.data() + shift_ + offset_ + element * layout_->extent + p.at;
