@@ -11,8 +11,8 @@ usage() {
 usage: scripts/test.sh [--quick | --full] [--no-install] [--jobs N] [configuration…]
 
 Builds and tests each configuration (default: all) in build/NAME:
-  openmpi      g++, Open MPI            every test and check; of the unit tests some rooms
-  mpich        clang++, MPICH           the tests that run under mpirun, the faults
+  openmpi      clang++, Open MPI        every test and check; of the unit tests some rooms
+  mpich        g++, MPICH               the tests that run under mpirun, the faults, the examples
   smpi         clang++, SMPI            schedules on up to 256 simulated ranks, the rank tests on 8
   asan-ubsan   clang++, ASan and UBSan  the unit tests (threads as ranks)
   tsan         g++, TSan                the unit tests of what threads share
@@ -115,6 +115,7 @@ test_configuration() {
     if $quick; then some=""; fi
     options+=("-DPAPCOLL_UNIT_TESTS=$some")
   fi
+  if [[ $name == mpich ]]; then options+=("-DPAPCOLL_BUILD_TOOLS=$full" "-DPAPCOLL_BUILD_BENCHMARKS=$full"); fi
   if ! cmake --preset "$name" "${options[@]}"; then
     verdict="FAILED to configure"
     return 1

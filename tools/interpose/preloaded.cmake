@@ -66,7 +66,7 @@ function(papcoll_add_preloaded name)
     target_link_libraries(${library} PRIVATE papcoll_core papcoll_warnings ${CMAKE_DL_LIBS})
     list(TRANSFORM flags REPLACE "^-I" "-isystem")
     target_compile_options(${library} PRIVATE ${flags} -fvisibility=hidden -ftls-model=initial-exec)
-    papcoll_optimise_by_default(${library})  # every call of the program goes through it
+    papcoll_optimise(${library})  # every call of the program goes through it
     # A second libstdc++ in the process, or a symbol of MPI, would break programs that are none of
     # this one's business. libgcc is shared: exceptions and cancelled threads must pass through.
     target_link_options(${library} PRIVATE
