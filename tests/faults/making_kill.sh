@@ -2,8 +2,8 @@
 # making_kill.sh RANKS KNOWN KILLS SECONDS LAUNCHER… PROGRAM: runs making_kill_test again and again,
 # each time with another moment of death, until there were so many kills or so many seconds are
 # over. Fails if a survivor hangs, throws what it should not, or takes longer than the deadline and
-# some. Ranks that hang where runtime/making.hpp says that they may, in MPI_Comm_split_type and in the
-# MPI_Test that completes MPICH's MPI_Comm_idup, are counted only.
+# some. Counted only is what runtime/making.hpp says may be: ranks that hang in MPI_Comm_split_type and in
+# the MPI_Test that completes MPICH's MPI_Comm_idup, and those that MPI fails before they have met.
 #
 # 200 kills by hand: making_kill.sh 4 strangers 200 100000 mpirun --enable-recovery -n making_kill_test
 set -u
@@ -49,6 +49,8 @@ for ((kill = 0; kill < kills && SECONDS < seconds; ++kill)); do
     elif [[ $kind == hung && -n ${MPIR_CVAR_NUM_CLIQUES:-} ]] &&
       grep -q '^blocked inside MPI_Test' "$results/$rank"; then
       kind="hung in MPI_Test"
+    elif [[ $kind == other && $text == "papcoll: MPI_"*" failed in meeting the other ranks: "* ]]; then
+      kind="mpi_error before the ranks had met"
     elif [[ ! $kind =~ ^(fine|peer_lost|deadline_exceeded)$ ]] || ((ms > longest_ms)); then
       complain "kill $kill of rank $victim after $us us, rank $rank: $kind, $ms ms: $text"
       cat "$results/$rank" "$results/output" >&2

@@ -57,7 +57,8 @@ namespace detail {
 /// 360 survivors of 120 kills, and 37 in MPI_Comm_split_type: tests/faults/making_kill.sh).
 ///
 /// A peer's death is seen on the same machine, in the same PID namespace, after the two have met
-/// in any communicator; other deaths are a matter for the deadline.
+/// in any communicator; other deaths are a matter for the deadline, or for MPI, where it fails by
+/// itself when it connects to the dead rank.
 class Making {
  public:
   Making(MPI_Comm comm, const Options& options, std::shared_ptr<MpiProcess> process)
