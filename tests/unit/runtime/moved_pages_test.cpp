@@ -114,7 +114,7 @@ TEST_CASE("a process's mappings are read as far as they are asked for", "[regist
   auto* const p = static_cast<std::byte*>(
       mmap(nullptr, 200 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   for (std::size_t i = 0; i < 200; i += 2) mprotect(p + i * page, page, PROT_READ);
-  for (std::size_t i : {0, 100, 199}) {
+  for (const std::size_t i : {0UL, 100UL, 199UL}) {
     CAPTURE(i);
     const AddressRange here = range_of(p + i * page, page);
     const std::string some = papcoll::detail::maps_below(here.end);
