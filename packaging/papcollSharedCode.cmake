@@ -1,7 +1,7 @@
 # papcoll_shared_code, what all files of a program share: the library that was installed, where it fits
 # this compiler and this MPI library, and otherwise papcoll.cpp, compiled once for each build.
 set(PAPCOLL_CORE_FLAGS "-O2" CACHE STRING
-    "Flags of the code that is compiled once, after those of the build type if that is not Release")
+    "Flags of the code that is compiled once, and of tools, after those of the build type if that is not Release")
 option(PAPCOLL_INSTALLED_LIBRARY "Take the library of an installed papcoll, where it fits" ON)
 
 # Optimised whatever the build type of the project around papcoll says.

@@ -49,7 +49,8 @@ for ((kill = 0; kill < kills && SECONDS < seconds; ++kill)); do
     elif [[ $kind == hung && -n ${MPIR_CVAR_NUM_CLIQUES:-} ]] &&
       grep -q '^blocked inside MPI_Test' "$results/$rank"; then
       kind="hung in MPI_Test"
-    elif [[ $kind == other && $text == "papcoll: MPI_"*" failed in meeting the other ranks: "* ]]; then
+    elif [[ $kind == other && $text == "papcoll: MPI_"*" failed in meeting the other ranks: "*"error stack:" ]] &&
+      ((ms <= longest_ms)); then  # MPICH's words
       kind="mpi_error before the ranks had met"
     elif [[ ! $kind =~ ^(fine|peer_lost|deadline_exceeded)$ ]] || ((ms > longest_ms)); then
       complain "kill $kill of rank $victim after $us us, rank $rank: $kind, $ms ms: $text"

@@ -121,7 +121,8 @@ inline AddressRange in_place(const Mapping& m, const AddressRange& pages, const 
 
 /// Brings pages back to private memory that exchange_for() had moved. `seen`: where this process
 /// sees the shared memory besides. Where its user has unmapped them since, or mapped something
-/// else, they are left as they are. Lets all stay as it was if there is no memory.
+/// else, they are left as they are. Lets all stay as it was if there is no memory. Where all pages
+/// are in place, no second mapping of them is looked for: mremap() makes none of private memory.
 inline MovedBack move_back(const AddressRange& pages, const std::byte* seen) noexcept {
   const auto view = reinterpret_cast<std::uintptr_t>(seen);
   const AddressRange all_seen{view, view + pages.bytes()};

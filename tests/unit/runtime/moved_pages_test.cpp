@@ -197,6 +197,32 @@ TEST_CASE("pages move to shared memory and back, and keep their contents", "[reg
   data.reset();
 }
 
+TEST_CASE("a page that was moved beyond the others is found", "[registration]") {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  // From below: the view, the pages, two hundred mappings, in place of the last one of the pages.
+  auto* const all = static_cast<std::byte*>(
+      mmap(nullptr, 216 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  std::byte* const view = all;
+  std::byte* const p = all + 8 * page;
+  std::byte* const there = all + 215 * page;
+  for (std::size_t i = 16; i < 216; i += 2) mprotect(all + i * page, page, PROT_READ);
+  const int fd = memfd_create("test", MFD_CLOEXEC);
+  REQUIRE(ftruncate(fd, static_cast<off_t>(8 * page)) == 0);
+  const auto mapped = [&](std::byte* where, int fixed) {
+    return static_cast<std::byte*>(
+        mmap(where, 8 * page, PROT_READ | PROT_WRITE, MAP_SHARED | fixed, fd, 0));
+  };
+  REQUIRE(mapped(view, MAP_FIXED) == view);
+  const AddressRange pages = range_of(p, 8 * page);
+  REQUIRE(papcoll::detail::exchange_for(mapped(nullptr, 0), pages) == 0);
+  REQUIRE(mremap(p + 3 * page, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, there) == there);
+  CHECK(papcoll::detail::move_back(pages, view) == MovedBack::some);
+  there[5] = std::byte{8};
+  CHECK(view[3 * page + 5] == std::byte{8});
+  munmap(all, 216 * page);
+  close(fd);
+}
+
 TEST_CASE("memory that is used in the meantime for something else is let alone", "[registration]") {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const SharedPages shared{64 * page};
