@@ -1,5 +1,6 @@
 // ranks: 4
 // args: --epochs 10
+// optimise: yes
 // libraries: ZLIB::ZLIB CLI11::CLI11 nlohmann_json::nlohmann_json
 // Data-parallel training: every rank computes the gradient of its part of a batch, an allreduce
 // sums the parts, and every rank takes the same step. Some ranks are late in every step; compare
