@@ -9,6 +9,10 @@ printed, with the least and the greatest.
 
     benchmarks/paired.py ../papcoll-before
     benchmarks/paired.py ../papcoll-before . --ranks 4 --calls allreduce barrier --sizes 8 65536
+
+The two may be one, compiled in two ways: with --new-flags=-O0, or with the code that is compiled once:
+
+    benchmarks/paired.py . --new-flags="-DPAPCOLL_COMPILED include/papcoll/impl/papcoll.cpp"
 """
 
 import argparse
@@ -40,6 +44,7 @@ def parse_arguments():
     parser.add_argument("--blocks", type=int, default=100, help="a start, build and size")
     parser.add_argument("--block-ms", type=float, default=0.08, help="how long one takes")
     parser.add_argument("--compiler", default="mpicxx")
+    parser.add_argument("--new-flags", default="", metavar="FLAGS", help="more of them, for new")
     parser.add_argument("--launch", default="mpirun", help="a launcher and its options")
     return parser.parse_args()
 
@@ -47,9 +52,10 @@ def parse_arguments():
 def build(arguments, directory):
     flags = ["-std=c++20", "-O2", "-pthread"]
     library = ["-fPIC", "-shared", "-fvisibility=hidden", "-fno-gnu-unique", "-Wl,-Bsymbolic"]
-    for name, checkout in (("old", arguments.old), ("new", arguments.new)):
-        print(f"building {checkout}", file=sys.stderr)
-        subprocess.run([arguments.compiler, *flags, *library, f"-I{checkout}/include",
+    for name, checkout, more in (("old", arguments.old, []),
+                                 ("new", arguments.new, arguments.new_flags.split())):
+        print(f"building {' '.join([str(checkout), *more])}", file=sys.stderr)
+        subprocess.run([arguments.compiler, *flags, *library, f"-I{checkout}/include", *more,
                         str(HERE / "paired/calls.cpp"), "-o", str(directory / f"{name}.so"), "-lrt"],
                        check=True)
     subprocess.run([arguments.compiler, *flags, str(HERE / "paired/main.cpp"), "-o",

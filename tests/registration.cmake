@@ -9,10 +9,8 @@
 #   papcoll_check(NAME COMMAND program … [LABELS l…] [TIMEOUT s])
 #
 # PROCESSORS of tests are counted in halves, since scripts/test.sh runs twice as many tests at a time as
-# there are processors: two for a program, and for the ranks of a job that is over at once; one for jobs that
-# mostly wait; all for ranks and suites of other programs, since waiting ranks want theirs, but one under
-# Open MPI, where they yield. ctest begins with what has the highest COST, and does not keep what is free
-# until it is enough for a test: those of three come first, while others of one are left to run beside them.
+# there are processors: two for a program, all for ranks, since waiting ranks want theirs, two for the
+# ranks of a job that is over at once, and one for jobs that mostly wait.
 #
 # Labels: unit explore ranks faults cluster simulated gpu compile_fail consumer examples checks.
 
@@ -156,6 +154,12 @@ function(papcoll_unit_test name)
     add_test(NAME ${name}.${stem} COMMAND ${name} --filenames-as-tags "[#${stem}]" ${no_tests_fails})
     set_tests_properties(${name}.${stem} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
                                                     PROCESSORS 2 SKIP_RETURN_CODE 77)
+    # Threads that wait for each other go first, side by side: beside one that only computes they would
+    # wait for the end of its time slice, each time.
+    file(STRINGS ${source} waiting REGEX "ThreadTeam|std::j?thread" LIMIT_COUNT 1)
+    if(waiting)
+      set_tests_properties(${name}.${stem} PROPERTIES COST 100)
+    endif()
   endforeach()
 endfunction()
 
@@ -173,18 +177,12 @@ function(papcoll_run_on_ranks test)
   if(arg_SHORT)
     set(processors 2)
   endif()
-  set(order "")
-  if(processors EQUAL papcoll_all_processors AND papcoll_launcher STREQUAL openmpi)
-    math(EXPR processors "${processors} - 1")
-    set(order COST 500)
-  endif()
   # timeout, not ctest, ends a hanging job: the launcher then takes its ranks with it.
   add_test(NAME ${test} COMMAND timeout --kill-after=10 ${arg_TIMEOUT} ${papcoll_launch}
                                 ${arg_LAUNCH} ${MPIEXEC_NUMPROC_FLAG} ${arg_RANKS}
                                 $<TARGET_FILE:${arg_TARGET}> ${arg_ARGS})
   set_tests_properties(${test} PROPERTIES
-    LABELS "${arg_LABELS}" TIMEOUT ${ctest_timeout} PROCESSORS ${processors} ${order}
-    SKIP_RETURN_CODE 77
+    LABELS "${arg_LABELS}" TIMEOUT ${ctest_timeout} PROCESSORS ${processors} SKIP_RETURN_CODE 77
     ENVIRONMENT PAPCOLL_TEST_RANKS=${arg_RANKS})
 endfunction()
 
@@ -244,17 +242,16 @@ $<JOIN:$<TARGET_PROPERTY:papcoll_flags_probe,COMPILE_OPTIONS>,
 ")
 endfunction()
 
-# Tests that read many small files: checks/precompiled.sh comes before them. It takes all processors, so
-# that when it ends tests begin by their COST, not by what is free.
+# Tests that read many small files: checks/precompiled.sh comes before them.
 set(papcoll_precompiled ${CMAKE_CURRENT_BINARY_DIR}/tests/precompiled)
-function(papcoll_needs_precompiled test)
-  if(NOT TEST precompiled)
-    papcoll_check(precompiled COMMAND
-      ${papcoll_checks}/precompiled.sh ${papcoll_flags} ${papcoll_precompiled} g++ clang++)
-    set_tests_properties(precompiled PROPERTIES FIXTURES_SETUP papcoll_precompiled COST 1000
-                                                PROCESSORS ${papcoll_all_processors})
+function(papcoll_needs_precompiled test compiler)
+  if(NOT TEST precompiled.${compiler})
+    papcoll_check(precompiled.${compiler} COMMAND
+      ${papcoll_checks}/precompiled.sh ${compiler} ${papcoll_flags} ${papcoll_precompiled})
+    set_tests_properties(precompiled.${compiler} PROPERTIES
+                         FIXTURES_SETUP papcoll_precompiled.${compiler})
   endif()
-  set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED papcoll_precompiled)
+  set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED papcoll_precompiled.${compiler})
 endfunction()
 
 function(papcoll_compile_fail_test name)
@@ -264,6 +261,6 @@ function(papcoll_compile_fail_test name)
     papcoll_check(compile_fail.${name}.${compiler} LABELS compile_fail
       COMMAND ${papcoll_checks}/compile_fail.sh ${compiler} ${papcoll_flags} ${arg_SOURCE}
               ${papcoll_precompiled})
-    papcoll_needs_precompiled(compile_fail.${name}.${compiler})
+    papcoll_needs_precompiled(compile_fail.${name}.${compiler} ${compiler})
   endforeach()
 endfunction()
