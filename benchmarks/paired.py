@@ -26,7 +26,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 CALLS = ["allreduce", "allreduce DynamicLeader", "allreduce RecursiveDoubling+ShmTransport",
          "allreduce RecursiveDoubling+MpiTransport", "allreduce Ring+ShmTransport", "iallreduce",
-         "reduce, barrier", "bcast, barrier", "allgather", "reduce_scatter", "barrier"]
+         "reduce, barrier", "bcast, barrier", "allgather", "reduce_scatter", "barrier", "registration"]
 
 
 def parse_arguments():

@@ -65,6 +65,7 @@ constexpr std::array all {
       PAPCOLL_TIMED("allgather", allgather(comm, b.in, b.all_out)),
       PAPCOLL_TIMED("reduce_scatter", reduce_scatter(comm, b.all_in, b.out)),
       PAPCOLL_TIMED("barrier", barrier(comm)),
+      PAPCOLL_TIMED("registration", (Registration{comm, b.out})),  // and its end
 };
 
 }  // namespace
