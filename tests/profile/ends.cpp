@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
   allreduces(20);
   if (how == "kill" && rank == 1) raise(SIGKILL);
   if (how == "abort" && rank == 1) MPI_Abort(MPI_COMM_WORLD, 7);
-  if (how == "exit") std::_Exit(0);
+  if (how == "exit" && rank == 1) std::_Exit(0);
   if (how == "quick" && rank == 1) std::exit(0);
   if (how == "skip" && rank != 1) skipped();
   if (how == "fork") {
