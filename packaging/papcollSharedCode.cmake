@@ -4,9 +4,11 @@ set(PAPCOLL_CORE_FLAGS "-O2" CACHE STRING
     "Flags of the code that is compiled once, and of tools, after those of the build type if that is not Release")
 option(PAPCOLL_INSTALLED_LIBRARY "Take the library of an installed papcoll, where it fits" ON)
 
-# Optimised whatever the build type of the project around papcoll says.
+# Optimised whatever the build type of the project around papcoll says: papcoll_optimise(target [flags]).
 function(papcoll_optimise target)
-  separate_arguments(flags UNIX_COMMAND "${PAPCOLL_CORE_FLAGS}")
+  list(APPEND ARGN "${PAPCOLL_CORE_FLAGS}")
+  list(GET ARGN 0 flags)
+  separate_arguments(flags UNIX_COMMAND "${flags}")
   target_compile_options(${target} PRIVATE "$<$<NOT:$<CONFIG:Release>>:${flags}>")
 endfunction()
 

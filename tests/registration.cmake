@@ -31,6 +31,9 @@ target_include_directories(papcoll_test_options INTERFACE ${CMAKE_CURRENT_LIST_D
 target_link_libraries(papcoll_test_options INTERFACE papcoll_analysis papcoll_warnings)
 if(PAPCOLL_TEST_SANITIZERS)
   set(sanitize -fsanitize=${PAPCOLL_TEST_SANITIZERS} -fno-sanitize-recover=all)
+  if(PAPCOLL_TEST_SANITIZERS MATCHES "address")
+    list(APPEND sanitize -fno-sanitize=object-size)  # AddressSanitizer finds as much, at run time
+  endif()
   target_compile_options(papcoll_test_options INTERFACE ${sanitize})
   target_link_options(papcoll_test_options INTERFACE ${sanitize})
 endif()
