@@ -15,10 +15,12 @@ endfunction()
 # papcoll_library_fits(file result): files refer to a function of which the library has the one that it
 # was compiled for. So a program of this directory is linked with it, compiled as others here are.
 function(papcoll_library_fits file result)
-  get_directory_property(definitions COMPILE_DEFINITIONS)
-  list(TRANSFORM definitions PREPEND -D)
-  get_directory_property(options COMPILE_OPTIONS)
-  get_directory_property(link_options LINK_OPTIONS)
+  # By a target, since expressions such as $<CONFIG:Debug> are evaluated there only.
+  add_library(papcoll_options_of_directory INTERFACE IMPORTED)
+  foreach(kind IN ITEMS COMPILE_DEFINITIONS COMPILE_OPTIONS LINK_OPTIONS)
+    get_directory_property(options ${kind})
+    set_property(TARGET papcoll_options_of_directory PROPERTY INTERFACE_${kind} "${options}")
+  endforeach()
   set(CMAKE_TRY_COMPILE_TARGET_TYPE EXECUTABLE)
   if(CMAKE_BUILD_TYPE)
     set(CMAKE_TRY_COMPILE_CONFIGURATION ${CMAKE_BUILD_TYPE})
@@ -26,9 +28,8 @@ function(papcoll_library_fits file result)
   set(probe ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/papcoll_probe)
   file(WRITE ${probe}.cpp "#include <papcoll/transport/mpi/mpi.hpp>\nint main() { return 0; }\n")
   try_compile(PAPCOLL_LIBRARY_FITS ${probe} SOURCES ${probe}.cpp
-              COMPILE_DEFINITIONS -DPAPCOLL_COMPILED ${definitions} ${options}
-              LINK_OPTIONS ${link_options}
-              LINK_LIBRARIES "${file}" papcoll::header_only)
+              COMPILE_DEFINITIONS -DPAPCOLL_COMPILED
+              LINK_LIBRARIES "${file}" papcoll::header_only papcoll_options_of_directory)
   set(${result} ${PAPCOLL_LIBRARY_FITS} PARENT_SCOPE)
 endfunction()
 

@@ -81,6 +81,9 @@ fi
 where="4 ranks on $(nproc) processors"
 if (($(nproc) < 4)); then where+=" (oversubscribed)"; fi
 
+if ! timeout 1 getent hosts "$(hostname)" >/dev/null; then
+  echo "This machine's name, $(hostname), is not in /etc/hosts: each start of a job waits until a name server says no."
+fi
 step "3/3 training: $where, one of them 200 µs late in each step"
 candidates=(mpi auto "auto,registered" DynamicLeader+Reproducible)
 trained=()

@@ -88,8 +88,8 @@ namespace detail {
 // Files that define PAPCOLL_COMPILED need the code of papcoll.cpp (libpapcoll.a), compiled from the
 // same version, with the same PAPCOLL_ASSERTIONS and sanitizer, by a compiler that gives functions
 // the same names, and for the same MPI (transport/mpi/mpi.hpp). They refer to a function that it
-// alone has, and whose name says all this where the linker misses it. Files that do not define it
-// may be in the same program.
+// alone has, and whose name says all this where the linker misses it: even one that leaves out what
+// nobody refers to, hence `retain`. Files that do not define it may be in the same program.
 template <int major, int minor, int patch>
 struct version;
 template <int level>
@@ -134,7 +134,7 @@ template <class... What>
 void link_libpapcoll_or_papcoll_cpp_compiled_for() noexcept {}
 #endif
 #if defined(PAPCOLL_COMPILED)
-[[gnu::used]] static void (*const shared_code)() noexcept =
+[[gnu::used, gnu::retain]] static void (*const shared_code)() noexcept =
     &link_libpapcoll_or_papcoll_cpp_compiled_for<
         version<PAPCOLL_VERSION_MAJOR, PAPCOLL_VERSION_MINOR, PAPCOLL_VERSION_PATCH>,
         assertions<PAPCOLL_ASSERTIONS>, this_compiler, this_library, this_sanitizer>;

@@ -27,8 +27,13 @@ expect() {
 expect takes ""
 expect takes "" -DCMAKE_BUILD_TYPE=Debug
 expect takes "set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)"
+expect takes 'add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wall>)
+add_compile_definitions($<$<CONFIG:Debug>:PAPCOLL_ASSERTIONS=2>)'
 expect compiles "" -DPAPCOLL_INSTALLED_LIBRARY=OFF
-expect compiles "add_compile_definitions(PAPCOLL_ASSERTIONS=2)"
+expect compiles 'add_compile_definitions($<$<CONFIG:Debug>:PAPCOLL_ASSERTIONS=2>)' -DCMAKE_BUILD_TYPE=Debug
+expect compiles "add_compile_definitions(PAPCOLL_ASSERTIONS=2)
+add_compile_options(-ffunction-sections -fdata-sections)
+add_link_options(-Wl,--gc-sections)"
 expect compiles "add_compile_definitions(_GLIBCXX_DEBUG)"
 expect compiles "add_compile_options(-fsanitize=thread)
 add_link_options(-fsanitize=thread)"

@@ -43,8 +43,9 @@ compile more_checks tests/consumer/second_unit.cpp -I include -DPAPCOLL_COMPILED
 compile optimised tests/consumer/second_unit.cpp -I include -DPAPCOLL_COMPILED -O2
 
 refused compiled more_checks
-libraries=$library
+libraries="$library -Wl,--gc-sections"
 refused compiled more_checks
+libraries=$library
 runs compiled optimised
 if command -v clang++ >/dev/null; then
   export OMPI_CXX=clang++ MPICH_CXX=clang++  # from here on: in half the time of g++

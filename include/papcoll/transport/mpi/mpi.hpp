@@ -43,7 +43,7 @@ using this_mpi = mpich_and_its_like;
 using this_mpi = another_mpi;
 #endif
 #if defined(PAPCOLL_COMPILED)
-[[gnu::used]] static void (*const shared_code_for_mpi)() noexcept =
+[[gnu::used, gnu::retain]] static void (*const shared_code_for_mpi)() noexcept =
     &link_libpapcoll_or_papcoll_cpp_compiled_for<this_mpi>;
 #endif
 }  // namespace detail
