@@ -6,15 +6,18 @@ option(PAPCOLL_INSTALLED_LIBRARY "Take the library of an installed papcoll, wher
 
 # Optimised whatever the build type of the project around papcoll says: papcoll_optimise(target [flags]).
 function(papcoll_optimise target)
-  list(APPEND ARGN "${PAPCOLL_CORE_FLAGS}")
-  list(GET ARGN 0 flags)
+  set(flags ${ARGN})
+  if(NOT flags)
+    set(flags "${PAPCOLL_CORE_FLAGS}")
+  endif()
   separate_arguments(flags UNIX_COMMAND "${flags}")
   target_compile_options(${target} PRIVATE "$<$<NOT:$<CONFIG:Release>>:${flags}>")
 endfunction()
 
-# papcoll_library_fits(file result): files refer to a function of which the library has the one that it
-# was compiled for. So a program of this directory is linked with it, compiled as others here are.
-function(papcoll_library_fits file result)
+# papcoll_library_fits(file result needs): files refer to a function of which the library has the one that
+# it was compiled for. So a program of this directory is linked with it, compiled as others here are.
+# `needs`: what this build needs and the library is not for, as the linker names it.
+function(papcoll_library_fits file result needs)
   # By a target, since expressions such as $<CONFIG:Debug> are evaluated there only.
   add_library(papcoll_options_of_directory INTERFACE IMPORTED)
   foreach(kind IN ITEMS COMPILE_DEFINITIONS COMPILE_OPTIONS LINK_OPTIONS)
@@ -29,19 +32,28 @@ function(papcoll_library_fits file result)
   file(WRITE ${probe}.cpp "#include <papcoll/transport/mpi/mpi.hpp>\nint main() { return 0; }\n")
   try_compile(PAPCOLL_LIBRARY_FITS ${probe} SOURCES ${probe}.cpp
               COMPILE_DEFINITIONS -DPAPCOLL_COMPILED
-              LINK_LIBRARIES "${file}" papcoll::header_only papcoll_options_of_directory)
+              LINK_LIBRARIES "${file}" papcoll::header_only papcoll_options_of_directory
+              OUTPUT_VARIABLE said)
   set(${result} ${PAPCOLL_LIBRARY_FITS} PARENT_SCOPE)
+  string(REGEX MATCH "compiled_for<([^()]*)>\\(" function "${said}")
+  string(REGEX REPLACE "papcoll::v[0-9_]*::detail::" "" missing "${CMAKE_MATCH_1}")
+  if(missing STREQUAL "")
+    set(missing "a program does not link with it")
+  endif()
+  set(${needs} "${missing}" PARENT_SCOPE)
 endfunction()
 
 if(TARGET papcoll::header_only AND NOT TARGET papcoll_shared_code)
   set(papcoll_fits FALSE)
   if(papcoll_library AND PAPCOLL_INSTALLED_LIBRARY)
     if(EXISTS "${papcoll_library}")
-      papcoll_library_fits("${papcoll_library}" papcoll_fits)
-    endif()
-    if(NOT papcoll_fits)
-      message(STATUS "papcoll: there is no ${papcoll_library}, or it is for another compiler, MPI "
-                     "library, sanitizer or level of assertions; what it has is compiled in this build")
+      papcoll_library_fits("${papcoll_library}" papcoll_fits papcoll_needs)
+      if(NOT papcoll_fits)
+        message(STATUS "papcoll: ${papcoll_library} is not for what this build has (${papcoll_needs}); "
+                       "what the library has is compiled in this build")
+      endif()
+    else()
+      message(STATUS "papcoll: there is no ${papcoll_library}; what it has is compiled in this build")
     endif()
   endif()
   if(papcoll_fits)
