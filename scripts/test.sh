@@ -114,6 +114,7 @@ test_configuration() {
   if [[ $name == openmpi ]]; then
     if $quick; then some=""; fi
     options+=("-DPAPCOLL_UNIT_TESTS=$some")
+    if [[ $full == ON ]]; then options+=("-DPAPCOLL_PRELOADED_FLAGS=-O2"); fi
   fi
   if [[ $name == mpich ]]; then options+=("-DPAPCOLL_BUILD_TOOLS=$full" "-DPAPCOLL_BUILD_BENCHMARKS=$full"); fi
   if ! cmake --preset "$name" "${options[@]}"; then

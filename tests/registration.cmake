@@ -31,8 +31,8 @@ target_include_directories(papcoll_test_options INTERFACE ${CMAKE_CURRENT_LIST_D
 target_link_libraries(papcoll_test_options INTERFACE papcoll_analysis papcoll_warnings)
 if(PAPCOLL_TEST_SANITIZERS)
   set(sanitize -fsanitize=${PAPCOLL_TEST_SANITIZERS} -fno-sanitize-recover=all)
-  if(PAPCOLL_TEST_SANITIZERS MATCHES "address")
-    list(APPEND sanitize -fno-sanitize=object-size)  # AddressSanitizer finds as much, at run time
+  if(PAPCOLL_TEST_SANITIZERS MATCHES "address" AND NOT PAPCOLL_FULL_SIZES)
+    list(APPEND sanitize -fno-sanitize=object-size)
   endif()
   target_compile_options(papcoll_test_options INTERFACE ${sanitize})
   target_link_options(papcoll_test_options INTERFACE ${sanitize})
@@ -135,7 +135,7 @@ function(papcoll_compile_together result target)
   set(${result} ${sources} ${alone} PARENT_SCOPE)
 endfunction()
 
-# In a release only the library, tools and benchmarks are compiled with -O3.
+# A release, in which the library has -O3, compiles the tests of it with -O1.
 function(papcoll_release_in_less_time target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()

@@ -31,6 +31,12 @@ expect takes 'add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wall>)
 add_compile_definitions($<$<CONFIG:Debug>:PAPCOLL_ASSERTIONS=2>)'
 expect compiles "" -DPAPCOLL_INSTALLED_LIBRARY=OFF
 expect compiles 'add_compile_definitions($<$<CONFIG:Debug>:PAPCOLL_ASSERTIONS=2>)' -DCMAKE_BUILD_TYPE=Debug
+expect compiles "add_compile_definitions(PAPCOLL_ASSERTIONS=2)"
+if ! grep -q 'is not for what this build has (.*assertions<2>' "$here/said"; then
+  cat "$here/said"
+  echo "FAILED: it is not said what the library is not for"
+  exit 1
+fi
 expect compiles "add_compile_definitions(PAPCOLL_ASSERTIONS=2)
 add_compile_options(-ffunction-sections -fdata-sections)
 add_link_options(-Wl,--gc-sections)"

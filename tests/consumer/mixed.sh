@@ -46,6 +46,7 @@ refused compiled more_checks
 libraries="$library -Wl,--gc-sections"
 refused compiled more_checks
 libraries=$library
+refused compiled more_checks
 runs compiled optimised
 if command -v clang++ >/dev/null; then
   export OMPI_CXX=clang++ MPICH_CXX=clang++  # from here on: in half the time of g++

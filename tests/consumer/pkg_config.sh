@@ -25,6 +25,7 @@ case $(pkg-config --cflags --libs papcoll-header-only) in
   *-std=c++20*) ;;
   *) echo "FAILED: papcoll-header-only does not say which C++"; exit 1 ;;
 esac
+
 # refused WHAT COMPILER FLAG…: the linker says what the library would have to be compiled for.
 refused() {
   what=$1
