@@ -1,17 +1,22 @@
 # papcoll_shared_code, what all files of a program share: the library that was installed, where it fits
 # this compiler and this MPI library, and otherwise papcoll.cpp, compiled once for each build.
 set(PAPCOLL_CORE_FLAGS "-O2" CACHE STRING
-    "Flags of the code that is compiled once, and of tools, after those of the build type if that is not Release")
+    "Flags of the code that is compiled once, and of tools, unless a release has some of its own")
 option(PAPCOLL_INSTALLED_LIBRARY "Take the library of an installed papcoll, where it fits" ON)
 
-# Optimised whatever the build type of the project around papcoll says: papcoll_optimise(target [flags]).
+# Optimised whatever the project around papcoll says, unless it is a release, as its own flags say:
+# papcoll_optimise(target [flags]).
 function(papcoll_optimise target)
   set(flags ${ARGN})
   if(NOT flags)
     set(flags "${PAPCOLL_CORE_FLAGS}")
   endif()
   separate_arguments(flags UNIX_COMMAND "${flags}")
-  target_compile_options(${target} PRIVATE "$<$<NOT:$<CONFIG:Release>>:${flags}>")
+  string(REGEX MATCH "-O([1-9sgz]|fast)" in_release "${CMAKE_CXX_FLAGS_RELEASE}")
+  if(NOT in_release)
+    set(in_release ${flags})
+  endif()
+  target_compile_options(${target} PRIVATE "$<IF:$<CONFIG:Release>,${in_release},${flags}>")
 endfunction()
 
 # papcoll_library_fits(file result needs): files refer to a function of which the library has the one that
@@ -36,7 +41,7 @@ function(papcoll_library_fits file result needs)
               OUTPUT_VARIABLE said)
   set(${result} ${PAPCOLL_LIBRARY_FITS} PARENT_SCOPE)
   string(REGEX MATCH "compiled_for<([^()]*)>\\(" function "${said}")
-  string(REGEX REPLACE "papcoll::v[0-9_]*::detail::" "" missing "${CMAKE_MATCH_1}")
+  string(REGEX REPLACE "papcoll::v[0-9a-z_]*::detail::" "" missing "${CMAKE_MATCH_1}")
   if(missing STREQUAL "")
     set(missing "a program does not link with it")
   endif()

@@ -17,6 +17,26 @@
 #define PAPCOLL_ASSERTIONS 1
 #endif
 
+// The inline namespace of everything. Files that check more or less, or whose standard library is
+// in debug mode, have other layouts and other inline functions: their names differ, too.
+#define PAPCOLL_ABI_PASTED(version, checks, library) version##checks##library
+#define PAPCOLL_ABI_OF(version, checks, library) PAPCOLL_ABI_PASTED(version, checks, library)
+#if PAPCOLL_ASSERTIONS == 1
+#define PAPCOLL_ABI_CHECKS
+#elif PAPCOLL_ASSERTIONS == 0
+#define PAPCOLL_ABI_CHECKS _unchecked
+#elif PAPCOLL_ASSERTIONS == 2
+#define PAPCOLL_ABI_CHECKS _compared
+#else
+#error "PAPCOLL_ASSERTIONS is 0, 1 or 2"
+#endif
+#if defined(_GLIBCXX_DEBUG)
+#define PAPCOLL_ABI_LIBRARY _glibcxx_debug
+#else
+#define PAPCOLL_ABI_LIBRARY
+#endif
+#define PAPCOLL_ABI PAPCOLL_ABI_OF(PAPCOLL_ABI_OF_VERSION, PAPCOLL_ABI_CHECKS, PAPCOLL_ABI_LIBRARY)
+
 // Code that is the same in every program is declared by PAPCOLL_DECL in a header and defined in
 // impl/*.ipp, which the header includes if PAPCOLL_HAS_SHARED_CODE; templates whose arguments are
 // known are named by PAPCOLL_COMPILE_ONCE. By default every file compiles what it uses; where all

@@ -39,7 +39,7 @@ fi
 
 # Lines without a place quote the source, where the sentence may stand, too.
 messages=$(grep -E '^[^ ].*:[0-9]+(:[0-9]+)?: ' "$output" |
-  sed -E 's/\bv[0-9]+_[0-9]+:://g')
+  sed -E 's/\bv[0-9]+_[0-9]+[a-z_]*:://g')
 
 verdict=0
 only=$(printf '%s' "$compiler" | sed 's/+/[+]/g')

@@ -58,12 +58,17 @@ runs compiled header_only
 
 # Another version of the headers in the same process: its own communicator, on the same MPI_COMM_WORLD.
 cp -r include/papcoll "$directory/include"
-sed -i -e 's/^#define PAPCOLL_ABI .*/#define PAPCOLL_ABI v0_99/' \
+sed -i -e 's/^#define PAPCOLL_ABI_OF_VERSION .*/#define PAPCOLL_ABI_OF_VERSION v0_99/' \
   -e 's/^#define PAPCOLL_VERSION_MINOR .*/#define PAPCOLL_VERSION_MINOR 99/' \
   "$directory/include/papcoll/version.hpp"
 compile other_version tests/consumer/other_version.cpp -I "$directory/include"
 compile two_versions tests/consumer/two_versions.cpp -I include -DPAPCOLL_COMPILED
 runs two_versions other_version
+# So do files with other checks, or another mode of the standard library, which compile what they use.
+for how in PAPCOLL_ASSERTIONS=2 _GLIBCXX_DEBUG; do
+  compile other_way tests/consumer/other_version.cpp -I include "-D$how"
+  runs two_versions other_way
+done
 
 # And in another process of the same job: no rank waits for ever, and each says which version is where.
 compile one_version tests/consumer/one_version.cpp

@@ -1,6 +1,6 @@
 #!/bin/bash
 # optimised.sh SOURCES DIRECTORY COMPILER MPI-COMPILER: the code that is compiled once is optimised,
-# whatever a project around papcoll says of its own: nothing, Debug, or -O0. A release has its own flags.
+# whatever a project around papcoll says of its own: nothing, Debug, or -O0. A release has its own level.
 set -euo pipefail
 sources=$1 here=$2/optimised compiler=$3 mpi_compiler=$4
 
@@ -28,4 +28,5 @@ expect -O2
 expect -O2 -DCMAKE_BUILD_TYPE=Debug
 expect -O2 -DCMAKE_CXX_FLAGS=-O0
 expect -O3 -DCMAKE_BUILD_TYPE=Release
+expect -O2 -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-DNDEBUG
 expect -O0 -DPAPCOLL_CORE_FLAGS=-O0

@@ -1,5 +1,8 @@
 // What every file of a program that defines PAPCOLL_COMPILED would compile, compiled here once. The
 // CMake target papcoll::papcoll does both. With PAPCOLL_WITHOUT_MPI: for threads as ranks alone.
+#ifdef PAPCOLL_HAS_SHARED_CODE
+#error "papcoll.cpp is a file of its own: no unity build, nor papcoll included before it"
+#endif
 #ifndef PAPCOLL_COMPILED
 #define PAPCOLL_COMPILED
 #endif
