@@ -4,16 +4,15 @@ set(PAPCOLL_CORE_FLAGS "-O2" CACHE STRING
     "Flags of the code that is compiled once, and of tools, unless a release has some of its own")
 option(PAPCOLL_INSTALLED_LIBRARY "Take the library of an installed papcoll, where it fits" ON)
 
-# Optimised whatever the project around papcoll says, unless it is a release, as its own flags say:
-# papcoll_optimise(target [flags]).
+# papcoll_optimise(target [flags]): whatever the project around papcoll says. Without flags, a release
+# has its own.
 function(papcoll_optimise target)
-  set(flags ${ARGN})
-  if(NOT flags)
-    set(flags "${PAPCOLL_CORE_FLAGS}")
-  endif()
-  separate_arguments(flags UNIX_COMMAND "${flags}")
+  separate_arguments(flags UNIX_COMMAND "${PAPCOLL_CORE_FLAGS}")
   string(REGEX MATCH "-O([1-9sgz]|fast)" in_release "${CMAKE_CXX_FLAGS_RELEASE}")
-  if(NOT in_release)
+  if(ARGN)
+    separate_arguments(flags UNIX_COMMAND "${ARGN}")
+  endif()
+  if(ARGN OR NOT in_release)
     set(in_release ${flags})
   endif()
   target_compile_options(${target} PRIVATE "$<IF:$<CONFIG:Release>,${in_release},${flags}>")

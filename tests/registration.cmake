@@ -135,11 +135,6 @@ function(papcoll_compile_together result target)
   set(${result} ${sources} ${alone} PARENT_SCOPE)
 endfunction()
 
-# A release, in which the library has -O3, compiles the tests of it with -O1.
-function(papcoll_release_in_less_time target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-endfunction()
-
 # One entry a file, so that ctest names what failed; Catch2 can tag each test with its file's name.
 function(papcoll_unit_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LONERS;LIBRARIES;LABELS")
@@ -157,7 +152,6 @@ function(papcoll_unit_test name)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE papcoll_once papcoll_test_options
                                         ${arg_LIBRARIES})
-  papcoll_release_in_less_time(${name})
   foreach(source IN LISTS arg_SOURCES)
     cmake_path(GET source STEM stem)
     add_test(NAME ${name}.${stem} COMMAND ${name} --filenames-as-tags "[#${stem}]" ${no_tests_fails})
@@ -206,7 +200,6 @@ function(papcoll_rank_test name)
   papcoll_compile_together(sources ${name} SOURCES ${arg_SOURCES})
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE papcoll papcoll_test_options ${arg_LIBRARIES})
-  papcoll_release_in_less_time(${name})
   foreach(ranks IN LISTS arg_RANKS)
     papcoll_run_on_ranks(${name}.${ranks} RANKS ${ranks} TARGET ${name} TIMEOUT ${arg_TIMEOUT}
                          LABELS ${arg_LABELS})

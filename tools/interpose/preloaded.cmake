@@ -7,7 +7,7 @@ set(PAPCOLL_OPENMPI_WRAPPER "" CACHE STRING "mpicxx of Open MPI, for what is pre
 set(PAPCOLL_MPICH_WRAPPER "" CACHE STRING "mpicxx of MPICH, for what is preloaded under it")
 set(PAPCOLL_ABI_WRAPPER "" CACHE STRING "mpicxx of MPI's standard ABI, for what is preloaded under it")
 
-set(PAPCOLL_PRELOADED_FLAGS "" CACHE STRING "As PAPCOLL_CORE_FLAGS, for what is preloaded; empty: those")
+set(PAPCOLL_PRELOADED_FLAGS "-O2" CACHE STRING "Flags of what is preloaded, after those of the build type")
 
 # flags_of(wrapper result): a wrapper's -I and -D options; empty if it cannot be asked.
 function(flags_of wrapper result)
@@ -68,7 +68,7 @@ function(papcoll_add_preloaded name)
     target_link_libraries(${library} PRIVATE papcoll_core papcoll_warnings ${CMAKE_DL_LIBS})
     list(TRANSFORM flags REPLACE "^-I" "-isystem")
     target_compile_options(${library} PRIVATE ${flags} -fvisibility=hidden -ftls-model=initial-exec)
-    papcoll_optimise(${library} ${PAPCOLL_PRELOADED_FLAGS})  # every call of the program goes through it
+    papcoll_optimise(${library} ${PAPCOLL_PRELOADED_FLAGS})
     # A second libstdc++ in the process, or a symbol of MPI, would break programs that are none of
     # this one's business. libgcc is shared: exceptions and cancelled threads must pass through.
     target_link_options(${library} PRIVATE
