@@ -355,6 +355,27 @@ TEST_CASE("the same invalid call on all ranks", "[bad input]") {
   CHECK(data == std::vector<int>(10, 1));
 }
 
+TEST_CASE("a call that all ranks refuse, after one whose counts not all knew", "[bad input]") {
+  const OwnComm own;
+  Communicator comm{own.get(), patient};
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  const std::vector<int> each(ranks, 3);
+  std::vector<int> in(3 * ranks, 1);
+  std::vector<int> out(3 * ranks);
+  const auto move = [&](const char* algorithm) {
+    papcoll::alltoallv(comm, in, papcoll::counts{each}, out, papcoll::counts{each},
+                       papcoll::algorithm(algorithm));
+  };
+  move("Pairwise+MpiTransport");
+  for (int i = 0; i < 3; ++i) papcoll::barrier(comm);
+  if (comm.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds{50});
+  const Outcome refused = outcome_of([&] { move("Bruck+MpiTransport"); });
+  CAPTURE(refused);
+  CHECK(refused.kind == "argument_error");
+  CHECK(!refused.says("; and "));
+  CHECK(outcome_of([&] { mistakes::work(comm); }).is_fine());
+}
+
 TEST_CASE("shared memory across nodes", "[bad input]") {
   const OwnComm own;
   Communicator comm{own.get(), patient};

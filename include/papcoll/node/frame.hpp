@@ -70,20 +70,28 @@ class CallFrame {
 
   // --- failures
 
-  /// Makes every rank that is still in this epoch throw peer_error with the text; the first wins.
+  /// Makes every rank that is still in this epoch throw peer_error with the text; the first wins,
+  /// and adds the text of the call that used this frame before, if that failed.
   /// Whoever sees that calls differ may still come to the end of its own, if the first is stopped
   /// before its text is there: then it hears of it when the frame is used again.
   [[gnu::cold]] void fail_with(const std::string& text) {
     typename Board::Failure& f = board_.failure(epoch_);
     Stamp before = f.stamp.load(std::memory_order_acquire);
     if (says_failure(before, Board::Failure::found)) return;
-    if (!f.stamp.compare_exchange_strong(before, failure_stamp(Board::Failure::found),
+    const std::uint32_t after = tells_of_earlier(before) ? Board::Failure::after_another : 0;
+    if (!f.stamp.compare_exchange_strong(before, failure_stamp(Board::Failure::found | after),
                                          std::memory_order_acq_rel)) {
       return;
     }
-    const std::string kept = text.substr(0, sizeof(f.text) - 1);
+    std::string kept = text;
+    if (after != 0) {  // the text that this one replaces was for those who had left that call
+      const std::string earlier = text_of(f);
+      kept += detail::joined({text.empty() ? "" : "; and ", "of ", earlier_call(), earlier,
+                              text.empty() ? not_performed : ""});
+    }
+    kept.resize(std::min(kept.size(), sizeof(f.text) - 1));
     Access::write(f.text, kept.c_str(), kept.size() + 1);
-    f.stamp.store(failure_stamp(Board::Failure::told), std::memory_order_seq_cst);
+    f.stamp.store(failure_stamp(Board::Failure::told | after), std::memory_order_seq_cst);
     bells_.ring_all();
   }
 
@@ -98,10 +106,7 @@ class CallFrame {
   /// Once failed().
   [[gnu::cold]] std::string failure_text() {
     heard_of_all_ = heard_failure_ = true;
-    typename Board::Failure& f = board_.failure(epoch_);
-    std::array<char, sizeof(f.text)> text{};
-    Access::read(text.data(), f.text, text.size());
-    return text.data();
+    return text_of(board_.failure(epoch_));
   }
 
   /// Is this rank between begin and leave?
@@ -109,18 +114,18 @@ class CallFrame {
     return board_.left(rank_).epoch.load(std::memory_order_relaxed) != epoch_;
   }
 
-  /// The call under way, for messages. `first`: the first epoch.
-  [[gnu::cold, gnu::noinline]] std::string describe_call(std::uint32_t first) const {
+  /// The call under way, for messages.
+  [[gnu::cold, gnu::noinline]] std::string describe_call() const {
     if (words_.what == CallWords::invalid) return "a call that is invalid on this rank";
     // Groups count for themselves, and their numbers say nothing to the caller.
     return words_.describe() +
            (names_.empty()
-                ? detail::joined({" (blocking call ", epoch_ - first + 1, " of the communicator)"})
+                ? detail::joined({" (blocking call ", number(epoch_), " of the communicator)"})
                 : " (among the ranks of a group)");
   }
 
   /// Who has not come to the call under way, a sentence; empty if all have.
-  [[gnu::cold, gnu::noinline]] std::string missing(std::uint32_t first) const {
+  [[gnu::cold, gnu::noinline]] std::string missing() const {
     const auto unless = [this](auto&& fine) {
       std::vector<int> ranks;
       for (int r = 0; r < board_.ranks(); ++r) {
@@ -134,11 +139,10 @@ class CallFrame {
     });
     if (!behind.empty()) {
       return detail::joined(
-          {listed(behind), " not left the call ", Board::frames, " before ", describe_call(first)});
+          {listed(behind), " not left the call ", Board::frames, " before ", describe_call()});
     }
     const auto away = unless([&](int r) { return arrived(r, 0); });
-    return away.empty() ? ""
-                        : detail::joined({listed(away), " not come to ", describe_call(first)});
+    return away.empty() ? "" : detail::joined({listed(away), " not come to ", describe_call()});
   }
 
   /// Compares the calls of all who are there with this rank's own; for ranks that wait long.
@@ -177,6 +181,7 @@ class CallFrame {
         bells_(bells),
         rank_(rank),
         epoch_(first_epoch - 1),
+        before_first_(first_epoch - 1),
         all_left_(first_epoch - 1) {}
 
   void begin_epoch(const CallWords& words) noexcept {
@@ -221,10 +226,36 @@ class CallFrame {
  private:
   // Nobody takes a failure back, and the epoch's number returns after 2³² calls.
   Stamp failure_stamp(std::uint32_t state) const noexcept {
-    return make_stamp(epoch_, rounds_ << 2U | state);
+    return make_stamp(epoch_, rounds_ << Board::Failure::state_bits | state);
   }
+  /// Of the call under way, in this state or a later one?
   bool says_failure(Stamp s, std::uint32_t state) const noexcept {
+    s &= ~Stamp{Board::Failure::after_another};
     return s >= failure_stamp(state) && s <= failure_stamp(Board::Failure::told);
+  }
+  /// Does its text tell why the call failed that used this frame before?
+  bool tells_of_earlier(Stamp s) const noexcept {
+    const std::uint32_t earlier = epoch_ - Board::frames;
+    const std::uint32_t round = earlier > epoch_ ? rounds_ - 1 : rounds_;
+    return (s & ~Stamp{Board::Failure::after_another}) ==
+           make_stamp(earlier, round << Board::Failure::state_bits | Board::Failure::told);
+  }
+
+  /// Which of the communicator's blocking calls an epoch is.
+  std::uint32_t number(std::uint32_t epoch) const noexcept { return epoch - before_first_; }
+
+  /// The call that used this frame before, for messages.
+  [[gnu::cold]] std::string earlier_call() const {
+    const std::string which =
+        names_.empty() ? detail::joined({"blocking call ", number(epoch_ - Board::frames)})
+                       : "a call among the ranks of a group";
+    return detail::joined({which, ", ", Board::frames, " calls ago: "});
+  }
+
+  static std::string text_of(const typename Board::Failure& f) {
+    std::array<char, sizeof(f.text)> text{};
+    Access::read(text.data(), f.text, text.size());
+    return text.data();
   }
 
   CallWords words_of(int r) const noexcept {
@@ -234,19 +265,14 @@ class CallFrame {
   }
 
   /// In the call that used this frame before, did ranks differ in a length? Only those who were
-  /// still in it have heard of that. True also where the call under way has failed already: its
-  /// text has taken the place of the earlier one's.
+  /// still in it have heard of that. Where the call under way has failed already, its text has the
+  /// earlier one's at its end.
   [[gnu::noinline]] bool earlier_call_failed() {
-    const std::uint32_t earlier = epoch_ - Board::frames;
-    const std::uint32_t round = earlier > epoch_ ? rounds_ - 1 : rounds_;
     typename Board::Failure& f = board_.failure(epoch_);
     const Stamp now = look_at(f.stamp);
-    if (says_failure(now, Board::Failure::found)) return true;  // another one has seen it first
-    if (now != make_stamp(earlier, round << 2U | Board::Failure::told)) return false;
-    std::array<char, sizeof(f.text)> text{};
-    Access::read(text.data(), f.text, text.size());
-    fail_with(detail::joined(
-        {"of the call ", Board::frames, " calls ago: ", text.data(), not_performed}));
+    if (says_failure(now, Board::Failure::found)) return (now & Board::Failure::after_another) != 0;
+    if (!tells_of_earlier(now)) return false;
+    fail_with("");
     return true;
   }
 
@@ -266,12 +292,14 @@ class CallFrame {
   }
 
   [[gnu::cold, gnu::noinline]] void tell_of_earlier_call(int r, const CallWords& mine) {
+    // Who found it with both calls before it has said more than their numbers can.
+    if (tells_of_earlier(look_at(board_.failure(epoch_).stamp))) return fail_with("");
     const std::uint32_t theirs =
         board_.left(r).called[(epoch_ - Board::frames) % Board::records].load(
             std::memory_order_relaxed);
-    fail_with(detail::joined({"the ranks' calls did not match ", Board::frames,
-                              " calls ago: ", mine.difference(name(rank_), theirs, name(r), size()),
-                              not_performed}));
+    fail_with(
+        detail::joined({"the ranks' calls did not match in ", earlier_call(),
+                        mine.difference(name(rank_), theirs, name(r), size()), not_performed}));
   }
 
   static constexpr std::string_view not_performed = "; this call was not performed";
@@ -294,6 +322,7 @@ class CallFrame {
   }
   std::string shown(int r) const { return std::to_string(name(r)); }
 
+  std::uint32_t before_first_;  ///< the epoch before the first call
   std::uint32_t rounds_ = 0;    ///< how often the epoch has begun again at 0
   std::uint32_t all_left_;      ///< this rank knows that all ranks have left this epoch
   bool heard_of_all_ = false;   ///< of this call: all matched it, or this rank knows why not

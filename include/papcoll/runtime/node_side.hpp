@@ -181,7 +181,7 @@ class NodeSide {
   /// Who has not come to the call under way, a sentence; empty: all have, or none is under way.
   [[gnu::cold]] std::string missing() const {
     const bool any = shared_ && shared_->site.under_way();
-    return any ? shared_->site.missing(basis_.options.first_epoch) : std::string{};
+    return any ? shared_->site.missing() : std::string{};
   }
 
   /// What this rank waits for in the call under way, a sentence; empty: none is under way.
@@ -189,8 +189,7 @@ class NodeSide {
     if (!shared_ || !shared_->site.under_way()) return {};
     std::string who = missing();
     if (!who.empty()) return who;
-    return detail::joined({"all ranks have come to ",
-                           shared_->site.describe_call(basis_.options.first_epoch),
+    return detail::joined({"all ranks have come to ", shared_->site.describe_call(),
                            ", and one is stopped or held up in it"});
   }
 

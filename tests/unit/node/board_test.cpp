@@ -517,9 +517,59 @@ TEST_CASE("All who left a call before its lengths were found to differ hear of i
     for (const int r : {1, 2, 0}) {
       const std::string text = ranks.call(r, gather_of(7));
       if (call == NodeBoard::frames && r != 0) {
-        CHECK(text.find("4 calls ago: counts do not match") != std::string::npos);
+        CHECK(text.find("of blocking call 1, 4 calls ago: counts") != std::string::npos);
       } else {
         CHECK(text.empty());
+      }
+    }
+  }
+}
+
+TEST_CASE("Each failure is that of its own call, after every other in the same frame") {
+  enum class Earlier { fine, fine_of_own_counts, fails_when_some_have_left };
+  enum class Later { fine, one_refuses, all_refuse, differs };
+  for (const Earlier earlier :
+       {Earlier::fine, Earlier::fine_of_own_counts, Earlier::fails_when_some_have_left}) {
+    for (const Later later : {Later::fine, Later::one_refuses, Later::all_refuse, Later::differs}) {
+      for (const std::array<int, 3>& order : {std::array{1, 2, 0}, std::array{0, 2, 1}}) {
+        CAPTURE(earlier, later, order);
+        const bool fails = earlier == Earlier::fails_when_some_have_left;
+        const papcoll::CallWords first = earlier == Earlier::fine ? gather_of(7) : gatherv();
+        ThreeRanks ranks;
+        CHECK(ranks.call(1, first).empty());
+        CHECK(ranks.call(2, first).empty());
+        NodeSite& zero = ranks.begin(0, first);
+        if (fails) zero.fail_with("counts do not match");
+        zero.announce(nullptr, 0, 0);
+        if (fails) zero.failure_text();
+        zero.leave();
+        for (int call = 1; call < NodeBoard::frames; ++call) {
+          for (const int r : order) CHECK(ranks.call(r, gather_of(7)).empty());
+        }
+
+        papcoll::CallWords invalid;
+        invalid.what = papcoll::CallWords::invalid;
+        for (const int r : order) {
+          const bool refuses =
+              later == Later::all_refuse || (later == Later::one_refuses && r == 1);
+          const std::size_t count = later == Later::differs && r == 2 ? 8 : 7;
+          NodeSite& site = ranks.begin(r, refuses ? invalid : gather_of(count));
+          CHECK(site.last_in_frame_matched() == !(fails && r != 0));
+          if (refuses) site.fail_with("a call is invalid");
+          site.announce(nullptr, 0, 0);
+        }
+        ranks.sites[0].compare_calls();
+        for (NodeSite& site : ranks.sites) {
+          CHECK(site.failed() == (fails || later != Later::fine));
+          const std::string text = site.failed() ? site.failure_text() : "";
+          CHECK((text.find("of blocking call 1, 4 calls ago: counts do not match") !=
+                 std::string::npos) == fails);
+          // Whoever is late finds that the call has failed, and leaves it at that.
+          const bool is_first = order[0] == 0 || !fails;
+          if (later == Later::all_refuse && is_first) CHECK(text.find("a call is invalid") == 0);
+          site.leave();
+        }
+        for (const int r : order) CHECK(ranks.call(r, gather_of(7)).empty());
       }
     }
   }

@@ -182,11 +182,13 @@ TEST_CASE("a root that has left hears four calls later, whatever it does then", 
     if (first_is_invalid) {
       CHECK(first[1].kind == "argument_error");
       CHECK(last[0].kind == "peer_error");
-      CHECK(last[0].says("4 calls ago: rank 1's call was invalid"));
+      CHECK(last[0].says("of blocking call 1, 4 calls ago: another rank's call is invalid: bcast"));
     } else {
       CHECK(first[1].kind == "peer_error");
       CHECK(last[0].kind == "argument_error");
-      CHECK(last[0].says("; and the ranks' calls did not match 4 calls ago: rank 0 called"));
+      CHECK(
+          last[0].says("; and of blocking call 1, 4 calls ago: the ranks' calls do not match: "
+                       "rank 0 called bcast of 4 elements"));
     }
     CHECK(last[1].kind == "peer_error");
   }
