@@ -19,11 +19,15 @@ case $(grep -m 1 -E '^#(include <papcoll/|if)' "$source") in
   *) precompiled=$precompiled/others_$compiler.hpp ;;
 esac
 
+limit=
+case $compiler in clang*) limit=-ferror-limit=0 ;; esac
+
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 compile() {  # PAPCOLL_COMPILED: without the code that has no say in it, twice as fast
+  # shellcheck disable=SC2086
   LC_ALL=C "$compiler" @"$flags" -DPAPCOLL_COMPILED -include "$precompiled" -fsyntax-only \
-    -fmessage-length=0 "$@" "$source" >"$output" 2>&1
+    -fmessage-length=0 $limit "$@" "$source" >"$output" 2>&1
 }
 
 case $compiler in clang*) control=true ;; *) command -v clang++ >/dev/null && control=false || control=true ;; esac

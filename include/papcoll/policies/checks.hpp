@@ -92,6 +92,40 @@ struct arguments_are_policies {
                 "a schedule, a transport, a contract, in any order); the element type is deduced");
 };
 
+/// Emits steps and is no StaticSchedule, for want of one of its members.
+template <class S>
+inline constexpr bool lacks_a_member =
+    PolicyOfKind<S, SchedulePolicyKind> && !StaticSchedule<S> && serves_any<S>;
+
+/// Says which.
+template <class S>
+struct schedule_is_complete {
+  static constexpr bool ok = true;
+};
+template <class S>
+requires lacks_a_member<S>
+struct schedule_is_complete<S> {
+  static constexpr bool ok = false;
+  static constexpr bool has_name = requires {
+    { S::name } -> std::convertible_to<std::string_view>;
+  };
+  static constexpr bool has_sentence = requires {
+    { S::sentence } -> std::convertible_to<std::string_view>;
+  };
+  static_assert(has_name,
+                "papcoll: this schedule has no name: give it a member "
+                "`static constexpr std::string_view name`");
+  static_assert(has_sentence,
+                "papcoll: this schedule has no sentence about itself: give it a member "
+                "`static constexpr std::string_view sentence`");
+  static_assert(std::regular<S>,
+                "papcoll: this schedule is no regular value: it is made without arguments, copied "
+                "and compared; `bool operator==(const S&) const = default` compares it");
+  static_assert(!has_name || !has_sentence || !std::regular<S>,
+                "papcoll: this schedule does not say whether it combines contributions out of rank "
+                "order: give it a member `static constexpr bool commutative_only`");
+};
+
 /// Of no kind there may be two policies. The requirement that is not met, or null.
 template <class... Ps>
 constexpr const Requirement* why_malformed() noexcept {
@@ -104,13 +138,16 @@ constexpr const Requirement* why_malformed() noexcept {
 }
 
 template <class... Ps>
-inline constexpr bool well_formed = (Policy<Ps> && ...) && why_malformed<Ps...>() == nullptr;
+inline constexpr bool well_formed =
+    (Policy<Ps> && ...) && (!lacks_a_member<Ps> && ...) && why_malformed<Ps...>() == nullptr;
 
 /// Ends the compilation with one sentence for a set of policies that is not well formed.
 template <class Tag, class... Ps>
 void refuse_malformed() noexcept {
   if constexpr (!(Policy<Ps> && ...)) {
     static_cast<void>(arguments_are_policies<Ps...>::ok);
+  } else if constexpr ((lacks_a_member<Ps> || ...)) {
+    static_cast<void>((schedule_is_complete<Ps>::ok && ...));
   } else {
     refuse_policies<why_malformed<Ps...>()->bit, Tag, Ps...>();
   }
