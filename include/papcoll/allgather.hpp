@@ -94,9 +94,8 @@ void allgather(C&& comm, T* data, N count, const Algorithm& algorithm = {}) {
 
 /// Non-blocking. Runs a static schedule; see Request.
 template <class... Ps, Team C, Buffer In, Buffer Out>
-[[nodiscard]] Request iallgather(C&& comm, const In& in, Out&& out,
-                                 const Algorithm& algorithm = {}) {
-  return detail::start_allgather<Ps...>(comm, algorithm, detail::passed<In, Out>(in, out));
+[[nodiscard]] Request iallgather(C&& comm, In&& in, Out&& out, const Algorithm& algorithm = {}) {
+  return detail::start_allgather<Ps...>(comm, algorithm, detail::passed_to_keep<In, Out>(in, out));
 }
 
 /// Non-blocking, in place.
@@ -127,9 +126,10 @@ template <class... Ps, Team C, class T, std::integral N>
 
 /// Persistent; see there.
 template <class... Ps, Team C, Buffer In, Buffer Out>
-[[nodiscard]] Persistent allgather_init(C&& comm, const In& in, Out&& out,
+[[nodiscard]] Persistent allgather_init(C&& comm, In&& in, Out&& out,
                                         const Algorithm& algorithm = {}) {
-  return detail::prepare_allgather<Ps...>(comm, algorithm, detail::passed<In, Out>(in, out));
+  return detail::prepare_allgather<Ps...>(comm, algorithm,
+                                          detail::passed_to_keep<In, Out>(in, out));
 }
 
 /// Persistent, in place.

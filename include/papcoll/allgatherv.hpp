@@ -103,12 +103,12 @@ template <class... Ps, Team C, ContiguousRange In>
 
 /// Non-blocking; counts and displacements may be gone when the call returns. See Request.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
-[[nodiscard]] Request iallgatherv(C&& comm, const In& in, Out&& out, const blocks& each,
+[[nodiscard]] Request iallgatherv(C&& comm, In&& in, Out&& out, const blocks& each,
                                   const Algorithm& algorithm = {}) {
   using T = element_of<In>;
   return detail::start_allgatherv<Ps...>(
       comm,
-      detail::TypedBlocks<T>{std::ranges::data(in), std::ranges::size(in),
+      detail::TypedBlocks<T>{detail::input_to_keep<In>(in), std::ranges::size(in),
                              detail::data_out<T, Out>(out), std::ranges::size(out), each},
       algorithm);
 }
@@ -135,12 +135,12 @@ template <class... Ps, Team C, class T>
 
 /// Persistent; counts and displacements may be gone when this returns.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
-[[nodiscard]] Persistent allgatherv_init(C&& comm, const In& in, Out&& out, const blocks& each,
+[[nodiscard]] Persistent allgatherv_init(C&& comm, In&& in, Out&& out, const blocks& each,
                                          const Algorithm& algorithm = {}) {
   using T = element_of<In>;
   return detail::prepare_allgatherv<Ps...>(
       comm,
-      detail::TypedBlocks<T>{std::ranges::data(in), std::ranges::size(in),
+      detail::TypedBlocks<T>{detail::input_to_keep<In>(in), std::ranges::size(in),
                              detail::data_out<T, Out>(out), std::ranges::size(out), each},
       algorithm);
 }

@@ -114,9 +114,10 @@ requires(!Buffer<Op>) [[nodiscard]] Request
 
 /// Non-blocking, out of place.
 template <class... Ps, Team C, Buffer In, Buffer Out, class Op = Sum>
-[[nodiscard]] Request iallreduce(C&& comm, const In& in, Out&& out, const Op& op = {},
+[[nodiscard]] Request iallreduce(C&& comm, In&& in, Out&& out, const Op& op = {},
                                  const Algorithm& algorithm = {}) {
-  return detail::start_allreduce<Ps...>(comm, detail::passed<In, Out>(in, out), op, algorithm);
+  return detail::start_allreduce<Ps...>(comm, detail::passed_to_keep<In, Out>(in, out), op,
+                                        algorithm);
 }
 
 /// Non-blocking, pointer and count, in place.
@@ -146,9 +147,10 @@ requires(!Buffer<Op>) [[nodiscard]] Persistent
 
 /// Persistent, out of place.
 template <class... Ps, Team C, Buffer In, Buffer Out, class Op = Sum>
-[[nodiscard]] Persistent allreduce_init(C&& comm, const In& in, Out&& out, const Op& op = {},
+[[nodiscard]] Persistent allreduce_init(C&& comm, In&& in, Out&& out, const Op& op = {},
                                         const Algorithm& algorithm = {}) {
-  return detail::prepare_allreduce<Ps...>(comm, detail::passed<In, Out>(in, out), op, algorithm);
+  return detail::prepare_allreduce<Ps...>(comm, detail::passed_to_keep<In, Out>(in, out), op,
+                                          algorithm);
 }
 
 /// Persistent, pointer and count, in place.

@@ -83,9 +83,8 @@ void alltoall(C&& comm, T* data, N count, const Algorithm& algorithm = {}) {
 
 /// Non-blocking; see Request.
 template <class... Ps, Team C, Buffer In, Buffer Out>
-[[nodiscard]] Request ialltoall(C&& comm, const In& in, Out&& out,
-                                const Algorithm& algorithm = {}) {
-  return detail::start_alltoall<Ps...>(comm, detail::passed<In, Out>(in, out), algorithm);
+[[nodiscard]] Request ialltoall(C&& comm, In&& in, Out&& out, const Algorithm& algorithm = {}) {
+  return detail::start_alltoall<Ps...>(comm, detail::passed_to_keep<In, Out>(in, out), algorithm);
 }
 
 /// Non-blocking, in place.
@@ -113,9 +112,9 @@ template <class... Ps, Team C, class T, std::integral N>
 
 /// Persistent; see there.
 template <class... Ps, Team C, Buffer In, Buffer Out>
-[[nodiscard]] Persistent alltoall_init(C&& comm, const In& in, Out&& out,
+[[nodiscard]] Persistent alltoall_init(C&& comm, In&& in, Out&& out,
                                        const Algorithm& algorithm = {}) {
-  return detail::prepare_alltoall<Ps...>(comm, detail::passed<In, Out>(in, out), algorithm);
+  return detail::prepare_alltoall<Ps...>(comm, detail::passed_to_keep<In, Out>(in, out), algorithm);
 }
 
 /// Persistent, in place.

@@ -142,12 +142,12 @@ template <class... Ps, Team C, ContiguousRange In>
 
 /// Non-blocking; counts and displacements may be gone when the call returns. See Request.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
-[[nodiscard]] Request ialltoallv(C&& comm, const In& in, const blocks& sent, Out&& out,
+[[nodiscard]] Request ialltoallv(C&& comm, In&& in, const blocks& sent, Out&& out,
                                  const blocks& received, const Algorithm& algorithm = {}) {
   using T = element_of<In>;
   return detail::start_alltoallv<Ps...>(
       comm,
-      detail::AlltoallvArguments<T>{std::ranges::data(in), std::ranges::size(in), sent,
+      detail::AlltoallvArguments<T>{detail::input_to_keep<In>(in), std::ranges::size(in), sent,
                                     detail::data_out<T, Out>(out), std::ranges::size(out),
                                     received},
       algorithm);
@@ -175,12 +175,12 @@ template <class... Ps, Team C, class T>
 
 /// Persistent; counts and displacements may be gone when this returns.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
-[[nodiscard]] Persistent alltoallv_init(C&& comm, const In& in, const blocks& sent, Out&& out,
+[[nodiscard]] Persistent alltoallv_init(C&& comm, In&& in, const blocks& sent, Out&& out,
                                         const blocks& received, const Algorithm& algorithm = {}) {
   using T = element_of<In>;
   return detail::prepare_alltoallv<Ps...>(
       comm,
-      detail::AlltoallvArguments<T>{std::ranges::data(in), std::ranges::size(in), sent,
+      detail::AlltoallvArguments<T>{detail::input_to_keep<In>(in), std::ranges::size(in), sent,
                                     detail::data_out<T, Out>(out), std::ranges::size(out),
                                     received},
       algorithm);

@@ -104,9 +104,9 @@ void gather(C&& comm, T* data, N count, root to, const Algorithm& algorithm = {}
 
 /// Non-blocking. Runs a static schedule; see Request.
 template <class... Ps, Team C, Buffer In, Buffer Out>
-[[nodiscard]] Request igather(C&& comm, const In& in, Out&& out, root to,
+[[nodiscard]] Request igather(C&& comm, In&& in, Out&& out, root to,
                               const Algorithm& algorithm = {}) {
-  return detail::start_gather<Ps...>(comm, algorithm, to, detail::passed<In, Out>(in, out));
+  return detail::start_gather<Ps...>(comm, algorithm, to, detail::passed_to_keep<In, Out>(in, out));
 }
 
 /// Non-blocking, in place.
@@ -139,9 +139,10 @@ template <class... Ps, Team C, class T, std::integral N>
 
 /// Persistent; see there.
 template <class... Ps, Team C, Buffer In, Buffer Out>
-[[nodiscard]] Persistent gather_init(C&& comm, const In& in, Out&& out, root to,
+[[nodiscard]] Persistent gather_init(C&& comm, In&& in, Out&& out, root to,
                                      const Algorithm& algorithm = {}) {
-  return detail::prepare_gather<Ps...>(comm, algorithm, to, detail::passed<In, Out>(in, out));
+  return detail::prepare_gather<Ps...>(comm, algorithm, to,
+                                       detail::passed_to_keep<In, Out>(in, out));
 }
 
 /// Persistent, in place.

@@ -101,12 +101,12 @@ template <class... Ps, Team C, ContiguousRange In>
 
 /// Non-blocking; counts and displacements may be gone when the call returns. See Request.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
-[[nodiscard]] Request igatherv(C&& comm, const In& in, Out&& out, const blocks& each, root to,
+[[nodiscard]] Request igatherv(C&& comm, In&& in, Out&& out, const blocks& each, root to,
                                const Algorithm& algorithm = {}) {
   using T = element_of<In>;
   return detail::start_gatherv<Ps...>(
       comm, to,
-      detail::TypedBlocks<T>{std::ranges::data(in), std::ranges::size(in),
+      detail::TypedBlocks<T>{detail::input_to_keep<In>(in), std::ranges::size(in),
                              detail::data_out<T, Out>(out), std::ranges::size(out), each},
       algorithm);
 }
@@ -133,12 +133,12 @@ template <class... Ps, Team C, class T>
 
 /// Persistent; counts and displacements may be gone when this returns.
 template <class... Ps, Team C, ContiguousRange In, ContiguousRange Out>
-[[nodiscard]] Persistent gatherv_init(C&& comm, const In& in, Out&& out, const blocks& each,
-                                      root to, const Algorithm& algorithm = {}) {
+[[nodiscard]] Persistent gatherv_init(C&& comm, In&& in, Out&& out, const blocks& each, root to,
+                                      const Algorithm& algorithm = {}) {
   using T = element_of<In>;
   return detail::prepare_gatherv<Ps...>(
       comm, to,
-      detail::TypedBlocks<T>{std::ranges::data(in), std::ranges::size(in),
+      detail::TypedBlocks<T>{detail::input_to_keep<In>(in), std::ranges::size(in),
                              detail::data_out<T, Out>(out), std::ranges::size(out), each},
       algorithm);
 }

@@ -19,8 +19,8 @@ class PreparedCall;
 
 /// A collective call that is made again and again: after `auto sum = allreduce_init(comm, data);`,
 /// `sum();` as often as wanted. What can be settled once is: arguments are checked, counts and the
-/// operator are copied, the algorithm is chosen. Buffers stay the caller's: each call reads and
-/// writes what is in them then.
+/// operator are copied, the algorithm is chosen. Buffers stay the caller's, who keeps them: each
+/// call reads and writes what is in them then.
 ///
 /// `sum()` blocks, and is allreduce(comm, data) in all but its cost: an algorithm that is chosen
 /// follows the arrivals, and other ranks may make the plain call. `sum.start()` and `sum.wait()`

@@ -107,9 +107,10 @@ template <class... Ps, Team C, Buffer R, class Op = Sum>
 
 /// Non-blocking, out of place.
 template <class... Ps, Team C, Buffer In, Buffer Out, class Op = Sum>
-[[nodiscard]] Request ireduce(C&& comm, const In& in, Out&& out, root to, const Op& op = {},
+[[nodiscard]] Request ireduce(C&& comm, In&& in, Out&& out, root to, const Op& op = {},
                               const Algorithm& algorithm = {}) {
-  return detail::start_reduce<Ps...>(comm, detail::passed<In, Out>(in, out), to, op, algorithm);
+  return detail::start_reduce<Ps...>(comm, detail::passed_to_keep<In, Out>(in, out), to, op,
+                                     algorithm);
 }
 
 /// Non-blocking, pointer and count, in place.
@@ -140,9 +141,10 @@ template <class... Ps, Team C, Buffer R, class Op = Sum>
 
 /// Persistent, out of place.
 template <class... Ps, Team C, Buffer In, Buffer Out, class Op = Sum>
-[[nodiscard]] Persistent reduce_init(C&& comm, const In& in, Out&& out, root to, const Op& op = {},
+[[nodiscard]] Persistent reduce_init(C&& comm, In&& in, Out&& out, root to, const Op& op = {},
                                      const Algorithm& algorithm = {}) {
-  return detail::prepare_reduce<Ps...>(comm, detail::passed<In, Out>(in, out), to, op, algorithm);
+  return detail::prepare_reduce<Ps...>(comm, detail::passed_to_keep<In, Out>(in, out), to, op,
+                                       algorithm);
 }
 
 /// Persistent, pointer and count, in place.

@@ -134,18 +134,18 @@ void reduce_scatter(C&& comm, T* data, N count, const Op& op = {},
 
 /// Non-blocking, equal blocks. Runs a static schedule; see Request.
 template <class... Ps, Team C, Buffer In, Buffer Out, class Op = Sum>
-[[nodiscard]] Request ireduce_scatter(C&& comm, const In& in, Out&& out, const Op& op = {},
+[[nodiscard]] Request ireduce_scatter(C&& comm, In&& in, Out&& out, const Op& op = {},
                                       const Algorithm& algorithm = {}) {
-  return detail::start_reduce_scatter<Ps...>(comm, detail::passed<In, Out>(in, out), nullptr, op,
-                                             algorithm);
+  return detail::start_reduce_scatter<Ps...>(comm, detail::passed_to_keep<In, Out>(in, out),
+                                             nullptr, op, algorithm);
 }
 
 /// Non-blocking, with counts, which may be gone when the call returns.
 template <class... Ps, Team C, Buffer In, Buffer Out, class Op = Sum>
-[[nodiscard]] Request ireduce_scatter(C&& comm, const In& in, Out&& out, const counts& each,
+[[nodiscard]] Request ireduce_scatter(C&& comm, In&& in, Out&& out, const counts& each,
                                       const Op& op = {}, const Algorithm& algorithm = {}) {
-  return detail::start_reduce_scatter<Ps...>(comm, detail::passed<In, Out>(in, out), &each, op,
-                                             algorithm);
+  return detail::start_reduce_scatter<Ps...>(comm, detail::passed_to_keep<In, Out>(in, out), &each,
+                                             op, algorithm);
 }
 
 /// Non-blocking, in place.
@@ -183,18 +183,18 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 
 /// Persistent, equal blocks; see there.
 template <class... Ps, Team C, Buffer In, Buffer Out, class Op = Sum>
-[[nodiscard]] Persistent reduce_scatter_init(C&& comm, const In& in, Out&& out, const Op& op = {},
+[[nodiscard]] Persistent reduce_scatter_init(C&& comm, In&& in, Out&& out, const Op& op = {},
                                              const Algorithm& algorithm = {}) {
-  return detail::prepare_reduce_scatter<Ps...>(comm, detail::passed<In, Out>(in, out), nullptr, op,
-                                               algorithm);
+  return detail::prepare_reduce_scatter<Ps...>(comm, detail::passed_to_keep<In, Out>(in, out),
+                                               nullptr, op, algorithm);
 }
 
 /// Persistent, with counts, which may be gone when this returns.
 template <class... Ps, Team C, Buffer In, Buffer Out, class Op = Sum>
-[[nodiscard]] Persistent reduce_scatter_init(C&& comm, const In& in, Out&& out, const counts& each,
+[[nodiscard]] Persistent reduce_scatter_init(C&& comm, In&& in, Out&& out, const counts& each,
                                              const Op& op = {}, const Algorithm& algorithm = {}) {
-  return detail::prepare_reduce_scatter<Ps...>(comm, detail::passed<In, Out>(in, out), &each, op,
-                                               algorithm);
+  return detail::prepare_reduce_scatter<Ps...>(comm, detail::passed_to_keep<In, Out>(in, out),
+                                               &each, op, algorithm);
 }
 
 /// Persistent, in place.

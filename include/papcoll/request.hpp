@@ -10,8 +10,9 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-/// A non-blocking collective under way. Owns its operator; the buffers belong to the caller and
-/// must not be touched until the request is complete. Any papcoll call of the thread that started
+/// A non-blocking collective under way. Owns its operator, counts and displacements; the buffers
+/// belong to the caller, live and must not be touched until the request is complete: a temporary is
+/// refused, unless it is a view. Any papcoll call of the thread that started
 /// it moves it along; another thread must not wait for it, nor use its communicator meanwhile.
 /// Once its MPI communicator is freed, or MPI_Finalize was called, it throws broken_communicator.
 ///

@@ -105,9 +105,10 @@ void scatter(C&& comm, T* data, N count, root from, const Algorithm& algorithm =
 
 /// Non-blocking. Runs a static schedule; see Request.
 template <class... Ps, Team C, Buffer In, Buffer Out>
-[[nodiscard]] Request iscatter(C&& comm, const In& in, Out&& out, root from,
+[[nodiscard]] Request iscatter(C&& comm, In&& in, Out&& out, root from,
                                const Algorithm& algorithm = {}) {
-  return detail::start_scatter<Ps...>(comm, algorithm, from, detail::passed<In, Out>(in, out));
+  return detail::start_scatter<Ps...>(comm, algorithm, from,
+                                      detail::passed_to_keep<In, Out>(in, out));
 }
 
 /// Non-blocking, in place.
@@ -140,9 +141,10 @@ template <class... Ps, Team C, class T, std::integral N>
 
 /// Persistent; see there.
 template <class... Ps, Team C, Buffer In, Buffer Out>
-[[nodiscard]] Persistent scatter_init(C&& comm, const In& in, Out&& out, root from,
+[[nodiscard]] Persistent scatter_init(C&& comm, In&& in, Out&& out, root from,
                                       const Algorithm& algorithm = {}) {
-  return detail::prepare_scatter<Ps...>(comm, algorithm, from, detail::passed<In, Out>(in, out));
+  return detail::prepare_scatter<Ps...>(comm, algorithm, from,
+                                        detail::passed_to_keep<In, Out>(in, out));
 }
 
 /// Persistent, in place.

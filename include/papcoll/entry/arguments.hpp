@@ -83,6 +83,16 @@ struct output_is_writable {
                 "elements");
 };
 
+template <class In>
+struct input_outlives_call {
+  static constexpr bool ok = OutputRange<In>;
+  static_assert(
+      ok,
+      "papcoll: this input is a temporary that is gone when the call returns, and a "
+      "non-blocking or persistent call reads it later: pass a variable that lives as long "
+      "as the request, or a view of one, such as a std::span");
+};
+
 // The name of an algorithm, more likely than a buffer of characters where none belongs.
 template <class X>
 inline constexpr bool is_text = std::is_convertible_v<const X&, std::string_view>;

@@ -174,6 +174,21 @@ auto passed(const In& in, std::remove_reference_t<Out>& out) {
   }
 }
 
+/// The address of an input that is read after the call has returned. `In` is its type as the caller
+/// passed it.
+template <class In>
+const element_of<In>* input_to_keep(const std::remove_reference_t<In>& in) {
+  static_cast<void>(input_outlives_call<In>::ok);
+  return address_of(in);
+}
+
+/// As passed(), for a call that reads its input after it has returned.
+template <class In, class Out>
+auto passed_to_keep(const std::remove_reference_t<In>& in, std::remove_reference_t<Out>& out) {
+  static_cast<void>(input_outlives_call<In>::ok);
+  return passed<std::remove_cvref_t<In>, Out>(in, out);
+}
+
 /// One buffer, of a pointer and a count.
 template <class T>
 Passed<T> passed(T* data, std::size_t n) noexcept {
