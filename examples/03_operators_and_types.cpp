@@ -52,8 +52,8 @@ int main(int argc, char** argv) {
   const int rank = comm.rank();
   const int size = comm.size();
 
-  // Built-in operators know whether they commute: sum, prod, min, max, bit_and, bit_or, bit_xor,
-  // logical_and, logical_or, logical_xor, minloc, maxloc.
+  // Built-in operators know whether they commute: sum, prod, min, max, min_number, max_number,
+  // bit_and, bit_or, bit_xor, logical_and, logical_or, logical_xor, minloc, maxloc.
   if (rank == 0) std::printf("built-in operators:\n");
   check(rank, "max of the ranks", papcoll::allreduce(comm, rank, papcoll::max), size - 1);
   const auto mask = papcoll::allreduce(comm, std::uint32_t{1} << rank, papcoll::bit_or);

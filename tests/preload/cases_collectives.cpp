@@ -3,9 +3,11 @@
 
 #include "checks.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 namespace {
@@ -13,9 +15,10 @@ namespace {
 int rank = 0;
 int size = 1;
 MPI_Comm comm = MPI_COMM_NULL;
-/// MPICH 4.0.2 crashes in a reduce in place whose root is not rank 0.
-bool in_mpich_itself = false;
-bool may_be_in_place(int root) { return root == 0 || !in_mpich_itself; }
+/// By the MPI library's own. MPICH 4.0.2 crashes in a reduce in place whose root is not rank 0, and
+/// what MPI makes of NaNs depends on their order.
+bool by_mpi_itself = false;
+bool may_be_in_place(int root) { return root == 0 || !by_mpi_itself; }
 
 /// What rank r has at place i.
 long value(int r, std::size_t i) { return r * 1000 + static_cast<long>(i % 997) + 1; }
@@ -463,6 +466,38 @@ void operators(std::size_t n) {
   MPI_Type_free(&four);
 }
 
+/// Whatever the order of the ranks, a NaN is seen, and -0 is less than +0.
+template <class T>
+void extremes(MPI_Datatype type, MPI_Datatype pair_type) {
+  struct Pair {
+    T value;
+    int index;
+  };
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  for (int with_nan = 0; with_nan < size; ++with_nan) {
+    for (const MPI_Op op : {MPI_MIN, MPI_MAX}) {
+      const T x = rank == with_nan ? -nan : static_cast<T>(3 - rank);
+      T y = 0;
+      MPI_Allreduce(&x, &y, 1, type, op, comm);
+      CHECK(y != y);
+    }
+    for (const MPI_Op op : {MPI_MINLOC, MPI_MAXLOC}) {
+      const Pair x{rank == with_nan ? nan : static_cast<T>(3 - rank), rank};
+      Pair y{};
+      MPI_Allreduce(&x, &y, 1, pair_type, op, comm);
+      CHECK(y.value != y.value && y.index == with_nan);
+    }
+    const T zero = rank == with_nan ? -T{0} : T{0};
+    T least = 1;
+    MPI_Allreduce(&zero, &least, 1, type, MPI_MIN, comm);
+    CHECK(std::signbit(least));
+    const T other = -zero;
+    T greatest = 1;
+    MPI_Allreduce(&other, &greatest, 1, type, MPI_MAX, comm);
+    CHECK(!std::signbit(greatest));
+  }
+}
+
 #if MPI_VERSION >= 4
 void large_counts() {
   const auto p = static_cast<std::size_t>(size);
@@ -492,7 +527,7 @@ void large_counts() {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  in_mpich_itself = argc > 1;
+  by_mpi_itself = argc > 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -508,6 +543,11 @@ int main(int argc, char** argv) {
     MPI_Barrier(comm);
   }
   elements_of_nothing();
+  if (size > 1 && !by_mpi_itself) {
+    extremes<float>(MPI_FLOAT, MPI_FLOAT_INT);
+    extremes<double>(MPI_DOUBLE, MPI_DOUBLE_INT);
+    extremes<long double>(MPI_LONG_DOUBLE, MPI_LONG_DOUBLE_INT);
+  }
 #if MPI_VERSION >= 4
   large_counts();
 #endif

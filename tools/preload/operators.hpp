@@ -157,6 +157,31 @@ class LocalReduction {
   const Datatype* type_;
 };
 
+/// papcoll's own minimum or maximum of elements that may be NaNs, of which MPI's depend on the
+/// order, and for which it has no kernels; else nothing.
+inline std::optional<papcoll::Reducer> extreme_of_floats(OperatorName op, MPI_Datatype type) {
+  const auto of_numbers = [&]<class T>(T) {
+    return op == OperatorName::min ? papcoll::reducer<T>(papcoll::min)
+                                   : papcoll::reducer<T>(papcoll::max);
+  };
+  const auto of_pairs = [&]<class Pair>(Pair) {
+    return op == OperatorName::minloc ? papcoll::reducer<Pair>(papcoll::minloc)
+                                      : papcoll::reducer<Pair>(papcoll::maxloc);
+  };
+  if (op == OperatorName::min || op == OperatorName::max) {
+    if (type == MPI_LONG_DOUBLE) return of_numbers(0.0L);
+  } else if (op == OperatorName::minloc || op == OperatorName::maxloc) {
+    using papcoll::ValueIndex;
+    if (type == MPI_FLOAT_INT) return of_pairs(ValueIndex<float>{});
+    if (type == MPI_DOUBLE_INT) return of_pairs(ValueIndex<double>{});
+    if (type == MPI_LONG_DOUBLE_INT) return of_pairs(ValueIndex<long double>{});
+    if (type == MPI_DATATYPE_NULL) return std::nullopt;  // as Fortran's are, where it is missing
+    if (type == MPI_2REAL) return of_pairs(ValueIndex<float, float>{});
+    if (type == MPI_2DOUBLE_PRECISION) return of_pairs(ValueIndex<double, double>{});
+  }
+  return std::nullopt;
+}
+
 /// What is known of operators.
 class Operators {
  public:

@@ -81,7 +81,8 @@ template <class Call>
                                      bool commutes, const Call& call) {
   const TrimScratches trim;
   const LocalReduction local(r.op, r.in);
-  const papcoll::Reducer reducer = local.reducer(commutes);
+  const papcoll::Reducer reducer =
+      extreme_of_floats(name, r.in.handle).value_or(local.reducer(commutes));
   const papcoll::erased::Operator op(reducer,
                                      papcoll::erased::Element(reducer.size, r.in.type->number),
                                      static_cast<std::uint32_t>(name) + 1);

@@ -73,27 +73,47 @@ struct Prod {
   }
 };
 
-/// high if high < low, else low. So +0 and -0, which are equal, give low, and so does any pair with
-/// a NaN: the NaN stays when it is low and is dropped when it is high.
+/// The lesser one; of equal ones low. Of floating-point numbers minimum of IEEE 754-2019: a NaN
+/// wins and is the quiet one, −0 < +0. In classes whose numeric_limits have a NaN it wins, too.
 struct Min {
   static constexpr const char* name = "min";
   static constexpr bool commutative = true;
   using LaneOp = detail::LaneMin;
   template <detail::Ordered T>
   constexpr T operator()(const T& low, const T& high) const noexcept {
-    return high < low ? high : low;
+    return detail::extreme_of<detail::Extreme::minimum>(low, high);
   }
 };
 
-/// high if low < high, else low. So +0 and -0, which are equal, give low, and so does any pair with
-/// a NaN: the NaN stays when it is low and is dropped when it is high.
+/// The greater one; of equal ones low. Of floating-point numbers maximum of IEEE 754-2019: a NaN
+/// wins and is the quiet one, −0 < +0. In classes whose numeric_limits have a NaN it wins, too.
 struct Max {
   static constexpr const char* name = "max";
   static constexpr bool commutative = true;
   using LaneOp = detail::LaneMax;
   template <detail::Ordered T>
   constexpr T operator()(const T& low, const T& high) const noexcept {
-    return low < high ? high : low;
+    return detail::extreme_of<detail::Extreme::maximum>(low, high);
+  }
+};
+
+/// IEEE 754-2019's minimumNumber: as Min, but a NaN loses to any number.
+struct MinNumber {
+  static constexpr const char* name = "min_number";
+  static constexpr bool commutative = true;
+  template <detail::Ordered T>
+  constexpr T operator()(const T& low, const T& high) const noexcept {
+    return detail::extreme_number<detail::Extreme::minimum>(low, high);
+  }
+};
+
+/// IEEE 754-2019's maximumNumber: as Max, but a NaN loses to any number.
+struct MaxNumber {
+  static constexpr const char* name = "max_number";
+  static constexpr bool commutative = true;
+  template <detail::Ordered T>
+  constexpr T operator()(const T& low, const T& high) const noexcept {
+    return detail::extreme_number<detail::Extreme::maximum>(low, high);
   }
 };
 
@@ -171,44 +191,66 @@ struct ValueIndex {
   friend constexpr bool operator==(const ValueIndex&, const ValueIndex&) = default;
 };
 
-/// The pair with the smaller value; of equal values the one with the lower index, as MPI_MINLOC. A
-/// pair with a NaN gives low.
+namespace detail {
+/// The pair that stands further out; of equal values (zeros are) the one with the lower index. A
+/// NaN stands outside of all.
+template <Extreme extreme, class T, class Index>
+constexpr ValueIndex<T, Index> pair_further_out(const ValueIndex<T, Index>& low,
+                                                const ValueIndex<T, Index>& high) noexcept {
+  const bool low_is_nan = is_nan(low.value);
+  const bool high_is_nan = is_nan(high.value);
+  if (low_is_nan != high_is_nan) {
+    return {extreme_of<extreme>(low.value, high.value), low_is_nan ? low.index : high.index};
+  }
+  if (!low_is_nan) {
+    if (low.value < high.value) return extreme == Extreme::minimum ? low : high;
+    if (high.value < low.value) return extreme == Extreme::minimum ? high : low;
+    if (low.index < high.index) return low;
+    if (high.index < low.index) return high;
+  }
+  return {extreme_of<extreme>(low.value, high.value),
+          high.index < low.index ? high.index : low.index};
+}
+}  // namespace detail
+
+/// The pair with the lesser value; of equal values the one with the lower index, as MPI_MINLOC. A
+/// pair with a NaN wins.
 struct MinLoc {
   static constexpr const char* name = "minloc";
   static constexpr bool commutative = true;
   template <class T, class Index>
   constexpr ValueIndex<T, Index> operator()(const ValueIndex<T, Index>& low,
                                             const ValueIndex<T, Index>& high) const noexcept {
-    const bool tie = low.value == high.value;
-    return high.value < low.value || (tie && high.index < low.index) ? high : low;
+    return detail::pair_further_out<detail::Extreme::minimum>(low, high);
   }
 };
 
-/// The pair with the larger value; of equal values the one with the lower index, as MPI_MAXLOC. A
-/// pair with a NaN gives low.
+/// The pair with the greater value; of equal values the one with the lower index, as MPI_MAXLOC. A
+/// pair with a NaN wins.
 struct MaxLoc {
   static constexpr const char* name = "maxloc";
   static constexpr bool commutative = true;
   template <class T, class Index>
   constexpr ValueIndex<T, Index> operator()(const ValueIndex<T, Index>& low,
                                             const ValueIndex<T, Index>& high) const noexcept {
-    const bool tie = low.value == high.value;
-    return low.value < high.value || (tie && high.index < low.index) ? high : low;
+    return detail::pair_further_out<detail::Extreme::maximum>(low, high);
   }
 };
 
 inline constexpr Sum sum{};                 ///< low + high
 inline constexpr Prod prod{};               ///< low × high
-inline constexpr Min min{};                 ///< the smaller one
-inline constexpr Max max{};                 ///< the larger one
+inline constexpr Min min{};                 ///< the lesser one; a NaN wins
+inline constexpr Max max{};                 ///< the greater one; a NaN wins
+inline constexpr MinNumber min_number{};    ///< the lesser number, NaNs left out
+inline constexpr MaxNumber max_number{};    ///< the greater number, NaNs left out
 inline constexpr BitAnd bit_and{};          ///< low & high, of integers
 inline constexpr BitOr bit_or{};            ///< low | high, of integers
 inline constexpr BitXor bit_xor{};          ///< low ^ high, of integers
 inline constexpr LogicalAnd logical_and{};  ///< both are true
 inline constexpr LogicalOr logical_or{};    ///< at least one is true
 inline constexpr LogicalXor logical_xor{};  ///< exactly one is true
-inline constexpr MinLoc minloc{};           ///< of ValueIndex: the smaller value, and where
-inline constexpr MaxLoc maxloc{};           ///< of ValueIndex: the larger value, and where
+inline constexpr MinLoc minloc{};           ///< of ValueIndex: the lesser value, and where
+inline constexpr MaxLoc maxloc{};           ///< of ValueIndex: the greater value, and where
 
 namespace detail {
 #define PAPCOLL_ONCE_FOR_UNSIGNED(Op)     \

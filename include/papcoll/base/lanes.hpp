@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/floating_order.hpp>
 #include <papcoll/config.hpp>
 
 #include <cstddef>
@@ -9,6 +10,13 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
+
+template <class Lane, std::size_t Bytes>
+struct Vector {
+  typedef Lane type __attribute__((vector_size(Bytes)));
+  /// The same at any address, in memory that holds objects of any type.
+  typedef Lane loose __attribute__((vector_size(Bytes), aligned(1), may_alias));
+};
 
 // Lane operations: what an operator does to a vector of elements at once. Operands travel by
 // reference, because a vector wider than the caller's instruction set has no ABI to pass it by
@@ -28,19 +36,27 @@ struct LaneProd {
   }
 };
 
-struct LaneMin {
+template <Extreme extreme>
+struct LaneExtreme {
   template <class V>
   [[gnu::always_inline]] static void apply(V& out, const V& low, const V& high) noexcept {
-    out = high < low ? high : low;
+    using Lane = std::remove_cvref_t<decltype(out[0])>;
+    if constexpr (has_floating_order<Lane>) {
+      using Order = FloatingOrder<Lane, extreme>;
+      using Signed = typename Vector<typename Order::Signed, sizeof(V)>::type;
+      using Unsigned = typename Vector<typename Order::Unsigned, sizeof(V)>::type;
+      Unsigned bits{};
+      Order::template apply<Signed>(bits, (Unsigned)low, (Unsigned)high);
+      out = (V)bits;
+    } else if constexpr (extreme == Extreme::minimum) {
+      out = high < low ? high : low;
+    } else {
+      out = low < high ? high : low;
+    }
   }
 };
-
-struct LaneMax {
-  template <class V>
-  [[gnu::always_inline]] static void apply(V& out, const V& low, const V& high) noexcept {
-    out = low < high ? high : low;
-  }
-};
+using LaneMin = LaneExtreme<Extreme::minimum>;
+using LaneMax = LaneExtreme<Extreme::maximum>;
 
 struct LaneAnd {
   template <class V>
@@ -65,32 +81,6 @@ struct LaneXor {
 
 template <class LaneOp>
 inline constexpr bool compares = std::is_same_v<LaneOp, LaneMin> || std::is_same_v<LaneOp, LaneMax>;
-
-template <std::size_t Size>
-struct IntegerOf {
-  using Unsigned = void;
-  using Signed = void;
-};
-template <>
-struct IntegerOf<1> {
-  using Unsigned = std::uint8_t;
-  using Signed = std::int8_t;
-};
-template <>
-struct IntegerOf<2> {
-  using Unsigned = std::uint16_t;
-  using Signed = std::int16_t;
-};
-template <>
-struct IntegerOf<4> {
-  using Unsigned = std::uint32_t;
-  using Signed = std::int32_t;
-};
-template <>
-struct IntegerOf<8> {
-  using Unsigned = std::uint64_t;
-  using Signed = std::int64_t;
-};
 
 template <class T, class LaneOp>
 constexpr auto lane_of() noexcept {
@@ -117,13 +107,6 @@ concept Vectorizable = requires {
   typename Op::LaneOp;
 }
 &&!std::is_void_v<Lane<T, typename Op::LaneOp>>;
-
-template <class Lane, std::size_t Bytes>
-struct Vector {
-  typedef Lane type __attribute__((vector_size(Bytes)));
-  /// The same at any address, in memory that holds objects of any type.
-  typedef Lane loose __attribute__((vector_size(Bytes), aligned(1), may_alias));
-};
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI

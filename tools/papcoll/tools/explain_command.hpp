@@ -107,9 +107,10 @@ class ExplainCommand {
                                                               "uint8"};
   static constexpr std::array<std::size_t, 5> type_sizes{8, 4, 4, 8, 1};
   /// All but the last commute.
-  static constexpr std::array<std::string_view, 13> op_names{
-      "sum",         "prod",       "min",         "max",    "bit_and", "bit_or", "bit_xor",
-      "logical_and", "logical_or", "logical_xor", "minloc", "maxloc",  "other"};
+  static constexpr std::array<std::string_view, 15> op_names{
+      "sum",        "prod",        "min",    "max",     "min_number",
+      "max_number", "bit_and",     "bit_or", "bit_xor", "logical_and",
+      "logical_or", "logical_xor", "minloc", "maxloc",  "other"};
 
   template <std::size_t N>
   static std::size_t place_of(const std::string& written,
