@@ -23,9 +23,9 @@ enum class PeerAccess : unsigned char {
   staged,       ///< only chunk by chunk through buffers of the library
 };
 
-/// Whether ranks that share no memory draw tickets for the order in which they arrive.
+/// Whether ranks draw tickets for the order in which they arrive.
 enum class RemoteTickets : unsigned char {
-  probed,  ///< if drawing one is fast although the rank that keeps them is busy
+  probed,  ///< on one node, and where drawing one is fast although the rank that keeps them is busy
   always,  ///< at any price: for tests
   never,
 };

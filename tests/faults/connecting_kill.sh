@@ -1,11 +1,13 @@
 #!/bin/bash
-# connecting_kill.sh RANKS LAUNCHER… PROGRAM: runs connecting_kill_test for each way in which a rank may
-# fail while papcoll's own MPI communicator is made.
+# connecting_kill.sh RANKS WANTED "STEP…" "FORM…" LAUNCHER… PROGRAM: runs connecting_kill_test for each of
+# these ways in which a rank may fail. WANTED: what the others throw if it is killed.
 set -u
 
-ranks=$1
+ranks=$1 if_killed=$2
+read -r -a steps <<<"$3"
+read -r -a forms <<<"$4"
 program=${*: -1}
-launch=("${@:2:$#-2}")
+launch=("${@:5:$#-5}")
 longest_ms=4000  # of a deadline of 1000
 
 if [[ ! -x $program ]]; then
@@ -19,10 +21,10 @@ export UCX_TLS=posix,self OMPI_MCA_btl_vader_single_copy_mechanism=none  # see k
 
 failed=0
 for how in killed stopped; do
-  wanted=peer_lost
+  wanted=$if_killed
   [[ $how == stopped ]] && wanted=deadline_exceeded
-  for step in MPI_Comm_idup MPI_Iallreduce MPI_Ibcast; do
-    for form in blocking request; do
+  for step in "${steps[@]}"; do
+    for form in "${forms[@]}"; do
       rm -f "$results"/*
       # shellcheck disable=SC2016
       timeout --kill-after=5 30 "${launch[@]}" "$ranks" sh -c 'trap "" USR1; "$@"; exit 0' sh \

@@ -1,28 +1,34 @@
 // A rank is killed or stopped while the first call over MpiTransport makes papcoll's own MPI
-// communicator; the others must say so within the deadline.
+// communicator, or the first call by tickets opens them; the others must say so within the
+// deadline.
 //
 //   connecting_kill_test RESULTS HOW STEP FORM  (run by connecting_kill.sh)
 //
-// HOW is `killed` or `stopped`, STEP the function of MPI that the last rank never enters, and FORM
-// of the call `blocking` or `request`. Each survivor writes `kind|milliseconds|text` to
-// RESULTS/<rank>.
+// HOW is `killed` or `stopped`. STEP is the function that the last rank never enters, or `call`: it
+// makes none. FORM of the call is `blocking`, `request` or `tickets`; `tickets@home`: the ranks are
+// the other way round, so the last one keeps the tickets. Each survivor writes
+// `kind|milliseconds|text` to RESULTS/<rank>.
 
 #include "outcome.hpp"
 
 #include <papcoll/algorithm.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/automatic.hpp>
+#include <papcoll/barrier.hpp>
 #include <papcoll/communicator.hpp>
 
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace {
@@ -30,11 +36,17 @@ namespace {
 constexpr unsigned patience = 8;  ///< seconds until a rank that hangs ends itself
 constexpr std::chrono::milliseconds deadline{1000};
 
+bool is_armed = false;
 std::string_view last_step;  ///< that this rank never takes; empty: none
 int last_signal = SIGKILL;
+std::string blocked_in;  ///< functions of MPI that wait for other ranks
 
 void come_to(std::string_view step) {
-  if (step == last_step) kill(getpid(), last_signal);
+  if (is_armed && step == last_step) kill(getpid(), last_signal);
+}
+void block_in(std::string_view function) {
+  come_to(function);
+  if (is_armed) blocked_in.append(" ").append(function);
 }
 
 }  // namespace
@@ -50,22 +62,63 @@ int MPI_Iallreduce(const void* in, void* out, int n, MPI_Datatype type, MPI_Op o
   come_to("MPI_Iallreduce");
   return PMPI_Iallreduce(in, out, n, type, op, comm, request);
 }
+int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
+  come_to("MPI_Ibarrier");
+  return PMPI_Ibarrier(comm, request);
+}
 int MPI_Ibcast(void* data, int n, MPI_Datatype type, int root, MPI_Comm comm,
                MPI_Request* request) {
   come_to("MPI_Ibcast");
   return PMPI_Ibcast(data, n, type, root, comm, request);
+}
+int MPI_Allreduce(const void* in, void* out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  block_in("MPI_Allreduce");
+  return PMPI_Allreduce(in, out, n, type, op, comm);
+}
+int MPI_Barrier(MPI_Comm comm) {
+  block_in("MPI_Barrier");
+  return PMPI_Barrier(comm);
+}
+int MPI_Win_allocate(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void* memory,
+                     MPI_Win* window) {
+  block_in("MPI_Win_allocate");
+  return PMPI_Win_allocate(bytes, unit, info, comm, memory, window);
+}
+int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void* memory,
+                            MPI_Win* window) {
+  block_in("MPI_Win_allocate_shared");
+  return PMPI_Win_allocate_shared(bytes, unit, info, comm, memory, window);
+}
+
+// In the place of the C library's.
+int fallocate(int file, int mode, off_t offset, off_t bytes) {
+  come_to("fallocate");
+  return static_cast<int>(syscall(SYS_fallocate, file, mode, offset, bytes));
+}
+int nanosleep(const timespec* time, timespec* left) {
+  come_to("nanosleep");
+  return clock_nanosleep(CLOCK_MONOTONIC, 0, time, left) == 0 ? 0 : -1;
 }
 }
 
 int main(int argc, char** argv) {
   if (argc < 5) return EXIT_FAILURE;
   MPI_Init(&argc, &argv);
+  const std::string form = argv[4];
+  const bool by_ticket = form.starts_with("tickets");
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm ranks = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, form.ends_with("@home") ? -rank : rank, &ranks);
   papcoll::Options options;
   options.deadline = deadline;
-  papcoll::Communicator comm{MPI_COMM_WORLD, options};
-  const int victim = comm.size() - 1;
-  const std::string path = std::string{argv[1]} + "/" + std::to_string(comm.rank());
-  if (comm.rank() == victim) {
+  papcoll::Communicator comm{ranks, options};
+  if (by_ticket) papcoll::barrier(comm, papcoll::algorithm("Dissemination+MpiTransport"));
+  const int victim = size - 1;
+  const std::string path = std::string{argv[1]} + "/" + std::to_string(rank);
+  if (rank == victim) {
     last_step = argv[3];
     last_signal = std::string_view{argv[2]} == "stopped" ? SIGSTOP : SIGKILL;
   }
@@ -74,23 +127,29 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
 
   alarm(patience);
-  const papcoll::Algorithm algorithm = papcoll::algorithm("Rabenseifner+MpiTransport");
+  is_armed = true;
+  const papcoll::Algorithm algorithm = papcoll::algorithm(
+      by_ticket ? "ArrivalOrder+Chain+RmaTransport" : "Rabenseifner+MpiTransport");
   const auto call = [&] {
     std::vector<int> data(100, 1);
-    if (std::string_view{argv[4]} == "blocking") {
-      papcoll::allreduce(comm, data, papcoll::sum, algorithm);
-    } else {
+    if (form == "request") {
       papcoll::iallreduce(comm, data, papcoll::sum, algorithm).wait();
+    } else {
+      papcoll::allreduce(comm, data, papcoll::sum, algorithm);
     }
   };
   const auto start = std::chrono::steady_clock::now();
+  come_to("call");
   Outcome outcome = outcome_of(call);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
   const Outcome again = outcome_of(call);
+  is_armed = false;
   if (again.kind != "broken_communicator") outcome = {"wrong", "called again: " + again.kind};
+  const std::string_view may_block = comm.nodes() > 1 ? " MPI_Win_allocate" : "";
+  if (!may_block.starts_with(blocked_in)) outcome = {"wrong", "was in" + blocked_in};
   std::ofstream{path} << outcome.kind << "|" << static_cast<int>(took.count()) << "|"
                       << outcome.what << std::endl;
-  if (comm.rank() == 0) {
+  if (rank == 0) {
     std::this_thread::sleep_for(deadline);  // the others have seen it stopped by then
     kill(victims_pid, SIGKILL);
   }

@@ -64,8 +64,8 @@ bool complain(int rank, const char* algorithm, const char* what, const Outcome& 
 bool says_why(const Outcome& o) { return o.kind == "other" && o.says("/dev/shm"); }
 
 /// A communicator is made, then /dev/shm becomes full but for `spare` bytes, too few for the chunk
-/// buffers of all ranks: what needs none goes on, and the first call that needs them throws on all
-/// ranks; so do all later ones, at once. `groups`: see Options.
+/// buffers of all ranks, or for tickets: what needs none goes on, and the first call that needs
+/// them throws on all ranks; so do all later ones, at once. `groups`: see Options.
 bool lazy_buffers_fail(const char* algorithm, off_t spare, const papcoll::GroupColours& groups) {
   const Duplicate world;
   papcoll::Options options;
@@ -187,6 +187,7 @@ int main(int argc, char** argv) {
   }
   const char* const divided = "Hierarchical:DynamicLeader+ShmTransport,Binomial";
   right = lazy_buffers_fail(divided, 0, {{0, 0, 1}}) && right;
+  right = lazy_buffers_fail("ArrivalOrder+Chain+RmaTransport", 0, {}) && right;
   MPI_Finalize();
   return right ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -26,8 +26,8 @@
   X(Type_commit) X(Type_contiguous) X(Type_create_hindexed) X(Type_create_keyval)                 \
   X(Type_create_struct) X(Type_free) X(Type_get_attr) X(Type_get_contents) X(Type_get_envelope)   \
   X(Type_get_extent) X(Type_get_true_extent) X(Type_set_attr) X(Type_size_x) X(Unpack)            \
-  X(Waitsome) X(Win_allocate) X(Win_allocate_shared) X(Win_free) X(Win_get_attr) X(Win_lock_all)  \
-  X(Win_set_errhandler) X(Win_sync) X(Win_unlock_all)
+  X(Waitsome) X(Win_allocate) X(Win_free) X(Win_get_attr) X(Win_lock_all) X(Win_set_errhandler)   \
+  X(Win_sync) X(Win_unlock_all)
 // clang-format on
 
 namespace preload {
@@ -145,7 +145,6 @@ inline constinit MpiTable mpi_table{};
 #define MPI_Unpack (*preload::mpi_table.Unpack)
 #define MPI_Waitsome (*preload::mpi_table.Waitsome)
 #define MPI_Win_allocate (*preload::mpi_table.Win_allocate)
-#define MPI_Win_allocate_shared (*preload::mpi_table.Win_allocate_shared)
 #define MPI_Win_free (*preload::mpi_table.Win_free)
 #define MPI_Win_get_attr (*preload::mpi_table.Win_get_attr)
 #define MPI_Win_lock_all (*preload::mpi_table.Win_lock_all)

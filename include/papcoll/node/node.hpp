@@ -29,9 +29,10 @@ struct Node {
   int rank = 0;
   int size = 1;
   std::byte* bells = nullptr;
-  std::byte* board = nullptr;     ///< the frames of arrival-driven algorithms: the words,
-  std::byte* buffers = nullptr;   ///< and the chunk buffers
-  std::byte* channels = nullptr;  ///< the mailboxes of static schedules
+  std::byte* board = nullptr;         ///< the frames of arrival-driven algorithms: the words,
+  std::byte* buffers = nullptr;       ///< and the chunk buffers
+  std::byte* channels = nullptr;      ///< the mailboxes of static schedules
+  std::byte* ticket_words = nullptr;  ///< SharedWords
   std::byte* device_mailboxes =
       nullptr;  ///< of messages between devices: device_mailbox_bytes for each pair of ranks
   /// And what their bytes go through where devices cannot reach each other: for each pair of ranks

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <papcoll/arrival/ticket_board.hpp>
 #include <papcoll/base/copying.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/copy_probe.hpp>
 #include <papcoll/node/node.hpp>
+#include <papcoll/transport/rma/shared_words.hpp>
 #include <papcoll/transport/shm/channels.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
@@ -23,6 +25,7 @@ namespace detail {
 ///
 ///     channels        of static schedules
 ///     copy probe      what CopyProbe writes
+///     ticket words    of RmaTransport, see SharedWords
 ///     mailboxes       of messages between devices
 ///     windows         of messages between devices that cannot reach each other
 ///     chunk buffers   of the board
@@ -31,8 +34,11 @@ struct LatePages {
     return buffers(ranks) + board_buffers_bytes(ranks, chunk_bytes);
   }
   static std::size_t copy_probe(int ranks) noexcept { return page_aligned(Channels::bytes(ranks)); }
-  static std::size_t device_mailboxes(int ranks) noexcept {
+  static std::size_t ticket_words(int ranks) noexcept {
     return copy_probe(ranks) + page_aligned(CopyProbe::bytes(ranks));
+  }
+  static std::size_t device_mailboxes(int ranks) noexcept {
+    return ticket_words(ranks) + page_aligned(SharedWords::bytes(ranks, TicketBoard::words(ranks)));
   }
   static std::size_t device_windows(int ranks) noexcept {
     return device_mailboxes(ranks) + page_aligned(pairs(ranks) * device_mailbox_bytes);
@@ -45,6 +51,7 @@ struct LatePages {
   static void lay_out(Node& node, std::byte* at) noexcept {
     node.channels = at;
     node.copy_probe = at + copy_probe(node.size);
+    node.ticket_words = at + ticket_words(node.size);
     node.device_mailboxes = at + device_mailboxes(node.size);
     node.device_windows = at + device_windows(node.size);
     node.buffers = at + buffers(node.size);

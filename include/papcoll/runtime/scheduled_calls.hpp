@@ -1,6 +1,5 @@
 #pragma once
 
-#include <papcoll/algorithms/static/dissemination.hpp>
 #include <papcoll/arrival/exchanged_imbalance.hpp>
 #include <papcoll/arrival/order_source.hpp>
 #include <papcoll/arrival/predictions.hpp>
@@ -23,7 +22,6 @@
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <exception>
 
@@ -72,7 +70,7 @@ class ScheduledCalls {
     const CallScope scope{basis_, node_, in_flight_, failures_, words, call};
     Endpoint* const e = endpoint_for(transport, words, call);
     if (e == nullptr) return;
-    if (by_ticket && has_tickets(transport, *e, is_inner)) {
+    if (by_ticket && has_tickets(transport, is_inner)) {
       return run_by_ticket(schedule, *e, call);
     }
     if (expected != nullptr) {
@@ -173,18 +171,13 @@ class ScheduledCalls {
   }
 
   /// Are there tickets? Asked by all ranks in the same call, of which the first makes them.
-  bool has_tickets(const TransportTable& t, Endpoint& e, bool is_inner) {
-    if (basis_.size() > 1 && tickets_.are_open()) open_tickets(t, e, is_inner);
+  bool has_tickets(const TransportTable& t, bool is_inner) {
+    if (basis_.size() > 1 && tickets_.are_open()) open_tickets(t, is_inner);
     return tickets_.are_drawn();
   }
 
-  [[gnu::noinline, gnu::cold]] void open_tickets(const TransportTable& t, Endpoint& e,
-                                                 bool is_inner) {
+  [[gnu::noinline, gnu::cold]] void open_tickets(const TransportTable& t, bool is_inner) {
     if (t.open_words == nullptr || is_inner) return tickets_.refuse(t);
-    // What follows blocks in MPI until all ranks are there.
-    std::byte token{};
-    messages_.run_plan(AnySchedule::of<Dissemination>(), e, t.rings, detail::barrier_call(&token));
-    basis_.calls.count_blocking();  // the call itself has a number of its own
     failures_.or_fail_everywhere([&] { tickets_.open(t, basis_.surroundings, basis_.options); });
   }
 

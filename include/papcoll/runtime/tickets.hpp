@@ -19,7 +19,7 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-/// The tickets of a team whose ranks share no memory, if its transport has any.
+/// The tickets of a team whose ranks pass messages, if its transport has any.
 class Tickets {
  public:
   /// Is it not known yet whether there are any?
@@ -36,7 +36,7 @@ class Tickets {
     none_ = detail::joined({t.name, " has no tickets for this kind of team"});
   }
 
-  /// Makes them, if they can be had. Blocks in MPI until all ranks are there.
+  /// Makes them, if they can be had. May wait for all ranks, as the transport says.
   void open(const TransportTable& t, const Surroundings& s, const Options& options) {
     try {
       board_.emplace(t.open_words(s, TicketBoard::words(s.size), options.tickets), s.rank, s.size,

@@ -2,17 +2,19 @@
 
 #include <papcoll/transport/mpi_transport.hpp>
 #include <papcoll/transport/rma/rma_words.hpp>
+#include <papcoll/transport/rma/shared_words.hpp>
 #include <papcoll/transport/transport.hpp>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-/// Ranks anywhere: the messages of MpiTransport, and, for ArrivalOrder, an arrival board in an MPI
-/// window on rank 0, from which ranks draw tickets without any help by rank 0.
+/// Ranks anywhere: the messages of MpiTransport, and, for ArrivalOrder, an arrival board on rank 0,
+/// from which ranks draw tickets without any help by rank 0.
 ///
-/// Not every MPI can do without: over TCP, and in MPICH without network hardware that does atomic
-/// operations, rank 0 has to be inside MPI to answer. The first call under ArrivalOrder on a
-/// communicator tries it, once, for 2 ms. Where an operation takes 50 µs or more, calls run in
+/// On one node the board is in memory that the ranks share. Elsewhere it is in an MPI window, and
+/// not every MPI can do without rank 0's help: over TCP, and in MPICH without network hardware that
+/// does atomic operations, rank 0 has to be inside MPI to answer. The first call under ArrivalOrder
+/// on a communicator tries it, once, for 2 ms. Where an operation takes 50 µs or more, calls run in
 /// predicted order (SortedLinearTree under PredictedOrder), and Communicator::no_tickets() says
 /// why.
 struct RmaTransport {
@@ -29,6 +31,9 @@ struct RmaTransport {
   }
   static std::unique_ptr<RemoteWords> open_words(const Surroundings& s, std::size_t n,
                                                  RemoteTickets tickets) {
+    if (s.node != nullptr && tickets != RemoteTickets::never) {
+      return std::make_unique<SharedWords>(*s.node, n);
+    }
     return detail::open_words<>(*s.mpi, s.nodes, n, tickets);
   }
 };

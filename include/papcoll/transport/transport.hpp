@@ -72,7 +72,8 @@ struct Surroundings {
 /// If it offers node_memory: `Site`, the type that arrival-driven algorithms run on over it, see
 /// BringsSite.
 /// If it offers remote_tickets: `open_words(surroundings, n, tickets)`, this rank's view of n words
-/// on each rank; called like connect. Throws transport_unavailable, on all ranks.
+/// on each rank, n being TicketBoard::words(size); called like connect. Throws
+/// transport_unavailable, on all ranks; what one rank alone throws breaks the team.
 template <class T>
 concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> && requires(const Surroundings& s) {
   { T::name } -> std::convertible_to<std::string_view>;

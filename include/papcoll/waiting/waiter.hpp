@@ -60,9 +60,9 @@ enum class Naps {
 };
 
 /// Where papcoll waits: run_arrival() for arrival-driven algorithms, TeamMessages::run_plan() for
-/// schedules, requests, and the making of communicators. Owns spinning, yielding, sleeping, MPI
-/// progress, the watch for dead peers and the deadline. Only what parts from peers at the end, or
-/// tries out a window of MPI, waits by itself, and for a bounded time.
+/// schedules, requests, and PolledCollectives. Owns spinning, yielding, sleeping, MPI progress, the
+/// watch for dead peers and the deadline. Only what parts from peers at the end waits by itself,
+/// and for a bounded time.
 class Waiter {
  public:
   using Clock = std::chrono::steady_clock;

@@ -1,5 +1,5 @@
 // Calls by tickets among threads, with a transport of the test's own: the messages of
-// ThreadTransport, and words in the process's memory.
+// ThreadTransport, and the words that processes of a node share.
 
 #include "catch.hpp"
 #include "outcome.hpp"
@@ -7,15 +7,14 @@
 #include "tickets.hpp"
 
 #include <papcoll/thread_team.hpp>
+#include <papcoll/transport/rma/shared_words.hpp>
 #include <papcoll/transport/thread_transport.hpp>
 
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -24,40 +23,6 @@ namespace {
 using Rank = papcoll::ThreadTeam::Rank;
 
 constexpr std::chrono::seconds patience{30};
-
-using Memory = std::vector<std::atomic<std::int64_t>>;
-
-class ThreadWords final : public papcoll::RemoteWords {
- public:
-  ThreadWords(std::shared_ptr<Memory> memory, std::size_t n, int rank)
-      : memory_(std::move(memory)), n_(n), mine_(static_cast<std::size_t>(rank) * n) {}
-
-  void start(int rank, std::size_t word, Change change, std::int64_t operand) override {
-    auto& at = (*memory_)[static_cast<std::size_t>(rank) * n_ + word];
-    before_ = change == Change::none  ? at.load()
-              : change == Change::add ? at.fetch_add(operand)
-                                      : at.exchange(operand);
-  }
-  bool progress() override { return true; }
-  std::int64_t before() const noexcept override { return before_; }
-  std::int64_t own(std::size_t word) const override {
-    return (*memory_)[mine_ + word].load(std::memory_order_relaxed);
-  }
-  bool part(std::chrono::nanoseconds) noexcept override { return false; }
-  void free() noexcept override {}
-
- private:
-  std::shared_ptr<Memory> memory_;
-  std::size_t n_;
-  std::size_t mine_;
-  std::int64_t before_ = 0;
-};
-
-/// The words of the teams in use, each known by an address that its ranks share.
-std::map<const void*, std::weak_ptr<Memory>>& memories() {
-  static std::map<const void*, std::weak_ptr<Memory>> all;
-  return all;
-}
 
 struct WordTransport {
   using policy_kind = papcoll::TransportPolicyKind;
@@ -75,15 +40,7 @@ struct WordTransport {
     if (tickets == papcoll::RemoteTickets::never) {
       throw papcoll::transport_unavailable("they are not wanted");
     }
-    static std::mutex mutex;
-    const std::lock_guard lock{mutex};
-    auto& known = memories()[s.node->board];
-    auto memory = known.lock();
-    if (!memory) {
-      memory = std::make_shared<Memory>(n * static_cast<std::size_t>(s.size));
-      known = memory;
-    }
-    return std::make_unique<ThreadWords>(std::move(memory), n, s.rank);
+    return std::make_unique<papcoll::SharedWords>(*s.node, n);
   }
 };
 static_assert(papcoll::TransportPolicy<WordTransport>);

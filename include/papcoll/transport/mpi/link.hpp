@@ -44,11 +44,14 @@ class MpiLink {
     if (!private_) connect(all_ranks_);
     return private_.get();
   }
-  /// What a rank does while the first use waits for its peers. `all_ranks` is on the user's.
+  /// What a rank does while the first use, or another collective of MPI, waits for its peers.
+  /// `all_ranks` is on the user's.
   [[gnu::cold]] void connect_by(const detail::PolledCollectives& all_ranks) {
     all_ranks_ = all_ranks;
   }
   bool connected() const noexcept { return static_cast<bool>(private_); }
+  /// Collectives on the private communicator, in which ranks wait as connect_by() says.
+  [[gnu::cold]] detail::PolledCollectives all_ranks() { return all_ranks_.on(comm()); }
 
   /// Makes the private communicator; `all_ranks` is on the user's. Collective.
   [[gnu::cold]] void connect(const detail::PolledCollectives& all_ranks) {

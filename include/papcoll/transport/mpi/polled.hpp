@@ -39,6 +39,12 @@ class PolledCollectives {
       : comm_(comm), deadline_(deadline), hooks_(hooks) {}
 
   MPI_Comm comm() const noexcept { return comm_; }
+  /// The same on another communicator of these ranks.
+  [[gnu::cold]] PolledCollectives on(MPI_Comm comm) const {
+    PolledCollectives other = *this;
+    other.comm_ = comm;
+    return other;
+  }
 
   /// As Waiter's, of the latest yield.
   std::chrono::nanoseconds yield_took() const noexcept { return yield_took_; }
@@ -97,6 +103,20 @@ class PolledCollectives {
     return copy;
   }
 
+  /// Waits until step() returns true, as in one of these collectives.
+  template <class Step>
+  [[gnu::cold]] void until(Step&& step, const char* where) const {
+    Flight flight{this, where};
+    Waiter waiter;
+    waiter.yield_took = yield_took_;
+    waiter.deadline = deadline_;
+    waiter.hooks = {&PolledCollectives::move, nullptr, &PolledCollectives::watch,
+                    &PolledCollectives::expired, &flight};
+    waiter.until(step, Naps::none);
+    const bool has_yielded = waiter.yield_took != std::exchange(yield_took_, waiter.yield_took);
+    has_lost_slice_ = has_lost_slice_ || (has_yielded && waiter.lost_a_slice());
+  }
+
   [[gnu::cold]] int rank(const char* where) const {
     int r = 0;
     check(MPI_Comm_rank(comm_, &r), "MPI_Comm_rank", where);
@@ -141,26 +161,18 @@ class PolledCollectives {
   /// Waits for the request. Where that throws, the memory is MPI's for ever, and not `memory`'s.
   [[gnu::cold]] void complete(MPI_Request& request, Memory& memory, const char* call,
                               const char* where) const {
-    Flight flight{this, where};
-    Waiter waiter;
-    waiter.yield_took = yield_took_;
-    waiter.deadline = deadline_;
-    waiter.hooks = {&PolledCollectives::move, nullptr, &PolledCollectives::watch,
-                    &PolledCollectives::expired, &flight};
     try {
-      waiter.until(
+      until(
           [&] {
             int done = 0;
             checked(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call, where);
             return done != 0;
           },
-          Naps::none);
+          where);
     } catch (...) {
       static_cast<void>(memory.release());
       throw;
     }
-    const bool has_yielded = waiter.yield_took != std::exchange(yield_took_, waiter.yield_took);
-    has_lost_slice_ = has_lost_slice_ || (has_yielded && waiter.lost_a_slice());
   }
 
   static void move(void* p) {

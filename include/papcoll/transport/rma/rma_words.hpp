@@ -9,6 +9,7 @@
 #include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/link.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/polled.hpp>
 #include <papcoll/transport/rma/remote_words.hpp>
 
 #include <algorithm>
@@ -32,10 +33,13 @@ inline namespace PAPCOLL_ABI {
 /// MPI_Fetch_and_op that is waited for inside MPI: there no deadline would end the wait for a rank
 /// that is gone.
 ///
-/// Within a node Open MPI's operations lock all words of the rank they are on (osc/sm). A process
-/// that is killed in the midst of one leaves the lock closed, and whoever changes a word of that
-/// rank afterwards hangs inside MPI. So a rank that waits looks at its memory: it would else spend
-/// all of its time in such a lock.
+/// MPI_Win_allocate and MPI_Win_free have no such form: ranks meet just before, and one that dies
+/// between that and their end can leave the others inside MPI.
+///
+/// Within a node Open MPI's operations may lock all words of the rank they are on. A process that
+/// is killed in the midst of one leaves the lock closed, and whoever changes a word of that rank
+/// afterwards hangs inside MPI. So a rank that waits looks at its memory: it would else spend all
+/// of its time in such a lock.
 class RmaWords final : public RemoteWords {
  public:
   using Clock = std::chrono::steady_clock;
@@ -50,22 +54,22 @@ class RmaWords final : public RemoteWords {
   /// `n` words on each of the link's ranks, which are on so many nodes. Collective. Throws
   /// transport_unavailable, on all ranks and with nothing left behind, if MPI cannot have them or
   /// tickets would not be fast.
-  RmaWords(MpiLink& link, int nodes, std::size_t n, RemoteTickets tickets)
-      : rank_(0), operand_(std::make_unique<Operand>()) {
+  RmaWords(MpiLink& link, int nodes, std::size_t n, RemoteTickets tickets) : RmaWords() {
     if (tickets == RemoteTickets::never) {
       throw transport_unavailable("the Options forbid tickets by RMA");
     }
     if constexpr (!detail::sees_locked_windows) {
       throw transport_unavailable("ranks cannot look at windows that they have locked");
     }
-    MPI_Comm comm = link.comm();
-    detail::check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank", where);
-    detail::check(MPI_Comm_size(comm, &size_), "MPI_Comm_size", where);
+    const detail::PolledCollectives all_ranks = link.all_ranks();
+    rank_ = all_ranks.rank(where);
+    size_ = all_ranks.size(where);
     refuse_windows_of_others(nodes);
-    allocate(comm, nodes, n + own_words);
+    allocate(all_ranks, n + own_words);
     if (tickets == RemoteTickets::always) return;
-    const std::string slow = trial(comm);
+    const std::string slow = trial(all_ranks);
     if (slow.empty()) return;
+    all_ranks.barrier(where);
     free();
     throw transport_unavailable(slow);
   }
@@ -122,6 +126,9 @@ class RmaWords final : public RemoteWords {
   }
 
  private:
+  /// From here on the destructor runs, whatever the rest of making one throws.
+  RmaWords() : operand_(std::make_unique<Operand>()) {}
+
   static constexpr const char* where = "papcoll's tickets over RmaTransport";
   static constexpr int most_patiences = 30;
   enum OwnWords : std::size_t { trial_word, parting_word, own_words };
@@ -165,24 +172,25 @@ class RmaWords final : public RemoteWords {
                   "MPI_Rget_accumulate", where);
   }
 
-  /// Within a node the window is in MPI's shared memory, which is its own; and beside all ranks
-  /// together there is nobody.
+  /// Ranks that are alone on their nodes share no file; and beside all ranks together there is
+  /// nobody.
   void refuse_windows_of_others(int nodes) const {
     int all = 0;
     detail::check(MPI_Comm_size(MPI_COMM_WORLD, &all), "MPI_Comm_size", where);
-    if (!detail::mixes_windows_up || nodes == 1 || size_ == nodes || size_ == all) return;
+    if (!detail::mixes_windows_up || size_ == nodes || size_ == all) return;
     throw transport_unavailable(
         "MPI_Win_allocate of Open MPI before 5.0 can give communicators that share a node and no "
         "rank one window: take a communicator with one rank a node, or with all ranks");
   }
 
-  void allocate(MPI_Comm comm, int nodes, std::size_t n) {
+  void allocate(const detail::PolledCollectives& all_ranks, std::size_t n) {
     const auto bytes = static_cast<MPI_Aint>(n * sizeof(std::int64_t));
     std::string problem;
+    all_ranks.barrier(where);
     try {
-      detail::check((nodes == 1 ? MPI_Win_allocate_shared : MPI_Win_allocate)(
-                        bytes, sizeof(std::int64_t), MPI_INFO_NULL, comm, &memory_, &window_),
-                    nodes == 1 ? "MPI_Win_allocate_shared" : "MPI_Win_allocate", where);
+      detail::check(MPI_Win_allocate(bytes, sizeof(std::int64_t), MPI_INFO_NULL, all_ranks.comm(),
+                                     &memory_, &window_),
+                    "MPI_Win_allocate", where);
       detail::check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler",
                     where);
       int* model = nullptr;
@@ -198,22 +206,19 @@ class RmaWords final : public RemoteWords {
     } catch (const mpi_error& e) {
       problem = e.what();
     }
-    problem = detail::first_problem(comm, problem, where);
-    if (problem.empty()) return;
-    leak();
-    throw transport_unavailable(problem);
+    problem = detail::first_problem(all_ranks, problem, where);
+    if (!problem.empty()) throw transport_unavailable(problem);
   }
 
   /// Why tickets would not be fast, the same on all ranks, or nothing. Home is outside MPI for a
   /// while, and shows in its memory that it is: who reads this meanwhile needs nothing of home.
-  std::string trial(MPI_Comm comm) {
-    std::int64_t least = 0;
+  std::string trial(const detail::PolledCollectives& all_ranks) {
+    int least = 0;
     for (int i = 0; i < tries; ++i) {
       const std::int64_t is_outside = 2 * i + 1;
-      detail::check(MPI_Barrier(comm), "MPI_Barrier", where);
-      const std::int64_t mine = rank_ == 0 ? stay_outside(is_outside) : fastest(is_outside);
-      detail::check(MPI_Allreduce(&mine, &least, 1, MPI_INT64_T, MPI_MAX, comm), "MPI_Allreduce",
-                    where);
+      all_ranks.barrier(where);
+      const int mine = rank_ == 0 ? stay_outside(is_outside) : fastest(all_ranks, is_outside);
+      least = all_ranks.allreduce(mine, MPI_MAX, where);
       if (least < std::chrono::nanoseconds{bearable}.count()) return {};
     }
     if (least == never) {
@@ -225,7 +230,7 @@ class RmaWords final : public RemoteWords {
                            " µs, and more than ", bearable.count(), " is too slow"});
   }
 
-  std::int64_t stay_outside(std::int64_t is_outside) {
+  int stay_outside(std::int64_t is_outside) {
     std::atomic_ref<std::int64_t> shown{memory_[trial_word]};
     shown.store(is_outside);
     std::this_thread::sleep_for(outside);
@@ -234,17 +239,24 @@ class RmaWords final : public RemoteWords {
   }
 
   /// Nanoseconds of the fastest look at home while it was outside, or `never`.
-  std::int64_t fastest(std::int64_t is_outside) {
+  int fastest(const detail::PolledCollectives& all_ranks, std::int64_t is_outside) {
     std::int64_t best = never;
-    for (;;) {
-      const auto start = Clock::now();
-      begin(0, trial_word, Change::none, 0);
-      while (!progress()) sched_yield();
-      const std::chrono::nanoseconds took = Clock::now() - start;
-      if (before() == is_outside) best = std::min<std::int64_t>(best, took.count());
-      if (before() > is_outside) return best;
-      sched_yield();
-    }
+    bool looks = false;
+    Clock::time_point start;
+    all_ranks.until(
+        [&] {
+          if (!looks) {
+            start = Clock::now();
+            begin(0, trial_word, Change::none, 0);
+          }
+          looks = !progress();
+          if (looks) return false;
+          const std::chrono::nanoseconds took = Clock::now() - start;
+          if (before() == is_outside) best = std::min<std::int64_t>(best, took.count());
+          return before() > is_outside;
+        },
+        where);
+    return static_cast<int>(best);
   }
 
   /// Moves what others want of this rank's memory, which its own operations there need not do. The
@@ -265,9 +277,9 @@ class RmaWords final : public RemoteWords {
   }
 
   static constexpr int least_tag_bound = 32767;  ///< that the standard grants
-  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+  static constexpr int never = std::numeric_limits<int>::max();
 
-  int rank_;
+  int rank_ = 0;
   int size_ = 1;
   MPI_Win window_ = MPI_WIN_NULL;
   std::int64_t* memory_ = nullptr;  ///< the window's
