@@ -5,9 +5,9 @@
 //   connecting_kill_test RESULTS HOW STEP FORM  (run by connecting_kill.sh)
 //
 // HOW is `killed` or `stopped`. STEP is the function that the last rank never enters, or `call`: it
-// makes none. FORM of the call is `blocking`, `request` or `tickets`; `tickets@home`: the ranks are
-// the other way round, so the last one keeps the tickets. Each survivor writes
-// `kind|milliseconds|text` to RESULTS/<rank>.
+// makes none. FORM of the call is `blocking`, `request`, `native`, which finds no communicator
+// left, or `tickets`; `tickets@home`: the ranks are the other way round, so the last one keeps the
+// tickets. Each survivor writes `kind|milliseconds|text` to RESULTS/<rank>.
 
 #include "outcome.hpp"
 
@@ -39,7 +39,8 @@ constexpr std::chrono::milliseconds deadline{1000};
 bool is_armed = false;
 std::string_view last_step;  ///< that this rank never takes; empty: none
 int last_signal = SIGKILL;
-std::string blocked_in;  ///< functions of MPI that wait for other ranks
+bool has_no_more = false;  ///< MPI, of communicators
+std::string blocked_in;    ///< functions of MPI that wait for other ranks
 
 void come_to(std::string_view step) {
   if (is_armed && step == last_step) kill(getpid(), last_signal);
@@ -55,6 +56,7 @@ void block_in(std::string_view function) {
 extern "C" {
 int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* copy, MPI_Request* request) {
   come_to("MPI_Comm_idup");
+  if (has_no_more) return MPI_ERR_OTHER;
   return PMPI_Comm_idup(comm, copy, request);
 }
 int MPI_Iallreduce(const void* in, void* out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
@@ -70,6 +72,16 @@ int MPI_Ibcast(void* data, int n, MPI_Datatype type, int root, MPI_Comm comm,
                MPI_Request* request) {
   come_to("MPI_Ibcast");
   return PMPI_Ibcast(data, n, type, root, comm, request);
+}
+int MPI_Iallgather(const void* in, int n, MPI_Datatype type, void* out, int n_out,
+                   MPI_Datatype type_out, MPI_Comm comm, MPI_Request* request) {
+  come_to("MPI_Iallgather");
+  return PMPI_Iallgather(in, n, type, out, n_out, type_out, comm, request);
+}
+int MPI_Allgather(const void* in, int n, MPI_Datatype type, void* out, int n_out,
+                  MPI_Datatype type_out, MPI_Comm comm) {
+  block_in("MPI_Allgather");
+  return PMPI_Allgather(in, n, type, out, n_out, type_out, comm);
 }
 int MPI_Allreduce(const void* in, void* out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   block_in("MPI_Allreduce");
@@ -128,6 +140,7 @@ int main(int argc, char** argv) {
 
   alarm(patience);
   is_armed = true;
+  has_no_more = form == "native";
   const papcoll::Algorithm algorithm = papcoll::algorithm(
       by_ticket ? "ArrivalOrder+Chain+RmaTransport" : "Rabenseifner+MpiTransport");
   const auto call = [&] {

@@ -13,21 +13,21 @@
 // clang-format off
 #define PRELOAD_MPI_FUNCTIONS(X)                                                                  \
   X(Abort) X(Add_error_class) X(Add_error_code) X(Add_error_string) X(Allgather) X(Allreduce)     \
-  X(Alltoall) X(Alltoallw) X(Barrier) X(Bcast) X(Cancel) X(Comm_call_errhandler)                  \
-  X(Comm_create_keyval) X(Comm_dup) X(Comm_free) X(Comm_get_attr) X(Comm_get_errhandler)          \
-  X(Comm_group) X(Comm_idup) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler)                 \
-  X(Comm_set_name) X(Comm_size) X(Comm_split_type) X(Comm_test_inter) X(Errhandler_free)          \
-  X(Error_class) X(Error_string) X(Fetch_and_op) X(Finalized) X(Gather) X(Get_count)              \
-  X(Get_elements_x) X(Get_library_version) X(Grequest_complete) X(Grequest_start) X(Group_free)   \
-  X(Group_size) X(Group_translate_ranks) X(Iallgather) X(Iallreduce) X(Ibarrier) X(Ibcast)        \
-  X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Op_commutative) X(Pack) X(Query_thread) X(Recv)    \
-  X(Reduce) X(Reduce_local) X(Reduce_scatter) X(Reduce_scatter_block) X(Request_free)             \
-  X(Request_get_status) X(Rget_accumulate) X(Scatter) X(Send) X(Sendrecv) X(Test) X(Testsome)     \
-  X(Type_commit) X(Type_contiguous) X(Type_create_hindexed) X(Type_create_keyval)                 \
-  X(Type_create_struct) X(Type_free) X(Type_get_attr) X(Type_get_contents) X(Type_get_envelope)   \
-  X(Type_get_extent) X(Type_get_true_extent) X(Type_set_attr) X(Type_size_x) X(Unpack)            \
-  X(Waitsome) X(Win_allocate) X(Win_free) X(Win_get_attr) X(Win_lock_all) X(Win_set_errhandler)   \
-  X(Win_sync) X(Win_unlock_all)
+  X(Bcast) X(Cancel) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_dup) X(Comm_free)       \
+  X(Comm_get_attr) X(Comm_get_errhandler) X(Comm_group) X(Comm_idup) X(Comm_rank)                 \
+  X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_set_name) X(Comm_size) X(Comm_split_type)        \
+  X(Comm_test_inter) X(Errhandler_free) X(Error_class) X(Error_string) X(Fetch_and_op)            \
+  X(Finalized) X(Gather) X(Get_count) X(Get_elements_x) X(Get_library_version)                    \
+  X(Grequest_complete) X(Grequest_start) X(Group_free) X(Group_size) X(Group_translate_ranks)     \
+  X(Iallgather) X(Iallreduce) X(Ialltoall) X(Ialltoallw) X(Ibarrier) X(Ibcast) X(Igather)         \
+  X(Initialized) X(Iprobe) X(Irecv) X(Iscatter) X(Isend) X(Op_commutative) X(Pack)                \
+  X(Query_thread) X(Recv) X(Reduce) X(Reduce_local) X(Reduce_scatter) X(Reduce_scatter_block)     \
+  X(Request_free) X(Request_get_status) X(Rget_accumulate) X(Scatter) X(Send) X(Sendrecv)         \
+  X(Test) X(Testsome) X(Type_commit) X(Type_contiguous) X(Type_create_hindexed)                   \
+  X(Type_create_keyval) X(Type_create_struct) X(Type_free) X(Type_get_attr) X(Type_get_contents)  \
+  X(Type_get_envelope) X(Type_get_extent) X(Type_get_true_extent) X(Type_set_attr)                \
+  X(Type_size_x) X(Unpack) X(Waitsome) X(Win_allocate) X(Win_free) X(Win_get_attr)                \
+  X(Win_lock_all) X(Win_set_errhandler) X(Win_sync) X(Win_unlock_all)
 // clang-format on
 
 namespace preload {
@@ -71,9 +71,6 @@ inline constinit MpiTable mpi_table{};
 #define MPI_Add_error_string (*preload::mpi_table.Add_error_string)
 #define MPI_Allgather (*preload::mpi_table.Allgather)
 #define MPI_Allreduce (*preload::mpi_table.Allreduce)
-#define MPI_Alltoall (*preload::mpi_table.Alltoall)
-#define MPI_Alltoallw (*preload::mpi_table.Alltoallw)
-#define MPI_Barrier (*preload::mpi_table.Barrier)
 #define MPI_Bcast (*preload::mpi_table.Bcast)
 #define MPI_Cancel (*preload::mpi_table.Cancel)
 #define MPI_Comm_call_errhandler (*preload::mpi_table.Comm_call_errhandler)
@@ -100,18 +97,22 @@ inline constinit MpiTable mpi_table{};
 #define MPI_Get_count (*preload::mpi_table.Get_count)
 #define MPI_Get_elements_x (*preload::mpi_table.Get_elements_x)
 #define MPI_Get_library_version (*preload::mpi_table.Get_library_version)
+#define MPI_Grequest_complete (*preload::mpi_table.Grequest_complete)
+#define MPI_Grequest_start (*preload::mpi_table.Grequest_start)
 #define MPI_Group_free (*preload::mpi_table.Group_free)
 #define MPI_Group_size (*preload::mpi_table.Group_size)
 #define MPI_Group_translate_ranks (*preload::mpi_table.Group_translate_ranks)
-#define MPI_Grequest_complete (*preload::mpi_table.Grequest_complete)
-#define MPI_Grequest_start (*preload::mpi_table.Grequest_start)
 #define MPI_Iallgather (*preload::mpi_table.Iallgather)
 #define MPI_Iallreduce (*preload::mpi_table.Iallreduce)
+#define MPI_Ialltoall (*preload::mpi_table.Ialltoall)
+#define MPI_Ialltoallw (*preload::mpi_table.Ialltoallw)
 #define MPI_Ibarrier (*preload::mpi_table.Ibarrier)
 #define MPI_Ibcast (*preload::mpi_table.Ibcast)
+#define MPI_Igather (*preload::mpi_table.Igather)
 #define MPI_Initialized (*preload::mpi_table.Initialized)
 #define MPI_Iprobe (*preload::mpi_table.Iprobe)
 #define MPI_Irecv (*preload::mpi_table.Irecv)
+#define MPI_Iscatter (*preload::mpi_table.Iscatter)
 #define MPI_Isend (*preload::mpi_table.Isend)
 #define MPI_Op_commutative (*preload::mpi_table.Op_commutative)
 #define MPI_Pack (*preload::mpi_table.Pack)

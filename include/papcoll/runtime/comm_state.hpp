@@ -363,7 +363,14 @@ class CommState final : public Attached {
   }
   static void native(void* p, const Call& call) {
     CommState& s = self(p);
-    NativeCollectives{s.link_.user(), s.core_->rank(), s.core_->size()}.run(call);
+    auto run = std::make_unique<NativeCollectives>(s.link_.users_ranks(), s.core_->rank(),
+                                                   s.core_->size());
+    try {
+      run->run(call);
+    } catch (...) {
+      static_cast<void>(run.release());  // MPI may be in the midst of its memory
+      throw;
+    }
   }
   static void outstanding(void* p, bool any) {
     CommState& s = self(p);

@@ -50,7 +50,9 @@ class MpiLink {
     all_ranks_ = all_ranks;
   }
   bool connected() const noexcept { return static_cast<bool>(private_); }
-  /// Collectives on the private communicator, in which ranks wait as connect_by() says.
+  /// Collectives on the user's communicator, in which ranks wait as connect_by() says.
+  const detail::PolledCollectives& users_ranks() const noexcept { return all_ranks_; }
+  /// The same on the private one.
   [[gnu::cold]] detail::PolledCollectives all_ranks() { return all_ranks_.on(comm()); }
 
   /// Makes the private communicator; `all_ranks` is on the user's. Collective.

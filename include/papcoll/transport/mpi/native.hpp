@@ -2,9 +2,9 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/packed_parts.hpp>
-#include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/native_blocks.hpp>
+#include <papcoll/transport/mpi/polled.hpp>
 #include <papcoll/transport/mpi/wide_count.hpp>
 
 #include <algorithm>
@@ -17,14 +17,15 @@ inline namespace PAPCOLL_ABI {
 
 /// Runs a call by the MPI library's own collectives on the user's communicator: the way that is
 /// left when MPI has no communicator for papcoll's messages. Data are moved by MPI and combined
-/// here, in rank order, so any type and operator will do; slower than a schedule.
+/// here, in rank order, so any type and operator will do; slower than a schedule. Whoever gets an
+/// exception leaves the object to MPI.
 class NativeCollectives {
  public:
-  NativeCollectives(MPI_Comm comm, int rank, int size) noexcept
-      : comm_(comm), rank_(rank), size_(size) {}
+  NativeCollectives(const detail::PolledCollectives& all_ranks, int rank, int size)
+      : mpi_(all_ranks, where), rank_(rank), size_(size), blocks_(all_ranks, rank, size, where) {}
 
   void run(const Call& c) {
-    if (c.is_uneven()) return detail::NativeBlockCollectives{comm_, rank_, size_, where}.run(c);
+    if (c.is_uneven()) return blocks_.run(c);
     if (c.in_view != nullptr || c.out_view != nullptr) return run_packed(c);
     switch (c.collective) {
       case Collective::allreduce:
@@ -33,8 +34,9 @@ class NativeCollectives {
         return combine(c, rank_ == c.root);
       case Collective::bcast: {
         const detail::WideCount n{c.bytes()};
-        return detail::check(MPI_Bcast(c.out, n.count(), n.type(), c.root, comm_), "MPI_Bcast",
-                             where);
+        return mpi_.run("MPI_Ibcast", [&](MPI_Comm comm, MPI_Request* r) {
+          return MPI_Ibcast(c.out, n.count(), n.type(), c.root, comm, r);
+        });
       }
       case Collective::allgather:
         return allgather(c.in, c.out, c.bytes(), c.in_place());
@@ -43,21 +45,23 @@ class NativeCollectives {
       case Collective::scatter: {
         const detail::WideCount n{c.bytes()};
         const bool in_place = c.in_place() && rank_ == c.root;
-        return detail::check(MPI_Scatter(c.in, n.count(), n.type(),
-                                         in_place ? MPI_IN_PLACE : static_cast<void*>(c.out),
-                                         n.count(), n.type(), c.root, comm_),
-                             "MPI_Scatter", where);
+        return mpi_.run("MPI_Iscatter", [&](MPI_Comm comm, MPI_Request* r) {
+          return MPI_Iscatter(c.in, n.count(), n.type(),
+                              in_place ? MPI_IN_PLACE : static_cast<void*>(c.out), n.count(),
+                              n.type(), c.root, comm, r);
+        });
       }
       case Collective::reduce_scatter:
         return reduce_scatter(c);
       case Collective::barrier:
-        return detail::check(MPI_Barrier(comm_), "MPI_Barrier", where);
+        return mpi_.run("MPI_Ibarrier",
+                        [](MPI_Comm comm, MPI_Request* r) { return MPI_Ibarrier(comm, r); });
       case Collective::alltoall: {
         const detail::WideCount n{c.bytes()};
-        return detail::check(
-            MPI_Alltoall(c.in_place() ? MPI_IN_PLACE : static_cast<const void*>(c.in), n.count(),
-                         n.type(), c.out, n.count(), n.type(), comm_),
-            "MPI_Alltoall", where);
+        return mpi_.run("MPI_Ialltoall", [&](MPI_Comm comm, MPI_Request* r) {
+          return MPI_Ialltoall(c.in_place() ? MPI_IN_PLACE : static_cast<const void*>(c.in),
+                               n.count(), n.type(), c.out, n.count(), n.type(), comm, r);
+        });
       }
       case Collective::scan:
         return combine(c, true);
@@ -72,25 +76,27 @@ class NativeCollectives {
 
   void allgather(const std::byte* in, std::byte* out, std::size_t bytes, bool in_place) {
     const detail::WideCount n{bytes};
-    detail::check(MPI_Allgather(in_place ? MPI_IN_PLACE : static_cast<const void*>(in), n.count(),
-                                n.type(), out, n.count(), n.type(), comm_),
-                  "MPI_Allgather", where);
+    mpi_.run("MPI_Iallgather", [&](MPI_Comm comm, MPI_Request* r) {
+      return MPI_Iallgather(in_place ? MPI_IN_PLACE : static_cast<const void*>(in), n.count(),
+                            n.type(), out, n.count(), n.type(), comm, r);
+    });
   }
 
   void gather(const std::byte* in, std::byte* out, std::size_t bytes, int root, bool in_place) {
     const detail::WideCount n{bytes};
     const bool own_is_there = in_place && rank_ == root;
-    detail::check(MPI_Gather(own_is_there ? MPI_IN_PLACE : static_cast<const void*>(in), n.count(),
-                             n.type(), out, n.count(), n.type(), root, comm_),
-                  "MPI_Gather", where);
+    mpi_.run("MPI_Igather", [&](MPI_Comm comm, MPI_Request* r) {
+      return MPI_Igather(own_is_there ? MPI_IN_PLACE : static_cast<const void*>(in), n.count(),
+                         n.type(), out, n.count(), n.type(), root, comm, r);
+    });
   }
 
   /// A call whose elements are not neighbours: from a copy and into one.
   void run_packed(const Call& c) {
     const detail::PackedParts parts{c, rank_, size_};
-    std::vector<std::byte> memory(parts.bytes());
-    run(parts.pack(memory.data()));
-    parts.unpack(memory.data());
+    packed_.resize(parts.bytes());
+    run(parts.pack(packed_.data()));
+    parts.unpack(packed_.data());
   }
 
   /// out = the contributions in `gathered_` that belong there, combined in rank order.
@@ -136,9 +142,11 @@ class NativeCollectives {
     if (!own.empty()) std::memcpy(c.out, own.data(), own.size());
   }
 
-  MPI_Comm comm_;
+  detail::NativeCall mpi_;
   int rank_;
   int size_;
+  detail::NativeBlockCollectives blocks_;
+  std::vector<std::byte> packed_;
   std::vector<std::byte> gathered_;
 };
 

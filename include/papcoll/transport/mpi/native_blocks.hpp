@@ -3,6 +3,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/polled.hpp>
 #include <papcoll/transport/mpi/wide_count.hpp>
 
 #include <cstddef>
@@ -14,7 +15,26 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
-/// One side of an MPI_Alltoallw: a block of a buffer for each rank. Where it lies is a datatype's
+/// Runs a collective of MPI by its non-blocking form, and waits for it as PolledCollectives does.
+class NativeCall {
+ public:
+  NativeCall(const PolledCollectives& all_ranks, const char* where)
+      : all_ranks_(all_ranks), where_(where) {}
+
+  /// `call` is the name of what `start` calls.
+  template <class Start>
+  void run(const char* call, Start start) const {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(start(all_ranks_.comm(), &request), call, where_);
+    all_ranks_.complete(request, call, where_);
+  }
+
+ private:
+  const PolledCollectives& all_ranks_;
+  const char* where_;
+};
+
+/// One side of an MPI_Ialltoallw: a block of a buffer for each rank. Where it lies is a datatype's
 /// offset, as MPI's own displacements are ints.
 class NativeBlocks {
  public:
@@ -68,10 +88,14 @@ class NativeBlocks {
 /// The calls whose blocks differ in size, by MPI's own collectives: see NativeCollectives.
 class NativeBlockCollectives {
  public:
-  NativeBlockCollectives(MPI_Comm comm, int rank, int size, const char* where) noexcept
-      : comm_(comm), rank_(rank), size_(size), where_(where) {}
+  NativeBlockCollectives(const PolledCollectives& all_ranks, int rank, int size, const char* where)
+      : mpi_(all_ranks, where),
+        rank_(rank),
+        size_(size),
+        sent_(size, where),
+        received_(size, where) {}
 
-  /// Runs a call of which Call::is_uneven() holds.
+  /// Runs a call of which Call::is_uneven() holds. Once.
   void run(const Call& c) {
     switch (c.collective) {
       case Collective::allgather:
@@ -102,23 +126,21 @@ class NativeBlockCollectives {
     each_block(c, 0, [&](int r, std::size_t offset, std::size_t bytes) {
       if (r == rank_ && !c.in_place() && bytes != 0) std::memcpy(c.out + offset, c.in, bytes);
       const WideCount n{bytes};
-      check(MPI_Bcast(bytes != 0 ? c.out + offset : nullptr, n.count(), n.type(), r, comm_),
-            "MPI_Bcast", where_);
+      mpi_.run("MPI_Ibcast", [&](MPI_Comm comm, MPI_Request* request) {
+        return MPI_Ibcast(bytes != 0 ? c.out + offset : nullptr, n.count(), n.type(), r, comm,
+                          request);
+      });
     });
   }
 
   void gather(const Call& c) {
-    NativeBlocks sent{size_, where_};
-    NativeBlocks received{size_, where_};
-    set_rooted(c, sent, received);
-    exchange(c.in, sent, c.out, received);
+    set_rooted(c, sent_, received_);
+    exchange(c.in, c.out);
   }
 
   void scatter(const Call& c) {
-    NativeBlocks sent{size_, where_};
-    NativeBlocks received{size_, where_};
-    set_rooted(c, received, sent);
-    exchange(c.in, sent, c.out, received);
+    set_rooted(c, received_, sent_);
+    exchange(c.in, c.out);
   }
 
   /// This rank's block, to or from the root, and on the root those of all; in place, its own stays.
@@ -133,37 +155,36 @@ class NativeBlockCollectives {
   }
 
   void alltoall(const Call& c) {
-    NativeBlocks sent{size_, where_};
-    NativeBlocks received{size_, where_};
     std::size_t end = 0;
     each_block(c, 0, [&](int r, std::size_t offset, std::size_t bytes) {
-      sent.set(r, offset, bytes);
+      sent_.set(r, offset, bytes);
       if (offset + bytes > end) end = offset + bytes;
     });
     each_block(
         c, static_cast<std::size_t>(size_),
-        [&](int r, std::size_t offset, std::size_t bytes) { received.set(r, offset, bytes); });
+        [&](int r, std::size_t offset, std::size_t bytes) { received_.set(r, offset, bytes); });
     const std::byte* in = c.in;
-    std::vector<std::byte> copy;
     if (c.in_place() && end != 0) {
-      copy.assign(c.out, c.out + end);
-      in = copy.data();
+      copy_.assign(c.out, c.out + end);
+      in = copy_.data();
     }
-    exchange(in, sent, c.out, received);
+    exchange(in, c.out);
   }
 
-  void exchange(const std::byte* in, const NativeBlocks& sent, std::byte* out,
-                const NativeBlocks& received) const {
-    check(MPI_Alltoallw(sent.of(in), sent.counts(), sent.displacements(), sent.types(),
-                        received.of(out), received.counts(), received.displacements(),
-                        received.types(), comm_),
-          "MPI_Alltoallw", where_);
+  void exchange(const std::byte* in, std::byte* out) const {
+    mpi_.run("MPI_Ialltoallw", [&](MPI_Comm comm, MPI_Request* r) {
+      return MPI_Ialltoallw(sent_.of(in), sent_.counts(), sent_.displacements(), sent_.types(),
+                            received_.of(out), received_.counts(), received_.displacements(),
+                            received_.types(), comm, r);
+    });
   }
 
-  MPI_Comm comm_;
+  NativeCall mpi_;
   int rank_;
   int size_;
-  const char* where_;
+  NativeBlocks sent_;
+  NativeBlocks received_;
+  std::vector<std::byte> copy_;
 };
 
 }  // namespace detail

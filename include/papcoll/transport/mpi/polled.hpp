@@ -90,6 +90,17 @@ class PolledCollectives {
     return result;
   }
 
+  /// Waits for another collective, which has begun.
+  [[gnu::cold]] void complete(MPI_Request& request, const char* call, const char* where) const {
+    until(
+        [&] {
+          int done = 0;
+          checked(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call, where);
+          return done != 0;
+        },
+        where);
+  }
+
   /// A duplicate of the communicator whose errors are returned and not fatal. Throws mpi_error if
   /// the MPI library has run out of communicators.
   [[gnu::cold]] OwnedComm duplicate(const char* where) const {
@@ -154,25 +165,13 @@ class PolledCollectives {
     Memory memory{new std::byte[bytes == 0 ? 1 : bytes]};  // NOLINT(modernize-make-unique)
     MPI_Request request = MPI_REQUEST_NULL;
     checked(start(memory.get(), &request), call, where);
-    if (request != MPI_REQUEST_NULL) complete(request, memory, call, where);
-    return memory;
-  }
-
-  /// Waits for the request. Where that throws, the memory is MPI's for ever, and not `memory`'s.
-  [[gnu::cold]] void complete(MPI_Request& request, Memory& memory, const char* call,
-                              const char* where) const {
     try {
-      until(
-          [&] {
-            int done = 0;
-            checked(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call, where);
-            return done != 0;
-          },
-          where);
+      if (request != MPI_REQUEST_NULL) complete(request, call, where);
     } catch (...) {
-      static_cast<void>(memory.release());
+      static_cast<void>(memory.release());  // it is MPI's for ever
       throw;
     }
+    return memory;
   }
 
   static void move(void* p) {
