@@ -71,6 +71,20 @@ inline std::string bare(std::string text) {
   if (text.rfind(prefix, 0) == 0) text.erase(0, std::char_traits<char>::length(prefix));
   return text;
 }
+
+/// The exception whose handler this is called in, as an E; null if it is none. By its type, not by
+/// its virtual table as dynamic_cast: without RTTI files have no dynamic_cast, and the tables that
+/// they define, which the linker may take for all files, do not say what they are of.
+template <class E>
+const E* handled_as() noexcept {
+  try {
+    throw;
+  } catch (const E& problem) {
+    return &problem;
+  } catch (...) {
+    return nullptr;
+  }
+}
 }  // namespace detail
 
 /// An MPI function returned an error code.

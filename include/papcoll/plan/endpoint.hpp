@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <string>
 
@@ -96,8 +95,8 @@ class Endpoint {
   /// back what peers have mapped. abandon() may follow.
   virtual void end() noexcept {}
 
-  /// May this, thrown by the endpoint, be because a peer has died?
-  virtual bool may_be_of_death(const std::exception&) const noexcept { return false; }
+  /// May the exception whose handler this is called in be because a peer has died?
+  virtual bool may_be_of_death() const noexcept { return false; }
 
   /// Forgets all that is in flight, after the communicator broke: nothing may touch the buffers of
   /// a call from here on.

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -122,10 +121,10 @@ class Connections {
     for (auto& c : connected_) c.endpoint->progress();
   }
 
-  /// May this, thrown by an endpoint, be because a peer has died?
-  bool may_be_of_death(const std::exception& problem) const noexcept {
+  /// Endpoint::may_be_of_death().
+  bool may_be_of_death() const noexcept {
     return std::any_of(connected_.begin(), connected_.end(),
-                       [&](const Connected& c) { return c.endpoint->may_be_of_death(problem); });
+                       [](const Connected& c) { return c.endpoint->may_be_of_death(); });
   }
 
   /// The team ends, in order.

@@ -90,7 +90,7 @@ class TeamFailures {
     try {
       f();
     } catch (const std::exception& problem) {
-      if (in_flight_.connections.may_be_of_death(problem)) look_for_death();
+      if (in_flight_.connections.may_be_of_death()) look_for_death();
       fail_everywhere(problem);
       throw;
     }
@@ -125,8 +125,9 @@ class TeamFailures {
     }
     give_up(why);
   }
+  /// The same in the handler of `problem`.
   [[gnu::cold]] void fail_everywhere(const std::exception& problem) noexcept {
-    const auto* const lost = dynamic_cast<const detail::lost_rank*>(&problem);
+    const auto* const lost = detail::handled_as<detail::lost_rank>();
     fail_everywhere(problem.what(),
                     lost != nullptr ? static_cast<PeerNotice>(lost->rank) : PeerNotice::gave_up);
   }
@@ -172,12 +173,12 @@ class TeamFailures {
   bool tells_of_death() const noexcept { return node_.is_there() || in_phases_; }
 
   /// What has failed, as in NodeBoard::Abort: what any team around this one was told, or what the
-  /// exception says.
-  [[gnu::cold]] std::uint32_t reason_of(const std::exception& problem) const noexcept {
+  /// exception says whose handler this is called in.
+  [[gnu::cold]] std::uint32_t handled_reason() const noexcept {
     for (const TeamFailures* team = this; team != nullptr; team = team->parent_) {
       if (const std::uint32_t reason = team->node_.abort_reason(); reason != 0) return reason;
     }
-    return detail::reason_of(problem, basis_);
+    return detail::handled_reason(basis_);
   }
 
   // --- of the outermost team

@@ -7,8 +7,6 @@
 #include <papcoll/runtime/node_side.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
-#include <exception>
-
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
@@ -20,12 +18,13 @@ class LentBuffers {
 
   /// The user has his buffers back with the exception, to free or to write them: returns when no
   /// peer is at work on them any more, after one of their steps. A dead peer is not waited for, and
-  /// one that is stopped until the deadline; from then on the communicator is broken.
-  void take_back(const std::exception& problem) noexcept {
+  /// one that is stopped until the deadline; from then on the communicator is broken. Called in the
+  /// handler of what the call threw.
+  void take_back() noexcept {
     NodeSite& site = node_.site();
     // From here on no peer begins to work on them. What failed may be known to a team that this one
     // is a part of, and not to the ranks of this one.
-    if (!site.failed()) failures_.abort_node(failures_.reason_of(problem));
+    if (!site.failed()) failures_.abort_node(failures_.handled_reason());
     site.end_reading();  // an exception may have come in between
     struct Patience {
       LentBuffers& buffers;

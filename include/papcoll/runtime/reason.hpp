@@ -7,7 +7,6 @@
 #include <papcoll/transport/transport.hpp>
 
 #include <cstdint>
-#include <exception>
 #include <string>
 
 namespace papcoll {
@@ -25,15 +24,12 @@ inline bool somebody_gave_up(std::uint32_t reason) noexcept {
   return reason != NodeBoard::Abort::deadline && (reason & NodeBoard::Abort::gave_up) != 0;
 }
 
-/// What an exception on this rank says.
-inline std::uint32_t reason_of(const std::exception& problem, const TeamBasis& basis) noexcept {
-  if (const auto* const lost = dynamic_cast<const lost_rank*>(&problem)) {
+/// What the exception says whose handler this is called in.
+inline std::uint32_t handled_reason(const TeamBasis& basis) noexcept {
+  if (const auto* const lost = handled_as<lost_rank>()) {
     return static_cast<std::uint32_t>(lost->rank) + 1;
   }
-  if (dynamic_cast<const deadline_exceeded*>(&problem) != nullptr) {
-    return NodeBoard::Abort::deadline;
-  }
-  return gave_up(basis);
+  return handled_as<deadline_exceeded>() != nullptr ? NodeBoard::Abort::deadline : gave_up(basis);
 }
 
 /// `missing`: who has not come to the call under way, a sentence, or nothing.

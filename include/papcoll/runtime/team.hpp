@@ -312,12 +312,12 @@ class TeamCore final {
         failures_.explain(problem);
         throw;
       }
-    } catch (const peer_error& problem) {  // all of this epoch see it: the next one is not affected
-      lent_buffers_.take_back(problem);
+    } catch (const peer_error&) {  // all of this epoch see it: the next one is not affected
+      lent_buffers_.take_back();
       throw;
     } catch (const std::exception& problem) {
       failures_.fail_everywhere(problem);
-      lent_buffers_.take_back(problem);
+      lent_buffers_.take_back();
       throw;
     }
   }

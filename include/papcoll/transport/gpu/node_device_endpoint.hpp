@@ -2,6 +2,7 @@
 
 #include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/paths.hpp>
 #include <papcoll/node/node.hpp>
@@ -23,7 +24,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <new>
 #include <numeric>
@@ -103,8 +103,8 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   }
 
   /// Operations on what a dead peer had shared fail.
-  bool may_be_of_death(const std::exception& problem) const noexcept override {
-    return dynamic_cast<const gpu::device_error*>(&problem) != nullptr;
+  bool may_be_of_death() const noexcept override {
+    return detail::handled_as<gpu::device_error>() != nullptr;
   }
 
   /// Of what has ended in order nothing is left to be forgotten.
