@@ -220,8 +220,8 @@ function(papcoll_check name)
                                           PROCESSORS 2 SKIP_RETURN_CODE 77)
 endfunction()
 
-# The flags of our own translation units, for scripts that compile by themselves. An object library
-# is asked because only a compiled target has its dependencies' flags collected.
+# The flags of our own translation units, for scripts that compile by themselves, and a warning that users
+# have. An object library is asked because only a compiled target has its dependencies' flags collected.
 function(papcoll_write_flags file)
   file(CONFIGURE OUTPUT flags_probe.cpp CONTENT "")
   add_library(papcoll_flags_probe OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/flags_probe.cpp)
@@ -242,6 +242,7 @@ $<$<BOOL:${defines}>:-D>$<JOIN:${defines},
 -D>
 $<JOIN:$<TARGET_PROPERTY:papcoll_flags_probe,COMPILE_OPTIONS>,
 >
+-Wsign-conversion
 ")
 endfunction()
 

@@ -61,7 +61,7 @@ class BasicBoard {
   static constexpr std::uint32_t remembered = Remembered;  ///< arrivals of each rank, see there
   /// A record of epoch e is written again in e + records, which nobody leaves before all have
   /// left e + frames, and so have compared e.
-  static constexpr int records = 2 * Frames;
+  static constexpr std::uint32_t records = 2 * Frames;
   static constexpr std::uint32_t refusals = 16;  ///< rows that a rank may be behind with hearing of
   static constexpr std::size_t inline_bytes = 40;  ///< payload that travels in the flag's own line
 
@@ -160,7 +160,7 @@ class BasicBoard {
   /// has left the call, and written again in e + remembered, which nobody enters before all readers
   /// of e are done (see there).
   struct alignas(cache_line) Arrivals {
-    Atomic<std::uint64_t> at[Remembered];
+    Atomic<std::uint64_t> at[remembered];
   };
 
   /// Have these chunk buffers pages? 1 once a rank has seen to it: release, and acquired by those
