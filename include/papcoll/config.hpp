@@ -18,7 +18,7 @@
 #endif
 
 // The inline namespace of everything. Files that check more or less, or whose standard library is
-// in debug mode, have other layouts and other inline functions: their names differ, too.
+// another or in debug mode, have other layouts and other inline functions: their names differ, too.
 #define PAPCOLL_ABI_PASTED(version, checks, library) version##checks##library
 #define PAPCOLL_ABI_OF(version, checks, library) PAPCOLL_ABI_PASTED(version, checks, library)
 #if PAPCOLL_ASSERTIONS == 1
@@ -32,6 +32,8 @@
 #endif
 #if defined(_GLIBCXX_DEBUG)
 #define PAPCOLL_ABI_LIBRARY _glibcxx_debug
+#elif defined(_LIBCPP_VERSION)
+#define PAPCOLL_ABI_LIBRARY _libcxx
 #else
 #define PAPCOLL_ABI_LIBRARY
 #endif

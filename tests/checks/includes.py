@@ -19,10 +19,10 @@ NAMES = {
     "atomic": """atomic atomic_ref memory_order memory_order_acq_rel memory_order_acquire memory_order_relaxed
         memory_order_release memory_order_seq_cst""",
     "bit": "bit_cast bit_ceil bit_floor bit_width has_single_bit",
-    "charconv": "from_chars to_chars",
+    "charconv": "from_chars from_chars_result to_chars",
     "chrono": "chrono",
     "cmath": "ceil exp exp2 fabs floor fmax hypot isfinite ldexp llround log log10 log1p log2 lround pow round sqrt",
-    "concepts": """convertible_to default_initializable integral regular same_as signed_integral
+    "concepts": """convertible_to default_initializable floating_point integral regular same_as signed_integral
         unsigned_integral""",
     "cstddef|cstdint|cstdlib|cstring": "size_t",
     "condition_variable": "condition_variable",

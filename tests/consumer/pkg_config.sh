@@ -26,12 +26,14 @@ case $(pkg-config --cflags --libs papcoll-header-only) in
   *) echo "FAILED: papcoll-header-only does not say which C++"; exit 1 ;;
 esac
 
-# refused WHAT COMPILER FLAG…: the linker says what the library would have to be compiled for.
+# refused WHAT COMPILER FLAG…: the linker says what the library would have to be compiled for, of a file
+# that has what every file of papcoll has.
+echo '#include <papcoll/transport/mpi/mpi.hpp>' >"$directory/refused.cpp"
 refused() {
   what=$1
   shift
   # shellcheck disable=SC2046,SC2086
-  if "$@" -shared -fPIC -Wl,-z,defs tests/consumer/second_unit.cpp \
+  if "$@" -shared -fPIC -Wl,-z,defs "$directory/refused.cpp" \
     $(pkg-config --cflags --libs papcoll) -o "$directory/refused" >"$directory/said" 2>&1; then
     echo "FAILED: a program is linked though $what differs"
     exit 1
@@ -42,6 +44,9 @@ refused() {
 refused 'assertions<2>' "$compiler" -DPAPCOLL_ASSERTIONS=2
 # By clang++, where it is there, which takes a third of the time.
 if command -v clang++ >/dev/null; then export OMPI_CXX=clang++ MPICH_CXX=clang++; fi
+if echo '#include <cstddef>' | "$compiler" -stdlib=libc++ -fsyntax-only -x c++ - 2>/dev/null; then
+  refused libcxx "$compiler" -stdlib=libc++
+fi
 # shellcheck disable=SC2046
 "$compiler" -fsyntax-only tests/consumer/second_unit.cpp $(pkg-config --cflags papcoll-header-only)
 # The remedy: what the library has, compiled along.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/floating.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
@@ -123,7 +124,7 @@ struct Exponential {
   static Exponential parse(std::string_view text) {
     Exponential p;
     const char* const end = text.data() + text.size();
-    const auto [stop, failure] = std::from_chars(text.data(), end, p.weight);
+    const auto [stop, failure] = detail::from_chars(text.data(), end, p.weight);
     if (failure != std::errc{} || stop != end || !(p.weight > 0 && p.weight <= 1)) {
       throw argument_error(
           detail::joined({"papcoll: Exponential needs a weight above 0 and at most 1, but was "

@@ -34,7 +34,7 @@ namespace gpu {
 /// Into how many chunks a staged path may cut what it carries.
 struct ChunkLimits {
   int most = 32;  ///< at least 1; more where chunks would have more bytes than they may
-  double most_bytes = std::numeric_limits<double>::infinity();  ///< of a chunk
+  double most_bytes = std::numeric_limits<double>::max();  ///< of a chunk
 
   /// The fewest that may carry so many bytes.
   int fewest(double bytes) const noexcept {

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <papcoll/base/floating.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/topology/network.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <utility>
@@ -56,7 +56,7 @@ PAPCOLL_DECL Network Network::by_hops(int nodes, std::vector<float> hops) {
   for (std::size_t a = 0; a < n; ++a) {
     for (std::size_t b = 0; b < n; ++b) {
       const float h = hops[a * n + b];
-      if (std::isfinite(h) && h >= 0 && (a == b) == (h == 0) && h == hops[b * n + a]) continue;
+      if (detail::is_finite(h) && h >= 0 && (a == b) == (h == 0) && h == hops[b * n + a]) continue;
       throw argument_error(
           detail::joined({"papcoll: hops between the nodes ", a, " and ", b,
                           " must be positive, the same both ways, and 0 from a node to itself"}));

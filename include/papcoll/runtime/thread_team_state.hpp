@@ -109,7 +109,7 @@ class ThreadTeamState {
     std::vector<std::exception_ptr> problems(cores_.size());
     std::atomic<int> first{-1};
     {
-      std::vector<std::jthread> threads;
+      Threads threads;
       threads.reserve(cores_.size());
       for (int r = 0; r < static_cast<int>(cores_.size()); ++r) {
         const auto abort = [&, r] { core(r).abort_node(static_cast<std::uint32_t>(r) + 1); };
@@ -135,6 +135,16 @@ class ThreadTeamState {
   }
 
  private:
+  /// Joins them, as those of std::jthread, which libc++ has since version 20.
+  struct Threads : std::vector<std::thread> {
+    Threads() = default;
+    Threads(const Threads&) = delete;
+    Threads& operator=(const Threads&) = delete;
+    ~Threads() {
+      for (std::thread& t : *this) t.join();
+    }
+  };
+
   static int checked(int ranks, const Options& options) {
     if (ranks < 1) {
       throw argument_error(

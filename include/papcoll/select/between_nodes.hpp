@@ -43,7 +43,7 @@ inline SuaraModel suara_model(const Thresholds& t, bool commutative) noexcept {
 /// In seconds.
 struct WeighedBetweenNodes {
   double otherwise = 0;  ///< what runs if neither of the following does
-  double two_trees = std::numeric_limits<double>::infinity();
+  double two_trees = std::numeric_limits<double>::max();
   SuaraChoice suara;  ///< of one dimension: no grid is better
 
   bool is_suara() const noexcept { return suara.dimensions > 1 && suara.seconds < two_trees; }

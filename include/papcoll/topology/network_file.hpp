@@ -3,6 +3,7 @@
 // Networks, and clusters of equal nodes, as a file of lines describes them: docs/topology.md has
 // the format. On request: papcoll.hpp does not include it.
 
+#include <papcoll/base/floating.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/near_names.hpp>
 #include <papcoll/config.hpp>
@@ -13,8 +14,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -168,8 +167,8 @@ class NetworkReader {
 
   double positive(std::string_view what, std::string_view word) const {
     double number = 0;
-    const auto [end, wrong] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (wrong != std::errc{} || end != word.data() + word.size() || !std::isfinite(number) ||
+    const auto [end, wrong] = detail::from_chars(word.data(), word.data() + word.size(), number);
+    if (wrong != std::errc{} || end != word.data() + word.size() || !detail::is_finite(number) ||
         number < 1e-30 || number > 1e30) {
       fail(joined({"the ", what, " is ", word, ": write a number above 0"}));
     }

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <papcoll/arrival/statistics.hpp>
+#include <papcoll/base/floating.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -76,12 +76,11 @@ class TraceLine {
   double number() {
     const char* begin = text_.data() + at_;
     double value = 0;
-    const auto [end, code] = std::from_chars(begin, text_.data() + text_.size(), value);
+    const auto [end, code] = papcoll::detail::from_chars(begin, text_.data() + text_.size(), value);
     const auto length = static_cast<std::size_t>(end - begin);
     const bool ends = at_ + length == text_.size() || is_separator(text_[at_ + length]);
     if (code == std::errc::result_out_of_range) fail("the number is out of range");
-    // inf and nan are numbers to from_chars; value - value is not 0 for them.
-    if (code != std::errc{} || !ends || value - value != 0) {
+    if (code != std::errc{} || !ends || !papcoll::detail::is_finite(value)) {
       fail(std::string("'").append(word()).append(
           "' is not a time in seconds (comments start with #)"));
     }

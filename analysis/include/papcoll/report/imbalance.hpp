@@ -78,7 +78,7 @@ class MostOneWay {
 
  private:
   static constexpr std::size_t classes = 65;
-  static constexpr double unknown = std::numeric_limits<double>::infinity();
+  static constexpr double unknown = std::numeric_limits<double>::max();
   using Limits = std::array<double, classes>;
 
   static bool is_told_by(const Call& c) {
@@ -230,7 +230,7 @@ class ImbalanceOf {
   }
 
   double excess(const Call& call, std::size_t last) {
-    constexpr double unknown = std::numeric_limits<double>::infinity();
+    constexpr double unknown = std::numeric_limits<double>::max();
     const double own = outside_before(run_, calls_, call, last);
     if (own < 0) return unknown;
     outside_.clear();

@@ -3,6 +3,7 @@
 // Reads the trace files of a run, also while the program writes them. Whatever bytes a file has,
 // what comes out is safe to use: positions are within their tables, times below 2⁶⁰.
 
+#include <papcoll/base/floating.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/profile/trace_format.hpp>
 #include <papcoll/report/run.hpp>
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -608,7 +608,8 @@ class RunReader {
     }
     for (auto* times : {&rank.header.one_way_on_node, &rank.header.one_way_between_nodes}) {
       constexpr double most_one_way = 1e12;
-      for (double& t : *times) t = std::isfinite(t) && t > 0 && t < most_one_way ? t : 0;
+      for (double& t : *times)
+        t = papcoll::detail::is_finite(t) && t > 0 && t < most_one_way ? t : 0;
     }
   }
 

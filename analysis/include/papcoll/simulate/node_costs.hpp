@@ -1,10 +1,10 @@
 #pragma once
 
+#include <papcoll/base/floating.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -126,7 +126,7 @@ struct NodeCosts {
           "neither near nor apart is known: measure them by papcoll-bench "
           "--measure-node-costs");
     }
-    const auto is_time = [](double s) { return s >= 0 && std::isfinite(s); };
+    const auto is_time = [](const double& s) { return detail::is_finite(s) && s >= 0; };
     for (const double s :
          {clock, call, poll, hit, locked, wake, sleeps_after, memory_per_byte, error, near.signal,
           near.fetch, near.take, apart.signal, apart.fetch, apart.take}) {

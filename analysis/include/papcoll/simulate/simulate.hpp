@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/floating.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/model/log_gops.hpp>
 #include <papcoll/plan/make_plan.hpp>
@@ -8,7 +9,6 @@
 #include <papcoll/simulate/run.hpp>
 #include <papcoll/simulate/simulated.hpp>
 
-#include <cmath>
 #include <cstddef>
 #include <string>
 
@@ -85,16 +85,16 @@ inline void require_simulable(const AnySchedule& schedule, const Shape& shape, c
   for (const double parameter :
        {model.latency, model.overhead, model.gap, model.gap_per_byte, model.overhead_per_byte,
         model.combine_per_byte, model.copy_per_byte}) {
-    require(parameter >= 0 && std::isfinite(parameter),
+    require(detail::is_finite(parameter) && parameter >= 0,
             "the model has a negative time, or one that is no finite number");
   }
   require(options.resolution >= 0, "the resolution is negative, or no number");
   for (const double arrival : options.arrivals) {
-    require(std::isfinite(arrival), "an arrival is no finite number");
+    require(detail::is_finite(arrival), "an arrival is no finite number");
   }
   for (const LinkCost& cost : options.links.costs()) {
-    require(cost.latency >= 0 && cost.gap_per_byte >= 0 && std::isfinite(cost.latency) &&
-                std::isfinite(cost.gap_per_byte),
+    require(cost.latency >= 0 && cost.gap_per_byte >= 0 && detail::is_finite(cost.latency) &&
+                detail::is_finite(cost.gap_per_byte),
             "a link costs a negative time, or one that is no finite number");
   }
 }
@@ -114,7 +114,7 @@ inline Simulated simulate(const AnySchedule& schedule, const Shape& shape, const
       schedule.name() + " with " + std::to_string(shape.size) + " ranks", options};
   const detail::JointPlans plans{schedule, shape, order, limits};
   Simulated result = detail::SimulatedRun{plans, model, options}.run();
-  if (std::isfinite(result.time())) return result;
+  if (detail::is_finite(result.time())) return result;
   throw argument_error("papcoll: simulate() of " + schedule.name() +
                        ": the model's times add up to more than a double holds");
 }

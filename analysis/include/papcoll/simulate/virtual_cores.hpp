@@ -273,7 +273,7 @@ class VirtualCores {
   /// The one whose clock is least goes on, or nobody: then it is count().
   std::size_t take_next() noexcept {
     std::size_t next = ranks_.size();
-    double least = std::numeric_limits<double>::infinity();
+    double least = std::numeric_limits<double>::max();
     others_ = least;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       if (ranks_[r].asleep || ranks_[r].ended) continue;

@@ -4,6 +4,7 @@
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/floating.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/near_names.hpp>
 #include <papcoll/error.hpp>
@@ -18,7 +19,6 @@
 #include <papcoll/topology/groups.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -184,7 +184,7 @@ class VirtualNode {
                           " ranks: give one for each rank"}));
     }
     for (const double a : arrivals) {
-      if (!std::isfinite(a)) {
+      if (!detail::is_finite(a)) {
         throw argument_error("papcoll: in virtual time, an arrival is no finite number");
       }
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/floating.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/statistics/median.hpp>
 #include <papcoll/statistics/student_t.hpp>
@@ -7,7 +8,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -169,11 +169,11 @@ Regression<N> regress(std::span<const Observation<N>> observations) {
     const double spread =
         known ? student_t_95(observations.size() - unknowns) *
                     std::sqrt(squares / static_cast<double>(observations.size() - unknowns))
-              : std::numeric_limits<double>::infinity();
+              : detail::infinity;
     for (std::size_t i = 0; i < N; ++i) {
       if (!free[i]) continue;
-      result.confidence[i] = equations.matters(i) ? spread * std::sqrt(equations.variance(i))
-                                                  : std::numeric_limits<double>::infinity();
+      result.confidence[i] =
+          equations.matters(i) ? spread * std::sqrt(equations.variance(i)) : detail::infinity;
     }
     return result;
   }

@@ -31,7 +31,7 @@ struct Flow {
 
 /// Gives each flow its rate; `room` has the rate of each resource.
 inline void share_fairly(const std::vector<Flow*>& flows, std::vector<double> room) {
-  constexpr double none = std::numeric_limits<double>::infinity();
+  constexpr double none = std::numeric_limits<double>::max();
   std::vector<double> weight(room.size(), 0.0);  // of those whose rates rise still
   for (const Flow* flow : flows) {
     for (const Load& load : flow->loads) weight[load.resource] += load.weight;

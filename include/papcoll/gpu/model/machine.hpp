@@ -50,7 +50,7 @@ struct DeviceMachine {
   std::set<Ends> access;         ///< (from, to): device `from` may reach memory of device `to`
   double launch = 4e-6;          ///< seconds from the turn of an operation to its start
   /// As Device::memory_rate, of the host.
-  double host_memory_rate = std::numeric_limits<double>::infinity();
+  double host_memory_rate = std::numeric_limits<double>::max();
 
   /// How many devices.
   int size() const noexcept { return static_cast<int>(devices.size()); }

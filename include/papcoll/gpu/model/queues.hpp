@@ -220,7 +220,7 @@ class Queues {
 
   /// To the next moment at which anything changes; true if an operation is complete.
   bool pass() {
-    double next = std::numeric_limits<double>::infinity();
+    double next = std::numeric_limits<double>::max();
     for (const auto& u : under_way_) next = std::min(next, u->flowing ? u->ends : u->begins);
     const double elapsed = std::max(0.0, next - now_);
     now_ += elapsed;

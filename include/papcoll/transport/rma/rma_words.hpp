@@ -13,7 +13,6 @@
 #include <papcoll/transport/rma/remote_words.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -158,9 +157,9 @@ class RmaWords final : public RemoteWords {
   };
 
   // MPI 4.0, section 12.4, allows to wait in this way for a value in a unified window. Relaxed, as
-  // nothing but the word itself is read because of it.
+  // nothing but the word itself is read because of it. std::atomic_ref is not in libc++ before 19.
   std::int64_t look(std::size_t word) const noexcept {
-    return std::atomic_ref{memory_[word]}.load(std::memory_order_relaxed);
+    return __atomic_load_n(&memory_[word], __ATOMIC_RELAXED);
   }
 
   void begin(int rank, std::size_t word, Change change, std::int64_t operand) {
@@ -231,10 +230,10 @@ class RmaWords final : public RemoteWords {
   }
 
   int stay_outside(std::int64_t is_outside) {
-    std::atomic_ref<std::int64_t> shown{memory_[trial_word]};
-    shown.store(is_outside);
+    std::int64_t* const shown = &memory_[trial_word];
+    __atomic_store_n(shown, is_outside, __ATOMIC_SEQ_CST);
     std::this_thread::sleep_for(outside);
-    shown.store(is_outside + 1);
+    __atomic_store_n(shown, is_outside + 1, __ATOMIC_SEQ_CST);
     return 0;
   }
 
