@@ -39,10 +39,11 @@ for_tests=(
 # libhwloc-dev for machines by hwloc, libscotch-dev for SCOTCH's orders beside papcoll's,
 # libopen-trace-format2-dev for `papcoll report --otf2` and otf2-tools for its test, llvm for the
 # lines of places that it tells (addr2line does, too); gfortran, python3-mpi4py, lammps, hpcc and
-# scalapack-mpi-test are for programs that papcoll-profile records and papcoll-run runs in the tests.
+# scalapack-mpi-test are for programs that papcoll-profile records and papcoll-run runs in the tests;
+# libc++-dev and libc++abi-dev for reading the headers with clang++'s own library.
 useful_for_tests=(libclang-rt-dev ccache shellcheck pkg-config python3-yaml libsimgrid-dev doxygen
   libhwloc-dev libscotch-dev gfortran python3-mpi4py libopen-trace-format2-dev otf2-tools llvm
-  lammps hpcc scalapack-mpi-test)
+  lammps hpcc scalapack-mpi-test libc++-dev libc++abi-dev)
 # For AArch64: unit tests that QEMU runs.
 for_full=("${for_tests[@]}" g++-aarch64-linux-gnu qemu-user)
 
@@ -130,10 +131,12 @@ fi
 export DEBIAN_FRONTEND=noninteractive
 "${as_root[@]}" apt-get update --quiet
 for package in "${would_help[@]}"; do
-  if apt-cache show "$package" >/dev/null 2>&1; then
+  # libc++-dev's libunwind would replace another one, and what depends on that.
+  if apt-get install --simulate --no-remove --no-install-recommends "${to_install[@]}" "$package" \
+    >/dev/null 2>&1; then
     to_install+=("$package")
   else
-    echo "Dependencies: this system has no $package; doing without."
+    echo "Dependencies: this system has no $package, or only in place of others; doing without."
   fi
 done
 if ((${#to_install[@]} == 0)); then exit 0; fi

@@ -1,11 +1,15 @@
 #!/bin/bash
-# compilers.sh FLAGS-FILE [DIRECTORY MPI-COMPILER LAUNCHER…]: every g++ 11 or newer and clang++ 14 or
-# newer that the PATH has under a name with a number (g++-12, clang++-16) takes papcoll.
+# compilers.sh FLAGS-FILE: every g++ 11 or newer and clang++ 14 or newer that the PATH has under a name
+# with a number (g++-12, clang++-16), but for those that other tests use, reads all headers, with the
+# flags alone and in the modes that users compile in.
+# compilers.sh FLAGS-FILE modes|each-mode COMPILER: one compiler reads the public headers in all of these
+# modes at once, or also the others that users may include, in each.
+# compilers.sh FLAGS-FILE DIRECTORY MPI-COMPILER LAUNCHER…: all headers, every collective and the first
+# example are compiled in DIRECTORY at -O2 and at -O3, where a compiler warns of more, and the example
+# is run.
 #
-# With the flags alone all headers are read, which is quick. With the rest, all headers, every
-# collective and the first example are compiled in DIRECTORY at -O2 and at -O3, where a compiler
-# warns of more, and the example is run. Warnings are counted; they are failures where the flags
-# have -Werror. PAPCOLL_COMPILERS="g++-11 clang++-19" names the compilers instead of the PATH.
+# Warnings are counted; they are failures where the flags have -Werror. PAPCOLL_COMPILERS="g++-11
+# clang++-19" names the compilers instead of the PATH.
 set -euo pipefail
 
 flags=$1
@@ -18,7 +22,13 @@ numbered() {  # NAME OLDEST: the programs NAME-N of the PATH, N being OLDEST or 
 
 program_of() { realpath "$(command -v "$1")" 2>/dev/null || true; }
 
-if [[ -n ${PAPCOLL_COMPILERS:-} ]]; then
+if [[ ${1:-} == modes || ${1:-} == each-mode ]]; then
+  compilers=("$2")
+  if [[ -z $(program_of "$2") ]]; then
+    echo "SKIPPED: no $2"
+    exit 77
+  fi
+elif [[ -n ${PAPCOLL_COMPILERS:-} ]]; then
   read -ra compilers <<<"$PAPCOLL_COMPILERS"
 else
   compilers=()
@@ -37,8 +47,11 @@ here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 (cd include && find papcoll -name '*.hpp' ! -name hwloc.hpp ! -name scotch.hpp ! -name cuda_runtime.hpp ! -name cuda_ipc_transport.hpp; cd ../analysis/include && find papcoll -name '*.hpp') |
   sort | sed 's/.*/#include <&>/' >"$here/all_headers.cpp"
+# What papcoll-profile records with is compiled by papcoll's build alone.
+grep -v '<papcoll/profile/' "$here/all_headers.cpp" >"$here/users_headers.cpp"
+grep -E '<papcoll/[^/]+>' "$here/all_headers.cpp" >"$here/public_headers.cpp"
 
-failed=0
+failed=0 skipped=0
 # attempt WHAT COMMAND…: one line on how the command went.
 attempt() {
   local what=$1 outcome=ok warnings
@@ -50,11 +63,56 @@ attempt() {
   if [[ $outcome != ok ]] || ((warnings > 0)); then cat "$here/log"; fi
 }
 
-for compiler in "${compilers[@]}"; do
-  if (($# == 0)); then
-    attempt "reads all headers" "$compiler" @"$flags" -fsyntax-only "$here/all_headers.cpp"
-    continue
+# reads WHICH FLAG…: these headers.
+reads() {
+  attempt "reads $1 headers${2:+, ${*:2}}" "$compiler" @"$flags" "${@:2}" -fsyntax-only "$here/$1_headers.cpp"
+}
+
+# has FLAG…: the compiler and its libraries know them.
+has() { echo '#include <cstddef>' | "$compiler" -Werror "$@" -fsyntax-only -x c++ - 2>"$here/log"; }
+
+# find_modes: leaves what the compiler has of the modes that users compile in, in the array modes.
+# libc++ and libstdc++'s debug mode do not go together.
+find_modes() {
+  local standard
+  modes=(-fno-rtti -ffast-math)
+  for standard in -std=c++2c -std=c++2b; do
+    if has $standard; then
+      modes+=("$standard")
+      break
+    fi
+  done
+  if [[ $compiler == clang* ]] && has -stdlib=libc++; then
+    modes+=(-stdlib=libc++)
+    return
   fi
+  modes+=(-D_GLIBCXX_DEBUG)
+  if [[ $compiler == clang* ]]; then
+    echo "SKIPPED: $compiler has no libc++ (Debian's packages libc++-dev and libc++abi-dev)"
+    skipped=1
+  fi
+}
+
+for compiler in "${compilers[@]}"; do
+  case ${1:-} in
+    "")
+      reads all
+      find_modes
+      reads users "${modes[@]}"
+      continue
+      ;;
+    modes)
+      find_modes
+      reads public "${modes[@]}"
+      continue
+      ;;
+    each-mode)
+      find_modes
+      for mode in "${modes[@]}" -ffinite-math-only; do reads users "$mode"; done
+      if [[ " ${modes[*]} " != *_DEBUG* ]]; then reads users -D_GLIBCXX_DEBUG; fi
+      continue
+      ;;
+  esac
   export OMPI_CXX=$compiler MPICH_CXX=$compiler
   for level in -O2 -O3; do
     attempt "$level all headers" "$compiler" @"$flags" $level -c "$here/all_headers.cpp" -o "$1/object.o"
@@ -65,4 +123,5 @@ for compiler in "${compilers[@]}"; do
     attempt "$level run" timeout 120 "${@:3}" "$1/program"
   done
 done
-((failed == 0))
+if ((failed)); then exit 1; fi
+if ((skipped)); then exit 77; fi
