@@ -41,6 +41,10 @@ expect compiles "add_compile_definitions(PAPCOLL_ASSERTIONS=2)
 add_compile_options(-ffunction-sections -fdata-sections)
 add_link_options(-Wl,--gc-sections)"
 expect compiles "add_compile_definitions(_GLIBCXX_DEBUG)"
+if echo '#include <cstddef>' | "$compiler" -stdlib=libc++ -fsyntax-only -x c++ - 2>/dev/null; then
+  expect compiles "add_compile_options(-stdlib=libc++)
+add_link_options(-stdlib=libc++)"
+fi
 expect compiles "add_compile_options(-fsanitize=thread)
 add_link_options(-fsanitize=thread)"
 expect compiles "" -DCMAKE_BUILD_TYPE=Asan -DCMAKE_CXX_FLAGS_ASAN=-fsanitize=address

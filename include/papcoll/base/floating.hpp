@@ -2,10 +2,10 @@
 
 #include <papcoll/config.hpp>
 
-#include <locale.h>
 #include <bit>
 #include <cerrno>
 #include <charconv>
+#include <clocale>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
