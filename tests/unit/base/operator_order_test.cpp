@@ -27,7 +27,8 @@ using papcoll::ValueIndex;
 template <class T>
 std::vector<T> special_numbers() {
   using Limits = std::numeric_limits<T>;
-  std::vector<T> numbers{T{0}, T{1}, static_cast<T>(-1), Limits::lowest(), Limits::max(), static_cast<T>(5)};
+  std::vector<T> numbers{
+      T{0}, T{1}, static_cast<T>(-1), Limits::lowest(), Limits::max(), static_cast<T>(5)};
   if constexpr (std::is_floating_point_v<T>) {
     numbers.insert(numbers.end(),
                    {-T{0}, T{-5}, Limits::min(), -Limits::min(), Limits::denorm_min(),
