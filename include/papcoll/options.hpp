@@ -34,7 +34,8 @@ enum class RemoteTickets : unsigned char {
 struct Options {
   /// How long a call may wait, its transfers included, before it throws deadline_exceeded; 0: for
   /// ever. A call that fails waits once more, as long at most, for a peer that is stopped while it
-  /// works on this rank's buffers.
+  /// works on this rank's buffers. Time in which the waiting rank itself does not run, such as that
+  /// of a job that is suspended, counts as 100 ms at most, and as a quarter of the deadline.
   std::chrono::nanoseconds deadline{0};
   /// Bytes of a chunk, in which arrival-driven algorithms move longer data through shared memory: a
   /// multiple of 64. A rank has 16 buffers for them, and all ranks together 64 for results: 12 MB

@@ -6,6 +6,7 @@
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/topology/groups.hpp>
+#include <papcoll/waiting/time_waited.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -60,13 +61,13 @@ class Agreements {
   /// Lets exchanges by MPI messages come to their end, since the ranks part here: all of them are
   /// on their way, unless a rank is many calls behind. True if none is left.
   bool settle() noexcept {
-    using Clock = std::chrono::steady_clock;
-    const auto patience = Clock::now() + std::chrono::milliseconds{100};
+    constexpr std::chrono::milliseconds patience{100};
+    TimeWaited time{patience / 10};
     try {
       bool in_time = true;
       each([&](Agreement& a) {
         while (in_time && a.is_in_flight() && !a.rings() && !a.progress()) {
-          in_time = Clock::now() <= patience;
+          in_time = time.until() <= patience;
           sched_yield();
         }
       });

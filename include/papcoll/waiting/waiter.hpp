@@ -3,7 +3,9 @@
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/waiting/doorbells.hpp>
+#include <papcoll/waiting/time_waited.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <type_traits>
 
@@ -50,6 +52,9 @@ struct WaitTimes {
   nanoseconds long_sleep{1'000'000};   ///< 16 MB Isend beside a sleeper: 1.5 s with 10 ms naps
   nanoseconds watch_after{2'000'000};  ///< a look at all peers costs 1.2 µs each
   nanoseconds watch_every{10'000'000};
+  /// Of a gap between two looks at the clock, so much counts: see TimeWaited. A processor is taken
+  /// away for less, unless the rank is stopped.
+  nanoseconds longest_gap{100'000'000};
 };
 
 /// How a wait may sleep when it takes long.
@@ -140,6 +145,12 @@ class Waiter {
     return lost_a_slice() ? times.longest_spin : times.yield_every;
   }
 
+  /// One stop of the rank alone takes no more than a quarter of a short deadline.
+  Clock::duration longest_gap() const noexcept {
+    if (deadline.count() == 0) return times.longest_gap;
+    return std::min<Clock::duration>(times.longest_gap, deadline / 4 + Clock::duration{1});
+  }
+
   [[gnu::noinline]] void wait_longer(StepRef step, Naps naps) {
     // With more ranks than processors, one turn of all of them is often all it takes, and what one
     // does in its turn is paid by all: so the first turns do nothing else. A step that works asks
@@ -155,9 +166,9 @@ class Waiter {
         if (spin(step, crowded)) return;
       }
     }
-    const Clock::time_point start = Clock::now();
-    Clock::time_point watched = start + times.watch_after;
-    Clock::time_point yielded = start;
+    Clock::time_point yielded = Clock::now();
+    TimeWaited time{longest_gap(), yielded};
+    Clock::duration next_watch = times.watch_after;
     for (;;) {
       const bool alone = !shares_processor();
       if (spin(step, alone ? times.spins_a_look : crowded)) return;
@@ -168,10 +179,10 @@ class Waiter {
       if (hooks.check) hooks.check(hooks.context);
       if (hooks.poke) hooks.poke(hooks.context);
       const Clock::time_point now = Clock::now();
-      const Clock::duration waited = now - start;
-      if (now >= watched) {
+      const Clock::duration waited = time.until(now);
+      if (waited >= next_watch) {
         if (hooks.watch) hooks.watch(hooks.context);
-        watched = now + times.watch_every;
+        next_watch = waited + times.watch_every;
       }
       if (deadline.count() != 0 && waited > deadline && hooks.expired) {
         if (step()) return;  // this rank may have been held up since it last asked

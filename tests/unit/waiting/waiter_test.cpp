@@ -1,6 +1,7 @@
 #include "catch.hpp"
 
 #include <papcoll/waiting/doorbells.hpp>
+#include <papcoll/waiting/time_waited.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
 #include <array>
@@ -97,15 +98,53 @@ TEST_CASE("A rank that lost a time slice by a yield spins for longer before it y
 }
 
 TEST_CASE("A rank that was held up beyond its deadline asks once more before it gives up") {
-  static bool done = false;
+  static int looks = 0;
   Waiter waiter;
   waiter.deadline = std::chrono::milliseconds{5};
   waiter.hooks.poke = [](void*) {
     std::this_thread::sleep_for(std::chrono::milliseconds{20});
-    done = true;
+    ++looks;
   };
   waiter.hooks.expired = [](void*) { FAIL("the deadline of a step that is complete"); };
-  done = false;
-  waiter.until([] { return done; }, papcoll::Naps::none);
-  CHECK(done);
+  looks = 0;
+  // Each look takes a quarter of the deadline: the fourth is the last before it is over.
+  waiter.until([] { return looks >= 4; }, papcoll::Naps::none);
+  CHECK(looks == 4);
+}
+
+TEST_CASE("a gap between two looks at the clock counts little of the time waited") {
+  using std::chrono::hours;
+  using std::chrono::milliseconds;
+  papcoll::TimeWaited::Clock::time_point now{};
+  papcoll::TimeWaited time{milliseconds{100}, now};
+  CHECK(time.until(now += milliseconds{7}) == milliseconds{7});
+  CHECK(time.until(now += hours{7}) == milliseconds{107});
+  CHECK(time.until(now += milliseconds{100}) == milliseconds{207});
+  CHECK(time.until(now -= hours{1}) == milliseconds{207});
+  CHECK(time.until(now += milliseconds{1}) == milliseconds{208});
+}
+
+TEST_CASE("Time in which a rank is stopped again and again does not pass its deadline") {
+  static int stops = 0;
+  Waiter waiter;
+  waiter.deadline = std::chrono::milliseconds{20};
+  waiter.times.longest_gap = std::chrono::microseconds{1};
+  waiter.hooks.poke = [](void*) {
+    std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    ++stops;
+  };
+  waiter.hooks.expired = [](void*) { FAIL("the deadline of a rank that did not run"); };
+  stops = 0;
+  waiter.until([] { return stops >= 5; }, papcoll::Naps::none);
+  CHECK(stops == 5);
+}
+
+TEST_CASE("A deadline of a nanosecond passes") {
+  static bool passed = false;
+  Waiter waiter;
+  waiter.deadline = std::chrono::nanoseconds{1};
+  waiter.hooks.expired = [](void*) { passed = true; };
+  passed = false;
+  waiter.until([] { return passed; }, papcoll::Naps::none);
+  CHECK(passed);
 }

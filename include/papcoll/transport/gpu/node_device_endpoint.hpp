@@ -18,6 +18,7 @@
 #include <papcoll/transport/gpu/pulled_messages.hpp>
 #include <papcoll/transport/gpu/staged_messages.hpp>
 #include <papcoll/transport/transport.hpp>
+#include <papcoll/waiting/time_waited.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -225,9 +226,9 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
 
   template <class F>
   static bool wait_until(F&& done) {
-    const auto end = std::chrono::steady_clock::now() + patience;
+    TimeWaited time{patience / 10};
     while (!done()) {
-      if (std::chrono::steady_clock::now() > end) return false;
+      if (time.until() > patience) return false;
       std::this_thread::sleep_for(std::chrono::microseconds{50});
     }
     return true;
