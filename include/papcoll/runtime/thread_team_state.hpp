@@ -3,16 +3,19 @@
 #include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/buffer_pages.hpp>
+#include <papcoll/node/lazy_mapping.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/runtime/copy_trials.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/runtime/tuning_text.hpp>
+#include <papcoll/topology/bound_processors.hpp>
 #include <papcoll/topology/described_places.hpp>
 #include <papcoll/topology/last_level_cache.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/machine_source.hpp>
 #include <papcoll/topology/near_groups.hpp>
+#include <papcoll/topology/processor_set.hpp>
 #include <papcoll/transport/thread_transport.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
@@ -22,50 +25,14 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <sched.h>
-#include <sys/mman.h>
-
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
-
-/// Private pages, zero until touched.
-class AnonymousMemory {
- public:
-  explicit AnonymousMemory(std::size_t bytes) : bytes_(bytes) {
-    void* const p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED) {
-      throw system_error(
-          detail::joined({"papcoll: no memory for a thread team of ", bytes,
-                          " bytes: fewer threads, or smaller Options::chunk_bytes or arena_bytes"}),
-          errno);
-    }
-    data_ = static_cast<std::byte*>(p);
-  }
-  AnonymousMemory(const AnonymousMemory&) = delete;
-  AnonymousMemory& operator=(const AnonymousMemory&) = delete;
-  ~AnonymousMemory() { munmap(data_, bytes_); }
-
-  std::byte* data() const noexcept { return data_; }
-
- private:
-  std::byte* data_ = nullptr;
-  std::size_t bytes_;
-};
-
-/// Processors this process may run on.
-inline int usable_processors() noexcept {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
 
 /// The memory of a team of threads, and each rank's side of it.
 class ThreadTeamState {
@@ -75,7 +42,9 @@ class ThreadTeamState {
     board_of(memory_.node_of(0, ranks, options), options.chunk_bytes)
         .initialise(options.first_epoch);
     const TuningText tuning = tuning_text(options.tuning);
-    const bool oversubscribed = ranks > usable_processors();
+    const bool oversubscribed =
+        outnumber(static_cast<std::size_t>(ranks),
+                  static_cast<std::size_t>(ProcessorSet::of_this_thread().count()));
     const auto machine = machine_of(ranks, options.machine);
     const auto near = machine != nullptr ? near_groups(*machine) : nullptr;
     nodes_.reserve(static_cast<std::size_t>(ranks));
@@ -183,9 +152,9 @@ class ThreadTeamState {
   void divide_all(const GroupColours& groups, const Options& options, bool by_caches) {
     const HierarchyPlans plans{groups, std::vector<int>(cores_.size(), 0), 0, options.chunk_bytes,
                                by_caches};
-    division_memory_.emplace(plans.heads_bytes() + plans.channels_bytes() + 1);
+    division_memory_ = zeros(plans.heads_bytes() + plans.channels_bytes() + 1);
     HierarchyMemory memory;
-    memory.heads = division_memory_->data();
+    memory.heads = division_memory_.data();
     memory.channels = memory.heads + plans.heads_bytes();
     for (std::size_t r = 0; r < cores_.size(); ++r) {
       memory.copies = nodes_[r]->copies;
@@ -193,13 +162,23 @@ class ThreadTeamState {
     }
   }
 
+  static LazyMapping zeros(std::size_t bytes) {
+    LazyMapping memory = LazyMapping::of_zeros(bytes);
+    const int why = errno;
+    if (memory.data() != nullptr) return memory;
+    throw system_error(
+        joined({"papcoll: no memory for a thread team of ", bytes,
+                " bytes: fewer threads, or smaller Options::chunk_bytes or arena_bytes"}),
+        why);
+  }
+
   struct Memory {
     Memory(int ranks, const Options& options)
         : bells_bytes(page_aligned(Doorbells::bytes(ranks))),
           board_bytes(board_words_bytes(ranks)),
           channels_bytes(LatePages::bytes(ranks, options.chunk_bytes)),
-          pages(bells_bytes + board_bytes + channels_bytes +
-                static_cast<std::size_t>(ranks) * Node::pool_of(options.arena_bytes)),
+          pages(zeros(bells_bytes + board_bytes + channels_bytes +
+                      static_cast<std::size_t>(ranks) * Node::pool_of(options.arena_bytes))),
           bells(pages.data()),
           board(bells + bells_bytes),
           channels(board + board_bytes) {}
@@ -218,14 +197,14 @@ class ThreadTeamState {
     std::size_t bells_bytes;
     std::size_t board_bytes;
     std::size_t channels_bytes;
-    AnonymousMemory pages;
+    LazyMapping pages;
     std::byte* bells;
     std::byte* board;
     std::byte* channels;
   };
 
   Memory memory_;
-  std::optional<AnonymousMemory> division_memory_;
+  LazyMapping division_memory_;
   std::vector<std::unique_ptr<const Node>> nodes_;
   std::vector<std::unique_ptr<TeamCore>> cores_;
 };

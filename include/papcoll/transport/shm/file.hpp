@@ -27,7 +27,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <boost/interprocess/detail/os_file_functions.hpp>
 #include <boost/interprocess/exceptions.hpp>
 #include <boost/interprocess/shared_memory_object.hpp>
 
@@ -128,22 +127,27 @@ class ShmFile {
 
   int fd() const noexcept { return fd_; }
 
-  /// For Boost's mapped_region.
-  boost::interprocess::mapping_handle_t get_mapping_handle() const noexcept {
-    return boost::interprocess::ipcdetail::mapping_handle_from_file_handle(fd_);
+  /// Its size. Throws system_error.
+  std::size_t bytes() const {
+    struct stat status {};
+    if (fstat(fd_, &status) != 0) detail::throw_system_error("fstat failed", errno);
+    return static_cast<std::size_t>(status.st_size);
   }
 
   /// Gives pages to a range of the file. Throws system_error; then the range has none, and what was
   /// in it is lost. The limit on the size of files says nothing here: none of them grows.
   void reserve(std::size_t offset, std::size_t bytes) const {
     const std::size_t begin = offset;
-    // In pieces, because a signal undoes what an interrupted call has done.
-    constexpr std::size_t piece = 4u << 20;
+    // In pieces, because a signal undoes what an interrupted call has done (Linux before 2024): of
+    // smaller ones where signals come more often than a piece takes, down to about a page.
+    std::size_t piece = 4u << 20;
     for (const std::size_t end = offset + bytes; offset < end;) {
       const std::size_t n = std::min(piece, end - offset);
       if (fallocate(fd_, 0, static_cast<off_t>(offset), static_cast<off_t>(n)) == 0) {
         offset += n;
-      } else if (errno != EINTR) {
+      } else if (errno == EINTR) {
+        piece = std::max(piece / 2, smallest_piece);
+      } else {
         const int why = errno;
         if (offset != begin) {
           static_cast<void>(fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -289,6 +293,7 @@ class ShmFile {
       unlinkat(dirfd(directory.get()), entry->d_name, 0);
     }
   }
+  static constexpr std::size_t smallest_piece = 4096;
   static constexpr std::time_t minimum_age = 60;  ///< seconds
 
   int fd_ = -1;

@@ -4,6 +4,7 @@
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/arena_heap.hpp>
+#include <papcoll/node/lazy_mapping.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/transport/shm/file.hpp>
 #include <papcoll/transport/shm/segment.hpp>
@@ -20,7 +21,6 @@
 #include <utility>
 #include <vector>
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 namespace papcoll {
@@ -173,10 +173,10 @@ class NodeShare {
   }
 
   /// This rank unmaps the area and leaves it. The last one takes its pages.
-  void retire(const NodeArea& left, std::byte* memory, Retired area) noexcept {
+  void retire(const NodeArea& left, LazyMapping memory, Retired area) noexcept {
     const std::lock_guard lock{mutex_};
     std::erase(areas_, &left);
-    munmap(memory, area_bytes_);
+    memory = {};
     --in_use_;
     if (words(area.number).left.fetch_add(1, std::memory_order_acq_rel) + 1 == all()) {
       segment_.file().clear(offset(area.number), area_bytes_);
@@ -266,26 +266,25 @@ class NodeArea {
 
   /// For make() and join().
   NodeArea(std::shared_ptr<NodeShare> share, std::size_t number)
-      : share_(std::move(share)), number_(number), process_(getpid()) {
-    try {
-      map();
-      share_->expect();
-    } catch (...) {
-      if (memory_ != nullptr) munmap(memory_, share_->area_bytes_);
-      throw;
-    }
+      : share_(std::move(share)),
+        number_(number),
+        process_(getpid()),
+        memory_(LazyMapping::of_file(share_->segment().file().fd(), share_->offset(number),
+                                     share_->area_bytes_)) {
+    if (memory_.data() == nullptr) throw_system_error("cannot map shared memory", errno);
+    share_->expect();
   }
   NodeArea(const NodeArea&) = delete;
   NodeArea& operator=(const NodeArea&) = delete;
   ~NodeArea() {
     if (getpid() != process_) return;  // a child has no part in it
-    share_->retire(*this, memory_, {number_, std::move(pools_), is_broken()});
+    share_->retire(*this, std::move(memory_), {number_, std::move(pools_), is_broken()});
   }
 
   /// By which the others find it.
   std::size_t number() const noexcept { return number_; }
   /// Memory that begins as zeros, aligned to a page.
-  std::byte* data() const noexcept { return memory_; }
+  std::byte* data() const noexcept { return memory_.data(); }
   NodeShare& share() const noexcept { return *share_; }
 
   /// Where the communicator's boards say that it is broken, in this area: 0, or why. Once.
@@ -337,8 +336,8 @@ class NodeArea {
   /// For Node: `area` is one.
   static void reserve(void* area, const std::byte* at, std::size_t bytes) {
     const NodeArea& a = *static_cast<const NodeArea*>(area);
-    if (at >= a.memory_ && at < a.memory_ + a.share_->area_bytes_) {
-      const auto place = static_cast<std::size_t>(at - a.memory_);
+    if (at >= a.data() && at < a.data() + a.memory_.bytes()) {
+      const auto place = static_cast<std::size_t>(at - a.data());
       a.share_->segment().file().reserve(a.share_->offset(a.number_) + place, bytes);
     } else {
       a.share_->segment().reserve(at, bytes);
@@ -366,20 +365,12 @@ class NodeArea {
   }
 
  private:
-  void map() {
-    void* const p =
-        mmap(nullptr, share_->area_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED,
-             share_->segment().file().fd(), static_cast<off_t>(share_->offset(number_)));
-    if (p == MAP_FAILED) throw_system_error("cannot map shared memory", errno);
-    memory_ = static_cast<std::byte*>(p);
-  }
-
   NodeShare::Words& words() const noexcept { return share_->words(number_); }
 
   std::shared_ptr<NodeShare> share_;
   std::size_t number_;
   pid_t process_;
-  std::byte* memory_ = nullptr;
+  LazyMapping memory_;
   std::vector<std::byte*> pools_;  ///< of this rank's heap
   Breaks breaks_;
 };

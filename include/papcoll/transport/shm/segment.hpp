@@ -3,6 +3,7 @@
 #include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/node/lazy_mapping.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/polled.hpp>
@@ -23,10 +24,6 @@
 #include <vector>
 
 #include <sys/mman.h>
-#include <unistd.h>
-
-#include <boost/interprocess/exceptions.hpp>
-#include <boost/interprocess/mapped_region.hpp>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -71,14 +68,12 @@ class ShmSegment {
   ~ShmSegment() = default;
 
   /// Memory that begins as zeros, aligned to a page; shared by the ranks of the node.
-  std::byte* data() const noexcept {
-    return static_cast<std::byte*>(region_.get_address()) + head_;
-  }
-  std::size_t bytes() const noexcept { return region_.get_size() - head_; }
+  std::byte* data() const noexcept { return region_.data() + head_; }
+  std::size_t bytes() const noexcept { return region_.bytes() - head_; }
 
   /// What it is in, which has more behind it if somebody extends it.
   const ShmFile& file() const noexcept { return file_; }
-  std::size_t file_bytes() const noexcept { return region_.get_size(); }
+  std::size_t file_bytes() const noexcept { return region_.bytes(); }
   /// The same on all ranks, also those of other nodes, and for no other: drawn by rank 0.
   std::uint64_t id() const noexcept { return id_; }
 
@@ -129,7 +124,7 @@ class ShmSegment {
         file_.reserve(0, head_ + request.reserved);
         file_.require_room(request.wanted);
         map();
-        new (region_.get_address()) Head{ticket.nonce};
+        new (region_.data()) Head{ticket.nonce};
         begin_watch(rank, request);  // before others come, however late: a locked file is not swept
       });
       if (!problem.empty()) ticket.fd = -1;
@@ -162,12 +157,8 @@ class ShmSegment {
   }
 
   void map() {
-    namespace ipc = boost::interprocess;
-    try {
-      region_ = ipc::mapped_region{file_, ipc::read_write};
-    } catch (const ipc::interprocess_exception& e) {
-      detail::throw_system_error("cannot map shared memory", e.get_native_error());
-    }
+    region_ = detail::LazyMapping::of_file(file_.fd(), 0, file_.bytes());
+    if (region_.data() == nullptr) detail::throw_system_error("cannot map shared memory", errno);
   }
 
   /// Once the head has pages: the watch may write to it when it ends.
@@ -210,21 +201,19 @@ class ShmSegment {
   static_assert(sizeof(Head) <= departed_offset);
 
   static std::size_t head_bytes(std::size_t ranks) {
-    const std::size_t page = boost::interprocess::mapped_region::get_page_size();
-    const std::size_t needed = departed_offset + ranks * sizeof(PeerLiveness::Departed);
-    return (needed + page - 1) / page * page;
+    return detail::page_aligned(departed_offset + ranks * sizeof(PeerLiveness::Departed));
   }
   const Head* head() const noexcept {
-    return std::launder(static_cast<const Head*>(region_.get_address()));
+    return std::launder(reinterpret_cast<const Head*>(region_.data()));
   }
   PeerLiveness::Departed* departed() const noexcept {
-    return std::launder(reinterpret_cast<PeerLiveness::Departed*>(
-        static_cast<std::byte*>(region_.get_address()) + departed_offset));
+    return std::launder(
+        reinterpret_cast<PeerLiveness::Departed*>(region_.data() + departed_offset));
   }
 
   void swap(ShmSegment& other) noexcept {
     std::swap(file_, other.file_);
-    region_.swap(other.region_);
+    std::swap(region_, other.region_);
     std::swap(watch_, other.watch_);
     std::swap(head_, other.head_);
     std::swap(id_, other.id_);
@@ -232,7 +221,7 @@ class ShmSegment {
 
   // Destroyed from the last to the first: the watch writes to the region and unlocks the file.
   ShmFile file_;
-  boost::interprocess::mapped_region region_;
+  detail::LazyMapping region_;
   PeerLiveness watch_;
   std::size_t head_ = 0;
   std::uint64_t id_ = 0;
