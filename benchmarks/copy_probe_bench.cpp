@@ -10,6 +10,7 @@
 #include <papcoll/base/copying.hpp>
 #include <papcoll/node/copy_probe.hpp>
 #include <papcoll/statistics/median.hpp>
+#include <papcoll/topology/processor_set.hpp>
 
 #include <array>
 #include <atomic>
@@ -24,9 +25,6 @@
 #include <thread>
 #include <vector>
 
-#include <pthread.h>
-#include <sched.h>
-
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -39,10 +37,9 @@ constexpr std::array methods{CopyMethod::plain, CopyMethod::streamed};
 constexpr std::size_t largest = sizes.back();
 
 void stay_on(int processor) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<unsigned>(processor), &set);
-  if (pthread_setaffinity_np(pthread_self(), sizeof set, &set) != 0) {
+  papcoll::ProcessorSet one;
+  one.add(processor);
+  if (!one.bind_this_thread()) {
     std::fprintf(stderr, "processor %d is not to be had: the times are of no use\n", processor);
   }
 }

@@ -1,8 +1,8 @@
 #include "placement.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <unistd.h>
+#include <papcoll/topology/processor_set.hpp>
 #include <papcoll/transport/mpi/library.hpp>
 
 #include <algorithm>
@@ -25,13 +25,11 @@ std::string core_of(std::size_t processor) {
 
 /// 1 for each processor this rank may run on.
 std::vector<std::uint8_t> affinity() {
-  std::vector<std::uint8_t> mask(CPU_SETSIZE);
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = CPU_ISSET(i, &set) ? 1 : 0;
-  } else {  // a machine beyond cpu_set_t's 1024 processors
-    std::fill_n(mask.begin(), std::min(sysconf(_SC_NPROCESSORS_ONLN), long{CPU_SETSIZE}), 1);
+  std::vector<std::uint8_t> mask(papcoll::ProcessorSet::most);
+  const auto set = papcoll::ProcessorSet::of_this_thread();
+  for (int p = 0; p < set.end(); ++p) mask[static_cast<std::size_t>(p)] = set.has(p) ? 1 : 0;
+  if (set.empty()) {  // the system does not tell
+    std::fill_n(mask.begin(), std::min(sysconf(_SC_NPROCESSORS_ONLN), 1L * set.most), 1);
   }
   return mask;
 }
@@ -65,7 +63,8 @@ Placement::Placement(MPI_Comm comm) : comm_(comm) {
   for (std::size_t i = 0; i < mask.size(); ++i) {
     if (mask[i] != 0) cores.insert(core_of(i));
   }
-  MPI_Allreduce(MPI_IN_PLACE, mask.data(), CPU_SETSIZE, MPI_UINT8_T, MPI_MAX, node_comm_);
+  MPI_Allreduce(MPI_IN_PLACE, mask.data(), papcoll::ProcessorSet::most, MPI_UINT8_T, MPI_MAX,
+                node_comm_);
   const auto covered = static_cast<int>(std::count(mask.begin(), mask.end(), 1));
 
   const int busy = leads * std::min(node_ranks_, covered);

@@ -7,6 +7,7 @@
 
 #include <papcoll/base/copying.hpp>
 #include <papcoll/statistics/median.hpp>
+#include <papcoll/topology/processor_set.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -17,9 +18,6 @@
 #include <thread>
 #include <vector>
 
-#include <pthread.h>
-#include <sched.h>
-
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -27,10 +25,9 @@ using papcoll::CopyMethod;
 using papcoll::detail::CopyRule;
 
 void stay_on(int processor) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<unsigned>(processor), &set);
-  if (pthread_setaffinity_np(pthread_self(), sizeof set, &set) != 0) {
+  papcoll::ProcessorSet one;
+  one.add(processor);
+  if (!one.bind_this_thread()) {
     std::fprintf(stderr, "processor %d is not to be had: the times are of no use\n", processor);
   }
 }

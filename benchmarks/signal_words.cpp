@@ -29,22 +29,19 @@ SharedWords::~SharedWords() {
 }
 
 OnProcessor::OnProcessor(int processor) {
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(processor, &one);
-  bound_ = sched_getaffinity(0, sizeof before_, &before_) == 0 && CPU_ISSET(processor, &before_) &&
-           sched_setaffinity(0, sizeof one, &one) == 0;
+  papcoll::ProcessorSet one;
+  one.add(processor);
+  bound_ = before_.has(processor) && one.bind_this_thread();
 }
 
 OnProcessor::~OnProcessor() {
-  if (bound_) sched_setaffinity(0, sizeof before_, &before_);
+  if (bound_) static_cast<void>(before_.bind_this_thread());
 }
 
 int free_processor(int taken) {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return taken;
-  for (int i = 0; i < CPU_SETSIZE; ++i) {
-    if (i != taken && CPU_ISSET(i, &allowed)) return i;
+  const auto allowed = papcoll::ProcessorSet::of_this_thread();
+  for (int i = 0; i < allowed.end(); ++i) {
+    if (i != taken && allowed.has(i)) return i;
   }
   return taken;
 }

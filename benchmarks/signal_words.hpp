@@ -3,6 +3,7 @@
 #include "placement.hpp"
 
 #include <papcoll/config.hpp>
+#include <papcoll/topology/processor_set.hpp>
 
 #include <sched.h>
 
@@ -50,7 +51,7 @@ class OnProcessor {
   OnProcessor& operator=(const OnProcessor&) = delete;
 
  private:
-  cpu_set_t before_{};
+  papcoll::ProcessorSet before_ = papcoll::ProcessorSet::of_this_thread();
   bool bound_;
 };
 

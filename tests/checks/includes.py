@@ -18,7 +18,8 @@ NAMES = {
     "array": "array",
     "atomic": """atomic atomic_ref memory_order memory_order_acq_rel memory_order_acquire memory_order_relaxed
         memory_order_release memory_order_seq_cst""",
-    "bit": "bit_cast bit_ceil bit_floor bit_width has_single_bit",
+    "bit": "bit_cast bit_ceil bit_floor bit_width has_single_bit popcount",
+    "bitset": "bitset",
     "charconv": "from_chars from_chars_result to_chars",
     "chrono": "chrono",
     "cmath": "ceil exp exp2 fabs floor fmax hypot isfinite ldexp llround log log10 log1p log2 lround pow round sqrt",
@@ -62,7 +63,8 @@ NAMES = {
     "thread": "jthread this_thread thread",
     "tuple|utility|array|variant": "get",
     "tuple": "apply tie tuple",
-    "type_traits": """bool_constant common_type_t conditional conditional_t decay_t is_class_v
+    "type_traits": """bool_constant common_type_t conditional conditional_t decay_t
+        has_unique_object_representations_v is_class_v
         is_const_v is_convertible_v is_copy_assignable_v is_empty_v is_floating_point_v is_function_v
         is_integral_v
         is_lvalue_reference_v is_null_pointer_v is_pointer_v is_same_v is_signed_v

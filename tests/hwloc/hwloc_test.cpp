@@ -2,14 +2,13 @@
 
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/packed_machine.hpp>
+#include <papcoll/topology/processor_set.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <vector>
-
-#include <sched.h>
 
 #include "catch.hpp"
 #include "temporary_directory.hpp"
@@ -173,15 +172,13 @@ TEST_CASE("hwloc: this machine") {
 
 TEST_CASE("hwloc: where this thread is bound") {
   if (is_another_machine()) return;
-  cpu_set_t before;
-  REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(detail::lowest_of(before), &one);
-  REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+  const auto before = ProcessorSet::of_this_thread();
+  ProcessorSet one;
+  one.add(before.lowest());
+  REQUIRE(one.bind_this_thread());
   const Place bound = hwloc_place();
   const Place by_linux = linux_place();
-  REQUIRE(sched_setaffinity(0, sizeof before, &before) == 0);
+  REQUIRE(before.bind_this_thread());
   const Machine here = hwloc_machine().read();
   const std::vector<Place> places{here.places().begin(), here.places().end()};
   CHECK(std::find(places.begin(), places.end(), bound) != places.end());

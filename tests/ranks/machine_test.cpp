@@ -140,17 +140,3 @@ TEST_CASE("a network file that cannot be read is refused on all ranks", "[topolo
   CHECK(says(text, "machine: rank 0: "));
   CHECK(says(text, "/no/such/file"));
 }
-
-TEST_CASE("what a rank may run on is told in ranges", "[topology]") {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const unsigned p : {0U, 1U, 2U, 8U, 9U, 40U, 60U, 61U, 90U}) CPU_SET(p, &set);
-  const auto told = papcoll::detail::BoundProcessors::of(set);
-  CHECK(told.runs[0].first == 0);
-  CHECK(told.runs[0].count == 3);
-  CHECK(told.runs[1].first == 8);
-  CHECK(told.runs[1].count == 2);
-  CHECK(told.runs[2].count == 1);
-  CHECK(told.runs[3].first == 60);
-  CHECK(told.runs[3].count == 3);  // the last one stands for all that are left
-}

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/topology/linux.hpp>
+#include <papcoll/topology/processor_set.hpp>
 #include <papcoll/topology/sysfs.hpp>
 
 #include <algorithm>
@@ -87,17 +88,13 @@ PAPCOLL_DECL std::vector<std::string> bridges_above(const std::string& device) {
 }  // namespace detail
 
 PAPCOLL_DECL Place linux_place(const std::string& root) {
-  cpu_set_t binding;
-  CPU_ZERO(&binding);
-  // It fails where there may be more processors than a cpu_set_t has.
-  if (sched_getaffinity(0, sizeof binding, &binding) != 0) return {};
-  return linux_place(binding, root);
+  return linux_place(ProcessorSet::of_this_thread(), root);
 }
 
-PAPCOLL_DECL Place linux_place(const cpu_set_t& binding, const std::string& root) {
+PAPCOLL_DECL Place linux_place(const ProcessorSet& binding, const std::string& root) {
   using namespace detail;
   Place place;
-  const int first = lowest_of(binding);
+  const int first = binding.lowest();
   if (first < 0) return place;
   const std::string processor = root + "/cpu/cpu" + std::to_string(first);
   const std::string topology = processor + "/topology/";
@@ -166,13 +163,11 @@ PAPCOLL_DECL std::vector<Gpu> linux_gpus(const std::string& root) {
 PAPCOLL_DECL Machine linux_machine(const std::string& root) {
   using namespace detail;
   std::vector<Place> places;
-  const cpu_set_t online = set_of(line_of(root + "/cpu/online"));
-  for (int p = 0; p < CPU_SETSIZE; ++p) {
-    const auto processor = static_cast<std::size_t>(p);
-    if (!CPU_ISSET(processor, &online)) continue;
-    cpu_set_t alone;
-    CPU_ZERO(&alone);
-    CPU_SET(processor, &alone);
+  const ProcessorSet online = set_of(line_of(root + "/cpu/online"));
+  for (int p = 0; p < online.end(); ++p) {
+    if (!online.has(p)) continue;
+    ProcessorSet alone;
+    alone.add(p);
     const Place place = linux_place(alone, root);
     if (place.core == Place::anywhere || place.core == p) places.push_back(place);
   }

@@ -163,6 +163,13 @@ class BasicBoard {
     Atomic<std::uint64_t> at[remembered];
   };
 
+  /// The processors that the rank may run on, as BoundProcessors (topology/bound_processors.hpp),
+  /// in words that only ProcessorCensus reads: relaxed, for the same reason. Written in one call,
+  /// read by all in a later one, and written again in calls after that.
+  struct alignas(cache_line) Processors {
+    Atomic<std::uint64_t> bound[2];
+  };
+
   /// Have these chunk buffers pages? 1 once a rank has seen to it: release, and acquired by those
   /// who then need not. Nobody sets it where pages come by themselves.
   using Reserved = Atomic<std::uint32_t>;
@@ -250,11 +257,17 @@ class BasicBoard {
                         static_cast<std::size_t>(ranks_) * (sizeof(Left) + sizeof(Reading)) +
                         static_cast<std::size_t>(r) * sizeof(Arrivals));
   }
+  Processors& processors(int r) const noexcept {
+    return at<Processors>(sizeof(Abort) +
+                          static_cast<std::size_t>(ranks_) *
+                              (sizeof(Left) + sizeof(Reading) + sizeof(Arrivals)) +
+                          static_cast<std::size_t>(r) * sizeof(Processors));
+  }
   /// Of rank r's chunk buffers, in all frames.
   Reserved& slot_reserved(int r) const noexcept {
     return at<Reserved>(sizeof(Abort) +
-                        static_cast<std::size_t>(ranks_) *
-                            (sizeof(Left) + sizeof(Reading) + sizeof(Arrivals)) +
+                        static_cast<std::size_t>(ranks_) * (sizeof(Left) + sizeof(Reading) +
+                                                            sizeof(Arrivals) + sizeof(Processors)) +
                         static_cast<std::size_t>(r) * sizeof(Reserved));
   }
   Claim& claim(std::uint32_t e) const noexcept { return at<Claim>(frame(e)); }
@@ -327,7 +340,8 @@ class BasicBoard {
   }
   static std::size_t head_bytes(int ranks) noexcept {
     const auto n = static_cast<std::size_t>(ranks);
-    return sizeof(Abort) + n * (sizeof(Left) + sizeof(Reading) + sizeof(Arrivals)) +
+    return sizeof(Abort) +
+           n * (sizeof(Left) + sizeof(Reading) + sizeof(Arrivals) + sizeof(Processors)) +
            in_lines(n * sizeof(Reserved));
   }
   // In a frame: its head, headers, progress words, holders of tickets, work words.

@@ -66,6 +66,7 @@ class CommState final : public Attached {
     std::shared_ptr<KnownRanks>& known = before.ranks;
     std::string& problem = before.problem;
     const bool is_new = known == nullptr;
+    if (making.any_moved()) known = find_again(all_ranks, *known);
     HierarchyPlans hierarchy;
     if (is_new) {
       known = std::make_shared<KnownRanks>();
@@ -96,7 +97,7 @@ class CommState final : public Attached {
     problem = first_problem(all_ranks, problem, "beginning a papcoll::Communicator");
     if (!problem.empty()) {
       link_.close(false);  // on all ranks, and no message is under way
-      if (!is_new) throw NotJoined{};
+      if (!is_new) throw NotJoined{false};
       throw system_error(joined({"papcoll: a papcoll::Communicator could not be made: ", problem}),
                          ENOMEM);
     }
@@ -105,7 +106,7 @@ class CommState final : public Attached {
     if (making.lost_a_slice()) core_->waiter().yield_took = all_ranks.yield_took();
     if (known->share != nullptr && making.is_of_world() && Making::is_kept(options)) {
       known_ = std::move(known);
-      if (is_new && !making.fell_back()) keep_known(making.world_ranks());
+      if ((is_new || making.any_moved()) && !making.fell_back()) keep_known(making.world_ranks());
     }
   }
   ~CommState() override { close(); }
@@ -130,8 +131,11 @@ class CommState final : public Attached {
   }
 
  private:
-  /// Thrown on all ranks where one of them could not join those that it knows.
-  struct NotJoined {};
+  /// Thrown on all ranks where one of them could not join those that it knows, or where what they
+  /// share does not fit any more.
+  struct NotJoined {
+    bool keeps;  ///< what they will share instead is for further communicators, too
+  };
 
   static void require_usable(MPI_Comm comm) {
     if (!mpi_is_usable()) refuse_outside_mpi();
@@ -176,6 +180,18 @@ class CommState final : public Attached {
         first_problem(making.all_ranks(), problem, "finding the ranks of a node");
     if (!s.why_no_shared_memory.empty()) return {{s.rank}, s.size};
     return here;
+  }
+
+  /// What the ranks know of each other, after some were bound to other processors: they learn anew
+  /// where all sit, and share what they shared, unless groups that are other groups now need more
+  /// or less of it. Collective.
+  [[gnu::cold]] static std::shared_ptr<KnownRanks> find_again(const PolledCollectives& all_ranks,
+                                                              const KnownRanks& before) {
+    auto now = std::make_shared<KnownRanks>(before);
+    now->where = find_machine(all_ranks, now->here, now->options.machine);
+    const HierarchyPlans plans = plan_hierarchy(now->where, now->here, now->options, true);
+    if (NodeMemory::area_of(now->here, now->options, plans) != now->area) throw NotJoined{true};
+    return now;
   }
 
   /// What the team has, by what its ranks know. `take_memory` gets what they share on a node, for
@@ -297,8 +313,8 @@ class CommState final : public Attached {
       return Making::run(comm, options, process, [&](Making& making) {
         try {
           return std::make_shared<CommState>(making, options);
-        } catch (const NotJoined&) {  // on all ranks
-          making.forget_known();
+        } catch (const NotJoined& why) {  // on all ranks
+          making.forget_known(why.keeps);
           return std::make_shared<CommState>(making, options);
         }
       });

@@ -39,8 +39,8 @@ struct KnownRanks {
   /// A buffer may be from any of their arenas, which are one.
   std::shared_ptr<BufferWatch> watch = std::make_shared<BufferWatch>();
 
-  /// The same on all ranks.
-  std::uint64_t id() const noexcept { return share->segment().id(); }
+  /// The same on all ranks, and another where they share something else or sit elsewhere.
+  std::uint64_t id() const noexcept { return share->segment().id() ^ where.id; }
 };
 
 /// Those that a process has. Threads may use it at once.

@@ -1,13 +1,16 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/text_hash.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/topology/bound_processors.hpp>
 #include <papcoll/topology/described_places.hpp>
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/machine_source.hpp>
 #include <papcoll/topology/packed_machine.hpp>
+#include <papcoll/topology/processor_set.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi/polled.hpp>
@@ -19,10 +22,10 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include <sched.h>
 #include <unistd.h>
 
 namespace papcoll {
@@ -34,29 +37,9 @@ struct MachineOfRanks {
   std::shared_ptr<const Machine> machine;
   std::vector<int> nodes;       ///< of each rank, the lowest rank of its node
   bool oversubscribed = false;  ///< more ranks on this node than processors they may run on
-};
-
-/// The processors that a rank may run on, in the few bytes that all ranks tell each other: ranges,
-/// of which the last one stands for all that are left.
-struct BoundProcessors {
-  struct Run {
-    std::uint16_t first = 0;
-    std::uint16_t count = 0;
-  };
-  std::array<Run, 4> runs{};
-
-  [[gnu::cold]] static BoundProcessors of(const cpu_set_t& set) noexcept {
-    BoundProcessors b;
-    std::size_t run = 0;
-    int last = -2;
-    for (int p = 0; p < CPU_SETSIZE; ++p) {
-      if (CPU_ISSET(static_cast<std::size_t>(p), &set) == 0) continue;
-      if (p != last + 1 && last >= 0 && run + 1 < b.runs.size()) ++run;
-      if (b.runs[run].count++ == 0) b.runs[run].first = static_cast<std::uint16_t>(p);
-      last = p;
-    }
-    return b;
-  }
+  ProcessorSet processors;      ///< those of this rank
+  /// Stands for what all ranks reported of themselves: the same on all.
+  std::uint64_t id = 0;
 };
 
 /// What a rank tells the others of where it is.
@@ -67,7 +50,7 @@ struct Whereabouts {
   std::array<std::uint16_t, 4> place{};  ///< package, NUMA domain, L3, core
   BoundProcessors processors;
 };
-static_assert(sizeof(Whereabouts) <= 32);
+static_assert(sizeof(Whereabouts) <= 32 && std::has_unique_object_representations_v<Whereabouts>);
 
 [[gnu::cold]] inline std::int32_t find_this_host(const std::vector<std::uint64_t>& hosts) {
   std::array<char, 256> name{};
@@ -112,32 +95,27 @@ static_assert(sizeof(Whereabouts) <= 32);
                                                  const MachineSource& source) {
   constexpr const char* where = "learning where the ranks of a communicator sit";
   const Machine described = described_machine(all_ranks, source);
-  cpu_set_t binding;
-  CPU_ZERO(&binding);
-  if (sched_getaffinity(0, sizeof binding, &binding) != 0) CPU_ZERO(&binding);
-  const Place mine = described.size() == 0 ? linux_place(binding) : Place{};
+  MachineOfRanks found;
+  found.processors = ProcessorSet::of_this_thread();
+  const Place mine = described.size() == 0 ? linux_place(found.processors) : Place{};
   Whereabouts report;
   report.node = here.ranks.front();
   report.listed = find_this_host(described.hosts);
   report.place = {mine.package, mine.numa, mine.l3, mine.core};
-  report.processors = BoundProcessors::of(binding);
+  report.processors = BoundProcessors::of(found.processors);
   std::vector<Whereabouts> all(static_cast<std::size_t>(all_ranks.size(where)));
   all_ranks.allgather(&report, sizeof report, all.data(), where);
 
-  MachineOfRanks found;
   found.nodes.reserve(all.size());
-  std::vector<bool> usable(CPU_SETSIZE);
+  std::vector<BoundProcessors> here_on;
+  here_on.reserve(here.ranks.size());
   for (const Whereabouts& w : all) {
     found.nodes.push_back(w.node);
-    if (w.node != report.node) continue;
-    for (const BoundProcessors::Run& run : w.processors.runs) {
-      for (std::size_t p = run.first; p < std::size_t{run.first} + run.count; ++p) {
-        if (p < usable.size()) usable[p] = true;
-      }
-    }
+    if (w.node == report.node) here_on.push_back(w.processors);
   }
-  const auto processors = std::count(usable.begin(), usable.end(), true);
-  found.oversubscribed = static_cast<std::ptrdiff_t>(here.ranks.size()) > processors;
+  found.oversubscribed = outnumber(here_on.size(), count_processors(here_on));
+  found.id =
+      hash_of_text({reinterpret_cast<const char*>(all.data()), all.size() * sizeof(Whereabouts)});
 
   std::string why;
   std::vector<Place> places;

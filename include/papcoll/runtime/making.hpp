@@ -8,6 +8,7 @@
 #include <papcoll/runtime/mpi_process.hpp>
 #include <papcoll/runtime/node_memory.hpp>
 #include <papcoll/runtime/tuning_text.hpp>
+#include <papcoll/topology/processor_set.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/library.hpp>
@@ -43,7 +44,8 @@ namespace detail {
 ///     compare Options        a bcast and a vote
 ///     ask MPI for the nodes  seldom: MPI_Comm_split_type, a sum, a vote
 ///     learn of the machine   what Options::machine names, if anything: a vote and two bcasts; an
-///                            allgather of where each rank sits
+///                            allgather of where each rank sits; after join, too, if a rank has
+///                            been bound to other processors since
 ///     share memory           tickets and a vote for each way tried, cross-memory attach and a
 ///                            vote, a barrier
 ///     connect                only where not all share memory: MPI_Comm_idup, a vote, a bcast
@@ -109,13 +111,15 @@ class Making {
     }
     return known;
   }
-  /// The ranks go the long way then, for this communicator.
-  void forget_known() noexcept {
+  /// All ranks know each other, and some may run on other processors than they know.
+  bool any_moved() const noexcept { return all_know_ && any_moved_; }
+  /// The ranks go the long way then. `keeps`: for further communicators, too.
+  void forget_known(bool keeps) noexcept {
     all_know_ = false;
     known_ = nullptr;
-    fell_back_ = true;
+    fell_back_ = !keeps;
   }
-  /// Did they? What they have then may be less than what they know.
+  /// Did they, for this communicator only? What they have then may be less than what they know.
   bool fell_back() const noexcept { return fell_back_; }
 
   /// A program that computes had this process's processor for a time slice, while this or lately
@@ -201,7 +205,8 @@ class Making {
     std::uint64_t area = 0;    ///< number of that of a node's first rank, from 1; 0: it has none
     bool pretends = false;     ///< MPI may see several nodes where there is one machine
     Build build{};
-    std::array<char, 3> unused{};
+    bool has_moved = false;  ///< it may run on other processors than when `known` was learnt
+    std::array<char, 2> unused{};
   };
   static_assert(sizeof(Hello) == 56);
 
@@ -241,6 +246,8 @@ class Making {
     mine.known = known_ != nullptr ? known_->id() : 0;
     mine.tuning = tuning_;
     mine.area = area_ != nullptr ? area_->number() + 1 : 0;
+    mine.has_moved =
+        known_ != nullptr && known_->where.processors != ProcessorSet::of_this_thread();
     met_.resize(world_ranks_.size());
     all_ranks_.allgather(&mine, sizeof mine, met_.data(), "meeting the other ranks");
     require_one_build();
@@ -248,6 +255,7 @@ class Making {
       const ProcessId& id = met_[r].id;
       peers_[r] = mine.id.sees(id) ? id : ProcessId{};
       process_->keep_process(world_ranks_[r], id);
+      any_moved_ = any_moved_ || met_[r].has_moved;
     }
     all_know_ = known_ != nullptr;
     for (std::size_t r = 0; all_know_ && r < met_.size(); ++r) {
@@ -313,6 +321,7 @@ class Making {
   std::uint64_t tuning_ = 0;
   std::shared_ptr<NodeArea> area_;  ///< made by this rank
   bool all_know_ = false;           ///< the same, and have the areas
+  bool any_moved_ = false;
   bool fell_back_ = false;
 };
 

@@ -13,6 +13,7 @@
 #include <papcoll/runtime/basis.hpp>
 #include <papcoll/runtime/copy_trials.hpp>
 #include <papcoll/runtime/node_rendezvous.hpp>
+#include <papcoll/runtime/processor_census.hpp>
 #include <papcoll/runtime/refused_requests.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 #include <papcoll/waiting/waiter.hpp>
@@ -208,8 +209,21 @@ class NodeSide {
     return shared_.has_value();
   }
 
-  /// What is known of processors changes.
-  void look_again() noexcept { ++looks_from_; }
+  /// Are there more ranks than processors on the node? Of the teams within this one, too.
+  void set_oversubscribed(bool yes) noexcept {
+    basis_.waiter.oversubscribed = yes;
+    ++looks_from_;
+    for (NodeSide* part : parts_) {
+      if (part != nullptr) part->set_oversubscribed(yes);
+    }
+  }
+  /// Those of the teams within this one; this one's ranks are then not part of another's.
+  void set_parts(NodeSide* intra, NodeSide* inter) noexcept {
+    parts_ = {intra, inter};
+    for (NodeSide* part : parts_) {
+      if (part != nullptr) part->is_outermost_ = false;
+    }
+  }
 
  private:
   /// Leaves the frame, also where a wait throws.
@@ -233,6 +247,7 @@ class NodeSide {
           monitor(site.board(), rank),
           rendezvous(site.board(), bells),
           refused(site.board(), rank),
+          census(site.board(), rank),
           copies(node) {}
 
     Doorbells bells;
@@ -240,6 +255,7 @@ class NodeSide {
     ArrivalMonitor monitor;
     NodeRendezvous rendezvous;
     RefusedRequests refused;
+    detail::ProcessorCensus census;
     detail::CopyTrials copies;
   };
 
@@ -260,7 +276,18 @@ class NodeSide {
     if (ArrivalMonitor::looks(epoch)) {
       monitor.look(epoch);
       shared_->copies.look(basis_.waiter, monitor.looks(), monitor.longer_calls());
+      if (is_outermost_) count_processors();
     }
+  }
+
+  /// Ranks may have been bound to other processors. A part of a team has only some of the ranks
+  /// that share them.
+  [[gnu::noinline]] void count_processors() {
+    const Waiter& waiter = basis_.waiter;
+    const bool shares = waiter.oversubscribed || waiter.yield_took > waiter.times.given_away;
+    if (!shared_->census.look(shared_->monitor.looks(), shares)) return;
+    set_oversubscribed(
+        detail::outnumber(static_cast<std::size_t>(basis_.size()), shared_->census.processors()));
   }
 
   /// Throws what made the call under way fail, once some rank has said it.
@@ -285,6 +312,8 @@ class NodeSide {
   TeamBasis& basis_;
   std::optional<Shared> shared_;
   std::uint32_t looks_from_ = 0;
+  std::array<NodeSide*, 2> parts_{};
+  bool is_outermost_ = true;
   bool in_call_ = false;  ///< between begin() and end()
   /// For each frame the last call in it in which this rank passed messages, (epoch, 1); 0: none.
   std::array<Stamp, NodeBoard::frames> with_messages_{};

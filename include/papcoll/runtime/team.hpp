@@ -85,11 +85,13 @@ class TeamCore final {
   std::uint32_t calls() const noexcept { return basis_.calls.next(); }
 
   void set_hooks(const TeamHooks& hooks) noexcept { basis_.hooks = hooks; }
-  /// More ranks than processors on the node?
+  /// More ranks than processors on the node, when the team is made?
   void set_oversubscribed(bool yes) noexcept {
-    basis_.waiter.oversubscribed = yes;
-    node_.look_again();
+    was_oversubscribed_ = yes;
+    node_.set_oversubscribed(yes);
   }
+  /// The same for calls whose choice must stay, though processors may change.
+  bool was_oversubscribed() const noexcept { return was_oversubscribed_; }
   /// All ranks have just met: those of a node find out how to copy for each other.
   void try_copies() noexcept {
     if (!node_.try_copies() && intra_ != nullptr) intra_->try_copies();
@@ -225,6 +227,8 @@ class TeamCore final {
     inter_ = inter;
     failures_.set_parts(intra == nullptr ? nullptr : &intra->failures_,
                         inter == nullptr ? nullptr : &inter->failures_);
+    node_.set_parts(intra == nullptr ? nullptr : &intra->node_,
+                    inter == nullptr ? nullptr : &inter->node_);
   }
   /// Null if it is not divided.
   Hierarchy* hierarchy() const noexcept { return hierarchy_.get(); }
@@ -345,6 +349,7 @@ class TeamCore final {
   TeamCore* inter_ = nullptr;
   std::shared_ptr<Hierarchy> hierarchy_;
   bool has_groups_ = false;
+  bool was_oversubscribed_ = false;
 };
 
 }  // namespace PAPCOLL_ABI

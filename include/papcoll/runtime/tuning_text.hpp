@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/text_hash.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 
@@ -23,11 +24,7 @@ struct TuningText {
   std::string source;  ///< for messages: "tuning file F"
 
   /// The same number where the contents are.
-  std::uint64_t hash() const noexcept {
-    std::uint64_t h = 14695981039346656037U;
-    for (const char c : json) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211U;
-    return h;
-  }
+  std::uint64_t hash() const noexcept { return detail::hash_of_text(json); }
 };
 
 namespace detail {

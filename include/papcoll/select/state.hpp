@@ -62,7 +62,7 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
   SelectionState& state = selection_of(team);
   SelectionInputs s;
   s.size = team.size();
-  s.oversubscribed = team.waiter().oversubscribed;
+  s.oversubscribed = call.reproducible ? team.was_oversubscribed() : team.waiter().oversubscribed;
   s.grouped = any_transport && team.has_groups();
   if (any_transport && team.hierarchy() != nullptr && team.hierarchy()->by_caches) {
     s.near_groups = team.hierarchy()->groups.count();

@@ -4,11 +4,10 @@
 
 #include <papcoll/config.hpp>
 #include <papcoll/topology/machine.hpp>
+#include <papcoll/topology/processor_set.hpp>
 
 #include <string>
 #include <vector>
-
-#include <sched.h>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -23,7 +22,7 @@ inline constexpr const char* linux_root = "/sys/devices/system";
 PAPCOLL_DECL Place linux_place(const std::string& root = linux_root);
 
 /// The same of a thread that is bound to these processors.
-PAPCOLL_DECL Place linux_place(const cpu_set_t& binding, const std::string& root = linux_root);
+PAPCOLL_DECL Place linux_place(const ProcessorSet& binding, const std::string& root = linux_root);
 
 /// The data caches of the processor that this thread runs on.
 PAPCOLL_DECL CacheSizes linux_caches(const std::string& root = linux_root);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/text_hash.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/topology/network.hpp>
@@ -51,9 +52,7 @@ struct CacheSizes {
 inline std::uint64_t hash_of_host(std::string_view name) noexcept {
   const bool is_address = name.find_first_not_of("0123456789.") == std::string_view::npos;
   if (!is_address) name = name.substr(0, name.find('.'));
-  std::uint64_t h = 14695981039346656037U;
-  for (const char c : name) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  return h;
+  return detail::hash_of_text(name);
 }
 
 /// A GPU of a node.

@@ -3,14 +3,13 @@
 // How Linux writes what it tells in small files.
 
 #include <papcoll/config.hpp>
+#include <papcoll/topology/processor_set.hpp>
 
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
-
-#include <sched.h>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -83,38 +82,27 @@ inline std::size_t processors_in(const std::string& list) noexcept {
 
 /// The lowest processor that a list names; −1 if it is nothing of the kind.
 inline int lowest_in(const std::string& list) noexcept {
-  unsigned lowest = CPU_SETSIZE;
+  unsigned lowest = ProcessorSet::most;
   const auto lower = [&lowest](unsigned first, unsigned) {
     if (first < lowest) lowest = first;
   };
-  return for_each_range(list, lower) && lowest < CPU_SETSIZE ? static_cast<int>(lowest) : -1;
+  return for_each_range(list, lower) && lowest < ProcessorSet::most ? static_cast<int>(lowest) : -1;
 }
 
 /// The processors that a list names; none if it is nothing of the kind.
-inline cpu_set_t set_of(const std::string& list) noexcept {
-  cpu_set_t set;
-  CPU_ZERO(&set);
+inline ProcessorSet set_of(const std::string& list) {
+  ProcessorSet set;
   const auto add = [&set](unsigned first, unsigned last) {
-    for (unsigned p = first; p <= last && p < CPU_SETSIZE; ++p) CPU_SET(p, &set);
+    for (unsigned p = first; p <= last && p < ProcessorSet::most; ++p) {
+      set.add(static_cast<int>(p));
+    }
   };
-  if (!for_each_range(list, add)) CPU_ZERO(&set);
-  return set;
+  return for_each_range(list, add) ? set : ProcessorSet{};
 }
 
 /// Does a list name all processors of a set?
-inline bool covers(const std::string& list, const cpu_set_t& set) noexcept {
-  const cpu_set_t listed = set_of(list);
-  cpu_set_t both;
-  CPU_AND(&both, &listed, &set);
-  return CPU_EQUAL(&both, &set) != 0;
-}
-
-/// The lowest processor of a set; −1 if there is none.
-inline int lowest_of(const cpu_set_t& set) noexcept {
-  for (int p = 0; p < CPU_SETSIZE; ++p) {
-    if (CPU_ISSET(static_cast<std::size_t>(p), &set)) return p;
-  }
-  return -1;
+inline bool covers(const std::string& list, const ProcessorSet& set) {
+  return set_of(list).has_all(set);
 }
 
 }  // namespace detail

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/text_hash.hpp>
 #include <papcoll/config.hpp>
 
 #include <array>
@@ -7,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <string_view>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -62,10 +62,7 @@ struct ProcessId {
     if (read_bytes <= 0) return 0;
     const auto length = static_cast<std::size_t>(read_bytes);
     if (gethostname(text.data() + length, text.size() - 1 - length) != 0) return 0;
-    std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
-    for (const char c : std::string_view{text.data()}) {
-      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    }
+    const std::uint64_t hash = detail::hash_of_text(text.data());
     return hash == 0 ? 1 : hash;
   }
 

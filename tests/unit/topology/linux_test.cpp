@@ -1,5 +1,6 @@
 #include <papcoll/topology/last_level_cache.hpp>
 #include <papcoll/topology/linux.hpp>
+#include <papcoll/topology/processor_set.hpp>
 #include <papcoll/topology/sysfs.hpp>
 
 #include <cstdint>
@@ -184,8 +185,6 @@ TEST_CASE("Linux: the bridges that a GPU is behind, by where its link leads") {
 TEST_CASE("Linux: this machine") {
   const Machine here = linux_machine();
   CHECK(here.size() >= 1);
-  cpu_set_t binding;
-  REQUIRE(sched_getaffinity(0, sizeof binding, &binding) == 0);
-  CHECK(linux_place() == linux_place(binding));
+  CHECK(linux_place() == linux_place(ProcessorSet::of_this_thread()));
   CHECK(linux_place().node == 0);
 }

@@ -6,6 +6,7 @@
 #include <papcoll/error.hpp>
 #include <papcoll/names/row.hpp>
 #include <papcoll/tools/common.hpp>
+#include <papcoll/topology/processor_set.hpp>
 #include <papcoll/what_if/answer.hpp>
 #include <papcoll/what_if/recorded.hpp>
 
@@ -24,7 +25,6 @@
 #include <utility>
 #include <vector>
 
-#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,14 +57,6 @@ inline std::string program_named(const std::string& name) {
   return {};
 }
 
-/// Processors that this process may use.
-inline int processors_here() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return CPU_COUNT(&set);
-}
-
 /// Runs papcoll-bench.
 class Replay {
  public:
@@ -74,9 +66,9 @@ class Replay {
 
   /// Why the record cannot be replayed here; empty: it can.
   std::string why_not(const what_if::Recorded& recorded) const {
-    const int processors = processors_here();
+    const int processors = ProcessorSet::of_this_thread().count();
     if (!recorded.is_one_node()) return "the ranks are on several nodes";
-    if (recorded.shape.size > processors) {
+    if (processors != 0 && recorded.shape.size > processors) {
       return "there are " + std::to_string(recorded.shape.size) + " ranks, and this machine has " +
              std::to_string(processors) + (processors == 1 ? " processor" : " processors");
     }

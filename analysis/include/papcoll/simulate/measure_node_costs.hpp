@@ -13,6 +13,7 @@
 #include <papcoll/simulate/node_costs.hpp>
 #include <papcoll/simulate/virtual_node.hpp>
 #include <papcoll/thread_team.hpp>
+#include <papcoll/topology/processor_set.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
 #include <algorithm>
@@ -29,9 +30,6 @@
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include <pthread.h>
-#include <sched.h>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -65,10 +63,9 @@ class OtherProcessor {
   }
 
   static void pin(int processor) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(static_cast<unsigned>(processor), &set);
-    pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+    ProcessorSet one;
+    one.add(processor);
+    static_cast<void>(one.bind_this_thread());
   }
 
  private:
@@ -94,28 +91,25 @@ class OtherProcessor {
 class AllProcessors {
  public:
   AllProcessors() {
-    pthread_getaffinity_np(pthread_self(), sizeof before_, &before_);
-    cpu_set_t all;
-    std::memset(&all, 0xff, sizeof all);
-    pthread_setaffinity_np(pthread_self(), sizeof all, &all);
+    ProcessorSet all;
+    for (int p = 0; p < ProcessorSet::most; ++p) all.add(p);
+    static_cast<void>(all.bind_this_thread());
   }
   AllProcessors(const AllProcessors&) = delete;
   AllProcessors& operator=(const AllProcessors&) = delete;
-  ~AllProcessors() { pthread_setaffinity_np(pthread_self(), sizeof before_, &before_); }
+  ~AllProcessors() { static_cast<void>(before_.bind_this_thread()); }
 
   static std::vector<int> numbers() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    pthread_getaffinity_np(pthread_self(), sizeof set, &set);
+    const ProcessorSet set = ProcessorSet::of_this_thread();
     std::vector<int> found;
-    for (int p = 0; p < CPU_SETSIZE; ++p) {
-      if (CPU_ISSET(static_cast<unsigned>(p), &set)) found.push_back(p);
+    for (int p = 0; p < set.end(); ++p) {
+      if (set.has(p)) found.push_back(p);
     }
     return found;
   }
 
  private:
-  cpu_set_t before_{};
+  ProcessorSet before_ = ProcessorSet::of_this_thread();
 };
 
 /// Are two processors threads of one core, as far as Linux tells?

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// FNV-1a of the bytes: the same number in every process, of whatever build.
+inline std::uint64_t hash_of_text(std::string_view text) noexcept {
+  std::uint64_t h = 0xcbf29ce484222325U;
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return h;
+}
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
