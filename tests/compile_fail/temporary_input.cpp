@@ -2,6 +2,7 @@
 #include <papcoll/core.hpp>
 
 #include <array>
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -14,12 +15,12 @@ using papcoll::root;
 // Of a type of its own for each call, so that each says it.
 #ifdef PAPCOLL_TEST_CONTROL
 std::array<int, 64> elements{};
-template <int n>
+template <std::size_t n>
 std::span<int, n> input() {
   return std::span{elements}.first<n>();
 }
 #else
-template <int n>
+template <std::size_t n>
 std::array<int, n> input() {
   return {};
 }
