@@ -174,6 +174,12 @@ TEST_CASE("minloc and maxloc take the lower index of equal values") {
   CHECK(maxloc(Pair{2, 7}, Pair{1, 5}) == Pair{2, 7});
   CHECK(maxloc(Pair{2, 7}, Pair{2, 3}) == Pair{2, 3});
   CHECK(maxloc(Pair{2, 3}, Pair{2, 7}) == Pair{2, 3});
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto is_nan_at = [](Pair p, int index) { return std::isnan(p.value) && p.index == index; };
+  CHECK(is_nan_at(minloc(Pair{1, 5}, Pair{nan, 3}), 3));
+  CHECK(is_nan_at(minloc(Pair{nan, 5}, Pair{1, 3}), 5));
+  CHECK(is_nan_at(maxloc(Pair{1, 5}, Pair{nan, 3}), 3));
+  CHECK(is_nan_at(maxloc(Pair{nan, 5}, Pair{1, 3}), 5));
 
   using Wide = ValueIndex<long double, std::int64_t>;
   const std::vector<Wide> low(9, Wide{2, 1});
