@@ -3,6 +3,7 @@
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/runtime/known_ranks.hpp>
+#include <papcoll/runtime/stay_loaded.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/library.hpp>
@@ -56,6 +57,8 @@ class Keyvals {
 
  private:
   Keyvals() {
+    // MPI calls it, and what it leads to, at a time when a plug-in may have been closed.
+    stay_loaded(reinterpret_cast<const void*>(&Keyvals::on_delete));
     for (int* key : {&comm, &failure, &process}) {
       check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Keyvals::on_delete, key, nullptr),
             "MPI_Comm_create_keyval", "papcoll's first use in this process");

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+
+#include <dlfcn.h>
+#include <link.h>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// Keeps the object that contains `code`, such as a plug-in, loaded until the process ends. For
+/// functions that are given to MPI: it calls them in MPI_Comm_free and MPI_Finalize.
+inline void stay_loaded(const void* code) noexcept {
+  Dl_info found{};
+  void* map = nullptr;
+  // Nobody unloads the program itself, whose name is empty, nor what the loader does not know.
+  if (dladdr1(code, &found, &map, RTLD_DL_LINKMAP) == 0 || map == nullptr) return;
+  const char* const name = static_cast<const link_map*>(map)->l_name;
+  if (*name == '\0') return;
+  // The handle is never closed. If there is none, the object only has to be kept by who loaded it.
+  static_cast<void>(dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
+}
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
