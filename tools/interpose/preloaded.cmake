@@ -70,9 +70,10 @@ function(papcoll_add_preloaded name)
     target_compile_options(${library} PRIVATE ${flags} -fvisibility=hidden -ftls-model=initial-exec)
     papcoll_optimise(${library} ${PAPCOLL_PRELOADED_FLAGS})
     # A second libstdc++ in the process, or a symbol of MPI, would break programs that are none of
-    # this one's business. libgcc is shared: exceptions and cancelled threads must pass through.
+    # this one's business. libgcc is shared: exceptions and cancelled threads must pass through. MPI has
+    # callbacks of this library until it ends: where a program opens it, it stays loaded, too.
     target_link_options(${library} PRIVATE
-      -static-libstdc++ -Wl,--no-undefined -Wl,--as-needed
+      -static-libstdc++ -Wl,--no-undefined -Wl,--as-needed -Wl,-z,nodelete
       -Wl,--version-script=${papcoll_interpose_dir}/exports.map)
     set_target_properties(${library} PROPERTIES LINK_DEPENDS ${papcoll_interpose_dir}/exports.map)
     install(TARGETS ${library} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/papcoll)
