@@ -240,6 +240,33 @@ std::string never_waited_for(Comm& comm, std::size_t count) {
   return other == std::vector<int>(count, 2 * comm.size()) ? "" : "destruction did not wait\n";
 }
 
+/// So many at once, of which each rank waits for some, tests some and destroys the rest, in an
+/// order of its own; one of the first stays to the end.
+template <class Comm>
+std::string many_at_once(Comm& comm, std::size_t number, const papcoll::Algorithm& algorithm) {
+  std::vector<int> data(number);
+  std::iota(data.begin(), data.end(), 0);
+  std::vector<Request> all;
+  for (int& element : data) {
+    all.push_back(papcoll::iallreduce(comm, &element, 1, papcoll::sum, algorithm));
+  }
+  std::vector<std::size_t> order(number);
+  const auto rank = static_cast<std::size_t>(comm.rank());
+  for (std::size_t i = 0; i < number; ++i) order[i] = (i * 7 + rank * 3) % number;
+  if (number % 7 == 0) return "take a number that 7 does not divide\n";
+  if (rank % 2 == 1) std::reverse(order.begin(), order.end());
+  std::swap(order.back(), *std::find(order.begin(), order.end(), rank));
+  for (const std::size_t i : order) {
+    if (i % 3 == 0) all[i].wait();
+    while (i % 3 == 1 && !all[i].test()) std::this_thread::yield();
+    if (i % 3 == 2) all[i] = {};
+  }
+  for (std::size_t i = 0; i < number; ++i) {
+    if (data[i] != comm.size() * static_cast<int>(i)) return "one of many is wrong\n";
+  }
+  return "";
+}
+
 /// Nothing to do is done at once.
 template <class Comm>
 std::string empty_ones(Comm& comm) {

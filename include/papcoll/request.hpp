@@ -10,6 +10,8 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
+class RequestRun;
+
 /// A non-blocking collective under way. Owns its operator, counts and displacements; the buffers
 /// belong to the caller, live and must not be touched until the request is complete: a temporary is
 /// refused, unless it is a view. Any papcoll call of the thread that started
@@ -28,7 +30,7 @@ class Request {
  public:
   Request() = default;
   /// For the library: i-collectives make one.
-  Request(TeamCore& core, PlanRun& plan_run, std::shared_ptr<const void> owned)
+  Request(TeamCore& core, RequestRun& plan_run, std::shared_ptr<const void> owned)
       : core_(&core), plan_run_(&plan_run), owned_(std::move(owned)) {}
   /// The one moved from is complete.
   Request(Request&& o) noexcept { swap(o); }
@@ -67,7 +69,7 @@ class Request {
   }
 
   TeamCore* core_ = nullptr;  ///< null: complete
-  PlanRun* plan_run_ = nullptr;
+  RequestRun* plan_run_ = nullptr;
   std::shared_ptr<const void> owned_;
   int exceptions_ = std::uncaught_exceptions();
 };

@@ -310,6 +310,7 @@ TEST_CASE("non-blocking calls that match are compared, and run", "[bad input]") 
       CHECK(requests::beside_blocking_calls(comm, count, algorithm) == "");
     }
     CHECK(requests::driven_from_another_call(comm, 100, algorithm, {}) == "");
+    CHECK(requests::many_at_once(comm, 100, algorithm) == "");
     CHECK(requests::never_waited_for(comm, 100) == "");
     for (int i = 0; i < 40; ++i) {  // through a change of the predicted order
       std::vector<int> data(100, 1);

@@ -118,6 +118,17 @@ TEST_CASE("requests of all kinds", "[communicator]") {
   CHECK(requests::empty_ones(comm) == "");
 }
 
+TEST_CASE("many requests at once", "[communicator]") {
+  const OwnComm own;
+  Communicator comm{own.get(), {.deadline = half_a_minute, .first_epoch = 0x7fffff00U}};
+  for (const std::string name : {"ShmTransport", "MpiTransport", "Ring+MpiTransport"}) {
+    INFO(name);
+    const auto algorithm = papcoll::algorithm(name);
+    if (!runs_on(comm, algorithm)) continue;
+    CHECK(requests::many_at_once(comm, 600 / simulated_less, algorithm) == "");
+  }
+}
+
 TEST_CASE("requests on a communicator made by a split", "[communicator]") {
   // Late ranks make messages of several requests meet.
   const OwnComm own{MPI_COMM_WORLD, 0, 0};

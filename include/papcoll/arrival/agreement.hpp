@@ -79,7 +79,7 @@ class Agreement {
     shape.count = call.count;
     shape.element_size = call.reducer.size;
     const Order order = Order::identity(size_);
-    plan_run_.start(endpoint, plans.get(exchange, shape, order), order, call, sequence, 1);
+    plan_run_.start(endpoint, plans.get(exchange, shape, order).plan, order, call, sequence, 1);
   }
 
   /// One was started, and its figures have not been taken yet?

@@ -29,6 +29,8 @@ enum class MemoryKind : unsigned char {
 /// In Call::types: the buffers are in memory of a device.
 inline constexpr std::uint64_t types_on_device = std::uint64_t{1} << 39;
 
+struct PlanOf;
+
 /// One rank's call of a collective, below the seam: no element type, no operator type.
 ///
 /// The *vector* of a call is what the collective is about: `count` elements for allreduce, reduce,
@@ -71,6 +73,8 @@ struct Call {
   /// Where the elements lie if they are not neighbours, else null; in place both are the same.
   const DataView* in_view = nullptr;
   const DataView* out_view = nullptr;  ///< the same of the output
+  /// A plan that it may run by; of a prepared call, which keeps it. Or null.
+  const PlanOf* plan = nullptr;
   void* stream = nullptr;  ///< of a device, in whose order the call's own work is done; else null
 
   /// Is the input where the output goes?

@@ -73,6 +73,7 @@ class PreparedCall {
       start_is_settled_ = true;
       call = call_;
     }
+    call.plan = start_plan_.plan == nullptr ? nullptr : &start_plan_;
     return actions_.start(caller(true), spec_, call, owned_);
   }
 
@@ -122,13 +123,14 @@ class PreparedCall {
     actions_.run(caller(), spec_, call);
   }
 
-  /// Held, so that no call makes it anew; null: the call runs by no plan that is known beforehand.
-  std::shared_ptr<const BlockedPlan> plan_of(const Settled& settled) const noexcept {
-    if (!settled.schedule || is_empty(call_) || !has_data(collective_)) return nullptr;
+  /// Kept, so that no call makes it anew; of nothing: the call runs by no plan that is known
+  /// beforehand.
+  PlanOf plan_of(const Settled& settled) const noexcept {
+    if (!settled.schedule || is_empty(call_) || !has_data(collective_)) return {};
     try {
       return core_->plan_of(settled.schedule, call_);
     } catch (const std::exception&) {  // the call makes it, and can tell its peers if it cannot
-      return nullptr;
+      return {};
     }
   }
 
@@ -138,6 +140,7 @@ class PreparedCall {
     const Settled settled = actions_.settle(caller(), spec_, call_);
     runs_ = settled.arrival;
     plan_ = plan_of(settled);
+    call_.plan = plan_.plan == nullptr ? nullptr : &plan_;
     // What lies apart is packed on the way.
     if (!core.on_one_node() || call_.apart) runs_ = nullptr;
     if (core.on_one_node()) looks_ = core.looks();
@@ -160,9 +163,9 @@ class PreparedCall {
   Collective collective_;
   Call call_;
 
-  Known known_;                                    ///< when it was settled
-  std::shared_ptr<const BlockedPlan> plan_;        ///< of blocking calls
-  std::shared_ptr<const BlockedPlan> start_plan_;  ///< of start()
+  Known known_;        ///< when it was settled
+  PlanOf plan_;        ///< of blocking calls
+  PlanOf start_plan_;  ///< of start()
   bool start_is_settled_ = false;
   CallActions actions_;
   Algorithm named_;

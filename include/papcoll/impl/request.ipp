@@ -4,8 +4,8 @@
 #include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/impl/run.ipp>
-#include <papcoll/plan/run.hpp>
 #include <papcoll/request.hpp>
+#include <papcoll/runtime/request_runs.hpp>
 #include <papcoll/runtime/team.hpp>
 
 #include <exception>
@@ -42,7 +42,7 @@ PAPCOLL_DECL std::shared_ptr<const void> with_views(Call& call, std::shared_ptr<
 PAPCOLL_DECL Request start_checked(const Caller& caller, const AlgorithmSpec& spec,
                                    const TransportTable& transport, const Call& call,
                                    std::shared_ptr<const void> owned) {
-  PlanRun* const plan_run = caller.core.start(spec.schedule, transport, call, spec.order);
+  RequestRun* const plan_run = caller.core.start(spec.schedule, transport, call, spec.order);
   if (plan_run == nullptr) return {};
   return {caller.core, *plan_run, std::move(owned)};
 }
@@ -96,7 +96,7 @@ PAPCOLL_DECL void Request::end() noexcept {
     // The communicator remembers it, also where this thread may not wait, and so does not know when
     // the buffers are free. What a transport may still read is leaked on purpose.
     core.fail_everywhere(problem);
-    if (core_ != nullptr) plan_run_->claimed = false;
+    if (core_ != nullptr) core.forget(*plan_run_);
     if (core.holds_on()) {
       static_cast<void>(new (std::nothrow) std::shared_ptr<const void>(std::move(owned_)));
     }

@@ -6,24 +6,34 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <utility>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-/// The plans a communicator made last, bounded in steps; the least recently used ones go first, but
-/// for those that somebody else holds: a run, or a persistent call.
+/// A plan, and what it was made of.
+struct PlanOf {
+  AnySchedule schedule{};
+  Shape shape{};
+  Order order = Order::identity(1);
+  std::shared_ptr<const BlockedPlan> plan{};
+
+  bool is_of(const AnySchedule& s, const Shape& of, const Order& o) const {
+    return shape == of && order == o && schedule == s;
+  }
+};
+
+/// The plans a communicator made last, bounded in number and in steps; the least recently used ones
+/// go first. Whoever wants to keep one, such as a persistent call, has a copy of it: the cache does
+/// not grow with those.
 /// Building a plan costs about what a message does, so the cache is small and searched in order.
 class PlanCache {
  public:
   /// The plan of (schedule, shape, order), made if it is not there.
-  std::shared_ptr<const BlockedPlan> get(const AnySchedule& schedule, const Shape& shape,
-                                         const Order& order) {
+  const PlanOf& get(const AnySchedule& schedule, const Shape& shape, const Order& order) {
     for (auto e = entries_.begin(); e != entries_.end(); ++e) {
-      if (e->shape == shape && e->order == order && e->schedule == schedule) {
-        if (e != entries_.begin()) entries_.splice(entries_.begin(), entries_, e);
-        return entries_.front().plan;
-      }
+      if (!e->is_of(schedule, shape, order)) continue;
+      if (e != entries_.begin()) entries_.splice(entries_.begin(), entries_, e);
+      return *e;
     }
     return made(schedule, shape, order);
   }
@@ -46,38 +56,23 @@ class PlanCache {
   static constexpr std::size_t max_steps = 1 << 16;  ///< about 8 MB
 
  private:
-  struct Entry {
-    AnySchedule schedule;
-    Shape shape;
-    Order order;
-    std::shared_ptr<const BlockedPlan> plan;
-  };
-
-  [[gnu::cold, gnu::noinline]] std::shared_ptr<const BlockedPlan> made(const AnySchedule& schedule,
-                                                                       const Shape& shape,
-                                                                       const Order& order) {
-    auto plan = std::make_shared<const BlockedPlan>(make_plan(schedule, shape, order));
-    steps_ += steps_of(*plan);
-    entries_.push_front({schedule, shape, order, plan});
-    drop_oldest();
-    return plan;
-  }
-
-  void drop_oldest() {
-    for (auto e = entries_.end(); e != entries_.begin();) {
-      if (entries_.size() <= max_entries && steps_ <= max_steps) return;
-      --e;
-      if (e->plan.use_count() > 1) continue;
-      steps_ -= steps_of(*e->plan);
-      e = entries_.erase(e);
+  [[gnu::cold, gnu::noinline]] const PlanOf& made(const AnySchedule& schedule, const Shape& shape,
+                                                  const Order& order) {
+    entries_.push_front({schedule, shape, order,
+                         std::make_shared<const BlockedPlan>(make_plan(schedule, shape, order))});
+    steps_ += steps_of(*entries_.front().plan);
+    while (entries_.size() > 1 && (entries_.size() > max_entries || steps_ > max_steps)) {
+      steps_ -= steps_of(*entries_.back().plan);
+      entries_.pop_back();
     }
+    return entries_.front();
   }
 
   static std::size_t steps_of(const BlockedPlan& p) noexcept {
     return p.full.size() + p.last.size();
   }
 
-  std::list<Entry> entries_;
+  std::list<PlanOf> entries_;
   std::size_t steps_ = 0;
 };
 

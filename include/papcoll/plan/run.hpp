@@ -93,8 +93,6 @@ class PlanRun {
   bool done() const noexcept { return blocks_left_ == 0; }
   std::uint32_t sequence() const noexcept { return sequence_; }
 
-  bool claimed = false;  ///< a request still looks at it
-
   /// For the endpoint: a step it had in flight is complete.
   void complete(std::uint32_t slot, std::uint32_t step) {
     finish_step(slot, step);
@@ -178,6 +176,7 @@ class PlanRun {
 
   void end() {
     if (call_.memory != MemoryKind::host) endpoint_->finish(call_);
+    plan_.reset();  // or the cache would keep it for a run that is over
   }
 
   void set_bases(Slot& s, std::uint32_t slot) const noexcept {

@@ -3,41 +3,53 @@
 #include <papcoll/config.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/node/compare_calls.hpp>
-#include <papcoll/plan/run.hpp>
+#include <papcoll/runtime/request_runs.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
+/// What one call begins with: an allreduce, of one element.
+struct Comparison {
+  /// The call waits for it; `run` itself is the call's if that has nothing to do.
+  void hold(RequestRun& call) noexcept {
+    held = &call;
+    call.comparison = this;
+  }
+
+  ComparedCalls calls;
+  RequestRun* run;             ///< of the allreduce
+  std::size_t at;              ///< in the list of all
+  RequestRun* held = nullptr;  ///< of the call
+  bool is_over = false;
+};
+
 /// What a rank's non-blocking calls begin with where calls are compared: a small allreduce each.
 /// Only when that is done, and all ranks have called the same, is the call itself let go.
 class Comparisons {
  public:
-  struct Comparison {
-    ComparedCalls calls;
-    PlanRun* run;             ///< of the allreduce
-    PlanRun* held = nullptr;  ///< of the call; `run` itself if the call has nothing to do
-    bool is_over = false;
-  };
-
-  Comparison& begin(const CallWords& words, int rank, PlanRun& run) {
-    open_.push_back(std::make_unique<Comparison>(Comparison{{words, rank, {}}, &run}));
+  Comparison& begin(const CallWords& words, int rank, RequestRun& run) {
+    open_.push_back(
+        std::make_unique<Comparison>(Comparison{{words, rank, {}}, &run, open_.size()}));
     return *open_.back();
   }
 
-  /// Lets the calls go that match, and ends the others.
-  void progress() {
-    for (std::size_t i = 0; i < open_.size(); ++i) {
-      Comparison& c = *open_[i];
+  /// Lets the calls go that match, and ends the others. Looks at a few, the next time at the next.
+  void progress(RequestRuns& runs) {
+    constexpr std::size_t looks = 64;
+    for (std::size_t i = std::min(looks, open_.size()); i != 0; --i) {
+      next_ = next_ + 1 < open_.size() ? next_ + 1 : 0;
+      Comparison& c = *open_[next_];
       if (c.is_over || c.held == nullptr || !c.run->done()) continue;
       c.is_over = true;
       if (c.held == c.run) continue;
-      c.run->claimed = false;
+      runs.give_back(*c.run);
       if (c.calls.differ) {
         c.held->abandon(false);
       } else {
@@ -47,13 +59,14 @@ class Comparisons {
   }
 
   /// Forgets that of a call which is done. How the ranks' calls differ, or nothing.
-  std::string end(const PlanRun& call) {
-    const auto it =
-        std::find_if(open_.begin(), open_.end(), [&](const auto& c) { return c->held == &call; });
-    if (it == open_.end()) return {};
+  std::string end(RequestRun& call) {
+    Comparison* const c = std::exchange(call.comparison, nullptr);
+    if (c == nullptr) return {};
     std::string text;
-    if ((*it)->calls.differ) text = (*it)->calls.describe();
-    open_.erase(it);
+    if (c->calls.differ) text = c->calls.describe();
+    open_.back()->at = c->at;
+    std::swap(open_[c->at], open_.back());
+    open_.pop_back();
     return text;
   }
 
@@ -67,6 +80,7 @@ class Comparisons {
 
  private:
   std::vector<std::unique_ptr<Comparison>> open_;
+  std::size_t next_ = 0;  ///< of those, the last one looked at
 };
 
 }  // namespace PAPCOLL_ABI

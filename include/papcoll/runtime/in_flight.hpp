@@ -47,7 +47,7 @@ class InFlight {
 
   void progress() {
     connections.progress();
-    if constexpr (assertion_level >= 2) comparisons.progress();
+    if constexpr (assertion_level >= 2) comparisons.progress(plan_runs.of_requests());
   }
 
   /// After the team broke. True: something may still use the memory of what was in flight.

@@ -57,7 +57,7 @@ class TeamMessages {
 
   void run_plan(const AnySchedule& schedule, Endpoint& e, bool rings, const Call& call,
                 PlayedOrder played = {}) {
-    PlanRun& plan_run = in_flight_.plan_runs.idle();
+    PlanRun& plan_run = in_flight_.plan_runs.of_blocking_call();
     failures_.or_fail_everywhere([&] {
       in_flight_.plan_runs.begin(plan_run, e, schedule, call, basis_.calls.sequence(), played);
       if (waited_in_endpoint(plan_run)) return;

@@ -9,21 +9,21 @@
 #include <papcoll/plan/layout.hpp>
 #include <papcoll/plan/run.hpp>
 #include <papcoll/runtime/machine_orders.hpp>
+#include <papcoll/runtime/request_runs.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/topology/machine.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-/// A rank's runs of plans, used again and again, and the plans they run.
+/// A rank's runs of plans, used again and again, and the plans they run. Of blocking calls one runs
+/// at a time.
 class PlanRuns {
  public:
   PlanRuns(int rank, int size, std::size_t window, std::shared_ptr<const Machine> machine)
@@ -32,17 +32,12 @@ class PlanRuns {
   PlanCache& plans() noexcept { return plans_; }
   MachineOrders& machine_orders() noexcept { return orders_; }
 
-  /// One that is done, and that no request looks at.
-  PlanRun& idle() {
-    for (auto& e : plan_runs_) {
-      if (e->done() && !e->claimed) return *e;
-    }
-    plan_runs_.push_back(std::make_unique<PlanRun>());
-    return *plan_runs_.back();
-  }
+  PlanRun& of_blocking_call() noexcept { return blocking_; }
+  RequestRuns& of_requests() noexcept { return requests_; }
+  const RequestRuns& of_requests() const noexcept { return requests_; }
 
   /// The plan of a call in the order of the ranks.
-  std::shared_ptr<const BlockedPlan> plan_of(const AnySchedule& schedule, const Call& call) {
+  PlanOf plan_of(const AnySchedule& schedule, const Call& call) {
     const Shape shape = shape_of(call, rank_, call.root);
     return plans_.get(schedule, shape, static_order(shape));
   }
@@ -67,33 +62,30 @@ class PlanRuns {
         played.predictions != nullptr && any_order && !(reduces && call.rank_order);
     const Order order =
         predicted ? played.predictions->forecast().order(shape) : static_order(shape);
-    plan_run.start(e, plans_.get(schedule, shape, order), order, call, sequence, window_, held);
+    const bool has_one = call.plan != nullptr && call.plan->is_of(schedule, shape, order);
+    const PlanOf& plan = has_one ? *call.plan : plans_.get(schedule, shape, order);
+    plan_run.start(e, plan.plan, order, call, sequence, window_, held);
   }
 
   /// Begins a call whose positions are not ranks: of the others it is not known yet which they are.
   void begin_at(PlanRun& plan_run, Endpoint& e, const AnySchedule& schedule, const Call& call,
                 std::uint32_t sequence, int position, int root) {
     const Shape shape = shape_of(call, position, root);
-    plan_run.start_before_known(e, plans_.get(schedule, shape, Order::identity(size_)), size_, call,
-                                sequence, window_);
+    plan_run.start_before_known(e, plans_.get(schedule, shape, Order::identity(size_)).plan, size_,
+                                call, sequence, window_);
   }
 
-  /// Is a request under way that is too old to be in flight beside a call of this number?
-  bool blocks(const Endpoint& e, std::uint32_t sequence) const noexcept {
-    return std::any_of(plan_runs_.begin(), plan_runs_.end(), [&](const auto& x) {
-      return x->claimed && !x->done() && sequence - x->sequence() >= e.sequences_at_once();
-    });
-  }
-
-  /// Does a request look at one?
-  [[gnu::cold]] bool any_claimed() const noexcept {
-    return std::any_of(plan_runs_.begin(), plan_runs_.end(),
-                       [](const auto& x) { return x->claimed; });
+  /// Is a request under way that is too old to be in flight beside a call of this number? If one
+  /// is, the oldest is.
+  bool blocks(const Endpoint& e, std::uint32_t sequence) noexcept {
+    const PlanRun* const oldest = requests_.oldest();
+    return oldest != nullptr && sequence - oldest->sequence() >= e.sequences_at_once();
   }
 
   /// After the team broke. `leak`: something may still use their memory.
   [[gnu::cold]] void abandon(bool leak) noexcept {
-    for (auto& e : plan_runs_) e->abandon(leak);
+    blocking_.abandon(leak);
+    requests_.abandon(leak);
   }
 
  private:
@@ -108,7 +100,8 @@ class PlanRuns {
     const Order order = orders_.machine() == nullptr
                             ? static_order(shape)
                             : orders_.of(schedule, call.collective, root, map, plans_).order;
-    plan_run.start(e, plans_.get(schedule, shape, order), order, call, sequence, window_, held);
+    plan_run.start(e, plans_.get(schedule, shape, order).plan, order, call, sequence, window_,
+                   held);
   }
 
   Shape shape_of(const Call& call, int rank, int root) const {
@@ -135,7 +128,8 @@ class PlanRuns {
   std::size_t window_;  ///< blocks in flight at once
   PlanCache plans_;
   MachineOrders orders_;
-  std::vector<std::unique_ptr<PlanRun>> plan_runs_;
+  PlanRun blocking_;
+  RequestRuns requests_;
 };
 
 }  // namespace PAPCOLL_ABI

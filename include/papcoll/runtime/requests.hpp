@@ -16,6 +16,7 @@
 #include <papcoll/runtime/in_flight.hpp>
 #include <papcoll/runtime/invalid_calls.hpp>
 #include <papcoll/runtime/messages.hpp>
+#include <papcoll/runtime/request_runs.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
@@ -39,8 +40,8 @@ class TeamRequests {
 
   /// Null: there is nothing to wait for. Local, but for the first request that needs MPI messages,
   /// and for one that comes thousands of requests after one that is still under way.
-  PlanRun* start(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
-                 const OrderSource& source = {}) {
+  RequestRun* start(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
+                    const OrderSource& source = {}) {
     require_usable();
     PlayedOrder played{nullptr, source.map()};
     if (const AnyPredictor& predictor = source.predictor()) {
@@ -60,6 +61,7 @@ class TeamRequests {
   /// Waits for a request.
   void wait(const PlanRun& plan_run) {
     require_usable();
+    if (plan_run.done()) return;
     const TeamFailures::Awaited awaited{failures_, plan_run};
     failures_.or_fail_everywhere([&] {
       if constexpr (assertion_level < 2) {
@@ -88,8 +90,8 @@ class TeamRequests {
   }
 
   /// The request is done with. Throws peer_error if the ranks' calls were compared and differ.
-  void finish(PlanRun& plan_run) {
-    plan_run.claimed = false;
+  void finish(RequestRun& plan_run) {
+    forget(plan_run);
     if (!in_flight_.has_requests()) return;
     if (in_flight_.end_request()) tell_outstanding(false);
     if constexpr (assertion_level >= 2) {
@@ -98,10 +100,15 @@ class TeamRequests {
     }
   }
 
+  /// The same after the team broke.
+  void forget(RequestRun& plan_run) noexcept { runs().give_back(plan_run); }
+
  private:
   static std::uint32_t sequence(std::uint32_t request) noexcept {
     return CallCounter::sequence_of_request(request);
   }
+
+  RequestRuns& runs() noexcept { return in_flight_.plan_runs.of_requests(); }
 
   void require_usable() const {
     failures_.require_usable();
@@ -137,19 +144,19 @@ class TeamRequests {
     if (basis_.hooks.outstanding) basis_.hooks.outstanding(basis_.hooks.context, any);
   }
 
-  PlanRun& begin(Endpoint& e, const AnySchedule& schedule, const Call& call, std::uint32_t number,
-                 const PlayedOrder& played, bool held) {
-    PlanRun& plan_run = in_flight_.plan_runs.idle();
-    plan_run.claimed = true;
+  RequestRun& begin(Endpoint& e, const AnySchedule& schedule, const Call& call,
+                    std::uint32_t number, const PlayedOrder& played, bool held) {
+    RequestRun& plan_run = runs().take();
     failures_.or_fail_everywhere([&] {
       in_flight_.plan_runs.begin(plan_run, e, schedule, call, sequence(number), played, held);
     });
+    runs().begun(plan_run);
     return plan_run;
   }
 
   /// Starts what compares the ranks' calls, and the call itself behind it.
-  PlanRun* start_compared(const AnySchedule& schedule, const TransportTable& transport,
-                          const Call& call, const PlayedOrder& played) {
+  RequestRun* start_compared(const AnySchedule& schedule, const TransportTable& transport,
+                             const Call& call, const PlayedOrder& played) {
     const CallWords words = words_.of(call, schedule, transport, played);
     // Whatever becomes of it: peers count both, that of the comparison and that of the call.
     const std::uint32_t own = basis_.calls.count_requests(2);
@@ -157,15 +164,15 @@ class TeamRequests {
     Endpoint& nearest = endpoint_for_request(in_flight_.connections.default_transport());
     wait_for_room(nearest, number);
     count_request();
-    PlanRun& run = in_flight_.plan_runs.idle();
-    run.claimed = true;
-    Comparisons::Comparison& c = in_flight_.comparisons.begin(words, basis_.rank(), run);
+    RequestRun& run = runs().take();
+    Comparison& c = in_flight_.comparisons.begin(words, basis_.rank(), run);
     failures_.or_fail_everywhere([&] {
       in_flight_.plan_runs.begin(run, nearest, AnySchedule::of<RecursiveDoubling>(), c.calls.call(),
                                  sequence(number));
     });
+    runs().begun(run);
     if (is_empty(call)) {
-      c.held = &run;
+      c.hold(run);
       return &run;
     }
     // Where connecting blocks in MPI, nobody is to be left alone.
@@ -183,18 +190,18 @@ class TeamRequests {
       throw;
     }
     wait_for_room(*e, own);
-    c.held = &begin(*e, schedule, call, own, played, true);
+    c.hold(begin(*e, schedule, call, own, played, true));
     return c.held;
   }
 
   /// Throws peer_error if the calls differ.
-  void await(Comparisons::Comparison& c) {
+  void await(Comparison& c) {
     failures_.or_fail_everywhere([&] { wait_until_done(*c.run); });
     if (c.calls.differ) finish_comparison(c);
   }
 
-  void finish_comparison(Comparisons::Comparison& c) {
-    c.held = c.run;
+  void finish_comparison(Comparison& c) {
+    c.hold(*c.run);
     finish(*c.run);
   }
 

@@ -183,7 +183,7 @@ class ScheduledCalls {
 
   void run_by_ticket(const AnySchedule& schedule, Endpoint& e, const Call& call) {
     PlanRuns& runs = in_flight_.plan_runs;
-    PlanRun& plan_run = runs.idle();
+    PlanRun& plan_run = runs.of_blocking_call();
     failures_.or_fail_everywhere([&] {
       TicketedChain chain{tickets_.board(),        runs,          plan_run,     e, schedule, call,
                           basis_.calls.sequence(), basis_.rank(), basis_.size()};

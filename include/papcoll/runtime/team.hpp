@@ -25,6 +25,7 @@
 #include <papcoll/runtime/node_side.hpp>
 #include <papcoll/runtime/own_sites.hpp>
 #include <papcoll/runtime/registrations.hpp>
+#include <papcoll/runtime/request_runs.hpp>
 #include <papcoll/runtime/requests.hpp>
 #include <papcoll/runtime/scheduled_calls.hpp>
 #include <papcoll/runtime/tuning_text.hpp>
@@ -185,7 +186,7 @@ class TeamCore final {
   bool tells_of_death() const noexcept { return failures_.tells_of_death(); }
   void progress() { failures_.progress(); }
   bool settle() noexcept { return failures_.settle(); }
-  bool has_open_requests() const noexcept { return in_flight_.plan_runs.any_claimed(); }
+  bool has_open_requests() const noexcept { return in_flight_.plan_runs.of_requests().any_taken(); }
   /// The team ends, in order, with nothing in flight.
   void end() noexcept { in_flight_.connections.end(); }
   void give_up(const std::string& why) noexcept { failures_.give_up(why); }
@@ -239,21 +240,21 @@ class TeamCore final {
   /// Several nodes, or groups, at least one of several ranks that have memory in common?
   bool has_groups() const noexcept { return has_groups_; }
 
-  /// The plan by which a call runs in the order of the ranks. Whoever holds it keeps it from being
-  /// made anew.
-  std::shared_ptr<const BlockedPlan> plan_of(const AnySchedule& schedule, const Call& call) {
+  /// The plan by which a call runs in the order of the ranks.
+  PlanOf plan_of(const AnySchedule& schedule, const Call& call) {
     return in_flight_.plan_runs.plan_of(schedule, call);
   }
 
   // --- non-blocking calls, see TeamRequests
 
-  PlanRun* start(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
-                 const OrderSource& source = {}) {
+  RequestRun* start(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
+                    const OrderSource& source = {}) {
     return requests_.start(schedule, transport, call, source);
   }
   void wait(const PlanRun& plan_run) { requests_.wait(plan_run); }
   bool test(const PlanRun& plan_run) { return requests_.test(plan_run); }
-  void finish(PlanRun& plan_run) { requests_.finish(plan_run); }
+  void finish(RequestRun& plan_run) { requests_.finish(plan_run); }
+  void forget(RequestRun& plan_run) noexcept { requests_.forget(plan_run); }
 
   // --- blocking calls by schedules, see ScheduledCalls
 

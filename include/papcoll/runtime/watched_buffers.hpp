@@ -34,8 +34,11 @@ class WatchedBuffers {
   }
 
  private:
+  friend class BufferWatch;
+
   std::uintptr_t in_;
   std::uintptr_t out_;
+  std::size_t at_ = 0;              ///< its place among all
   std::atomic<bool> freed_{false};  ///< a thread that allocates may set it; nothing follows from it
 };
 
@@ -46,10 +49,13 @@ class BufferWatch {
   void add(WatchedBuffers& buffers) {
     const std::lock_guard lock{mutex_};
     all_.push_back(&buffers);
+    buffers.at_ = all_.size() - 1;
   }
   void remove(const WatchedBuffers& buffers) noexcept {
     const std::lock_guard lock{mutex_};
-    std::erase_if(all_, [&](const WatchedBuffers* b) { return b == &buffers; });
+    all_[buffers.at_] = all_.back();
+    all_[buffers.at_]->at_ = buffers.at_;
+    all_.pop_back();
   }
   void free(const void* begin, std::size_t bytes) noexcept {
     const std::lock_guard lock{mutex_};

@@ -356,9 +356,8 @@ TEST_CASE("a persistent call keeps its plan", "[team][persistent]") {
     call.count = data.size();
     call.reducer.size = sizeof(int);
     call.reducer.commutative = true;
-    const auto plan = [&] {
-      return std::weak_ptr{comm.core().plan_of(papcoll::AnySchedule::of<papcoll::Ring>(), call)};
-    };
+    const auto ring_schedule = papcoll::AnySchedule::of<papcoll::Ring>();
+    const auto plan = [&] { return std::weak_ptr{comm.core().plan_of(ring_schedule, call).plan}; };
     const auto unheld = plan();
     make_many_plans(comm);
     if (!unheld.expired()) throw std::runtime_error("a plan is kept though nobody holds it");

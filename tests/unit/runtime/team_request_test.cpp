@@ -87,6 +87,19 @@ TEST_CASE("requests with other windows", "[team]") {
   }
 }
 
+TEST_CASE("many requests at once", "[team]") {
+  for (const int ranks : {2, 5}) {
+    // The numbers of requests wrap meanwhile.
+    papcoll::ThreadTeam team{ranks, {.deadline = patient.deadline, .first_epoch = 0x7fffff00U}};
+    for (const std::string name : {"RecursiveDoubling", "Ring"}) {
+      INFO(ranks << " ranks, " << name);
+      CHECK(scenario_problems(team, [&](Rank& comm) {
+              return requests::many_at_once(comm, 1000, papcoll::algorithm(name));
+            }) == "");
+    }
+  }
+}
+
 TEST_CASE("requests that nobody waits for, and requests for nothing", "[team]") {
   for (const int ranks : {1, 2, 5}) {
     papcoll::ThreadTeam team{ranks, patient};

@@ -70,7 +70,7 @@ class GroupOfRanks {
     shape.in_place = call.in_place();
     shape.commutative = call.reducer.commutative;
     const Order order = static_order(shape);
-    run_.start(endpoint_, plans_.get(schedule, shape, order), order, call, sequence, window);
+    run_.start(endpoint_, plans_.get(schedule, shape, order).plan, order, call, sequence, window);
   }
   /// Is it done? The endpoint moves it.
   bool done() const noexcept { return run_.done(); }

@@ -4,10 +4,12 @@
 #include <papcoll/error.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/run.hpp>
+#include <papcoll/transport/mpi/asked_in_turn.hpp>
 #include <papcoll/transport/mpi/link.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/wide_count.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -38,7 +40,12 @@ class MpiEndpoint : public Endpoint {
     return false;
   }
 
-  bool progress() override { return ask(&MPI_Testsome, "MPI_Testsome"); }
+  bool progress() override {
+    const bool many = requests_.size() > InTurn::at_once;
+    const bool any = ask(&MPI_Testsome, "MPI_Testsome", InTurn::newest(requests_.size()));
+    if (!many) return any;
+    return ask(&MPI_Testsome, "MPI_Testsome", turn_.next(requests_.size())) || any;
+  }
 
   /// Receives are cancelled, and messages under way get time to end. What does not end, a message
   /// to or from a peer that is dead or stopped, is forgotten: MPI may still use its buffer.
@@ -51,12 +58,15 @@ class MpiEndpoint : public Endpoint {
     holds_on_ |= !drained();
     requests_.clear();
     works_.clear();
+    ended_ = 0;
   }
 
   std::uint32_t sequences_at_once() const noexcept override { return link_.sequences_at_once(); }
   bool holds_on() const noexcept override { return holds_on_; }
 
  protected:
+  using InTurn = detail::AskedInTurn;
+
   void post(const TransportOp& work) {
     const int tag = link_.tag(work.sequence, work.block, work.number);
     const detail::WideCount wide{work.bytes()};
@@ -75,38 +85,38 @@ class MpiEndpoint : public Endpoint {
     indices_.resize(requests_.size());
   }
 
-  /// Asks MPI for what is complete, and reports it; true if anything is.
+  /// Asks MPI for what is complete of all, and reports it; true if anything is.
   template <class Ask>
   bool ask(Ask* some, const char* call) {
-    if (requests_.empty()) return false;
-    const int count = static_cast<int>(requests_.size());
-    statuses_.resize(requests_.size());
+    return ask(some, call, {0, requests_.size()});
+  }
+
+  /// The same of some of them.
+  template <class Ask>
+  bool ask(Ask* some, const char* call, InTurn::Range range) {
+    if (range.count == 0) return false;
+    if (statuses_.size() < range.count) statuses_.resize(range.count);
     int complete = 0;
-    const int code = some(count, requests_.data(), &complete, indices_.data(), statuses_.data());
+    const int code = some(static_cast<int>(range.count), requests_.data() + range.first, &complete,
+                          indices_.data(), statuses_.data());
+    for (int i = 0; i < complete; ++i) index(i) += static_cast<int>(range.first);
     if (code == MPI_ERR_IN_STATUS) {
       for (int i = 0; i < complete; ++i) check_status(i);
     }
     detail::check(code, call, where);
     if (complete <= 0) return false;
     for (int i = 0; i < complete; ++i) {
-      const auto at = static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)]);
-      if (works_[at].kind == OpKind::receive) check_length(i);
+      if (work(i).kind == OpKind::receive) check_length(i);
     }
+    std::sort(indices_.begin(), indices_.begin() + complete);
     // complete() starts further steps: take the lists away first.
     sent_.clear();
     received_.clear();
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < requests_.size(); ++i) {
-      if (requests_[i] == MPI_REQUEST_NULL) {
-        (works_[i].kind == OpKind::send ? sent_ : received_).push_back(works_[i]);
-        continue;
-      }
-      requests_[kept] = requests_[i];
-      works_[kept] = works_[i];
-      ++kept;
+    for (int i = 0; i < complete; ++i) {
+      (work(i).kind == OpKind::send ? sent_ : received_).push_back(work(i));
     }
-    requests_.resize(kept);
-    works_.resize(kept);
+    ended_ += static_cast<std::size_t>(complete);
+    if (requests_.size() <= InTurn::at_once || 2 * ended_ >= requests_.size()) drop_ended();
     received(received_);
     // What waits for a send should not also wait until this rank has combined what it received.
     for (const TransportOp& w : sent_) tell(w);
@@ -119,6 +129,23 @@ class MpiEndpoint : public Endpoint {
   virtual void received(const std::vector<TransportOp>& /*receives*/) {}
   /// Says that the message is complete to who wants to hear.
   virtual void tell(const TransportOp& w) { w.owner->complete(w.slot, w.step); }
+
+  void drop_ended() noexcept {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      if (requests_[i] == MPI_REQUEST_NULL) continue;
+      requests_[kept] = requests_[i];
+      works_[kept] = works_[i];
+      ++kept;
+    }
+    requests_.resize(kept);
+    works_.resize(kept);
+    ended_ = 0;
+  }
+
+  /// Of those that MPI named: the i-th one's number, and its step.
+  int& index(int i) noexcept { return indices_[static_cast<std::size_t>(i)]; }
+  const TransportOp& work(int i) noexcept { return works_[static_cast<std::size_t>(index(i))]; }
 
   /// Lets what MPI is in the middle of come to its end, since it may read the caller's buffers
   /// until then. The peers that live do the same at this time. True if nothing is left.
@@ -144,12 +171,11 @@ class MpiEndpoint : public Endpoint {
 
   static constexpr const char* where = "a collective over MpiTransport";
 
-  [[noreturn]] void mismatch(int i, const std::string& what) const {
-    const TransportOp& w = works_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
-    throw peer_error(w.owner->refuse(w, what));
+  [[noreturn]] void mismatch(int i, const std::string& what) {
+    throw peer_error(work(i).owner->refuse(work(i), what));
   }
 
-  void check_status(int i) const {
+  void check_status(int i) {
     const MPI_Status& status = statuses_[static_cast<std::size_t>(i)];
     if (status.MPI_ERROR == MPI_SUCCESS) return;
     int error_class = 0;
@@ -158,17 +184,18 @@ class MpiEndpoint : public Endpoint {
     detail::throw_mpi_error(status.MPI_ERROR, "MPI_Testsome", where);
   }
 
-  void check_length(int i) const {
-    const TransportOp& w = works_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
+  void check_length(int i) {
     const MPI_Count bytes = detail::received_bytes(statuses_[static_cast<std::size_t>(i)], where);
-    if (static_cast<std::size_t>(bytes) != w.bytes()) {
+    if (static_cast<std::size_t>(bytes) != work(i).bytes()) {
       mismatch(i, detail::joined({bytes, " bytes"}));
     }
   }
 
   MpiLink& link_;
-  std::vector<MPI_Request> requests_;
-  std::vector<TransportOp> works_;  ///< of the requests, index by index
+  std::vector<MPI_Request> requests_;  ///< as they were posted; null: ended, and told of
+  std::vector<TransportOp> works_;     ///< of the requests, index by index
+  std::size_t ended_ = 0;              ///< of the requests
+  InTurn turn_;
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
   std::vector<TransportOp> sent_;      ///< what ended and is being reported

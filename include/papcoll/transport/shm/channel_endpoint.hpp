@@ -2,16 +2,19 @@
 
 #include <papcoll/base/copying.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/queue.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/run.hpp>
 #include <papcoll/transport/shm/channels.hpp>
+#include <papcoll/transport/shm/message_table.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace papcoll {
@@ -23,7 +26,8 @@ inline namespace PAPCOLL_ABI {
 ///
 /// A message that nobody has asked for yet stays in its channel. Only when a later message of the
 /// same channel is asked for is it moved to private memory, so a wait for one collective can never
-/// be blocked by the messages of another.
+/// be blocked by the messages of another. What one message costs does not depend on how many are
+/// under way.
 class ChannelEndpoint final : public Endpoint {
  public:
   ChannelEndpoint(const Node& node, Doorbells bells)
@@ -48,7 +52,7 @@ class ChannelEndpoint final : public Endpoint {
     for (int p = 0; p < node_.size; ++p) {
       Peer& peer = peers_[static_cast<std::size_t>(p)];
       if (!peer.sends.empty()) push_all(p, peer);
-      if (!peer.receives.empty()) pull(p, peer);
+      if (peer.awaits_any()) pull(p, peer);
     }
     if (completed_.empty()) return false;
     // complete() starts further steps, which may complete others: take the list away first.
@@ -63,6 +67,7 @@ class ChannelEndpoint final : public Endpoint {
       p.sends.clear();
       p.receives.clear();
       p.unexpected.clear();
+      p.arriving = {};
     }
     completed_.clear();
   }
@@ -72,30 +77,41 @@ class ChannelEndpoint final : public Endpoint {
     TransportOp work;
     std::size_t sent = 0;  ///< bytes
   };
-  struct Key {
-    std::uint32_t sequence, block, number;
-    friend bool operator==(const Key&, const Key&) = default;
-  };
+  /// A message that came before it was asked for.
   struct Unexpected {
-    Key key;
-    std::size_t total;
-    std::size_t received = 0;
-    std::unique_ptr<std::byte[]> data;
+    std::size_t total = 0;
+    std::unique_ptr<std::byte[]> data{};
+  };
+  /// The message of which the next cell is a part, if its first was read.
+  struct Arriving {
+    bool any = false;
+    MessageKey key{};
+    std::size_t total = 0;
+    std::size_t received = 0;             ///< bytes
+    std::byte* to = nullptr;              ///< its first byte
+    TransportOp work{};                   ///< that asked for it, unless `kept` has it
+    std::unique_ptr<std::byte[]> kept{};  ///< its memory where nobody has asked for it yet
   };
   struct Peer {
     bool outbound_reserved = false;
     bool inbound_reserved = false;
     std::uint32_t written = 0;  ///< cells of the channel to the peer
     std::uint32_t known_consumed = 0;
-    std::uint32_t read = 0;             ///< cells of the channel from the peer
-    std::vector<Sending> sends;         ///< in order; the first is under way
-    std::vector<TransportOp> receives;  ///< asked for, in no order
-    std::size_t inbound = 0;            ///< bytes of the message under way that are here already
-    bool inbound_unexpected = false;    ///< it goes to unexpected.back()
-    std::vector<Unexpected> unexpected;
+    std::uint32_t read = 0;              ///< cells of the channel from the peer
+    Queue<Sending> sends;                ///< the first is under way
+    MessageTable<TransportOp> receives;  ///< asked for, and of which nothing was read
+    Arriving arriving;
+    MessageTable<Unexpected> unexpected;
+
+    /// Has anything been asked for that is not here?
+    bool awaits_any() const noexcept {
+      return !receives.empty() || (arriving.any && arriving.kept == nullptr);
+    }
   };
 
-  static Key key_of(const TransportOp& w) noexcept { return {w.sequence, w.block, w.number}; }
+  static MessageKey key_of(const TransportOp& w) noexcept {
+    return {w.sequence, w.block, w.number};
+  }
 
   /// Both ends do it: reading what has no page yet takes one, too.
   void reserve(const Channel& c, bool& done) {
@@ -111,17 +127,15 @@ class ChannelEndpoint final : public Endpoint {
     reserve(channels_.between(node_.rank, work.peer), peer.outbound_reserved);
     Sending s{work};
     if (peer.sends.empty() && push(work.peer, peer, s)) return true;
-    peer.sends.push_back(s);
+    peer.sends.push(s);
     return false;
   }
 
   void push_all(int p, Peer& peer) {
-    std::size_t complete = 0;
-    while (complete < peer.sends.size() && push(p, peer, peer.sends[complete])) {
-      completed_.push_back(peer.sends[complete++].work);
+    while (!peer.sends.empty() && push(p, peer, peer.sends.front())) {
+      completed_.push_back(peer.sends.front().work);
+      peer.sends.pop();
     }
-    peer.sends.erase(peer.sends.begin(),
-                     peer.sends.begin() + static_cast<std::ptrdiff_t>(complete));
   }
 
   /// Writes as many cells as there is room for; true when the whole message is in.
@@ -157,68 +171,63 @@ class ChannelEndpoint final : public Endpoint {
   bool start_receive(const TransportOp& work) {
     Peer& peer = peers_[static_cast<std::size_t>(work.peer)];
     reserve(channels_.between(work.peer, node_.rank), peer.inbound_reserved);
-    for (auto u = peer.unexpected.begin(); u != peer.unexpected.end(); ++u) {
-      if (u->key != key_of(work)) continue;
-      require_size(work, u->total);
-      const bool under_way = peer.inbound_unexpected && u + 1 == peer.unexpected.end();
-      if (under_way && u->received < u->total) {
-        std::memcpy(work.to, u->data.get(), u->received);
-        peer.inbound = u->received;
-        peer.inbound_unexpected = false;
-        peer.unexpected.erase(u);
-        peer.receives.insert(peer.receives.begin(), work);
-        return false;
-      }
-      if (u->total != 0) std::memcpy(work.to, u->data.get(), u->total);
-      peer.unexpected.erase(u);
+    const MessageKey key = key_of(work);
+    if (Unexpected here; peer.unexpected.take(key, here)) {
+      require_size(work, here.total);
+      if (here.total != 0) std::memcpy(work.to, here.data.get(), here.total);
       return true;
     }
-    peer.receives.push_back(work);
+    Arriving& a = peer.arriving;
+    if (a.any && a.kept != nullptr && a.key == key) {
+      require_size(work, a.total);
+      std::memcpy(work.to, a.kept.get(), a.received);
+      a.kept.reset();
+      a.to = work.to;
+      a.work = work;
+      return false;
+    }
+    peer.receives.add(key, work);
     return false;
   }
 
   /// Reads cells that are there, for the receives asked for.
   void pull(int p, Peer& peer) {
     Channel& channel = channels_.between(p, node_.rank);
+    Arriving& a = peer.arriving;
     bool any = false;
-    while (!peer.receives.empty()) {
+    while (peer.awaits_any()) {
       Channel::Cell& cell = channel.cell(peer.read);
       if (cell.header.stamp.load(std::memory_order_seq_cst) != peer.read + 1) break;
-      std::byte* const to = destination(peer, cell.header);
-      if (cell.header.bytes != 0) {
-        std::memcpy(to + peer.inbound, cell.payload, cell.header.bytes);
-      }
-      peer.inbound += cell.header.bytes;
-      const bool whole = peer.inbound == cell.header.total;
+      if (!a.any) begin(peer, cell.header);
+      if (cell.header.bytes != 0) std::memcpy(a.to + a.received, cell.payload, cell.header.bytes);
+      a.received += cell.header.bytes;
       channel.consumed.store(++peer.read, std::memory_order_seq_cst);
       any = true;
-      if (peer.inbound_unexpected) peer.unexpected.back().received = peer.inbound;
-      if (!whole) continue;
-      if (!peer.inbound_unexpected) {
-        completed_.push_back(peer.receives.front());
-        peer.receives.erase(peer.receives.begin());
+      if (a.received != a.total) continue;
+      a.any = false;
+      if (a.kept != nullptr) {
+        peer.unexpected.add(a.key, Unexpected{a.total, std::move(a.kept)});
+      } else {
+        completed_.push_back(a.work);
       }
-      peer.inbound = 0;
-      peer.inbound_unexpected = false;
     }
     if (any) bells_.ring(p);
   }
 
-  /// Where the message under way goes. A receive that it answers is moved to the front.
-  std::byte* destination(Peer& peer, const Channel::Header& h) {
-    if (peer.inbound != 0) {
-      return peer.inbound_unexpected ? peer.unexpected.back().data.get() : peer.receives.front().to;
+  /// The first cell of a message is here.
+  void begin(Peer& peer, const Channel::Header& h) {
+    Arriving& a = peer.arriving;
+    a.key = {h.sequence, h.block, h.number};
+    a.total = h.total;
+    a.received = 0;
+    if (peer.receives.take(a.key, a.work)) {
+      require_size(a.work, h.total);
+      a.to = a.work.to;
+    } else {
+      a.kept = std::make_unique<std::byte[]>(h.total);
+      a.to = a.kept.get();
     }
-    const Key key{h.sequence, h.block, h.number};
-    for (auto r = peer.receives.begin(); r != peer.receives.end(); ++r) {
-      if (key_of(*r) != key) continue;
-      require_size(*r, h.total);
-      std::swap(*r, peer.receives.front());
-      return peer.receives.front().to;
-    }
-    peer.unexpected.push_back({key, h.total, 0, std::make_unique<std::byte[]>(h.total)});
-    peer.inbound_unexpected = true;
-    return peer.unexpected.back().data.get();
+    a.any = true;
   }
 
   static void require_size(const TransportOp& w, std::size_t total) {

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// Which of many messages under way MPI is asked for, so that asking takes the same time however
+/// many there are: the newest, since who has many under way often waits for one that was just
+/// begun, and some of the others, all of them in turn.
+class AskedInTurn {
+ public:
+  static constexpr std::size_t at_once = 64;
+  struct Range {
+    std::size_t first;
+    std::size_t count;
+  };
+
+  static Range newest(std::size_t all) noexcept {
+    const std::size_t count = std::min(all, at_once);
+    return {all - count, count};
+  }
+  Range next(std::size_t all) noexcept {
+    const std::size_t first = next_ < all ? next_ : 0;
+    next_ = first + at_once;
+    return {first, std::min(all - first, at_once)};
+  }
+
+ private:
+  std::size_t next_ = 0;
+};
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
