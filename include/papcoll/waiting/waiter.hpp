@@ -48,8 +48,16 @@ struct WaitTimes {
   /// yields: 138 µs with 1, 97 with 4, its own ring 93 to 100.
   int steps_a_yield = 4;
 
-  nanoseconds short_sleep{50'000};     ///< where nobody rings; not measured
-  nanoseconds long_sleep{1'000'000};   ///< 16 MB Isend beside a sleeper: 1.5 s with 10 ms naps
+  nanoseconds short_sleep{50'000};    ///< where nobody rings; not measured
+  nanoseconds long_sleep{1'000'000};  ///< 16 MB Isend beside a sleeper: 1.5 s with 10 ms naps
+  // After a sleep a rank pokes MPI once a turn, and sleeps again when no turns are left.
+  int turns_after_sleep = 64;  ///< 8 µs; operations of a peer follow each other within 0.3 to 7 µs
+  int turns_after_work = 64;   ///< added after each poke that had work
+  int most_turns = 512;     ///< 60 µs: a peer that computes between its operations need not wait
+  int turns_of_shared = 6;  ///< what a turn counts where the rank yields in each: 1 µs
+  int cold_turns = 8;       ///< after a sleep, in which also idle pokes take up to 9 µs
+  nanoseconds idle_poke{300};  ///< takes 0.04 µs, or 0.5 to 3 µs where MPI yields in it
+
   nanoseconds watch_after{2'000'000};  ///< a look at all peers costs 1.2 µs each
   nanoseconds watch_every{10'000'000};
   /// Of a gap between two looks at the clock, so much counts: see TimeWaited. A processor is taken
@@ -151,6 +159,41 @@ class Waiter {
     return std::min<Clock::duration>(times.longest_gap, deadline / 4 + Clock::duration{1});
   }
 
+  /// Decides whether a rank stays awake between two sleeps, because MPI has work for it: operations
+  /// of peers on its window, fragments of messages. MPI does not say so, but the time of a poke
+  /// shows it: with work it takes at least twice as long as without, or at most half as long where
+  /// MPI yields when it has none.
+  class MpiAtWork {
+   public:
+    explicit MpiAtWork(const WaitTimes& times) noexcept : times_(times), idle_(times.idle_poke) {}
+
+    bool at_work() const noexcept { return turns_ > 0; }
+
+    void slept() noexcept {
+      turns_ = times_.turns_after_sleep;
+      cold_ = times_.cold_turns;
+    }
+
+    void poked(Clock::duration took, bool alone) noexcept {
+      const bool is_cold = cold_ > 0;
+      if (is_cold) --cold_;
+      const bool worked =
+          idle_ > times_.idle_poke ? 2 * took < idle_ : !is_cold && took > 2 * idle_;
+      turns_ = worked ? std::min(turns_ + times_.turns_after_work, times_.most_turns)
+                      : turns_ - (alone ? 1 : times_.turns_of_shared);
+      constexpr Clock::duration tick{1};
+      idle_ = took > idle_ ? idle_ + idle_ / 128 + tick : std::max(idle_ - idle_ / 8, tick);
+    }
+
+   private:
+    const WaitTimes& times_;
+    /// The time of a poke without work. Falls faster than it rises, since most pokes may have work;
+    /// rises, since those of an MPI that yields are quick as long as they have.
+    Clock::duration idle_;
+    int turns_ = 0;  ///< left before the next sleep
+    int cold_ = 0;   ///< cold turns left
+  };
+
   [[gnu::noinline]] void wait_longer(StepRef step, Naps naps) {
     // With more ranks than processors, one turn of all of them is often all it takes, and what one
     // does in its turn is paid by all: so the first turns do nothing else. A step that works asks
@@ -166,17 +209,20 @@ class Waiter {
         if (spin(step, crowded)) return;
       }
     }
-    Clock::time_point yielded = Clock::now();
-    TimeWaited time{longest_gap(), yielded};
+    const Clock::time_point start = Clock::now();
+    Clock::time_point yielded = start;
+    TimeWaited time{longest_gap(), start};
     Clock::duration next_watch = times.watch_after;
+    MpiAtWork mpi{times};
     for (;;) {
       const bool alone = !shares_processor();
-      if (spin(step, alone ? times.spins_a_look : crowded)) return;
-      for (int i = alone ? times.turns_a_look : 1; i < times.turns_a_look; ++i) {
+      if (spin(step, alone && !mpi.at_work() ? times.spins_a_look : crowded)) return;
+      for (int i = alone || mpi.at_work() ? times.turns_a_look : 1; i < times.turns_a_look; ++i) {
         sched_yield();
         if (spin(step, crowded)) return;
       }
       if (hooks.check) hooks.check(hooks.context);
+      const Clock::time_point before = mpi.at_work() ? Clock::now() : start;
       if (hooks.poke) hooks.poke(hooks.context);
       const Clock::time_point now = Clock::now();
       const Clock::duration waited = time.until(now);
@@ -190,9 +236,11 @@ class Waiter {
       }
       const bool naps_now = naps != Naps::none && bells != nullptr &&
                             waited >= (alone ? times.spinning : times.yielding);
-      if (naps_now) {
+      if (mpi.at_work()) mpi.poked(now - before, alone);
+      if (naps_now && !mpi.at_work()) {
         const auto nap = naps == Naps::brief ? times.short_sleep : times.long_sleep;
         if (bells->nap(rank, nap, step)) return;
+        mpi.slept();
       } else if (!alone || now >= yielded + between_yields()) {
         yielded = yield_and_see();
       }

@@ -97,6 +97,55 @@ TEST_CASE("A rank that lost a time slice by a yield spins for longer before it y
   CHECK(tries > 0);
 }
 
+TEST_CASE("A rank that sleeps stays awake as long as its pokes have work") {
+  alignas(papcoll::cache_line) static std::array<std::byte, 1024> memory;
+  Doorbells::initialise(memory.data(), 1);
+  Doorbells bells{memory.data(), 1};
+  const auto& sleepers = *reinterpret_cast<const std::atomic<std::uint32_t>*>(memory.data());
+  struct Mpi {
+    std::chrono::microseconds idle, busy;  ///< what a poke takes, without work and with it
+    int work = 0;                          ///< every other poke has some
+    int pokes = 0;
+  };
+  // Times far apart: others compute here, too. The second MPI yields if it has no work.
+  for (const bool yields : {false, true}) {
+    CAPTURE(yields);
+    Mpi mpi{std::chrono::microseconds{yields ? 10 : 1}, std::chrono::microseconds{yields ? 1 : 10}};
+    Waiter waiter;
+    waiter.bells = &bells;
+    waiter.times.long_sleep = std::chrono::microseconds{1};
+    waiter.times.yielding = waiter.times.spinning = std::chrono::nanoseconds{0};
+    waiter.times.idle_poke = std::chrono::microseconds{5};
+    waiter.hooks.context = &mpi;
+    waiter.hooks.poke = [](void* p) {
+      Mpi& m = *static_cast<Mpi*>(p);
+      const bool works = ++m.pokes % 2 == 0 && m.work > 0;
+      if (works) --m.work;
+      const auto stop = std::chrono::steady_clock::now() + (works ? m.busy : m.idle);
+      while (std::chrono::steady_clock::now() < stop) continue;
+    };
+    int sleeps = 0;
+    const auto wait_until = [&](auto&& done) {
+      waiter.until([&] {
+        if (sleepers.load() != 0) ++sleeps;
+        return done();
+      });
+    };
+    const int most_pokes = 20 * waiter.times.most_turns;
+    wait_until([&] { return sleeps == 20 || mpi.pokes == most_pokes; });
+    CHECK(mpi.pokes < most_pokes);
+    bool has_begun = false;
+    wait_until([&] {
+      if (!has_begun && sleeps == 40) {  // this wait knows what an idle poke takes
+        has_begun = true;
+        mpi.work = 200;
+      }
+      return has_begun && mpi.work == 0;
+    });
+    CHECK(sleeps < 40 + 10);
+  }
+}
+
 TEST_CASE("A rank that was held up beyond its deadline asks once more before it gives up") {
   static int looks = 0;
   Waiter waiter;
