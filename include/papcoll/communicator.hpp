@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -24,12 +25,15 @@ struct CommFacts {
   const std::string& substitution;
   const std::string& no_tickets;
   bool broken;
+  MPI_Comm mpi_comm;
 };
 
 /// The team of `comm`, made if it is not there, with all that papcoll keeps for it: see
 /// runtime/comm_state.hpp. Throws argument_error.
 PAPCOLL_DECL std::shared_ptr<TeamCore> core_of_comm(MPI_Comm comm, const Options* options);
 PAPCOLL_DECL CommFacts facts_of(const TeamCore& core) noexcept;
+
+struct Shrunk;  ///< see recovery.hpp
 
 }  // namespace detail
 
@@ -56,6 +60,8 @@ class Communicator {
   int rank() const noexcept { return detail::rank_of(*core_); }
   /// Ranks of the MPI communicator.
   int size() const noexcept { return detail::size_of(*core_); }
+  /// The MPI communicator that it was made for.
+  MPI_Comm mpi_comm() const noexcept { return facts().mpi_comm; }
   /// Nodes (groups of ranks that could share memory) the ranks are on.
   int nodes() const noexcept { return facts().nodes; }
   /// Those it was made with.
@@ -83,6 +89,9 @@ class Communicator {
   TeamCore& core() noexcept { return *core_; }
 
  private:
+  friend struct detail::Shrunk;
+  explicit Communicator(std::shared_ptr<TeamCore> core) noexcept : core_(std::move(core)) {}
+
   detail::CommFacts facts() const noexcept { return detail::facts_of(*core_); }
 
   std::shared_ptr<TeamCore> core_;

@@ -36,7 +36,7 @@ struct peer_error : error {
   using error::error;
 };
 
-/// Another rank died during the call. The communicator is broken from here on.
+/// Another rank died during the call. The communicator is broken from here on: see recovery.hpp.
 struct peer_lost : error {
   using error::error;
 };
@@ -65,6 +65,10 @@ struct unknown_algorithm : error {
 };
 
 namespace detail {
+/// What to do after a death, for messages.
+inline constexpr const char* recovery_advice =
+    "papcoll::shrink makes a communicator of the ranks that are left";
+
 /// What another message may quote of one: without "papcoll: ".
 inline std::string bare(std::string text) {
   constexpr const char* prefix = "papcoll: ";

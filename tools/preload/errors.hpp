@@ -4,6 +4,8 @@
 // the error handler of the communicator.
 
 #include <papcoll/error.hpp>
+#include <papcoll/runtime/mpi_process.hpp>
+#include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 
 #include <algorithm>
@@ -92,6 +94,9 @@ inline ErrorCodes& error_codes() {
       return code(error_class, e.what());
     } catch (const papcoll::argument_error& e) {
       return code(MPI_ERR_ARG, e.what());
+    } catch (const papcoll::peer_lost& e) {  // programs that go on after a death look for that
+      const bool goes_on = papcoll::detail::MpiProcess::get()->failures().why_not().empty();
+      return code(goes_on ? papcoll::detail::failure_classes.failed : MPI_ERR_OTHER, e.what());
     } catch (const papcoll::peer_error& e) {
       return code(MPI_ERR_OTHER, e.what());
     } catch (const papcoll::broken_communicator& e) {

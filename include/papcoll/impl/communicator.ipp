@@ -18,9 +18,9 @@ PAPCOLL_DECL std::shared_ptr<TeamCore> core_of_comm(MPI_Comm comm, const Options
 
 PAPCOLL_DECL CommFacts facts_of(const TeamCore& core) noexcept {
   const Surroundings& s = core.surroundings();
-  return {s.nodes,      core.options(),      s.why_no_shared_memory,
-          s.why_no_cma, core.substitution(), core.no_tickets(),
-          core.broken()};
+  return {s.nodes,       core.options(),      s.why_no_shared_memory,
+          s.why_no_cma,  core.substitution(), core.no_tickets(),
+          core.broken(), s.mpi->user()};
 }
 
 }  // namespace detail

@@ -14,6 +14,7 @@
 #include <papcoll/hierarchical.hpp>
 #ifndef PAPCOLL_WITHOUT_MPI
 #include <papcoll/papcoll.hpp>
+#include <papcoll/recovery.hpp>
 #endif
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/packed_machine.hpp>

@@ -177,7 +177,8 @@ class BasicBoard {
   /// Set once when a member was found dead, gave up, or the deadline passed: the communicator is
   /// broken.
   struct alignas(cache_line) Abort {
-    /// 0: fine; 1 + rank: that rank is lost; gave_up + rank: it cannot go on; ~0: deadline
+    /// 0: fine; 1 + rank: that rank is lost; gave_up + rank: it cannot go on; revoked + rank: it
+    /// has heard of a death, and not of whose; ~0: deadline
     Atomic<std::uint32_t> reason;
     /// How often ranks came to something that blocks in MPI until all are there; `closed` once one
     /// cannot go there, and from then on never opens. Sequentially consistent: whoever comes last
@@ -185,6 +186,7 @@ class BasicBoard {
     Atomic<std::uint32_t> gate;
     static constexpr std::uint32_t closed = 0x80000000U;
     static constexpr std::uint32_t gave_up = 0x80000000U;
+    static constexpr std::uint32_t revoked = 0xC0000000U;
     static constexpr std::uint32_t deadline = ~std::uint32_t{0};
   };
 

@@ -116,6 +116,22 @@ class CommState final : public Attached {
   bool closed() const noexcept { return closed_; }
   bool in_use() const noexcept override { return core_->has_open_requests(); }
 
+  /// As papcoll::revoke().
+  void revoke() noexcept {
+    core_->fail_everywhere(
+        joined({"papcoll: rank ", core_->rank(),
+                " has heard of a death, and left this communicator: ", recovery_advice}),
+        PeerNotice::revoked);
+    if (link_.connected()) process_->failures().revoke(link_.comm());
+  }
+
+  /// Has every rank passed true? Throws broken_communicator, and what a call may throw.
+  bool agree(bool mine) {
+    core_->require_usable();
+    core_->or_fail_everywhere([&] { mine = link_.agree(mine); });
+    return mine;
+  }
+
   void close() noexcept override {
     if (closed_) return;
     closed_ = true;
@@ -339,7 +355,14 @@ class CommState final : public Attached {
   static void progress(void* p) {
     CommState& s = self(p);
     if (s.link_.connected()) {
-      s.link_.poll(s.core_->calls());
+      try {
+        s.link_.poll(s.core_->calls());
+      } catch (const lost_rank&) {
+        throw;
+      } catch (const peer_lost&) {  // MPI says so, and not who
+        watch_and_look(p, nullptr);
+        throw;
+      }
     } else {
       s.process_->poke();
     }
@@ -347,11 +370,19 @@ class CommState final : public Attached {
   }
   static void watch(void* p) {
     CommState& s = self(p);
-    if (!s.core_->tells_of_death()) return;
-    const int dead = s.memory_.find_dead();
-    if (dead < 0) return;
-    const int rank = s.ranks_here_[static_cast<std::size_t>(dead)];
+    const int rank = s.find_dead();
+    if (rank < 0) return;
     s.core_->abort_node(static_cast<std::uint32_t>(rank) + 1);
+    if (s.core_->on_one_node()) return;  // the next check sees it
+    throw lost_rank(joined({"papcoll: rank ", rank, " died, as MPI says on rank ", s.core_->rank(),
+                            ": ", recovery_advice}),
+                    rank);
+  }
+  /// By the locks of this node, or by what MPI knows; −1: nobody.
+  int find_dead() const {
+    const int here = core_->tells_of_death() ? memory_.find_dead() : -1;
+    if (here >= 0) return ranks_here_[static_cast<std::size_t>(here)];
+    return process_->failures().find_failed(link_.user());
   }
   // While this rank connects: as in any wait of its calls.
   static void move_and_look(void* p) {

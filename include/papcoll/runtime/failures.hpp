@@ -110,13 +110,12 @@ class TeamFailures {
 
   // --- breaking
 
-  /// This rank cannot go on, and its peers cannot go on without it. `what`: gave_up, or a rank that
-  /// died.
+  /// This rank cannot go on, and its peers cannot go on without it. `what`: gave_up, revoked, or a
+  /// rank that died.
   [[gnu::cold]] void fail_everywhere(const std::string& why,
                                      PeerNotice what = PeerNotice::gave_up) noexcept {
     if (!broken_.empty()) return;
-    abort_node(what >= PeerNotice::lost ? static_cast<std::uint32_t>(what) + 1
-                                        : detail::gave_up(basis_));
+    abort_node(detail::reason_of(what, basis_));
     if (!node_.is_there() && basis_.hooks.refused) {
       try {
         basis_.hooks.refused(basis_.hooks.context, basis_.calls.next(), what, detail::bare(why));
@@ -127,9 +126,7 @@ class TeamFailures {
   }
   /// The same in the handler of `problem`.
   [[gnu::cold]] void fail_everywhere(const std::exception& problem) noexcept {
-    const auto* const lost = detail::handled_as<detail::lost_rank>();
-    fail_everywhere(problem.what(),
-                    lost != nullptr ? static_cast<PeerNotice>(lost->rank) : PeerNotice::gave_up);
+    fail_everywhere(problem.what(), detail::handled_notice());
   }
 
   /// The team is of no use any more: calls in flight are forgotten, later calls throw.

@@ -292,12 +292,16 @@ class Making {
   void watch_peers(const char* doing) const {
     for (std::size_t r = 0; r < peers_.size(); ++r) {
       if (static_cast<int>(r) == rank_ || !peers_[r].has_ended()) continue;
-      throw lost_rank(
-          detail::joined(
-              {"papcoll: rank ", r, " died while a papcoll::Communicator was made, seen on rank ",
-               rank_, " in ", doing, ": make a new communicator among the ranks that are left"}),
-          static_cast<int>(r));
+      throw lost_rank(detail::joined({"papcoll: rank ", r,
+                                      " died while a papcoll::Communicator was made, seen on rank ",
+                                      rank_, " in ", doing, ": ", recovery_advice}),
+                      static_cast<int>(r));
     }
+    const int failed = process_->failures().find_failed(all_ranks_.comm());
+    if (failed < 0) return;
+    throw lost_rank(joined({"papcoll: rank ", failed, " died, as MPI says on rank ", rank_, " in ",
+                            doing, ": ", recovery_advice}),
+                    failed);
   }
 
   static void expired(void* p, const char* doing) {

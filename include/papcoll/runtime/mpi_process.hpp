@@ -8,6 +8,7 @@
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/process_failures.hpp>
 #include <papcoll/waiting/process_id.hpp>
 
 #include <algorithm>
@@ -145,6 +146,7 @@ class MpiProcess final : public Attached {
   }
 
   const ProcessId& id() const noexcept { return id_; }
+  const ProcessFailures& failures() const noexcept { return failures_; }
 
   /// While a communicator was made, a program that computes had the processor for a time slice.
   void keep_lost_slice() noexcept {
@@ -238,6 +240,7 @@ class MpiProcess final : public Attached {
   /// When any thread last did; 0: never. Relaxed: how a wait begins depends on it, nothing else.
   std::atomic<Clock::rep> lost_slice_{0};
   ProcessId id_ = own_process();
+  const ProcessFailures failures_;
   KnownRanksList known_ranks_;
   std::vector<ProcessId> processes_;  ///< by their ranks in MPI_COMM_WORLD, as far as known
 };

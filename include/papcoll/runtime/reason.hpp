@@ -15,21 +15,31 @@ namespace detail {
 
 // Why a team is lost: as a number that fits NodeBoard::Abort::reason, a text and an exception.
 
-/// This rank gave up.
-inline std::uint32_t gave_up(const TeamBasis& basis) noexcept {
-  return NodeBoard::Abort::gave_up + static_cast<std::uint32_t>(basis.shown(basis.rank()));
+/// What this rank tells of itself, or of the rank that died.
+inline std::uint32_t reason_of(PeerNotice what, const TeamBasis& basis) noexcept {
+  if (what >= PeerNotice::lost) return static_cast<std::uint32_t>(what) + 1;
+  const auto me = static_cast<std::uint32_t>(basis.shown(basis.rank()));
+  return me + (what == PeerNotice::revoked ? NodeBoard::Abort::revoked : NodeBoard::Abort::gave_up);
+}
+
+/// What the exception says of the team whose handler this is called in.
+inline PeerNotice handled_notice() noexcept {
+  if (const auto* const lost = handled_as<lost_rank>()) return static_cast<PeerNotice>(lost->rank);
+  return handled_as<peer_lost>() != nullptr ? PeerNotice::revoked : PeerNotice::gave_up;
 }
 
 inline bool somebody_gave_up(std::uint32_t reason) noexcept {
-  return reason != NodeBoard::Abort::deadline && (reason & NodeBoard::Abort::gave_up) != 0;
+  return (reason & NodeBoard::Abort::revoked) == NodeBoard::Abort::gave_up;
+}
+inline bool is_revoked(std::uint32_t reason) noexcept {
+  return reason != NodeBoard::Abort::deadline &&
+         (reason & NodeBoard::Abort::revoked) == NodeBoard::Abort::revoked;
 }
 
 /// What the exception says whose handler this is called in.
 inline std::uint32_t handled_reason(const TeamBasis& basis) noexcept {
-  if (const auto* const lost = handled_as<lost_rank>()) {
-    return static_cast<std::uint32_t>(lost->rank) + 1;
-  }
-  return handled_as<deadline_exceeded>() != nullptr ? NodeBoard::Abort::deadline : gave_up(basis);
+  if (handled_as<deadline_exceeded>() != nullptr) return NodeBoard::Abort::deadline;
+  return reason_of(handled_notice(), basis);
 }
 
 /// `missing`: who has not come to the call under way, a sentence, or nothing.
@@ -46,17 +56,22 @@ inline std::uint32_t handled_reason(const TeamBasis& basis) noexcept {
     return detail::joined({"papcoll: rank ", reason - NodeBoard::Abort::gave_up,
                            " could not complete a call", seen, "; its exception says why"});
   }
+  if (is_revoked(reason)) {
+    return detail::joined({"papcoll: rank ", reason - NodeBoard::Abort::revoked,
+                           " has heard of a death, and left this communicator", seen, ": ",
+                           recovery_advice});
+  }
   if (!basis.surroundings.processes) {
     return detail::joined(
         {"papcoll: the thread of rank ", reason - 1, " ended by an exception", seen});
   }
-  return detail::joined({"papcoll: rank ", reason - 1, " died", seen,
-                         ": make a new communicator among the ranks that are left"});
+  return detail::joined({"papcoll: rank ", reason - 1, " died", seen, ": ", recovery_advice});
 }
 
 [[noreturn, gnu::cold]] inline void throw_lost(std::uint32_t reason, const std::string& why) {
   if (reason == NodeBoard::Abort::deadline) throw deadline_exceeded(why);
   if (somebody_gave_up(reason)) throw peer_error(why);
+  if (is_revoked(reason)) throw peer_lost(why);
   throw lost_rank(why, static_cast<int>(reason) - 1);
 }
 

@@ -191,7 +191,14 @@ class TeamCore final {
   void end() noexcept { in_flight_.connections.end(); }
   void give_up(const std::string& why) noexcept { failures_.give_up(why); }
   void abort_node(std::uint32_t reason) noexcept { failures_.abort_node(reason); }
-  void fail_everywhere(const std::string& why) noexcept { failures_.fail_everywhere(why); }
+  void require_usable() const { failures_.require_usable(); }
+  template <class F>
+  void or_fail_everywhere(F&& f) {
+    failures_.or_fail_everywhere(f);
+  }
+  void fail_everywhere(const std::string& why, PeerNotice what = PeerNotice::gave_up) noexcept {
+    failures_.fail_everywhere(why, what);
+  }
   void fail_everywhere(const std::exception& why) noexcept { failures_.fail_everywhere(why); }
 
   // --- invalid calls, see there

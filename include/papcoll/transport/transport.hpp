@@ -26,6 +26,7 @@ class MpiLink;
 
 /// What a rank tells its peers where no shared memory can.
 enum class PeerNotice : int {
+  revoked = -3,       ///< it has heard of a death, and not of whose
   invalid_call = -2,  ///< its call was invalid; the team goes on if all made such a call
   gave_up = -1,       ///< it cannot go on
   lost = 0,           ///< 0 and above: this rank of the outermost team died

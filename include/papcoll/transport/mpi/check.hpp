@@ -4,6 +4,7 @@
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/peer_failure.hpp>
 
 #include <string>
 
@@ -13,6 +14,17 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 [[noreturn]] inline void throw_mpi_error(int code, const char* call, const char* where) {
+  switch (peer_failure_of(code)) {
+    case PeerFailure::died:
+      throw peer_lost(joined(
+          {"papcoll: a rank died, as MPI says by ", call, " in ", where, ": ", recovery_advice}));
+    case PeerFailure::revoked:
+      throw peer_lost(
+          joined({"papcoll: a rank has revoked the communicator, since one died, as MPI says by ",
+                  call, " in ", where, ": ", recovery_advice}));
+    case PeerFailure::none:
+      break;
+  }
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
@@ -22,8 +34,9 @@ namespace detail {
       code);
 }
 
-/// Throws mpi_error if an MPI function did not return MPI_SUCCESS. `call` is its name, `where` a
-/// noun phrase: what papcoll was doing, and on which rank if that is known.
+/// Throws peer_lost if an MPI function says that a peer died, or mpi_error if it returned another
+/// error. `call` is its name, `where` a noun phrase: what papcoll was doing, and on which rank if
+/// that is known.
 inline void check(int code, const char* call, const char* where) {
   if (code != MPI_SUCCESS) throw_mpi_error(code, call, where);
 }

@@ -32,6 +32,8 @@ class ErrorsReturned {
   }
   ErrorsReturned(const ErrorsReturned&) = delete;
   ErrorsReturned& operator=(const ErrorsReturned&) = delete;
+  /// The user's; MPI_ERRHANDLER_NULL: none has to be put back.
+  MPI_Errhandler before() const noexcept { return before_; }
   ~ErrorsReturned() {
     if (before_ == MPI_ERRHANDLER_NULL) return;
     MPI_Comm_set_errhandler(comm_, before_);

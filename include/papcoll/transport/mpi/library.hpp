@@ -45,6 +45,31 @@ inline int get_bytes(const MPI_Status& status, MPI_Count& bytes) {
   return MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
 }
 
+/// Its error classes for a process that failed, as User-Level Failure Mitigation has them.
+struct FailureClasses {
+  int failed;   ///< the call needs a process that failed; −1: there are no such classes
+  int pending;  ///< so may a receive from any source
+  int revoked;  ///< a rank has revoked the communicator
+};
+// The library that runs may be newer than its header: Open MPI 4 is compatible with 5.0.
+#if defined(MPIX_ERR_PROC_FAILED)
+inline constexpr FailureClasses failure_classes{(MPIX_ERR_PROC_FAILED),
+                                                (MPIX_ERR_PROC_FAILED_PENDING), (MPIX_ERR_REVOKED)};
+#elif defined(OPEN_MPI)
+inline constexpr FailureClasses failure_classes{75, 76, 77};
+#else
+inline constexpr FailureClasses failure_classes{-1, -1, -1};
+#endif
+
+/// The attribute of MPI_COMM_WORLD that says whether a job goes on after a failure: MPI_FT of Open
+/// MPI 5. MPI_KEYVAL_INVALID: it does not; MPICH has the functions, and 4.0 ends in
+/// MPIX_Comm_revoke.
+#if defined(OPEN_MPI)
+inline const int failure_attribute = MPI_WIN_MODEL + 1;
+#else
+inline const int failure_attribute = MPI_KEYVAL_INVALID;
+#endif
+
 /// Collectives of MPI that are started, and asked after by MPI_Test. `alone`: nothing else needs
 /// this rank meanwhile, so that the library may wait at once.
 struct Started {

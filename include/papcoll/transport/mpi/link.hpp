@@ -7,6 +7,7 @@
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/peer_failure.hpp>
 #include <papcoll/transport/mpi/polled.hpp>
 #include <papcoll/transport/transport.hpp>
 
@@ -54,6 +55,11 @@ class MpiLink {
   const detail::PolledCollectives& users_ranks() const noexcept { return all_ranks_; }
   /// The same on the private one.
   [[gnu::cold]] detail::PolledCollectives all_ranks() { return all_ranks_.on(comm()); }
+
+  /// Has every rank passed true? Collective, and waited for as the first use of the link.
+  [[gnu::cold]] bool agree(bool mine) const {
+    return all_ranks_.allreduce(mine ? 1 : 0, MPI_MIN, "papcoll::agree") != 0;
+  }
 
   /// Makes the private communicator; `all_ranks` is on the user's. Collective.
   [[gnu::cold]] void connect(const detail::PolledCollectives& all_ranks) {
@@ -119,9 +125,10 @@ class MpiLink {
     for (int peer = 0; peer < size; ++peer) {
       if (peer == rank) continue;
       MPI_Request request = MPI_REQUEST_NULL;
-      detail::check(MPI_Isend(sent_.back().get(), sizeof(Refusal), MPI_BYTE, peer, refusal_tag,
-                              comm(), &request),
-                    "MPI_Isend", where);
+      const int code = MPI_Isend(sent_.back().get(), sizeof(Refusal), MPI_BYTE, peer, refusal_tag,
+                                 comm(), &request);
+      if (detail::peer_failure_of(code) == detail::PeerFailure::died) continue;
+      detail::check(code, "MPI_Isend", where);
       // The buffer lives as long as the link: nobody needs to hear of its completion.
       detail::check(MPI_Request_free(&request), "MPI_Request_free", where);
     }
@@ -151,6 +158,7 @@ class MpiLink {
         was_told_ = at_once(*r);  // who refused one call does not know yet that it broke the others
         if (r->what >= PeerNotice::lost)
           throw detail::lost_rank(r->text, static_cast<int>(r->what));
+        if (r->what == PeerNotice::revoked) throw peer_lost(r->text);
         throw peer_error(detail::joined({"papcoll: another rank's call was invalid: ", r->text}));
       } else {
         ++r;

@@ -8,10 +8,12 @@
 #include <papcoll/transport/mpi/link.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/wide_count.hpp>
+#include <papcoll/transport/transport.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -63,6 +65,10 @@ class MpiEndpoint : public Endpoint {
 
   std::uint32_t sequences_at_once() const noexcept override { return link_.sequences_at_once(); }
   bool holds_on() const noexcept override { return holds_on_; }
+  bool may_be_of_death() const noexcept override {
+    return detail::handled_as<peer_lost>() != nullptr &&
+           detail::handled_as<detail::lost_rank>() == nullptr;
+  }
 
  protected:
   using InTurn = detail::AskedInTurn;

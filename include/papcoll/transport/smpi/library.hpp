@@ -40,6 +40,14 @@ inline int get_bytes(const MPI_Status& status, MPI_Count& bytes) {
   return code;
 }
 
+struct FailureClasses {
+  int failed;
+  int pending;
+  int revoked;
+};
+inline constexpr FailureClasses failure_classes{-1, -1, -1};
+inline const int failure_attribute = MPI_KEYVAL_INVALID;
+
 /// Non-blocking collectives send from each rank to each at once: a minute for 256 of them.
 struct Started {
   MPI_Comm comm;

@@ -1,0 +1,183 @@
+#pragma once
+
+#include <papcoll/base/joined.hpp>
+#include <papcoll/recovery.hpp>
+#include <papcoll/runtime/comm_state.hpp>
+#include <papcoll/runtime/mpi_process.hpp>
+#include <papcoll/runtime/team.hpp>
+#include <papcoll/topology/groups.hpp>
+#include <papcoll/transport/mpi/handles.hpp>
+#include <papcoll/transport/mpi/peer_failure.hpp>
+#include <papcoll/transport/mpi/process_failures.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+inline std::shared_ptr<CommState> state_or_null(MPI_Comm comm) {
+  return std::static_pointer_cast<CommState>(find_attached(comm, Keyvals::get().comm));
+}
+
+/// The ranks of `all` that are in `left`.
+inline std::vector<int> ranks_left(MPI_Comm all, MPI_Comm left) {
+  constexpr const char* where = "papcoll::shrink";
+  int size = 0;
+  check(MPI_Comm_size(left, &size), "MPI_Comm_size", where);
+  std::vector<int> mine(static_cast<std::size_t>(size));
+  std::vector<int> theirs(mine.size());
+  std::iota(mine.begin(), mine.end(), 0);
+  MPI_Group before = MPI_GROUP_NULL;
+  MPI_Group now = MPI_GROUP_NULL;
+  MPI_Comm_group(all, &before);
+  MPI_Comm_group(left, &now);
+  const int code = MPI_Group_translate_ranks(now, size, mine.data(), before, theirs.data());
+  MPI_Group_free(&before);
+  MPI_Group_free(&now);
+  check(code, "MPI_Group_translate_ranks", where);
+  return theirs;
+}
+
+/// The Options without what they say of ranks that are not left.
+inline Options options_of_left(Options options, const std::vector<int>& left) {
+  if (const Machine* const machine = options.machine.in_code()) {
+    options.machine = machine->among(left);
+  }
+  std::vector<int> members = left;  // of the level, as numbered before
+  for (std::vector<int>& colours : options.groups) {
+    const Groups before = Groups::by_colour(colours);
+    std::vector<int> kept;
+    std::vector<int> groups;
+    for (const int m : members) {
+      kept.push_back(colours[static_cast<std::size_t>(m)]);
+      const int group = before.group_of(m);
+      if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
+    }
+    colours = std::move(kept);
+    members = std::move(groups);  // in order of their lowest ranks that are left
+  }
+  return options;
+}
+
+/// A communicator and the MPI communicator that it is of, which ends with it.
+struct Shrunk {
+  Shrunk(OwnedComm made, std::shared_ptr<TeamCore> team)
+      : comm(std::move(made)), core(std::move(team)) {}
+  Shrunk(const Shrunk&) = delete;
+  Shrunk& operator=(const Shrunk&) = delete;
+  static Communicator whole(std::shared_ptr<Shrunk> made) {
+    TeamCore* const team = made->core.get();
+    return Communicator{std::shared_ptr<TeamCore>{std::move(made), team}};
+  }
+  /// Leaks the MPI communicator where a peer may be dead.
+  ~Shrunk() {
+    if (core->broken()) static_cast<void>(comm.release());
+  }
+
+  OwnedComm comm;
+  std::shared_ptr<TeamCore> core;
+};
+
+/// One try. Null, on all ranks: another rank has died. `next` is the communicator of those left.
+inline std::shared_ptr<Shrunk> try_shrinking(const ProcessFailures& failures, MPI_Comm comm,
+                                             const Options& options, OwnedComm& next) {
+  constexpr int has_made = 1;
+  constexpr int may_try_again = 2;
+  std::shared_ptr<TeamCore> core;
+  std::exception_ptr problem;
+  int flags = may_try_again;
+  try {
+    const Options left = options_of_left(options, ranks_left(comm, next.get()));
+    core = core_of_comm(next.get(), &left);
+    flags |= has_made;
+  } catch (const peer_lost&) {  // those that wait for this rank hear of it
+    papcoll::revoke(next.get());
+  } catch (const std::exception&) {
+    problem = std::current_exception();
+    flags = 0;
+    papcoll::revoke(next.get());
+  }
+  const ProcessFailures::Agreed agreed = failures.agree(next.get(), flags);
+  if (problem != nullptr) std::rethrow_exception(problem);
+  if ((agreed.flags & may_try_again) == 0) {
+    throw peer_error("papcoll: papcoll::shrink failed on another rank; its exception says why");
+  }
+  if (!agreed.all_live || (agreed.flags & has_made) == 0) return nullptr;
+  return std::make_shared<Shrunk>(std::move(next), std::move(core));
+}
+
+inline const ProcessFailures& require_recovery(const MpiProcess& process) {
+  const ProcessFailures& failures = process.failures();
+  if (!failures.why_not().empty()) {
+    throw recovery_unavailable(
+        joined({"papcoll: the job cannot go on after a death: ", failures.why_not()}));
+  }
+  return failures;
+}
+
+inline Communicator shrink_comm(MPI_Comm comm, const Options& options) {
+  constexpr const char* where = "papcoll::shrink";
+  const std::shared_ptr<MpiProcess> process = MpiProcess::get();
+  const ProcessFailures& failures = require_recovery(*process);
+  papcoll::revoke(comm);
+  const ErrorsReturned guard{comm, where};
+  std::shared_ptr<Shrunk> made;
+  OwnedComm from;  // of a try that failed
+  while (made == nullptr) {
+    OwnedComm next = failures.shrink(from ? from.get() : comm);
+    static_cast<void>(from.release());  // a rank of it is dead
+    check(MPI_Comm_set_errhandler(next.get(), guard.before()), "MPI_Comm_set_errhandler", where);
+    made = try_shrinking(failures, comm, options, next);
+    from = std::move(next);
+  }
+  return Shrunk::whole(std::move(made));
+}
+
+}  // namespace detail
+
+PAPCOLL_DECL std::string no_recovery() { return detail::MpiProcess::get()->failures().why_not(); }
+
+PAPCOLL_DECL bool tells_of_death(int mpi_code) noexcept {
+  return detail::peer_failure_of(mpi_code) != detail::PeerFailure::none;
+}
+
+PAPCOLL_DECL Communicator shrink(const Communicator& comm) {
+  return detail::shrink_comm(comm.mpi_comm(), comm.options());
+}
+
+PAPCOLL_DECL Communicator shrink(MPI_Comm comm) {
+  const std::shared_ptr<detail::CommState> state = detail::state_or_null(comm);
+  return detail::shrink_comm(comm, state != nullptr ? state->core().options() : Options{});
+}
+
+PAPCOLL_DECL Communicator shrink(MPI_Comm comm, const Options& options) {
+  return detail::shrink_comm(comm, options);
+}
+
+PAPCOLL_DECL bool agree(MPI_Comm comm, bool done) {
+  const std::shared_ptr<detail::MpiProcess> process = detail::MpiProcess::get();
+  const detail::ProcessFailures& failures = process->failures();
+  if (!failures.why_not().empty()) return detail::CommState::of(comm, nullptr)->agree(done);
+  if (!done) revoke(comm);
+  const detail::ProcessFailures::Agreed agreed = failures.agree(comm, done ? 1 : 0);
+  return agreed.all_live && agreed.flags != 0;
+}
+
+PAPCOLL_DECL void revoke(MPI_Comm comm) {
+  const std::shared_ptr<detail::MpiProcess> process = detail::MpiProcess::get();
+  const detail::ProcessFailures& failures = detail::require_recovery(*process);
+  if (const auto state = detail::state_or_null(comm)) state->revoke();
+  failures.revoke(comm);
+}
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
