@@ -64,7 +64,7 @@ NAMES = {
     "tuple|utility|array|variant": "get",
     "tuple": "apply tie tuple",
     "type_traits": """bool_constant common_type_t conditional conditional_t decay_t
-        has_unique_object_representations_v is_class_v
+        has_unique_object_representations_v is_class_v is_constant_evaluated is_enum_v is_union_v
         is_const_v is_convertible_v is_copy_assignable_v is_empty_v is_floating_point_v is_function_v
         is_integral_v
         is_lvalue_reference_v is_null_pointer_v is_pointer_v is_same_v is_signed_v

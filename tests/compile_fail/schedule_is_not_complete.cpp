@@ -7,7 +7,8 @@
 // EXPECT: papcoll: this schedule has no sentence about itself
 // EXPECT: papcoll: this schedule is no regular value
 // EXPECT: papcoll: this schedule does not say whether it combines contributions out of rank order
-// ERRORS: 4
+// EXPECT: papcoll: this schedule emits the steps of no collective
+// ERRORS: 6
 
 enum class Member { name, sentence, equality, commutative_only };
 
@@ -44,9 +45,32 @@ struct Lacking : Name<without>, Sentence<without>, Equality<without>, Commutativ
   void emit(papcoll::Barrier, papcoll::Builder&) const {}
 };
 
+struct Emitting {
+  static constexpr std::string_view name = "Emitting";
+  static constexpr std::string_view sentence = "Emits nothing that can be called.";
+  static constexpr bool commutative_only = false;
+  using policy_kind = papcoll::SchedulePolicyKind;
+  friend bool operator==(const Emitting&, const Emitting&) = default;
+};
+struct NotConst : Emitting {
+#ifdef PAPCOLL_TEST_CONTROL
+  void emit(papcoll::Barrier, papcoll::Builder&) const {}
+#else
+  void emit(papcoll::Barrier, papcoll::Builder&) {}
+#endif
+};
+class Private : public Emitting {
+#ifdef PAPCOLL_TEST_CONTROL
+ public:
+#endif
+  void emit(papcoll::Barrier, papcoll::Builder&) const {}
+};
+
 void calls(papcoll::ThreadTeam::Rank& comm) {
   papcoll::barrier<Lacking<Member::name>>(comm);
   papcoll::barrier<Lacking<Member::sentence>>(comm);
   papcoll::barrier<Lacking<Member::equality>>(comm);
   papcoll::barrier<Lacking<Member::commutative_only>>(comm);
+  papcoll::barrier<NotConst>(comm);
+  papcoll::barrier<Private>(comm);
 }

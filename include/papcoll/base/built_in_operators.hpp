@@ -159,7 +159,7 @@ struct LogicalAnd {
   static constexpr bool commutative = true;
   template <detail::Truth T>
   constexpr T operator()(const T& low, const T& high) const noexcept {
-    return static_cast<T>(static_cast<bool>(low) && static_cast<bool>(high));
+    return static_cast<T>(detail::is_true(low) && detail::is_true(high));
   }
 };
 
@@ -169,7 +169,7 @@ struct LogicalOr {
   static constexpr bool commutative = true;
   template <detail::Truth T>
   constexpr T operator()(const T& low, const T& high) const noexcept {
-    return static_cast<T>(static_cast<bool>(low) || static_cast<bool>(high));
+    return static_cast<T>(detail::is_true(low) || detail::is_true(high));
   }
 };
 
@@ -179,7 +179,7 @@ struct LogicalXor {
   static constexpr bool commutative = true;
   template <detail::Truth T>
   constexpr T operator()(const T& low, const T& high) const noexcept {
-    return static_cast<T>(static_cast<bool>(low) != static_cast<bool>(high));
+    return static_cast<T>(detail::is_true(low) != detail::is_true(high));
   }
 };
 
@@ -203,13 +203,13 @@ constexpr ValueIndex<T, Index> pair_further_out(const ValueIndex<T, Index>& low,
     return {extreme_of<extreme>(low.value, high.value), low_is_nan ? low.index : high.index};
   }
   if (!low_is_nan) {
-    if (low.value < high.value) return extreme == Extreme::minimum ? low : high;
-    if (high.value < low.value) return extreme == Extreme::minimum ? high : low;
-    if (low.index < high.index) return low;
-    if (high.index < low.index) return high;
+    if (is_less(low.value, high.value)) return extreme == Extreme::minimum ? low : high;
+    if (is_less(high.value, low.value)) return extreme == Extreme::minimum ? high : low;
+    if (is_before(low.index, high.index)) return low;
+    if (is_before(high.index, low.index)) return high;
   }
   return {extreme_of<extreme>(low.value, high.value),
-          high.index < low.index ? high.index : low.index};
+          is_before(high.index, low.index) ? high.index : low.index};
 }
 }  // namespace detail
 

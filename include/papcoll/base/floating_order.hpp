@@ -3,8 +3,11 @@
 #include <papcoll/config.hpp>
 
 #include <bit>
+#include <cfloat>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -12,8 +15,8 @@
 // quiet one. Both are associative and commutative whatever the numbers are, so that no order of
 // ranks or arrivals changes a bit of a result.
 //
-// float and double are compared as integers: what comes out depends neither on -ffast-math nor on
-// what the program has set for rounding and for subnormal numbers (flush to zero).
+// Floating-point numbers are compared as integers: what comes out depends neither on -ffast-math
+// nor on what the program has set for rounding and for subnormal numbers (flush to zero).
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -45,24 +48,107 @@ struct IntegerOf<8> {
   using Signed = std::int64_t;
 };
 
+template <>
+struct IntegerOf<16> {
+  __extension__ using Unsigned = unsigned __int128;
+  __extension__ using Signed = __int128;
+};
+
+template <class T>
+constexpr bool is_floating_type() noexcept {
+  if constexpr (std::is_floating_point_v<T>) {
+    return true;
+  } else if constexpr (std::is_class_v<T> || std::is_union_v<T> || std::is_enum_v<T>) {
+    return false;
+  } else if constexpr (requires {
+                         { T{} < static_cast<T>(0.5) } -> std::same_as<bool>;
+                       }) {
+    return T{} < static_cast<T>(0.5) && static_cast<T>(0.5) < static_cast<T>(1);
+  } else {
+    return false;
+  }
+}
+/// float, double, long double, and the compilers' own such as _Float16 and __float128, of which the
+/// standard library may not know.
+template <class T>
+inline constexpr bool has_floating_order = is_floating_type<T>();
+
+/// How T has its numbers in IntegerOf<sizeof(T)>: the sign in the highest bit, then the magnitude.
+template <class T>
+struct FloatingBits {
+  using Unsigned = typename IntegerOf<sizeof(T)>::Unsigned;
+  static constexpr bool is_wide = sizeof(T) == 16;
+  static constexpr bool is_x87 = is_wide && std::is_same_v<T, long double> && LDBL_MANT_DIG == 64;
+  static constexpr std::size_t value_bytes = is_x87 ? 10 : sizeof(T);  ///< the others are padding
+  static constexpr std::size_t shift = 8 * (sizeof(T) - value_bytes);
+  static constexpr Unsigned magnitude = static_cast<Unsigned>(-1) >> 1U;
+
+  static constexpr Unsigned of(const T& x) noexcept {
+    if constexpr (is_wide) {
+      Unsigned bits = 0;
+      std::memcpy(&bits, &x, value_bytes);
+      return bits << shift;
+    } else {
+      return std::bit_cast<Unsigned>(x);
+    }
+  }
+  static constexpr T number(Unsigned bits) noexcept {
+    if constexpr (is_wide) {
+      T x{};
+      bits >>= shift;
+      std::memcpy(&x, &bits, value_bytes);
+      return x;
+    } else {
+      return std::bit_cast<T>(bits);
+    }
+  }
+
+  // The bits of a double are given: the library's constants warn under -ffinite-math-only.
+  static constexpr Unsigned infinity = [] {
+    if constexpr (is_wide) {
+      return Unsigned{0x7fff} << 112U | Unsigned{is_x87} << 111U;
+    } else {
+      return of(static_cast<T>(std::bit_cast<double>(std::uint64_t{0x7ff} << 52U)));
+    }
+  }();
+  static constexpr Unsigned nan = [] {
+    if constexpr (is_wide) {
+      return infinity | Unsigned{1} << (is_x87 ? 110U : 111U);
+    } else {
+      return of(static_cast<T>(std::bit_cast<double>(std::uint64_t{0xfff} << 51U)));
+    }
+  }();
+};
+
+/// In constant expressions wide numbers have no bits.
+template <class T>
+constexpr bool has_bits_here() noexcept {
+  if constexpr (!has_floating_order<T>) {
+    return false;
+  } else {
+    return !FloatingBits<T>::is_wide || !std::is_constant_evaluated();
+  }
+}
+
 enum class Extreme : bool { minimum, maximum };
 
-/// Minimum or maximum of the bits of T, float or double: in U, an unsigned integer of T's size or a
-/// vector of them, with S, the same signed.
+/// Minimum or maximum of the bits of T: in U, an unsigned integer of T's size or a vector of them,
+/// with S, the same signed.
 template <class T, Extreme extreme>
 struct FloatingOrder {
-  using Unsigned = typename IntegerOf<sizeof(T)>::Unsigned;
+  using Bits = FloatingBits<T>;
+  using Unsigned = typename Bits::Unsigned;
   using Signed = typename IntegerOf<sizeof(T)>::Signed;
   static constexpr int sign_bit = 8 * sizeof(T) - 1;
-  static constexpr Unsigned magnitude = static_cast<Unsigned>(-1) >> 1U;
-  static constexpr auto infinity = std::bit_cast<Unsigned>(std::numeric_limits<T>::infinity());
-  static constexpr auto nan = std::bit_cast<Unsigned>(std::numeric_limits<T>::quiet_NaN());
+  static constexpr Unsigned magnitude = Bits::magnitude;
+  static constexpr Unsigned infinity = Bits::infinity;
+  static constexpr Unsigned nan = Bits::nan;
 
   /// A number's place in the order of all, with NaNs before them (minimum) or behind (maximum).
   /// With the bits of negative ones inverted, integers have NaNs at both ends; `turn` takes one end
   /// to the other.
-  static constexpr Unsigned turn =
-      extreme == Extreme::minimum ? magnitude - infinity : infinity - magnitude;
+  static constexpr auto turn = static_cast<Unsigned>(
+      extreme == Extreme::minimum ? magnitude - infinity : infinity - magnitude);
   template <class S, class U>
   [[gnu::always_inline]] static constexpr void find_place(S& place, const U& bits) noexcept {
     place = (S)((bits ^ ((U)((S)bits >> sign_bit) & magnitude)) + turn);
@@ -95,13 +181,10 @@ struct FloatingOrder {
 };
 
 template <class T>
-inline constexpr bool has_floating_order = std::is_same_v<T, float> || std::is_same_v<T, double>;
-
-template <class T>
 constexpr bool is_nan(const T& x) noexcept {
   if constexpr (has_floating_order<T>) {
-    using Order = FloatingOrder<T, Extreme::minimum>;
-    return (std::bit_cast<typename Order::Unsigned>(x) & Order::magnitude) > Order::infinity;
+    using Bits = FloatingBits<T>;
+    return has_bits_here<T>() ? (Bits::of(x) & Bits::magnitude) > Bits::infinity : !(x == x);
   } else if constexpr (std::numeric_limits<T>::has_quiet_NaN) {
     return !(x == x);
   } else {
@@ -109,28 +192,61 @@ constexpr bool is_nan(const T& x) noexcept {
   }
 }
 
+/// Not zero; a NaN is not.
+template <class T>
+constexpr bool is_true(const T& x) noexcept {
+  if constexpr (has_floating_order<T>) {
+    using Bits = FloatingBits<T>;
+    if (has_bits_here<T>()) return (Bits::of(x) & Bits::magnitude) != 0;
+  }
+  return static_cast<bool>(x);
+}
+
+/// Does a come before b in the order of all, where −0 is before +0?
+template <class T>
+constexpr bool is_before(const T& a, const T& b) noexcept {
+  if constexpr (has_floating_order<T>) {
+    if (has_bits_here<T>()) {
+      using Order = FloatingOrder<T, Extreme::minimum>;
+      typename Order::Signed place{};
+      typename Order::Signed other{};
+      Order::find_place(place, Order::Bits::of(a));
+      Order::find_place(other, Order::Bits::of(b));
+      return place < other;
+    }
+  }
+  return a < b;
+}
+/// Numbers as they are compared: zeros are equal.
+template <class T>
+constexpr bool is_less(const T& a, const T& b) noexcept {
+  if constexpr (has_floating_order<T>) {
+    return is_before(a, b) && (is_true(a) || is_true(b));
+  } else {
+    return a < b;
+  }
+}
+
 /// The lesser (minimum) or the greater (maximum) of two; where they are equal, low, but for zeros.
 template <Extreme extreme, class T>
 constexpr T extreme_of(const T& low, const T& high) noexcept {
   if constexpr (has_floating_order<T>) {
-    using Order = FloatingOrder<T, extreme>;
-    typename Order::Unsigned bits{};
-    Order::template apply<typename Order::Signed>(bits,
-                                                  std::bit_cast<typename Order::Unsigned>(low),
-                                                  std::bit_cast<typename Order::Unsigned>(high));
-    return std::bit_cast<T>(bits);
-  } else {
-    if constexpr (std::numeric_limits<T>::has_quiet_NaN) {
-      if (is_nan(low) || is_nan(high)) return std::numeric_limits<T>::quiet_NaN();
+    if (has_bits_here<T>()) {
+      using Order = FloatingOrder<T, extreme>;
+      typename Order::Unsigned bits{};
+      Order::template apply<typename Order::Signed>(bits, Order::Bits::of(low),
+                                                    Order::Bits::of(high));
+      return Order::Bits::number(bits);
     }
-    bool high_wins = extreme == Extreme::minimum ? high < low : low < high;
-    if constexpr (std::is_floating_point_v<T>) {
-      const bool has_wanted_sign =
-          (__builtin_copysignl(1, high) < 0) == (extreme == Extreme::minimum);
-      high_wins = high_wins || (low == high && has_wanted_sign);
-    }
-    return high_wins ? high : low;
   }
+  if (is_nan(low) || is_nan(high)) return std::numeric_limits<T>::quiet_NaN();
+  bool high_wins = extreme == Extreme::minimum ? high < low : low < high;
+  if constexpr (std::is_floating_point_v<T>) {
+    const bool has_wanted_sign =
+        (__builtin_copysignl(1, high) < 0) == (extreme == Extreme::minimum);
+    high_wins = high_wins || (low == high && has_wanted_sign);
+  }
+  return high_wins ? high : low;
 }
 
 /// The same, but of a NaN and a number the number.

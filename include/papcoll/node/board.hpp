@@ -126,8 +126,9 @@ class BasicBoard {
   /// pools, since whoever waits for its own is woken by a bell.
   struct alignas(cache_line) Left {
     Atomic<std::uint32_t> epoch;
-    // What the rank called in the epochs e to e + records − 1, in record e mod records: relaxed,
-    // since they are read only by who knows, from `epoch`, that the rank has left them.
+    // What the rank called in the epochs e to e + records − 1, in record e mod records, and if it
+    // knows that the call failed: relaxed, since they are read only by who knows, from `epoch`,
+    // that the rank has left them.
     Atomic<std::uint32_t> called[records];
     // Kilobytes of the rank's pool that had pages when it left these epochs; never fewer than
     // before. Orders as `called`.

@@ -31,9 +31,10 @@ struct CallWords {
 
   friend bool operator==(const CallWords&, const CallWords&) = default;
 
+  /// Even.
   std::uint32_t hash() const noexcept {
     const std::uint64_t mixed = (count * 0x9e3779b97f4a7c15U) ^ what;
-    return static_cast<std::uint32_t>((mixed * 0x9e3779b97f4a7c15U) >> 32U);
+    return static_cast<std::uint32_t>((mixed * 0x9e3779b97f4a7c15U) >> 33U) << 1U;
   }
 
   /// `count` of a call whose ranks know the counts of their own blocks only.

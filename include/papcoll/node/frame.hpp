@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,15 +41,18 @@ class CallFrame {
     return true;
   }
 
-  /// In the call that used this frame before, which all have left: did all call what this rank did?
-  /// A rank that left it before all had come asks here; the others were told then.
+  /// The call that used this frame before, and that all have left: did it succeed, or have all
+  /// heard that it did not? Else some left it before its fault was found, and are told in this one,
+  /// which then fails on all ranks: each decides so by what is on the board.
   bool last_in_frame_matched() noexcept {
     Unheard& u = unheard_[epoch_ % Board::frames];
-    if (u.own_counts) [[unlikely]] {
-      u.own_counts = false;
-      if (earlier_call_failed()) {
+    if (u.asks != Asks::nothing) [[unlikely]] {
+      const bool knows = u.asks == Asks::who_has_not_heard;
+      u.asks = Asks::nothing;
+      if (knows ? any_unheard() : earlier_call_failed()) {
         u.any = false;
         u.differs = -1;
+        fail_with("");
         return false;
       }
     }
@@ -71,23 +73,25 @@ class CallFrame {
   // --- failures
 
   /// Makes every rank that is still in this epoch throw peer_error with the text; the first wins,
-  /// and adds the text of the call that used this frame before, if that failed.
+  /// and adds the text of the call that used this frame before, if that failed and some rank has
+  /// not heard of it: then all hear it now, so that no third call has to tell it.
   /// Whoever sees that calls differ may still come to the end of its own, if the first is stopped
   /// before its text is there: then it hears of it when the frame is used again.
   [[gnu::cold]] void fail_with(const std::string& text) {
     typename Board::Failure& f = board_.failure(epoch_);
     Stamp before = f.stamp.load(std::memory_order_acquire);
     if (says_failure(before, Board::Failure::found)) return;
-    const std::uint32_t after = tells_of_earlier(before) ? Board::Failure::after_another : 0;
+    const std::uint32_t after =
+        tells_of_earlier(before) && any_unheard() ? Board::Failure::after_another : 0;
     if (!f.stamp.compare_exchange_strong(before, failure_stamp(Board::Failure::found | after),
                                          std::memory_order_acq_rel)) {
       return;
     }
     std::string kept = text;
     if (after != 0) {  // the text that this one replaces was for those who had left that call
-      const std::string earlier = text_of(f);
-      kept += detail::joined({text.empty() ? "" : "; and ", "of ", earlier_call(), earlier,
-                              text.empty() ? not_performed : ""});
+      kept = detail::joined({text.empty() ? not_performed : text,
+                             text.empty() ? ", because " : "; and ", earlier_call(),
+                             ", failed: ", text_of(f)});
     }
     kept.resize(std::min(kept.size(), sizeof(f.text) - 1));
     Access::write(f.text, kept.c_str(), kept.size() + 1);
@@ -193,7 +197,9 @@ class CallFrame {
   /// `rings`: somebody may be waiting for this rank to leave.
   void leave_epoch(bool rings) noexcept {
     typename Board::Left& left = board_.left(rank_);
-    left.called[epoch_ % Board::records].store(words_.hash(), std::memory_order_relaxed);
+    const bool knows = heard_failure_ || words_.what == CallWords::invalid;
+    left.called[epoch_ % Board::records].store(words_.hash() | (knows ? knows_failure : 0),
+                                               std::memory_order_relaxed);
     if (rings) {
       left.epoch.store(epoch_, std::memory_order_seq_cst);
       bells_.ring_all();
@@ -208,7 +214,9 @@ class CallFrame {
       u.epoch = epoch_;
       u.words = words_;
     }
-    u.own_counts = words_.has_own_counts() && !heard_failure_;
+    u.asks = knows                     ? Asks::who_has_not_heard
+             : words_.has_own_counts() ? Asks::whether_it_failed
+                                       : Asks::nothing;
   }
 
   /// A stamp that others wait for with a bell. Sequentially consistent, and not only acquire: the
@@ -249,7 +257,7 @@ class CallFrame {
     const std::string which =
         names_.empty() ? detail::joined({"blocking call ", number(epoch_ - Board::frames)})
                        : "a call among the ranks of a group";
-    return detail::joined({which, ", ", Board::frames, " calls ago: "});
+    return detail::joined({which, ", ", Board::frames, " calls ago"});
   }
 
   static std::string text_of(const typename Board::Failure& f) {
@@ -264,16 +272,29 @@ class CallFrame {
     return words;
   }
 
+  /// In Board::Left's records: the rank knows why the call failed. The rest is the call's hash.
+  static constexpr std::uint32_t knows_failure = 1;
+  /// That of the call that used this frame before, once all have left it.
+  std::uint32_t earlier_record(int r) const noexcept {
+    return board_.left(r).called[(epoch_ - Board::frames) % Board::records].load(
+        std::memory_order_relaxed);
+  }
+
+  /// Of the call that used this frame before, which failed: has a rank not heard of it?
+  [[gnu::cold, gnu::noinline]] bool any_unheard() const noexcept {
+    for (int r = 0; r < size(); ++r) {
+      if ((earlier_record(r) & knows_failure) == 0) return true;
+    }
+    return false;
+  }
+
   /// In the call that used this frame before, did ranks differ in a length? Only those who were
   /// still in it have heard of that. Where the call under way has failed already, its text has the
   /// earlier one's at its end.
-  [[gnu::noinline]] bool earlier_call_failed() {
-    typename Board::Failure& f = board_.failure(epoch_);
-    const Stamp now = look_at(f.stamp);
+  [[gnu::noinline]] bool earlier_call_failed() const noexcept {
+    const Stamp now = look_at(board_.failure(epoch_).stamp);
     if (says_failure(now, Board::Failure::found)) return (now & Board::Failure::after_another) != 0;
-    if (!tells_of_earlier(now)) return false;
-    fail_with("");
-    return true;
+    return tells_of_earlier(now);
   }
 
   /// Compares all calls in which this rank did not hear of all, and that all have left: one read of
@@ -283,7 +304,7 @@ class CallFrame {
     for (Unheard& u : unheard_) {
       if (!u.any || !epoch_reached(all_left_, u.epoch)) continue;
       u.any = false;
-      const std::uint32_t mine = u.words.hash();
+      const std::uint32_t mine = u.words.hash();  // the record of who knows of a fault differs, too
       for (int r = 0; r < size() && u.differs < 0; ++r) {
         if (board_.left(r).called[u.epoch % Board::records].load(std::memory_order_relaxed) != mine)
           u.differs = r;
@@ -294,15 +315,12 @@ class CallFrame {
   [[gnu::cold, gnu::noinline]] void tell_of_earlier_call(int r, const CallWords& mine) {
     // Who found it with both calls before it has said more than their numbers can.
     if (tells_of_earlier(look_at(board_.failure(epoch_).stamp))) return fail_with("");
-    const std::uint32_t theirs =
-        board_.left(r).called[(epoch_ - Board::frames) % Board::records].load(
-            std::memory_order_relaxed);
-    fail_with(
-        detail::joined({"the ranks' calls did not match in ", earlier_call(),
-                        mine.difference(name(rank_), theirs, name(r), size()), not_performed}));
+    fail_with(detail::joined(
+        {not_performed, ", because the ranks' calls did not match in ", earlier_call(), ": ",
+         mine.difference(name(rank_), earlier_record(r) & ~knows_failure, name(r), size())}));
   }
 
-  static constexpr std::string_view not_performed = "; this call was not performed";
+  static constexpr const char* not_performed = "this call was not performed";
 
   /// "ranks 1 and 2 have", of which no more than eight are named.
   [[gnu::cold]] static std::string listed(const std::vector<int>& ranks) {
@@ -327,10 +345,16 @@ class CallFrame {
   std::uint32_t all_left_;      ///< this rank knows that all ranks have left this epoch
   bool heard_of_all_ = false;   ///< of this call: all matched it, or this rank knows why not
   bool heard_failure_ = false;  ///< of this call: this rank has its text
+  /// What a rank has to ask when the frame of a call is used again.
+  enum class Asks : unsigned char {
+    nothing,
+    whether_it_failed,  ///< ranks compared lengths one by one, and this one heard of no fault
+    who_has_not_heard,  ///< it failed, as this rank knows
+  };
   struct Unheard {
-    bool any = false;         ///< not yet compared
-    bool own_counts = false;  ///< ranks compared lengths one by one, and this one heard of no fault
-    int differs = -1;         ///< a rank that called something else
+    bool any = false;  ///< not yet compared
+    Asks asks = Asks::nothing;
+    int differs = -1;  ///< a rank that called something else
     std::uint32_t epoch = 0;
     CallWords words;
   };

@@ -92,10 +92,13 @@ struct arguments_are_policies {
                 "a schedule, a transport, a contract, in any order); the element type is deduced");
 };
 
-/// Emits steps and is no StaticSchedule, for want of one of its members.
+/// Is no StaticSchedule, for want of one of its members; arrival-driven ones say what they serve.
 template <class S>
 inline constexpr bool lacks_a_member =
-    PolicyOfKind<S, SchedulePolicyKind> && !StaticSchedule<S> && serves_any<S>;
+    PolicyOfKind<S, SchedulePolicyKind> && !StaticSchedule<S> &&
+    (serves_any<S> ||
+     (
+         requires { S::sentence; } && !requires { S::serves(Collective::bcast); }));
 
 /// Says which.
 template <class S>
@@ -121,7 +124,10 @@ struct schedule_is_complete<S> {
   static_assert(std::regular<S>,
                 "papcoll: this schedule is no regular value: it is made without arguments, copied "
                 "and compared; `bool operator==(const S&) const = default` compares it");
-  static_assert(!has_name || !has_sentence || !std::regular<S>,
+  static_assert(serves_any<S>,
+                "papcoll: this schedule emits the steps of no collective: give it a public member "
+                "function for one, such as `void emit(papcoll::Bcast, papcoll::Builder&) const`");
+  static_assert(!has_name || !has_sentence || !std::regular<S> || !serves_any<S>,
                 "papcoll: this schedule does not say whether it combines contributions out of rank "
                 "order: give it a member `static constexpr bool commutative_only`");
 };

@@ -144,6 +144,58 @@ TEST_CASE("minimum and maximum in constant expressions") {
                 papcoll::min(std::numeric_limits<float>::quiet_NaN(), 1.0F));
 }
 
+namespace {
+/// Of a type of which the standard library may not know.
+template <class T>
+void check_compilers_own() {
+  const T nan = static_cast<T>(std::numeric_limits<double>::quiet_NaN());
+  const T infinity = static_cast<T>(std::numeric_limits<double>::infinity());
+  const std::vector<T> numbers{T(5), nan, T(1), T(4), -nan, T(0), -T(0), infinity, -infinity};
+  CHECK(faults(numbers, papcoll::min) == 0);
+  CHECK(faults(numbers, papcoll::max) == 0);
+  CHECK(faults(numbers, papcoll::max_number) == 0);
+  CHECK(faults(numbers, papcoll::logical_and) == 0);
+  CHECK(same_bits(papcoll::min(T(1), -nan), nan));
+  CHECK(same_bits(papcoll::max(-T(0), T(0)), T(0)));
+  CHECK(papcoll::min_number(nan, T(-4)) == T(-4));
+}
+}  // namespace
+
+TEST_CASE("minimum and maximum of the compilers' own floating-point numbers") {
+#if defined(__SIZEOF_FLOAT128__)
+  __extension__ using Quad = __float128;
+  check_compilers_own<Quad>();
+#endif
+#if defined(__FLT16_MANT_DIG__) && (!defined(__clang__) || __clang_major__ >= 15)
+  check_compilers_own<_Float16>();
+#endif
+}
+
+TEST_CASE("indices that are floating-point numbers are in one order, too") {
+  using Pair = ValueIndex<float, float>;
+  std::vector<Pair> pairs;
+  for (const float value : special_numbers<float>()) {
+    for (const float index : {0.0F, -0.0F, 2.0F, std::numeric_limits<float>::quiet_NaN()}) {
+      pairs.push_back({value, index});
+    }
+  }
+  const auto differ = [](const Pair& a, const Pair& b) {
+    return !same_bits(a.value, b.value) || !same_bits(a.index, b.index);
+  };
+  int found = 0;
+  for (const Pair& a : pairs) {
+    for (const Pair& b : pairs) {
+      const Pair both = papcoll::minloc(a, b);
+      found += differ(both, papcoll::minloc(b, a)) ? 1 : 0;
+      for (const Pair& c : pairs) {
+        found +=
+            differ(papcoll::minloc(both, c), papcoll::minloc(a, papcoll::minloc(b, c))) ? 1 : 0;
+      }
+    }
+  }
+  CHECK(found == 0);
+}
+
 #if defined(__SSE2__)
 TEST_CASE("subnormal numbers keep their order where the program counts them as zero") {
   const unsigned before = _mm_getcsr();
@@ -152,9 +204,14 @@ TEST_CASE("subnormal numbers keep their order where the program counts them as z
   const int found = faults(numbers, papcoll::min) + faults(numbers, papcoll::max);
   const double least = papcoll::min(5e-324, 0.0);
   const double greatest = papcoll::max(5e-324, 1e-323);
+  const int at =
+      papcoll::minloc(ValueIndex<double>{1e-323, 0}, ValueIndex<double>{5e-324, 1}).index;
+  const bool is_true = papcoll::logical_and(5e-324, 1.0) != 0;
   _mm_setcsr(before);
   CHECK(found == 0);
   CHECK(least == 0.0);
   CHECK(same_bits(greatest, 1e-323));
+  CHECK(at == 1);
+  CHECK(is_true);
 }
 #endif

@@ -182,15 +182,39 @@ TEST_CASE("a root that has left hears four calls later, whatever it does then", 
     if (first_is_invalid) {
       CHECK(first[1].kind == "argument_error");
       CHECK(last[0].kind == "peer_error");
-      CHECK(last[0].says("of blocking call 1, 4 calls ago: another rank's call is invalid: bcast"));
+      CHECK(last[0].says(
+          "blocking call 1, 4 calls ago, failed: another rank's call is invalid: bcast"));
     } else {
       CHECK(first[1].kind == "peer_error");
       CHECK(last[0].kind == "argument_error");
       CHECK(
-          last[0].says("; and of blocking call 1, 4 calls ago: the ranks' calls do not match: "
+          last[0].says("blocking call 1, 4 calls ago, failed: the ranks' calls do not match: "
                        "rank 0 called bcast of 4 elements"));
     }
     CHECK(last[1].kind == "peer_error");
+  }
+}
+
+TEST_CASE("a call in which some hear of a fault fails on those who knew of it, too", "[team]") {
+  using papcoll::root;
+  for (const int from : {0, 1}) {  // rank 1 knows, and need not wait for anybody as a root
+    papcoll::ThreadTeam team{2, patient};
+    std::vector<Outcome> last(2);
+    std::vector<int> again(2);
+    team.run([&](Rank& c) {
+      const auto r = static_cast<std::size_t>(c.rank());
+      std::vector<int> data(c.rank() == 0 ? 4 : 8, 1);
+      outcome_of([&] { papcoll::bcast(c, data, root{0}, papcoll::algorithm("DynamicLeader")); });
+      for (int i = 0; i < 3; ++i) papcoll::barrier(c);
+      last[r] = outcome_of([&] { static_cast<void>(papcoll::bcast(c, 7, root{from})); });
+      again[r] = papcoll::bcast(c, c.rank() == from ? 8 : 0, root{from});
+    });
+    for (const Outcome& o : last) {
+      CAPTURE(from, o);
+      CHECK(o.kind == "peer_error");
+      CHECK(o.says("this call was not performed, because blocking call 1, 4 calls ago, failed"));
+    }
+    CHECK(again == std::vector<int>{8, 8});
   }
 }
 
