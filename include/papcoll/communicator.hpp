@@ -60,7 +60,7 @@ class Communicator {
   int rank() const noexcept { return detail::rank_of(*core_); }
   /// Ranks of the MPI communicator.
   int size() const noexcept { return detail::size_of(*core_); }
-  /// The MPI communicator that it was made for.
+  /// The MPI communicator that it was made for; MPI_COMM_NULL once that was freed.
   MPI_Comm mpi_comm() const noexcept { return facts().mpi_comm; }
   /// Nodes (groups of ranks that could share memory) the ranks are on.
   int nodes() const noexcept { return facts().nodes; }

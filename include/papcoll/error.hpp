@@ -67,7 +67,7 @@ struct unknown_algorithm : error {
 namespace detail {
 /// What to do after a death, for messages.
 inline constexpr const char* recovery_advice =
-    "papcoll::shrink makes a communicator of the ranks that are left";
+    "where MPI goes on, papcoll::shrink makes a communicator of the ranks that are left";
 
 /// What another message may quote of one: without "papcoll: ".
 inline std::string bare(std::string text) {

@@ -33,7 +33,10 @@ PAPCOLL_DECL bool tells_of_death(int mpi_code) noexcept;
 /// end, unless it is broken by then. The error handler is that of `comm`, and so are the Options,
 /// in which groups and machines described in code lose the places of the ranks that died.
 ///
-/// Throws recovery_unavailable where no_recovery() says why.
+/// Waits without a deadline for all that live. Throws recovery_unavailable where no_recovery() says
+/// why, argument_error for an inter-communicator, MPI_COMM_NULL, or wrong Options::groups, and
+/// broken_communicator for a Communicator whose MPI communicator was freed; so do agree() and
+/// revoke().
 PAPCOLL_DECL Communicator shrink(const Communicator& comm);
 /// The same for an MPI communicator: with the Options of its Communicator, if there is one, else
 /// with the defaults.
@@ -50,13 +53,15 @@ PAPCOLL_DECL Communicator shrink(MPI_Comm comm, const Options& options);
 /// where done() gives false after peer_lost. Where no_recovery() says why, it is an allreduce, and
 /// throws what that throws.
 PAPCOLL_DECL bool agree(MPI_Comm comm, bool done);
-inline bool agree(const Communicator& comm, bool done) { return agree(comm.mpi_comm(), done); }
+/// The same for a Communicator.
+PAPCOLL_DECL bool agree(const Communicator& comm, bool done);
 
 /// Breaks the communicator on all of its ranks: those in papcoll's calls on it get peer_lost, those
 /// in MPI calls on it an error that tells_of_death(). shrink() does so by itself; this is for
 /// further communicators, in which ranks may wait for one that goes to shrink(). Local.
 PAPCOLL_DECL void revoke(MPI_Comm comm);
-inline void revoke(const Communicator& comm) { revoke(comm.mpi_comm()); }
+/// The same for a Communicator.
+PAPCOLL_DECL void revoke(const Communicator& comm);
 
 namespace detail {
 template <class T>

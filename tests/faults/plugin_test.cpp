@@ -1,9 +1,12 @@
-// plugin_test PLUG-IN: a host that knows nothing of papcoll loads a plug-in that does, and unloads
-// it before MPI_Comm_free and MPI_Finalize, which delete what papcoll attached to the communicator.
+// plugin_test PLUG-IN PLUG-IN: a host that knows nothing of papcoll loads plug-ins that do, and
+// unloads them before MPI_Comm_free and MPI_Finalize, which delete what papcoll attached to the
+// communicators.
 
 #include <dlfcn.h>
 #include <mpi.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdio>
 
 namespace {
@@ -26,11 +29,13 @@ int use(const char* file, MPI_Comm comm) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  MPI_Comm copy = MPI_COMM_NULL;
-  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
-  const char* const file = argc == 2 ? argv[1] : "";
-  const int wrong = use(file, copy) + use(file, copy);  // papcoll's state waits for the second
-  MPI_Comm_free(&copy);
+  int wrong = argc == 3 ? 0 : 1;
+  std::array<MPI_Comm, 2> copies{};
+  for (std::size_t i = 0; i < copies.size() && wrong == 0; ++i) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &copies[i]);
+    for (int time = 0; time < 2; ++time) wrong += use(argv[1 + i], copies[i]);
+  }
+  for (MPI_Comm& copy : copies) MPI_Comm_free(&copy);
   MPI_Finalize();
   return wrong;
 }

@@ -8,9 +8,11 @@
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
 #include <papcoll/transport/mpi/peer_failure.hpp>
+#include <papcoll/transport/mpi/polled.hpp>
 #include <papcoll/transport/mpi/process_failures.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -87,8 +89,15 @@ struct Shrunk {
   std::shared_ptr<TeamCore> core;
 };
 
+/// Ranks that wait for each other without a deadline, and move this thread's requests meanwhile, as
+/// others may need them before they come.
+inline PolledCollectives patient(MPI_Comm comm, MpiProcess& process) {
+  const auto move = [](void* p) { static_cast<MpiProcess*>(p)->progress_others(nullptr); };
+  return {comm, std::chrono::nanoseconds{0}, {move, nullptr, nullptr, &process}};
+}
+
 /// One try. Null, on all ranks: another rank has died. `next` is the communicator of those left.
-inline std::shared_ptr<Shrunk> try_shrinking(const ProcessFailures& failures, MPI_Comm comm,
+inline std::shared_ptr<Shrunk> try_shrinking(MpiProcess& process, MPI_Comm comm,
                                              const Options& options, OwnedComm& next) {
   constexpr int has_made = 1;
   constexpr int may_try_again = 2;
@@ -106,7 +115,8 @@ inline std::shared_ptr<Shrunk> try_shrinking(const ProcessFailures& failures, MP
     flags = 0;
     papcoll::revoke(next.get());
   }
-  const ProcessFailures::Agreed agreed = failures.agree(next.get(), flags);
+  const ProcessFailures::Agreed agreed =
+      process.failures().agree(patient(next.get(), process), flags);
   if (problem != nullptr) std::rethrow_exception(problem);
   if ((agreed.flags & may_try_again) == 0) {
     throw peer_error("papcoll: papcoll::shrink failed on another rank; its exception says why");
@@ -115,28 +125,47 @@ inline std::shared_ptr<Shrunk> try_shrinking(const ProcessFailures& failures, MP
   return std::make_shared<Shrunk>(std::move(next), std::move(core));
 }
 
-inline const ProcessFailures& require_recovery(const MpiProcess& process) {
-  const ProcessFailures& failures = process.failures();
-  if (!failures.why_not().empty()) {
-    throw recovery_unavailable(
-        joined({"papcoll: the job cannot go on after a death: ", failures.why_not()}));
+/// Of a communicator that MPI has, and if the job can go on.
+inline std::shared_ptr<MpiProcess> require_recovery(MPI_Comm comm) {
+  CommState::require_usable(comm);
+  std::shared_ptr<MpiProcess> process = MpiProcess::get();
+  if (const std::string& why_not = process->failures().why_not(); !why_not.empty()) {
+    throw recovery_unavailable(joined({"papcoll: the job cannot go on after a death: ", why_not}));
   }
-  return failures;
+  return process;
+}
+
+inline MPI_Comm mpi_comm_of(const Communicator& comm) {
+  const MPI_Comm mpi = comm.mpi_comm();
+  if (mpi == MPI_COMM_NULL) {
+    throw broken_communicator(
+        "papcoll: papcoll::shrink, agree or revoke of a papcoll::Communicator whose MPI "
+        "communicator "
+        "was freed");
+  }
+  return mpi;
 }
 
 inline Communicator shrink_comm(MPI_Comm comm, const Options& options) {
   constexpr const char* where = "papcoll::shrink";
-  const std::shared_ptr<MpiProcess> process = MpiProcess::get();
-  const ProcessFailures& failures = require_recovery(*process);
+  const std::shared_ptr<MpiProcess> process = require_recovery(comm);
+  const ProcessFailures& failures = process->failures();
+  int size = 0;
+  check(MPI_Comm_size(comm, &size), "MPI_Comm_size", where);
+  if (const std::string problem = problem_of(options.groups, size); !problem.empty()) {
+    throw argument_error(joined({"papcoll: papcoll::shrink: ", problem}));
+  }
   papcoll::revoke(comm);
   const ErrorsReturned guard{comm, where};
   std::shared_ptr<Shrunk> made;
   OwnedComm from;  // of a try that failed
   while (made == nullptr) {
-    OwnedComm next = failures.shrink(from ? from.get() : comm);
+    const MPI_Comm all = from ? from.get() : comm;
+    failures.agree(patient(all, *process), 0);  // all are there before MPI blocks
+    OwnedComm next = failures.shrink(all);
     static_cast<void>(from.release());  // a rank of it is dead
     check(MPI_Comm_set_errhandler(next.get(), guard.before()), "MPI_Comm_set_errhandler", where);
-    made = try_shrinking(failures, comm, options, next);
+    made = try_shrinking(*process, comm, options, next);
     from = std::move(next);
   }
   return Shrunk::whole(std::move(made));
@@ -144,17 +173,27 @@ inline Communicator shrink_comm(MPI_Comm comm, const Options& options) {
 
 }  // namespace detail
 
-PAPCOLL_DECL std::string no_recovery() { return detail::MpiProcess::get()->failures().why_not(); }
+PAPCOLL_DECL std::string no_recovery() {
+  if (!detail::mpi_is_usable()) return "MPI is not initialised, or is finalized";
+  return detail::MpiProcess::get()->failures().why_not();
+}
 
 PAPCOLL_DECL bool tells_of_death(int mpi_code) noexcept {
-  return detail::peer_failure_of(mpi_code) != detail::PeerFailure::none;
+  if (!detail::mpi_is_usable()) return false;
+  try {  // MPI may not know the code
+    const detail::ErrorsReturned guard{MPI_COMM_WORLD, "papcoll::tells_of_death"};
+    return detail::peer_failure_of(mpi_code) != detail::PeerFailure::none;
+  } catch (const error&) {
+    return false;
+  }
 }
 
 PAPCOLL_DECL Communicator shrink(const Communicator& comm) {
-  return detail::shrink_comm(comm.mpi_comm(), comm.options());
+  return detail::shrink_comm(detail::mpi_comm_of(comm), comm.options());
 }
 
 PAPCOLL_DECL Communicator shrink(MPI_Comm comm) {
+  detail::CommState::require_usable(comm);
   const std::shared_ptr<detail::CommState> state = detail::state_or_null(comm);
   return detail::shrink_comm(comm, state != nullptr ? state->core().options() : Options{});
 }
@@ -164,20 +203,25 @@ PAPCOLL_DECL Communicator shrink(MPI_Comm comm, const Options& options) {
 }
 
 PAPCOLL_DECL bool agree(MPI_Comm comm, bool done) {
+  detail::CommState::require_usable(comm);
   const std::shared_ptr<detail::MpiProcess> process = detail::MpiProcess::get();
   const detail::ProcessFailures& failures = process->failures();
   if (!failures.why_not().empty()) return detail::CommState::of(comm, nullptr)->agree(done);
   if (!done) revoke(comm);
-  const detail::ProcessFailures::Agreed agreed = failures.agree(comm, done ? 1 : 0);
+  const detail::ProcessFailures::Agreed agreed =
+      failures.agree(detail::patient(comm, *process), done ? 1 : 0);
   return agreed.all_live && agreed.flags != 0;
+}
+PAPCOLL_DECL bool agree(const Communicator& comm, bool done) {
+  return agree(detail::mpi_comm_of(comm), done);
 }
 
 PAPCOLL_DECL void revoke(MPI_Comm comm) {
-  const std::shared_ptr<detail::MpiProcess> process = detail::MpiProcess::get();
-  const detail::ProcessFailures& failures = detail::require_recovery(*process);
+  const std::shared_ptr<detail::MpiProcess> process = detail::require_recovery(comm);
   if (const auto state = detail::state_or_null(comm)) state->revoke();
-  failures.revoke(comm);
+  process->failures().revoke(comm);
 }
+PAPCOLL_DECL void revoke(const Communicator& comm) { revoke(detail::mpi_comm_of(comm)); }
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -92,7 +92,7 @@ PAPCOLL_DECL void Request::end() noexcept {
   TeamCore& core = *core_;
   try {
     await();
-  } catch (const error& problem) {
+  } catch (const std::exception& problem) {
     // The communicator remembers it, also where this thread may not wait, and so does not know when
     // the buffers are free. What a transport may still read is leaked on purpose.
     core.fail_everywhere(problem);

@@ -104,10 +104,10 @@ class PlanRun {
   std::string describe_call() const { return describe(call_.collective, call_.count, call_.root); }
 
   /// What is wrong with a message that is not as long as the step that receives it.
-  [[gnu::cold, gnu::noinline]] std::string refuse(const TransportOp& w,
+  [[gnu::cold, gnu::noinline]] std::string refuse(int peer, std::size_t bytes,
                                                   const std::string& sent) const {
-    return detail::joined({"papcoll: rank ", w.peer, " sent ", sent, " where a message of ",
-                           describe_call(), " on this rank has ", w.bytes(),
+    return detail::joined({"papcoll: rank ", peer, " sent ", sent, " where a message of ",
+                           describe_call(), " on this rank has ", bytes,
                            " bytes: all ranks must pass the same count, type, root and algorithm"});
   }
 

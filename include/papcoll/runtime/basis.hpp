@@ -22,6 +22,7 @@ inline namespace PAPCOLL_ABI {
 /// What differs between teams of processes and of threads. Any function may be null.
 struct TeamHooks {
   void (*progress)(void*) = nullptr;  ///< moves MPI and this rank's requests on other teams
+  void (*poke_mpi)(void*) = nullptr;  ///< moves MPI alone
   void (*watch)(void*) = nullptr;     ///< throws peer_lost if a peer is dead
   /// Tells peers that share no memory with this rank of its call number n, or of itself.
   void (*refused)(void*, std::uint32_t n, PeerNotice what, const std::string& text) = nullptr;

@@ -116,13 +116,25 @@ class CommState final : public Attached {
   bool closed() const noexcept { return closed_; }
   bool in_use() const noexcept override { return core_->has_open_requests(); }
 
+  /// Throws argument_error where MPI has no such communicator of one group.
+  static void require_usable(MPI_Comm comm) {
+    if (!mpi_is_usable()) refuse_outside_mpi();
+    if (comm == MPI_COMM_NULL) refuse_null();
+    int inter = 0;
+    check(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter", "a papcoll call");
+    if (inter != 0) {
+      throw argument_error(
+          "papcoll: inter-communicators are not served: merge it with MPI_Intercomm_merge first");
+    }
+  }
+
   /// As papcoll::revoke().
   void revoke() noexcept {
     core_->fail_everywhere(
-        joined({"papcoll: rank ", core_->rank(),
-                " has heard of a death, and left this communicator: ", recovery_advice}),
+        joined(
+            {"papcoll: rank ", core_->rank(),
+             " has left this communicator by papcoll::shrink, agree or revoke: ", recovery_advice}),
         PeerNotice::revoked);
-    if (link_.connected()) process_->failures().revoke(link_.comm());
   }
 
   /// Has every rank passed true? Throws broken_communicator, and what a call may throw.
@@ -152,17 +164,6 @@ class CommState final : public Attached {
   struct NotJoined {
     bool keeps;  ///< what they will share instead is for further communicators, too
   };
-
-  static void require_usable(MPI_Comm comm) {
-    if (!mpi_is_usable()) refuse_outside_mpi();
-    if (comm == MPI_COMM_NULL) refuse_null();
-    int inter = 0;
-    check(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter", "a papcoll call");
-    if (inter != 0) {
-      throw argument_error(
-          "papcoll: inter-communicators are not served: merge it with MPI_Intercomm_merge first");
-    }
-  }
 
   [[noreturn, gnu::cold, gnu::noinline]] static void refuse_outside_mpi() {
     int begun = 0;
@@ -257,9 +258,10 @@ class CommState final : public Attached {
     core_->set_oversubscribed(known.where.oversubscribed);
     core_->set_tuning(known.tuning);
     core_->set_buffer_watch(known.watch);
-    core_->set_hooks({&CommState::progress, &CommState::watch, &CommState::refused,
-                      &CommState::native, &CommState::outstanding,
-                      simulated ? &CommState::busy_elsewhere : nullptr, &CommState::is_gone, this});
+    core_->set_hooks({&CommState::progress, simulated ? nullptr : &CommState::poke_mpi,
+                      &CommState::watch, &CommState::refused, &CommState::native,
+                      &CommState::outstanding, simulated ? &CommState::busy_elsewhere : nullptr,
+                      &CommState::is_gone, this});
     if constexpr (!simulated) {  // which wait inside MPI
       link_.connect_by({link_.user(),
                         options.deadline,
@@ -368,6 +370,7 @@ class CommState final : public Attached {
     }
     s.process_->progress_others(&*s.core_);
   }
+  static void poke_mpi(void* p) { self(p).process_->poke(); }
   static void watch(void* p) {
     CommState& s = self(p);
     const int rank = s.find_dead();

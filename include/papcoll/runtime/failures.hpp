@@ -30,14 +30,23 @@ class TeamFailures {
  public:
   TeamFailures(TeamBasis& basis, NodeSide& node, InFlight& in_flight)
       : basis_(basis), node_(node), in_flight_(in_flight) {
-    basis.waiter.hooks = {&TeamFailures::poke_hook, &TeamFailures::check_hook,
-                          &TeamFailures::watch_hook, &TeamFailures::expired_hook, this};
+    basis.waiter.hooks = {&TeamFailures::poke_hook,    nullptr,
+                          &TeamFailures::check_hook,   &TeamFailures::watch_hook,
+                          &TeamFailures::expired_hook, this};
   }
   TeamFailures(const TeamFailures&) = delete;
   TeamFailures& operator=(const TeamFailures&) = delete;
   ~TeamFailures() = default;
 
-  void set_parent(TeamFailures& parent) noexcept { parent_ = &parent; }
+  void set_parent(TeamFailures& parent) noexcept {
+    parent_ = &parent;
+    find_mpi();
+  }
+  /// After the hooks of the outermost team were set.
+  void find_mpi() noexcept {
+    const bool is_there = outermost_hooks().poke_mpi != nullptr;
+    basis_.waiter.hooks.poke_mpi = is_there ? &TeamFailures::poke_mpi_hook : nullptr;
+  }
   void set_parts(TeamFailures* intra, TeamFailures* inter) noexcept {
     intra_ = intra;
     inter_ = inter;
@@ -226,6 +235,11 @@ class TeamFailures {
     const TeamHooks& hooks = team.basis_.hooks;
     if (hooks.progress) hooks.progress(hooks.context);
     if (team.parent_ != nullptr) poke_hook(team.parent_);
+  }
+
+  static void poke_mpi_hook(void* p) {
+    const TeamHooks& hooks = self(p).outermost_hooks();
+    hooks.poke_mpi(hooks.context);
   }
 
   static void check_hook(void* p) {

@@ -58,8 +58,6 @@ class Keyvals {
 
  private:
   Keyvals() {
-    // MPI calls it, and what it leads to, at a time when a plug-in may have been closed.
-    stay_loaded(reinterpret_cast<const void*>(&Keyvals::on_delete));
     for (int* key : {&comm, &failure, &process}) {
       check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Keyvals::on_delete, key, nullptr),
             "MPI_Comm_create_keyval", "papcoll's first use in this process");
@@ -85,6 +83,8 @@ inline std::shared_ptr<Attached> find_attached(MPI_Comm comm, int key) {
 }
 
 inline void attach(MPI_Comm comm, int key, std::unique_ptr<std::shared_ptr<Attached>> holder) {
+  // MPI calls what this leads to at a time when a plug-in may have been closed.
+  stay_loaded();
   check(MPI_Comm_set_attr(comm, key, holder.get()), "MPI_Comm_set_attr",
         "papcoll's set-up of a communicator");
   static_cast<void>(holder.release());

@@ -58,8 +58,8 @@ inline std::uint32_t handled_reason(const TeamBasis& basis) noexcept {
   }
   if (is_revoked(reason)) {
     return detail::joined({"papcoll: rank ", reason - NodeBoard::Abort::revoked,
-                           " has heard of a death, and left this communicator", seen, ": ",
-                           recovery_advice});
+                           " has left this communicator after a death or by papcoll::revoke", seen,
+                           ": ", recovery_advice});
   }
   if (!basis.surroundings.processes) {
     return detail::joined(

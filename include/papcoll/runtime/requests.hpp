@@ -22,6 +22,7 @@
 #include <papcoll/waiting/waiter.hpp>
 
 #include <cstdint>
+#include <new>
 #include <string>
 
 namespace papcoll {
@@ -43,19 +44,12 @@ class TeamRequests {
   RequestRun* start(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
                     const OrderSource& source = {}) {
     require_usable();
-    PlayedOrder played{nullptr, source.map()};
-    if (const AnyPredictor& predictor = source.predictor()) {
-      played.predictions = &in_flight_.agreements.predictions_by(predictor);
+    try {
+      return start_usable(schedule, transport, call, source);
+    } catch (const std::bad_alloc& problem) {  // on this rank alone
+      failures_.fail_everywhere(problem);
+      throw;
     }
-    if constexpr (assertion_level >= 2) {
-      if (basis_.size() > 1) return start_compared(schedule, transport, call, played);
-    }
-    const std::uint32_t number = basis_.calls.count_requests();
-    if (is_empty(call)) return nullptr;
-    Endpoint& e = endpoint_for_request(transport);
-    wait_for_room(e, number);
-    count_request();
-    return &begin(e, schedule, call, number, played, false);
   }
 
   /// Waits for a request.
@@ -109,6 +103,23 @@ class TeamRequests {
   }
 
   RequestRuns& runs() noexcept { return in_flight_.plan_runs.of_requests(); }
+
+  RequestRun* start_usable(const AnySchedule& schedule, const TransportTable& transport,
+                           const Call& call, const OrderSource& source) {
+    PlayedOrder played{nullptr, source.map()};
+    if (const AnyPredictor& predictor = source.predictor()) {
+      played.predictions = &in_flight_.agreements.predictions_by(predictor);
+    }
+    if constexpr (assertion_level >= 2) {
+      if (basis_.size() > 1) return start_compared(schedule, transport, call, played);
+    }
+    const std::uint32_t number = basis_.calls.count_requests();
+    if (is_empty(call)) return nullptr;
+    Endpoint& e = endpoint_for_request(transport);
+    wait_for_room(e, number);
+    count_request();
+    return &begin(e, schedule, call, number, played, false);
+  }
 
   void require_usable() const {
     failures_.require_usable();

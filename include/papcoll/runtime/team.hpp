@@ -85,7 +85,10 @@ class TeamCore final {
   /// The number of the next call, whichever it is.
   std::uint32_t calls() const noexcept { return basis_.calls.next(); }
 
-  void set_hooks(const TeamHooks& hooks) noexcept { basis_.hooks = hooks; }
+  void set_hooks(const TeamHooks& hooks) noexcept {
+    basis_.hooks = hooks;
+    failures_.find_mpi();
+  }
   /// More ranks than processors on the node, when the team is made?
   void set_oversubscribed(bool yes) noexcept {
     was_oversubscribed_ = yes;

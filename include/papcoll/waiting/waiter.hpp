@@ -50,13 +50,20 @@ struct WaitTimes {
 
   nanoseconds short_sleep{50'000};    ///< where nobody rings; not measured
   nanoseconds long_sleep{1'000'000};  ///< 16 MB Isend beside a sleeper: 1.5 s with 10 ms naps
-  // After a sleep a rank pokes MPI once a turn, and sleeps again when no turns are left.
+  // After a sleep a rank pokes MPI once a turn, and sleeps again when no turns are left. A poke
+  // that takes longer than a turn counts as several, up to a bound: those that copy for a peer are
+  // long, too.
+  nanoseconds turn{125};
+  int longest_poke = 24;       ///< turns
+  int longest_cold_poke = 4;   ///< turns; in the first ones after a sleep also idle pokes take long
   int turns_after_sleep = 64;  ///< 8 µs; operations of a peer follow each other within 0.3 to 7 µs
   int turns_after_work = 64;   ///< added after each poke that had work
   int most_turns = 512;     ///< 60 µs: a peer that computes between its operations need not wait
   int turns_of_shared = 6;  ///< what a turn counts where the rank yields in each: 1 µs
-  int cold_turns = 8;       ///< after a sleep, in which also idle pokes take up to 9 µs
-  nanoseconds idle_poke{300};  ///< takes 0.04 µs, or 0.5 to 3 µs where MPI yields in it
+  int turns_a_look_at_requests = 16;  ///< which may take long
+  int cold_turns = 8;                 ///< after a sleep, in which also idle pokes take up to 9 µs
+  nanoseconds least_work{200};        ///< a poke that takes less had none
+  nanoseconds idle_poke{300};         ///< takes 0.04 µs, or 0.5 to 3 µs where MPI yields in it
 
   nanoseconds watch_after{2'000'000};  ///< a look at all peers costs 1.2 µs each
   nanoseconds watch_every{10'000'000};
@@ -87,6 +94,7 @@ class Waiter {
   /// may be null.
   struct Hooks {
     void (*poke)(void*) = nullptr;
+    void (*poke_mpi)(void*) = nullptr;  ///< the same without the requests
     void (*check)(void*) = nullptr;
     void (*watch)(void*) = nullptr;
     void (*expired)(void*) = nullptr;  ///< throws deadline_exceeded
@@ -168,6 +176,10 @@ class Waiter {
     explicit MpiAtWork(const WaitTimes& times) noexcept : times_(times), idle_(times.idle_poke) {}
 
     bool at_work() const noexcept { return turns_ > 0; }
+    /// Shall this turn poke nothing but MPI, and be told of?
+    bool pokes_mpi() noexcept {
+      return turns_ > 0 && ++polls_ % times_.turns_a_look_at_requests != 0;
+    }
 
     void slept() noexcept {
       turns_ = times_.turns_after_sleep;
@@ -178,9 +190,13 @@ class Waiter {
       const bool is_cold = cold_ > 0;
       if (is_cold) --cold_;
       const bool worked =
-          idle_ > times_.idle_poke ? 2 * took < idle_ : !is_cold && took > 2 * idle_;
+          idle_ > times_.idle_poke
+              ? 2 * took < idle_
+              : !is_cold && took > std::max<Clock::duration>(2 * idle_, times_.least_work);
+      const int most = is_cold ? times_.longest_cold_poke : times_.longest_poke;
+      const auto taken = static_cast<int>(std::min<Clock::rep>(took / times_.turn, most));
       turns_ = worked ? std::min(turns_ + times_.turns_after_work, times_.most_turns)
-                      : turns_ - (alone ? 1 : times_.turns_of_shared);
+                      : turns_ - std::max(alone ? 1 : times_.turns_of_shared, taken);
       constexpr Clock::duration tick{1};
       idle_ = took > idle_ ? idle_ + idle_ / 128 + tick : std::max(idle_ - idle_ / 8, tick);
     }
@@ -191,7 +207,8 @@ class Waiter {
     /// rises, since those of an MPI that yields are quick as long as they have.
     Clock::duration idle_;
     int turns_ = 0;  ///< left before the next sleep
-    int cold_ = 0;   ///< cold turns left
+    int polls_ = 0;
+    int cold_ = 0;  ///< cold turns left
   };
 
   [[gnu::noinline]] void wait_longer(StepRef step, Naps naps) {
@@ -222,8 +239,10 @@ class Waiter {
         if (spin(step, crowded)) return;
       }
       if (hooks.check) hooks.check(hooks.context);
-      const Clock::time_point before = mpi.at_work() ? Clock::now() : start;
-      if (hooks.poke) hooks.poke(hooks.context);
+      const bool pokes_mpi = mpi.pokes_mpi();
+      const Clock::time_point before = pokes_mpi ? Clock::now() : start;
+      const auto poke = pokes_mpi ? hooks.poke_mpi : hooks.poke;
+      if (poke) poke(hooks.context);
       const Clock::time_point now = Clock::now();
       const Clock::duration waited = time.until(now);
       if (waited >= next_watch) {
@@ -236,11 +255,11 @@ class Waiter {
       }
       const bool naps_now = naps != Naps::none && bells != nullptr &&
                             waited >= (alone ? times.spinning : times.yielding);
-      if (mpi.at_work()) mpi.poked(now - before, alone);
+      if (pokes_mpi) mpi.poked(now - before, alone);
       if (naps_now && !mpi.at_work()) {
         const auto nap = naps == Naps::brief ? times.short_sleep : times.long_sleep;
         if (bells->nap(rank, nap, step)) return;
-        mpi.slept();
+        if (hooks.poke_mpi) mpi.slept();
       } else if (!alone || now >= yielded + between_yields()) {
         yielded = yield_and_see();
       }

@@ -117,7 +117,8 @@ TEST_CASE("A rank that sleeps stays awake as long as its pokes have work") {
     waiter.times.yielding = waiter.times.spinning = std::chrono::nanoseconds{0};
     waiter.times.idle_poke = std::chrono::microseconds{5};
     waiter.hooks.context = &mpi;
-    waiter.hooks.poke = [](void* p) {
+    waiter.times.turn = std::chrono::microseconds{100};
+    waiter.hooks.poke = waiter.hooks.poke_mpi = [](void* p) {
       Mpi& m = *static_cast<Mpi*>(p);
       const bool works = ++m.pokes % 2 == 0 && m.work > 0;
       if (works) --m.work;

@@ -179,7 +179,8 @@ class PulledMessages final : public DeviceMessages {
   bool pull(const Mail& mail, Posted posted, Pair& from) {
     const TransportOp& work = posted.work;
     if (mail.bytes != work.bytes()) {
-      throw peer_error(work.owner->refuse(work, papcoll::detail::joined({mail.bytes, " bytes"})));
+      throw peer_error(work.owner->refuse(work.peer, work.bytes(),
+                                          papcoll::detail::joined({mail.bytes, " bytes"})));
     }
     const bool complete = mail.bytes == 0 || copy(mail, posted, from);
     lanes_->events().give_back(std::move(posted.ready));

@@ -215,7 +215,8 @@ class WindowReader : public WindowEnd {
     Receive& r = receives_.at(c.ticket);
     api().hear(c.told);
     if (c.total != r.work.bytes()) {
-      throw peer_error(r.work.owner->refuse(r.work, detail::joined({c.total, " bytes"})));
+      throw peer_error(
+          r.work.owner->refuse(r.work.peer, r.work.bytes(), detail::joined({c.total, " bytes"})));
     }
     if (c.offset == 0) api().wait(stream(), r.ready.get());
     if (c.bytes != 0) api().copy(r.work.to + c.offset, data() + c.at, c.bytes, stream());

@@ -156,9 +156,11 @@ class MpiLink {
         r = received_.erase(r);
       } else if (at_once(*r) || static_cast<std::int32_t>(r->number - next) < 0) {
         was_told_ = at_once(*r);  // who refused one call does not know yet that it broke the others
-        if (r->what >= PeerNotice::lost)
-          throw detail::lost_rank(r->text, static_cast<int>(r->what));
-        if (r->what == PeerNotice::revoked) throw peer_lost(r->text);
+        const std::string text = detail::joined({"papcoll: ", r->text});
+        if (r->what >= PeerNotice::lost) {
+          throw detail::lost_rank(text, static_cast<int>(r->what));
+        }
+        if (r->what == PeerNotice::revoked) throw peer_lost(text);
         throw peer_error(detail::joined({"papcoll: another rank's call was invalid: ", r->text}));
       } else {
         ++r;
@@ -170,6 +172,7 @@ class MpiLink {
   /// pending. It is leaked where messages may be left that nobody will receive, since MPI would
   /// give them to the next communicator that it makes in its place.
   [[gnu::cold]] void close(bool broken) noexcept {
+    user_ = MPI_COMM_NULL;
     if (broken || !sent_.empty()) {
       static_cast<void>(private_.release());
       for (auto& r : sent_) static_cast<void>(r.release());

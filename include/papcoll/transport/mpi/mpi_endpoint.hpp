@@ -178,7 +178,7 @@ class MpiEndpoint : public Endpoint {
   static constexpr const char* where = "a collective over MpiTransport";
 
   [[noreturn]] void mismatch(int i, const std::string& what) {
-    throw peer_error(work(i).owner->refuse(work(i), what));
+    throw peer_error(work(i).owner->refuse(work(i).peer, work(i).bytes(), what));
   }
 
   void check_status(int i) {

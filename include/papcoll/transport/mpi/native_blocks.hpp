@@ -24,9 +24,7 @@ class NativeCall {
   /// `call` is the name of what `start` calls.
   template <class Start>
   void run(const char* call, Start start) const {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check(start(all_ranks_.comm(), &request), call, where_);
-    all_ranks_.complete(request, call, where_);
+    all_ranks_.run(call, where_, start);
   }
 
  private:

@@ -90,6 +90,15 @@ class PolledCollectives {
     return result;
   }
 
+  /// Runs another collective of MPI, which `start` begins on a communicator.
+  template <class Start>
+  [[gnu::cold]] void run(const char* call, const char* where, Start&& start) const {
+    const ErrorsReturned guard{comm_, where};
+    MPI_Request request = MPI_REQUEST_NULL;
+    checked(start(comm_, &request), call, where);
+    complete(request, call, where);
+  }
+
   /// Waits for another collective, which has begun.
   [[gnu::cold]] void complete(MPI_Request& request, const char* call, const char* where) const {
     until(
@@ -121,7 +130,7 @@ class PolledCollectives {
     Waiter waiter;
     waiter.yield_took = yield_took_;
     waiter.deadline = deadline_;
-    waiter.hooks = {&PolledCollectives::move, nullptr, &PolledCollectives::watch,
+    waiter.hooks = {&PolledCollectives::move,    nullptr, nullptr, &PolledCollectives::watch,
                     &PolledCollectives::expired, &flight};
     waiter.until(step, Naps::none);
     const bool has_yielded = waiter.yield_took != std::exchange(yield_took_, waiter.yield_took);

@@ -7,7 +7,9 @@
 #include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/peer_failure.hpp>
+#include <papcoll/transport/mpi/polled.hpp>
 
+#include <memory>
 #include <string>
 
 #include <dlfcn.h>
@@ -30,6 +32,7 @@ class ProcessFailures {
     find(revoke_, "revoke");
     find(shrink_, "shrink");
     find(agree_, "agree");
+    find(iagree_, "iagree");
     find(get_failed_, "get_failed");
     if (revoke_ == nullptr || shrink_ == nullptr || agree_ == nullptr) {
       why_not_ = no_functions;
@@ -77,14 +80,34 @@ class ProcessFailures {
     int flags;      ///< those that all ranks that live have given
     bool all_live;  ///< and nobody has died
   };
-  /// The same on all ranks that live. Collective among them. Throws mpi_error.
-  Agreed agree(MPI_Comm comm, int flags) const {
+  /// The same on all ranks that live. Collective among them, which wait as in other collectives of
+  /// `ranks` if MPI can. Throws mpi_error.
+  Agreed agree(const PolledCollectives& ranks, int flags) const {
     constexpr const char* where = "papcoll's agreement after a death";
-    const ErrorsReturned guard{comm, where};
-    const int code = agree_(comm, &flags);
+    const ErrorsReturned guard{ranks.comm(), where};
+    auto agreed = std::make_unique<int>(flags);
+    int code = MPI_SUCCESS;
+    if (iagree_ == nullptr) {
+      code = agree_(ranks.comm(), agreed.get());
+    } else {
+      MPI_Request request = MPI_REQUEST_NULL;
+      check(iagree_(ranks.comm(), agreed.get(), &request), "MPIX_Comm_iagree", where);
+      try {
+        ranks.until(
+            [&] {
+              int done = 0;
+              code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+              return done != 0 || code != MPI_SUCCESS;
+            },
+            where);
+      } catch (...) {
+        static_cast<void>(agreed.release());  // it is MPI's for ever
+        throw;
+      }
+    }
     const bool died = peer_failure_of(code) != PeerFailure::none;
     if (!died) check(code, "MPIX_Comm_agree", where);
-    return {flags, !died};
+    return {*agreed, !died};
   }
 
  private:
@@ -111,6 +134,7 @@ class ProcessFailures {
   int (*revoke_)(MPI_Comm) = nullptr;
   int (*shrink_)(MPI_Comm, MPI_Comm*) = nullptr;
   int (*agree_)(MPI_Comm, int*) = nullptr;
+  int (*iagree_)(MPI_Comm, int*, MPI_Request*) = nullptr;  ///< null: MPI has none
   int (*get_failed_)(MPI_Comm, MPI_Group*) = nullptr;
   std::string why_not_;
 };

@@ -58,7 +58,7 @@ class ChannelEndpoint final : public Endpoint {
     // complete() starts further steps, which may complete others: take the list away first.
     reporting_.clear();
     reporting_.swap(completed_);
-    for (const TransportOp& w : reporting_) w.owner->complete(w.slot, w.step);
+    for (const Completed& c : reporting_) c.owner->complete(c.slot, c.step);
     return true;
   }
 
@@ -77,6 +77,20 @@ class ChannelEndpoint final : public Endpoint {
     TransportOp work;
     std::size_t sent = 0;  ///< bytes
   };
+  /// A message that was asked for.
+  struct Awaited {
+    std::byte* to = nullptr;
+    std::size_t bytes = 0;
+    PlanRun* owner = nullptr;
+    std::uint32_t slot = 0;
+    std::uint32_t step = 0;
+  };
+  /// A step that is complete.
+  struct Completed {
+    PlanRun* owner;
+    std::uint32_t slot;
+    std::uint32_t step;
+  };
   /// A message that came before it was asked for.
   struct Unexpected {
     std::size_t total = 0;
@@ -89,7 +103,7 @@ class ChannelEndpoint final : public Endpoint {
     std::size_t total = 0;
     std::size_t received = 0;             ///< bytes
     std::byte* to = nullptr;              ///< its first byte
-    TransportOp work{};                   ///< that asked for it, unless `kept` has it
+    Awaited awaited{};                    ///< it, unless `kept` has it
     std::unique_ptr<std::byte[]> kept{};  ///< its memory where nobody has asked for it yet
   };
   struct Peer {
@@ -97,9 +111,9 @@ class ChannelEndpoint final : public Endpoint {
     bool inbound_reserved = false;
     std::uint32_t written = 0;  ///< cells of the channel to the peer
     std::uint32_t known_consumed = 0;
-    std::uint32_t read = 0;              ///< cells of the channel from the peer
-    Queue<Sending> sends;                ///< the first is under way
-    MessageTable<TransportOp> receives;  ///< asked for, and of which nothing was read
+    std::uint32_t read = 0;          ///< cells of the channel from the peer
+    Queue<Sending> sends;            ///< the first is under way
+    MessageTable<Awaited> receives;  ///< of which nothing was read
     Arriving arriving;
     MessageTable<Unexpected> unexpected;
 
@@ -133,7 +147,8 @@ class ChannelEndpoint final : public Endpoint {
 
   void push_all(int p, Peer& peer) {
     while (!peer.sends.empty() && push(p, peer, peer.sends.front())) {
-      completed_.push_back(peer.sends.front().work);
+      const TransportOp& work = peer.sends.front().work;
+      completed_.push_back({work.owner, work.slot, work.step});
       peer.sends.pop();
     }
   }
@@ -172,21 +187,22 @@ class ChannelEndpoint final : public Endpoint {
     Peer& peer = peers_[static_cast<std::size_t>(work.peer)];
     reserve(channels_.between(work.peer, node_.rank), peer.inbound_reserved);
     const MessageKey key = key_of(work);
+    const Awaited awaited{work.to, work.bytes(), work.owner, work.slot, work.step};
     if (Unexpected here; peer.unexpected.take(key, here)) {
-      require_size(work, here.total);
+      require_size(work.peer, awaited, here.total);
       if (here.total != 0) std::memcpy(work.to, here.data.get(), here.total);
       return true;
     }
     Arriving& a = peer.arriving;
     if (a.any && a.kept != nullptr && a.key == key) {
-      require_size(work, a.total);
+      require_size(work.peer, awaited, a.total);
       std::memcpy(work.to, a.kept.get(), a.received);
       a.kept.reset();
       a.to = work.to;
-      a.work = work;
+      a.awaited = awaited;
       return false;
     }
-    peer.receives.add(key, work);
+    peer.receives.add(key, awaited);
     return false;
   }
 
@@ -198,7 +214,7 @@ class ChannelEndpoint final : public Endpoint {
     while (peer.awaits_any()) {
       Channel::Cell& cell = channel.cell(peer.read);
       if (cell.header.stamp.load(std::memory_order_seq_cst) != peer.read + 1) break;
-      if (!a.any) begin(peer, cell.header);
+      if (!a.any) begin(p, peer, cell.header);
       if (cell.header.bytes != 0) std::memcpy(a.to + a.received, cell.payload, cell.header.bytes);
       a.received += cell.header.bytes;
       channel.consumed.store(++peer.read, std::memory_order_seq_cst);
@@ -208,21 +224,21 @@ class ChannelEndpoint final : public Endpoint {
       if (a.kept != nullptr) {
         peer.unexpected.add(a.key, Unexpected{a.total, std::move(a.kept)});
       } else {
-        completed_.push_back(a.work);
+        completed_.push_back({a.awaited.owner, a.awaited.slot, a.awaited.step});
       }
     }
     if (any) bells_.ring(p);
   }
 
   /// The first cell of a message is here.
-  void begin(Peer& peer, const Channel::Header& h) {
+  void begin(int p, Peer& peer, const Channel::Header& h) {
     Arriving& a = peer.arriving;
     a.key = {h.sequence, h.block, h.number};
     a.total = h.total;
     a.received = 0;
-    if (peer.receives.take(a.key, a.work)) {
-      require_size(a.work, h.total);
-      a.to = a.work.to;
+    if (peer.receives.take(a.key, a.awaited)) {
+      require_size(p, a.awaited, h.total);
+      a.to = a.awaited.to;
     } else {
       a.kept = std::make_unique<std::byte[]>(h.total);
       a.to = a.kept.get();
@@ -230,17 +246,17 @@ class ChannelEndpoint final : public Endpoint {
     a.any = true;
   }
 
-  static void require_size(const TransportOp& w, std::size_t total) {
-    if (w.bytes() == total) return;
-    throw peer_error(w.owner->refuse(w, detail::joined({total, " bytes"})));
+  static void require_size(int from, const Awaited& w, std::size_t total) {
+    if (w.bytes == total) return;
+    throw peer_error(w.owner->refuse(from, w.bytes, detail::joined({total, " bytes"})));
   }
 
   Node node_;
   Doorbells bells_;
   Channels channels_;
   std::vector<Peer> peers_;
-  std::vector<TransportOp> completed_;
-  std::vector<TransportOp> reporting_;
+  std::vector<Completed> completed_;
+  std::vector<Completed> reporting_;
 };
 
 namespace detail {
