@@ -176,17 +176,15 @@ Run run(bool may_recover, std::optional<papcoll::Communicator>& comm, Copies cop
       result.kind = outcome.kind;
       return result;
     }
-    if (!may_recover && !done) {
-      const Outcome refused = outcome_of([] { papcoll::shrink(MPI_COMM_WORLD); });
-      result.kind = outcome.kind;
-      result.text += refused.what;
-      return result;
-    }
     const MPI_Comm mpi = comm ? comm->mpi_comm() : MPI_COMM_WORLD;
-    const Outcome agreed = outcome_of([&] { done = papcoll::agree(mpi, done); });
+    const Outcome agreed =
+        may_recover || done ? outcome_of([&] { done = papcoll::agree(mpi, done); }) : outcome;
     if (!agreed.is_fine()) {
       result.kind = agreed.kind;
-      result.text += agreed.what;
+      result.text += agreed.what + "; ";
+      if (!may_recover) {
+        result.text += outcome_of([] { papcoll::shrink(MPI_COMM_WORLD); }).what;
+      }
       return result;
     }
     if (done) break;

@@ -120,13 +120,14 @@ struct FloatingBits {
   }();
 };
 
-/// In constant expressions wide numbers have no bits.
+/// In constant expressions wide numbers have no bits. (std::is_constant_evaluated() of libstdc++ is
+/// true at run time, too, under clang++ 14 with -std=c++2b.)
 template <class T>
 constexpr bool has_bits_here() noexcept {
   if constexpr (!has_floating_order<T>) {
     return false;
   } else {
-    return !FloatingBits<T>::is_wide || !std::is_constant_evaluated();
+    return !FloatingBits<T>::is_wide || !__builtin_is_constant_evaluated();
   }
 }
 
@@ -239,11 +240,15 @@ constexpr T extreme_of(const T& low, const T& high) noexcept {
       return Order::Bits::number(bits);
     }
   }
-  if (is_nan(low) || is_nan(high)) return std::numeric_limits<T>::quiet_NaN();
+  if constexpr (has_floating_order<T>) {
+    if (is_nan(low) || is_nan(high)) return static_cast<T>(__builtin_nan(""));
+  } else if constexpr (std::numeric_limits<T>::has_quiet_NaN) {
+    if (is_nan(low) || is_nan(high)) return std::numeric_limits<T>::quiet_NaN();
+  }
   bool high_wins = extreme == Extreme::minimum ? high < low : low < high;
-  if constexpr (std::is_floating_point_v<T>) {
-    const bool has_wanted_sign =
-        (__builtin_copysignl(1, high) < 0) == (extreme == Extreme::minimum);
+  if constexpr (has_floating_order<T>) {
+    const bool has_wanted_sign = (__builtin_copysignl(1, static_cast<long double>(high)) < 0) ==
+                                 (extreme == Extreme::minimum);
     high_wins = high_wins || (low == high && has_wanted_sign);
   }
   return high_wins ? high : low;

@@ -136,7 +136,7 @@ inline std::shared_ptr<MpiProcess> require_recovery(MPI_Comm comm) {
 }
 
 inline MPI_Comm mpi_comm_of(const Communicator& comm) {
-  const MPI_Comm mpi = comm.mpi_comm();
+  MPI_Comm mpi = comm.mpi_comm();
   if (mpi == MPI_COMM_NULL) {
     throw broken_communicator(
         "papcoll: papcoll::shrink, agree or revoke of a papcoll::Communicator whose MPI "
@@ -160,10 +160,11 @@ inline Communicator shrink_comm(MPI_Comm comm, const Options& options) {
   std::shared_ptr<Shrunk> made;
   OwnedComm from;  // of a try that failed
   while (made == nullptr) {
-    const MPI_Comm all = from ? from.get() : comm;
+    MPI_Comm all = from ? from.get() : comm;
     failures.agree(patient(all, *process), 0);  // all are there before MPI blocks
     OwnedComm next = failures.shrink(all);
-    static_cast<void>(from.release());  // a rank of it is dead
+    failures.agree(patient(next.get(), *process), 0);  // all have it before one may revoke it
+    static_cast<void>(from.release());                 // a rank of it is dead
     check(MPI_Comm_set_errhandler(next.get(), guard.before()), "MPI_Comm_set_errhandler", where);
     made = try_shrinking(*process, comm, options, next);
     from = std::move(next);

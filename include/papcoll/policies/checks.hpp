@@ -126,7 +126,8 @@ struct schedule_is_complete<S> {
                 "and compared; `bool operator==(const S&) const = default` compares it");
   static_assert(serves_any<S>,
                 "papcoll: this schedule emits the steps of no collective: give it a public member "
-                "function for one, such as `void emit(papcoll::Bcast, papcoll::Builder&) const`");
+                "function for one, such as `void emit(papcoll::Bcast, papcoll::Builder&) const`; "
+                "or, if it is driven by arrivals, `static bool serves(papcoll::Collective)`");
   static_assert(!has_name || !has_sentence || !std::regular<S> || !serves_any<S>,
                 "papcoll: this schedule does not say whether it combines contributions out of rank "
                 "order: give it a member `static constexpr bool commutative_only`");

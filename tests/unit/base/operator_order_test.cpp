@@ -196,6 +196,16 @@ TEST_CASE("indices that are floating-point numbers are in one order, too") {
   CHECK(found == 0);
 }
 
+TEST_CASE("minimum and maximum need no more of a class than operator<") {
+  struct Degrees {
+    explicit Degrees(int d) : degrees(d) {}
+    bool operator<(const Degrees& o) const { return degrees < o.degrees; }
+    int degrees;
+  };
+  CHECK(papcoll::max(Degrees{2}, Degrees{7}).degrees == 7);
+  CHECK(papcoll::min(Degrees{2}, Degrees{7}).degrees == 2);
+}
+
 #if defined(__SSE2__)
 TEST_CASE("subnormal numbers keep their order where the program counts them as zero") {
   const unsigned before = _mm_getcsr();
