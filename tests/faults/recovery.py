@@ -77,7 +77,7 @@ def main():
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--ulfm", metavar="CACHE")
     parser.add_argument("--launch", default="mpirun")
-    parser.add_argument("--latest", type=int, default=40, help="milliseconds until the death")
+    parser.add_argument("--latest", type=int, default=20, help="milliseconds until the death")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--example", action="store_true", help="PROGRAM is 17_after_a_death")
     options = parser.parse_args()
