@@ -1,8 +1,10 @@
 // While a communicator is made, one rank finds no memory: all ranks must get an exception, or all a
-// communicator, and nobody may hang. Where ranks find no random numbers, they share no memory.
+// communicator, and nobody may hang. So where one starts a request. Where ranks find no random
+// numbers, they share no memory.
 
 #include "outcome.hpp"
 
+#include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/automatic.hpp>
 #include <papcoll/communicator.hpp>
@@ -130,6 +132,43 @@ Made make(int rank, int size, const std::string& when, Ranks ranks) {
   return made;
 }
 
+/// The last rank finds no memory when it starts a request. The others hear of it, unless that was
+/// before the request had its number: then the rank has not made the call.
+void test_requests(int rank, int size) {
+  constexpr int most_before_number = 2;
+  constexpr long most = 200;
+  const int victim = size - 1;
+  int unheard = 0;
+  int left = 0;
+  long n = 1;
+  for (; left == 0 && n < most; ++n) {
+    MPI_Comm mpi = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &mpi);
+    papcoll::Options options;
+    options.deadline = std::chrono::milliseconds{200};
+    papcoll::Communicator comm{mpi, options};
+    int sum = 1;
+    has_failed = false;
+    const Outcome outcome = outcome_of([&] {
+      if (rank == victim) until_no_memory = n;
+      papcoll::Request request =
+          papcoll::iallreduce<papcoll::Ring, papcoll::ShmTransport>(comm, &sum, 1);
+      until_no_memory = 0;
+      request.wait();
+    });
+    until_no_memory = 0;
+    const int late = outcome.kind == "deadline_exceeded" ? 1 : 0;
+    int any_late = 0;
+    MPI_Allreduce(&late, &any_late, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    unheard += any_late;
+    left = has_failed ? 0 : 1;
+    MPI_Bcast(&left, 1, MPI_INT, victim, MPI_COMM_WORLD);
+    if (left != outcome.is_fine()) complain(rank, "request", outcome.kind + ": " + outcome.what);
+  }
+  if (rank == 0) std::printf("a request: %ld allocations, %d unheard\n", n - 2, unheard);
+  if (unheard > most_before_number || n == most) complain(rank, "requests", "not heard of");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -172,6 +211,8 @@ int main(int argc, char** argv) {
   for (const int victim : {0, size - 1}) {
     for (const Ranks ranks : {Ranks::strangers, Ranks::known}) test(victim, ranks);
   }
+
+  test_requests(rank, size);
 
   no_random_numbers = true;
   deadline = longest;

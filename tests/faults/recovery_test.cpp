@@ -124,6 +124,21 @@ std::uint64_t sum_of_step(papcoll::Communicator& comm, int step, const Copies& c
   }
 }
 
+/// What goes on, and what is refused, before anybody has died.
+bool is_sound(papcoll::Communicator& comm, MPI_Comm copy) {
+  papcoll::Options wrong;
+  wrong.groups = {{0}};  // not one for each rank
+  const Outcome refused = outcome_of([&] { papcoll::shrink(comm.mpi_comm(), wrong); });
+  // The others come to agree() only when this rank has moved its request there.
+  int sum = 1;
+  papcoll::Request request =
+      papcoll::iallreduce<papcoll::RecursiveDoubling, papcoll::MpiTransport>(comm, &sum, 1);
+  if (comm.rank() != 0) request.wait();
+  const bool agreed = papcoll::agree(copy, true);
+  request.wait();
+  return refused.kind == "argument_error" && agreed && sum == comm.size();
+}
+
 /// `last` and the one before.
 using States = std::array<State, 2>;
 
@@ -212,6 +227,9 @@ int main(int argc, char** argv) {
   if (!may_recover) {
     comm.emplace(MPI_COMM_WORLD);
     papcoll::barrier(*comm);
+  } else {
+    papcoll::Communicator other{copies[1]};
+    if (!is_sound(other, copies[2])) return EXIT_FAILURE;
   }
   if (rank == std::atoi(argv[2])) {
     const std::chrono::microseconds dies_after{std::atoi(argv[3])};

@@ -22,37 +22,26 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
-template <std::size_t Size>
-struct IntegerOf {
-  using Unsigned = void;
-  using Signed = void;
+template <class S, class U>
+struct Integers {
+  using Signed = S;
+  using Unsigned = U;
 };
-template <>
-struct IntegerOf<1> {
-  using Unsigned = std::uint8_t;
-  using Signed = std::int8_t;
-};
-template <>
-struct IntegerOf<2> {
-  using Unsigned = std::uint16_t;
-  using Signed = std::int16_t;
-};
-template <>
-struct IntegerOf<4> {
-  using Unsigned = std::uint32_t;
-  using Signed = std::int32_t;
-};
-template <>
-struct IntegerOf<8> {
-  using Unsigned = std::uint64_t;
-  using Signed = std::int64_t;
-};
+__extension__ using Int128 = __int128;
+__extension__ using Uint128 = unsigned __int128;
 
+template <std::size_t Size>
+struct IntegerOf : Integers<void, void> {};
 template <>
-struct IntegerOf<16> {
-  __extension__ using Unsigned = unsigned __int128;
-  __extension__ using Signed = __int128;
-};
+struct IntegerOf<1> : Integers<std::int8_t, std::uint8_t> {};
+template <>
+struct IntegerOf<2> : Integers<std::int16_t, std::uint16_t> {};
+template <>
+struct IntegerOf<4> : Integers<std::int32_t, std::uint32_t> {};
+template <>
+struct IntegerOf<8> : Integers<std::int64_t, std::uint64_t> {};
+template <>
+struct IntegerOf<16> : Integers<Int128, Uint128> {};
 
 template <class T>
 constexpr bool is_floating_type() noexcept {

@@ -140,8 +140,7 @@ inline MPI_Comm mpi_comm_of(const Communicator& comm) {
   if (mpi == MPI_COMM_NULL) {
     throw broken_communicator(
         "papcoll: papcoll::shrink, agree or revoke of a papcoll::Communicator whose MPI "
-        "communicator "
-        "was freed");
+        "communicator was freed");
   }
   return mpi;
 }

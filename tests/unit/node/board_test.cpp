@@ -566,6 +566,7 @@ TEST_CASE("Each failure is that of its own call, after every other in the same f
           CHECK((text.find("blocking call 1, 4 calls ago, failed: counts do not match") !=
                  std::string::npos) == fails);
           if (later == Later::all_refuse && !fails) CHECK(text == "a call is invalid");
+          CHECK((text.find("this call was not performed") == 0) == fails);
           site.leave();
         }
         for (const int r : order) CHECK(ranks.call(r, gather_of(7)).empty());

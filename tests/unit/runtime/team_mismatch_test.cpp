@@ -188,7 +188,8 @@ TEST_CASE("a root that has left hears four calls later, whatever it does then", 
       CHECK(first[1].kind == "peer_error");
       CHECK(last[0].kind == "argument_error");
       CHECK(
-          last[0].says("blocking call 1, 4 calls ago, failed: the ranks' calls do not match: "
+          last[0].says("; and this call was not performed, because blocking call 1, 4 calls ago, "
+                       "failed: the ranks' calls do not match: "
                        "rank 0 called bcast of 4 elements"));
     }
     CHECK(last[1].kind == "peer_error");
