@@ -130,23 +130,53 @@ TEST_CASE("report: a page without anything from elsewhere") {
   CHECK_FALSE(contains(page, "https:"));
 }
 
+TEST_CASE("report: bytes that are no UTF-8 are replaced in files") {
+  const TemporaryDirectory dir;
+  RunWriter writer = late_run();
+  for (TraceWriter& t : writer.traces) {
+    TraceWriter::put(t.header.program, "/opt/s\xf6lver");
+    TraceWriter::put(t.modules[0].path, "/opt/\xf6lver");
+    TraceWriter::put(t.communicators[0].name, "W\xc3");
+  }
+  writer.write(dir.path());
+  const std::string page = (dir.path() / "page.html").string();
+  const std::string csv = (dir.path() / "csv").string();
+  CHECK(reported(dir, {"--html", page, "--csv", csv}).status == 0);
+  for (const std::string& file :
+       {page, csv + "/places.csv", csv + "/communicators.csv", csv + "/calls.csv"}) {
+    INFO(file);
+    const std::string text = file_text(file);
+    CHECK(contains(text, "�"));
+    CHECK_NOTHROW(nlohmann::json(text).dump());
+  }
+}
+
 TEST_CASE("report: trace events for Perfetto") {
   const TemporaryDirectory dir;
   RunWriter writer = late_run();
   for (TraceWriter& t : writer.traces) t.call({}, 4'000'000'000, 0);
+  // Before all others, a call that is joined with none.
+  const auto foreign = writer.traces[1].communicator("", 0, 2, 5);
+  writer.traces[1].communicators[foreign].flags = papcoll::profile::communicator_foreign;
+  TraceWriter::Call first;
+  first.communicator = foreign;
+  writer.traces[1].call(first, 1'500'000'000, 1'500'001'000);
   writer.write(dir.path());
   const std::string name = (dir.path() / "events.json").string();
   CHECK(reported(dir, {"--perfetto", name}).status == 1);
   const auto all = nlohmann::json::parse(file_text(name));
   std::size_t complete = 0;
   std::size_t open = 0;
+  double least = 1e9;
   for (const auto& e : all["traceEvents"]) {
+    if (e["ph"] != "M") least = std::min(least, e["ts"].get<double>());
     complete += e["ph"] == "X" ? 1 : 0;
     open += e["ph"] == "B" ? 1 : 0;
     if (e["ph"] == "X") CHECK(e["dur"].get<double>() > 0);
   }
-  CHECK(complete == 1200);
+  CHECK(complete == 1201);
   CHECK(open == 4);
+  CHECK(least == 0);  // Perfetto takes no negative times
 }
 
 #ifdef PAPCOLL_TOOL_WITH_OTF2

@@ -2,6 +2,7 @@
 
 // A run as an OTF2 archive, for Vampir and other viewers: needs libotf2 from version 3 on.
 
+#include <papcoll/draw/svg.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/report/report.hpp>
 #include <papcoll/report/words.hpp>
@@ -39,10 +40,9 @@ class Otf2Files {
       throw argument_error("papcoll: --otf2: " + directory +
                            " is there and is not empty: name a new directory");
     }
-    zero_ = r.calls.calls.empty() ? 0 : r.calls.calls.front().begin;
+    zero_ = report::first_arrival(r);
     for (std::size_t i = 0; i < r.run.ranks.size(); ++i) {
       for (const profile::Record& record : r.run.ranks[i].records) {
-        zero_ = std::min(zero_, r.clocks.global(i, record.arrival));
         ++events_of_[{i, record.thread}];
       }
       events_of_.try_emplace({i, std::uint16_t{0}}, 0);
@@ -196,7 +196,8 @@ class Otf2Files {
         .first->second;
   }
 
-  OTF2_StringRef text(OTF2_GlobalDefWriter* writer, const std::string& words) {
+  OTF2_StringRef text(OTF2_GlobalDefWriter* writer, const std::string& any_words) {
+    const std::string words = papcoll::detail::utf8_text(any_words);
     const auto [found, is_new] =
         texts_.try_emplace(words, static_cast<OTF2_StringRef>(texts_.size()));
     if (is_new) require(OTF2_GlobalDefWriter_WriteString(writer, found->second, words.c_str()));

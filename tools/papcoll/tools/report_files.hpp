@@ -2,6 +2,7 @@
 
 // A report for other programs: JSON, CSV, Chrome's trace events, and the arrivals of a place.
 
+#include <papcoll/draw/svg.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/report/report.hpp>
 #include <papcoll/report/tables.hpp>
@@ -222,7 +223,8 @@ inline void write_json(const report::Report& r, const std::string& name) {
 }
 
 /// A cell of a CSV file.
-inline std::string csv_text(const std::string& text) {
+inline std::string csv_text(const std::string& any_text) {
+  const std::string text = papcoll::detail::utf8_text(any_text);
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {
@@ -299,7 +301,7 @@ inline void write_trace_events(const report::Report& r, const std::string& name)
     out.write(before + text);
     before = ",\n";
   };
-  const std::int64_t zero = r.calls.calls.empty() ? 0 : r.calls.calls.front().begin;
+  const std::int64_t zero = report::first_arrival(r);
   for (std::size_t i = 0; i < r.run.ranks.size(); ++i) {
     const report::RankTrace& rank = r.run.ranks[i];
     const std::string process = "\"pid\": " + std::to_string(rank.rank());
@@ -310,13 +312,11 @@ inline void write_trace_events(const report::Report& r, const std::string& name)
     event("{\"ph\": \"M\", \"name\": \"process_sort_index\", " + process +
           ", \"args\": {\"sort_index\": " + std::to_string(rank.rank()) + "}}");
     for (const profile::Record& record : rank.records) {
-      const auto micros = [&](std::int64_t time) {
+      const auto micros = [](std::int64_t time) {
         std::array<char, 40> text{};
-        const std::uint64_t ns = static_cast<std::uint64_t>(time < 0 ? -time : time);
-        static_cast<void>(std::snprintf(text.data(), text.size(), "%s%llu.%03llu",
-                                        time < 0 ? "-" : "",
-                                        static_cast<unsigned long long>(ns / 1000),
-                                        static_cast<unsigned long long>(ns % 1000)));
+        const long long ns = std::max<std::int64_t>(0, time);
+        static_cast<void>(
+            std::snprintf(text.data(), text.size(), "%lld.%03lld", ns / 1000, ns % 1000));
         return std::string(text.data());
       };
       const std::int64_t begin = r.clocks.global(i, record.arrival);

@@ -2,6 +2,8 @@
 
 #include <papcoll/config.hpp>
 
+#include <boost/locale/utf.hpp>
+
 #include <cmath>
 #include <cstddef>
 #include <initializer_list>
@@ -13,10 +15,27 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
+/// Returns a text in which U+FFFD stands for each byte that is no UTF-8.
+inline std::string utf8_text(std::string_view text) {
+  using Utf8 = boost::locale::utf::utf_traits<char>;
+  std::string valid;
+  for (const char* at = text.data(); at != text.data() + text.size();) {
+    const char* const begin = at;
+    const auto letter = Utf8::decode(at, text.data() + text.size());
+    if (boost::locale::utf::is_valid_codepoint(letter)) {
+      valid.append(begin, at);
+    } else {
+      valid += "\xef\xbf\xbd";
+      at = begin + 1;
+    }
+  }
+  return valid;
+}
+
 /// Text as XML wants it.
 inline std::string escaped(std::string_view text) {
   std::string safe;
-  for (const char c : text) {
+  for (const char c : utf8_text(text)) {
     switch (c) {
       case '&':
         safe += "&amp;";

@@ -56,7 +56,7 @@ std::string base64(const std::vector<T>& numbers) {
 /// A text in a script; no end of the script's element can be in it.
 inline std::string script_text(const std::string& text) {
   std::string safe = "\"";
-  for (const char c : text) {
+  for (const char c : papcoll::detail::utf8_text(text)) {
     switch (c) {
       case '"':
         safe += "\\\"";

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,6 +93,18 @@ inline Report report_of(Run run, std::vector<SizeRange> ranges = usual_ranges(),
   r.ending = ending_of(r.run, r.calls, now_unix);
   r.has_alpha = one_way_of(r.run).measured();
   return r;
+}
+
+/// Returns the time on rank 0's clock before which no record of any rank begins: the zero of files
+/// that have all records, not only calls of which several ranks have theirs.
+inline std::int64_t first_arrival(const Report& r) {
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t i = 0; i < r.run.ranks.size(); ++i) {
+    for (const profile::Record& record : r.run.ranks[i].records) {
+      first = std::min(first, r.clocks.global(i, record.arrival));
+    }
+  }
+  return first;
 }
 
 }  // namespace report
