@@ -513,11 +513,18 @@ def case_other_mpi(job):
 
 def case_plugin(job):
     """A library that was opened by a relative path is known from the root."""
-    job.compiled("plugin.cpp", "-shared", "-fPIC", "-w")
+    job.compiled("plugin.cpp", "-shared", "-fPIC", "-w", "-Wl,--build-id=none")
     (job.directory / "plugin-cpp").rename(job.directory / "plugin.so")
     host = job.compiled("plugin.cpp", "-DHOST")
     job.run(job.launch(1, host))
     check(job.counts()[0]["module"] == str(job.directory / "plugin.so"), job.counts()[0])
+    # Without a build id, the time of the file tells that it is not what was recorded.
+    _, out, _ = job.report()
+    check("changed since" not in out and "plugin.so+" not in out, out)
+    os.utime(job.directory / "plugin.so", (0, 0))
+    _, out, _ = job.report()
+    check("plugin.so was changed since the run" in " ".join(out.split()) and "plugin.so+" in out,
+          out)
 
 
 def stacked_orders(job, program, after):

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <papcoll/config.hpp>
+#include <papcoll/profile/trace_format.hpp>
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
 #include <array>
@@ -66,12 +67,18 @@ inline std::string path_mapped_at(std::uint64_t address) {
   return path;
 }
 
+/// Returns the stamp of a file as stat(2) describes it.
+inline FileStamp stamp_of(const struct stat& about) noexcept {
+  return {static_cast<std::uint64_t>(about.st_size),
+          static_cast<std::int64_t>(about.st_mtim.tv_sec) * 1'000'000'000 + about.st_mtim.tv_nsec};
+}
+
 /// A program or shared library of this process.
 struct LoadedObject {
   std::string name;  ///< as the loader has it: it may be relative to where the process was once
   std::string path;  ///< from the root
   std::uint64_t base = 0;
-  std::array<unsigned char, 32> build_id{};
+  std::array<unsigned char, 32> build_id{};  ///< as Module::build_id
   std::uint32_t build_id_bytes = 0;
 };
 
@@ -145,6 +152,11 @@ inline LoadedObject object_of(std::uint64_t address) {
   if (!found.path.starts_with('/')) {
     const std::string mapped = path_mapped_at(address);
     if (!mapped.empty()) found.path = mapped;
+  }
+  struct stat about {};
+  if (found.build_id_bytes == 0 && stat(found.path.c_str(), &about) == 0) {
+    const FileStamp stamp = stamp_of(about);
+    std::memcpy(found.build_id.data(), &stamp, sizeof stamp);
   }
   return std::move(found);
 }

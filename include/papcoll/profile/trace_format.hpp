@@ -167,12 +167,18 @@ struct Total {
   std::uint64_t reserved[3];
 };
 
+/// What tells whether a file was changed; all 0 if that is not known.
+struct FileStamp {
+  std::uint64_t bytes = 0;   ///< size of the file
+  std::int64_t changed = 0;  ///< when it was written last, in nanoseconds since 1970
+};
+
 /// An object that calls MPI.
 struct Module {
-  std::uint64_t base;        ///< address at which it was loaded in this process
-  std::uint32_t path_bytes;  ///< of its path, without the end; the path may be cut off
-  std::uint32_t build_id_bytes;
-  std::array<unsigned char, 32> build_id;  ///< of the linker's note, if it left one
+  std::uint64_t base;            ///< address at which it was loaded in this process
+  std::uint32_t path_bytes;      ///< of its path, without the end; the path may be cut off
+  std::uint32_t build_id_bytes;  ///< 0: the linker left no build id, and build_id is a FileStamp
+  std::array<unsigned char, 32> build_id;
   std::array<char, 464> path;
 };
 

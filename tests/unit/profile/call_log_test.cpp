@@ -236,6 +236,13 @@ TEST_CASE("sites are noted with the object that they are in", "[profile]") {
   CHECK(site.address == place(1));
   const Module& program = file.modules()[site.module];
   CHECK(std::string(program.path.data(), program.path_bytes) == program_path());
+  if (program.build_id_bytes == 0) {  // what tells instead whether it was changed
+    struct stat about {};
+    REQUIRE(stat(program_path().c_str(), &about) == 0);
+    const FileStamp stamp = stamp_of(about);
+    CHECK(stamp.bytes > 0);
+    CHECK(std::memcmp(program.build_id.data(), &stamp, sizeof stamp) == 0);
+  }
   CHECK(site.offset == site.address - program.base);
   const Module& system = file.modules()[file.sites()[libc].module];
   CHECK(std::string(system.path.data(), system.path_bytes).find("/libc.so") != std::string::npos);

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include <search.h>
+#include <sys/stat.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -35,6 +36,7 @@ Place place_of(const void* address) {
   p.address = reinterpret_cast<std::uintptr_t>(address) + 1;
   p.offset = p.address - reinterpret_cast<std::uintptr_t>(info.dli_fbase);
   p.build_id = ElfFile{p.module}.build_id();
+  p.stamp = ElfFile{p.module}.stamp();
   return p;
 }
 
@@ -90,11 +92,43 @@ TEST_CASE("a module that was changed, or is not here, is not asked", "[report]")
   CHECK(short_text(run.places[1]) == "$(touch module)+0x4711");
 }
 
+TEST_CASE("a module without a build id is known by its size and time", "[report]") {
+  constexpr std::int64_t second = 1'000'000'000;
+  Place place = place_of(address_of(report_symbols::a_function_of_the_test));
+  place.build_id.clear();
+  const auto found = [](const Place& p) {
+    Run run;
+    run.places.push_back(p);
+    symbolise(run);
+    const bool has_function = !run.places[0].function.empty();
+    return (has_function ? "told; " : "") + (run.notes.empty() ? "" : run.notes.front());
+  };
+  CHECK(found(place) == "told; ");
+  Place other = place;
+  ++other.stamp.bytes;
+  CHECK(found(other).find(" was changed since the run: its places are told as offsets in") !=
+        std::string::npos);
+  other = place;
+  other.stamp.changed -= second;
+  CHECK(found(other).find(" was changed since the run, or is a copy that only a build id") !=
+        std::string::npos);
+  // An archive keeps no part of a second.
+  other = place;
+  other.stamp.changed -= place.stamp.changed % second;
+  CHECK(found(other) == "told; ");
+  other.stamp = {};
+  CHECK(found(other).find("told; " + place.module + " has no build id: its places are wrong if") ==
+        0);
+}
+
 TEST_CASE("what is no ELF file is read as none", "[report]") {
   const TemporaryDirectory dir;
   CHECK_FALSE(ElfFile{dir.write("text", "nothing of the kind")}.is_elf());
   CHECK_FALSE(ElfFile{(dir.path() / "none").string()}.is_elf());
   CHECK_FALSE(ElfFile{dir.path().string()}.is_elf());
+  const std::string pipe = (dir.path() / "pipe").string();
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_FALSE(ElfFile{pipe}.is_elf());
   std::string head(64, '\0');
   head.replace(0, 5, "\177ELF\002");
   head.replace(32, 8, "\377\377\377\377\377\377\377\177");  // tables far away

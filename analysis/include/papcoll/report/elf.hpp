@@ -2,7 +2,8 @@
 
 // What a program or library says of itself: its build id, and the functions in its tables.
 
-#include <papcoll/config.hpp>
+#include <papcoll/profile/loaded_objects.hpp>
+#include <papcoll/profile/trace_format.hpp>
 
 #include <elf.h>
 #include <fcntl.h>
@@ -27,10 +28,10 @@ namespace report {
 class ElfFile {
  public:
   explicit ElfFile(const std::string& path) {
-    fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    fd_ = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // a pipe would wait
     struct stat s {};
     if (fd_ < 0 || ::fstat(fd_, &s) != 0 || !S_ISREG(s.st_mode)) return;
-    bytes_ = static_cast<std::uint64_t>(s.st_size);
+    stamp_ = profile::stamp_of(s);
     Elf64_Ehdr h{};
     if (!read(0, &h, sizeof h) || std::memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 ||
         h.e_ident[EI_CLASS] != ELFCLASS64) {
@@ -51,6 +52,9 @@ class ElfFile {
 
   /// Whether it lies at the addresses that its tables name, and not at any.
   bool is_fixed() const noexcept { return is_fixed_; }
+
+  /// Returns its size, and when it was written last.
+  const profile::FileStamp& stamp() const noexcept { return stamp_; }
 
   /// In hexadecimal digits, or empty.
   const std::string& build_id() const noexcept { return build_id_; }
@@ -80,13 +84,13 @@ class ElfFile {
   };
 
   bool read(std::uint64_t at, void* to, std::size_t bytes) const {
-    if (at > bytes_ || bytes > bytes_ - at) return false;
+    if (at > stamp_.bytes || bytes > stamp_.bytes - at) return false;
     return ::pread(fd_, to, bytes, static_cast<off_t>(at)) == static_cast<ssize_t>(bytes);
   }
 
   template <class T>
   std::vector<T> table(std::uint64_t at, std::uint64_t entries) const {
-    if (at > bytes_ || entries > (bytes_ - at) / sizeof(T)) return {};
+    if (at > stamp_.bytes || entries > (stamp_.bytes - at) / sizeof(T)) return {};
     std::vector<T> all(static_cast<std::size_t>(entries));
     if (all.empty() || !read(at, all.data(), all.size() * sizeof(T))) return {};
     return all;
@@ -141,7 +145,7 @@ class ElfFile {
   }
 
   int fd_ = -1;
-  std::uint64_t bytes_ = 0;
+  profile::FileStamp stamp_;
   bool is_elf_ = false;
   bool is_fixed_ = false;
   std::string build_id_;

@@ -555,6 +555,7 @@ class RunReader {
         p.build_id += digits[m.build_id[i] / 16U];
         p.build_id += digits[m.build_id[i] % 16U];
       }
+      if (n == 0) std::memcpy(&p.stamp, m.build_id.data(), sizeof p.stamp);
     } else {
       p.offset = site.address;
     }

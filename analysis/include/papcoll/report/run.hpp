@@ -18,6 +18,7 @@ namespace report {
 struct Place {
   std::string module;         ///< path of the program or library; empty: unknown
   std::string build_id;       ///< of the module, in hexadecimal digits; may be empty
+  profile::FileStamp stamp;   ///< of a module without a build id
   std::uint64_t offset = 0;   ///< of the return address in the module
   std::uint64_t address = 0;  ///< the same in the process of one rank
 

@@ -121,6 +121,23 @@ inline void set_line(Place& place, const std::string& line) {
   place.line = static_cast<unsigned>(number);
 }
 
+/// Tells that a module is not what was recorded; empty if it is, or if that is not known.
+inline std::string change_of(const ElfFile& now, const Place& then) {
+  if (!then.build_id.empty()) {
+    return now.build_id() == then.build_id ? "" : " was changed since the run";
+  }
+  if (then.stamp.bytes == 0) return "";
+  if (now.stamp().bytes != then.stamp.bytes) return " was changed since the run";
+  // Archives and some file systems keep whole seconds only.
+  constexpr std::int64_t second = 1'000'000'000;
+  const std::int64_t apart = now.stamp().changed - then.stamp.changed;
+  const bool is_cut = now.stamp().changed % second == 0 || then.stamp.changed % second == 0;
+  if (apart == 0 || (is_cut && now.stamp().changed / second == then.stamp.changed / second)) {
+    return "";
+  }
+  return " was changed since the run, or is a copy that only a build id (-Wl,--build-id) tells";
+}
+
 /// Places of one module.
 inline void symbolise(const std::vector<Place*>& places, std::vector<std::string>& notes) {
   const std::string& module = places.front()->module;
@@ -129,10 +146,14 @@ inline void symbolise(const std::vector<Place*>& places, std::vector<std::string
     notes.push_back(module + " is not here, or no program: its places are told as offsets in it.");
     return;
   }
-  if (elf.build_id() != places.front()->build_id && !places.front()->build_id.empty()) {
-    notes.push_back(module +
-                    " was changed since the run: its places are told as offsets in what it was.");
+  if (const std::string change = change_of(elf, *places.front()); !change.empty()) {
+    notes.push_back(module + change + ": its places are told as offsets in what it was.");
     return;
+  }
+  if (places.front()->build_id.empty() && places.front()->stamp.bytes == 0) {
+    notes.push_back(module +
+                    " has no build id: its places are wrong if it was changed since the "
+                    "run, which is not known.");
   }
   // The return address may be of the next line, or function: that of the call is before it.
   std::vector<std::uint64_t> addresses;
