@@ -220,7 +220,7 @@ def case_many(job):
     job.run(job.launch(1, program, "many"))
     check(job.calls() == {"Barrier": 10**7}, job.calls())
     check(job.counts()[0]["records"] == f"{2**18} of {10**7}", job.counts()[0])
-    check((job.traces / "rank-00000.trace").stat().st_size < 20 << 20, "the trace has grown")
+    check(next(job.traces.iterdir()).stat().st_size < 20 << 20, "the trace has grown")
 
 
 def case_hang(job):
@@ -307,9 +307,10 @@ def case_lammps(job):
     check_balanced(job, program)
 
 
-def check_full(job, program):
-    """A file system without room for the traces: a small one, so that no other test meets it."""
-    full = job.directory / "full"
+def small_file_system(job, name):
+    """The words before a command that sees a directory of the test's as a file system of 1 MB, so
+    that no other test meets it; nothing if that may not be mounted."""
+    full = job.directory / name
     full.mkdir()
     mounted = ["unshare", "-rm", "sh", "-c",
                f'mount -t tmpfs -o size=1m tmpfs {full} && exec "$@"', "sh"]
@@ -317,9 +318,18 @@ def check_full(job, program):
         subprocess.run([*mounted, "true"], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
         print("left out: no leave to mount a small file system")
+        return []
+    return mounted
+
+
+def check_full(job, program):
+    """A file system without room for the traces."""
+    mounted = small_file_system(job, "full")
+    if not mounted:
         return
-    done = subprocess.run([*mounted, job.options.profile, "--output", str(full / "traces"),
-                           "--no-report", *job.launch(2, program, "fork")],
+    done = subprocess.run([*mounted, job.options.profile, "--output",
+                           str(job.directory / "full" / "traces"), "--no-report",
+                           *job.launch(2, program, "fork")],
                           capture_output=True, text=True, check=False, cwd=job.directory)
     check(done.returncode == 0 and "cannot reserve" in done.stderr, done.stderr)
 
@@ -373,9 +383,33 @@ def case_local(job):
     check(not list(local.iterdir()), f"left in {local}")
     check(not list(job.traces.glob("*.elsewhere")), "a note of where they were is left")
     job.run(job.launch(2, program, "kill"), options=["--local", str(local)], status=None)
-    check(len(list(local.glob("rank-*.trace"))) == 2, "no traces of a killed program")
-    note = (job.traces / "rank-00001.elsewhere").read_text()
-    check(note.endswith(f" {local}/rank-00001.trace\n"), note)
+    traces = sorted(local.glob("rank-*.trace"))
+    check(len(traces) == 2, "no traces of a killed program")
+    note = next(job.traces.glob("rank-00001-*.elsewhere")).read_text()
+    check(note.endswith(f" {traces[1]}\n"), note)
+    # The report finds them, and the next job removes them.
+    status, out, found = job.report()
+    check(status == 1 and len(found["ranks"]) == 2 and "ended early" in out, out)
+    job.run(job.launch(1, program, "fork"))
+    check(not list(local.iterdir()) and len(list(job.traces.iterdir())) == 1,
+          f"left: {list(local.iterdir())} {list(job.traces.iterdir())}")
+    check_full_at_the_end(job, program, local)
+
+
+def check_full_at_the_end(job, program, local):
+    """A file system without room for the traces that are brought home."""
+    mounted = small_file_system(job, "full_at_the_end")
+    if not mounted:
+        return
+    full = job.directory / "full_at_the_end"
+    done = subprocess.run([*mounted, "sh", "-c", '"$@" && ls "$0"', str(full),
+                           job.options.profile, "--output", str(full), "--local", str(local),
+                           *job.launch(2, program, "fork")],
+                          capture_output=True, text=True, check=False, cwd=job.directory)
+    check(done.returncode == 0 and "the trace stays in" in done.stderr, done.stderr)
+    check("2 ranks on 1 node" in done.stdout, done.stdout)
+    check(re.search(r"rank-00001-.*\.elsewhere$", done.stdout) and ".trace" not in done.stdout,
+          done.stdout)
 
 
 def in_time_namespaces(job, ranks, seconds):
@@ -466,19 +500,25 @@ def case_wrapped(job):
 
 
 def case_together(job):
-    """Two jobs that write into one directory have their own reports."""
+    """Two jobs that write into one directory have their own reports and traces, also while the
+    traces are elsewhere."""
     program = job.compiled("waits.cpp")
     jobs = []
-    for ranks, seconds in ((2, "3"), (3, "6")):
-        launch = job.launch(ranks, program, seconds)
+    for ranks in (2, 3):
+        local = job.directory / f"local{ranks}"
         jobs.append(subprocess.Popen(
-            [job.options.profile, "--output", str(job.traces), *launch],
+            [job.options.profile, "--output", str(job.traces), "--local", str(local),
+             *job.launch(ranks, program, "4")],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
-        time.sleep(1)
+        deadline = time.monotonic() + 60
+        while len(list(local.glob("rank-*.trace"))) < ranks and time.monotonic() < deadline:
+            time.sleep(0.1)
     for ranks, running in zip((2, 3), jobs):
         out, _ = running.communicate(timeout=60)
         check(f": {ranks} ranks on 1 node" in out, out)
         check("still running" not in out, out)
+    traces = [path.name for path in job.traces.iterdir()]
+    check(len(traces) == 5 and all(t.endswith(".trace") for t in traces), traces)
 
 
 def case_spawn(job):

@@ -8,6 +8,7 @@
 #include <papcoll/profile/rank_file.hpp>
 #include <papcoll/profile/recorder.hpp>
 #include <papcoll/profile/settings.hpp>
+#include <papcoll/profile/trace_files.hpp>
 #include <papcoll/profile/trace_format.hpp>
 
 #include <sys/stat.h>
@@ -21,11 +22,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace papcoll {
@@ -148,25 +147,29 @@ class ProfiledRun {
 
   void begin_together(const std::string& library) {
     const MpiCalls& mpi = *mpi_;
-    std::uint64_t run = drawn(rank_);
-    check_mpi(mpi.Bcast(&run, 1, MPI_UINT64_T, 0, private_), "MPI_Bcast");
     MPI_Comm parent = MPI_COMM_NULL;
     check_mpi(mpi.Comm_get_parent(&parent), "MPI_Comm_get_parent");
     // A spawned job's parents may be in the directory.
-    if (rank_ == 0 && parent == MPI_COMM_NULL) clear_directory();
+    const bool has_others = rank_ == 0 && parent == MPI_COMM_NULL && clear_directory(false);
+    std::array<std::uint64_t, 2> told{drawn(rank_), has_others ? 1U : 0U};
+    check_mpi(mpi.Bcast(told.data(), 2, MPI_UINT64_T, 0, private_), "MPI_Bcast");
+    run_ = told[0];
     find_nodes();
+    if (told[1] != 0 && rank_ != 0 && nodes_[static_cast<std::size_t>(rank_)] == rank_) {
+      clear_directory(true);
+    }
     clocks_ = clocks_of(private_, mpi);
     const ClockPoint point = fitted(*clocks_, private_, mpi);
     std::string why;
     try {
-      make_file(run, library);
+      make_file(library);
     } catch (const std::exception& e) {
       why = e.what();
     }
     tell_failures(why);
     if (!recorder_) return;
     FileHeader& h = header();
-    h.run = run;
+    h.run = run_;
     h.job = settings_.job;
     h.spawned = parent == MPI_COMM_NULL ? 0 : 1;
     h.world_rank = rank_;
@@ -197,78 +200,44 @@ class ProfiledRun {
               "MPI_Allgather");
   }
 
-  // What a former run has left would be taken for this one's. Before others make their files, which
-  // wait for rank 0 in what follows.
-  void clear_directory() noexcept {
+  // What a former run has left would be taken for this one's. Returns true if there are notes of
+  // other nodes: their ranks look at them, by remove_ended_runs()'s only_notes.
+  static bool clear_directory(bool only_notes) noexcept {
     try {
       const Settings settings = settings_of_environment();
-      const std::string directory = settings.directory;
-      std::error_code ignored;
-      for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
-        const std::string name = entry.path().filename().string();
-        const bool is_trace = name.ends_with(".trace") || name.ends_with(".elsewhere");
-        if (!name.starts_with("rank-") || !is_trace) continue;
-        if (is_kept(entry.path().string(), settings.job)) continue;
-        std::filesystem::remove(entry.path(), ignored);
-      }
-    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): make_file() tells it
+      return remove_ended_runs(settings.directory, settings.job, only_notes);
+    } catch (const std::exception&) {
+      return false;  // make_file() tells it
     }
   }
 
-  // A trace of a run that goes on, or of another one of this job.
-  static bool is_kept(const std::string& path, std::uint64_t job) noexcept {
-    return is_being_written(path) || (job != 0 && job_of(path) == job);
-  }
-
-  void make_file(std::uint64_t run, const std::string& library) {
+  void make_file(const std::string& library) {
     settings_ = settings_of_environment();
     settings_.directory = absolute(settings_.directory);
     settings_.local_directory = absolute(settings_.local_directory);
     make_directory(settings_.directory);
-    const std::string directory = absolute(directory_of_run(settings_, run));
+    const std::string directory = absolute(directory_of_run(settings_, run_));
     make_directory(directory);
-    // Another world of processes, spawned or beside this one, has the usual name already.
-    if (is_kept(directory + "/" + file_name(), settings_.job) ||
-        is_kept(settings_.directory + "/" + file_name(), settings_.job)) {
-      world_ = run;
-    }
     int level = MPI_THREAD_SINGLE;
     check_mpi(mpi_->Query_thread(&level), "MPI_Query_thread");
-    const std::string path = directory + "/" + file_name();
+    const std::string path = directory + "/" + file_name("trace");
     try {
       recorder_.emplace(path, settings_.sizes, *mpi_, library, level == MPI_THREAD_MULTIPLE);
     } catch (...) {
       unlink(path.c_str());
       throw;
     }
-    if (directory != settings_.directory) note_place();
+    if (directory != settings_.directory) write_note(place_note(), path);
     header().thread_level = level == MPI_THREAD_MULTIPLE     ? 3
                             : level == MPI_THREAD_SERIALIZED ? 2
                             : level == MPI_THREAD_FUNNELED   ? 1
                                                              : 0;
   }
 
-  std::string file_name(const char* ending = "trace") const {
-    std::array<char, 64> name{};
-    if (world_ == 0) {
-      std::snprintf(name.data(), name.size(), "rank-%05d.%s", rank_, ending);
-    } else {
-      std::snprintf(name.data(), name.size(), "rank-%05d-%016llx.%s", rank_,
-                    static_cast<unsigned long long>(world_), ending);
-    }
-    return name.data();
-  }
+  std::string file_name(const char* ending) const { return file_name_of(rank_, run_, ending); }
 
   // Where to look for the trace if the program is killed before it is brought to its directory.
   std::string place_note() const { return settings_.directory + "/" + file_name("elsewhere"); }
-  void note_place() const noexcept {
-    std::FILE* const file = std::fopen(place_note().c_str(), "we");
-    if (file == nullptr) return;
-    std::array<char, 64> host{};
-    gethostname(host.data(), host.size() - 1);
-    std::fprintf(file, "%s %s\n", host.data(), recorder_->file().path().c_str());
-    std::fclose(file);
-  }
 
   // One rank speaks for all that have failed.
   void tell_failures(const std::string& why) {
@@ -319,7 +288,7 @@ class ProfiledRun {
 
   void bring_home() {
     const RankFile& file = recorder_->file();
-    const std::string home = settings_.directory + "/" + file_name();
+    const std::string home = settings_.directory + "/" + file_name("trace");
     std::array<struct stat, 2> about{};
     if (stat(file.path().c_str(), &about[0]) == 0 && stat(home.c_str(), &about[1]) == 0 &&
         about[0].st_ino == about[1].st_ino && about[0].st_dev == about[1].st_dev) {
@@ -343,7 +312,7 @@ class ProfiledRun {
   std::vector<int> nodes_;  // the lowest rank on each rank's node
   std::optional<Clocks> clocks_;
   Settings settings_;
-  std::uint64_t world_ = 0;  // part of the file's name, where the usual one is taken
+  std::uint64_t run_ = 0;  // drawn by rank 0
   pid_t owner_ = 0;
   bool is_session_said_ = false;
   std::optional<Recorder> recorder_;

@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -71,29 +72,6 @@ inline void make_directory(const std::string& path) {
   }
 }
 
-/// Does a living process, another one, write this trace file?
-inline bool is_being_written(const std::string& path) noexcept {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return false;
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_len = 1;
-  const bool is_locked = fcntl(descriptor, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-  close(descriptor);
-  return is_locked;
-}
-
-/// The job that a trace file is of, or 0.
-inline std::uint64_t job_of(const std::string& path) noexcept {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return 0;
-  FileHeader h{};
-  const bool is_whole = read(descriptor, &h, sizeof h) == static_cast<ssize_t>(sizeof h);
-  close(descriptor);
-  return is_whole && h.magic == trace_magic && h.version == trace_version ? h.job : 0;
-}
-
 /// A path from the root, so that it stays right where the program changes its directory.
 inline std::string absolute(const std::string& path) {
   if (path.empty() || path.starts_with('/')) return path;
@@ -107,11 +85,9 @@ class RankFile {
  public:
   RankFile() = default;
 
-  /// Makes the file, or replaces it; throws profile_error. All of its space is reserved, so that a
-  /// full disk is found here and not in a call, and all pages are touched.
+  /// Makes the file; throws profile_error, also if there is one. All of its space is reserved, so
+  /// that a full disk is found here and not in a call, and all pages are touched.
   RankFile(std::string path, const TableSizes& sizes) : path_(std::move(path)) {
-    // A file of a former run may still be mapped by those who read it.
-    unlink(path_.c_str());
     descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (descriptor_ < 0) fail("cannot make", errno);
     // Readers ask for this lock to see whether the process lives; the system gives it back at any
@@ -166,10 +142,16 @@ class RankFile {
   Total* totals() const noexcept { return at<Total>(header().totals_at); }
   Record* records() const noexcept { return at<Record>(header().records_at); }
 
-  /// Copies the file as it is to another place; throws profile_error.
+  /// Copies the file as it is to another place, where its name ends in `.part` until it is whole.
+  /// Throws profile_error, and leaves nothing there then.
   void copy_to(const std::string& path) const {
-    const int to = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (to < 0) throw profile_error("cannot make " + path + ": " + std::strerror(errno));
+    const std::string part = path + ".part";
+    const auto fail_by = [&](int why) {
+      unlink(part.c_str());
+      throw profile_error("cannot write " + path + ": " + std::strerror(why));
+    };
+    const int to = open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (to < 0) fail_by(errno);
     const auto* from = static_cast<const char*>(region_.get_address());
     for (std::size_t left = region_.get_size(); left != 0;) {
       const ssize_t n = write(to, from, left);
@@ -177,12 +159,12 @@ class RankFile {
       if (n <= 0) {
         const int why = errno;
         close(to);
-        throw profile_error("cannot write " + path + ": " + std::strerror(why));
+        fail_by(why);
       }
       from += n;
       left -= static_cast<std::size_t>(n);
     }
-    if (close(to) != 0) throw profile_error("cannot write " + path + ": " + std::strerror(errno));
+    if (close(to) != 0 || rename(part.c_str(), path.c_str()) != 0) fail_by(errno);
   }
 
   /// Removes the file's name, since another place has a copy.

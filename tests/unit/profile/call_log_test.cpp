@@ -3,16 +3,21 @@
 #include "temporary_directory.hpp"
 
 #include <papcoll/profile/call_log.hpp>
+#include <papcoll/profile/trace_files.hpp>
 
 #include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -280,6 +285,108 @@ TEST_CASE("what stops a trace file from being made is said", "[profile]") {
   CHECK(access(path.c_str(), F_OK) != 0);
   make_directory((directory.path() / "a/b/c").string());
   make_directory((directory.path() / "a/b/c").string());
+  // One that is there is another run's.
+  const RankFile made(path, small_tables);
+  CHECK_THROWS_WITH(RankFile(path, small_tables), Catch::Matchers::Contains("File exists"));
+}
+
+TEST_CASE("a trace that cannot be copied leaves no piece of it", "[profile]") {
+  const TemporaryDirectory directory;
+  const RankFile file((directory.path() / "here").string(), small_tables);
+  const std::filesystem::path copy = directory.path() / "there";
+  file.copy_to(copy.string());
+  CHECK(std::filesystem::file_size(copy) == file.header().file_bytes);
+  std::filesystem::remove(copy);
+  // A file system that becomes full looks like this limit.
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  rlimit little = before;
+  little.rlim_cur = 5000;
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &little) == 0);
+  CHECK_THROWS_WITH(file.copy_to(copy.string()), Catch::Matchers::Contains("cannot write"));
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+  std::signal(SIGXFSZ, handler);
+  CHECK(std::distance(std::filesystem::directory_iterator(directory.path()), {}) == 1);
+}
+
+TEST_CASE("what ended runs left is removed, and a run that goes on keeps all of it", "[profile]") {
+  namespace fs = std::filesystem;
+  const TemporaryDirectory directory;
+  const fs::path home = directory.path() / "home";
+  const fs::path local = directory.path() / "papcoll-profile-1";
+  make_directory(home.string());
+  make_directory(local.string());
+  int ready[2];
+  REQUIRE(pipe(ready) == 0);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {  // a rank whose trace is elsewhere; the other's is home already
+    const std::string path = (local / file_name_of(0, 1, "trace")).string();
+    const RankFile file(path, small_tables);
+    write_note((home / file_name_of(0, 1, "elsewhere")).string(), path);
+    { const RankFile other((home / file_name_of(1, 1, "trace")).string(), small_tables); }
+    static_cast<void>(!write(ready[1], "!", 1));
+    while (true) pause();
+  }
+  char go = 0;
+  REQUIRE(read(ready[0], &go, 1) == 1);
+  const auto ended = [&](const char* name) {
+    return directory.write("home/" + std::string(name), "of a run that ended");
+  };
+  const std::string part = ended("rank-00002-0000000000000001.trace.part");
+  ended("rank-00000.trace");
+  ended("rank-00002-0000000000000002.trace.part");
+  const std::string of_job = (home / file_name_of(0, 3, "trace")).string();
+  { RankFile(of_job, small_tables).header().job = 77; }
+  const std::string far = directory.write("home/" + file_name_of(0, 4, "elsewhere"),
+                                          "farhost /tmp/" + file_name_of(0, 4, "trace") + "\n");
+  const std::string beside = ended("rank-00001-0000000000000004.trace");
+  const std::string others = ended("notes.trace");
+  const std::string pipe_name = (home / "rank-00009.trace").string();
+  REQUIRE(mkfifo(pipe_name.c_str(), 0600) == 0);
+
+  const auto left = [&] { return std::distance(fs::directory_iterator(home), {}); };
+  CHECK(remove_ended_runs(home.string(), 77, true));
+  CHECK(left() == 10);  // no note of this host is of a run that ended
+  CHECK(remove_ended_runs(home.string(), 77, false));
+  for (const std::string& kept : {part, of_job, far, beside, others, pipe_name}) {
+    INFO(kept);
+    CHECK(fs::exists(kept));
+  }
+  CHECK(left() == 8);  // with the child's
+  CHECK(fs::exists(local / file_name_of(0, 1, "trace")));
+
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  close(ready[0]);
+  close(ready[1]);
+  CHECK(remove_ended_runs(home.string(), 0, true));
+  CHECK_FALSE(fs::exists(local));
+  CHECK_FALSE(fs::exists(home / file_name_of(0, 1, "elsewhere")));
+  CHECK(fs::exists(home / file_name_of(1, 1, "trace")));
+  const auto month_ago = fs::file_time_type::clock::now() - std::chrono::hours(31 * 24);
+  fs::last_write_time(far, month_ago);
+  CHECK_FALSE(remove_ended_runs(home.string(), 0, false));
+  CHECK(left() == 2);  // what is no trace, and the pipe
+}
+
+TEST_CASE("a note that is being written, or names another trace, is none", "[profile]") {
+  const TemporaryDirectory directory;
+  const std::string note = (directory.path() / file_name_of(3, 1, "elsewhere")).string();
+  const std::string trace = "/a place/" + file_name_of(3, 1, "trace");
+  write_note(note, trace);
+  const auto read = read_note(note);
+  REQUIRE(read);
+  CHECK(read->host == host_name());
+  CHECK(read->path == trace);
+  for (const std::string& text :
+       {std::string(), "host " + trace, std::string("host /etc/passwd\n"), std::string("host\n")}) {
+    std::filesystem::remove(note);
+    CHECK_FALSE(read_note(directory.write(file_name_of(3, 1, "elsewhere"), text)));
+  }
+  CHECK_FALSE(read_note(directory.path() / "none"));
+  write_note("/no/such/directory/note", trace);
 }
 
 TEST_CASE("a killed process leaves what it recorded, and its lock is gone", "[profile]") {

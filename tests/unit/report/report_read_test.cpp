@@ -1,3 +1,4 @@
+#include <papcoll/profile/trace_files.hpp>
 #include <papcoll/report/calls.hpp>
 #include <papcoll/report/clocks.hpp>
 #include <papcoll/report/read.hpp>
@@ -6,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -143,6 +145,61 @@ TEST_CASE("what is wrong with a trace file is said in a sentence", "[report]") {
   check(changed([](Header& h) { h.world_rank = 1; }), "it is of rank 1, of which");
   std::filesystem::remove(last);
   CHECK(has_note(read_run(dir.path().string()), "There is no trace of rank 2"));
+}
+
+TEST_CASE("traces are read where notes say that they are, or that is told", "[report]") {
+  using papcoll::profile::file_name_of;
+  using papcoll::profile::write_note;
+  const TemporaryDirectory home;
+  const TemporaryDirectory local;
+  RunWriter writer = three_ranks();
+  const std::uint64_t run = writer.traces[0].header.run;
+  const auto note = [&](int rank) {
+    return (home.path() / file_name_of(rank, run, "elsewhere")).string();
+  };
+  const auto trace = [&](const TemporaryDirectory& dir, int rank) {
+    return dir.path() / file_name_of(rank, run, "trace");
+  };
+  const std::string directory = home.path().string();
+  write_note(note(1), trace(local, 1).string());
+  const std::string gone = "that of rank 1 was at " + papcoll::profile::host_name() + ":" +
+                           trace(local, 1).string() + " and was removed";
+  CHECK(why_not(directory).ends_with(directory + ": " + gone));
+
+  overwrite(trace(home, 0), writer.traces[0].bytes());
+  overwrite(trace(local, 1), writer.traces[1].bytes());
+  overwrite(note(2), "farhost " + trace(local, 2).string() + "\n");
+  CHECK(read_run(directory).ranks.size() == 2);
+  const std::string far = "that of rank 2 is at farhost:" + trace(local, 2).string();
+  CHECK(has_note(read_run(directory), "Of these traces, " + far +
+                                          ": copy what is on other hosts to " + directory + "."));
+  CHECK(why_not(directory, "78").find("; of traces elsewhere, " + far) != std::string::npos);
+
+  // A trace that is brought home meanwhile is not read twice; one that is here is read, whatever
+  // the host was called.
+  overwrite(trace(home, 1), writer.traces[1].bytes());
+  overwrite(trace(local, 2), writer.traces[2].bytes());
+  const Run all = read_run(directory);
+  CHECK(all.ranks.size() == 3);
+  CHECK(all.notes.empty());
+
+  for (int rank = 0; rank < 3; ++rank) std::filesystem::remove(trace(home, rank));
+  for (int rank = 0; rank < 12; ++rank) {
+    overwrite(note(rank), "farhost /tmp/" + file_name_of(rank, run, "trace") + "\n");
+  }
+  CHECK(why_not(directory).find("trace and those of 4 more ranks: copy") != std::string::npos);
+}
+
+TEST_CASE("what is no regular file is not read as a trace", "[report]") {
+  const TemporaryDirectory dir;
+  three_ranks().write(dir.path());
+  // Who opens a pipe waits until someone writes to it.
+  REQUIRE(mkfifo((dir.path() / TraceWriter::name(3)).c_str(), 0600) == 0);
+  std::filesystem::create_directory(dir.path() / TraceWriter::name(4));
+  const Run run = read_run(dir.path().string());
+  CHECK(run.ranks.size() == 3);
+  CHECK(has_note(run, "rank-00003.trace: it cannot be read: it is no regular file"));
+  CHECK(has_note(run, "rank-00004.trace: it cannot be read: it is no regular file"));
 }
 
 TEST_CASE("of several runs in a directory one is told, and the others are named", "[report]") {

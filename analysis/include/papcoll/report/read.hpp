@@ -5,6 +5,7 @@
 
 #include <papcoll/base/floating.hpp>
 #include <papcoll/error.hpp>
+#include <papcoll/profile/trace_files.hpp>
 #include <papcoll/profile/trace_format.hpp>
 #include <papcoll/report/run.hpp>
 
@@ -16,6 +17,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -47,12 +49,18 @@ std::string text_in(const std::array<char, n>& field, std::size_t most = n) {
   return text;
 }
 
-/// A file that is read at any place.
+/// A regular file that is read at any place.
 class TraceFile {
  public:
   explicit TraceFile(std::string name) : name_(std::move(name)) {
-    fd_ = ::open(name_.c_str(), O_RDONLY | O_CLOEXEC);
+    // Opening a pipe would wait for who writes it.
+    fd_ = ::open(name_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd_ < 0) why_ = std::strerror(errno);
+    struct stat s {};
+    if (fd_ >= 0 && (::fstat(fd_, &s) != 0 || !S_ISREG(s.st_mode))) {
+      why_ = "it is no regular file";
+      ::close(std::exchange(fd_, -1));
+    }
   }
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
@@ -249,7 +257,8 @@ class RunReader {
     run_.notes.push_back(file_name(file) + ": " + what);
   }
 
-  std::vector<std::string> trace_files() const {
+  /// The trace files in the directory, and those that its notes name and that are here.
+  std::vector<std::string> trace_files() {
     namespace fs = std::filesystem;
     std::error_code failed;
     if (!fs::is_directory(run_.directory, failed)) {
@@ -268,14 +277,49 @@ class RunReader {
       const std::string name = entries->path().filename().string();
       if (name.starts_with("rank-") && name.ends_with(".trace")) {
         names.push_back(entries->path().string());
+      } else if (name.starts_with("rank-") && name.ends_with(".elsewhere")) {
+        const std::optional<profile::TraceNote> note = profile::read_note(entries->path());
+        const fs::path home = fs::path(entries->path()).replace_extension(".trace");
+        if (!note || fs::exists(home, failed)) continue;
+        if (fs::exists(note->path, failed)) {
+          names.push_back(note->path);
+        } else {
+          elsewhere_.push_back(*note);
+        }
       }
       if (failed) break;
     }
-    if (names.empty()) {
-      throw argument_error("papcoll: there is no trace file rank-….trace in " + run_.directory);
-    }
     std::sort(names.begin(), names.end());
+    std::sort(elsewhere_.begin(), elsewhere_.end(),
+              [](const auto& a, const auto& b) { return file_name(a.path) < file_name(b.path); });
+    if (names.empty()) {
+      throw argument_error("papcoll: there is no trace file rank-….trace in " + run_.directory +
+                           (elsewhere_.empty() ? "" : ": " + elsewhere_text(0)));
+    }
     return names;
+  }
+
+  /// Tells where traces of a run (0: of any run) are that are not here; empty if there are none.
+  std::string elsewhere_text(std::uint64_t run) const {
+    constexpr std::size_t most = 8;
+    std::string text;
+    std::size_t n = 0;
+    bool is_any_there = false;
+    for (const profile::TraceNote& note : elsewhere_) {
+      const std::string name = file_name(note.path);
+      if (run != 0 && name.find(run_text(run)) == std::string::npos) continue;
+      if (++n > most) continue;
+      const bool is_gone = note.host == profile::host_name();
+      is_any_there = is_any_there || !is_gone;
+      text += (n == 1 ? "" : ", ") +
+              ("that of rank " +
+               std::to_string(std::atoi(name.c_str() + std::string_view("rank-").size()))) +
+              (is_gone ? " was at " : " is at ") + note.host + ":" + note.path +
+              (is_gone ? " and was removed" : "");
+    }
+    if (n > most) text += " and those of " + counted(n - most, "more rank");
+    if (is_any_there) text += ": copy what is on other hosts to " + run_.directory;
+    return text;
   }
 
   std::optional<Candidate> candidate(const std::string& name) {
@@ -349,6 +393,7 @@ class RunReader {
       for (std::size_t i = 0; i < worlds.size(); ++i) {
         text += (i == 0 ? ": there is " : ", ") + described(worlds[i]);
       }
+      if (!elsewhere_.empty()) text += "; of traces elsewhere, " + elsewhere_text(0);
       throw argument_error(text);
     }
     run_.number = best.number;
@@ -423,6 +468,8 @@ class RunReader {
     if (none.empty()) return;
     run_.notes.push_back("There is no trace of " + ranks_text(none) + ": calls with " +
                          (none.size() == 1 ? "it" : "them") + " are known in part only.");
+    const std::string elsewhere = elsewhere_text(run_.number);
+    if (!elsewhere.empty()) run_.notes.push_back("Of these traces, " + elsewhere + ".");
   }
 
   /// Those without a name are called by their members.
@@ -615,6 +662,7 @@ class RunReader {
   }
 
   std::string wanted_;
+  std::vector<profile::TraceNote> elsewhere_;  ///< of traces that are not here
   Run run_;
   std::map<std::tuple<std::string, std::string, std::uint64_t>, std::uint32_t> places_;
   std::map<std::tuple<std::uint64_t, std::uint32_t, std::int32_t>, std::uint32_t> communicators_;
