@@ -10,6 +10,7 @@
 #include <papcoll/tools/machine_named.hpp>
 #include <papcoll/tools/machine_text.hpp>
 #include <papcoll/tools/optional_parts.hpp>
+#include <papcoll/tools/printed_fabric.hpp>
 #include <papcoll/topology/linux.hpp>
 
 #include <CLI/CLI.hpp>
