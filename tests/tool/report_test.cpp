@@ -226,7 +226,7 @@ TEST_CASE("report: bad input is refused in a sentence") {
   refused({"report", path.c_str()}, "there is no trace file rank-….trace in");
   late_run().write(dir.path());
   refused({"report", path.c_str(), "--ranges", "1M,1k"}, "--ranges: write sizes that grow");
-  refused({"report", path.c_str(), "--ranges", "much"}, "write a number of bytes");
+  refused({"report", path.c_str(), "--ranges", "much"}, "'much' is not a number of bytes");
   const Outcome o = reported(dir, {"--json", "/no/such/file"});
   CHECK(o.status == 2);
   CHECK(contains(o.err, "papcoll: cannot write /no/such/file: No such file or directory"));

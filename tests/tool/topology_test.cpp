@@ -61,6 +61,7 @@ TEST_CASE("topology: this machine") {
   CHECK(o.out.starts_with("Linux\n"));
   CHECK(contains(o.out, "  node 0: "));
   CHECK(run({"topology", "--machine", "linux"}).out == o.out);
+  CHECK(run({"topology", "--machine", "Linux"}).out == o.out);
 }
 
 TEST_CASE("topology: a network file, with and without places") {
@@ -87,6 +88,14 @@ TEST_CASE("topology: machines that there are not") {
   refused({"topology", "--machine", "/nowhere/at/all"},
           "cannot read the network file /nowhere/at/all: No such file");
   refused({"topology", "--machine", ""}, "it is empty");
+  refused({"topology", "--machine", "package:2 core:8 pu:1*4"},
+          "there is no file package:2 core:8 pu:1*4: did you mean 'synthetic:package:2 core:8 "
+          "pu:1*4'?");
+  const TemporaryDirectory directory;
+  const std::string packed = directory.write("big.xml.gz", "\x1f\x8b\x08");
+  refused({"topology", "--machine", packed.c_str()}, "is compressed by gzip: unpack it by gunzip");
+  const std::string network = directory.write("network", "node a\n");
+  refused({"topology", "--machine", (network + "*4").c_str()}, "leave *4 out");
   refused({"topology", "x"}, "to show the machine of x, write --machine");
   refused({"topology", "--from", "ibnetdiscover"}, "needs a FILE");
   refused({"topology", "--from", "lspci", "x"}, "lspci");
@@ -96,6 +105,13 @@ TEST_CASE("topology: machines that there are not") {
   refused({"topology", "--machine", "hwloc"}, "libhwloc-dev");
   refused({"topology", "--machine", "node.xml*4"}, "libhwloc-dev");
   refused({"topology", "--machine", "synthetic:pu:4"}, "libhwloc-dev");
+  refused({"topology", "--machine", "HWLOC"}, "the machine hwloc needs hwloc");
+  refused({"topology", "--machine", "Synthetic:PU:4"}, "the machine synthetic:PU:4 needs hwloc");
+  refused({"topology", "--machine", "node.XML"}, "libhwloc-dev");
+  for (const char* text : {"<?xml version=\"1.0\"?>", "\xef\xbb\xbf\n<!DOCTYPE topology>"}) {
+    const std::string node = directory.write("node.txt", text) + "*16";
+    refused({"topology", "--machine", node.c_str()}, "node.txt*16 needs hwloc");
+  }
 #endif
 }
 

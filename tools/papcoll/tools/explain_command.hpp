@@ -11,13 +11,14 @@
 #include <papcoll/select/tuning.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/device_rows.hpp>
+#include <papcoll/tools/written.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,15 +59,11 @@ class ExplainCommand {
     command_->add_flag("--oversubscribed", oversubscribed_,
                        "There are more ranks than processors on a node");
     command_
-        ->add_option("--imbalance", wait_ns_,
+        ->add_option("--imbalance", wait_,
                      "How long a rank waits for the last one, in the mean, as 20us; 0us: balanced\n"
                      "(the default)")
-        ->transform(CLI::AsNumberWithUnit(
-            std::map<std::string, double>{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}},
-            CLI::AsNumberWithUnit::Options(CLI::AsNumberWithUnit::CASE_SENSITIVE |
-                                           CLI::AsNumberWithUnit::UNIT_REQUIRED),
-            "DURATION"))
-        ->check(CLI::Range(0.0, 1e15));
+        ->transform(as_duration())
+        ->check(CLI::Range(0.0, 1e6));
     command_->add_option("--contract", contract_, "Fast, RankConsistent or Reproducible")
         ->capture_default_str();
     command_->add_flag("--non-blocking", non_blocking_, "iallreduce, …");
@@ -82,7 +79,7 @@ class ExplainCommand {
   /// The exit status; throws argument_error and system_error.
   int run() const {
     const auto collective =
-        static_cast<Collective>(place_of(collective_, collective_names, "collective"));
+        static_cast<Collective>(place_of(plain_name(collective_), collective_names, "collective"));
     CallTraits traits;
     traits.element_size = type_sizes[place_of(type_, type_names, "--type")];
     traits.commutative = place_of(op_, op_names, "--op") + 1 < op_names.size();
@@ -164,7 +161,7 @@ class ExplainCommand {
     s.by_messages = non_blocking_;
     s.between_nodes = !one_node;
     s.chunk_bytes = Options{}.chunk_bytes;
-    s.imbalance.waiting = static_cast<std::uint64_t>(wait_ns_);
+    s.imbalance.waiting = static_cast<std::uint64_t>(std::llround(wait_ * 1e9));
     s.imbalance.in_arena = arena_;
     s.thresholds = &thresholds;
     return f;
@@ -232,7 +229,7 @@ class ExplainCommand {
   bool private_ = false;  ///< said in so many words
   bool on_device_ = false;
   bool oversubscribed_ = false;
-  double wait_ns_ = 0;
+  double wait_ = 0;  ///< in seconds
   std::string contract_ = "RankConsistent";
   bool non_blocking_ = false;
   std::string tuning_;

@@ -59,7 +59,8 @@ class TopologyCommand {
     }
     if (format_.empty()) {
       const Machine machine = machine_named(spec_);
-      print(spec_ == "linux" || spec_ == "hwloc" ? with_access(machine) : described(machine));
+      const bool is_this = machine.source == "Linux" || machine.source == "hwloc";
+      print(is_this ? with_access(machine) : described(machine));
       return all_well;
     }
     if (file_.empty()) throw argument_error("papcoll: --from " + format_ + " needs a FILE, or -");
