@@ -35,9 +35,10 @@ TEST_CASE("explain: what would run, and why") {
        "mean wait for the last 10000.00 µs; imbalanced above");
   says({"1.0M", "MPI_Allreduce", "--ranks", "8", "--imbalance", "10000\u00b5s"},
        "Accumulator+ShmTransport", "mean wait for the last 10000.00 µs; imbalanced above");
-  says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms", "--op", "other"},
+  says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms", "--op", "Other"},
        "CombiningTree+ShmTransport", ", Ring, SegmentedRing, ");
-  says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms", "--contract", "Reproducible"},
+  says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms", "--op", "MPI_SUM", "--contract",
+        "reproducible"},
        "PeerSlices+ShmTransport+Reproducible", "bits must not depend on arrivals");
   says({"8k", "allreduce", "--ranks", "4", "--private"}, "MultiLeader+ShmTransport",
        "buffers are private");

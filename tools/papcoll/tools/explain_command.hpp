@@ -79,7 +79,7 @@ class ExplainCommand {
   /// The exit status; throws argument_error and system_error.
   int run() const {
     const auto collective =
-        static_cast<Collective>(place_of(plain_name(collective_), collective_names, "collective"));
+        static_cast<Collective>(place_of(collective_, collective_names, "collective"));
     CallTraits traits;
     traits.element_size = type_sizes[place_of(type_, type_names, "--type")];
     traits.commutative = place_of(op_, op_names, "--op") + 1 < op_names.size();
@@ -112,7 +112,9 @@ class ExplainCommand {
   template <std::size_t N>
   static std::size_t place_of(const std::string& written,
                               const std::array<std::string_view, N>& names, const char* what) {
-    const auto at = std::find(names.begin(), names.end(), written);
+    const auto at = std::find_if(names.begin(), names.end(), [&written](std::string_view name) {
+      return plain_name(name) == plain_name(written);
+    });
     if (at != names.end()) return static_cast<std::size_t>(at - names.begin());
     throw argument_error("papcoll: " + std::string(what) + ": there is no " + written + ": " +
                          detail::near_names(written, {names.begin(), names.end()}));
