@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <papcoll/pattern/generators.hpp>
 #include <papcoll/tools/misspelt.hpp>
+#include <papcoll/tools/written.hpp>
 #include <papcoll/transport/mpi/library.hpp>
 
 #include <algorithm>
@@ -51,8 +52,9 @@ CLI::Option* add_form(CLI::App& app, Options& options) {
     return list;
   };
   const auto assign = [&options, listed](const std::string& text) {
+    const std::string plain = papcoll::tool::plain_name(text);
     const auto at = std::find_if(forms().begin(), forms().end(),
-                                 [&](const Form& form) { return form.name == text; });
+                                 [&](const Form& form) { return form.name == plain; });
     if (at == forms().end()) {
       throw CLI::ValidationError("COLLECTIVE",
                                  fmt::format("'{}' is none of {}", text, listed(", ")));

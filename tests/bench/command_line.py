@@ -84,7 +84,7 @@ def check_refusals(directory, refused):
     refused("'alltoallw' is none of allreduce", "alltoallw")
     refused("the blocks of alltoall do not differ in length: take alltoallv", "alltoall",
             "--counts", "random")
-    refused("the blocks of allreduce do not differ in length", "allreduce", "--gap", "2")
+    refused("the blocks of allreduce do not differ in length", "MPI_Allreduce", "--gap", "2")
     refused("'some' is none of power-law, equal, random, one-large", "gatherv", "--counts", "some")
     refused("--gap: -1: gaps start at 0", "scatterv", "--gap", "-1")
     refused("'rows' is no layout (write strided:BLOCK:STRIDE", "allreduce", "--layout", "rows")
@@ -101,7 +101,7 @@ def check_refusals(directory, refused):
     refused("balanced arrivals have neither", "allreduce", "--mif", "3")
     refused("--mif excludes --spread", "allreduce", "--arrival", "normal", "--mif", "3",
             "--spread", "1ms")
-    refused("'3' is not a duration", "allreduce", "--arrival", "normal", "--spread", "3")
+    refused("'3' is not a duration: write a number and ns", "allreduce", "--arrival", "normal", "--spread", "3")
     refused("--root 2: there are 2 ranks", "bcast", "--root", "2")
     refused("--root: -1: ranks start at 0", "bcast", "--root", "-1")
     refused("--group-size: Value 0 not in range", "allreduce", "--group-size", "0")

@@ -87,6 +87,22 @@ TEST_CASE("hwloc: what a description leaves out") {
   CHECK(no_cores.caches == CacheSizes{});
 }
 
+TEST_CASE("hwloc: PUs that are in no core count as cores, behind the others") {
+  std::string xml = xml_of("package:2 [numa] l3:1 core:2 pu:2");
+  const auto replace_last = [&xml](const std::string& what, const std::string& by) {
+    xml.replace(xml.rfind(what), what.size(), by);
+  };
+  replace_last("type=\"L3Cache\"", "type=\"Group\" kind=\"0\" subkind=\"0\"");
+  replace_last("type=\"Core\"", "type=\"Group\" kind=\"0\" subkind=\"1\"");
+  const TemporaryDirectory directory;
+  const Machine m = hwloc_xml(directory.write("node.xml", xml), 2).read();
+  REQUIRE(m.size() == 2 * 5);
+  CHECK(m.place(1) == Place{0, 0, 0, 0, 1});
+  CHECK(m.place(2) == Place{0, 1, 1, any, 2});
+  CHECK(m.place(3) == Place{0, 1, 1, any, 3});
+  CHECK(m.place(9) == Place{1, 1, 1, any, 4});
+}
+
 TEST_CASE("hwloc: a string that it does not take is refused, and is not this machine") {
   for (const std::string wrong : {"nonsense:x", "", "core:4", "package:0 pu:1", "a*b"}) {
     INFO(wrong);

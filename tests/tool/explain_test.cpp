@@ -33,9 +33,12 @@ TEST_CASE("explain: what would run, and why") {
        "balanced, two ranks, at most allreduce.exchange_two_ranks (1024) bytes");
   says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms"}, "Accumulator+ShmTransport",
        "mean wait for the last 10000.00 µs; imbalanced above");
-  says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms", "--op", "other"},
+  says({"1.0M", "MPI_Allreduce", "--ranks", "8", "--imbalance", "10000\u00b5s"},
+       "Accumulator+ShmTransport", "mean wait for the last 10000.00 µs; imbalanced above");
+  says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms", "--op", "Other"},
        "CombiningTree+ShmTransport", ", Ring, SegmentedRing, ");
-  says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms", "--contract", "Reproducible"},
+  says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms", "--op", "MPI_SUM", "--contract",
+        "reproducible"},
        "PeerSlices+ShmTransport+Reproducible", "bits must not depend on arrivals");
   says({"8k", "allreduce", "--ranks", "4", "--private"}, "MultiLeader+ShmTransport",
        "buffers are private");
@@ -159,7 +162,7 @@ TEST_CASE("explain: refusals") {
   explains({"8", "--nodes", "3"}, "--nodes 3: there are 2 ranks");
   explains({"8", "--type", "long"}, "--type: there is no long");
   explains({"8", "--op", "summ"}, "did you mean sum");
-  explains({"8", "--imbalance", "5"}, "--imbalance");
+  explains({"8", "--imbalance", "5"}, "--imbalance: '5' is not a duration: write a number and ns");
   explains({"8", "--imbalance", "-5us"}, "--imbalance");
   explains({"8", "--contract", "Exact"}, "there is no Exact");
   explains({"8", "--arena", "--private"}, "--private");

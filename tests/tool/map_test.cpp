@@ -199,6 +199,10 @@ TEST_CASE("map: refusals") {
   refused({"map", "Ring", "--machine", "cores=4"}, "nodes=N is missing");
   refused({"map", "Ring", "--machine", "nodes=2,core=4"}, "'core=4' is none of nodes=N");
   refused({"map", "Ring", "--machine", "nodes=0"}, "'nodes=0' is not from 1 to 65535");
+  for (const char* wrong : {"nodes=4;cores=2", "nodes=4 cores=2", "nodes=4:cores=2", "nodes=4, "}) {
+    refused({"map", "Ring", "--machine", wrong},
+            "write commas between them, and no blanks, as in nodes=4,cores=2");
+  }
   refused({"map", "Ring", "--machine", "nodes=2,packages=300,cores=300"}, "more than 65535 cores");
   refused({"map", "Ring", "--machine", "nodes=8,cores=128", "--draw", "-"}, "at most 512 ranks");
   refused({"map", "Pairwise", "--machine", "nodes=4,cores=32", "--draw", "-"},

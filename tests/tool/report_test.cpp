@@ -256,7 +256,12 @@ TEST_CASE("report: bad input is refused in a sentence") {
   refused({"report", path.c_str()}, "there is no trace file rank-….trace in");
   late_run().write(dir.path());
   refused({"report", path.c_str(), "--ranges", "1M,1k"}, "--ranges: write sizes that grow");
-  refused({"report", path.c_str(), "--ranges", "much"}, "write a number of bytes");
+  for (const char* wait : {"much", "nan", "2m"}) {
+    refused({"report", path.c_str(), "--wait", wait}, "is not a duration: write a number and ns");
+  }
+  CHECK(contains(reported(dir, {"--wait", "0.01"}).out, "late"));
+  CHECK(contains(reported(dir, {"--wait", "10ms"}).out, "late"));
+  refused({"report", path.c_str(), "--ranges", "much"}, "'much' is not a number of bytes");
   const Outcome o = reported(dir, {"--json", "/no/such/file"});
   CHECK(o.status == 2);
   CHECK(contains(o.err, "papcoll: cannot write /no/such/file: No such file or directory"));

@@ -211,17 +211,53 @@ TEST_CASE("simulate: refusals") {
   call({"--model", "/tmp"}, "cannot read the model file /tmp: it is a directory");
 }
 
+TEST_CASE("simulate: a collective may have MPI's name") {
+  for (const char* name : {"MPI_Reduce", "mpi_reduce", "Reduce"}) {
+    CHECK(simulated({"Chain", "--ranks", "3", "--bytes", "8", "--collective", name})
+              .at("collective") == "reduce");
+  }
+  refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", "--collective", "MPI_Barrier"},
+          "does not serve barrier: it serves");
+  const char* const block = "MPI_Reduce_scatter_block";
+  CHECK(contains(run({"explain", block, "--ranks", "4", "--bytes", "8"}).out, "because"));
+  CHECK(run({"list", block}).out == run({"list", "reduce_scatter"}).out);
+  refused({"list", "MPI_Allgatherv"}, "an allgatherv is an allgather with counts");
+}
+
 TEST_CASE("simulate: bytes are a number") {
   const auto bytes = [](const char* text, std::string_view message) {
     refused({"simulate", "Ring", "--ranks", "4", "--bytes", text}, message);
     refused({"explain", "allreduce", "--ranks", "4", "--bytes", text}, "--bytes: ");
   };
-  bytes("-8", "--bytes: '-8': write a number of bytes, as 8, 64k or 4M");
-  bytes("", "--bytes: '': write a number of bytes");
-  bytes("k", "--bytes: 'k': write a number of bytes");
-  bytes("99999999999999999999999", "is too much: write a number of bytes");
-  bytes("16E", "--bytes: ");
-  bytes("8x", "--bytes: ");
+  bytes("-8", "--bytes: '-8' is not a number of bytes: write 8, 64k, 1.5M or 1e6");
+  bytes("", "--bytes: '' is not a number of bytes");
+  bytes("k", "--bytes: 'k' is not a number of bytes");
+  bytes("99999999999999999999999", "is too large: write 8");
+  bytes("16E", "--bytes: '16E' is too large");
+  bytes("8x", "--bytes: '8x' is not a number of bytes");
+  bytes("1.3k", "--bytes: '1.3k' is no whole number of bytes: write 8");
+  const auto simulated_bytes = [](const char* text) {
+    return simulated({"Ring", "--ranks", "4", "--bytes", text}).at("bytes");
+  };
+  CHECK(simulated_bytes("1.5M") == 1572864);
+  CHECK(simulated_bytes("1e6") == 1000000);
+}
+
+TEST_CASE("simulate: times have units, as the tools print them") {
+  const auto time = [](const char* spread) {
+    return simulated({"Ring", "--ranks", "4", "--bytes", "8", "--arrival", "one-late", "--spread",
+                      spread})
+        .at("time");
+  };
+  CHECK(time("200\u00b5s") == time("200us"));   // the sign of micro
+  CHECK(time("200 \u03bcs") == time("200us"));  // the Greek letter
+  for (const char* option : {"--spread", "--hop-latency"}) {
+    refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", "--machine", "nodes=4",
+             "--arrival", "one-late", option, "200"},
+            std::string(option) +
+                ": '200' is not a duration: write a number and ns, us, µs, ms "
+                "or s, as 100us");
+  }
 }
 
 TEST_CASE("simulate: what takes too much is refused at once, and told what to do") {

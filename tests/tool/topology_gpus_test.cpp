@@ -1,5 +1,6 @@
 #include <papcoll/tools/gpu_access.hpp>
 #include <papcoll/tools/gpus_text.hpp>
+#include <papcoll/tools/machine_text.hpp>
 
 #include <string>
 #include <vector>
@@ -50,4 +51,11 @@ TEST_CASE("topology: which GPUs reach each other") {
   CHECK(tool::access_text(names, [](int from, int to) { return from + to == 1; }) ==
         "  peer access: a reaches b\n  peer access: b reaches a\n  peer access: c reaches none\n");
   CHECK(tool::access_text({"a"}, [](int, int) { return true; }).empty());
+}
+
+TEST_CASE("topology: processors of unknown cores are counted beside the cores") {
+  const std::string two = tool::described(Machine{{{.core = 0}, {.core = 1}, {}, {}}});
+  CHECK(two.find("node 0: 2 cores, 2 processors of unknown cores\n") != std::string::npos);
+  const std::string one = tool::described(Machine{{{.package = 0}}});
+  CHECK(one.find("node 0: 1 package, 1 processor of unknown cores\n") != std::string::npos);
 }

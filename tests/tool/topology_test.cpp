@@ -1,6 +1,7 @@
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/network_file.hpp>
 
+#include <cstddef>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -60,6 +61,7 @@ TEST_CASE("topology: this machine") {
   CHECK(o.out.starts_with("Linux\n"));
   CHECK(contains(o.out, "  node 0: "));
   CHECK(run({"topology", "--machine", "linux"}).out == o.out);
+  CHECK(run({"topology", "--machine", "Linux"}).out == o.out);
 }
 
 TEST_CASE("topology: a network file, with and without places") {
@@ -86,6 +88,14 @@ TEST_CASE("topology: machines that there are not") {
   refused({"topology", "--machine", "/nowhere/at/all"},
           "cannot read the network file /nowhere/at/all: No such file");
   refused({"topology", "--machine", ""}, "it is empty");
+  refused({"topology", "--machine", "package:2 core:8 pu:1*4"},
+          "there is no file package:2 core:8 pu:1*4: did you mean 'synthetic:package:2 core:8 "
+          "pu:1*4'?");
+  const TemporaryDirectory directory;
+  const std::string packed = directory.write("big.xml.gz", "\x1f\x8b\x08");
+  refused({"topology", "--machine", packed.c_str()}, "is compressed by gzip: unpack it by gunzip");
+  const std::string network = directory.write("network", "node a\n");
+  refused({"topology", "--machine", (network + "*4").c_str()}, "leave *4 out");
   refused({"topology", "x"}, "to show the machine of x, write --machine");
   refused({"topology", "--from", "ibnetdiscover"}, "needs a FILE");
   refused({"topology", "--from", "lspci", "x"}, "lspci");
@@ -95,6 +105,13 @@ TEST_CASE("topology: machines that there are not") {
   refused({"topology", "--machine", "hwloc"}, "libhwloc-dev");
   refused({"topology", "--machine", "node.xml*4"}, "libhwloc-dev");
   refused({"topology", "--machine", "synthetic:pu:4"}, "libhwloc-dev");
+  refused({"topology", "--machine", "HWLOC"}, "the machine hwloc needs hwloc");
+  refused({"topology", "--machine", "Synthetic:PU:4"}, "the machine synthetic:PU:4 needs hwloc");
+  refused({"topology", "--machine", "node.XML"}, "libhwloc-dev");
+  for (const char* text : {"<?xml version=\"1.0\"?>", "\xef\xbb\xbf\n<!DOCTYPE topology>"}) {
+    const std::string node = directory.write("node.txt", text) + "*16";
+    refused({"topology", "--machine", node.c_str()}, "node.txt*16 needs hwloc");
+  }
 #endif
 }
 
@@ -223,6 +240,60 @@ TEST_CASE("topology --from ibnetdiscover: what is no tree is told by hops") {
   const Outcome parts = converted("ibnetdiscover", none.text);
   CHECK(parts.status == 2);
   CHECK(contains(parts.err, "no links lead from H-0 to H-1"));
+}
+
+namespace {
+
+/// Two leaf switches, leaf1 and leaf2, each with an adapter by each of some descriptions.
+std::string two_leafs(const std::vector<std::string>& descriptions) {
+  Printed p;
+  const std::size_t half = descriptions.size() / 2;
+  for (int leaf = 1; leaf <= 2; ++leaf) {
+    p.section("S-" + std::to_string(leaf), "leaf" + std::to_string(leaf));
+    p.port(40, "S-" + std::to_string(3 - leaf), 40, "", "4xEDR");
+    for (std::size_t i = leaf == 1 ? 0 : half; i < (leaf == 1 ? half : descriptions.size()); ++i) {
+      p.port(static_cast<int>(i), "H-" + std::to_string(i), 1, "", "4xEDR");
+    }
+  }
+  for (std::size_t i = 0; i < descriptions.size(); ++i) {
+    p.section("H-" + std::to_string(i), descriptions[i]);
+  }
+  return p.text;
+}
+
+}  // namespace
+
+TEST_CASE("topology --from: adapters that call themselves alike are of several hosts") {
+  for (const std::string alike :
+       {"localhost mlx5_0", "localhost.localdomain mlx5_0", "(none) HCA-1", "mlx5_0", "HCA-1",
+        "ibp59s0f1", "clone mlx5_0", "Mellanox Technologies", ""}) {
+    INFO(alike);
+    const Outcome o = converted("ibnetdiscover", two_leafs({alike, alike, "n3 mlx5_0", alike}));
+    CHECK(contains(o.out, "# Adapters without a host's name of their own: 3. Each is a node here"));
+    CHECK(contains(o.out, "node H-0\nnode H-1\nnode H-3\nnode n3\nswitch leaf1\n"));
+    CHECK(network_of(o).is_tree());
+  }
+  const Outcome o = converted("opareport",
+                              "100g 0x01 1 FI localhost hfi1_0\n<->  0xa1 3 SW edge\n"
+                              "100g 0x02 1 FI hfi1_0\n<->  0xa1 4 SW edge\n"
+                              "100g 0x03 1 FI n3 hfi1_0\n<->  0xa1 5 SW edge\n"
+                              "100g 0x04 1 FI localhost hfi1_0\n<->  0xa1 6 SW edge\n");
+  CHECK(contains(o.out, "of their own: 3. Each"));
+  CHECK(contains(o.out, "node 0x01\nnode 0x02\nnode 0x04\nnode n3\nswitch edge\n"));
+}
+
+TEST_CASE("topology --from: a host has adapters of several names, one of which may not name it") {
+  const Outcome o =
+      converted("ibnetdiscover", two_leafs({"n1 mlx5_0", "n1 mlx5_1", "n2.cluster HCA-1",
+                                            "n2 HCA-2", "n3", "n3", "n4", "n4"}));
+  CHECK_FALSE(contains(o.out, "Adapters"));
+  CHECK(contains(o.out, "node n1\nnode n2.cluster\nnode n3\nnode n4\n"));
+  CHECK(network_of(o).nodes() == 4);
+  CHECK(contains(o.out, "link n1 leaf1 1 200\n"));
+  const Outcome one =
+      converted("ibnetdiscover", two_leafs({"n1 mlx5_0", "localhost mlx5_1", "n2 mlx5_0", "n4 x"}));
+  CHECK(contains(one.out, "of their own: 1. Each"));
+  CHECK(contains(one.out, "node H-1\nnode n1\nnode n2\nnode n4\n"));
 }
 
 TEST_CASE("topology --from: output that is not of the program") {

@@ -140,7 +140,7 @@ TEST_CASE("what-if: without --simulate, it says why it is not replayed") {
   std::string line;
   for (int r = 0; r < 250; ++r) line += "0 ";
   const Written trace{line + "\n"};
-  const Outcome o = run({"what-if", "--trace", trace.name(), "--collective", "barrier",
+  const Outcome o = run({"what-if", "--trace", trace.name(), "--collective", "MPI_Barrier",
                          "--node-costs", costs.name(), "--mpirun", "/nowhere/mpirun"});
   INFO(o.out << o.err);
   CHECK(o.status == 0);

@@ -164,12 +164,16 @@ PAPCOLL_DECL Machine linux_machine(const std::string& root) {
   using namespace detail;
   std::vector<Place> places;
   const ProcessorSet online = set_of(line_of(root + "/cpu/online"));
+  ProcessorSet cores;  // those that have a place, by their lowest processors, online or not
   for (int p = 0; p < online.end(); ++p) {
     if (!online.has(p)) continue;
     ProcessorSet alone;
     alone.add(p);
     const Place place = linux_place(alone, root);
-    if (place.core == Place::anywhere || place.core == p) places.push_back(place);
+    const bool is_known = place.core != Place::anywhere;
+    if (is_known && cores.has(place.core)) continue;
+    if (is_known) cores.add(place.core);
+    places.push_back(place);
   }
   if (places.empty()) {
     places.resize(static_cast<std::size_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L)));

@@ -126,9 +126,16 @@ inline Place place_with(hwloc_topology_t t, hwloc_const_cpuset_t processors) {
   return place;
 }
 
-/// What counts as a core: a PU where there are no cores.
-inline hwloc_obj_type_t core_kind(hwloc_topology_t t) {
-  return hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
+/// What counts as a core, in the order of the numbers: cores in hwloc's logical order, then the PUs
+/// that are in no core.
+inline std::vector<hwloc_obj_t> cores_of(hwloc_topology_t t) {
+  std::vector<hwloc_obj_t> cores;
+  for (const hwloc_obj_type_t kind : {HWLOC_OBJ_CORE, HWLOC_OBJ_PU}) {
+    for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_obj_by_type(t, kind, o)) != nullptr;) {
+      if (hwloc_get_ancestor_obj_by_type(t, HWLOC_OBJ_CORE, o) == nullptr) cores.push_back(o);
+    }
+  }
+  return cores;
 }
 
 /// "0000:17:00.0".
@@ -196,15 +203,14 @@ inline std::size_t cache_bytes(hwloc_topology_t t, hwloc_obj_type_t kind) {
 
 /// `nodes` nodes as the topology is, and a place on each core.
 inline Machine machine_of(hwloc_topology_t t, int nodes, const std::string& source) {
-  const hwloc_obj_type_t kind = core_kind(t);
   std::vector<Place> of_node;
-  for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_obj_by_type(t, kind, o)) != nullptr;) {
-    if (o->logical_index >= Place::anywhere) {
+  for (const hwloc_obj* const core : cores_of(t)) {
+    if (of_node.size() >= Place::anywhere) {
       throw argument_error(
           joined({"papcoll: ", source, ": a node has at most ", Place::anywhere - 1, " cores"}));
     }
-    Place place = place_with(t, o->cpuset);
-    place.core = static_cast<std::uint16_t>(o->logical_index);
+    Place place = place_with(t, core->cpuset);
+    place.core = static_cast<std::uint16_t>(of_node.size());
     of_node.push_back(place);
   }
   if (of_node.size() > static_cast<std::size_t>(std::numeric_limits<int>::max() / nodes)) {
@@ -261,13 +267,21 @@ inline Place hwloc_place() {
   if (!binding) detail::fail_hwloc("make a set of processors");
   if (hwloc_get_cpubind(t, binding.get(), HWLOC_CPUBIND_THREAD) != 0) return {};
   Place place = detail::place_with(t, binding.get());
-  place.core = detail::smallest_with(t, detail::core_kind(t), binding.get());
+  const std::vector<hwloc_obj_t> cores = detail::cores_of(t);
+  const auto core = std::find_if(cores.begin(), cores.end(), [&binding](hwloc_obj_t o) {
+    return hwloc_bitmap_isincluded(binding.get(), o->cpuset) != 0;
+  });
+  const std::ptrdiff_t number = core - cores.begin();
+  if (core != cores.end() && number < Place::anywhere) {
+    place.core = static_cast<std::uint16_t>(number);
+  }
   return place;
 }
 
 /// `nodes` nodes, each as an XML file describes it that `lstopo --of xml` has written: rank r is on
-/// core r, cores in hwloc's logical order, node by node. Reading throws argument_error where hwloc
-/// cannot read it, and system_error where nobody can. Throws argument_error if nodes < 1.
+/// core r, cores in hwloc's logical order, then PUs that are in no core, node by node. Reading
+/// throws argument_error where hwloc cannot read it, and system_error where nobody can. Throws
+/// argument_error if nodes < 1.
 inline MachineSource hwloc_xml(const std::string& file, int nodes = 1) {
   return {detail::with_nodes(file, nodes), [](const std::string& name) {
             const auto [xml, count] = detail::without_nodes(name);

@@ -33,8 +33,9 @@ PAPCOLL_DECL CacheSizes linux_caches(int processor, const std::string& root = li
 /// The GPUs of this node, of NVIDIA and AMD, by their addresses on the PCI bus.
 PAPCOLL_DECL std::vector<Gpu> linux_gpus(const std::string& root = linux_root);
 
-/// The cores of this node that are online, a place each, by their lowest processors; with caches
-/// and GPUs. Where Linux does not tell, a place for each processor, and nothing known of it.
+/// The cores of this node of which any processor is online, a place each, in the order of these
+/// processors; with caches and GPUs. Where Linux does not tell, a place for each processor, and
+/// nothing known of it.
 PAPCOLL_DECL Machine linux_machine(const std::string& root = linux_root);
 
 }  // namespace PAPCOLL_ABI

@@ -3,8 +3,10 @@
 #include <papcoll/topology/processor_set.hpp>
 #include <papcoll/topology/sysfs.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "catch.hpp"
@@ -76,6 +78,36 @@ TEST_CASE("Linux: both threads of a core are that core") {
   REQUIRE(all.size() == 8);
   CHECK(all.place(5) == Place{0, 1, 1, 4, 5});
   CHECK(all.source == "Linux");
+}
+
+TEST_CASE("Linux: a core is online with any of its threads") {
+  // As containers have it that see their processors in cpu/online and all others in the lists.
+  const FakeSysfs sys{{.packages = 1, .l3 = 2, .cores = 4, .threads = 2}};
+  for (const auto& [online, cores] : {std::pair{"1,4,6", std::vector<std::uint16_t>{1, 0, 2}},
+                                      {"4,6", {0, 2}},
+                                      {"2,5-6", {2, 1}}}) {
+    INFO(online);
+    sys.write("cpu/online", online);
+    const Machine m = linux_machine(sys.root());
+    REQUIRE(m.places().size() == cores.size());
+    for (std::size_t i = 0; i < cores.size(); ++i) {
+      CHECK(m.places()[i] ==
+            Place{0, 0, 0, static_cast<std::uint16_t>(cores[i] / 2 * 2), cores[i]});
+    }
+  }
+}
+
+TEST_CASE("Linux: processors without a core, a package or an L3 cache have places of their own") {
+  const FakeSysfs sys{{.packages = 1, .cores = 3, .threads = 2}};
+  for (const int p : {2, 5}) {
+    sys.remove(FakeSysfs::processor(p) + "topology");
+    sys.remove(FakeSysfs::processor(p) + "cache");
+  }
+  const Machine m = linux_machine(sys.root());
+  REQUIRE(m.size() == 4);
+  CHECK(m.place(1) == Place{0, 0, 0, 0, 1});
+  CHECK(m.place(2) == Place{0, any, 0, any, any});
+  CHECK(m.place(3) == Place{0, any, 0, any, any});
 }
 
 TEST_CASE("Linux: interleaved numbers, in lists that are long") {

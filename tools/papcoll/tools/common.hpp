@@ -5,13 +5,16 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/names/row.hpp>
+#include <papcoll/tools/written.hpp>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace papcoll {
@@ -32,23 +35,36 @@ inline void require_written() {
   throw error("papcoll: cannot write all of the output: is the disk full?");
 }
 
-/// For options: a number of bytes, such as 8, 64k or 4M. (CLI11 alone takes −8 for 2⁶⁴ − 8.)
-inline CLI::Validator as_bytes() {
-  const auto refuse = [](const std::string& why) {
-    return why + ": write a number of bytes, as 8, 64k or 4M";
-  };
-  CLI::Validator bytes = CLI::AsSizeValue(false);
+/// For options: what is written is replaced by what one of the functions in written.hpp reads.
+template <class Parse>
+CLI::Validator read_by(Parse parse, const std::string& type) {
   return CLI::Validator(
-      [bytes, refuse](std::string& text) {
-        const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-        constexpr std::ptrdiff_t most_digits = 19;
-        const auto digits = std::find_if_not(text.begin(), text.end(), is_digit) - text.begin();
-        if (digits == 0) return refuse("'" + text + "'");
-        if (digits > most_digits) return refuse(text + " is too much");
-        const std::string written = text;
-        return bytes(text).empty() ? std::string{} : refuse("'" + written + "'");
+      [parse](std::string& text) {
+        try {
+          std::array<char, 32> number{};
+          std::snprintf(number.data(), number.size(), "%.17g", static_cast<double>(parse(text)));
+          text = number.data();
+        } catch (const std::invalid_argument& e) {
+          return std::string{e.what()};
+        }
+        return std::string{};
       },
-      "SIZE");
+      type);
+}
+
+/// For options: a number of bytes, such as 8, 64k or 1.5M.
+inline CLI::Validator as_bytes() { return read_by(parse_bytes, "SIZE"); }
+
+/// For options: a duration, such as 100us, in seconds.
+inline CLI::Validator as_duration() { return read_by(parse_duration, "DURATION"); }
+
+/// As as_duration(), but a number alone is seconds, too.
+inline CLI::Validator as_seconds() {
+  const auto parse = [](std::string_view text) {
+    const Quantity written = quantity(text);
+    return written.number >= 0 && written.unit.empty() ? written.number : parse_duration(text);
+  };
+  return read_by(parse, "SECONDS");
 }
 
 /// For options: a number in a range, which nan is not.

@@ -11,13 +11,14 @@
 #include <papcoll/select/tuning.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/device_rows.hpp>
+#include <papcoll/tools/written.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,15 +59,11 @@ class ExplainCommand {
     command_->add_flag("--oversubscribed", oversubscribed_,
                        "There are more ranks than processors on a node");
     command_
-        ->add_option("--imbalance", wait_ns_,
+        ->add_option("--imbalance", wait_,
                      "How long a rank waits for the last one, in the mean, as 20us; 0us: balanced\n"
                      "(the default)")
-        ->transform(CLI::AsNumberWithUnit(
-            std::map<std::string, double>{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}},
-            CLI::AsNumberWithUnit::Options(CLI::AsNumberWithUnit::CASE_SENSITIVE |
-                                           CLI::AsNumberWithUnit::UNIT_REQUIRED),
-            "DURATION"))
-        ->check(CLI::Range(0.0, 1e15));
+        ->transform(as_duration())
+        ->check(CLI::Range(0.0, 1e6));
     command_->add_option("--contract", contract_, "Fast, RankConsistent or Reproducible")
         ->capture_default_str();
     command_->add_flag("--non-blocking", non_blocking_, "iallreduce, …");
@@ -115,7 +112,9 @@ class ExplainCommand {
   template <std::size_t N>
   static std::size_t place_of(const std::string& written,
                               const std::array<std::string_view, N>& names, const char* what) {
-    const auto at = std::find(names.begin(), names.end(), written);
+    const auto at = std::find_if(names.begin(), names.end(), [&written](std::string_view name) {
+      return plain_name(name) == plain_name(written);
+    });
     if (at != names.end()) return static_cast<std::size_t>(at - names.begin());
     throw argument_error("papcoll: " + std::string(what) + ": there is no " + written + ": " +
                          detail::near_names(written, {names.begin(), names.end()}));
@@ -164,7 +163,7 @@ class ExplainCommand {
     s.by_messages = non_blocking_;
     s.between_nodes = !one_node;
     s.chunk_bytes = Options{}.chunk_bytes;
-    s.imbalance.waiting = static_cast<std::uint64_t>(wait_ns_);
+    s.imbalance.waiting = static_cast<std::uint64_t>(std::llround(wait_ * 1e9));
     s.imbalance.in_arena = arena_;
     s.thresholds = &thresholds;
     return f;
@@ -232,7 +231,7 @@ class ExplainCommand {
   bool private_ = false;  ///< said in so many words
   bool on_device_ = false;
   bool oversubscribed_ = false;
-  double wait_ns_ = 0;
+  double wait_ = 0;  ///< in seconds
   std::string contract_ = "RankConsistent";
   bool non_blocking_ = false;
   std::string tuning_;

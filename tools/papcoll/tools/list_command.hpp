@@ -10,6 +10,7 @@
 #include <papcoll/policies/requirements.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/device_rows.hpp>
+#include <papcoll/tools/written.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -149,10 +150,11 @@ class Wanted {
       for (const std::string_view name : other_arrivals_of(row)) known.push_back(name);
     }
     for (const std::string& name : names) {
-      if (name == "allgatherv") {
+      if (plain_name(name) == "allgatherv") {
         throw argument_error("papcoll: an allgatherv is an allgather with counts: list allgather");
       }
-      const auto at = std::find(known.begin(), known.end(), name);
+      auto at = std::find(known.begin(), known.end(), name);
+      if (at == known.end()) at = std::find(known.begin(), known.end(), plain_name(name));
       if (at == known.end()) {
         throw argument_error("papcoll: '" + name + "' is no algorithm, policy or collective: " +
                              detail::near_names(name, std::move(known)));

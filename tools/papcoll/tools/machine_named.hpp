@@ -3,6 +3,7 @@
 // Machines as command lines name them.
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/near_names.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/tools/machine_shape.hpp>
 #include <papcoll/tools/optional_parts.hpp>
@@ -15,6 +16,8 @@
 #include <limits>
 #include <string>
 #include <string_view>
+
+#include <unistd.h>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -39,22 +42,55 @@ inline Repeated repeated(const std::string& spec) {
 
 inline constexpr std::string_view synthetic_prefix = "synthetic:";
 
-/// Throws papcoll::error.
+/// The machine of "hwloc", "synthetic:…" or an XML file. Throws papcoll::error.
+inline Machine machine_by_hwloc_named(const std::string& spec) {
+  if (optional_parts().machine_by_hwloc != nullptr) return optional_parts().machine_by_hwloc(spec);
+  throw argument_error(
+      detail::joined({"papcoll: the machine ", spec,
+                      " needs hwloc, and this program was built without it: "
+                      "install it (Debian's package libhwloc-dev) and build again"}));
+}
+
+/// The machine of a network file, or of an XML file whatever its name is. Throws papcoll::error.
+inline Machine machine_in_file(const std::string& spec) {
+  const auto is_there = [](const std::string& name) { return access(name.c_str(), F_OK) == 0; };
+  const std::string counted = repeated(spec).text;
+  const std::string file = is_there(spec) || !is_there(counted) ? spec : counted;
+  if (!is_there(file) && (file.find("pu:") != file.npos || file.find("core:") != file.npos)) {
+    throw argument_error(detail::joined(
+        {"papcoll: there is no file ", file, ": did you mean '", synthetic_prefix, file, "'?"}));
+  }
+  const std::string text = detail::network_text(file);
+  if (text.starts_with("\x1f\x8b")) {
+    throw argument_error(
+        detail::joined({"papcoll: ", file,
+                        " is compressed by gzip: unpack it by gunzip, and name what is in it"}));
+  }
+  constexpr std::string_view before = "\xef\xbb\xbf \t\r\n";  // a byte order mark, or blanks
+  const std::size_t begin = text.find_first_not_of(before);
+  if (begin != text.npos && text[begin] == '<') return machine_by_hwloc_named(spec);
+  if (file == spec) return read_network(text, file);
+  throw argument_error(detail::joined(
+      {"papcoll: the network file ", file, " names all of its nodes: leave ",
+       std::string_view{spec}.substr(file.size()), " out, which is for files of one node in XML"}));
+}
+
+/// The machine that a command line names in one of the machine_forms. Throws papcoll::error.
 inline Machine machine_named(const std::string& spec) {
   if (spec.empty())
     throw argument_error(std::string("papcoll: no machine is named: write ") + machine_forms);
-  if (spec == "linux") return linux_machine();
+  std::string lower = spec;
+  for (char& c : lower) c = detail::lower(c);
+  if (lower == "linux") return linux_machine();
+  if (lower == "hwloc") return machine_by_hwloc_named(lower);
   if (is_machine_shape(spec)) return machine_shape(spec).machine();
-  const bool is_synthetic = spec.starts_with(synthetic_prefix);
-  const bool is_xml = repeated(spec).text.ends_with(".xml") && repeated(spec).text.size() > 4;
-  if (spec != "hwloc" && !is_synthetic && !is_xml) return network_file(spec).read();
-  if (optional_parts().machine_by_hwloc == nullptr) {
-    throw argument_error(
-        detail::joined({"papcoll: the machine ", spec,
-                        " needs hwloc, and this program was built without it: "
-                        "install it (Debian's package libhwloc-dev) and build again"}));
+  if (lower.starts_with(synthetic_prefix)) {
+    return machine_by_hwloc_named(
+        detail::joined({synthetic_prefix, spec.substr(synthetic_prefix.size())}));
   }
-  return optional_parts().machine_by_hwloc(spec);
+  const std::string name = repeated(lower).text;
+  return name.ends_with(".xml") && name.size() > 4 ? machine_by_hwloc_named(spec)
+                                                   : machine_in_file(spec);
 }
 
 }  // namespace tool

@@ -106,6 +106,11 @@ inline MachineShape machine_shape(std::string_view text) {
   for (bool more = true; more;) {
     const std::size_t comma = text.find(',');
     const std::string_view item = text.substr(0, comma);
+    if (item.find_first_of("; \t") != item.npos || item.find('=') != item.rfind('=')) {
+      refuse(detail::joined({"'", item,
+                             "' is not a single KEY=N: write commas between them, and no blanks, "
+                             "as in nodes=4,cores=2"}));
+    }
     const shapes::Key* const key = shapes::key_of(item);
     if (key == nullptr) {
       const shapes::Key* const meant = shapes::nearest_key(item);

@@ -80,8 +80,10 @@ class NodeText {
       if (numbers.empty()) continue;
       text += (text.empty() ? "" : ", ") + counted(numbers.size(), kind.one, kind.more);
     }
-    return text.empty() ? counted(places_.size(), "processor") + " of which nothing is known"
-                        : text;
+    const auto unknown = static_cast<std::size_t>(std::count_if(
+        places_.begin(), places_.end(), [](const Place& p) { return p.core == Place::anywhere; }));
+    if (text.empty()) return counted(unknown, "processor") + " of which nothing is known";
+    return unknown == 0 ? text : text + ", " + counted(unknown, "processor") + " of unknown cores";
   }
 
  private:

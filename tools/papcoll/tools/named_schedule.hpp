@@ -8,6 +8,7 @@
 #include <papcoll/names/row.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/tools/common.hpp>
+#include <papcoll/tools/written.hpp>
 
 #include <algorithm>
 #include <array>
@@ -76,7 +77,7 @@ Collective collective_meant(const std::string& algorithm, Serves&& serves_one,
     }
   }
   if (named.empty()) return served.front();
-  const auto at = std::find(names.begin(), names.end(), named);
+  const auto at = std::find(names.begin(), names.end(), plain_name(named));
   if (at == names.end()) {
     throw argument_error("papcoll: --collective: there is no " + named + ": " +
                          detail::near_names(named, names));
@@ -85,8 +86,8 @@ Collective collective_meant(const std::string& algorithm, Serves&& serves_one,
   if (serves_one(c)) return c;
   std::vector<std::string_view> serves;
   for (const Collective one : served) serves.push_back(name_of(one));
-  throw argument_error("papcoll: " + algorithm + " does not serve " + named + ": it serves " +
-                       joined(serves));
+  throw argument_error("papcoll: " + algorithm + " does not serve " + std::string(name_of(c)) +
+                       ": it serves " + joined(serves));
 }
 
 /// The same of a schedule.

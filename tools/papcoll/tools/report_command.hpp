@@ -64,8 +64,8 @@ class ReportCommand {
     command_
         ->add_option("--wait", wait_,
                      "Waits for ranks that still run to end, this long at most (default: 0)")
-        ->check(CLI::Range(0.0, 1e6))
-        ->type_name("SECONDS");
+        ->transform(as_seconds())
+        ->check(CLI::Range(0.0, 1e6));
     command_->add_flag("--no-lines", no_lines_,
                        "Places as offsets in their modules: needs no symbolizer");
     command_->footer(

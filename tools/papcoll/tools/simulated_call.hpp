@@ -32,7 +32,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -232,15 +231,6 @@ class SimulatedCall {
   const SimulateOptions& options() const noexcept { return options_; }
 
  private:
-  /// In seconds.
-  static CLI::AsNumberWithUnit as_duration() {
-    return CLI::AsNumberWithUnit(
-        std::map<std::string, double>{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}},
-        CLI::AsNumberWithUnit::Options(CLI::AsNumberWithUnit::CASE_SENSITIVE |
-                                       CLI::AsNumberWithUnit::UNIT_REQUIRED),
-        "DURATION");
-  }
-
   /// A latency of its own for each pair of ranks, by the hops between them.
   LinkCosts links_of_machine() const {
     constexpr int most = 2048;

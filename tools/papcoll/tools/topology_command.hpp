@@ -10,6 +10,7 @@
 #include <papcoll/tools/machine_named.hpp>
 #include <papcoll/tools/machine_text.hpp>
 #include <papcoll/tools/optional_parts.hpp>
+#include <papcoll/tools/printed_fabric.hpp>
 #include <papcoll/topology/linux.hpp>
 
 #include <CLI/CLI.hpp>
@@ -58,7 +59,8 @@ class TopologyCommand {
     }
     if (format_.empty()) {
       const Machine machine = machine_named(spec_);
-      print(spec_ == "linux" || spec_ == "hwloc" ? with_access(machine) : described(machine));
+      const bool is_this = machine.source == "Linux" || machine.source == "hwloc";
+      print(is_this ? with_access(machine) : described(machine));
       return all_well;
     }
     if (file_.empty()) throw argument_error("papcoll: --from " + format_ + " needs a FILE, or -");
