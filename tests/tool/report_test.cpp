@@ -219,6 +219,45 @@ TEST_CASE("report: a run that hangs or ended early has status 1") {
   CHECK(contains(o.out, "The run ended early: rank 1 called MPI_Abort with code 42"));
 }
 
+TEST_CASE("report: what a run must be like") {
+  const TemporaryDirectory dir;
+  late_run().write(dir.path());
+  const std::string path = dir.path().string();
+  CHECK(reported(dir, {"--expect", "late<3ms", "--expect", "collectives<99.9%", "--expect",
+                       "omega.worst<1s"})
+            .status == 0);
+  const Outcome o = reported(dir, {"--expect", "late<10us", "--expect", "late<1s", "--expect",
+                                   "waiting<1%", "--expect", "omega.p90<1e3ns"});
+  INFO(o.out);
+  CHECK(o.status == 3);
+  CHECK(contains(o.out,
+                 "\n\nExpected late<10us: it is 2 ms, rank 2 at solver+0x120.\n"
+                 "Expected waiting<1%: it is 7.9 %, most at solver+0x120.\n"
+                 "Expected omega.p90<1e3ns: it is 2 ms, most at solver+0x120.\n"));
+  const Outcome json = reported(dir, {"--json", "-", "--expect", "late<10us"});
+  CHECK(json.status == 3);
+  CHECK(nlohmann::json::parse(json.out)["world_size"] == 4);
+  CHECK(contains(json.err, "Expected late<10us: it is 2 ms"));
+  refused({"report", path.c_str(), "--expect", "omega<1ms"},
+          "--expect omega<1ms: there is no figure 'omega': ");
+  refused({"report", path.c_str(), "--expect", "late<10"}, "write < and a time in ns, us, ms or s");
+  refused({"report", path.c_str(), "--expect", "waiting<5ms"}, "write < and a part in %");
+  refused({"report", path.c_str(), "--expect", "waiting"}, "write < and a part in %");
+
+  // Ranks that never met, and one that hangs: what is not known is not as expected.
+  const TemporaryDirectory alone;
+  RunWriter one{1};
+  one.call({}, 2'000'000'000, {0});
+  one.write(alone.path());
+  const Outcome unknown = reported(alone, {"--expect", "late<1s"});
+  CHECK(unknown.status == 3);
+  CHECK(contains(unknown.out, "Expected late<1s: that is not known, as there is no call"));
+  RunWriter hangs = late_run();
+  hangs.traces[0].call({}, 4'000'000'000, 0);
+  hangs.write(dir.path());
+  CHECK(reported(dir, {"--expect", "late<10us"}).status == 1);
+}
+
 TEST_CASE("report: bad input is refused in a sentence") {
   const TemporaryDirectory dir;
   const std::string path = dir.path().string();
