@@ -17,38 +17,47 @@
 /// Ranks work, meet in an allreduce, leave it a little apart, and work on. What is planted changes
 /// the work, the calls, or the clocks that they are recorded by.
 struct PlantedRun {
+  using Random = papcoll::pattern::Random;
+  /// Sets the µs that each rank works before a call, from its number on; they are 0 before.
+  using Work = std::function<void(std::uint64_t call, Random&, std::vector<double>& micros)>;
+
   std::size_t ranks = 4;
-  std::uint64_t calls = 100;
+  std::uint64_t calls = 1200;
+  std::size_t sites = 1;  ///< that call in turns
   std::uint64_t seed = 1;
+  double exit_skew = 1;  ///< µs that ranks leave a call apart
   int ranks_on_node = 64;
   TraceWriter::Call call{};
-  double in_call = 500;  ///< ns from the last arrival to the first exit
+  double in_call = 0.5;  ///< µs from the last arrival to the first exit
+  Work work = [](std::uint64_t, Random& random, std::vector<double>& micros) {
+    for (double& m : micros) m = 1000 + exponential(random, 50);
+  };
   /// What the clock of a rank shows, in ns, when that of rank 0 shows a time.
   std::function<double(std::size_t rank, double time)> shown = {};
-  /// ns that a rank works before a call.
-  std::function<double(std::size_t rank, std::uint64_t call, papcoll::pattern::Random&)> work = {};
+  double end = begin;  ///< of the last call, by the clock of rank 0
 
   static constexpr double begin = 2e9;
-  static double noise(papcoll::pattern::Random& random, double mean) {
+  static double exponential(Random& random, double mean) {
     return -mean * std::log1p(-random.fraction());
   }
 
-  /// The traces; `end()`: when they ended by the clock of rank 0.
   RunWriter written() {
-    RunWriter writer{static_cast<int>(ranks), 1, calls};
-    papcoll::pattern::Random random{seed};
+    RunWriter writer{static_cast<int>(ranks), sites, calls};
+    Random random{seed};
     const auto by_clock = [this](std::size_t rank, double time) {
       return static_cast<std::uint64_t>(shown ? shown(rank, time) : time);
     };
     std::vector<double> free(ranks, begin);
+    std::vector<double> micros(ranks);
     std::vector<double> arrivals(ranks);
     for (std::uint64_t i = 0; i < calls; ++i) {
-      for (std::size_t r = 0; r < ranks; ++r) {
-        arrivals[r] = free[r] + (work ? work(r, i, random) : 1e6 + noise(random, 5e4));
-      }
+      std::fill(micros.begin(), micros.end(), 0.0);
+      work(i, random, micros);
+      for (std::size_t r = 0; r < ranks; ++r) arrivals[r] = free[r] + micros[r] * 1e3;
       const double last = *std::max_element(arrivals.begin(), arrivals.end());
+      call.site = static_cast<std::uint32_t>(i % sites);
       for (std::size_t r = 0; r < ranks; ++r) {
-        free[r] = last + in_call + random.fraction() * 1e3;
+        free[r] = last + (in_call + random.fraction() * exit_skew) * 1e3;
         writer.traces[r].call(call, by_clock(r, arrivals[r]), by_clock(r, free[r]));
       }
     }
@@ -73,6 +82,4 @@ struct PlantedRun {
     h.clock_begin = point(begin);
     h.clock_end = point(end);
   }
-
-  double end = 0;
 };

@@ -101,6 +101,7 @@ TEST_CASE("report: all rows as JSON and CSV") {
   CHECK(all["stragglers"][0]["place"] == "solver+0x120");
   CHECK(all["stragglers"][0]["late_by"].get<double>() > 1.9e-3);
   CHECK(all["findings"][0]["kind"] == "straggler");
+  CHECK(all["time_use"]["waiting"].get<double>() > 0.07);
   CHECK(all["calls"].size() == 300);
   CHECK(all["calls"][7].size() == all["call_columns"].size());
   CHECK(all["totals"].size() == 3);
@@ -252,6 +253,16 @@ TEST_CASE("report: what a run must be like") {
   const Outcome unknown = reported(alone, {"--expect", "late<1s"});
   CHECK(unknown.status == 3);
   CHECK(contains(unknown.out, "Expected late<1s: that is not known, as there is no call"));
+  RunWriter apart = late_run();
+  apart.traces[2].header.clock = 2;
+  apart.traces[2].header.clock_begin = {1'000'000'000, 0, 500, 1};
+  apart.traces[2].header.clock_end = {3'000'000'000, 0, 500'000, 1};
+  apart.write(alone.path());
+  const Outcome clocks = reported(alone, {"--expect", "late<1.6ms", "--expect", "late<3ms"});
+  CHECK(clocks.status == 3);
+  CHECK(contains(clocks.out,
+                 "\n\nExpected late<1.6ms: it is 1.5 ms, or up to 500 µs more by clocks, "
+                 "rank 2 at solver+0x120.\n"));
   RunWriter hangs = late_run();
   hangs.traces[0].call({}, 4'000'000'000, 0);
   hangs.write(dir.path());

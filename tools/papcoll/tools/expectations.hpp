@@ -26,6 +26,7 @@ namespace tool {
 struct Met {
   std::optional<double> value;  ///< nanoseconds, or a part of the time; empty: not known
   std::string where{};          ///< "rank 2 at solver.c:88", or why the value is not known
+  double unsure = 0;            ///< what clocks leave open: by how much it may be too little
 };
 
 namespace expect {
@@ -35,18 +36,28 @@ using report::Report;
 
 inline constexpr const char* no_calls = "there is no call with records of all its ranks";
 
+/// What clocks leave open in the median of the calls.
+inline double bound(const Report& r) {
+  std::vector<double> bounds;
+  for (const report::Imbalance& i : r.imbalances) {
+    if (i.known) bounds.push_back(i.bound);
+  }
+  return report::percentile(bounds, 0.5);
+}
+
 inline Met late(const Report& r) {
   if (r.all.calls == 0) return {{}, no_calls};
-  Met met{0.0, "nobody is late"};
+  Met met{0.0, "nobody is late", bound(r)};
   for (const report::Straggler& s : r.lateness.stragglers) {
     if (s.typical <= *met.value) continue;
-    met = {s.typical, "rank " + std::to_string(s.at.rank) + " at " +
-                          report::place_text(r.run, s.at.own_place)};
+    met.value = s.typical;
+    met.where =
+        "rank " + std::to_string(s.at.rank) + " at " + report::place_text(r.run, s.at.own_place);
   }
   for (const report::LateGroup& g : r.late_groups) {
     if (g.typical <= *met.value) continue;
-    met = {g.typical,
-           report::detail::ranks_text(g.ranks) + " at " + report::place_text(r.run, g.place)};
+    met.value = g.typical;
+    met.where = report::detail::ranks_text(g.ranks) + " at " + report::place_text(r.run, g.place);
   }
   return met;
 }
@@ -58,14 +69,15 @@ inline Met part(const Report& r, double part) {
 
 inline Met waiting(const Report& r) {
   if (r.all.calls == 0) return {{}, no_calls};
-  if (r.time_use.unsure > r.time_use.collectives / 2) return {{}, "clocks do not tell"};
-  return part(r, r.time_use.waiting);
+  Met met = part(r, r.time_use.waiting);
+  met.unsure = r.time_use.unsure;
+  return met;
 }
 
 template <double report::Distribution::*of>
 Met omega(const Report& r) {
   if (r.all.calls == 0) return {{}, no_calls};
-  Met met{r.all.omega.*of};
+  Met met{r.all.omega.*of, {}, bound(r)};
   const report::SummaryRow* worst = nullptr;
   for (const report::SummaryRow& row : r.by_place) {
     if (worst == nullptr || row.summary.omega.*of > worst->summary.omega.*of) worst = &row;
@@ -124,9 +136,10 @@ class Expectation {
   std::string broken_by(const report::Report& r) const {
     const Met met = figure_->of(r);
     if (!met.value) return "Expected " + rule_ + ": that is not known, as " + met.where + ".";
-    if (*met.value < most_) return {};
-    return "Expected " + rule_ + ": it is " +
-           (figure_->is_time ? report::time_text(*met.value) : report::percent_text(*met.value)) +
+    if (*met.value + met.unsure < most_) return {};
+    const auto text = figure_->is_time ? report::time_text : report::percent_text;
+    return "Expected " + rule_ + ": it is " + text(*met.value) +
+           (met.unsure > 0 ? ", or up to " + text(met.unsure) + " more by clocks" : "") +
            (met.where.empty() ? "." : ", " + met.where + ".");
   }
 

@@ -157,6 +157,9 @@ inline void write_json(const report::Report& r, const std::string& name) {
                       "\", \"text\": " + json_text(f.text) + "}");
   }
   list("findings", entries);
+  out.write(",\n\"time_use\": {\"collectives\": " + number_text(r.time_use.collectives) +
+            ", \"waiting\": " + number_text(r.time_use.waiting) +
+            ", \"unsure\": " + number_text(r.time_use.unsure) + "}");
   entries.clear();
   for (const report::Straggler& s : r.lateness.stragglers) {
     const report::Call& c = r.calls.calls[s.example];

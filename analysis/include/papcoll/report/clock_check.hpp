@@ -123,6 +123,7 @@ class ClockCheck {
       g.traces.push_back(t);
       g.fault.ranks.push_back(run_.ranks[t].rank());
       g.fault.jump = clocks_.jump(t);
+      g.at_begin = static_cast<double>(run_.ranks[t].header.clock_begin.bound);
     }
     std::erase_if(groups_, [](const Group& g) { return g.traces.empty(); });
     for (std::size_t g = 0; g < groups_.size(); ++g) {
@@ -157,6 +158,7 @@ class ClockCheck {
     std::vector<std::size_t> traces;
     ClockFault fault;
     bool wrong = false;
+    double at_begin = 0;  // the bound of what was measured there
     std::vector<Allowed> allowed;
 
     double come = 0, leave = 0;  // the last arrival, the first exit, as clocks have them
@@ -283,9 +285,10 @@ class ClockCheck {
       if (!g->wrong) continue;
       const double more = Clocks::drift * static_cast<double>(g->until - g->at);
       const Allowed a{static_cast<double>(g->at), come - g->leave - more, leave - g->come + more};
-      if (g->fault.jump != 0 && (a.low > 0 || a.high < 0)) {
+      const double off = std::max(a.low, -a.high) - g->at_begin;
+      if (g->fault.jump != 0 && off > 0) {
         ++g->fault.calls;
-        g->fault.worst = std::max({g->fault.worst, a.low, -a.high});
+        g->fault.worst = std::max(g->fault.worst, off);
       }
       // A clock that jumps within the call may allow nothing.
       if (g->until >= g->at && a.low <= a.high) g->allowed.push_back(a);

@@ -28,15 +28,22 @@ inline std::string sentence(const CrowdedNode& n) {
 inline std::string sentence(const Report& r, const ClockFault& f) {
   const bool one = f.ranks.size() == 1;
   std::string text = (one ? "The clock of " : "The clocks of ") + ranks_text(f.ranks);
-  text += f.jump == 0
-              ? " cannot be right"
-              : " jumped by " + time_text(std::fabs(f.jump)) + " between MPI_Init and MPI_Finalize";
+  const auto trace =
+      static_cast<std::size_t>(r.run.trace_of[static_cast<std::size_t>(f.ranks.front())]);
+  const profile::FileHeader& h = r.run.ranks[trace].header;
+  if (f.jump == 0) {
+    text += " cannot be right";
+  } else {
+    const double per_million =
+        1e6 * std::fabs(f.jump) /
+        static_cast<double>(std::max<std::int64_t>(1, h.clock_end.at - h.clock_begin.at));
+    text += " jumped by " + time_text(std::fabs(f.jump)) + ", or drifted by " +
+            papcoll::detail::decimal(per_million, 0) + " ppm, between MPI_Init and MPI_Finalize";
+  }
   if (f.calls > 0) {
     text += ": in " + counted(f.calls, "call") +
             " a rank would have left before another one came, by up to " + time_text(f.worst);
   }
-  const auto trace =
-      static_cast<std::size_t>(r.run.trace_of[static_cast<std::size_t>(f.ranks.front())]);
   std::vector<double> bounds;
   for (const profile::Record& record : r.run.ranks[trace].records) {
     bounds.push_back(r.clocks.bound(trace, record.arrival));
@@ -96,7 +103,9 @@ inline std::string time_sentence(const Report& r, bool somebody_is_late) {
   }
   constexpr double little = 1;
   if (all < little) return text + ".";
-  if (use.unsure > use.collectives / 2) {
+  if (r.all.calls == 0) {
+    text += ". ";
+  } else if (use.unsure > use.collectives / 2) {
     text += "; clocks do not tell how much of it until the last rank of a call has come. ";
   } else {
     const bool sure = use.unsure < use.collectives / 10;

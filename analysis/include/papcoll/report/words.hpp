@@ -282,6 +282,12 @@ inline std::vector<std::string> remarks(const Report& r) {
     all.push_back(
         "There are no imbalance factors: the time of a message was not measured in this run.");
   }
+  if (std::any_of(r.totals.begin(), r.totals.end(),
+                  [](const TotalRow& t) { return t.flags != 0; })) {
+    all.push_back(
+        "Of non-blocking and persistent calls the start counts: how long ranks wait for them "
+        "to end is not recorded.");
+  }
   std::vector<std::int32_t> unknown;
   for (std::size_t i = 0; i < r.run.ranks.size(); ++i) {
     if (!r.clocks.is_known(i)) unknown.push_back(r.run.ranks[i].rank());
