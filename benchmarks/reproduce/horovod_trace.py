@@ -159,9 +159,9 @@ def file_of(rank, ranks, made, seed):
     began, ended = made[0][2][rank] - 10**6, made[-1][3] + 10**6
     node = rank // RANKS_A_NODE * RANKS_A_NODE
     header = struct.pack(
-        "<8sIIQQ10QQQiiiiqiIiIQQq", b"PAPTRACE", 2, 0x01020304, HEADER_SIZE, len(data), modules_at, 1,
-        sites_at, len(names), communicators_at, 1, totals_at, totals, records_at, records, seed + 1,
-        0, rank, ranks, node, 0, 1000 + rank, 0, FINISHED, 0, 0, began, ended, 0)
+        "<8sIIQQ10QQQiiiiqiIiIiIQQq", b"PAPTRACE", 3, 0x01020304, HEADER_SIZE, len(data), modules_at,
+        1, sites_at, len(names), communicators_at, 1, totals_at, totals, records_at, records, seed + 1,
+        0, rank, ranks, node, 0, 1000 + rank, 0, FINISHED, 0, 0, 0, 0, began, ended, 0)
     header += struct.pack("<8q", began, 0, 0, 1, ended, 0, 0, 1)
     header += struct.pack("<64s64s256s256s256s", f"node{node // RANKS_A_NODE}".encode(), b"one clock",
                           b"horovod (synthetic)", b"", b"synthetic, after the thesis's tables")
@@ -194,7 +194,7 @@ def file_of(rank, ranks, made, seed):
 
 
 # sizeof(FileHeader): up to the counters, which begin a cache line, and those.
-HEADER_SIZE = (struct.calcsize("<8sIIQQ10QQQiiiiqiIiIQQq8q64s64s256s256s256s64d") + 63) // 64 * 64 + 64
+HEADER_SIZE = (struct.calcsize("<8sIIQQ10QQQiiiiqiIiIiIQQq8q64s64s256s256s256s64d") + 63) // 64 * 64 + 64
 
 
 def main():

@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
     }
     std::printf("%d state %u\n", h.world_rank, h.state);
     std::printf("%d communicators %lu\n", h.world_rank, h.communicators_used);
+    std::printf("%d processors %d\n", h.world_rank, h.processors);
     std::printf("%d threads %lu\n", h.world_rank, h.threads_used);
     std::printf("%d records %lu of %lu\n", h.world_rank, h.records, h.records_begun);
     std::printf("%d lost %lu\n", h.world_rank, h.sites_lost + h.communicators_lost + h.totals_lost);

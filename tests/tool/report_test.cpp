@@ -101,6 +101,7 @@ TEST_CASE("report: all rows as JSON and CSV") {
   CHECK(all["stragglers"][0]["place"] == "solver+0x120");
   CHECK(all["stragglers"][0]["late_by"].get<double>() > 1.9e-3);
   CHECK(all["findings"][0]["kind"] == "straggler");
+  CHECK(all["time_use"]["waiting"].get<double>() > 0.07);
   CHECK(all["calls"].size() == 300);
   CHECK(all["calls"][7].size() == all["call_columns"].size());
   CHECK(all["totals"].size() == 3);
@@ -247,6 +248,55 @@ TEST_CASE("report: a run that hangs or ended early has status 1") {
                "MPI_Allreduce of 8 bytes, call 300 on MPI_COMM_WORLD, at solver+0x100: ranks 0, 2 "
                "and 3 were inside; rank 1 has not come: it called MPI_Abort with code 42"));
   CHECK(contains(o.out, "The run ended early: rank 1 called MPI_Abort with code 42"));
+}
+
+TEST_CASE("report: what a run must be like") {
+  const TemporaryDirectory dir;
+  late_run().write(dir.path());
+  const std::string path = dir.path().string();
+  CHECK(reported(dir, {"--expect", "late<3ms", "--expect", "collectives<99.9%", "--expect",
+                       "omega.worst<1s"})
+            .status == 0);
+  const Outcome o = reported(dir, {"--expect", "late<10us", "--expect", "late<1s", "--expect",
+                                   "waiting<1%", "--expect", "omega.p90<1e3ns"});
+  INFO(o.out);
+  CHECK(o.status == 3);
+  CHECK(contains(o.out,
+                 "\n\nExpected late<10us: it is 2 ms, rank 2 at solver+0x120.\n"
+                 "Expected waiting<1%: it is 7.9 %, most at solver+0x120.\n"
+                 "Expected omega.p90<1e3ns: it is 2 ms, most at solver+0x120.\n"));
+  const Outcome json = reported(dir, {"--json", "-", "--expect", "late<10us"});
+  CHECK(json.status == 3);
+  CHECK(nlohmann::json::parse(json.out)["world_size"] == 4);
+  CHECK(contains(json.err, "Expected late<10us: it is 2 ms"));
+  refused({"report", path.c_str(), "--expect", "omega<1ms"},
+          "--expect omega<1ms: there is no figure 'omega': ");
+  refused({"report", path.c_str(), "--expect", "late<10"}, "write < and a time in ns, us, ms or s");
+  refused({"report", path.c_str(), "--expect", "waiting<5ms"}, "write < and a part in %");
+  refused({"report", path.c_str(), "--expect", "waiting"}, "write < and a part in %");
+
+  // Ranks that never met, and one that hangs: what is not known is not as expected.
+  const TemporaryDirectory alone;
+  RunWriter one{1};
+  one.call({}, 2'000'000'000, {0});
+  one.write(alone.path());
+  const Outcome unknown = reported(alone, {"--expect", "late<1s"});
+  CHECK(unknown.status == 3);
+  CHECK(contains(unknown.out, "Expected late<1s: that is not known, as there is no call"));
+  RunWriter apart = late_run();
+  apart.traces[2].header.clock = 2;
+  apart.traces[2].header.clock_begin = {1'000'000'000, 0, 500, 1};
+  apart.traces[2].header.clock_end = {3'000'000'000, 0, 500'000, 1};
+  apart.write(alone.path());
+  const Outcome clocks = reported(alone, {"--expect", "late<1.6ms", "--expect", "late<3ms"});
+  CHECK(clocks.status == 3);
+  CHECK(contains(clocks.out,
+                 "\n\nExpected late<1.6ms: it is 1.5 ms, or up to 500 µs more by clocks, "
+                 "rank 2 at solver+0x120.\n"));
+  RunWriter hangs = late_run();
+  hangs.traces[0].call({}, 4'000'000'000, 0);
+  hangs.write(dir.path());
+  CHECK(reported(dir, {"--expect", "late<10us"}).status == 1);
 }
 
 TEST_CASE("report: bad input is refused in a sentence") {

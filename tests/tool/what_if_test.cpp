@@ -70,6 +70,7 @@ TEST_CASE("what-if --traces: places of a recorded run, and where most is saved")
   CHECK(contains(o.out, "solver+0x100: allreduce of 8 bytes, 4 ranks, 20 calls, simulated\n"));
   CHECK(contains(o.out, "solver+0x120: alltoall of 4 KB"));
   CHECK(contains(o.out, "would have saved most: "));
+  CHECK_FALSE(contains(o.out, "other calls at this place"));
   // What ranks only start there is no time of theirs.
   CHECK_FALSE(contains(o.out, "solver+0x140: barrier"));
 
@@ -108,6 +109,8 @@ TEST_CASE("what-if: the best, what it saves, and the error beside it") {
                         "  algorithm "));
   CHECK(contains(o.out, "±25 %"));
   CHECK(contains(o.out, " would have taken least, and saved "));
+  CHECK(contains(o.out, " % of a rank's time in the call ("));
+  CHECK(contains(o.out, "\nleft out: how ranks that leave earlier would come to what follows\n"));
   CHECK(contains(o.out, "more (--all shows them)\n"));
   CHECK(contains(o.out, "static schedules pass messages of the default model"));
   CHECK(contains(o.out, "costs as in "));

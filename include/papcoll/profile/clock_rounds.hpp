@@ -38,15 +38,18 @@ struct Clocks {
   int leader = 0;            ///< of this rank's clock
 };
 
-/// Which ranks read the same clock. Collective over `comm`.
-inline Clocks clocks_of(MPI_Comm comm, const MpiCalls& mpi) {
+/// Which ranks read the same clock: those of one clock_identity() and one node. Machines that were
+/// cloned from one snapshot have the same identity. Collective over `comm`; `node`: the number of
+/// this rank's node.
+inline Clocks clocks_of(MPI_Comm comm, int node, const MpiCalls& mpi) {
   int size = 0;
   int rank = 0;
   check_mpi(mpi.Comm_size(comm, &size), "MPI_Comm_size");
   check_mpi(mpi.Comm_rank(comm, &rank), "MPI_Comm_rank");
   const auto identity = clock_identity();
-  std::uint64_t own =
-      identity[0] == '\0' ? hash_of(&rank, sizeof rank) : hash_of(identity.data(), identity.size());
+  std::uint64_t own = identity[0] == '\0'
+                          ? hash_of(&rank, sizeof rank)
+                          : hash_of(identity.data(), identity.size(), hash_of(&node, sizeof node));
   std::vector<std::uint64_t> all(static_cast<std::size_t>(size));
   check_mpi(mpi.Allgather(&own, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, comm),
             "MPI_Allgather");

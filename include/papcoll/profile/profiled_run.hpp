@@ -10,6 +10,7 @@
 #include <papcoll/profile/settings.hpp>
 #include <papcoll/profile/trace_files.hpp>
 #include <papcoll/profile/trace_format.hpp>
+#include <papcoll/topology/processor_set.hpp>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -158,7 +159,7 @@ class ProfiledRun {
     if (told[1] != 0 && rank_ != 0 && nodes_[static_cast<std::size_t>(rank_)] == rank_) {
       clear_directory(true);
     }
-    clocks_ = clocks_of(private_, mpi);
+    clocks_ = clocks_of(private_, nodes_[static_cast<std::size_t>(rank_)], mpi);
     const ClockPoint point = fitted(*clocks_, private_, mpi);
     std::string why;
     try {
@@ -175,6 +176,7 @@ class ProfiledRun {
     h.world_rank = rank_;
     h.world_size = size_;
     h.node = nodes_[static_cast<std::size_t>(rank_)];
+    h.processors = processors_;
     h.clock = clocks_->leader;
     h.clock_begin = point;
     describe_process(h);
@@ -194,10 +196,23 @@ class ProfiledRun {
               "MPI_Comm_split_type");
     int lowest = rank_;
     check_mpi(mpi.Bcast(&lowest, 1, MPI_INT, 0, node), "MPI_Bcast");
+    processors_ = processors_of(node);
     mpi.Comm_free(&node);
     nodes_.resize(static_cast<std::size_t>(size_));
     check_mpi(mpi.Allgather(&lowest, 1, MPI_INT, nodes_.data(), 1, MPI_INT, private_),
               "MPI_Allgather");
+  }
+
+  // How many processors the ranks of a node may run on, all together.
+  int processors_of(MPI_Comm node) const {
+    const ProcessorSet own = ProcessorSet::of_this_thread();
+    int end = own.end();
+    check_mpi(mpi_->Allreduce(MPI_IN_PLACE, &end, 1, MPI_INT, MPI_MAX, node), "MPI_Allreduce");
+    std::vector<unsigned char> all(static_cast<std::size_t>(end));
+    for (int p = 0; p < end; ++p) all[static_cast<std::size_t>(p)] = own.has(p) ? 1 : 0;
+    check_mpi(mpi_->Allreduce(MPI_IN_PLACE, all.data(), end, MPI_UNSIGNED_CHAR, MPI_MAX, node),
+              "MPI_Allreduce");
+    return static_cast<int>(std::count(all.begin(), all.end(), 1));
   }
 
   // What a former run has left would be taken for this one's. Returns true if there are notes of
@@ -310,6 +325,7 @@ class ProfiledRun {
   int rank_ = 0;
   int size_ = 1;
   std::vector<int> nodes_;  // the lowest rank on each rank's node
+  int processors_ = 0;
   std::optional<Clocks> clocks_;
   Settings settings_;
   std::uint64_t run_ = 0;  // drawn by rank 0

@@ -32,7 +32,7 @@ namespace profile {
 /// The first eight bytes of a trace file.
 inline constexpr std::array<char, 8> trace_magic{'P', 'A', 'P', 'T', 'R', 'A', 'C', 'E'};
 /// Changes with every change of this file's structures; a reader takes its own version only.
-inline constexpr std::uint32_t trace_version = 2;
+inline constexpr std::uint32_t trace_version = 3;
 /// As the machine that wrote it has it, so that another byte order is noticed.
 inline constexpr std::uint32_t trace_byte_order = 0x01020304;
 
@@ -256,11 +256,13 @@ struct FileHeader {
   std::uint32_t state;        ///< a RunState
   std::int32_t abort_code;    ///< of MPI_Abort
   std::uint32_t spawned;      ///< 1 if MPI_Comm_get_parent tells a parent, else 0
-  std::uint64_t began;        ///< when recording began
-  std::uint64_t ended;        ///< when MPI_Finalize was called, or 0
-  std::int64_t began_unix;    ///< the same as `began` in nanoseconds since 1970
-  ClockPoint clock_begin;     ///< at MPI_Init
-  ClockPoint clock_end;       ///< at MPI_Finalize
+  std::int32_t processors;    ///< that the ranks of the node may run on at MPI_Init, or 0: unknown
+  std::uint32_t reserved;
+  std::uint64_t began;      ///< when recording began
+  std::uint64_t ended;      ///< when MPI_Finalize was called, or 0
+  std::int64_t began_unix;  ///< the same as `began` in nanoseconds since 1970
+  ClockPoint clock_begin;   ///< at MPI_Init
+  ClockPoint clock_end;     ///< at MPI_Finalize
 
   std::array<char, 64> host;
   std::array<char, 64> boot;        ///< boot id and time namespace

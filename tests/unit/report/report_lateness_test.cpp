@@ -10,12 +10,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "catch.hpp"
+#include "planted_run.hpp"
 #include "temporary_directory.hpp"
 #include "trace_writer.hpp"
 
@@ -29,41 +29,11 @@ struct LatenessReport : papcoll::report::LatenessReport {
   std::vector<LateGroup> groups;
 };
 
-/// Microseconds that ranks work before a call, from its number on.
-using Work = std::function<void(std::uint64_t call, Random& random, Delays& work)>;
+using Work = PlantedRun::Work;
 
-struct Program {
-  std::size_t ranks = 4;
-  std::uint64_t calls = 1200;
-  std::size_t sites = 3;
-  std::uint64_t seed = 1;
-  double exit_skew = 1;  ///< µs that ranks leave a call apart
-  int ranks_on_node = 64;
-};
-
-/// Ranks work, meet in an allreduce, leave it a little apart, and work on.
-LatenessReport of_program(const Program& p, const Work& work) {
-  RunWriter writer{static_cast<int>(p.ranks), p.sites, 1U << 14U};
-  for (TraceWriter& t : writer.traces) {
-    t.header.node = t.header.world_rank / p.ranks_on_node * p.ranks_on_node;
-  }
-  Random random{p.seed};
-  Delays free(p.ranks, 2e9);
-  Delays micros(p.ranks);
-  for (std::uint64_t call = 0; call < p.calls; ++call) {
-    std::fill(micros.begin(), micros.end(), 0.0);
-    work(call, random, micros);
-    Delays arrivals(p.ranks);
-    for (std::size_t r = 0; r < p.ranks; ++r) arrivals[r] = free[r] + micros[r] * 1e3;
-    const double last = *std::max_element(arrivals.begin(), arrivals.end());
-    TraceWriter::Call c;
-    c.site = static_cast<std::uint32_t>(call % p.sites);
-    for (std::size_t r = 0; r < p.ranks; ++r) {
-      free[r] = last + 500 + random.fraction() * p.exit_skew * 1e3;
-      writer.traces[r].call(c, static_cast<std::uint64_t>(arrivals[r]),
-                            static_cast<std::uint64_t>(free[r]));
-    }
-  }
+LatenessReport of_program(PlantedRun p, const Work& work) {
+  p.work = work;
+  RunWriter writer = p.written();
   const TemporaryDirectory dir;
   writer.write(dir.path());
   const papcoll::report::Run run = papcoll::report::read_run(dir.path().string());
@@ -75,7 +45,7 @@ LatenessReport of_program(const Program& p, const Work& work) {
   return report;
 }
 
-double exponential(Random& random, double mean) { return -mean * std::log1p(-random.fraction()); }
+const auto exponential = PlantedRun::exponential;
 double pareto(Random& random, double alpha) { return std::pow(1 - random.fraction(), -1 / alpha); }
 
 /// Balanced programs: delays by chance, alike for all ranks.
@@ -114,8 +84,7 @@ TEST_CASE("in a balanced program no rank is named", "[report]") {
     for (const std::size_t ranks : {2U, 4U, 16U}) {
       for (std::uint64_t seed = 1; seed <= (ranks == 16 ? 4 : 20); ++seed) {
         for (const std::uint64_t calls : {30U, 300U}) {
-          Program p{ranks, calls * 3, 3, seed};
-          const LatenessReport r = of_program(p, work);
+          const LatenessReport r = of_program({ranks, calls * 3, 3, seed}, work);
           INFO(name << ", " << ranks << " ranks, " << calls << " calls, seed " << seed);
           CHECK(r.stragglers.empty());
           CHECK(r.groups.empty());

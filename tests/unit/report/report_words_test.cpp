@@ -8,11 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "catch.hpp"
+#include "planted_run.hpp"
 #include "temporary_directory.hpp"
 #include "trace_writer.hpp"
 
@@ -42,7 +44,7 @@ TEST_CASE("the answer names rank, place, how often and the cost", "[report]") {
   }
   const auto r = reported(writer);
   const auto found = findings(r);
-  REQUIRE(found.size() == 1);
+  REQUIRE(found.size() == 2);
   CHECK(found[0].kind == papcoll::report::Finding::Kind::straggler);
   CHECK(
       found[0].text ==
@@ -174,8 +176,9 @@ TEST_CASE("where nobody is late, the answer says so", "[report]") {
          static_cast<double>(i % 3 == 2 ? 5000 : 0)});
   }
   const auto found = findings(reported(writer));
-  REQUIRE(found.size() == 1);
-  CHECK(found[0].text.find("No rank stands out: most often last is rank 0, in 33 % of its calls") ==
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].text.find("and nobody is late") != std::string::npos);
+  CHECK(found[1].text.find("No rank stands out: most often last is rank 0, in 33 % of its calls") ==
         0);
 }
 
@@ -203,4 +206,171 @@ TEST_CASE("the answer says who has not come, and what was left out", "[report]")
         "call 20 on MPI_COMM_WORLD, at solver+0x120. Rank 1 left out MPI_Allreduce of 8 bytes, "
         "call 20 on MPI_COMM_WORLD, at solver+0x100, which the others made.");
   CHECK(found[1].text.find("The run ended early: ranks 0–3 ended without a word") == 0);
+}
+
+namespace {
+using papcoll::pattern::Random;
+using Kinds = std::vector<papcoll::report::Finding::Kind>;
+using Kind = papcoll::report::Finding::Kind;
+
+Kinds kinds_of(const papcoll::report::Report& r) {
+  Kinds kinds;
+  for (const auto& f : findings(r)) kinds.push_back(f.kind);
+  return kinds;
+}
+
+bool says(const papcoll::report::Report& r, std::size_t finding, const std::string& text) {
+  return findings(r).at(finding).text.find(text) != std::string::npos;
+}
+
+/// Three to eight ranks and 40 to 139 calls, with what is planted.
+void for_each_seed(const std::function<void(PlantedRun, Random&)>& check) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    INFO("seed " << seed);
+    Random random{seed, 7};
+    PlantedRun planted;
+    planted.seed = seed;
+    planted.ranks = 3 + random.below(6);
+    planted.calls = 40 + random.below(100);
+    check(planted, random);
+  }
+}
+
+/// Rank `late`, if there is one, works 40 ms longer than the others.
+PlantedRun::Work work_of(std::size_t late) {
+  return [late](std::uint64_t, Random& random, std::vector<double>& micros) {
+    for (double& m : micros) m = 5000 + PlantedRun::exponential(random, 50);
+    if (late < micros.size()) micros[late] += 40'000;
+  };
+}
+}  // namespace
+
+TEST_CASE("planted: a rank that is late by 40 ms", "[report]") {
+  for_each_seed([](PlantedRun planted, Random& random) {
+    const std::size_t late = random.below(planted.ranks);
+    planted.work = work_of(late);
+    RunWriter writer = planted.written();
+    const auto r = reported(writer);
+    INFO(findings(r)[0].text);
+    CHECK(kinds_of(r) == Kinds{Kind::straggler, Kind::time});
+    CHECK(says(r, 0, "Rank " + std::to_string(late) + " is late at "));
+    CHECK(r.time_use.waiting > 0.8 * r.time_use.collectives);
+  });
+}
+
+TEST_CASE("planted: nobody is late", "[report]") {
+  for_each_seed([](const PlantedRun& of, Random&) {
+    PlantedRun planted = of;
+    RunWriter writer = planted.written();
+    const auto r = reported(writer);
+    INFO(findings(r)[0].text);
+    CHECK(kinds_of(r) == Kinds{Kind::time, Kind::nothing});
+    CHECK(says(r, 0, "recorded is in collectives, and nobody is late"));
+    CHECK(r.clocks.faults().empty());
+  });
+}
+
+TEST_CASE("planted: a clock that jumps", "[report]") {
+  for (const bool is_late : {false, true}) {
+    for_each_seed([is_late](PlantedRun planted, Random& random) {
+      const std::size_t jumps = 1 + random.below(planted.ranks - 1);
+      const std::size_t late = is_late ? (jumps + 1) % planted.ranks : planted.ranks;
+      const double when = PlantedRun::begin + (10 + 100 * random.fraction()) * 1e6;
+      planted.work = work_of(late);
+      planted.shown = [=](std::size_t rank, double time) {
+        return time + (rank != jumps ? 0 : 1e12 + (time > when ? 150e6 : 0));
+      };
+      RunWriter writer = planted.written();
+      planted.measure(writer, jumps, 3000);
+      const auto r = reported(writer);
+      INFO(findings(r)[0].text);
+      CHECK(kinds_of(r) == (is_late ? Kinds{Kind::clock, Kind::straggler, Kind::time}
+                                    : Kinds{Kind::clock, Kind::time, Kind::nothing}));
+      CHECK(says(r, 0, "The clock of rank " + std::to_string(jumps) + " jumped by 150 ms, or "));
+      if (is_late) CHECK(says(r, 1, "Rank " + std::to_string(late) + " is late at "));
+      // No less than what it is, but for the bound.
+      for (const auto& i : r.imbalances) CHECK(i.gap < (is_late ? 41e6 : 1e6));
+    });
+  }
+}
+
+TEST_CASE("planted: clocks of two nodes that are taken for one", "[report]") {
+  for (const int on_node : {4, 64}) {  // where each node has several ranks, and one has all
+    for_each_seed([on_node](PlantedRun planted, Random& random) {
+      planted.ranks = 8;
+      planted.ranks_on_node = on_node;
+      const double ahead = random.below(2) == 0 ? 1e12 : 3e6;
+      planted.shown = [=](std::size_t rank, double time) {
+        return time + (on_node == 4 ? (rank < 4 ? 0 : ahead) : rank == 5 ? ahead : 0);
+      };
+      RunWriter writer = planted.written();
+      const auto r = reported(writer);
+      INFO(findings(r)[0].text);
+      CHECK(kinds_of(r) == Kinds{Kind::clock, Kind::time, Kind::nothing});
+      CHECK(says(r, 0,
+                 on_node == 4 ? "The clocks of ranks 4–7 cannot be right: in "
+                              : "The clock of rank 5 cannot be right: in "));
+      CHECK(r.all.omega.worst < 1e6);
+    });
+  }
+}
+
+TEST_CASE("planted: more ranks than processors", "[report]") {
+  for_each_seed([](PlantedRun planted, Random& random) {
+    // In slices of 4 ms, always the same ranks first.
+    const std::size_t processors = 1 + random.below(planted.ranks - 1);
+    planted.work = [=](std::uint64_t, Random& noise, std::vector<double>& micros) {
+      for (std::size_t r = 0; r < micros.size(); ++r) {
+        const std::size_t slices = r / processors;
+        micros[r] = 200 + PlantedRun::exponential(noise, 20) + 4000 * static_cast<double>(slices);
+      }
+    };
+    RunWriter writer = planted.written();
+    for (TraceWriter& t : writer.traces) {
+      t.header.processors = static_cast<std::int32_t>(processors);
+    }
+    const auto r = reported(writer);
+    INFO(findings(r)[0].text);
+    CHECK(kinds_of(r)[0] == Kind::crowded);
+    CHECK(says(r, 0,
+               std::to_string(planted.ranks) + " ranks share " + std::to_string(processors) +
+                   " processor"));
+    for (TraceWriter& t : writer.traces) {
+      t.header.processors = static_cast<std::int32_t>(planted.ranks);
+    }
+    CHECK(reported(writer).time_use.crowded.empty());
+  });
+}
+
+TEST_CASE("planted: time that goes into volume, an algorithm, and the number of calls",
+          "[report]") {
+  struct {
+    std::uint64_t bytes;
+    double in_call;
+    const char* why;
+  } const all[]{{4U << 20U, 32e6, ": volume ("},
+                {64, 1e6, ": algorithm (as long as "},
+                {64, 4, ": their number ("}};
+  for (const auto& [bytes, in_call, why] : all) {
+    for_each_seed([&, b = bytes, time = in_call, what = why](PlantedRun planted, Random&) {
+      planted.call.bytes = b;
+      planted.in_call = time;
+      planted.work = [time](std::uint64_t, Random& random, std::vector<double>& micros) {
+        for (double& m : micros) m = time / 20 + PlantedRun::exponential(random, time / 50);
+      };
+      RunWriter writer = planted.written();
+      for (TraceWriter& t : writer.traces) {
+        t.header.one_way_on_node[0] = t.header.one_way_on_node[6] = 1000;
+        t.header.one_way_on_node[22] = 1e6;
+      }
+      const auto r = reported(writer);
+      INFO(findings(r)[0].text);
+      CHECK(kinds_of(r) == Kinds{Kind::time, Kind::nothing});
+      CHECK(says(r, 0, what));
+      CHECK(says(r, 0, " is MPI_Allreduce of " + std::string(b == 64 ? "64 bytes" : "4 MB")));
+      CHECK(r.time_use.collectives > 0.85);
+      CHECK(r.time_use.waiting < 0.1);
+      CHECK(r.time_use.top_part == r.time_use.collectives);
+    });
+  }
 }

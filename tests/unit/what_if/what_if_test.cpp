@@ -271,3 +271,29 @@ TEST_CASE("what if: a record that makes no sense is refused in a sentence") {
   bad.shape.root = 3;
   refused(bad, "no rank 3 to be the root");
 }
+
+TEST_CASE("a prediction says what it may be wrong by", "[what_if]") {
+  // Rank 1 is late by 200 µs in the last calls.
+  Recorded r = one_late(3, 60, 1, 0);
+  r.shape.collective = papcoll::Collective::barrier;
+  for (std::size_t call = 40; call < 60; ++call) r.arrivals.seconds[3 * call + 1] += 200e-6;
+  Basis b = basis();
+  b.node.error = 0.25;
+  const Answer all = answer_of(r, b);
+  r.clocks = 1e-6;
+  b.most_calls = 40;
+  const Answer some = answer_of(r, b);
+  for (const Outcome& o : all.outcomes) {
+    CHECK(o.unsure.has_value() == !o.by_messages);  // the error of schedules is not known
+    if (!o.unsure) continue;
+    CHECK(*o.unsure == Approx(0.25 * o.tail));
+    const auto same = std::find_if(some.outcomes.begin(), some.outcomes.end(),
+                                   [&o](const Outcome& s) { return s.name == o.name; });
+    REQUIRE(same != some.outcomes.end());
+    CHECK(*same->unsure > 0.25 * same->tail + 1e-6);
+    CHECK(std::abs(same->in_call - o.in_call) < *same->unsure);
+  }
+  // Of one stretch nothing follows for the other calls.
+  b.most_calls = 20;
+  CHECK_FALSE(answer_of(r, b).best().unsure);
+}

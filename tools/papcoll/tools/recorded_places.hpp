@@ -102,16 +102,22 @@ inline what_if::Recorded recorded_at(const report::Report& r, std::uint32_t plac
       shape.collective == Collective::alltoall || shape.collective == Collective::reduce_scatter;
   set_bytes(shape, static_cast<std::size_t>(bytes) / (has_all ? members.size() : 1));
   recorded.arrivals.ranks = members.size();
+  recorded.left_out = others;
+  for (const auto& [key, of] : kinds) recorded.left_out += of.size();
+  recorded.left_out -= most->second.size();
+  std::vector<double> bounds;
+  constexpr double nanosecond = 1e-9;
   for (const report::Call* c : most->second) {
+    bounds.push_back(r.imbalances[static_cast<std::size_t>(c - r.calls.calls.data())].bound);
     for (std::size_t m = 0; m < members.size(); ++m) {
       const auto trace = static_cast<std::size_t>(members[m].trace);
       const profile::Record& record = *r.calls.record(r.run, *c, m);
-      constexpr double nanosecond = 1e-9;
       recorded.arrivals.seconds.push_back(
           static_cast<double>(r.clocks.global(trace, record.arrival) - c->begin) * nanosecond);
       recorded.durations.push_back(static_cast<double>(record.exit - record.arrival) * nanosecond);
     }
   }
+  recorded.clocks = report::percentile(bounds, 0.5) * nanosecond;
   for (const report::Communicator::Member& m : members) {
     recorded.nodes.push_back(r.run.ranks[static_cast<std::size_t>(m.trace)].header.node);
   }

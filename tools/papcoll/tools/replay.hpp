@@ -191,11 +191,12 @@ class Replay {
       o.in_call = result.value("median_us", 0.0) * 1e-6;
       const double mean = result.value("tail_mean_us", 0.0);
       o.error = mean > 0 ? result.value("tail_ci95_us", 0.0) / mean : 0;
+      o.unsure = 0;
       answer.looked_at = std::min(answer.calls, result.value("iterations", std::size_t{0}));
       answer.outcomes.push_back(std::move(o));
     }
     if (answer.outcomes.empty()) throw error("papcoll: the replay has no results");
-    answer.rank();
+    answer.rank(recorded.clocks);
     return answer;
   }
 

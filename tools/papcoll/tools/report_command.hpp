@@ -8,6 +8,7 @@
 #include <papcoll/report/symbols.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/tools/common.hpp>
+#include <papcoll/tools/expectations.hpp>
 #include <papcoll/tools/otf2_files.hpp>
 #include <papcoll/tools/output_file.hpp>
 #include <papcoll/tools/report_files.hpp>
@@ -19,6 +20,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <string>
 #include <thread>
@@ -66,17 +68,26 @@ class ReportCommand {
                      "Waits for ranks that still run to end, this long at most (default: 0)")
         ->transform(as_seconds())
         ->check(CLI::Range(0.0, 1e6));
+    command_
+        ->add_option("--expect", rules_,
+                     "Status 3 unless it is so, as late<10ms, collectives<50%, waiting<5% or\n"
+                     "omega.p90<1ms; may be repeated")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("RULE");
     command_->add_flag("--no-lines", no_lines_,
                        "Places as offsets in their modules: needs no symbolizer");
     command_->footer(
         "Exit status: 0; 1 if the run hangs, ended early, or ranks made different calls;\n"
-        "2 if there is nothing to report. What the columns are: docs/profile.md.");
+        "2 if there is nothing to report; 3 if it is not as --expect has it. What the columns are: "
+        "docs/profile.md.");
   }
 
   bool is_given() const { return command_->parsed(); }
 
   /// The exit status; throws argument_error and system_error.
   int run() {
+    const std::vector<Expectation> expectations{rules_.begin(), rules_.end()};
     std::vector<report::SizeRange> ranges = size_ranges();
     report::Run traces = read();
     if (!no_lines_) report::symbolise(traces);
@@ -94,10 +105,18 @@ class ReportCommand {
       write_arrivals(r, place_named(r, trace_text_[0]), trace_text_[1]);
     }
     if (json_ != "-") print(report_text(r, all_rows_));
-    return r.ending.is_fault() ? found_fault : all_well;
+    std::string broken;
+    for (const Expectation& e : expectations) {
+      const std::string told = e.broken_by(r);
+      if (!told.empty()) broken += wrapped(told, "", "  ");
+    }
+    if (!broken.empty()) std::fputs(("\n" + broken).c_str(), json_ == "-" ? stderr : stdout);
+    return r.ending.is_fault() ? found_fault : broken.empty() ? all_well : not_as_expected;
   }
 
  private:
+  static constexpr int not_as_expected = 3;
+
   /// Throws argument_error.
   report::Run read() const {
     using Clock = std::chrono::steady_clock;
@@ -140,7 +159,7 @@ class ReportCommand {
   double wait_ = 0;
   std::vector<std::size_t> limits_;
   std::string json_, csv_, html_, otf2_, perfetto_;
-  std::vector<std::string> trace_text_;
+  std::vector<std::string> trace_text_, rules_;
   bool all_rows_ = false;
   bool no_lines_ = false;
 };

@@ -132,8 +132,8 @@ inline Json unfinished_json(const report::Report& r, const report::Unfinished& u
 
 /// Everything as one object: the findings, all tables and all calls. Times are in seconds.
 inline void write_json(const report::Report& r, const std::string& name) {
-  static constexpr std::array<std::string_view, 4> kinds{"fault", "straggler", "single_delay",
-                                                         "nothing"};
+  static constexpr std::array<std::string_view, 7> kinds{
+      "fault", "crowded", "clock", "straggler", "single_delay", "time", "nothing"};
   OutputFile out{name};
   const auto list = [&out](const std::string& key, const std::vector<std::string>& entries) {
     out.write(",\n\"" + key + "\": [");
@@ -158,6 +158,9 @@ inline void write_json(const report::Report& r, const std::string& name) {
                       "\", \"text\": " + json_text(f.text) + "}");
   }
   list("findings", entries);
+  out.write(",\n\"time_use\": {\"collectives\": " + number_text(r.time_use.collectives) +
+            ", \"waiting\": " + number_text(r.time_use.waiting) +
+            ", \"unsure\": " + number_text(r.time_use.unsure) + "}");
   entries.clear();
   for (const report::Straggler& s : r.lateness.stragglers) {
     const report::Call& c = r.calls.calls[s.example];
@@ -382,11 +385,19 @@ inline std::size_t write_arrivals(const report::Report& r, std::uint32_t place,
   const auto [communicator, calls] = *std::max_element(
       on.begin(), on.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   const auto& members = r.run.communicators[communicator].members;
+  std::vector<double> bounds;
+  for (std::size_t i = 0; i < r.calls.calls.size(); ++i) {
+    if (r.calls.calls[i].place == place && r.imbalances[i].known) {
+      bounds.push_back(r.imbalances[i].bound);
+    }
+  }
+  const double bound = report::percentile(bounds, 0.5);
   OutputFile out{name};
-  out.write("# Arrivals of " + std::to_string(members.size()) + " ranks in " +
-            std::to_string(calls) + " calls at " + report::place_text(r.run, place) + " on " +
-            r.run.communicators[communicator].name +
-            ":\n# a line a call, a column a rank, seconds\n");
+  out.write(
+      "# Arrivals of " + std::to_string(members.size()) + " ranks in " + std::to_string(calls) +
+      " calls at " + report::place_text(r.run, place) + " on " +
+      r.run.communicators[communicator].name + ":\n# a line a call, a column a rank, seconds" +
+      (bound > 0 ? ", by clocks that are compared up to " + report::time_text(bound) : "") + "\n");
   for (const report::Call& c : r.calls.calls) {
     if (c.place != place || !c.complete || c.communicator != communicator) continue;
     std::string line;

@@ -45,6 +45,7 @@ inline Json what_if_json(const what_if::Recorded& recorded, const what_if::Answe
     Json one{{"algorithm", o.name}, {"tail", o.tail}, {"in_call", o.in_call}};
     if (answer.knows_durations) one["saved"] = o.saved;
     if (o.error > 0) one["error"] = o.error;
+    if (o.unsure) one["unsure"] = *o.unsure;
     one["as_good_as_best"] = answer.is_as_good_as_best(o);
     outcomes.push_back(std::move(one));
   }
@@ -78,7 +79,7 @@ inline std::string what_if_text(const what_if::Recorded& recorded, const what_if
   for (const what_if::Outcome& o : answer.outcomes) names = std::max(names, o.name.size());
   text += "  " + padded("algorithm", names, false) + padded("in call", 12, true) +
           padded("tail", 12, true) + padded("error", 8, true) +
-          (answer.knows_durations ? padded("saved", 14, true) : "") + "\n";
+          (answer.knows_durations ? padded("saved", 24, true) : "") + "\n";
   std::size_t shown = 0;
   for (const what_if::Outcome& o : answer.outcomes) {
     if (shown++ == most) {
@@ -93,7 +94,7 @@ inline std::string what_if_text(const what_if::Recorded& recorded, const what_if
     if (answer.knows_durations) {
       const std::string saved =
           (o.saved < 0 ? "-" : "") + detail::duration_text(o.saved < 0 ? -o.saved : o.saved);
-      text += padded(saved, 14, true);
+      text += padded(saved + (o.unsure ? " ±" + detail::duration_text(*o.unsure) : ""), 24, true);
     }
     text += "\n";
   }
@@ -104,9 +105,15 @@ inline std::string what_if_text(const what_if::Recorded& recorded, const what_if
   }
   text += answer.best().name + " would have taken least";
   if (answer.knows_durations && answer.best().saved > 0 && answer.recorded_in_call > 0) {
-    text += ", and saved " +
-            detail::decimal(100 * answer.best().saved / answer.recorded_in_call, 0) +
-            " % of a rank's time in the call";
+    const auto percent = [&](double time) {
+      return detail::decimal(100 * time / answer.recorded_in_call, 0) + " %";
+    };
+    const what_if::Outcome& best = answer.best();
+    text += ", and saved " + percent(best.saved) + " of a rank's time in the call";
+    if (best.unsure) {
+      text += " (" + percent(best.saved - *best.unsure) + " to " +
+              percent(best.saved + *best.unsure) + ")";
+    }
   }
   text += others.empty() ? "\n" : "; as far as this can tell, so would " + others + "\n";
   for (const std::string& remark : answer.remarks) text += remark + "\n";
@@ -325,6 +332,19 @@ class WhatIfCommand {
   }
 
   what_if::Answer find(const what_if::Recorded& recorded) {
+    what_if::Answer answer = found(recorded);
+    if (recorded.left_out > 0) {
+      answer.remarks.push_back(
+          "left out: " + std::to_string(recorded.left_out) +
+          " other calls at this place: of another size, root or communicator, non-blocking, or "
+          "without records of all ranks");
+    }
+    answer.remarks.emplace_back(
+        "left out: how ranks that leave earlier would come to what follows");
+    return answer;
+  }
+
+  what_if::Answer found(const what_if::Recorded& recorded) {
     std::string why_simulated;
     if (!simulate_) {
       const Replay replay{launcher_};

@@ -8,18 +8,38 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <utility>
 #include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace report {
 
+/// Ranks whose clock cannot have shown what was recorded: it jumped, or was taken for another one.
+struct ClockFault {
+  std::vector<std::int32_t> ranks;
+  double jump = 0;          ///< between what was measured at begin and end, nanoseconds; 0: none
+  std::uint64_t calls = 0;  ///< that contradict it: a rank left before another one came
+  double worst = 0;         ///< by how much, in the worst of these, nanoseconds
+};
+
 /// The clocks of a run. Between what was measured at its begin and at its end, offsets are linear;
 /// where only one was measured, the offset is constant and its bound grows with the time since, by
-/// the 100 ppm that clocks of unlike machines drift at most.
+/// the drift that clocks have at most. Offsets that differ by more than such a drift are a jump's:
+/// the bound covers it. ClockCheck finds from the calls when it was.
 class Clocks {
  public:
+  /// What clocks of unlike machines drift apart at most, as a part of the time.
+  static constexpr double drift = 100e-6;
+
+  /// What is added to the times of a clock when it shows `at`; between two of these in proportion.
+  struct Correction {
+    double at;
+    double value;
+    double bound;       ///< what the corrected time may be wrong by
+    bool after_a_jump;  ///< which was since the correction before
+  };
+
   explicit Clocks(const Run& run) {
     clocks_.resize(run.ranks.size());
     for (std::size_t i = 0; i < run.ranks.size(); ++i) {
@@ -44,6 +64,13 @@ class Clocks {
 
   /// What the clock of rank 0 showed, in nanoseconds. `trace` is a position in Run::ranks.
   std::int64_t global(std::size_t trace, std::uint64_t time) const {
+    const std::int64_t t = measured(trace, time);
+    const Clock& c = clocks_[trace];
+    return c.corrections.empty() ? t : t + std::llround(c.corrected(time).value);
+  }
+
+  /// The same by what was measured at begin and end alone.
+  std::int64_t measured(std::size_t trace, std::uint64_t time) const {
     const Clock& c = clocks_[trace];
     const auto t = static_cast<std::int64_t>(time);
     if (c.slope == 0) return t + c.offset;
@@ -53,6 +80,7 @@ class Clocks {
   /// The time of the rank's own clock as the difference to rank 0's would have it now.
   double bound(std::size_t trace, std::uint64_t time) const {
     const Clock& c = clocks_[trace];
+    if (!c.corrections.empty()) return c.corrected(time).bound;
     if (c.growth == 0) return c.bound;
     return c.bound + c.growth * std::fabs(static_cast<double>(time) - static_cast<double>(c.at));
   }
@@ -74,6 +102,28 @@ class Clocks {
   /// Whether a rank's clock was compared with that of rank 0.
   bool is_known(std::size_t trace) const { return clocks_[trace].bound < never; }
 
+  /// By how much the offsets at begin and end differ, signed, if clocks do not drift so; else 0.
+  double jump(std::size_t trace) const { return clocks_[trace].jump; }
+
+  /// Those that cannot be right.
+  const std::vector<ClockFault>& faults() const { return faults_; }
+
+  /// Leaves out of measured() what was measured at the end.
+  void distrust_end(const std::vector<std::size_t>& traces) {
+    for (const std::size_t t : traces) clocks_[t].slope = 0;
+  }
+
+  /// Corrects the clock of some ranks, which is no other rank's from now on. `corrections`: by
+  /// their time; if there are none, the clock stays as it was measured.
+  void correct(const std::vector<std::size_t>& traces, ClockFault fault,
+               const std::vector<Correction>& corrections) {
+    for (const std::size_t t : traces) {
+      clocks_[t].corrections = corrections;
+      clocks_[t].id = -1 - static_cast<std::int32_t>(traces.front());
+    }
+    faults_.push_back(std::move(fault));
+  }
+
  private:
   struct Clock {
     std::int32_t id = 0;
@@ -82,6 +132,8 @@ class Clocks {
     double slope = 0;
     double bound = 0;
     double growth = 0;  ///< of the bound with time
+    double jump = 0;
+    std::vector<Correction> corrections;
 
     void set(const profile::ClockPoint& begin, const profile::ClockPoint& end) {
       const bool both = begin.measured != 0 && end.measured != 0;
@@ -89,23 +141,41 @@ class Clocks {
       at = one.at;
       offset = one.offset;
       bound = static_cast<double>(one.bound);
-      constexpr double drift = 100e-6;
       growth = drift;
       if (!both) return;
-      bound = static_cast<double>(std::max(begin.bound, end.bound));
-      growth = 0;
       const double time = static_cast<double>(end.at) - static_cast<double>(begin.at);
-      // Clocks that run apart by more are broken; so are the points.
-      constexpr double most = 0.01;
       const double moved = static_cast<double>(end.offset) - static_cast<double>(begin.offset);
-      if (time > 0 && std::fabs(moved) <= most * time) {
+      if (time > 0 && std::fabs(moved) <= drift * time + bound + static_cast<double>(end.bound)) {
         slope = moved / time;
+        growth = 0;
       } else if (moved != 0) {
+        jump = moved;
         bound += std::fabs(moved);
       }
+      bound = std::max(bound, static_cast<double>(end.bound));
+    }
+
+    /// What holds at a time.
+    Correction corrected(std::uint64_t time) const {
+      const auto t = static_cast<double>(time);
+      const auto after = std::lower_bound(corrections.begin(), corrections.end(), t,
+                                          [](const Correction& c, double x) { return c.at < x; });
+      if (after == corrections.begin() || after == corrections.end() || after->at == t) {
+        Correction c = after == corrections.end() ? corrections.back() : *after;
+        c.bound += drift * std::fabs(t - c.at);
+        return c;
+      }
+      const Correction& a = *(after - 1);
+      const double part = (t - a.at) / (after->at - a.at);
+      const double nearer = std::min(t - a.at, after->at - t);
+      const double jumped =
+          after->after_a_jump ? std::max(part, 1 - part) * std::fabs(after->value - a.value) : 0;
+      return {t, a.value + part * (after->value - a.value),
+              std::max(a.bound, after->bound) + 2 * drift * nearer + jumped, after->after_a_jump};
     }
   };
   std::vector<Clock> clocks_;
+  std::vector<ClockFault> faults_;
 };
 
 }  // namespace report

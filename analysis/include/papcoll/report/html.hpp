@@ -333,10 +333,13 @@ inline std::string html_page(const Report& r) {
           escaped(about(r) + " · " + detail::text_in(r.run.ranks.front().header.library) + " · " +
                   program_of(r.run)) +
           "</div>\n";
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> looks{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> looks{
       {{"fault", "A fault"},
+       {"single", "More ranks than processors"},
+       {"fault", "A clock"},
        {"straggler", "Late"},
        {"single", "Late once"},
+       {"nothing", "Where the time is"},
        {"nothing", "Nobody is late"}}};
   for (const Finding& f : findings(r)) {
     const auto& [kind, heading] = looks.at(static_cast<std::size_t>(f.kind));

@@ -3,6 +3,7 @@
 // How far apart the ranks of a call arrive, and what that makes them wait.
 
 #include <papcoll/report/calls.hpp>
+#include <papcoll/report/clock_check.hpp>
 #include <papcoll/report/clocks.hpp>
 #include <papcoll/report/one_way.hpp>
 #include <papcoll/report/run.hpp>
@@ -21,11 +22,12 @@ inline namespace PAPCOLL_ABI {
 namespace report {
 
 /// The imbalance of one call; times in nanoseconds. Only complete calls of at least two ranks have
-/// one, in which all ranks called the same.
+/// one, in which all ranks called the same. Differences between ranks are what is left of them
+/// beyond the clocks' bound: it is so much at least.
 struct Imbalance {
   bool known = false;
   bool decided = false;    ///< the last one came so much later that its clock leaves no doubt
-  double omega = 0;        ///< Ω: last less first arrival; 0 where that is below the clocks' bound
+  double omega = 0;        ///< Ω: last less first arrival
   double delta = 0;        ///< Δ̄: mean of |arrival − mean arrival|; 0 with omega
   double node_omega = -1;  ///< Ω of each node with two ranks or more, averaged; −1: there is none
   double node_delta = -1;
@@ -36,6 +38,8 @@ struct Imbalance {
   double others = 0;      ///< second-last less first arrival: the spread without the last one
   double own = 0;         ///< what the others waited during the gap, summed over them
   double waited = 0;      ///< what they waited for the last one in all, summed over them
+  double waiting = 0;     ///< what ranks waited until the last one came, whoever it was, summed
+  double in_call = 0;     ///< time in the call, summed over the ranks; 0 while one is inside
   /// How much longer the last one took since it left its call before than the others did in the
   /// median; infinite if that is not known. Who left a call late may come late without fault.
   double excess = 0;
@@ -81,19 +85,11 @@ class MostOneWay {
   static constexpr double unknown = std::numeric_limits<double>::max();
   using Limits = std::array<double, classes>;
 
-  static bool is_told_by(const Call& c) {
-    using enum profile::MpiCollective;
-    const bool has_data = (c.collective == allreduce || c.collective == allgather) && c.bytes > 0;
-    return c.complete && !c.differs && c.flags == 0 && c.end != 0 &&
-           (c.collective == barrier || has_data);
-  }
-
   static void add(const Run& run, const Clocks& clocks, const Calls& calls, const Call& c,
                   std::array<std::vector<double>, classes>& on_node,
                   std::array<std::vector<double>, classes>& between_nodes) {
-    const Communicator& on = run.communicators[c.communicator];
-    if (!is_told_by(c) || (on.flags & profile::communicator_inter) != 0) return;
-    const auto& members = on.members;
+    if (!is_left_by_nobody_before_all_came(run, c)) return;
+    const auto& members = run.communicators[c.communicator].members;
     const auto trace = [&members](std::size_t m) {
       return static_cast<std::size_t>(members[m].trace);
     };
@@ -190,14 +186,16 @@ class ImbalanceOf {
     out.bound = bound(call, first, last);
     const double omega = arrivals_[last] - arrivals_[first];
     if (omega > out.bound) {
-      out.omega = omega;
+      out.omega = omega - out.bound;
       for (std::size_t m = 0; m < members.size(); ++m) {
         out.delta += deviation(m, mean) / static_cast<double>(members.size());
       }
+      out.delta *= out.omega / omega;
     }
+    stay(call, arrivals_[first] + out.omega, out);
     out.others = arrivals_[second] - arrivals_[first];
-    const double gap = arrivals_[last] - arrivals_[second];
-    if (gap > 0 && gap > bound(call, second, last)) {
+    const double gap = arrivals_[last] - arrivals_[second] - bound(call, second, last);
+    if (gap > 0) {
       out.decided = true;
       out.gap = gap;
       out.last = static_cast<std::uint32_t>(last);
@@ -244,18 +242,31 @@ class ImbalanceOf {
     return own - *middle;
   }
 
+  /// When a member left, or `inside`.
+  double left_at(const Call& call, std::size_t m, const profile::Record& r, double inside) const {
+    if (r.exit == 0) return inside;
+    return static_cast<double>(clocks_.global(trace(call, m), r.exit) - call.begin);
+  }
+
+  /// Times in the call, and of these until the last one came.
+  void stay(const Call& call, double until, Imbalance& out) const {
+    if (call.end == 0) return;
+    for (std::size_t m = 0; m < arrivals_.size(); ++m) {
+      const profile::Record& r = *calls_.record(run_, call, m);
+      const auto time = static_cast<double>(r.exit - r.arrival);
+      out.in_call += time;
+      out.waiting += std::clamp(until - arrivals_[m], 0.0, time);
+    }
+  }
+
   /// Who left before the last one came did not wait for it: a rank of a reduction to a root, or of
   /// a non-blocking call.
   void waits(const Call& call, std::size_t last, double second, Imbalance& out) const {
-    const double until = arrivals_[last];
+    const double until = second + out.gap;
     for (std::size_t m = 0; m < arrivals_.size(); ++m) {
       if (m == last) continue;
       const profile::Record& r = *calls_.record(run_, call, m);
-      const double left =
-          r.exit == 0
-              ? until
-              : std::min(until,
-                         static_cast<double>(clocks_.global(trace(call, m), r.exit) - call.begin));
+      const double left = std::min(until, left_at(call, m, r, until));
       out.own += std::max(0.0, left - std::max(second, arrivals_[m]));
       out.waited += std::max(0.0, left - arrivals_[m]);
     }
@@ -282,11 +293,13 @@ class ImbalanceOf {
         if (arrivals_[m] < arrivals_[first]) first = m;
         if (arrivals_[m] > arrivals_[last]) last = m;
       }
-      const double spread = arrivals_[last] - arrivals_[first];
-      if (!(spread > bound(call, first, last))) continue;
+      const double all = arrivals_[last] - arrivals_[first];
+      const double spread = all - bound(call, first, last);
+      if (!(spread > 0)) continue;
       omega += spread;
       for (std::size_t i = begin; i < end; ++i) {
-        delta += std::fabs(arrivals_[order.members[i]] - mean) / static_cast<double>(end - begin);
+        delta += std::fabs(arrivals_[order.members[i]] - mean) / static_cast<double>(end - begin) *
+                 (spread / all);
       }
     }
     if (nodes == 0) return;

@@ -88,7 +88,7 @@ class LateGroupsOf {
       const Split s = split(call);
       if (s.late == 0) continue;
       const Imbalance& i = imbalances_[positions[k]];
-      floor = std::max({floor, i.bound, i.alpha > 0 ? rule_.alphas * i.alpha : rule_.floor});
+      floor = std::max(floor, i.alpha > 0 ? rule_.alphas * i.alpha : rule_.floor);
       gaps.push_back(s.gap);
       waited += s.waited;
       sizes += static_cast<double>(s.late);
@@ -182,15 +182,16 @@ class LateGroupsOf {
       if (at(k - 1) - at(k) > at(late - 1) - at(late)) late = k;
     }
     Split s;
-    s.gap = at(late - 1) - at(late);
     const std::size_t a = order_[late - 1];
     const std::size_t b = order_[late];
-    const double bound = clocks_.bound(
-        static_cast<std::size_t>(members[a].trace), calls_.record(run_, call, a)->arrival,
-        static_cast<std::size_t>(members[b].trace), calls_.record(run_, call, b)->arrival);
+    // What clocks can tell of it at least.
+    s.gap = at(late - 1) - at(late) -
+            clocks_.bound(
+                static_cast<std::size_t>(members[a].trace), calls_.record(run_, call, a)->arrival,
+                static_cast<std::size_t>(members[b].trace), calls_.record(run_, call, b)->arrival);
     // Apart from each other, neither side is further apart than the two from one another.
-    if (late < 2 || s.gap <= bound || s.gap < at(late) - at(n - 1) ||
-        s.gap < at(0) - at(late - 1) || !is_own_doing(call, late, s.gap)) {
+    if (late < 2 || s.gap <= 0 || s.gap < at(late) - at(n - 1) || s.gap < at(0) - at(late - 1) ||
+        !is_own_doing(call, late, s.gap)) {
       return {};
     }
     s.late = late;
@@ -198,12 +199,12 @@ class LateGroupsOf {
       const std::size_t m = order_[i];
       const profile::Record& r = *calls_.record(run_, call, m);
       const double left =
-          r.exit == 0 ? at(late - 1)
+          r.exit == 0 ? at(late) + s.gap
                       : static_cast<double>(
                             clocks_.global(static_cast<std::size_t>(members[m].trace), r.exit) -
                             call.begin);
-      s.waited +=
-          std::max(0.0, std::min(left, at(late - 1)) - at(late)) / static_cast<double>(n - late);
+      s.waited += std::max(0.0, std::min(left, at(late) + s.gap) - at(late)) /
+                  static_cast<double>(n - late);
     }
     return s;
   }

@@ -149,7 +149,7 @@ class LatenessOf {
     std::map<std::uint32_t, std::uint32_t> example_at;  ///< by place, the latest of its own lasts
     std::array<std::uint64_t, time_parts> own_of_part{};
     std::array<std::uint64_t, time_parts> large_of_part{};
-    double floor = 0;  ///< the largest bound and number of α of its lasts
+    double floor = 0;  ///< the largest number of α of its lasts
     double large_own = 0;
   };
 
@@ -187,9 +187,9 @@ class LatenessOf {
       ++h.own_of_part.at(part);
       h.gaps.push_back(i.gap);
       h.others.push_back(i.others);
-      h.floor = std::max({h.floor, i.bound, i.alpha > 0 ? rule_.alphas * i.alpha : rule_.floor});
+      h.floor = std::max(h.floor, i.alpha > 0 ? rule_.alphas * i.alpha : rule_.floor);
       h.example_at[run_.ranks[trace].place(*calls_.record(run_, calls_.calls[p], i.last))] = p;
-      if (i.gap < rule_.large * usual + i.bound) continue;
+      if (i.gap < rule_.large * usual) continue;
       ++large;
       ++h.large_of_part.at(part);
       h.large.push_back(i.gap);
@@ -337,8 +337,8 @@ class LatenessOf {
     const Imbalance& i = imbalances_[call];
     if (!(first > 0) || first < rule_.single * second ||
         first < (positions.size() < few ? much : rule_.cost) * out_.span ||
-        first <= std::max(i.bound, i.alpha > 0 ? rule_.alphas * i.alpha : rule_.floor) ||
-        i.excess < i.gap / 2 || !(i.own > 0)) {
+        first <= (i.alpha > 0 ? rule_.alphas * i.alpha : rule_.floor) || i.excess < i.gap / 2 ||
+        !(i.own > 0)) {
       return;
     }
     const auto trace = static_cast<std::size_t>(trace_of_last(calls_.calls[call], i));

@@ -3,6 +3,7 @@
 // All that `papcoll report` tells of a run.
 
 #include <papcoll/report/calls.hpp>
+#include <papcoll/report/clock_check.hpp>
 #include <papcoll/report/clocks.hpp>
 #include <papcoll/report/imbalance.hpp>
 #include <papcoll/report/late_groups.hpp>
@@ -12,6 +13,7 @@
 #include <papcoll/report/run.hpp>
 #include <papcoll/report/summary.hpp>
 #include <papcoll/report/symbols.hpp>
+#include <papcoll/report/time_use.hpp>
 #include <papcoll/report/totals.hpp>
 #include <papcoll/report/unfinished.hpp>
 
@@ -46,6 +48,7 @@ struct Report {
   std::vector<LateGroup> late_groups;
   std::vector<PhasesOfPlace> phases;
   Ending ending;
+  TimeUse time_use;
   bool has_alpha = false;   ///< one-way times were measured
   bool is_whole = true;     ///< no call has dropped out of a rank's records
   double rank_seconds = 0;  ///< for which all ranks were recorded, summed
@@ -53,7 +56,8 @@ struct Report {
 
 namespace detail {
 /// From the begin of recording to MPI_Finalize, until now if it runs, or to the last sign of life.
-inline double recorded_seconds(const RankTrace& r, std::int64_t now_unix) {
+inline double recorded_seconds(const RankTrace& r, std::int64_t now_unix, const Clocks& clocks,
+                               std::size_t trace) {
   std::uint64_t end = r.header.ended;
   if (end == 0 && r.alive && r.header.began_unix > 0) {
     end = r.header.began +
@@ -64,7 +68,9 @@ inline double recorded_seconds(const RankTrace& r, std::int64_t now_unix) {
     }
   }
   constexpr double nanosecond = 1e-9;
-  return end > r.header.began ? static_cast<double>(end - r.header.began) * nanosecond : 0;
+  if (end <= r.header.began) return 0;
+  return static_cast<double>(clocks.global(trace, end) - clocks.global(trace, r.header.began)) *
+         nanosecond;
 }
 }  // namespace detail
 
@@ -72,7 +78,7 @@ inline double recorded_seconds(const RankTrace& r, std::int64_t now_unix) {
 inline Report report_of(Run run, std::vector<SizeRange> ranges = usual_ranges(),
                         std::int64_t now_unix = unix_now()) {
   Report r{std::move(run), std::move(ranges)};
-  r.calls = join_calls(r.run, r.clocks);
+  r.calls = checked_calls(r.run, r.clocks);
   r.imbalances = imbalances(r.run, r.clocks, r.calls);
   r.coverage = coverage_of(r.run, r.calls);
   r.all = summarise(r.imbalances, all_positions(r.calls));
@@ -81,8 +87,9 @@ inline Report report_of(Run run, std::vector<SizeRange> ranges = usual_ranges(),
   r.by_communicator = by_communicator(r.calls, r.imbalances);
   r.totals = totals_by_size(r.run, r.ranges);
   r.totals_by_place = totals_by_place(r.run);
-  for (const RankTrace& rank : r.run.ranks) {
-    r.rank_seconds += detail::recorded_seconds(rank, now_unix);
+  for (std::size_t i = 0; i < r.run.ranks.size(); ++i) {
+    const RankTrace& rank = r.run.ranks[i];
+    r.rank_seconds += detail::recorded_seconds(rank, now_unix, r.clocks, i);
     r.is_whole = r.is_whole && rank.begun <= rank.header.records;
   }
   constexpr double second = 1e9;
@@ -91,6 +98,7 @@ inline Report report_of(Run run, std::vector<SizeRange> ranges = usual_ranges(),
   r.late_groups = late_groups_of(r.run, r.clocks, r.calls, r.imbalances, r.lateness.span);
   r.phases = phases_of(r.calls, r.imbalances);
   r.ending = ending_of(r.run, r.calls, now_unix);
+  r.time_use = time_use_of(r.run, r.calls, r.imbalances, r.totals_by_place, r.rank_seconds);
   r.has_alpha = one_way_of(r.run).measured();
   return r;
 }

@@ -136,10 +136,8 @@ inline void add_total(std::vector<Cell>& row, const Report& r, const TotalRow& t
   row.push_back(seconds(t.time));
   row.push_back(seconds(t.time / static_cast<double>(r.run.ranks.size())));
   row.push_back(r.rank_seconds > 0 ? part(t.time / r.rank_seconds) : none());
-  const double mean = t.bytes / static_cast<double>(t.calls);
-  constexpr double most = 1e18;
-  row.push_back(
-      {papcoll::detail::bytes_text(static_cast<std::size_t>(std::min(mean, most))), mean});
+  row.push_back({papcoll::detail::bytes_text(static_cast<std::size_t>(t.bytes_each())),
+                 t.bytes / static_cast<double>(t.calls)});
   row.push_back(seconds(t.longest));
 }
 

@@ -26,6 +26,12 @@ struct TotalRow {
   double time = 0;          ///< in them, seconds
   double bytes = 0;
   double longest = 0;  ///< seconds of one
+
+  /// In the mean of the calls, of which there is one.
+  std::uint64_t bytes_each() const noexcept {
+    constexpr double most = 1e18;
+    return static_cast<std::uint64_t>(std::min(bytes / static_cast<double>(calls), most));
+  }
 };
 
 /// What there is of records, and what is lost.

@@ -3,8 +3,10 @@
 // What a report says in sentences: which rank is late, where, how often and at what cost; and who
 // has not come to a call.
 
+#include <papcoll/report/call_text.hpp>
 #include <papcoll/report/report.hpp>
 #include <papcoll/report/run.hpp>
+#include <papcoll/report/time_words.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 
 #include <algorithm>
@@ -20,45 +22,7 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace report {
 
-/// "2.01 ms", of nanoseconds.
-inline std::string time_text(double nanoseconds) {
-  constexpr double nanosecond = 1e-9;
-  return papcoll::detail::duration_text(nanoseconds * nanosecond);
-}
-
-/// "12 %", "0.3 %".
-inline std::string percent_text(double part) {
-  constexpr double hundred = 100;
-  const double percent = part * hundred;
-  return papcoll::detail::decimal(percent, percent < 1 ? 2 : percent < 10 ? 1 : 0) + " %";
-}
-
-/// "MPI_Allreduce of 8 bytes", "MPI_Barrier".
-inline std::string call_text(profile::MpiCollective collective, std::uint32_t flags,
-                             std::uint64_t bytes) {
-  std::string name = name_of(collective, flags);
-  if (collective == profile::MpiCollective::barrier) return name;
-  return name + " of " + papcoll::detail::bytes_text(bytes);
-}
-
-/// The same with where it is: "…, call 117 on MPI_COMM_WORLD, at solver.c:88 (step)".
-inline std::string call_text(const Run& run, const CallOf& c) {
-  std::string text = call_text(c.collective, c.flags, c.bytes);
-  if (c.root >= 0) text += " with root " + std::to_string(c.root);
-  if (c.communicator < run.communicators.size()) {
-    text += ", call " + std::to_string(c.number) + " on " + run.communicators[c.communicator].name;
-  }
-  return text + ", at " + place_text(run, c.place);
-}
-
 namespace detail {
-
-inline std::string capital(std::string text) {
-  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') {
-    text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  }
-  return text;
-}
 
 /// "12 % of the 3.87 s recorded": of the time that lateness has costs of.
 inline std::string part_text(const Report& r, double cost) {
@@ -227,7 +191,8 @@ inline std::string nobody(const Report& r) {
 
 /// A sentence of the answer.
 struct Finding {
-  enum class Kind { fault, straggler, single_delay, nothing };
+  /// crowded: more ranks than processors; time: what it goes into; nothing: nobody is late.
+  enum class Kind { fault, crowded, clock, straggler, single_delay, time, nothing };
   Kind kind;
   std::string text;
 };
@@ -265,14 +230,23 @@ inline std::vector<Finding> findings(const Report& r) {
     }
     add(Finding::Kind::fault, text + ".");
   }
+  for (const CrowdedNode& n : r.time_use.crowded) {
+    add(Finding::Kind::crowded, detail::sentence(n));
+  }
+  for (const ClockFault& f : r.clocks.faults()) {
+    add(Finding::Kind::clock, detail::sentence(r, f));
+  }
   for (const Straggler& s : r.lateness.stragglers) {
     add(Finding::Kind::straggler, detail::sentence(r, s));
   }
   for (const LateGroup& g : r.late_groups) {
     add(Finding::Kind::straggler, detail::sentence(r, g));
   }
-  if (r.lateness.stragglers.empty() && r.late_groups.empty())
-    add(Finding::Kind::nothing, detail::nobody(r));
+  const bool late = !r.lateness.stragglers.empty() || !r.late_groups.empty();
+  if (r.rank_seconds > 0 && r.time_use.top.calls > 0) {
+    add(Finding::Kind::time, detail::time_sentence(r, late));
+  }
+  if (!late) add(Finding::Kind::nothing, detail::nobody(r));
   for (const SingleDelay& d : r.lateness.single_delays) {
     add(Finding::Kind::single_delay, detail::sentence(r, d));
   }
@@ -308,22 +282,33 @@ inline std::vector<std::string> remarks(const Report& r) {
     all.push_back(
         "There are no imbalance factors: the time of a message was not measured in this run.");
   }
+  if (std::any_of(r.totals.begin(), r.totals.end(),
+                  [](const TotalRow& t) { return t.flags != 0; })) {
+    all.push_back(
+        "Of non-blocking and persistent calls the start counts: how long ranks wait for them "
+        "to end is not recorded.");
+  }
   std::vector<std::int32_t> unknown;
-  double bound = 0;
   for (std::size_t i = 0; i < r.run.ranks.size(); ++i) {
     if (!r.clocks.is_known(i)) unknown.push_back(r.run.ranks[i].rank());
   }
+  std::vector<double> bounds;
   for (const Imbalance& i : r.imbalances) {
-    if (i.known && i.bound < Clocks::never) bound = std::max(bound, i.bound);
+    if (i.known && i.bound > 0 && i.bound < Clocks::never) bounds.push_back(i.bound);
   }
+  constexpr double most = 0.9;
+  const double bound = percentile(bounds, most);
+  const double worst = percentile(bounds, 1);
   if (!unknown.empty()) {
     all.push_back("The clocks of " + detail::ranks_text(unknown) +
                   " were not compared with that of rank 0: between them and others nothing is "
                   "told.");
   }
-  if (bound > 0) {
-    all.push_back("Clocks of different machines are compared up to " + time_text(bound) +
-                  ": imbalance below that counts as none.");
+  if (worst > 0) {
+    all.push_back(
+        "Clocks of different machines are compared up to " + time_text(bound) +
+        (worst > 2 * bound ? " in most calls, " + time_text(worst) + " in the worst" : "") +
+        ": imbalance is what is beyond that.");
   }
   if (r.ending.alive) all.push_back("The program is still running: this is the state of now.");
   return all;

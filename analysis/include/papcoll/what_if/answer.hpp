@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct Outcome {
   double saved = 0;
   /// Part of the tail by which the method may be wrong; 0: nothing is known of that.
   double error = 0;
+  /// By how many seconds `in_call` and `saved` may be wrong: error, the calls that were not looked
+  /// at (two standard errors), and clocks; empty: that is not known.
+  std::optional<double> unsure{};
 };
 
 /// What would have been.
@@ -39,8 +43,13 @@ struct Answer {
   /// The one that takes least time in the call; there must be one.
   const Outcome& best() const { return outcomes.front(); }
 
-  /// Puts the outcomes in order. Those that take as long stay in theirs.
-  void rank() {
+  /// Puts the outcomes in order. Those that take as long stay in theirs. `clocks`: seconds that
+  /// arrivals may be wrong by; `unsure` has what the method has found so far.
+  void rank(double clocks) {
+    for (Outcome& o : outcomes) {
+      if (!(o.error > 0)) o.unsure.reset();
+      if (o.unsure) *o.unsure += o.error * o.tail + clocks;
+    }
     std::stable_sort(outcomes.begin(), outcomes.end(),
                      [](const Outcome& a, const Outcome& b) { return a.in_call < b.in_call; });
   }

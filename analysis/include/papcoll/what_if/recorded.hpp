@@ -24,6 +24,8 @@ struct Recorded {
   /// Seconds that the ranks were in the call, as `arrivals` has its times; empty: not recorded.
   std::vector<double> durations{};
   std::vector<int> nodes{};  ///< of each rank; empty: all are on one
+  double clocks = 0;         ///< seconds that arrivals may be wrong by, in the median of the calls
+  std::size_t left_out = 0;  ///< calls of the site that are none of these
 
   /// Are all ranks on one node?
   bool is_one_node() const {

@@ -19,6 +19,7 @@
 #include <papcoll/what_if/recorded.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <span>
@@ -59,21 +60,38 @@ namespace detail {
 class Means {
  public:
   void add(const Simulated& run) {
-    ++calls_;
     tail_ += run.tail();
     double sum = 0;
     for (std::size_t r = 0; r < run.exits.size(); ++r) sum += run.exits[r] - run.arrivals[r];
-    in_call_ += sum / static_cast<double>(run.exits.size());
+    in_call_.push_back(sum / static_cast<double>(run.exits.size()));
   }
-  void give(Outcome& o) const {
-    o.tail = tail_ / static_cast<double>(calls_);
-    o.in_call = in_call_ / static_cast<double>(calls_);
+
+  /// `stretches`: whose calls were added. What the other calls change, they tell by their means.
+  void give(Outcome& o, const std::vector<Stretch>& stretches, std::size_t calls) const {
+    o.tail = tail_ / static_cast<double>(in_call_.size());
+    o.in_call = mean(0, in_call_.size());
+    if (in_call_.size() == calls) o.unsure = 0;
+    if (in_call_.size() == calls || stretches.size() < 2) return;
+    double squares = 0;
+    std::size_t begin = 0;
+    for (const Stretch& s : stretches) {
+      const double off = mean(begin, s.count) - o.in_call;
+      squares += off * off;
+      begin += s.count;
+    }
+    const auto n = static_cast<double>(stretches.size());
+    o.unsure = 2 * std::sqrt(squares / (n - 1) / n);
   }
 
  private:
-  std::size_t calls_ = 0;
+  double mean(std::size_t begin, std::size_t count) const {
+    const auto first = in_call_.begin() + static_cast<std::ptrdiff_t>(begin);
+    return std::accumulate(first, first + static_cast<std::ptrdiff_t>(count), 0.0) /
+           static_cast<double>(count);
+  }
+
   double tail_ = 0;
-  double in_call_ = 0;
+  std::vector<double> in_call_;
 };
 
 class SimulatedAnswer {
@@ -116,7 +134,7 @@ class SimulatedAnswer {
       // Whoever recorded read the clock within what is recorded.
       o.saved = answer_.recorded_in_call - o.in_call - basis_.node.clock;
     }
-    answer_.rank();
+    answer_.rank(recorded_.clocks);
     return std::move(answer_);
   }
 
@@ -136,7 +154,7 @@ class SimulatedAnswer {
       recorded_means_.add(as_it_was);
     });
     Outcome o;
-    recorded_means_.give(o);
+    recorded_means_.give(o, stretches_, answer_.calls);
     answer_.recorded_in_call = o.in_call;
     answer_.recorded_tail = o.tail;
   }
@@ -175,7 +193,7 @@ class SimulatedAnswer {
     Outcome o;
     o.name = row.name;
     o.error = basis_.node.error;
-    means.give(o);
+    means.give(o, stretches_, answer_.calls);
     answer_.outcomes.push_back(std::move(o));
   }
 
@@ -222,7 +240,7 @@ class SimulatedAnswer {
     o.name = name;
     o.by_messages = true;
     o.error = basis_.message_error;
-    means.give(o);
+    means.give(o, stretches_, answer_.calls);
     answer_.outcomes.push_back(std::move(o));
   }
 

@@ -1,0 +1,145 @@
+#pragma once
+
+// What the time of a run goes into: how much of it is in collectives, waiting for late ranks or
+// not, and in which calls.
+
+#include <papcoll/report/calls.hpp>
+#include <papcoll/report/imbalance.hpp>
+#include <papcoll/report/one_way.hpp>
+#include <papcoll/report/read.hpp>
+#include <papcoll/report/run.hpp>
+#include <papcoll/report/totals.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace report {
+
+/// A node that has fewer processors for its ranks than ranks.
+struct CrowdedNode {
+  std::string host;
+  std::size_t ranks = 0;
+  std::size_t processors = 0;
+};
+
+/// What a call spends its time on after the last rank has come.
+enum class TimeKind {
+  waiting,    ///< it does not: ranks wait longer until the last one comes
+  volume,     ///< its bytes: a message of its size takes at least twice as long as one of a byte
+  algorithm,  ///< several times what as many messages as it has steps take, one after another
+  number,     ///< neither: there are many calls
+  unknown,    ///< clocks do not tell, or the time of a message was not measured
+};
+
+/// What the time goes into. Parts are of the time for which all ranks were recorded.
+struct TimeUse {
+  double collectives = 0;  ///< exact
+  double waiting = 0;      ///< of it until the last rank of the call came, as the records have it
+  double unsure = 0;       ///< of it, what `waiting` may be too little by: the clocks' bound
+  TotalRow top;            ///< the place that most of it is at
+  double top_part = 0;
+  TimeKind top_kind = TimeKind::unknown;
+  double top_after = 0;  ///< seconds that a rank is in a call there after the last one has come
+  double top_alphas =
+      0;              ///< the same in messages of the calls' size, one after another; 0: unknown
+  int top_steps = 0;  ///< least number of these in an algorithm: ⌈log₂ ranks⌉
+  std::vector<CrowdedNode> crowded;
+};
+
+namespace detail {
+
+inline std::vector<CrowdedNode> crowded_nodes(const Run& run) {
+  std::map<std::int32_t, CrowdedNode> nodes;
+  for (const RankTrace& r : run.ranks) {
+    CrowdedNode& n = nodes[r.header.node];
+    n.host = text_in(r.header.host);
+    n.processors = static_cast<std::size_t>(std::max(0, r.header.processors));
+    ++n.ranks;
+  }
+  std::vector<CrowdedNode> crowded;
+  for (const auto& [number, n] : nodes) {
+    if (n.processors > 0 && n.ranks > n.processors) crowded.push_back(n);
+  }
+  return crowded;
+}
+
+/// What the records have of the calls of a row of totals_by_place(), in nanoseconds.
+struct Recorded {
+  double in_call = 0, waiting = 0, unsure = 0, alpha = 0, calls = 0;
+  std::size_t most_members = 0;
+};
+
+/// Whether it is the bytes that a message takes its time for.
+inline bool is_by_volume(const OneWay& one_way, std::uint64_t bytes) {
+  const OneWayTimes& times =
+      one_way.between_nodes.measured() ? one_way.between_nodes : one_way.on_node;
+  constexpr std::uint64_t large = std::uint64_t{1} << 16U;
+  return times.measured() ? times.of(bytes) >= 2 * times.of(1) : bytes >= large;
+}
+
+/// `waiting` and `unsure`: parts of the time in the calls.
+inline TimeKind kind_of(double waiting, double unsure, const TotalRow& row, const OneWay& one_way,
+                        const TimeUse& use) {
+  constexpr double most = 0.5;
+  if (waiting > most) return TimeKind::waiting;
+  if (unsure > most) return TimeKind::unknown;
+  if (is_by_volume(one_way, row.bytes_each())) return TimeKind::volume;
+  if (!(use.top_alphas > 0)) return TimeKind::unknown;
+  constexpr double several = 4;
+  return use.top_alphas >= several * use.top_steps ? TimeKind::algorithm : TimeKind::number;
+}
+
+}  // namespace detail
+
+/// `rank_seconds`: for which all ranks were recorded, summed. Where the rings were too small for
+/// all calls, the latest ones stand for all.
+inline TimeUse time_use_of(const Run& run, const Calls& calls, const std::vector<Imbalance>& all,
+                           const std::vector<TotalRow>& by_place, double rank_seconds) {
+  TimeUse use;
+  use.crowded = detail::crowded_nodes(run);
+  if (!(rank_seconds > 0)) return use;
+  using Key = std::tuple<std::uint32_t, profile::MpiCollective, std::uint32_t>;
+  std::map<Key, detail::Recorded> recorded;
+  for (std::size_t i = 0; i < calls.calls.size(); ++i) {
+    const Call& c = calls.calls[i];
+    if (!all[i].known || !(all[i].in_call > 0)) continue;
+    detail::Recorded& at = recorded[{c.place, c.collective, c.flags}];
+    const std::size_t members = run.communicators[c.communicator].members.size();
+    at.in_call += all[i].in_call;
+    at.waiting += all[i].waiting;
+    at.alpha += all[i].alpha;
+    at.calls += 1;
+    at.unsure += std::min(all[i].in_call, all[i].bound * static_cast<double>(members));
+    at.most_members = std::max(at.most_members, members);
+  }
+  for (const TotalRow& row : by_place) {
+    use.collectives += row.time / rank_seconds;
+    const auto found = recorded.find({row.place, row.collective, row.flags});
+    const detail::Recorded at = found == recorded.end() ? detail::Recorded{} : found->second;
+    const auto part = [&at](double of) { return at.in_call > 0 ? of / at.in_call : 0; };
+    use.waiting += part(at.waiting) * row.time / rank_seconds;
+    use.unsure += part(at.unsure) * row.time / rank_seconds;
+    if (&row != &by_place.front()) continue;
+    use.top = row;
+    use.top_part = row.time / rank_seconds;
+    use.top_after = row.time * (1 - part(at.waiting)) / static_cast<double>(row.calls);
+    constexpr double second = 1e9;
+    if (at.alpha > 0) use.top_alphas = use.top_after * second / (at.alpha / at.calls);
+    use.top_steps = static_cast<int>(std::bit_width(std::max<std::size_t>(2, at.most_members) - 1));
+    use.top_kind = detail::kind_of(part(at.waiting), part(at.unsure), row, one_way_of(run), use);
+  }
+  return use;
+}
+
+}  // namespace report
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

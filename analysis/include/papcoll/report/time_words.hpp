@@ -1,0 +1,122 @@
+#pragma once
+
+// Sentences on what everything else in a report rests on: processors, clocks, and where the time
+// is.
+
+#include <papcoll/report/call_text.hpp>
+#include <papcoll/report/report.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace report {
+namespace detail {
+
+inline std::string sentence(const CrowdedNode& n) {
+  return counted(n.ranks, "rank") + " share " + counted(n.processors, "processor") +
+         (n.host.empty() ? "" : " of " + n.host) +
+         ": a rank that has none is late, and keeps the others in their calls. What follows is of "
+         "the scheduler first, of the program and of algorithms second.";
+}
+
+inline std::string sentence(const Report& r, const ClockFault& f) {
+  const bool one = f.ranks.size() == 1;
+  std::string text = (one ? "The clock of " : "The clocks of ") + ranks_text(f.ranks);
+  const auto trace =
+      static_cast<std::size_t>(r.run.trace_of[static_cast<std::size_t>(f.ranks.front())]);
+  const profile::FileHeader& h = r.run.ranks[trace].header;
+  if (f.jump == 0) {
+    text += " cannot be right";
+  } else {
+    const double per_million =
+        1e6 * std::fabs(f.jump) /
+        static_cast<double>(std::max<std::int64_t>(1, h.clock_end.at - h.clock_begin.at));
+    text += " jumped by " + time_text(std::fabs(f.jump)) + ", or drifted by " +
+            papcoll::detail::decimal(per_million, 0) + " ppm, between MPI_Init and MPI_Finalize";
+  }
+  if (f.calls > 0) {
+    text += ": in " + counted(f.calls, "call") +
+            " a rank would have left before another one came, by up to " + time_text(f.worst);
+  }
+  std::vector<double> bounds;
+  for (const profile::Record& record : r.run.ranks[trace].records) {
+    bounds.push_back(r.clocks.bound(trace, record.arrival));
+  }
+  constexpr double most = 0.9;
+  return text + ". Corrected by what the calls allow, its times are known to within " +
+         time_text(percentile(bounds, 0.5)) + " typically, " + time_text(percentile(bounds, most)) +
+         " in one call of ten.";
+}
+
+/// A part in percent; parts of a whole that has the same number of digits add up.
+inline double rounded(double part, double digit) { return std::round(part * 100 / digit) * digit; }
+
+/// "85 % is MPI_Allreduce of 4 MB at solver.c:88 (step), 31 ms a call: …".
+inline std::string top_text(const Report& r) {
+  const TimeUse& use = r.time_use;
+  const std::uint64_t bytes = use.top.bytes_each();
+  std::string text = percent_text(use.top_part) + " is " +
+                     call_text(use.top.collective, use.top.flags, bytes) + " at " +
+                     place_text(r.run, use.top.place);
+  if (use.top_kind == TimeKind::waiting) {
+    return text + ", most of it until the last rank has come.";
+  }
+  if (use.unsure > use.collectives / 2) return text + ".";
+  text += ", where a call takes " + papcoll::detail::duration_text(use.top_after) +
+          " after the last rank has come";
+  if (!use.crowded.empty() || use.top_kind == TimeKind::unknown) return text + ".";
+  if (use.top_kind == TimeKind::volume) {
+    const double rate = static_cast<double>(bytes) / use.top_after;
+    return text + ": volume (" + papcoll::detail::bytes_text(static_cast<std::size_t>(rate)) +
+           "/s a rank).";
+  }
+  if (use.top_kind == TimeKind::algorithm) {
+    return text + ": algorithm (as long as " + papcoll::detail::decimal(use.top_alphas, 0) +
+           " messages of this size one after another; " + std::to_string(use.top_steps) +
+           " steps are the least).";
+  }
+  return text + ": their number (" +
+         counted(use.top.calls / std::max<std::size_t>(1, r.run.ranks.size()), "call") +
+         " of each rank, hardly longer than messages take).";
+}
+
+/// What the time goes into, the first sentence if nobody is late.
+inline std::string time_sentence(const Report& r, bool somebody_is_late) {
+  const TimeUse& use = r.time_use;
+  const double recorded = r.rank_seconds / static_cast<double>(r.run.ranks.size());
+  constexpr double ten_percent = 0.1;
+  const double digit = use.collectives < ten_percent ? 0.1 : 1;
+  const auto percent = [](double p) { return papcoll::detail::decimal(p, 1) + " %"; };
+  const double all = rounded(use.collectives, digit);
+  const double waiting = rounded(use.waiting, digit);
+  std::string text = percent(all) + " of the " + papcoll::detail::duration_text(recorded) +
+                     " recorded is in collectives";
+  if (!somebody_is_late && r.all.calls > 0) {
+    text += ", and nobody is late";
+    if (!r.clocks.faults().empty()) text += " as far as clocks tell";
+  }
+  constexpr double little = 1;
+  if (all < little) return text + ".";
+  if (r.all.calls == 0) {
+    text += ". ";
+  } else if (use.unsure > use.collectives / 2) {
+    text += "; clocks do not tell how much of it until the last rank of a call has come. ";
+  } else {
+    const bool sure = use.unsure < use.collectives / 10;
+    text += std::string(": ") + (sure ? "" : "at least ") + percent(waiting) +
+            " until the last rank of a call has come, " +
+            (sure ? percent(all - waiting) : std::string("the rest")) + " after it. ";
+  }
+  return text + capital(top_text(r));
+}
+
+}  // namespace detail
+}  // namespace report
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
