@@ -364,11 +364,10 @@ def case_wrapped(job):
         done = job.run(way, "--summary", "--after=1")
         check("taken over" in done.stderr and done.stderr.count("tool\n") >= 2,
               f"{way}: {done.stdout}{done.stderr}")
+    job.check_words(program, job.options.run)
     # A script that names a variable of MPICH's has no MPI within itself.
-    script = job.directory / "rank.sh"
-    script.write_text(f"#!/bin/sh\nexport MPIR_CVAR_DEBUG_SUMMARY=0\nexec {program} handler\n")
-    script.chmod(0o755)
-    found = job.right(job.launch(2, str(script)), "--after=1")
+    script = job.written("rank.sh", f"export MPIR_CVAR_DEBUG_SUMMARY=0\nexec {program} handler")
+    found = job.right(job.launch(2, script), "--after=1")
     check(found["MPI_Allreduce"]["taken over"] > 20, found)
 
 

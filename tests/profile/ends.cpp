@@ -1,4 +1,5 @@
-// Ends in a way of its own: kill, abort, exit, quick, skip, fork, many, nothing, no_mpi or session.
+// Ends in a way of its own: kill, abort, exit, quick, skip, fork, many, nothing, no_mpi, session,
+// or signal: when SIGUSR1 comes.
 
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
@@ -12,6 +13,20 @@
 #include <string>
 
 namespace {
+
+volatile std::sig_atomic_t told = 0;
+
+const char* effect_of(int signal) {
+  struct sigaction action {};
+  sigaction(signal, nullptr, &action);
+  return action.sa_handler == SIG_DFL ? "default" : "other";
+}
+
+void wait_for_signal() {
+  for (int i = 0; i < 1000 && told == 0; ++i) usleep(10000);
+  std::printf("told %d, INT %s, QUIT %s\n", static_cast<int>(told), effect_of(SIGINT),
+              effect_of(SIGQUIT));
+}
 
 void allreduces(int n) {
   for (int i = 0; i < n; ++i) {
@@ -42,6 +57,7 @@ int main(int argc, char** argv) {
     return 0;
   }
 #endif
+  if (how == "signal") std::signal(SIGUSR1, [](int signal) { told = signal; });
   MPI_Init(&argc, &argv);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -61,6 +77,7 @@ int main(int argc, char** argv) {
   if (how == "exit" && rank == 1) std::_Exit(0);
   if (how == "quick" && rank == 1) std::exit(0);
   if (how == "skip" && rank != 1) skipped();
+  if (how == "signal") wait_for_signal();
   if (how == "fork") {
     const pid_t child = fork();
     if (child == 0) std::exit(0);

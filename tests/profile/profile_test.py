@@ -332,11 +332,17 @@ def case_bad(job):
     done = subprocess.run([job.options.profile, "--output", str(file / "below"), program],
                           capture_output=True, text=True, check=False)
     check(done.returncode == 2 and "cannot make the directory" in done.stderr, done.stderr)
+    done = job.run(job.launch(2, program, "fork"), environment={"PAPCOLL_PROFILE_RING": "100"})
+    check(done.stderr.count("of two from 1 to 65536; the program runs on") == 1, done.stderr)
+    # A name like an option's.
+    check(job.run(["true"], ["--output", "-x", "--abi", job.mpi]).stderr == "", "--output -x")
+    check(not (job.directory / "-x").exists(), "an empty directory is left")
     done = job.run(job.launch(3, program, "fork"), options=["--local", str(file / "below")])
     check(done.stderr.count("cannot make the directory") == 1 and
           "the program runs on without a profile\n" in done.stderr, done.stderr)
     check_full(job, program)
-    for arguments, words in ((["--ring", "x"], "give MiB"), (["--abi", "y"], "there are openmpi"),
+    for arguments, words in ((["--ring", "100"], "a power of two"),
+                             (["--abi", "y"], "there are openmpi"),
                              (["--nonsense"], "there is no option"),
                              (["/no/program"], "cannot find")):
         done = subprocess.run([job.options.profile, *arguments, "true"], capture_output=True,
@@ -459,6 +465,7 @@ def case_wrapped(job):
     # Not that of the job before.
     done = reported(job, ["sh", "-c", "exit 3"], ["--abi", job.mpi], status=3)
     check(done.stdout == "" and done.stderr == "", done.stdout + done.stderr)
+    job.check_words(program, job.options.profile, "--no-report", "--output", str(job.traces))
     shutil.rmtree(job.traces)
     done = reported(job, job.launch(2, "/no/program"), status=None)
     check(done.returncode != 0 and not job.traces.exists(), done.stdout + done.stderr)
@@ -572,20 +579,31 @@ def case_stacked_python(job):
                   ("profile, run, launcher", "launcher, profile, run"))
 
 
-def case_interrupted(job):
-    """The report of a job that is told to end does not say that it still runs."""
-    program = job.compiled("waits.cpp")
+def told(job, sent, *program):
+    """What comes of a job of 3 ranks when papcoll-profile is sent a signal: its status, and what it
+    printed."""
+    shutil.rmtree(job.traces, ignore_errors=True)
     with subprocess.Popen([job.options.profile, "--output", str(job.traces),
-                           *job.launch(3, program, "60")], stdout=subprocess.PIPE,
+                           *job.launch(3, *program)], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True) as running:
         deadline = time.monotonic() + 60
         while len(list(job.traces.glob("rank-*.trace"))) < 3 and time.monotonic() < deadline:
-            time.sleep(0.2)
-        time.sleep(1)
-        running.terminate()
+            time.sleep(0.1)
+        time.sleep(0.5)
+        running.send_signal(sent)
         out, _ = running.communicate(timeout=60)
     check("3 ranks on 1 node" in out and "still running" not in out, out)
+    return running.returncode, out
+
+
+def case_interrupted(job):
+    """The report of a job that is told to end does not say that it still runs; other signals are
+    the ranks', which ignore none that they would not ignore without papcoll-profile."""
+    _, out = told(job, signal.SIGTERM, job.compiled("waits.cpp"), "60")
     check("ended without a word" in out, out)
+    status, out = told(job, signal.SIGUSR1, job.compiled("ends.cpp"), "signal")
+    check(status == 0 and out.count(f"told {int(signal.SIGUSR1)}, INT default, QUIT default") == 3,
+          f"{status}: {out}")
 
 
 if __name__ == "__main__":
