@@ -212,6 +212,18 @@ def case_ends(job):
     for values in job.counts().values():
         check(values["state"] == ENDED["finished"], f"fork: {values}")
         check(values["Allreduce"] == "25", f"fork: {values}")
+    # MPI_Pcontrol(0) pauses recording, on rank 1 a little longer; the calls keep their numbers.
+    job.run(job.launch(2, program, "control"))
+    check([job.calls(rank)["Allreduce"] for rank in (0, 1)] == [28, 25], job.counts())
+    check(any("35" in v.split() for k, v in job.counts()[1].items() if "communicator" in k),
+          job.counts()[1])
+    status, out, _ = job.report()
+    check(status == 0 and "has not come" not in out, out)
+    # What goes around the recorder.
+    job.run([program, "direct_finalize"])
+    check(job.counts()[0]["state"] == ENDED["finished"], job.counts()[0])
+    done = job.run([program, "direct_init"])
+    check(done.stderr.count("its MPI_Init has not: ") == 1, done.stderr)
 
 
 def case_many(job):
