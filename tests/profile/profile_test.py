@@ -5,9 +5,11 @@ SKIPPED and why, and exits with 77.
 """
 
 import collections
+import contextlib
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
 import signal
@@ -616,6 +618,23 @@ def case_interrupted(job):
     status, out = told(job, signal.SIGUSR1, job.compiled("ends.cpp"), "signal")
     check(status == 0 and out.count(f"told {int(signal.SIGUSR1)}, INT default, QUIT default") == 3,
           f"{status}: {out}")
+    # Ctrl-C, which the terminal tells the job itself.
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(job.options.profile, [
+            job.options.profile, "--output", str(job.traces), "--abi", job.mpi, sys.executable,
+            "-c", "import signal, sys, time\n"
+            "signal.signal(signal.SIGINT, lambda *_: print('heard', flush=True))\n"
+            "print('ready', flush=True)\ntime.sleep(0.5)\nsys.exit(3)"])
+    out = ""
+    while "ready" not in out:
+        out += os.read(terminal, 1000).decode()
+    os.write(terminal, b"\x03")
+    with contextlib.suppress(OSError):  # the end
+        while text := os.read(terminal, 1000).decode():
+            out += text
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    check(status == 3 and out.count("heard") == 1, f"{status}: {out}")
 
 
 if __name__ == "__main__":
