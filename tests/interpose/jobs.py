@@ -94,6 +94,56 @@ class Job:
             done = subprocess.run(command, env=preload, capture_output=True, text=True, check=False)
             check(done.returncode == status and not done.stderr, f"{command}: {done}")
 
+    def written(self, name, text):
+        """A script of the test's directory."""
+        script = self.directory / name
+        script.write_text(f"#!/bin/sh\n{text}\n")
+        script.chmod(0o755)
+        return str(script)
+
+    def check_words(self, program, *tool):
+        """What stands behind a program is its own, whatever it looks like, and says nothing of it.
+        `program` is one of MPI's."""
+        self.written("printed", 'printf "%s\\n" "$@"')
+        version = {"openmpi": "Open MPI", "mpich": "HYDRA"}[self.mpi]
+        mpirun = self.written("mpirun", f'[ "$1" = --version ] && echo {version} || ./printed "$@"')
+        srun = self.written("srun", './printed "$LD_PRELOAD" "$@"')
+        library = self.options.library
+
+        def printed(*command, **more):
+            done = subprocess.run([*tool, *map(str, command)], capture_output=True, text=True,
+                                  check=False, cwd=self.directory, env={**os.environ, **more})
+            return done.stdout, done.stderr
+
+        words = [program, "LD_PRELOAD=a", "-x", "LD_PRELOAD", "mpirun", "--app", "papcoll-run", ":"]
+        for before in ("", "timeout -k 1 -s INT 60", "env -u X -C . A=1 nice -n 1",
+                       "stdbuf -o L env -- nice"):
+            out, _ = printed("--abi", self.mpi, *before.split(), "./printed", *words)
+            check(out.split() == words, f"{before}: {out}")
+        out, said = printed(srun, "-n", "1", "./printed", *words)
+        check("cannot tell which MPI" in said, out + said)
+        out, said = printed(srun, "-n", "1", "--job-name", "sh", "env", "LD_PRELOAD=a", *words)
+        check(out.split()[:3] == [library, "-n", "1"] and library in out.split()[6] and
+              out.split()[7:] == words, out + said)
+        # Programs behind colons, of which each has options of the launcher's.
+        before = {"openmpi": ["-x", "LD_PRELOAD=a"], "mpich": ["-env", "LD_PRELOAD", "a"]}[self.mpi]
+        words = [*before, "-n", "1", "./printed", "LD_PRELOAD=b", *before, "mpirun", ":",
+                 "--map-by", "sh", "--xyz", "3", *before, "env", "LD_PRELOAD=c", "nice",
+                 "./printed", "LD_PRELOAD=d", "--mca", "mca_base_env_list", "A=1", "--app"]
+        out, said = printed(mpirun, *words)
+        check(out.count(library) == {"openmpi": 5, "mpich": 4}[self.mpi], out + said)
+        out = re.sub(f"^-(x\nPAPCOLL_.*|x\nLD_PRELOAD={library}|genv\nPAPCOLL_.*\n.*|"
+                     f"genv\nLD_PRELOAD\n{library})\n", "", out, flags=re.M)
+        check(re.sub(f"{library}:|:{library}", "", out).split() == words, out + said)
+        if self.mpi == "openmpi":
+            file = self.directory / ".openmpi" / "mca-params.conf"
+            file.parent.mkdir()
+            file.write_text(" mca_base_env_list = A=1\n")
+            for more, where in ((["-gmca", "mca_base_env_list", "A=1"], "-gmca mca_base_env_list"),
+                                ([], f"mca_base_env_list in {file}")):
+                _, said = printed(mpirun, *more, program, HOME=str(self.directory))
+                check(f"takes no -x beside {where}: write " in said, said)
+
 
 def summary(text):
     """What papcoll-run's summary says: function → fate → calls."""

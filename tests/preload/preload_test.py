@@ -229,7 +229,7 @@ def case_settings(job):
                            (["--algorithm", "SplitTail"], "eproducible"),
                            (["--contract", "Slow"], "is no contract"),
                            (["--after", "0"], "is no number of calls"),
-                           (["--after", "x"], "is no number of calls")):
+                           (["--algorithm", "allreduce=Ring,bcast=auto"], "';' between rules")):
         done = job.run(launch, "--after", "1", *options)
         check(done.stdout == "all right\n", done.stdout + done.stderr)
         check("Rign+Reproducible" not in done.stderr, done.stderr)
@@ -240,6 +240,10 @@ def case_settings(job):
     done = job.run(["env", f"PAPCOLL_TUNING={tuning}", *launch], "--after", "1")
     check(done.stdout == "all right\n" and done.stderr.count("papcoll: ") == 1 and
           "bad.tuning, line 1" in done.stderr, done.stdout + done.stderr)
+    for off, summary, words in (("nein", "1", "PAPCOLL_OFF: 'nein' is not known: there are "),
+                                ("No", "On", "left: one rank"), ("yes", "False", "")):
+        done = job.run(launch[-2:], environment={"PAPCOLL_OFF": off, "PAPCOLL_SUMMARY": summary})
+        check(words in done.stderr and bool(words) == bool(done.stderr), done.stderr)
     found = job.right(launch, "--off")["MPI_Allreduce"]
     check(found == {"calls": found["calls"], "left: switched off": found["calls"]}, found)
     # Of one rank only.
@@ -364,11 +368,10 @@ def case_wrapped(job):
         done = job.run(way, "--summary", "--after=1")
         check("taken over" in done.stderr and done.stderr.count("tool\n") >= 2,
               f"{way}: {done.stdout}{done.stderr}")
+    job.check_words(program, job.options.run)
     # A script that names a variable of MPICH's has no MPI within itself.
-    script = job.directory / "rank.sh"
-    script.write_text(f"#!/bin/sh\nexport MPIR_CVAR_DEBUG_SUMMARY=0\nexec {program} handler\n")
-    script.chmod(0o755)
-    found = job.right(job.launch(2, str(script)), "--after=1")
+    script = job.written("rank.sh", f"export MPIR_CVAR_DEBUG_SUMMARY=0\nexec {program} handler")
+    found = job.right(job.launch(2, script), "--after=1")
     check(found["MPI_Allreduce"]["taken over"] > 20, found)
 
 

@@ -1,9 +1,12 @@
-// Ends in a way of its own: kill, abort, exit, quick, skip, fork, many, nothing, no_mpi or session.
+// Ends in a way of its own: kill, abort, exit, quick, skip, fork, many, nothing, no_mpi, session,
+// control (with MPI_Pcontrol), signal (when SIGUSR1 comes), or direct_init or direct_finalize (by
+// the MPI library's own function).
 
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
+#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <csignal>
@@ -12,6 +15,29 @@
 #include <string>
 
 namespace {
+
+volatile std::sig_atomic_t told = 0;
+
+const char* effect_of(int signal) {
+  struct sigaction action {};
+  sigaction(signal, nullptr, &action);
+  return action.sa_handler == SIG_DFL ? "default" : "other";
+}
+
+/// A function of the MPI library, whatever is preloaded.
+void* own_function(const char* name) {
+  for (const char* library : {"libmpi.so.40", "libmpich.so.12", "libmpi.so.12"}) {
+    void* const handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
+    if (handle != nullptr) return dlsym(handle, name);
+  }
+  return nullptr;
+}
+
+void wait_for_signal() {
+  for (int i = 0; i < 1000 && told == 0; ++i) usleep(10000);
+  std::printf("told %d, INT %s, QUIT %s\n", static_cast<int>(told), effect_of(SIGINT),
+              effect_of(SIGQUIT));
+}
 
 void allreduces(int n) {
   for (int i = 0; i < n; ++i) {
@@ -42,7 +68,12 @@ int main(int argc, char** argv) {
     return 0;
   }
 #endif
-  MPI_Init(&argc, &argv);
+  if (how == "signal") std::signal(SIGUSR1, [](int signal) { told = signal; });
+  if (how == "direct_init") {
+    reinterpret_cast<decltype(&MPI_Init)>(own_function("MPI_Init"))(&argc, &argv);
+  } else {
+    MPI_Init(&argc, &argv);
+  }
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (how == "nothing") {
@@ -61,12 +92,25 @@ int main(int argc, char** argv) {
   if (how == "exit" && rank == 1) std::_Exit(0);
   if (how == "quick" && rank == 1) std::exit(0);
   if (how == "skip" && rank != 1) skipped();
+  if (how == "signal") wait_for_signal();
+  if (how == "control") {
+    MPI_Pcontrol(0);
+    allreduces(7);
+    MPI_Pcontrol(2);
+    if (rank != 1) MPI_Pcontrol(1);
+    allreduces(3);
+    MPI_Pcontrol(1);
+  }
   if (how == "fork") {
     const pid_t child = fork();
     if (child == 0) std::exit(0);
     waitpid(child, nullptr, 0);
   }
   allreduces(5);
-  MPI_Finalize();
+  if (how == "direct_finalize") {
+    reinterpret_cast<decltype(&MPI_Finalize)>(own_function("MPI_Finalize"))();
+  } else {
+    MPI_Finalize();
+  }
   return 0;
 }

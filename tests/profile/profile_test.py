@@ -5,9 +5,11 @@ SKIPPED and why, and exits with 77.
 """
 
 import collections
+import contextlib
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
 import signal
@@ -212,6 +214,18 @@ def case_ends(job):
     for values in job.counts().values():
         check(values["state"] == ENDED["finished"], f"fork: {values}")
         check(values["Allreduce"] == "25", f"fork: {values}")
+    # MPI_Pcontrol(0) pauses recording, on rank 1 a little longer; the calls keep their numbers.
+    job.run(job.launch(2, program, "control"))
+    check([job.calls(rank)["Allreduce"] for rank in (0, 1)] == [28, 25], job.counts())
+    check(any("35" in v.split() for k, v in job.counts()[1].items() if "communicator" in k),
+          job.counts()[1])
+    status, out, _ = job.report()
+    check(status == 0 and "has not come" not in out, out)
+    # What goes around the recorder.
+    job.run([program, "direct_finalize"])
+    check(job.counts()[0]["state"] == ENDED["finished"], job.counts()[0])
+    done = job.run([program, "direct_init"])
+    check(done.stderr.count("its MPI_Init has not: ") == 1, done.stderr)
 
 
 def case_many(job):
@@ -342,11 +356,17 @@ def case_bad(job):
     done = subprocess.run([job.options.profile, "--output", str(file / "below"), program],
                           capture_output=True, text=True, check=False)
     check(done.returncode == 2 and "cannot make the directory" in done.stderr, done.stderr)
+    done = job.run(job.launch(2, program, "fork"), environment={"PAPCOLL_PROFILE_RING": "100"})
+    check(done.stderr.count("of two from 1 to 65536; the program runs on") == 1, done.stderr)
+    # A name like an option's.
+    check(job.run(["true"], ["--output", "-x", "--abi", job.mpi]).stderr == "", "--output -x")
+    check(not (job.directory / "-x").exists(), "an empty directory is left")
     done = job.run(job.launch(3, program, "fork"), options=["--local", str(file / "below")])
     check(done.stderr.count("cannot make the directory") == 1 and
           "the program runs on without a profile\n" in done.stderr, done.stderr)
     check_full(job, program)
-    for arguments, words in ((["--ring", "x"], "give MiB"), (["--abi", "y"], "there are openmpi"),
+    for arguments, words in ((["--ring", "100"], "a power of two"),
+                             (["--abi", "y"], "there are openmpi"),
                              (["--nonsense"], "there is no option"),
                              (["/no/program"], "cannot find")):
         done = subprocess.run([job.options.profile, *arguments, "true"], capture_output=True,
@@ -500,6 +520,7 @@ def case_wrapped(job):
     # Not that of the job before.
     done = reported(job, ["sh", "-c", "exit 3"], ["--abi", job.mpi], status=3)
     check(done.stdout == "" and done.stderr == "", done.stdout + done.stderr)
+    job.check_words(program, job.options.profile, "--no-report", "--output", str(job.traces))
     shutil.rmtree(job.traces)
     done = reported(job, job.launch(2, "/no/program"), status=None)
     check(done.returncode != 0 and not job.traces.exists(), done.stdout + done.stderr)
@@ -626,20 +647,48 @@ def case_stacked_python(job):
                   ("profile, run, launcher", "launcher, profile, run"))
 
 
-def case_interrupted(job):
-    """The report of a job that is told to end does not say that it still runs."""
-    program = job.compiled("waits.cpp")
+def told(job, sent, *program):
+    """What comes of a job of 3 ranks when papcoll-profile is sent a signal: its status, and what it
+    printed."""
+    shutil.rmtree(job.traces, ignore_errors=True)
     with subprocess.Popen([job.options.profile, "--output", str(job.traces),
-                           *job.launch(3, program, "60")], stdout=subprocess.PIPE,
+                           *job.launch(3, *program)], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True) as running:
         deadline = time.monotonic() + 60
         while len(list(job.traces.glob("rank-*.trace"))) < 3 and time.monotonic() < deadline:
-            time.sleep(0.2)
-        time.sleep(1)
-        running.terminate()
+            time.sleep(0.1)
+        time.sleep(0.5)
+        running.send_signal(sent)
         out, _ = running.communicate(timeout=60)
     check("3 ranks on 1 node" in out and "still running" not in out, out)
+    return running.returncode, out
+
+
+def case_interrupted(job):
+    """The report of a job that is told to end does not say that it still runs; other signals are
+    the ranks', which ignore none that they would not ignore without papcoll-profile."""
+    _, out = told(job, signal.SIGTERM, job.compiled("waits.cpp"), "60")
     check("ended without a word" in out, out)
+    status, out = told(job, signal.SIGUSR1, job.compiled("ends.cpp"), "signal")
+    check(status == 0 and out.count(f"told {int(signal.SIGUSR1)}, INT default, QUIT default") == 3,
+          f"{status}: {out}")
+    # Ctrl-C, which the terminal tells the job itself.
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(job.options.profile, [
+            job.options.profile, "--output", str(job.traces), "--abi", job.mpi, sys.executable,
+            "-c", "import signal, sys, time\n"
+            "signal.signal(signal.SIGINT, lambda *_: print('heard', flush=True))\n"
+            "print('ready', flush=True)\ntime.sleep(0.5)\nsys.exit(3)"])
+    out = ""
+    while "ready" not in out:
+        out += os.read(terminal, 1000).decode()
+    os.write(terminal, b"\x03")
+    with contextlib.suppress(OSError):  # the end
+        while text := os.read(terminal, 1000).decode():
+            out += text
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    check(status == 3 and out.count("heard") == 1, f"{status}: {out}")
 
 
 if __name__ == "__main__":

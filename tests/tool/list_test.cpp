@@ -52,6 +52,7 @@ TEST_CASE("list: the arrival policies that a static schedule may have instead of
   const json ring = json::parse(run({"list", "Ring", "--json"}).out).at(0).at("policies");
   CHECK(ring.at("arrival") == "StaticOrder");
   CHECK(ring.at("other_arrivals") == json::parse(R"(["OnTopology", "PredictedOrder"])"));
+  refused({"list", "allreduce,bcast"}, "write a blank between names");
   refused({"list", "OnTopolgy"}, "did you mean OnTopology");
 }
 

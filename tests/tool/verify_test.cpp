@@ -84,6 +84,7 @@ TEST_CASE("verify: refusals") {
   refused({"verify", "--max-ranks", "many"}, "--max-ranks");
   refused({"verify", "--algorithm"}, "--algorithm");
   refused({"verify", "--algorithm", "Rnig"}, "did you mean Ring");
+  refused({"verify", "Ring,Binomial"}, "Ring,Binomial: write a blank between names");
   refused({"verify", "--algorithm", "KNomial:1"}, "at least 2");
   refused({"verify", "--algorithm", "MpiTransport"}, "names no schedule");
   refused({"verify", "--algorithm", "DynamicLeader"}, "no plan to verify");

@@ -36,28 +36,124 @@ abi_of_launcher() {
   esac
 }
 
-is_launcher() {
-  case ${1##*/} in
-    mpirun | mpirun.* | mpiexec | mpiexec.* | orterun | prterun) ;;
-    srun | aprun | jsrun | ibrun | flux) ;;
-    *) return 1 ;;
-  esac
+# begin_command: role_of() is told a command from its first word on.
+begin_command() {
+  owner='' launching='' takes='' takes_two='' operands=0 values=0 option='' is_doubtful=false
 }
 
-# One of these scripts, which hands on to the job what it finds in its environment.
-is_preloading() {
-  case ${1##*/} in
-    papcoll-run | papcoll-profile) ;;
-    *) return 1 ;;
+# role_of WORD: sets `role` to what a word of a command is, all of which come here in turn:
+#   launcher
+#   script    one of these, which hands on to the job what it finds in its environment
+#   wrapper   whatever else runs the words after it
+#   option    of one of those, or the colon behind which a launcher's options begin again
+#   value     of the option `option`, or another word that a program of those takes for itself
+#   program   the first word that is none of these
+#   argument  of the program, whatever it looks like
+# and `path` to the file of a launcher or program.
+role_of() {
+  role=value
+  if [ "$1" = : ] && [ -n "$launching" ]; then
+    role=option owner=$launching values=0
+    take_options_of "$owner"
+    return
+  fi
+  if [ "$owner" = program ]; then
+    role=argument
+    return
+  fi
+  if [ "$values" -gt 0 ]; then
+    values=$((values - 1))
+    return
+  fi
+  case $owner,$1 in
+    ,* | *,) ;;
+    env,*=*) return ;;
+    *,-*)
+      role=option option=$1
+      count_values
+      return
+      ;;
+    *)
+      case $owner,$operands,$1 in
+        flux,*,run | flux,*,mini | flux,*,submit | flux,*,alloc) return ;;
+        *,0,* | chrt,*,*[!0-9]*) ;;
+        *)
+          operands=$((operands - 1))
+          return
+          ;;
+      esac
+      ;;
   esac
-}
-
-# What runs the words after it, or some of them.
-is_wrapper() {
-  case ${1##*/} in
+  path=$(command -v -- "$1") || path=''
+  case $path in */*) [ -f "$path" ] && [ -x "$path" ] || path='' ;; esac
+  if $is_doubtful && [ -z "$path" ]; then
+    is_doubtful=false
+    return
+  fi
+  role=wrapper owner=${1##*/}
+  case $owner in
+    papcoll-run | papcoll-profile) role=script ;;
     env | timeout | nice | ionice | time | stdbuf | nohup) ;;
     setsid | taskset | numactl | chrt | salloc) ;;
-    *) is_preloading "$1" ;;
+    mpirun | mpirun.* | mpiexec | mpiexec.* | orterun | prterun) role=launcher owner=mpirun ;;
+    srun | aprun | jsrun | ibrun | flux) role=launcher ;;
+    *) role=program ;;
+  esac
+  case $role,$launching in
+    launcher,) launching=$owner ;;
+    launcher,* | program,*) role=program owner=program ;;
+  esac
+  take_options_of "$owner"
+}
+
+# take_options_of NAME: which options take a word, or two; what is behind others is a value only if
+# it is no program. How many words are taken before the next program.
+take_options_of() {
+  takes='' takes_two='' operands=0 is_doubtful=false
+  case $1 in
+    env) takes='u unset C chdir' ;;
+    timeout) takes='k kill-after s signal' operands=1 ;;
+    nice) takes='n adjustment' ;;
+    ionice) takes='c class n classdata' ;;
+    time) takes='f format o output' ;;
+    stdbuf) takes='i input o output e error' ;;
+    taskset) operands=1 ;;
+    numactl)
+      takes='i interleave w weighted-interleave p preferred P preferred-many c cpubind C'
+      takes="$takes physcpubind N cpunodebind m membind S shm f file o offset L length M shmmode I"
+      takes="$takes shmid"
+      ;;
+    chrt) takes='T sched-runtime P sched-period D sched-deadline' operands=1 ;;
+    papcoll-run) takes='algorithm contract after abi' ;;
+    papcoll-profile) takes='o output ring local abi' ;;
+    salloc | srun)
+      takes='A b B c C d D e F g G i J L m M n N o p P q r S t T U w W x account chdir job-name'
+      takes="$takes mpi nodelist partition qos reservation"
+      ;;
+    mpirun)
+      takes='n np c N npernode npersocket ppn perhost host hosts H f hostfile machinefile rankfile'
+      takes="$takes rf default-hostfile x genvlist envlist wd wdir path prefix preload-files tune"
+      takes="$takes am app configfile bind-to map-by rank-by membind slot-list cpu-set cpu-list stdin"
+      takes="$takes xterm output-filename report-pid report-uri ompi-server nameserver timeout rmk"
+      takes="$takes debugger personality launch-agent launcher launcher-exec bootstrap demux iface"
+      takes="$takes bootstrap-exec topolib localhost usize with-ft display output runtime-options"
+      takes_two='mca gmca omca prtemca pmixmca env genv'
+      ;;
+  esac
+}
+
+# Of the option that has come.
+count_values() {
+  values=0 is_doubtful=false name=${option#-}
+  name=${name#-}
+  case $owner,$name in
+    *,*=* | *,) return ;;
+    env,S* | env,split-string) owner=program ;; # a text with words of env's
+  esac
+  case " $takes_two / $takes " in
+    *" $name "*/*) values=2 ;;
+    */*" $name "*) values=1 ;;
+    *) is_doubtful=true ;;
   esac
 }
 
@@ -65,20 +161,18 @@ is_wrapper() {
 warn_of_other_launcher() {
   case $kind in openmpi | mpich) ;; *) return ;; esac
   [ -n "$launcher" ] && [ -z "$hands_on" ] || return
-  started=$(abi_of_launcher "$launcher")
-  case $started in
+  case $launcher_abi in
     '' | "$kind") ;;
     *)
-      echo "${0##*/}: $launcher is of another MPI ($started) than $program ($kind): each rank may be" \
-        "alone" >&2
+      echo "${0##*/}: $launcher is of another MPI ($launcher_abi) than $program ($kind): each rank" \
+        "may be alone" >&2
       ;;
   esac
 }
 
-# look_at ABI COMMAND...: what it is. Sets `launcher` and `program`, the first word that is a
-# program of MPI's (values of options seldom are), or leaves them empty; `abi` to ABI, or if that is
-# empty to the program's MPI; and `before` to how many words stand before the one that gets the
-# library.
+# look_at ABI COMMAND...: what it is. Sets `launcher` and `program`, if that is one of MPI's, or
+# leaves them empty; `abi` to ABI, or if that is empty to the program's MPI or else the launcher's;
+# and `before` to how many words stand before the one that gets the library.
 look_at() {
   abi=$1
   shift
@@ -90,42 +184,60 @@ look_at() {
     '' | openmpi | mpich | abi) ;;
     *) fail "--abi $abi: there are openmpi, mpich and abi" ;;
   esac
-  command -v "$1" >/dev/null || fail "cannot find the program $1"
-  launcher='' program='' before='' place=0 unserved='' hands_on=''
+  command -v -- "$1" >/dev/null || fail "cannot find the program $1"
+  launcher='' launcher_abi='' program='' kind='' before='' place=0 unserved='' hands_on=''
+  begin_command
   for word in "$@"; do
-    path=$(command -v -- "$word") && [ -x "$path" ] || path=''
-    kind=''
-    case $launcher,$word in
-      ?*,--app | ?*,-app)
+    role_of "$word"
+    case $role,$option,$word in
+      launcher,*)
+        launcher=$path launcher_abi=$(abi_of_launcher "$path")
+        before=${before:-$place}
+        ;;
+      script,*)
+        before=${before:-$place}
+        hands_on=yes # that script looks at the same command
+        ;;
+      program,*)
+        kind=$(kind_of_program "$path")
+        before=${before:-$place}
+        [ -z "$kind" ] || program=$path
+        # Of a job there may be other programs, behind colons.
+        if [ -n "$kind" ] || [ -z "$launcher" ]; then break; fi
+        ;;
+      option,*,--app | option,*,-app)
         unserved="$word: programs of a file get no library; write ${0##*/} before each, there"
         ;;
+      value,-*mca,mca_base_env_list) unserved=$(beside_list "$option $word") ;;
     esac
-    if [ -z "$path" ]; then
-      :
-    elif [ -z "$launcher" ] && is_launcher "$word"; then
-      launcher=$path
-      before=${before:-$place}
-    elif is_preloading "$word"; then
-      before=${before:-$place}
-      hands_on=yes # that script looks at the same command
-    else
-      kind=$(kind_of_program "$path")
-    fi
-    if [ -n "$kind" ]; then
-      program=$path
-      before=${before:-$place}
-      break
-    fi
-    # Of a program that is no wrapper the other words are arguments.
-    [ -n "$launcher" ] || is_wrapper "$1" || break
     place=$((place + 1))
   done
   before=${before:-0}
   warn_of_other_launcher
-  [ -n "$abi" ] || abi=$kind
-  [ -n "$abi" ] || [ -z "$launcher" ] || abi=$(abi_of_launcher "$launcher")
+  [ -n "$abi" ] || abi=${kind:-$launcher_abi}
   if [ -z "$abi" ] && [ -n "${OMPI_COMM_WORLD_SIZE-}" ]; then abi=openmpi; fi
   if [ -z "$abi" ] && [ -n "${PMI_SIZE-}" ]; then abi=mpich; fi
+  if [ -z "$unserved" ] && [ "$launcher_abi" = openmpi ]; then unserved=$(other_list); fi
+}
+
+# beside_list WHERE: why Open MPI's ranks get no library from here.
+beside_list() {
+  echo "Open MPI takes no -x beside $1: write ${0##*/} behind $launcher"
+}
+
+# Why they get none, if mca_base_env_list is set in the environment or in a file of parameters.
+other_list() {
+  if [ -n "${OMPI_MCA_mca_base_env_list-}" ]; then
+    beside_list OMPI_MCA_mca_base_env_list
+    return
+  fi
+  for file in "${HOME-}/.openmpi/mca-params.conf" /etc/openmpi*/openmpi-mca-params.conf \
+    "$(dirname "$(readlink -f "$launcher")")/../etc/openmpi-mca-params.conf"; do
+    if grep -qs '^[[:space:]]*mca_base_env_list[[:space:]]*=[[:space:]]*[^[:space:]]' "$file"; then
+      beside_list "mca_base_env_list in $file"
+      return
+    fi
+  done
 }
 
 # find_library NAME: sets `library` to that for the MPI of the command that was looked at, and
@@ -138,8 +250,6 @@ find_library() {
     reason="$program was built with AddressSanitizer, whose library has to come first"
   elif [ -n "$unserved" ]; then
     reason=$unserved
-  elif [ -n "$launcher" ] && [ "$abi" = openmpi ] && [ -n "${OMPI_MCA_mca_base_env_list-}" ]; then
-    reason="Open MPI takes no -x beside OMPI_MCA_mca_base_env_list: write ${0##*/} behind $launcher"
   elif [ -z "$abi" ]; then
     reason="cannot tell which MPI the program is for: give --abi openmpi, mpich or abi"
   else
@@ -166,7 +276,8 @@ papcoll_variables() {
 # start_preloaded COMMAND...: in place of this process, so that what comes behind the first `before`
 # words preloads the library. Those may set the environment, and preload something themselves
 # (stdbuf): this script runs again behind them, is told papcoll's variables as they are now, takes
-# those that are gone (env -i), and adds the library to what it finds.
+# those that are gone (env -i), and adds the library to what it finds. `start`: words before the
+# command, or unset.
 start_preloaded() {
   place=0
   for word in "$@"; do
@@ -181,14 +292,15 @@ start_preloaded() {
     set -- "$@" "$word"
     place=$((place + 1))
   done
-  exec "$@"
+  # shellcheck disable=SC2086 # words
+  exec ${start-} "$@"
 }
 
 # start_behind LIBRARY VARIABLE=VALUE... -- COMMAND...: in place of this process, so that a program
 # preloads the library, or the ranks that a launcher starts do and have papcoll's variables. The
 # launcher itself does not preload it, unless it is one that hands its environment on.
 start_behind() {
-  library=$1 kind='' is_first=true before_last='' last=''
+  library=$1 kind='' last=''
   shift
   while [ "$1" != -- ]; do
     eval "[ -n \"\${${1%%=*}+set}\" ]" || export "${1?}"
@@ -196,35 +308,36 @@ start_behind() {
   done
   shift
   preloaded=$(with_library "$library" "${LD_PRELOAD-}")
-  ! is_launcher "$1" || kind=$(abi_of_launcher "$1")
+  begin_command
   for word in "$@"; do
     shift
+    role_of "$word"
     # What the launcher is told to preload itself, or words behind it preload.
-    case $before_last,$last in
-      -genv,LD_PRELOAD | -env,LD_PRELOAD) word=$(with_library "$library" "$word") ;;
-    esac
-    case $last,$word in
-      -x,LD_PRELOAD) word=LD_PRELOAD=${LD_PRELOAD-} ;;
-    esac
-    case $word in
-      *[[:space:]]*) ;; # text for a shell
-      LD_PRELOAD=*) word=LD_PRELOAD=$(with_library "$library" "${word#*=}") ;;
+    case $role,$last,$word in
+      value,-x,LD_PRELOAD) word=LD_PRELOAD=$preloaded ;;
+      value,LD_PRELOAD,*)
+        case $option in *env) word=$(with_library "$library" "$word") ;; esac
+        ;;
+      value,*)
+        case $word in LD_PRELOAD=*) word=LD_PRELOAD=$(with_library "$library" "${word#*=}") ;; esac
+        ;;
     esac
     set -- "$@" "$word"
-    case $kind,$is_first,$word in
+    if [ -z "$last" ] && [ "$role" = launcher ]; then kind=$(abi_of_launcher "$word"); fi
+    case $kind,$role,$word in
       # Settings are for one program of those that stand between colons.
-      openmpi,true,* | openmpi,false,:)
+      openmpi,launcher,* | openmpi,option,:)
         set -- "$@" -x "LD_PRELOAD=$preloaded"
         for name in $(papcoll_variables); do set -- "$@" -x "$name"; done
         ;;
-      mpich,true,*)
+      mpich,launcher,*)
         set -- "$@" -genv LD_PRELOAD "$preloaded"
         for name in $(papcoll_variables); do
           eval "set -- \"\$@\" -genv \"\$name\" \"\${$name-}\""
         done
         ;;
     esac
-    is_first=false before_last=$last last=$word
+    last=$word
   done
   case $kind in
     openmpi | mpich) ;;

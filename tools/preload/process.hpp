@@ -44,14 +44,12 @@ class Process {
                      interpose::mpi_library().path.c_str(), missing.c_str());
         return;
       }
-      settings_.read_switches();
+      settings_.read_text();
       std::string problem;
-      if (!settings_.off) {
-        try {
-          settings_.read();
-        } catch (const std::exception& e) {
-          problem = e.what();
-        }
+      try {
+        settings_.read();
+      } catch (const std::exception& e) {
+        problem = e.what();
       }
       if (!agreed(settings_.text)) {
         problem = "the settings in the environment (PAPCOLL_…) differ between ranks";

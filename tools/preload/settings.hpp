@@ -8,6 +8,7 @@
 #include <papcoll/base/contract.hpp>
 #include <papcoll/error.hpp>
 
+#include <strings.h>
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -90,7 +91,11 @@ class RuleParser {
   AlgorithmRule rule_of(std::string_view rule) const {
     AlgorithmRule r;
     std::string_view name = rule;
-    if (const std::size_t equals = rule.find('='); equals != std::string_view::npos) {
+    const std::size_t equals = rule.find('=');
+    if (equals != rule.rfind('=') || rule.find(',') < rule.find(':')) {
+      fail(rule, "write ';' between rules");
+    }
+    if (equals != std::string_view::npos) {
       std::string_view where = trimmed(rule.substr(0, equals));
       name = trimmed(rule.substr(equals + 1));
       if (const std::size_t bracket = where.find('['); bracket != std::string_view::npos) {
@@ -177,8 +182,11 @@ struct Settings {
   papcoll::Algorithm otherwise;  ///< what runs calls that no rule fits
   std::string text;              ///< the same on all ranks if the settings are
 
-  /// Throws bad_setting.
+  /// Throws bad_setting. If `off` is true, the others may be wrong.
   void read() {
+    summary = is_on("PAPCOLL_SUMMARY");
+    off = is_on("PAPCOLL_OFF");
+    if (off) return;
     const std::string contract = value("PAPCOLL_CONTRACT", "Reproducible");
     if (!papcoll::contract_named(contract)) {
       throw bad_setting("PAPCOLL_CONTRACT: '" + contract +
@@ -199,10 +207,8 @@ struct Settings {
     otherwise = papcoll::algorithm("auto+" + contract);
   }
 
-  /// Those that cannot be wrong, and the text of all.
-  void read_switches() {
-    off = is_on("PAPCOLL_OFF");
-    summary = is_on("PAPCOLL_SUMMARY");
+  /// Takes the text of all.
+  void read_text() {
     for (const char* name : {"PAPCOLL_AFTER", "PAPCOLL_ALGORITHM", "PAPCOLL_CONTRACT",
                              "PAPCOLL_GPU", "PAPCOLL_OFF", "PAPCOLL_SUMMARY"}) {
       text += value(name, "") + '\n';
@@ -216,7 +222,11 @@ struct Settings {
   }
   static bool is_on(const char* name) {
     const std::string text = value(name, "0");
-    return text != "0";
+    const auto is = [&](const char* word) { return strcasecmp(text.c_str(), word) == 0; };
+    if (is("1") || is("yes") || is("true") || is("on")) return true;
+    if (is("0") || is("no") || is("false") || is("off")) return false;
+    throw bad_setting(std::string(name) + ": '" + text +
+                      "' is not known: there are 1, yes, true, on, and 0, no, false, off");
   }
 };
 

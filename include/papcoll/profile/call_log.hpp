@@ -65,9 +65,13 @@ class CallLog {
   const RankFile& file() const noexcept { return file_; }
   Sites& sites() noexcept { return sites_; }
 
+  /// While paused, calls are counted on their communicators, where those of other ranks may be
+  /// recorded, and in no record or sum.
+  void pause(bool is_paused) noexcept { is_paused_.store(is_paused, std::memory_order_relaxed); }
+
   /// A call that has begun: where its record is.
   struct Begun {
-    std::uint64_t index;  ///< of the record, from 1
+    std::uint64_t index;  ///< of the record, from 1; 0: it has none
     std::uint64_t arrival;
     std::uint64_t bytes;
     std::uint64_t key;  ///< of its sums
@@ -88,6 +92,7 @@ class CallLog {
     const std::atomic_ref count(calls);
     const std::uint64_t number = count.load(std::memory_order_relaxed);
     count.store(number + 1, std::memory_order_relaxed);
+    if (is_paused_.load(std::memory_order_relaxed)) return {};
 
     const std::uint64_t index = counted(file_.header().records_begun, 1) + 1;
     Record& r = records_[(index - 1) & last_record_];
@@ -117,6 +122,7 @@ class CallLog {
 
   /// The call has come back.
   void end(const Begun& begun, std::uint64_t exit) noexcept {
+    if (begun.index == 0) return;
     Record& r = records_[(begun.index - 1) & last_record_];
     if (take_of(r, begun.index)) {
       put(r.exit, exit);
@@ -226,6 +232,7 @@ class CallLog {
   Record* const records_;
   const std::uint64_t last_record_;
   const bool multiple_;
+  std::atomic<bool> is_paused_{false};
 };
 
 }  // namespace profile

@@ -14,7 +14,7 @@
   X(Comm_create_keyval) X(Comm_free_keyval) X(Comm_set_attr) X(Comm_get_attr) X(Comm_get_name)   \
   X(Group_size) X(Group_translate_ranks) X(Group_free) X(Type_size_x) X(Query_thread)            \
   X(Get_library_version) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count)                    \
-  X(Dist_graph_neighbors_count)
+  X(Dist_graph_neighbors_count) X(Finalized)
 // clang-format on
 
 namespace papcoll {

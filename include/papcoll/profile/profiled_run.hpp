@@ -104,24 +104,33 @@ class ProfiledRun {
   void session_opened() noexcept {
     if (mpi_ != nullptr || is_session_said_) return;
     is_session_said_ = true;
-    // What launchers tell a process; without it every process speaks.
-    for (const char* const name :
-         {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
-      const char* const rank = std::getenv(name);
-      if (rank != nullptr && std::string_view(rank) != "0") return;
-    }
-    std::fputs(
-        "papcoll-profile: the program opens an MPI session without MPI_Init; what it calls "
-        "until MPI_Init is not recorded\n",
-        stderr);
+    say_for_all(
+        "the program opens an MPI session without MPI_Init; what it calls until MPI_Init is not "
+        "recorded");
+  }
+
+  /// A collective is called while recorder() is null.
+  void call_missed() noexcept {
+    if (mpi_ == nullptr) has_missed_.store(true, std::memory_order_relaxed);
   }
 
   /// The process leaves: says so in the trace if MPI_Finalize was not called.
   void left() noexcept {
+    if (mpi_ == nullptr && !is_session_said_ && has_missed_.load(std::memory_order_relaxed)) {
+      say_for_all(
+          "the program's collective calls have come by, and its MPI_Init has not: it goes to the "
+          "MPI library directly (dlsym, ctypes); nothing was recorded");
+    }
     // A child of fork() has the same mapping.
     if (!recorder_ || getpid() != owner_) return;
     const auto state = std::atomic_ref(header().state).load(std::memory_order_relaxed);
-    if (state == static_cast<std::uint32_t>(RunState::running)) set(RunState::exited);
+    if (state != static_cast<std::uint32_t>(RunState::running)) return;
+    int is_finalized = 0;
+    if (mpi_->Finalized(&is_finalized) == MPI_SUCCESS && is_finalized != 0) {
+      finished();  // by a call that has not come by
+    } else {
+      set(RunState::exited);
+    }
   }
 
   /// This process is a child of fork(): the parent's calls are not its own.
@@ -139,6 +148,16 @@ class ProfiledRun {
   void set(RunState state) noexcept {
     std::atomic_ref(header().state)
         .store(static_cast<std::uint32_t>(state), std::memory_order_release);
+  }
+
+  /// Before the rank is known, one process speaks: that of rank 0, as the launcher tells it.
+  static void say_for_all(const char* what) noexcept {
+    for (const char* const name :
+         {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+      const char* const rank = std::getenv(name);
+      if (rank != nullptr && std::string_view(rank) != "0") return;
+    }
+    std::fprintf(stderr, "papcoll-profile: %s\n", what);
   }
 
   static std::uint64_t drawn(int rank) noexcept {
@@ -331,6 +350,7 @@ class ProfiledRun {
   std::uint64_t run_ = 0;  // drawn by rank 0
   pid_t owner_ = 0;
   bool is_session_said_ = false;
+  std::atomic<bool> has_missed_{false};
   std::optional<Recorder> recorder_;
   std::atomic<Recorder*> recorder_in_use_{nullptr};
 };

@@ -126,6 +126,7 @@ int recorded(MpiCollective collective, std::uint32_t flags, MPI_Comm comm, const
              const DescribeCall& describe, const Real& real) {
   Recorder* const recorder = this_run().recorder();
   ThreadState& thread = this_thread();
+  if (recorder == nullptr) this_run().call_missed();
   if (recorder == nullptr || Inside::is(thread)) return real();
   const std::uint64_t arrival = now();
   const std::uint32_t site = recorder->log().sites().find(caller_of(thread, caller));
@@ -186,6 +187,12 @@ int recorded_start(int n, const MPI_Request* requests, const void* caller, const
   }
   const Inside inside(thread);
   return real();
+}
+
+/// MPI_Pcontrol: 0 pauses recording and 1 resumes it; other levels have no effect.
+inline void controlled(int level) noexcept {
+  Recorder* const recorder = this_run().recorder();
+  if (recorder != nullptr && (level == 0 || level == 1)) recorder->log().pause(level == 0);
 }
 
 /// A communicator was made of `parent`, if the call that makes one has succeeded.

@@ -4,6 +4,7 @@
 #include <papcoll/profile/rank_file.hpp>
 
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -22,7 +23,8 @@ struct Settings {
   /// PAPCOLL_PROFILE_LOCAL_DIR: where they are while the program runs; empty: in `directory`, or if
   /// that lies on another machine, below TMPDIR.
   std::string local_directory;
-  /// PAPCOLL_PROFILE_RING: MiB of records for each rank, a power of two; the default is 16.
+  /// PAPCOLL_PROFILE_RING: MiB of records for each rank, a power of two up to 65536; the default is
+  /// 16.
   TableSizes sizes;
   /// PAPCOLL_PROFILE_JOB: what papcoll-profile calls the job, so that it finds its own run in a
   /// directory of several; hexadecimal digits. 0: it has no name.
@@ -43,12 +45,12 @@ inline Settings settings_of_environment() {
     constexpr std::uint64_t most = 65536;
     std::uint64_t mib = 0;
     const auto [end, bad] = std::from_chars(ring.data(), ring.data() + ring.size(), mib);
-    if (bad != std::errc{} || end != ring.data() + ring.size() || mib == 0 || mib > most) {
+    if (bad != std::errc{} || end != ring.data() + ring.size() || !std::has_single_bit(mib) ||
+        mib > most) {
       throw profile_error("PAPCOLL_PROFILE_RING is \"" + std::string(ring) +
-                          "\"; give MiB for each rank, 1 to 65536");
+                          "\"; give MiB for each rank, a power of two from 1 to 65536");
     }
-    s.sizes.records = 1;
-    while (s.sizes.records * 2 * sizeof(Record) <= mib << 20U) s.sizes.records *= 2;
+    s.sizes.records = (mib << 20U) / sizeof(Record);
   }
   const std::string_view job = text("PAPCOLL_PROFILE_JOB");
   constexpr int hexadecimal = 16;

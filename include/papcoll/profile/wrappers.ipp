@@ -109,6 +109,9 @@ PAPCOLL_PROFILE_ENTRY(
 PAPCOLL_PROFILE_ENTRY(Finalize, (void), (), papcoll::profile::this_run().end();
                       const int status = real(); papcoll::profile::this_run().finished();
                       return status)
+// No tool is known that wants more than the level.
+PAPCOLL_PROFILE_ENTRY(Pcontrol, (int level, ...), (level), papcoll::profile::controlled(level);
+                      return real())
 PAPCOLL_PROFILE_ENTRY(Abort, (MPI_Comm comm, int code), (comm, code),
                       papcoll::profile::this_run().aborted(code);
                       return real())

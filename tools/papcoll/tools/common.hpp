@@ -75,6 +75,16 @@ inline CLI::Validator between(double least, double most) {
   });
 }
 
+/// For options that take several names: one of them, in which a comma stands behind a colon only.
+inline CLI::Validator one_name() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        return text.find(',') < text.find(':') ? text + ": write a blank between names, no comma"
+                                               : std::string{};
+      },
+      "");
+}
+
 /// For options whose absence has a meaning of its own.
 inline CLI::Validator not_empty() {
   return CLI::Validator(

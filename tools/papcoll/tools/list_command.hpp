@@ -197,7 +197,8 @@ class ListCommand {
 
   void add_to(CLI::App& app) {
     command_ = app.add_subcommand("list", "Every algorithm: what it serves and requires");
-    command_->add_option("NAME", names_, "Only these: algorithms, policies or collectives");
+    command_->add_option("NAME", names_, "Only these: algorithms, policies or collectives")
+        ->check(one_name());
     command_->add_flag("--json", as_json_,
                        "A JSON array, an object for each algorithm and collective");
   }

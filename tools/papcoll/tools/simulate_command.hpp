@@ -70,7 +70,8 @@ class SimulateCommand {
         ->add_option("--compare", others_,
                      "A table of these algorithms, too, the fastest first; all: of those that\n"
                      "serve the collective")
-        ->type_name("NAME");
+        ->type_name("NAME")
+        ->check(one_name());
     costs_.add_to(*command_);
     command_->add_flag("--full-path", full_path_, "All steps of the critical path");
     command_->add_flag("--json", as_json_, "A JSON object (--compare: an array); times in seconds");

@@ -158,7 +158,8 @@ class VerifyCommand {
     command_->add_option("--max-ranks", max_ranks_, "Prove 1 to this many ranks")
         ->check(CLI::Range(1, most_ranks))
         ->capture_default_str();
-    command_->add_option("ALGORITHM,--algorithm", names_, "Only these, such as KNomial:5");
+    command_->add_option("ALGORITHM,--algorithm", names_, "Only these, such as KNomial:5")
+        ->check(one_name());
     command_->add_flag("--json", as_json_,
                        "A JSON array, an object for each schedule and collective");
     constexpr unsigned most_threads = 1024;
