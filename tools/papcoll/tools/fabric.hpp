@@ -83,7 +83,7 @@ class Fabric {
     std::map<std::string, int> times;
     for (Vertex& v : vertices_) {
       for (char& c : v.name) {
-        if (c == ' ' || c == '\t' || c == '#') c = '_';
+        if (std::string_view{" \t#[]"}.find(c) != std::string_view::npos) c = '_';
       }
       ++times[v.name];
     }
@@ -240,6 +240,12 @@ class Fabric {
   std::string lines_of_hops() const {
     std::string text;
     const std::vector<std::size_t> hosts = sorted(true);
+    constexpr std::size_t most = 2048;
+    if (hosts.size() > most) {
+      throw argument_error(detail::joined({"papcoll: the network is no tree, and has ",
+                                           hosts.size(), " hosts: hops are told between at most ",
+                                           most, ": leave the other hosts out"}));
+    }
     for (const std::size_t v : hosts) text += "node " + vertices_[v].name + "\n";
     for (std::size_t a = 0; a < hosts.size(); ++a) {
       const std::vector<int> hops = hops_from(hosts[a]);
@@ -266,6 +272,12 @@ void for_each_line(std::string_view text, F f) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    constexpr std::size_t longest = 1024;
+    if (line.size() > longest) {
+      throw argument_error(
+          detail::joined({"papcoll: line ", number, " of what is to be converted has ", line.size(),
+                          " characters: at most ", longest}));
+    }
     f(number, line);
   }
 }
