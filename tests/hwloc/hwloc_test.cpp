@@ -119,6 +119,33 @@ TEST_CASE("hwloc: a string that it does not take is refused, and is not this mac
   CHECK_THROWS_AS(hwloc_synthetic("pu:4", 2'000'000'000).read(), argument_error);
 }
 
+TEST_CASE("hwloc: a machine that would take minutes or all memory is refused before") {
+  const auto refused = [](const MachineSource& source, const std::string& message) {
+    try {
+      source.read();
+      FAIL("it is read");
+    } catch (const argument_error& e) {
+      CHECK(std::string{e.what()} == "papcoll: " + message);
+    }
+  };
+  refused(hwloc_synthetic("package:64 core:64 pu:16"),
+          "the node \"package:64 core:64 pu:16\" has 65536 processors or more: at most 8192");
+  for (const std::string number : {"200000", "0x30d40", "-1"}) {
+    const std::string value = number == "-1" ? "18446744073709551615" : "200000";
+    refused(hwloc_synthetic("core:2(memory=9999) [numa(memory=9999)] pu:" + number),
+            "the node \"core:2(memory=9999) [numa(memory=9999)] pu:" + number + "\" has " + value +
+                " objects of a kind in one: at most 1024");
+  }
+  refused(hwloc_synthetic("pu:1", 2'147'483'647),
+          "hwloc, pu:1: 2147483647 nodes of 1 cores are 2147483647 places: at most 4194304");
+  CHECK(hwloc_synthetic("package:4 [numa(memory=9999)] core:64 pu:2").read().size() == 256);
+  const TemporaryDirectory directory;
+  std::string deep = "<topology>\n<a b='>' c=\">\"/>\n";
+  for (int i = 0; i < 256; ++i) deep += "<object>";
+  const std::string file = directory.write("deep.xml", deep);
+  refused(hwloc_xml(file), file + ", line 3: objects are within 257 others: at most 256");
+}
+
 TEST_CASE("hwloc: an XML file") {
   const TemporaryDirectory directory;
   const std::string description = "package:2 [numa] l3:2 core:2 pu:2";

@@ -58,3 +58,28 @@ TEST_CASE("simulate: files with faults are refused with file, field, reason and 
            "field between.bandwidth: there is no such field");
   topology(R"({"ranks_per_node": 2, "between": 3})", "field between: it is number");
 }
+
+TEST_CASE("simulate: a file of JSON is refused where it is deep, or has a field twice") {
+  const auto check = [](const char* algorithm, const char* option, const std::string& text,
+                        std::string_view message) {
+    const Written file{text};
+    refused({"simulate", algorithm, "--ranks", "4", "--bytes", "8", option, file.name()}, message);
+  };
+  // So many within each other are more than a stack holds.
+  constexpr std::size_t many = 200'000;
+  const auto nested = [](const std::string& before, std::size_t depth, const std::string& after) {
+    return before + std::string(depth, '[') + std::string(depth, ']') + after;
+  };
+  const char* const deep = "line 2: lists and objects are more than 64 deep";
+  check("Ring", "--model", nested("{\n\"latency\": ", many, "}"), deep);
+  check("Ring", "--topology", nested("{\n\"nodes\": ", many, "}"), deep);
+  check("DynamicLeader", "--node-costs", nested("{\n\"copy\": ", many, "}"), deep);
+  check("Ring", "--model", nested("{\n\"latency\": ", 63, "}"), "field latency: it is array");
+  check("Ring", "--model",
+        nested("{\"rendezvous\": [", 62, ", \"" + std::string(many, 'x') + "\"]}"),
+        "xxx…: write a whole number from 0 up");
+  // The last one would count.
+  check("Ring", "--model",
+        "{\"papcoll_model\": 1, \"log_gops\":\n {\"latency\": 2e-6,\n\"latency\": 3e-6}}",
+        "line 3: the field \"latency\" is there twice: leave one of them out");
+}

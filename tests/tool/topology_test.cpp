@@ -316,6 +316,15 @@ TEST_CASE("topology --from: output that is not of the program") {
   says("opareport", "100g 0x1 1 FI n0 hfi1_0\n100g 0x2 1 FI n1 hfi1_0\n", "line 2: a link begins");
   says("opareport", "<->  0x1 1 FI n0 hfi1_0\n", "line 1: the other end");
   says("opareport", "fast 0x1 1 FI n0 hfi1_0\n", "line 1: the rate");
+  says("opareport", "\n" + std::string(1025, 'x'), "line 2 of what is to be converted has 1025");
+  // Each host at two switches, which is no tree: hops between all of them would fill the memory.
+  std::string text;
+  for (int i = 0; i < 2049; ++i) {
+    for (const char* const at : {"<->  0xa 1 SW a\n", "<->  0xb 1 SW b\n"}) {
+      text += "100g 0x" + std::to_string(i) + " 1 FI n" + std::to_string(i) + " hfi1_0\n" + at;
+    }
+  }
+  says("opareport", text, "is no tree, and has 2049 hosts: hops are told between at most 2048");
 }
 
 TEST_CASE("topology --from opareport: hosts, switches, a link of several lines") {

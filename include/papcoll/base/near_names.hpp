@@ -49,10 +49,12 @@ template <class T>
   names.erase(std::unique(names.begin(), names.end()), names.end());
   std::vector<std::pair<std::size_t, std::string_view>> near;
   for (const std::string_view name : names) {
+    const std::size_t most_apart = std::max<std::size_t>(2, name.size() / 4);
+    if (written.size() > name.size() + most_apart) continue;
     const std::size_t distance = edit_distance(written, name);
     const bool begins = written.size() >= 3 && written.size() < name.size() &&
                         edit_distance(written, name.substr(0, written.size())) == 0;
-    if (distance <= std::max<std::size_t>(2, name.size() / 4) || begins) {
+    if (distance <= most_apart || begins) {
       near.emplace_back(begins ? 1 : distance, name);
     }
   }

@@ -298,6 +298,12 @@ class NameParser {
 /// Reads an algorithm's name. Throws unknown_algorithm, which says what is wrong with it and lists
 /// names that are near to one that is not known.
 inline ParsedName parse_name(std::string_view text, Catalogue catalogue) {
+  constexpr std::size_t longest = 1024;  // schedules in schedules are read by recursion
+  if (text.size() > longest) {
+    throw unknown_algorithm(
+        detail::joined({"papcoll: the name of an algorithm that begins with '", text.substr(0, 32),
+                        "' has ", text.size(), " characters: at most ", longest}));
+  }
   return detail::NameParser{text, catalogue}.parse();
 }
 

@@ -18,10 +18,12 @@ this file with -DPAPCOLL_WITH_HWLOC and link the program with -lhwloc"
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -75,13 +77,41 @@ inline hwloc_topology_t this_machine() {
   return kept.get();
 }
 
+/// Refuses XML whose objects are within each other so deep that hwloc would leave its stack.
+inline void require_flat(std::FILE* in, const std::string& file) {
+  constexpr int deepest = 256;
+  int depth = 0;
+  std::size_t line = 1;
+  int kind = 0;  // the first character of the tag; 0: outside of tags
+  int before = 0;
+  bool quoted = false;
+  for (int c = 0; (c = std::getc(in)) != EOF; before = c) {
+    if (c == '\n') ++line;
+    if (before == '<' && !quoted) kind = c;
+    if (kind != 0 && c == '"') quoted = !quoted;
+    if (kind == 0 || quoted || c != '>') continue;
+    if (kind == '/') {
+      --depth;
+    } else if (kind != '?' && kind != '!' && before != '/') {
+      ++depth;
+    }
+    kind = 0;
+    if (depth > deepest) {
+      throw argument_error(joined({"papcoll: ", file, ", line ", line, ": objects are within ",
+                                   depth, " others: at most ", deepest}));
+    }
+  }
+}
+
 inline HwlocTopology topology_of_xml(const std::string& file) {
   // hwloc takes whatever it cannot read as XML for the same fault.
-  if (!OpenFile{std::fopen(file.c_str(), "re")}) {
+  const OpenFile in{std::fopen(file.c_str(), "re")};
+  if (!in) {
     const int why = errno;
     throw system_error(
         joined({"papcoll: cannot read the topology ", file, ": ", std::strerror(why)}), why);
   }
+  require_flat(in.get(), file);
   return loaded(file, [&file](hwloc_topology_t t) {
     if (hwloc_topology_set_xml(t, file.c_str()) == 0) return;
     throw argument_error(joined(
@@ -89,7 +119,40 @@ inline HwlocTopology topology_of_xml(const std::string& file) {
   });
 }
 
+/// Refuses a description of a node for which hwloc would take minutes or all memory. Its time grows
+/// with the square of the processors, and with the objects of a kind in one.
+inline void require_small(const std::string& description) {
+  constexpr unsigned long most_processors = 8192;
+  constexpr unsigned long most_in_one = 1024;
+  unsigned long processors = 1;
+  int brackets = 0;  // around attributes
+  char before = ' ';
+  for (const char* at = description.c_str(); *at != 0;) {
+    if (*at == '(' || *at == '[') ++brackets;
+    if (*at == ')' || *at == ']') --brackets;
+    const bool begins = std::string_view{"0123456789+-"}.find(*at) != std::string_view::npos;
+    if (brackets > 0 || !begins || std::isalnum(static_cast<unsigned char>(before)) != 0) {
+      before = *at++;
+      continue;
+    }
+    // As hwloc reads it, also 0x10.
+    char* end = nullptr;
+    const unsigned long number = std::strtoul(at, &end, 0);
+    before = '0';
+    at = std::max<const char*>(end, at + 1);
+    processors *= std::clamp(number, 1UL, most_processors + 1);
+    if (number > most_in_one || processors > most_processors) {
+      throw argument_error(
+          joined({"papcoll: the node \"", description, "\" has ",
+                  number > most_in_one
+                      ? joined({number, " objects of a kind in one: at most ", most_in_one})
+                      : joined({processors, " processors or more: at most ", most_processors})}));
+    }
+  }
+}
+
 inline HwlocTopology topology_of_string(const std::string& description) {
+  require_small(description);
   return loaded(description, [&description](hwloc_topology_t t) {
     // Loading goes on with the real machine after this has failed.
     if (hwloc_topology_set_synthetic(t, description.c_str()) == 0) return;
@@ -100,29 +163,42 @@ inline HwlocTopology topology_of_string(const std::string& description) {
   });
 }
 
-/// The number of the smallest object of a kind that has all of a set of processors; `anywhere` if
-/// none has. NUMA domains stand beside the tree of other objects, and may have the same processors
-/// as another: then it is the first.
-inline std::uint16_t smallest_with(hwloc_topology_t t, hwloc_obj_type_t kind,
-                                   hwloc_const_cpuset_t processors) {
-  hwloc_obj_t best = nullptr;
-  if (processors == nullptr || hwloc_bitmap_iszero(processors) != 0) return Place::anywhere;
-  for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_obj_by_type(t, kind, o)) != nullptr;) {
-    if (hwloc_bitmap_isincluded(processors, o->cpuset) == 0) continue;
-    if (best == nullptr || hwloc_bitmap_weight(o->cpuset) < hwloc_bitmap_weight(best->cpuset)) {
-      best = o;
-    }
+/// The first NUMA domain at an object that has the processors of an inner one; null if there is
+/// none. NUMA domains hang beside the tree of other objects, also below caches of memory.
+inline const hwloc_obj* numa_at(const hwloc_obj* o, const hwloc_obj* inner) {
+  for (const hwloc_obj* m = o->memory_first_child; m != nullptr; m = m->next_sibling) {
+    const hwloc_obj* found = m;
+    while (found != nullptr && found->type != HWLOC_OBJ_NUMANODE) found = found->memory_first_child;
+    if (found != nullptr && hwloc_bitmap_isincluded(inner->cpuset, found->cpuset) != 0)
+      return found;
   }
-  if (best == nullptr || best->logical_index >= Place::anywhere) return Place::anywhere;
-  return static_cast<std::uint16_t>(best->logical_index);
+  return nullptr;
 }
 
-/// The place of what runs on a set of processors, but for the core.
-inline Place place_with(hwloc_topology_t t, hwloc_const_cpuset_t processors) {
+/// The number of the smallest object of a kind around an object, or of itself; `anywhere` if there
+/// is none.
+inline std::uint16_t smallest_around(const hwloc_obj* inner, hwloc_obj_type_t kind) {
+  for (const hwloc_obj* o = inner; o != nullptr; o = o->parent) {
+    const hwloc_obj* const found = kind == HWLOC_OBJ_NUMANODE ? numa_at(o, inner) : o;
+    if (found == nullptr || found->type != kind) continue;
+    if (found->logical_index >= Place::anywhere) break;
+    return static_cast<std::uint16_t>(found->logical_index);
+  }
+  return Place::anywhere;
+}
+
+/// The smallest object that has all of a set of processors; null if none has, or the set is empty.
+inline const hwloc_obj* smallest_with(hwloc_topology_t t, hwloc_const_cpuset_t processors) {
+  if (hwloc_bitmap_iszero(processors) != 0) return nullptr;
+  return hwloc_get_obj_covering_cpuset(t, processors);
+}
+
+/// The place of what runs on an object, but for the core.
+inline Place place_on(const hwloc_obj* o) {
   Place place;
-  place.package = smallest_with(t, HWLOC_OBJ_PACKAGE, processors);
-  place.numa = smallest_with(t, HWLOC_OBJ_NUMANODE, processors);
-  place.l3 = smallest_with(t, HWLOC_OBJ_L3CACHE, processors);
+  place.package = smallest_around(o, HWLOC_OBJ_PACKAGE);
+  place.numa = smallest_around(o, HWLOC_OBJ_NUMANODE);
+  place.l3 = smallest_around(o, HWLOC_OBJ_L3CACHE);
   return place;
 }
 
@@ -187,8 +263,8 @@ inline std::vector<Gpu> gpus_of(hwloc_topology_t t) {
     gpu.bridges = bridges_above(o);
     name_devices(o, gpu);
     if (const hwloc_obj* const near = hwloc_get_non_io_ancestor_obj(t, o); near != nullptr) {
-      gpu.numa = smallest_with(t, HWLOC_OBJ_NUMANODE, near->cpuset);
-      gpu.package = smallest_with(t, HWLOC_OBJ_PACKAGE, near->cpuset);
+      gpu.numa = smallest_around(near, HWLOC_OBJ_NUMANODE);
+      gpu.package = smallest_around(near, HWLOC_OBJ_PACKAGE);
     }
     gpus.push_back(std::move(gpu));
   }
@@ -209,16 +285,18 @@ inline Machine machine_of(hwloc_topology_t t, int nodes, const std::string& sour
       throw argument_error(
           joined({"papcoll: ", source, ": a node has at most ", Place::anywhere - 1, " cores"}));
     }
-    Place place = place_with(t, core->cpuset);
+    Place place = place_on(core);
     place.core = static_cast<std::uint16_t>(of_node.size());
     of_node.push_back(place);
   }
-  if (of_node.size() > static_cast<std::size_t>(std::numeric_limits<int>::max() / nodes)) {
-    throw argument_error(joined({"papcoll: ", source, ": ", nodes, " nodes of ", of_node.size(),
-                                 " cores are too many places"}));
+  const std::size_t all = of_node.size() * static_cast<std::size_t>(nodes);
+  if (all > Machine::most_described) {
+    throw argument_error(
+        joined({"papcoll: ", source, ": ", nodes, " nodes of ", of_node.size(), " cores are ", all,
+                " places: at most ", Machine::most_described}));
   }
   std::vector<Place> places;
-  places.reserve(of_node.size() * static_cast<std::size_t>(nodes));
+  places.reserve(all);
   for (int node = 0; node < nodes; ++node) {
     for (Place place : of_node) {
       place.node = node;
@@ -266,7 +344,7 @@ inline Place hwloc_place() {
   const detail::HwlocBitmap binding{hwloc_bitmap_alloc()};
   if (!binding) detail::fail_hwloc("make a set of processors");
   if (hwloc_get_cpubind(t, binding.get(), HWLOC_CPUBIND_THREAD) != 0) return {};
-  Place place = detail::place_with(t, binding.get());
+  Place place = detail::place_on(detail::smallest_with(t, binding.get()));
   const std::vector<hwloc_obj_t> cores = detail::cores_of(t);
   const auto core = std::find_if(cores.begin(), cores.end(), [&binding](hwloc_obj_t o) {
     return hwloc_bitmap_isincluded(binding.get(), o->cpuset) != 0;

@@ -75,6 +75,9 @@ struct Gpu {
 /// They are numbered from 0 to size() − 1, which no function checks unless it says that it throws.
 class Machine {
  public:
+  /// The most places that a file or a command line may describe.
+  static constexpr int most_described = 1 << 22;
+
   /// No ranks.
   Machine() = default;
 

@@ -35,6 +35,8 @@ namespace detail {
 class NetworkReader {
  public:
   NetworkReader(std::string_view text, const std::string& file_name) : file_(file_name) {
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
     require_text(text);
     for (std::size_t line = 1; !text.empty(); ++line) {
       line_ = line;
@@ -53,6 +55,12 @@ class NetworkReader {
     }
     Network network = hops_.empty() ? tree() : by_hops();
     if (places_.line != 0) {
+      line_ = places_.line;
+      const auto each = static_cast<std::size_t>(places_.packages * places_.l3 * places_.cores);
+      if (each * nodes_.size() > Machine::most_described) {
+        fail(joined({nodes_.size(), " nodes of ", each, " cores are ", each * nodes_.size(),
+                     " places: at most ", Machine::most_described}));
+      }
       Machine m = Machine::of_cores(static_cast<int>(nodes_.size()), places_.packages, places_.l3,
                                     places_.cores, std::move(network));
       m.source = source();
@@ -105,12 +113,16 @@ class NetworkReader {
     }
   }
 
-  static Words words_of(std::string_view line) {
+  Words words_of(std::string_view line) const {
     constexpr std::string_view blanks = " \t\r";
     Words words;
     std::size_t at = 0;
     while ((at = line.find_first_not_of(blanks, at)) != std::string_view::npos) {
       const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
+      constexpr std::size_t longest = 255;  // messages quote words
+      if (end - at > longest) {
+        fail(joined({"a word has ", end - at, " characters: at most ", longest}));
+      }
       words.push_back(line.substr(at, end - at));
       at = end;
     }
@@ -156,6 +168,10 @@ class NetworkReader {
   }
 
   void declare(std::string_view name, bool is_node) {
+    if (is_node && name.find_first_of("[]") != std::string_view::npos) {
+      fail(joined({"the name ", name, " has a bracket, which is in no host's name: ",
+                   "write a line node NAME for each host"}));
+    }
     std::vector<std::string_view>& of_kind = is_node ? nodes_ : switches_;
     const auto [at, is_new] = names_.try_emplace(name, Name{of_kind.size(), is_node, line_});
     if (!is_new) {
@@ -259,26 +275,25 @@ class NetworkReader {
     for (std::size_t v = 0; v < links.size(); ++v) links[v] = neighbours[v].size();
     std::vector<bool> is_left(neighbours.size(), true);
     std::size_t left = neighbours.size();
-    const auto outmost = [&](bool nodes_too) {
-      std::vector<std::size_t> found;
-      for (std::size_t v = nodes_too ? 0 : n; v < links.size(); ++v) {
-        if (is_left[v] && links[v] <= 1) found.push_back(v);
+    const auto take_away = [&](std::size_t first, std::size_t least) {
+      std::vector<std::size_t> outmost;
+      for (std::size_t v = first; v < links.size(); ++v) {
+        if (is_left[v] && links[v] <= 1) outmost.push_back(v);
       }
-      return found;
-    };
-    const auto take = [&](const std::vector<std::size_t>& all) {
-      for (const std::size_t v : all) {
-        is_left[v] = false;
-        --left;
-        for (const Neighbour& other : neighbours[v]) --links[other.vertex];
+      while (left > least && !outmost.empty()) {
+        std::vector<std::size_t> next;
+        for (const std::size_t v : outmost) {
+          is_left[v] = false;
+          --left;
+          for (const Neighbour& other : neighbours[v]) {
+            if (--links[other.vertex] == 1 && other.vertex >= first) next.push_back(other.vertex);
+          }
+        }
+        outmost = std::move(next);
       }
     };
-    while (left > n + 1) {
-      const std::vector<std::size_t> unused = outmost(false);
-      if (unused.empty()) break;
-      take(unused);
-    }
-    while (left > 2) take(outmost(true));
+    take_away(n, n + 1);
+    take_away(0, 2);
     for (std::size_t v = n; v < links.size(); ++v) {
       if (is_left[v]) return v;
     }
@@ -291,12 +306,20 @@ class NetworkReader {
     const Neighbours of = neighbours();
     std::vector<Network::Uplink> uplinks(of.size());
     std::vector<std::size_t> todo{top(of)};
+    std::vector<int> depths(of.size(), 0);
     while (!todo.empty()) {
       const std::size_t above = todo.back();
       todo.pop_back();
       for (const Neighbour& below : of[above]) {
         if (static_cast<std::size_t>(uplinks[above].switch_number) == below.vertex) continue;
         uplinks[below.vertex] = {static_cast<int>(above), below.link->cost, below.link->width};
+        depths[below.vertex] = depths[above] + 1;
+        constexpr int deepest = 64;
+        if (below.vertex < nodes_.size() && depths[below.vertex] > deepest) {
+          line_ = below.link->line;
+          fail(joined({"the node ", nodes_[below.vertex], " is ", depths[below.vertex],
+                       " links away from the switch in the middle: at most ", deepest}));
+        }
         todo.push_back(below.vertex);
       }
     }
@@ -305,7 +328,8 @@ class NetworkReader {
 
   Network by_hops() {
     const std::size_t n = nodes_.size();
-    std::vector<float> matrix(n * n, 0);
+    using Pair = std::pair<std::size_t, std::size_t>;
+    std::vector<std::pair<Pair, const Hops*>> pairs;
     for (const Hops& pair : hops_) {
       line_ = pair.line;
       const Name& a = find(pair.a);
@@ -314,19 +338,30 @@ class NetworkReader {
         fail(joined({"hops are between nodes, and ", a.is_node ? pair.b : pair.a, " is a switch"}));
       }
       if (a.number == b.number) fail(joined({"hops lead from ", pair.a, " to itself"}));
-      float& hops = matrix[a.number * n + b.number];
-      if (hops > 0)
-        fail(joined({"the hops between ", pair.a, " and ", pair.b, " are given twice"}));
-      hops = pair.hops;
-      matrix[b.number * n + a.number] = pair.hops;
+      pairs.push_back({std::minmax({a.number, b.number}), &pair});
     }
+    std::sort(pairs.begin(), pairs.end());
+    // Whether all are there is known before there is a matrix, which has room for n².
+    Pair expected{0, 1};
     line_ = 0;
-    for (std::size_t a = 0; a < n; ++a) {
-      for (std::size_t b = a + 1; b < n; ++b) {
-        if (matrix[a * n + b] > 0) continue;
-        fail(joined({"the hops between ", nodes_[a], " and ", nodes_[b],
-                     " are missing: add a line hops ", nodes_[a], " ", nodes_[b], " NUMBER"}));
+    for (const auto& [pair, hops] : pairs) {
+      if (pair < expected) {
+        line_ = hops->line;
+        fail(joined({"the hops between ", hops->a, " and ", hops->b, " are given twice"}));
       }
+      if (pair != expected) break;
+      expected = pair.second + 1 < n ? Pair{pair.first, pair.second + 1}
+                                     : Pair{pair.first + 1, pair.first + 2};
+    }
+    if (expected.second < n) {
+      const std::string_view a = nodes_[expected.first];
+      const std::string_view b = nodes_[expected.second];
+      fail(joined({"the hops between ", a, " and ", b, " are missing: add a line hops ", a, " ", b,
+                   " NUMBER"}));
+    }
+    std::vector<float> matrix(n * n, 0);
+    for (const auto& [pair, hops] : pairs) {
+      matrix[pair.first * n + pair.second] = matrix[pair.second * n + pair.first] = hops->hops;
     }
     return Network::by_hops(static_cast<int>(n), std::move(matrix));
   }

@@ -57,6 +57,22 @@ TEST_CASE("defaults are left out") {
   CHECK(canonical("SegmentedRing:4096") == "SegmentedRing:4096");
 }
 
+TEST_CASE("a name of any length and depth is read, or refused in a sentence") {
+  const auto nested = [](int levels) {
+    std::string name = "Ring";
+    for (int i = 0; i < levels; ++i) name = "Suara:" + (i == 0 ? name : "(" + name + ")") + ",Ring";
+    return name;
+  };
+  CHECK(canonical(nested(78)) == nested(78));
+  CHECK(complaint(nested(9000)) ==
+        "papcoll: the name of an algorithm that begins with 'Suara:(Suara:(Suara:(Suara:(Suar' has "
+        "117002 characters: at most 1024");
+  std::string colons;
+  for (int i = 0; i < 170; ++i) colons += "Suara:";
+  CHECK(contains(complaint(colons + "Ring"), "Suara needs a schedule for each"));
+  CHECK(contains(complaint(std::string(1000, '(')), "is no policy"));
+}
+
 TEST_CASE("a name may leave the algorithm open") {
   for (const char* text : {"ShmTransport", "StaticOrder+ShmTransport"}) {
     const ParsedName n = parse_name(text, catalogue());

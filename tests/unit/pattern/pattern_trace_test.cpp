@@ -44,6 +44,12 @@ TEST_CASE("a trace can be scaled to a spread", "[pattern]") {
   CHECK(parse_trace("7 7").scaled_to(1).spread() == 0);
 }
 
+TEST_CASE("a trace may have the mark that editors of Windows put first", "[pattern]") {
+  CHECK(parse_trace("\xEF\xBB\xBF"
+                    "0 2\r\n1 0\r\n")
+            .seconds == parse_trace("0 2\n1 0\n").seconds);
+}
+
 TEST_CASE("what is wrong in a trace is named by line and column", "[pattern]") {
   struct Case {
     std::string_view text;

@@ -2,8 +2,10 @@
 #include <papcoll/report/calls.hpp>
 #include <papcoll/report/clocks.hpp>
 #include <papcoll/report/read.hpp>
+#include <papcoll/report/report.hpp>
 #include <papcoll/report/summary.hpp>
 #include <papcoll/report/totals.hpp>
+#include <papcoll/report/words.hpp>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -11,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -249,6 +252,58 @@ TEST_CASE("ranks that are each alone are told to be of another MPI's launcher", 
   }
   const Run run = read_run(dir.path().string());
   CHECK(run.hint.find("3 processes of solver began together, and each of them is alone") == 0);
+}
+
+TEST_CASE("a report costs what its traces are, not what they say of other ranks", "[report]") {
+  // One trace of a run of 16 million ranks, inside a call: the others are counted, not listed.
+  constexpr int ranks = 1 << 24;
+  const TemporaryDirectory dir;
+  TraceWriter trace{7, ranks, 4096};
+  trace.site(trace.module("/opt/solver", 0x10000), 0x100);
+  trace.communicator("", 5, ranks, 77);
+  constexpr std::uint64_t calls = 2000;
+  for (std::uint64_t i = 0; i < calls; ++i) {
+    trace.call({}, 2'000'000'000 + i * 1000, i + 1 < calls ? 2'000'000'500 + i * 1000 : 0);
+  }
+  trace.header.state = 0;
+  trace.write(dir.path());
+  const papcoll::report::Report r = papcoll::report::report_of(read_run(dir.path().string()));
+  CHECK(has_note(r.run, "There is no trace of ranks 0–6 and 8–16777215: calls with them are"));
+  REQUIRE(r.run.communicators.size() == 1);
+  CHECK(r.run.communicators[0].size == ranks);
+  CHECK(r.run.communicators[0].name == "communicator of 16777216 ranks");
+  REQUIRE(r.run.communicators[0].members.size() == 1);
+  CHECK(r.run.communicators[0].members[0].rank == 5);
+  REQUIRE(r.calls.calls.size() == calls);
+  CHECK(r.calls.records.size() == calls);
+  CHECK(r.calls.calls[9].present == 1);
+  CHECK_FALSE(r.calls.calls[9].complete);
+  REQUIRE(r.ending.unfinished.size() == 1);
+  CHECK(r.ending.unfinished[0].missing.empty());
+  CHECK(r.ending.unfinished[0].untraced == ranks - 1);
+}
+
+TEST_CASE("of a rank inside thousands of calls a hundred are told", "[report]") {
+  constexpr std::uint64_t calls = 5000;
+  constexpr std::uint64_t most = 100;
+  RunWriter writer{2, 1, 1 << 14};
+  for (std::uint64_t i = 0; i < calls; ++i) {
+    const std::uint64_t at = 2'000'000'000 + i * 1000;
+    for (TraceWriter& t : writer.traces) t.call({}, at, at + 50);
+    writer.traces[0].call({}, at + 100, 0);
+    writer.traces[0].ring.back().thread = static_cast<std::uint16_t>(i);
+    writer.traces[0].ring.back().number = calls + i;
+  }
+  writer.traces[0].communicators[0].calls = 2 * calls;
+  for (TraceWriter& t : writer.traces) t.header.state = 0;
+  const TemporaryDirectory dir;
+  writer.write(dir.path());
+  const papcoll::report::Report r = papcoll::report::report_of(read_run(dir.path().string()));
+  CHECK(r.ending.unfinished.size() == most);
+  CHECK(r.ending.more_unfinished == calls - most - 1);
+  const std::vector<std::string> remarks = papcoll::report::remarks(r);
+  CHECK(std::find(remarks.begin(), remarks.end(),
+                  "Of 4899 more calls that ranks are inside nothing is told.") != remarks.end());
 }
 
 TEST_CASE("where nothing can be reported, an exception says why", "[report]") {

@@ -174,6 +174,43 @@ TEST_CASE("A network file that is wrong is refused, with file, line and what is 
           ", line 2: the node a.y is the host a.x once more: names count up to their first dot");
 }
 
+TEST_CASE("A network file costs what its size allows: what is larger is refused before") {
+  const auto lines = [](const char* before, int n, const char* after) {
+    std::string text;
+    for (int i = 0; i < n; ++i) text += before + std::to_string(i) + after;
+    return text;
+  };
+  const auto refused = [](const std::string& text, const std::string& message) {
+    CHECK(refusal_of(text) == "papcoll: network file x.network" + message);
+  };
+  constexpr int many = 60000;  // whose matrix of hops would take 14 GB
+  refused(lines("node n", many, "\n") + "hops n0 n1 1\nhops n0 n3 1\n",
+          ": the hops between n0 and n2 are missing: add a line hops n0 n2 NUMBER");
+  refused(
+      lines("node n", 65, "\n") + "switch s\n" + lines("link s n", 65, "\n") + "places 1 1 65534\n",
+      ", line 132: 65 nodes of 65534 cores are 4259710 places: at most 4194304");
+  // A row of switches, with a node at each end: the one in the middle is found in one go.
+  const auto row = [&](int switches) {
+    std::string text = "node a\nnode b\n" + lines("switch s", switches, "\n");
+    for (int i = 1; i < switches; ++i) {
+      text += "link s" + std::to_string(i - 1) + " s" + std::to_string(i) + "\n";
+    }
+    return text + "link a s0\nlink b s" + std::to_string(switches - 1) + "\n";
+  };
+  refused(row(20001),
+          ", line 40005: the node b is 10001 links away from the switch in the middle: at most 64");
+  CHECK(read_network(row(127), "x.network").network().hops(0, 1) == 128);
+  refused("\nnode " + std::string(256, 'n'), ", line 2: a word has 256 characters: at most 255");
+}
+
+TEST_CASE("A network file: what other programs put into files") {
+  CHECK(read_network("\xEF\xBB\xBFnode a\n", "x.network").hosts ==
+        std::vector<std::uint64_t>{hash_of_host("a")});
+  CHECK(refusal_of("node a\nnode n[1-4]") ==
+        "papcoll: network file x.network, line 2: the name n[1-4] has a bracket, which is in no "
+        "host's name: write a line node NAME for each host");
+}
+
 TEST_CASE("A network file is read when it is asked for") {
   const TemporaryDirectory directory;
   const MachineSource source = network_file(directory.write("two.network", two_leaves));

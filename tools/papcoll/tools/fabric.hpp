@@ -143,7 +143,7 @@ class Fabric {
     std::map<std::string, int> times;
     for (Vertex& v : vertices_) {
       for (char& c : v.name) {
-        if (c == ' ' || c == '\t' || c == '#') c = '_';
+        if (std::string_view{" \t#[]"}.find(c) != std::string_view::npos) c = '_';
       }
       if (!v.is_joined) ++times[v.name];
     }
@@ -300,6 +300,12 @@ class Fabric {
   std::string lines_of_hops() const {
     std::string text;
     const std::vector<std::size_t> hosts = sorted(true);
+    constexpr std::size_t most = 2048;
+    if (hosts.size() > most) {
+      throw argument_error(detail::joined({"papcoll: the network is no tree, and has ",
+                                           hosts.size(), " hosts: hops are told between at most ",
+                                           most, ": leave the other hosts out"}));
+    }
     for (const std::size_t v : hosts) text += "node " + vertices_[v].name + "\n";
     for (std::size_t a = 0; a < hosts.size(); ++a) {
       const std::vector<int> hops = hops_from(hosts[a]);

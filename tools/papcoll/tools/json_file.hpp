@@ -9,10 +9,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -54,18 +57,57 @@ inline constexpr TimeUnit in_seconds{1, "seconds from 0 to 1, as 1.5e-6 for 1.5 
 inline constexpr TimeUnit in_seconds_a_byte{
     1e-5, "seconds a byte from 0 to 1e-5, as 6.25e-11 for 16 GB/s"};
 
+/// Returns what of a file a message shows: the first bytes of a long text.
+inline std::string shortened(std::string text) {
+  std::size_t most = 200;
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
+  return text.replace(most, text.npos, "…");
+}
+inline std::string shown(const Json& value) { return shortened(value.dump()); }
+
+/// Parses a text of JSON. Throws Json::exception for what is none, and argument_error, whose words
+/// `source` begins, where lists and objects are more than 64 deep, or an object has a field twice.
+inline Json parse_json(const std::string& text, const std::string& source) {
+  constexpr int deepest = 64;
+  std::istringstream in{text};
+  std::vector<std::set<std::string>> fields;  // of each object around
+  const auto refuse = [&](const std::string& why) {
+    const auto at = text.begin() + static_cast<std::ptrdiff_t>(in.tellg());
+    throw argument_error(source + ", line " +
+                         std::to_string(1 + std::count(text.begin(), at, '\n')) + ": " + why);
+  };
+  return Json::parse(in, [&](int depth, Json::parse_event_t event, const Json& parsed) {
+    using Event = Json::parse_event_t;
+    if (event == Event::object_start || event == Event::array_start) {
+      if (depth >= deepest) {
+        refuse("lists and objects are more than " + std::to_string(deepest) + " deep");
+      }
+      fields.resize(static_cast<std::size_t>(depth) + 1);
+      fields.back().clear();
+    } else if (event == Event::key) {
+      fields.resize(static_cast<std::size_t>(depth));
+      if (!fields.back().insert(parsed.get<std::string>()).second) {
+        refuse("the field " + shown(parsed) + " is there twice: leave one of them out");
+      }
+    }
+    return true;
+  });
+}
+
 /// An object of such a file, or of an object in it.
 class JsonObject {
  public:
   /// Throws argument_error and system_error.
   static JsonObject read(const std::string& file, const std::string& what) {
     const std::string text = read_text(file, what);
+    const std::string source = "papcoll: " + what + " " + file;
     try {
-      return {Json::parse(text), "papcoll: " + what + " " + file, ""};
+      return {parse_json(text, source), source, ""};
     } catch (const Json::exception& e) {  // a parse error, or a number that no double holds
       const std::string why = e.what();  // "[json.exception.…] parse error at line 1, column 2: …"
-      throw argument_error("papcoll: " + what + " " + file +
-                           " is no JSON: " + why.substr(std::min(why.find("] ") + 2, why.size())));
+      throw argument_error("papcoll: " + what + " " + file + " is no JSON: " +
+                           shortened(why.substr(std::min(why.find("] ") + 2, why.size()))));
     }
   }
 
@@ -94,7 +136,7 @@ class JsonObject {
     const std::string remedy = std::string(": write a number of ") + unit.words;
     if (!v.is_number()) fail(name, "it is " + std::string(v.type_name()) + remedy);
     const auto read = v.get<double>();
-    if (!(read >= 0 && read <= unit.most)) fail(name, "it is " + v.dump() + remedy);
+    if (!(read >= 0 && read <= unit.most)) fail(name, "it is " + shown(v) + remedy);
     seconds = read;
   }
 
@@ -104,19 +146,19 @@ class JsonObject {
     if (!has(name)) return;
     const Json& v = value_[name];
     const std::string remedy = ": write a whole number from " + std::to_string(least) + " up";
-    if (!v.is_number_integer()) fail(name, "it is " + v.dump() + remedy);
+    if (!v.is_number_integer()) fail(name, "it is " + shown(v) + remedy);
     constexpr long long most = 1LL << 40U;
     const bool fits =
         (v.is_number_unsigned() ? v.get<unsigned long long>() <= most : v.get<long long>() >= 0) &&
         v.get<long long>() >= static_cast<long long>(least) &&
         std::in_range<Integer>(v.get<long long>());
-    if (!fits) fail(name, "it is " + v.dump() + remedy);
+    if (!fits) fail(name, "it is " + shown(v) + remedy);
     number = v.get<Integer>();
   }
 
   [[noreturn]] void fail(const std::string& field, const std::string& why) const {
-    throw argument_error(source_ + (field.empty() && path_.empty() ? "" : ", field ") + at(field) +
-                         ": " + why);
+    throw argument_error(source_ + (field.empty() && path_.empty() ? "" : ", field ") +
+                         at(shortened(field)) + ": " + why);
   }
 
  private:

@@ -135,9 +135,8 @@ inline MachineShape machine_shape(std::string_view text) {
   if (on_node > most || on_node * shape.cores > most) {
     refuse(detail::joined({"a node has more than ", most, " cores"}));
   }
-  constexpr int most_places = 1 << 22;
-  if (on_node * shape.cores * shape.nodes > most_places) {
-    refuse(detail::joined({"the nodes together have more than ", most_places,
+  if (on_node * shape.cores * shape.nodes > Machine::most_described) {
+    refuse(detail::joined({"the nodes together have more than ", Machine::most_described,
                            " cores: take fewer nodes, or fewer cores of a node"}));
   }
   if (shape.group > 0 && shape.leaf > 0) {

@@ -69,11 +69,11 @@ inline CostBySize cost_table(const JsonObject& in, const char* name) {
   const std::string remedy = ": write a list of pairs of bytes and seconds, as [[64, 2e-9], …]";
   if (!in.has(name)) in.fail(name, "it is missing");
   const Json& list = in.json()[name];
-  if (!list.is_array() || list.empty()) in.fail(name, "it is " + list.dump() + remedy);
+  if (!list.is_array() || list.empty()) in.fail(name, "it is " + shown(list) + remedy);
   std::vector<CostBySize::Point> points;
   for (const Json& p : list) {
     const bool is_pair = p.is_array() && p.size() == 2 && p[0].is_number() && p[1].is_number();
-    if (!is_pair) in.fail(name, "it has " + p.dump() + remedy);
+    if (!is_pair) in.fail(name, "it has " + shown(p) + remedy);
     points.push_back({p[0].get<double>(), p[1].get<double>()});
   }
   return points;

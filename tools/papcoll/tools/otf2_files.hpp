@@ -243,7 +243,7 @@ class Otf2Files {
     for (std::uint32_t c = 0; c < r_.run.communicators.size(); ++c) {
       std::vector<std::uint64_t> members;
       for (const report::Communicator::Member& m : r_.run.communicators[c].members) {
-        if (m.trace >= 0) members.push_back(static_cast<std::uint64_t>(m.trace));
+        members.push_back(m.trace);
       }
       require(OTF2_GlobalDefWriter_WriteGroup(
           w, c + 1, empty, OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE,

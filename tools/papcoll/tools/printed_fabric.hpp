@@ -29,6 +29,12 @@ void for_each_line(std::string_view text, F f) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    constexpr std::size_t longest = 1024;
+    if (line.size() > longest) {
+      throw argument_error(
+          detail::joined({"papcoll: line ", number, " of what is to be converted has ", line.size(),
+                          " characters: at most ", longest}));
+    }
     f(number, line);
   }
 }

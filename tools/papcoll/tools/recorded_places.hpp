@@ -77,7 +77,7 @@ inline what_if::Recorded recorded_at(const report::Report& r, std::uint32_t plac
       ++others;
       continue;
     }
-    const std::int32_t root = r.calls.record(r.run, c, 0)->root;
+    const std::int32_t root = r.calls.record(r.run, c, std::size_t{0}).root;
     kinds[{c.communicator, c.collective, c.bytes, root}].push_back(&c);
   }
   if (kinds.empty()) {
@@ -110,16 +110,16 @@ inline what_if::Recorded recorded_at(const report::Report& r, std::uint32_t plac
   for (const report::Call* c : most->second) {
     bounds.push_back(r.imbalances[static_cast<std::size_t>(c - r.calls.calls.data())].bound);
     for (std::size_t m = 0; m < members.size(); ++m) {
-      const auto trace = static_cast<std::size_t>(members[m].trace);
-      const profile::Record& record = *r.calls.record(r.run, *c, m);
+      const profile::Record& record = r.calls.record(r.run, *c, m);
       recorded.arrivals.seconds.push_back(
-          static_cast<double>(r.clocks.global(trace, record.arrival) - c->begin) * nanosecond);
+          static_cast<double>(r.clocks.global(members[m].trace, record.arrival) - c->begin) *
+          nanosecond);
       recorded.durations.push_back(static_cast<double>(record.exit - record.arrival) * nanosecond);
     }
   }
   recorded.clocks = report::percentile(bounds, 0.5) * nanosecond;
   for (const report::Communicator::Member& m : members) {
-    recorded.nodes.push_back(r.run.ranks[static_cast<std::size_t>(m.trace)].header.node);
+    recorded.nodes.push_back(r.run.ranks[m.trace].header.node);
   }
   return recorded;
 }
@@ -132,7 +132,7 @@ inline std::vector<std::uint32_t> dearest_places(const report::Report& r, std::s
     const std::size_t members = r.run.communicators[c.communicator].members.size();
     if (members < 2) continue;
     for (std::size_t m = 0; m < members; ++m) {
-      const profile::Record& record = *r.calls.record(r.run, c, m);
+      const profile::Record& record = r.calls.record(r.run, c, m);
       if (record.exit > record.arrival) {
         time[c.place] += static_cast<double>(record.exit - record.arrival);
       }

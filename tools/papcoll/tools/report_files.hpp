@@ -67,8 +67,8 @@ inline std::vector<std::string> call_row(const report::Report& r, std::size_t in
     return i.known && i.alpha > 0 ? number_text(time / i.alpha) : null;
   };
   std::int32_t root = -1;
-  for (std::size_t m = 0; m < on.members.size() && root < 0; ++m) {
-    if (const auto* record = r.calls.record(r.run, c, m)) root = record->root;
+  for (const report::Calls::Entry& e : r.calls.of(c)) {
+    if (root < 0) root = report::Calls::record(r.run, c, e).root;
   }
   const auto last =
       i.decided ? std::to_string(report::world_rank(r.run, on.members[i.last])) : null;
@@ -82,7 +82,7 @@ inline std::vector<std::string> call_row(const report::Report& r, std::size_t in
           json_text(report::place_text(r.run, c.place)),
           json_text(on.name),
           std::to_string(c.number),
-          std::to_string(on.members.size()),
+          std::to_string(on.size),
           std::to_string(c.present),
           i.known ? seconds_text(i.omega) : null,
           i.known ? seconds_text(i.delta) : null,
@@ -110,16 +110,17 @@ inline Json call_json(const report::Report& r, const report::CallOf& c) {
 
 /// A call in which ranks are, and who has not come.
 inline Json unfinished_json(const report::Report& r, const report::Unfinished& u) {
-  static constexpr std::array<std::string_view, 8> kinds{
-      "inside", "outside", "finalizing", "finished", "exited", "aborted", "gone", "unknown"};
+  static constexpr std::array<std::string_view, 7> kinds{
+      "inside", "outside", "finalizing", "finished", "exited", "aborted", "gone"};
   Json all{{"call", call_json(r, u.call)}, {"inside", u.inside}, {"hopeless", u.hopeless}};
   if (u.since) all["since"] = *u.since;
+  all["members_without_trace"] = u.untraced;
   all["missing"] = Json::array();
   for (const report::Whereabouts& w : u.missing) {
     Json one{{"member", w.member},
              {"state", kinds.at(static_cast<std::size_t>(w.kind))},
-             {"calls", w.calls}};
-    if (w.rank >= 0) one["rank"] = w.rank;
+             {"calls", w.calls},
+             {"rank", w.rank}};
     if (w.call) one[w.in_call ? "inside" : "last"] = call_json(r, *w.call);
     if (w.since) one["since"] = *w.since;
     all["missing"].push_back(std::move(one));
@@ -279,15 +280,14 @@ inline void write_csv(const report::Report& r, const std::string& directory) {
     const report::Call& c = r.calls.calls[i];
     const auto& members = r.run.communicators[c.communicator].members;
     const std::int64_t zero = r.calls.calls.front().begin;
-    for (std::size_t m = 0; m < members.size(); ++m) {
-      const auto* record = r.calls.record(r.run, c, m);
-      if (record == nullptr) continue;
-      const auto trace = static_cast<std::size_t>(members[m].trace);
+    for (const report::Calls::Entry& e : r.calls.of(c)) {
+      const auto& record = report::Calls::record(r.run, c, e);
+      const std::size_t trace = members[e.member].trace;
       const auto at = [&](std::uint64_t time) {
         return seconds_text(static_cast<double>(r.clocks.global(trace, time) - zero));
       };
       arrivals.write(line({std::to_string(i), std::to_string(r.run.ranks[trace].rank()),
-                           at(record->arrival), record->exit == 0 ? "" : at(record->exit)}));
+                           at(record.arrival), record.exit == 0 ? "" : at(record.exit)}));
     }
   }
   calls.close();
@@ -402,8 +402,8 @@ inline std::size_t write_arrivals(const report::Report& r, std::uint32_t place,
     if (c.place != place || !c.complete || c.communicator != communicator) continue;
     std::string line;
     for (std::size_t m = 0; m < members.size(); ++m) {
-      const auto trace = static_cast<std::size_t>(members[m].trace);
-      const std::int64_t at = r.clocks.global(trace, r.calls.record(r.run, c, m)->arrival);
+      const std::uint64_t arrival = r.calls.record(r.run, c, m).arrival;
+      const std::int64_t at = r.clocks.global(members[m].trace, arrival);
       line += (m == 0 ? "" : " ") + seconds_text(static_cast<double>(at - c.begin));
     }
     out.write(line + "\n");

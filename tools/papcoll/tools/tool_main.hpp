@@ -19,6 +19,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 
 namespace papcoll {
@@ -85,6 +86,8 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
     std::string command = "papcoll";
     for (const CLI::App* given : app.get_subcommands()) command += " " + given->get_name();
     std::fprintf(stderr, "papcoll: %s; see %s --help\n", e.what(), command.c_str());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "papcoll: there is no memory left for what is asked for\n");
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());
   }

@@ -35,10 +35,10 @@ inline std::vector<int> listed_nodes(const JsonObject& in, int ranks) {
     for (const Json& rank : members) {
       const bool is_rank = rank.is_number_integer() && rank >= 0 && rank < ranks;
       if (!is_rank) {
-        refuse("it has rank " + rank.dump() + ", and there are 0 to " + std::to_string(ranks - 1));
+        refuse("it has rank " + shown(rank) + ", and there are 0 to " + std::to_string(ranks - 1));
       }
       int& known = node_of[rank.get<std::size_t>()];
-      if (known >= 0) refuse("it has rank " + rank.dump() + " twice");
+      if (known >= 0) refuse("it has rank " + shown(rank) + " twice");
       known = node;
     }
     ++node;

@@ -112,8 +112,9 @@ class TraceLine {
   }
 
   std::string_view word() const noexcept {
+    constexpr std::size_t most = 64;  // as much as a message shows
     std::size_t end = at_;
-    while (end < text_.size() && !is_separator(text_[end])) ++end;
+    while (end < text_.size() && end - at_ < most && !is_separator(text_[end])) ++end;
     return text_.substr(at_, end - at_);
   }
 
@@ -128,6 +129,8 @@ class TraceLine {
 /// for anything else, for lines of different length and for a text without a call.
 inline Trace parse_trace(std::string_view text) {
   Trace trace;
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     detail::TraceLine line(text.substr(0, end), number);

@@ -9,7 +9,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <map>
+#include <queue>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -22,7 +26,7 @@ namespace report {
 struct Call {
   std::uint64_t number = 0;             ///< on its communicator, from 0
   std::uint64_t bytes = 0;              ///< the largest of its ranks'
-  std::size_t records = 0;              ///< its members' begin there in Calls::records
+  std::size_t records = 0;              ///< where its `present` entries of Calls::records begin
   std::int64_t begin = 0;               ///< the first arrival
   std::int64_t end = 0;                 ///< the last exit, or 0 while a rank is inside
   std::uint32_t communicator = 0;       ///< in Run::communicators
@@ -37,15 +41,26 @@ struct Call {
 /// All calls of a run that have records, by their begin.
 struct Calls {
   std::vector<Call> calls;
-  /// Of each member of each call its record in RankTrace::records, or profile::no_entry.
-  std::vector<std::uint32_t> records;
+  /// The record of a member in one call.
+  struct Entry {
+    std::uint32_t member = 0;    ///< in Communicator::members
+    std::uint32_t position = 0;  ///< in RankTrace::records
+  };
+  /// Of each call those members that have a record, in the order of Communicator::members.
+  std::vector<Entry> records;
 
-  /// That of one member, or nullptr.
-  const profile::Record* record(const Run& run, const Call& call, std::size_t member) const {
-    const std::uint32_t position = records[call.records + member];
-    if (position == profile::no_entry) return nullptr;
-    const std::int32_t trace = run.communicators[call.communicator].members[member].trace;
-    return &run.ranks[static_cast<std::size_t>(trace)].records[position];
+  /// Returns the entries of one call.
+  std::span<const Entry> of(const Call& call) const {
+    return {records.data() + call.records, call.present};
+  }
+  /// Returns the record of an entry of `call`.
+  static const profile::Record& record(const Run& run, const Call& call, const Entry& entry) {
+    const auto& members = run.communicators[call.communicator].members;
+    return run.ranks[members[entry.member].trace].records[entry.position];
+  }
+  /// Returns the record of a member of a call that is complete.
+  const profile::Record& record(const Run& run, const Call& call, std::size_t member) const {
+    return record(run, call, records[call.records + member]);
   }
 };
 
@@ -56,20 +71,32 @@ inline std::uint32_t kind_flags(const profile::Record& r) noexcept {
   return r.flags & (profile::record_nonblocking | profile::record_persistent);
 }
 
-/// What most of several values are: the first of these that more than any other are. Few differ.
+/// What most of several values are: the first of these that more than any other are.
 template <class T>
 class Majority {
  public:
   void add(const T& value) {
-    for (auto& [known, times] : seen_) {
-      if (known == value) {
-        ++times;
+    // Few differ, as a rule: of these a list is the fastest.
+    constexpr std::size_t few = 16;
+    for (std::size_t i = 0; i < std::min(few, seen_.size()); ++i) {
+      if (seen_[i].first == value) {
+        ++seen_[i].second;
+        return;
+      }
+    }
+    if (seen_.size() >= few) {
+      const auto [known, is_new] = later_.emplace(value, seen_.size());
+      if (!is_new) {
+        ++seen_[known->second].second;
         return;
       }
     }
     seen_.emplace_back(value, 1);
   }
-  void clear() { seen_.clear(); }
+  void clear() {
+    seen_.clear();
+    later_.clear();
+  }
   bool unanimous() const { return seen_.size() <= 1; }
   const T& value() const {
     return std::max_element(seen_.begin(), seen_.end(),
@@ -79,7 +106,27 @@ class Majority {
 
  private:
   std::vector<std::pair<T, std::size_t>> seen_;
+  std::map<T, std::size_t> later_;  ///< positions in seen_ beyond the first few
 };
+
+/// Returns the positions of a rank's records by the entries of its communicators, each in the order
+/// of their numbers.
+inline std::vector<std::vector<std::uint32_t>> records_by_entry(const RankTrace& rank) {
+  std::vector<std::vector<std::uint32_t>> by_entry(rank.communicators.size());
+  for (std::size_t k = 0; k < rank.records.size(); ++k) {
+    if (rank.communicator(rank.records[k]) == profile::no_entry) continue;
+    by_entry[rank.records[k].communicator].push_back(static_cast<std::uint32_t>(k));
+  }
+  const auto earlier = [&rank](std::uint32_t a, std::uint32_t b) {
+    return rank.records[a].number < rank.records[b].number;
+  };
+  for (std::vector<std::uint32_t>& list : by_entry) {
+    if (!std::is_sorted(list.begin(), list.end(), earlier)) {  // threads
+      std::stable_sort(list.begin(), list.end(), earlier);
+    }
+  }
+  return by_entry;
+}
 
 class Joiner {
  public:
@@ -87,26 +134,10 @@ class Joiner {
 
   Calls join() {
     // The records of each communicator and member, by their numbers.
-    by_entry_.resize(run_.ranks.size());
     std::size_t all = 0;
-    for (std::size_t i = 0; i < run_.ranks.size(); ++i) {
-      const RankTrace& rank = run_.ranks[i];
+    for (const RankTrace& rank : run_.ranks) {
       all += rank.records.size();
-      by_entry_[i].resize(rank.communicators.size());
-      for (std::size_t k = 0; k < rank.records.size(); ++k) {
-        const std::uint32_t entry = rank.records[k].communicator;
-        if (rank.communicator(rank.records[k]) != profile::no_entry) {
-          by_entry_[i][entry].push_back(static_cast<std::uint32_t>(k));
-        }
-      }
-      for (std::vector<std::uint32_t>& list : by_entry_[i]) {
-        const auto earlier = [&rank](std::uint32_t a, std::uint32_t b) {
-          return rank.records[a].number < rank.records[b].number;
-        };
-        if (!std::is_sorted(list.begin(), list.end(), earlier)) {  // threads
-          std::stable_sort(list.begin(), list.end(), earlier);
-        }
-      }
+      by_entry_.push_back(records_by_entry(rank));
     }
     out_.records.reserve(all);
     for (std::size_t c = 0; c < run_.communicators.size(); ++c) join(c);
@@ -122,10 +153,9 @@ class Joiner {
     const auto& members = run_.communicators[communicator].members;
     std::vector<std::size_t> next(members.size(), 0);
     const auto number_of = [&](std::size_t m) {
-      if (members[m].trace < 0) return none;
-      const auto trace = static_cast<std::size_t>(members[m].trace);
-      const auto& list = by_entry_[trace][members[m].entry];
-      return next[m] < list.size() ? run_.ranks[trace].records[list[next[m]]].number : none;
+      const auto& list = by_entry_[members[m].trace][members[m].entry];
+      return next[m] < list.size() ? run_.ranks[members[m].trace].records[list[next[m]]].number
+                                   : none;
     };
     // A call that dropped out of one ring is never complete again: what others still have of it
     // says nothing, and would take room for all members.
@@ -133,61 +163,57 @@ class Joiner {
     for (std::size_t m = 0; m < members.size(); ++m) {
       const std::uint64_t number = number_of(m);
       if (number == none) continue;
-      const RankTrace& rank = run_.ranks[static_cast<std::size_t>(members[m].trace)];
+      const RankTrace& rank = run_.ranks[members[m].trace];
       if (rank.begun > rank.records.size() + rank.damaged) first = std::max(first, number);
     }
-    std::vector<std::uint64_t> numbers(members.size());
-    for (std::size_t m = 0; m < members.size(); ++m) {
+    // The next call of each member, the earliest first: only members with a record are looked at.
+    using Next = std::pair<std::uint64_t, std::uint32_t>;
+    std::priority_queue<Next, std::vector<Next>, std::greater<>> numbers;
+    const auto await = [&](std::uint32_t m) {
+      if (number_of(m) != none) numbers.emplace(number_of(m), m);
+    };
+    for (std::uint32_t m = 0; m < members.size(); ++m) {
       while (number_of(m) < first) ++next[m];
-      numbers[m] = number_of(m);
+      await(m);
     }
-    for (;;) {
-      const std::uint64_t number = *std::min_element(numbers.begin(), numbers.end());
-      if (number == none) return;
+    while (!numbers.empty()) {
       Call call;
-      call.number = number;
+      call.number = numbers.top().first;
       call.communicator = static_cast<std::uint32_t>(communicator);
       call.records = out_.records.size();
-      for (std::size_t m = 0; m < members.size(); ++m) {
-        std::uint32_t position = profile::no_entry;
+      while (!numbers.empty() && numbers.top().first == call.number) {
+        const std::uint32_t m = numbers.top().second;
+        numbers.pop();
+        out_.records.push_back({m, by_entry_[members[m].trace][members[m].entry][next[m]]});
         // In a damaged file a number may be there twice: the first one counts.
-        while (numbers[m] == number) {
-          const auto trace = static_cast<std::size_t>(members[m].trace);
-          if (position == profile::no_entry) {
-            position = by_entry_[trace][members[m].entry][next[m]];
-          }
-          ++next[m];
-          numbers[m] = number_of(m);
-        }
-        out_.records.push_back(position);
+        while (number_of(m) == call.number) ++next[m];
+        await(m);
       }
+      call.present = static_cast<std::uint32_t>(out_.records.size() - call.records);
       describe(call);
       out_.calls.push_back(call);
     }
   }
 
   void describe(Call& call) {
-    const auto& members = run_.communicators[call.communicator].members;
+    const Communicator& on = run_.communicators[call.communicator];
     kinds_.clear();
     places_.clear();
     bool inside = false;
-    const bool is_inter =
-        (run_.communicators[call.communicator].flags & profile::communicator_inter) != 0;
+    const bool is_inter = (on.flags & profile::communicator_inter) != 0;
     call.begin = std::numeric_limits<std::int64_t>::max();
-    for (std::size_t m = 0; m < members.size(); ++m) {
-      const profile::Record* r = out_.record(run_, call, m);
-      if (r == nullptr) continue;
-      const auto trace = static_cast<std::size_t>(members[m].trace);
-      ++call.present;
-      call.bytes = std::max(call.bytes, r->bytes);
-      call.begin = std::min(call.begin, clocks_.global(trace, r->arrival));
-      if (r->exit == 0) inside = true;
-      if (r->exit != 0) call.end = std::max(call.end, clocks_.global(trace, r->exit));
-      kinds_.add({r->collective, kind_flags(*r), is_inter ? 0 : r->root});
-      places_.add(run_.ranks[trace].place(*r));
+    for (const Calls::Entry& e : out_.of(call)) {
+      const profile::Record& r = Calls::record(run_, call, e);
+      const std::size_t trace = on.members[e.member].trace;
+      call.bytes = std::max(call.bytes, r.bytes);
+      call.begin = std::min(call.begin, clocks_.global(trace, r.arrival));
+      if (r.exit == 0) inside = true;
+      if (r.exit != 0) call.end = std::max(call.end, clocks_.global(trace, r.exit));
+      kinds_.add({r.collective, kind_flags(r), is_inter ? 0 : r.root});
+      places_.add(run_.ranks[trace].place(r));
     }
     if (inside) call.end = 0;
-    call.complete = call.present == members.size();
+    call.complete = call.present == static_cast<std::uint32_t>(on.size);
     call.differs = !kinds_.unanimous();
     call.collective = static_cast<profile::MpiCollective>(std::get<0>(kinds_.value()));
     call.flags = std::get<1>(kinds_.value());

@@ -121,6 +121,7 @@ class ClockCheck {
     for (std::size_t t = 0; t < group_of_.size(); ++t) {
       Group& g = groups_[group_of_[t]];
       g.traces.push_back(t);
+      if (g.fault.ranks.empty()) g.fault.trace = t;
       g.fault.ranks.push_back(run_.ranks[t].rank());
       g.fault.jump = clocks_.jump(t);
       g.at_begin = static_cast<double>(run_.ranks[t].header.clock_begin.bound);
@@ -178,8 +179,8 @@ class ClockCheck {
   template <class F>
   void for_each_record(const Call& c, const F& f) const {
     const auto& members = run_.communicators[c.communicator].members;
-    for (std::size_t m = 0; m < members.size(); ++m) {
-      f(static_cast<std::size_t>(members[m].trace), *calls_.record(run_, c, m));
+    for (const Calls::Entry& e : calls_.of(c)) {
+      f(members[e.member].trace, Calls::record(run_, c, e));
     }
   }
 

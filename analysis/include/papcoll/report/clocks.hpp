@@ -18,6 +18,7 @@ namespace report {
 /// Ranks whose clock cannot have shown what was recorded: it jumped, or was taken for another one.
 struct ClockFault {
   std::vector<std::int32_t> ranks;
+  std::size_t trace = 0;    ///< of the first of them, in Run::ranks
   double jump = 0;          ///< between what was measured at begin and end, nanoseconds; 0: none
   std::uint64_t calls = 0;  ///< that contradict it: a rank left before another one came
   double worst = 0;         ///< by how much, in the worst of these, nanoseconds

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -52,10 +53,10 @@ namespace detail {
 /// than 0: that is not known.
 inline double outside_before(const Run& run, const Calls& calls, const Call& call,
                              std::size_t member) {
-  const std::uint32_t position = calls.records[call.records + member];
+  const std::uint32_t position = calls.records[call.records + member].position;
   if (position == 0) return -1;
-  const std::int32_t trace = run.communicators[call.communicator].members[member].trace;
-  const auto& records = run.ranks[static_cast<std::size_t>(trace)].records;
+  const auto& members = run.communicators[call.communicator].members;
+  const auto& records = run.ranks[members[member].trace].records;
   const profile::Record& now = records[position];
   const profile::Record& before = records[position - 1];
   if (before.index + 1 != now.index || before.exit == 0 || before.exit > now.arrival) return -1;
@@ -90,12 +91,10 @@ class MostOneWay {
                   std::array<std::vector<double>, classes>& between_nodes) {
     if (!is_left_by_nobody_before_all_came(run, c)) return;
     const auto& members = run.communicators[c.communicator].members;
-    const auto trace = [&members](std::size_t m) {
-      return static_cast<std::size_t>(members[m].trace);
-    };
+    const auto trace = [&members](std::size_t m) { return members[m].trace; };
     const auto node = [&](std::size_t m) { return run.ranks[trace(m)].header.node; };
     const auto record = [&](std::size_t m) { return calls.record(run, c, m); };
-    const auto arrival = [&](std::size_t m) { return clocks.global(trace(m), record(m)->arrival); };
+    const auto arrival = [&](std::size_t m) { return clocks.global(trace(m), record(m).arrival); };
     std::size_t last = 0;
     for (std::size_t m = 1; m < members.size(); ++m) {
       if (arrival(m) > arrival(last)) last = m;
@@ -104,9 +103,9 @@ class MostOneWay {
     double far = unknown;
     for (std::size_t m = 0; m < members.size(); ++m) {
       if (m == last) continue;
-      const std::uint64_t exit = record(m)->exit;
+      const std::uint64_t exit = record(m).exit;
       const double took = static_cast<double>(clocks.global(trace(m), exit) - arrival(last)) +
-                          clocks.bound(trace(m), exit, trace(last), record(last)->arrival);
+                          clocks.bound(trace(m), exit, trace(last), record(last).arrival);
       double& least = node(m) == node(last) ? near : far;
       if (took > 0) least = std::min(least, took);
     }
@@ -142,12 +141,9 @@ class ImbalanceOf {
     for (const Communicator& c : run.communicators) {
       // Members by their nodes, so that the ranks of a node stand together.
       Order order;
-      for (std::uint32_t m = 0; m < c.members.size(); ++m) {
-        if (c.members[m].trace >= 0) order.members.push_back(m);
-      }
-      const auto node = [&](std::uint32_t m) {
-        return run_.ranks[static_cast<std::size_t>(c.members[m].trace)].header.node;
-      };
+      order.members.resize(c.members.size());
+      std::iota(order.members.begin(), order.members.end(), 0U);
+      const auto node = [&](std::uint32_t m) { return run_.ranks[c.members[m].trace].header.node; };
       std::stable_sort(order.members.begin(), order.members.end(),
                        [&](std::uint32_t a, std::uint32_t b) { return node(a) < node(b); });
       for (std::size_t i = 0; i < order.members.size(); ++i) {
@@ -169,7 +165,7 @@ class ImbalanceOf {
     std::size_t first = 0;
     std::size_t last = 0;
     for (std::size_t m = 0; m < members.size(); ++m) {
-      const profile::Record& r = *calls_.record(run_, call, m);
+      const profile::Record& r = calls_.record(run_, call, m);
       // From the first one on, so that doubles hold them.
       arrivals_[m] = static_cast<double>(clocks_.global(trace(call, m), r.arrival) - call.begin);
       mean += arrivals_[m] / static_cast<double>(members.size());
@@ -219,12 +215,12 @@ class ImbalanceOf {
   };
 
   std::size_t trace(const Call& call, std::size_t member) const {
-    return static_cast<std::size_t>(run_.communicators[call.communicator].members[member].trace);
+    return run_.communicators[call.communicator].members[member].trace;
   }
 
   double bound(const Call& call, std::size_t a, std::size_t b) const {
-    return clocks_.bound(trace(call, a), calls_.record(run_, call, a)->arrival, trace(call, b),
-                         calls_.record(run_, call, b)->arrival);
+    return clocks_.bound(trace(call, a), calls_.record(run_, call, a).arrival, trace(call, b),
+                         calls_.record(run_, call, b).arrival);
   }
 
   double excess(const Call& call, std::size_t last) {
@@ -252,7 +248,7 @@ class ImbalanceOf {
   void stay(const Call& call, double until, Imbalance& out) const {
     if (call.end == 0) return;
     for (std::size_t m = 0; m < arrivals_.size(); ++m) {
-      const profile::Record& r = *calls_.record(run_, call, m);
+      const profile::Record& r = calls_.record(run_, call, m);
       const auto time = static_cast<double>(r.exit - r.arrival);
       out.in_call += time;
       out.waiting += std::clamp(until - arrivals_[m], 0.0, time);
@@ -265,7 +261,7 @@ class ImbalanceOf {
     const double until = second + out.gap;
     for (std::size_t m = 0; m < arrivals_.size(); ++m) {
       if (m == last) continue;
-      const profile::Record& r = *calls_.record(run_, call, m);
+      const profile::Record& r = calls_.record(run_, call, m);
       const double left = std::min(until, left_at(call, m, r, until));
       out.own += std::max(0.0, left - std::max(second, arrivals_[m]));
       out.waited += std::max(0.0, left - arrivals_[m]);

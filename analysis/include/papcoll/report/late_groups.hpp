@@ -115,23 +115,24 @@ class LateGroupsOf {
       group.ranks.push_back(world_rank(run_, run_.communicators[communicator].members[m]));
       group.times = std::min(group.times, late[m].times);
     }
-    if (group.ranks.size() < 2 || !are_nodes(communicator, group.ranks)) return;
     std::sort(group.ranks.begin(), group.ranks.end());
+    if (group.ranks.size() < 2 || !are_nodes(communicator, group.ranks)) return;
     group.place = calls_.calls[positions.front()].place;
     group.communicator = communicator;
     group.calls = positions.size();
     out_.push_back(std::move(group));
   }
 
-  /// Whether they are all members that their nodes have. Where ranks share processors, those that
-  /// get one first may leave as many others late, time and again, in a balanced program.
+  /// Whether `ranks`, in rising order, are all members that their nodes have. Where ranks share
+  /// processors, those that get one first may leave as many others late, time and again, in a
+  /// balanced program.
   bool are_nodes(std::uint32_t communicator, const std::vector<std::int32_t>& ranks) const {
     const auto is_named = [&ranks](std::int32_t rank) {
-      return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+      return std::binary_search(ranks.begin(), ranks.end(), rank);
     };
     const auto& members = run_.communicators[communicator].members;
     const auto node = [this](const Communicator::Member& m) {
-      return run_.ranks[static_cast<std::size_t>(m.trace)].header.node;
+      return run_.ranks[m.trace].header.node;
     };
     std::map<std::int32_t, bool> named;
     for (const Communicator::Member& m : members) {
@@ -169,9 +170,8 @@ class LateGroupsOf {
     order_.resize(n);
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     for (std::size_t m = 0; m < n; ++m) {
-      arrivals_[m] = static_cast<double>(clocks_.global(static_cast<std::size_t>(members[m].trace),
-                                                        calls_.record(run_, call, m)->arrival) -
-                                         call.begin);
+      const std::uint64_t arrival = calls_.record(run_, call, m).arrival;
+      arrivals_[m] = static_cast<double>(clocks_.global(members[m].trace, arrival) - call.begin);
     }
     std::sort(order_.begin(), order_.end(), [this](std::size_t a, std::size_t b) {
       return arrivals_[a] != arrivals_[b] ? arrivals_[a] > arrivals_[b] : a < b;
@@ -186,9 +186,8 @@ class LateGroupsOf {
     const std::size_t b = order_[late];
     // What clocks can tell of it at least.
     s.gap = at(late - 1) - at(late) -
-            clocks_.bound(
-                static_cast<std::size_t>(members[a].trace), calls_.record(run_, call, a)->arrival,
-                static_cast<std::size_t>(members[b].trace), calls_.record(run_, call, b)->arrival);
+            clocks_.bound(members[a].trace, calls_.record(run_, call, a).arrival,
+                          members[b].trace, calls_.record(run_, call, b).arrival);
     // Apart from each other, neither side is further apart than the two from one another.
     if (late < 2 || s.gap <= 0 || s.gap < at(late) - at(n - 1) || s.gap < at(0) - at(late - 1) ||
         !is_own_doing(call, late, s.gap)) {
@@ -197,12 +196,10 @@ class LateGroupsOf {
     s.late = late;
     for (std::size_t i = late; i < n; ++i) {
       const std::size_t m = order_[i];
-      const profile::Record& r = *calls_.record(run_, call, m);
+      const profile::Record& r = calls_.record(run_, call, m);
       const double left =
           r.exit == 0 ? at(late) + s.gap
-                      : static_cast<double>(
-                            clocks_.global(static_cast<std::size_t>(members[m].trace), r.exit) -
-                            call.begin);
+                      : static_cast<double>(clocks_.global(members[m].trace, r.exit) - call.begin);
       s.waited += std::max(0.0, std::min(left, at(late) + s.gap) - at(late)) /
                   static_cast<double>(n - late);
     }

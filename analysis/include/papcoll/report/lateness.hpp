@@ -153,12 +153,12 @@ class LatenessOf {
     double large_own = 0;
   };
 
-  std::int32_t trace_of_last(const Call& c, const Imbalance& i) const {
+  std::uint32_t trace_of_last(const Call& c, const Imbalance& i) const {
     return run_.communicators[c.communicator].members[i.last].trace;
   }
 
   void place(std::uint32_t number, const std::vector<std::uint32_t>& positions) {
-    std::vector<Here> here(run_.ranks.size());
+    std::map<std::uint32_t, Here> here;  // by trace: of the ranks with calls here
     take_part(positions, here);
     std::vector<double> omegas;
     omegas.reserve(positions.size());
@@ -170,9 +170,11 @@ class LatenessOf {
       const Imbalance& i = imbalances_[p];
       if (!i.decided) continue;
       const std::size_t part = k * time_parts / positions.size();
-      const auto trace = static_cast<std::size_t>(trace_of_last(calls_.calls[p], i));
+      const std::uint32_t trace = trace_of_last(calls_.calls[p], i);
       Here& h = here[trace];
-      h.places.add(run_.ranks[trace].place(*calls_.record(run_, calls_.calls[p], i.last)));
+      const std::uint32_t at =
+          run_.ranks[trace].place(calls_.record(run_, calls_.calls[p], i.last));
+      h.places.add(at);
       h.all_gaps.push_back(i.gap);
       h.all_others.push_back(i.others);
       ++h.sum.lasts;
@@ -188,15 +190,14 @@ class LatenessOf {
       h.gaps.push_back(i.gap);
       h.others.push_back(i.others);
       h.floor = std::max(h.floor, i.alpha > 0 ? rule_.alphas * i.alpha : rule_.floor);
-      h.example_at[run_.ranks[trace].place(*calls_.record(run_, calls_.calls[p], i.last))] = p;
+      h.example_at[at] = p;
       if (i.gap < rule_.large * usual) continue;
       ++large;
       ++h.large_of_part.at(part);
       h.large.push_back(i.gap);
       h.large_own += i.own;
     }
-    for (std::size_t r = 0; r < here.size(); ++r) {
-      Here& h = here[r];
+    for (auto& [r, h] : here) {
       if (h.sum.calls == 0) continue;
       h.sum.rank = run_.ranks[r].rank();
       h.sum.place = number;
@@ -212,7 +213,8 @@ class LatenessOf {
   }
 
   /// Counts the calls of each rank.
-  void take_part(const std::vector<std::uint32_t>& positions, std::vector<Here>& here) const {
+  void take_part(const std::vector<std::uint32_t>& positions,
+                 std::map<std::uint32_t, Here>& here) const {
     std::map<std::uint32_t, std::array<std::uint64_t, time_parts>> counts;
     for (std::size_t k = 0; k < positions.size(); ++k) {
       auto& of = counts.try_emplace(calls_.calls[positions[k]].communicator).first->second;
@@ -221,7 +223,7 @@ class LatenessOf {
     for (const auto& [communicator, parts] : counts) {
       const auto& members = run_.communicators[communicator].members;
       for (const Communicator::Member& m : members) {
-        Lateness& sum = here[static_cast<std::size_t>(m.trace)].sum;
+        Lateness& sum = here[m.trace].sum;
         for (std::size_t i = 0; i < time_parts; ++i) {
           sum.calls += parts.at(i);
           sum.calls_of_part.at(i) += parts.at(i);
@@ -251,7 +253,7 @@ class LatenessOf {
       const double at = static_cast<double>(c.begin - calls_.calls.front().begin);
       const auto part = std::min<std::size_t>(
           time_parts - 1, static_cast<std::size_t>(at / std::max(1.0, calls_span_) * time_parts));
-      ++all_[static_cast<std::size_t>(trace_of_last(c, imbalances_[i]))].lasts_of_part.at(part);
+      ++all_[trace_of_last(c, imbalances_[i])].lasts_of_part.at(part);
     }
     for (std::size_t r = 0; r < all_.size(); ++r) {
       if (all_[r].calls == 0) continue;
@@ -341,7 +343,7 @@ class LatenessOf {
         !(i.own > 0)) {
       return;
     }
-    const auto trace = static_cast<std::size_t>(trace_of_last(calls_.calls[call], i));
+    const std::uint32_t trace = trace_of_last(calls_.calls[call], i);
     out_.single_delays.push_back({run_.ranks[trace].rank(), call, first});
   }
 

@@ -23,6 +23,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -162,19 +163,16 @@ inline std::string fault_of(const profile::FileHeader& h, std::uint64_t bytes) {
   return {};
 }
 
+/// The first and the last one of ranks without a gap.
+using RankRange = std::pair<std::int32_t, std::int32_t>;
+
 /// "2, 5–7 and 9".
-inline std::string list_text(const std::vector<std::int32_t>& numbers) {
+inline std::string list_text(const std::vector<RankRange>& ranges) {
   std::vector<std::string> parts;
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t j = i;
-    while (j + 1 < numbers.size() && numbers[j + 1] == numbers[j] + 1) ++j;
-    if (j > i + 1) {
-      parts.push_back(std::to_string(numbers[i]) + "–" + std::to_string(numbers[j]));
-    } else {
-      j = i;
-      parts.push_back(std::to_string(numbers[i]));
-    }
-    i = j + 1;
+  for (const auto& [first, last] : ranges) {
+    parts.push_back(std::to_string(first));
+    if (last == first + 1) parts.push_back(std::to_string(last));
+    if (last > first + 1) parts.back() += "–" + std::to_string(last);
   }
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -185,8 +183,19 @@ inline std::string list_text(const std::vector<std::int32_t>& numbers) {
 }
 
 /// "rank 3", "ranks 2, 5–7 and 9".
+inline std::string ranks_text(const std::vector<RankRange>& ranges) {
+  const bool one = ranges.size() == 1 && ranges[0].first == ranges[0].second;
+  return (one ? "rank " : "ranks ") + list_text(ranges);
+}
+
+/// As above, of single ranks in rising order.
 inline std::string ranks_text(const std::vector<std::int32_t>& ranks) {
-  return (ranks.size() == 1 ? "rank " : "ranks ") + list_text(ranks);
+  std::vector<RankRange> ranges;
+  for (const std::int32_t r : ranks) {
+    if (ranges.empty() || ranges.back().second + 1 != r) ranges.emplace_back(r, r);
+    ranges.back().second = r;
+  }
+  return ranks_text(ranges);
 }
 
 /// "1 record", "3 records".
@@ -217,17 +226,14 @@ class RunReader {
     std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
       return a.header.world_rank < b.header.world_rank;
     });
-    run_.trace_of.assign(static_cast<std::size_t>(run_.world_size), -1);
     for (const Candidate& c : candidates) {
-      std::int32_t& trace = run_.trace_of[static_cast<std::size_t>(c.header.world_rank)];
-      if (trace >= 0) {
+      if (!run_.ranks.empty() && run_.ranks.back().rank() == c.header.world_rank) {
         note(c.file, "it is of rank " + std::to_string(c.header.world_rank) + ", of which " +
-                         run_.ranks[static_cast<std::size_t>(trace)].file + " is, too");
+                         run_.ranks.back().file + " is, too");
         continue;
       }
       RankTrace rank;
       if (!read(c, rank)) continue;
-      trace = static_cast<std::int32_t>(run_.ranks.size());
       calls += rank.begun;
       run_.ranks.push_back(std::move(rank));
     }
@@ -461,30 +467,36 @@ class RunReader {
   }
 
   void missing() {
-    std::vector<std::int32_t> none;
-    for (std::int32_t r = 0; r < run_.world_size; ++r) {
-      if (run_.trace_of[static_cast<std::size_t>(r)] < 0) none.push_back(r);
-    }
+    std::vector<RankRange> none;
+    std::int32_t next = 0;
+    const auto up_to = [&](std::int32_t rank) {
+      if (next < rank) none.emplace_back(next, rank - 1);
+      next = rank + 1;
+    };
+    for (const RankTrace& r : run_.ranks) up_to(r.rank());
+    up_to(run_.world_size);
     if (none.empty()) return;
+    const bool one = none.size() == 1 && none[0].first == none[0].second;
     run_.notes.push_back("There is no trace of " + ranks_text(none) + ": calls with " +
-                         (none.size() == 1 ? "it" : "them") + " are known in part only.");
+                         (one ? "it" : "them") + " are known in part only.");
     const std::string elsewhere = elsewhere_text(run_.number);
     if (!elsewhere.empty()) run_.notes.push_back("Of these traces, " + elsewhere + ".");
   }
 
-  /// Those without a name are called by their members.
+  /// Sorts the members by rank, and calls communicators without a name by their members.
   void name_communicators() {
     for (Communicator& c : run_.communicators) {
+      std::sort(c.members.begin(), c.members.end(),
+                [](const auto& a, const auto& b) { return a.rank < b.rank; });
       if (!c.name.empty()) continue;
       std::vector<std::int32_t> ranks;
-      for (const Communicator::Member& m : c.members) {
-        if (m.trace >= 0) ranks.push_back(world_rank(run_, m));
-      }
+      for (const Communicator::Member& m : c.members) ranks.push_back(world_rank(run_, m));
       std::sort(ranks.begin(), ranks.end());
       constexpr std::size_t most_text = 60;
       c.name = "communicator of " + ranks_text(ranks);
-      if (c.name.size() > most_text || ranks.size() < c.members.size()) {
-        c.name = "communicator of " + counted(c.members.size(), "rank");
+      const auto size = static_cast<std::uint64_t>(c.size);
+      if (c.name.size() > most_text || ranks.size() < size) {
+        c.name = "communicator of " + counted(size, "rank");
       }
       if (c.ordinal > 0) c.name += ", number " + std::to_string(c.ordinal + 1);
     }
@@ -581,7 +593,7 @@ class RunReader {
     });
     rank.totals.shrink_to_fit();
     for (const profile::Site& s : sites) rank.places.push_back(place(s, modules));
-    const auto trace = static_cast<std::int32_t>(run_.ranks.size());
+    const auto trace = static_cast<std::uint32_t>(run_.ranks.size());
     for (std::size_t i = 0; i < rank.communicators.size(); ++i) {
       rank.communicator_of.push_back(
           communicator(rank.communicators[i], trace, static_cast<std::uint32_t>(i)));
@@ -612,7 +624,7 @@ class RunReader {
     return found->second;
   }
 
-  std::uint32_t communicator(const profile::CommunicatorEntry& e, std::int32_t trace,
+  std::uint32_t communicator(const profile::CommunicatorEntry& e, std::uint32_t trace,
                              std::uint32_t entry) {
     // Of members outside MPI_COMM_WORLD there is no trace: such calls are in the totals only.
     if ((e.flags & profile::communicator_foreign) != 0 || e.size <= 0 || e.size > run_.world_size ||
@@ -623,15 +635,12 @@ class RunReader {
         communicators_.emplace(std::tuple{e.members_hash, e.ordinal, e.size},
                                static_cast<std::uint32_t>(run_.communicators.size()));
     if (is_new) {
-      Communicator c{e.members_hash, e.ordinal, 0, text_in(e.name), {}};
-      c.members.resize(static_cast<std::size_t>(e.size));
-      run_.communicators.push_back(std::move(c));
+      run_.communicators.push_back({e.members_hash, e.ordinal, 0, e.size, text_in(e.name), {}});
     }
     Communicator& c = run_.communicators[found->second];
     c.flags |= e.flags;
-    Communicator::Member& member = c.members[static_cast<std::size_t>(e.rank)];
-    if (member.trace >= 0) return profile::no_entry;
-    member = {trace, entry};
+    if (!members_.emplace(found->second, e.rank).second) return profile::no_entry;
+    c.members.push_back({e.rank, trace, entry});
     return found->second;
   }
 
@@ -666,6 +675,7 @@ class RunReader {
   Run run_;
   std::map<std::tuple<std::string, std::string, std::uint64_t>, std::uint32_t> places_;
   std::map<std::tuple<std::uint64_t, std::uint32_t, std::int32_t>, std::uint32_t> communicators_;
+  std::set<std::pair<std::uint32_t, std::int32_t>> members_;  ///< communicators and ranks in them
 };
 
 }  // namespace detail

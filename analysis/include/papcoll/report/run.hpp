@@ -31,16 +31,18 @@ struct Place {
 
 /// A communicator of the run.
 struct Communicator {
-  /// One of its members, if a trace file of it was read.
+  /// A member whose trace file was read.
   struct Member {
-    std::int32_t trace = -1;  ///< position in Run::ranks, or −1
+    std::int32_t rank = 0;    ///< in the communicator
+    std::uint32_t trace = 0;  ///< position in Run::ranks
     std::uint32_t entry = 0;  ///< of RankTrace::communicators
   };
   std::uint64_t members_hash = 0;
   std::uint32_t ordinal = 0;
-  std::uint32_t flags = 0;  ///< bits of profile::CommunicatorFlag
-  std::string name;         ///< as text shows it
-  std::vector<Member> members;
+  std::uint32_t flags = 0;      ///< bits of profile::CommunicatorFlag
+  std::int32_t size = 0;        ///< ranks, also those without a trace file
+  std::string name;             ///< as text shows it
+  std::vector<Member> members;  ///< by rank
 };
 
 /// What one rank recorded.
@@ -76,8 +78,7 @@ struct Run {
   std::uint64_t number = 0;  ///< drawn by the recorder, see run_text()
   bool spawned = false;      ///< by MPI_Comm_spawn of another run
   std::int32_t world_size = 0;
-  std::vector<RankTrace> ranks;        ///< by their rank; ranks without a file are not there
-  std::vector<std::int32_t> trace_of;  ///< position in `ranks` of each world rank, or −1
+  std::vector<RankTrace> ranks;  ///< by their rank; ranks without a file are not there
   std::vector<Place> places;
   std::vector<Communicator> communicators;
   std::vector<std::string> notes;  ///< what was wrong, a sentence each
@@ -92,9 +93,9 @@ inline std::string run_text(std::uint64_t number) {
   return text;
 }
 
-/// World rank of a member, or −1 if there is no trace of it.
+/// World rank of a member.
 inline std::int32_t world_rank(const Run& run, const Communicator::Member& member) {
-  return member.trace < 0 ? -1 : run.ranks[static_cast<std::size_t>(member.trace)].rank();
+  return run.ranks[member.trace].rank();
 }
 
 /// "MPI_Allreduce", "MPI_Iallreduce", "MPI_Start of MPI_Allreduce_init".

@@ -222,7 +222,7 @@ inline Table communicators_table(const Report& r) {
   add_summary_columns(t, r);
   for (const SummaryRow& x : r.by_communicator) {
     const Communicator& c = r.run.communicators[x.communicator];
-    std::vector<Cell> row{words(c.name), count(c.members.size())};
+    std::vector<Cell> row{words(c.name), count(static_cast<std::uint64_t>(c.size))};
     add_summary(row, x.summary);
     t.rows.push_back(std::move(row));
   }
@@ -264,9 +264,11 @@ inline Table ranks_table(const Report& r) {
           {}};
   add_lateness_columns(t);
   for (const Lateness& l : r.lateness.ranks) {
-    const auto trace = static_cast<std::size_t>(r.run.trace_of[static_cast<std::size_t>(l.rank)]);
+    const auto trace =
+        std::lower_bound(r.run.ranks.begin(), r.run.ranks.end(), l.rank,
+                         [](const RankTrace& t, std::int32_t rank) { return t.rank() < rank; });
     std::vector<Cell> row{count(static_cast<std::uint64_t>(l.rank)),
-                          words(text_in(r.run.ranks[trace].header.host))};
+                          words(text_in(trace->header.host))};
     add_lateness(row, l);
     t.rows.push_back(std::move(row));
   }

@@ -28,9 +28,7 @@ inline std::string sentence(const CrowdedNode& n) {
 inline std::string sentence(const Report& r, const ClockFault& f) {
   const bool one = f.ranks.size() == 1;
   std::string text = (one ? "The clock of " : "The clocks of ") + ranks_text(f.ranks);
-  const auto trace =
-      static_cast<std::size_t>(r.run.trace_of[static_cast<std::size_t>(f.ranks.front())]);
-  const profile::FileHeader& h = r.run.ranks[trace].header;
+  const profile::FileHeader& h = r.run.ranks[f.trace].header;
   if (f.jump == 0) {
     text += " cannot be right";
   } else {
@@ -45,8 +43,8 @@ inline std::string sentence(const Report& r, const ClockFault& f) {
             " a rank would have left before another one came, by up to " + time_text(f.worst);
   }
   std::vector<double> bounds;
-  for (const profile::Record& record : r.run.ranks[trace].records) {
-    bounds.push_back(r.clocks.bound(trace, record.arrival));
+  for (const profile::Record& record : r.run.ranks[f.trace].records) {
+    bounds.push_back(r.clocks.bound(f.trace, record.arrival));
   }
   constexpr double most = 0.9;
   return text + ". Corrected by what the calls allow, its times are known to within " +

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -42,11 +43,10 @@ struct Whereabouts {
     exited,      ///< left without it
     aborted,     ///< called MPI_Abort
     gone,        ///< its process ended without a word
-    unknown,     ///< there is no trace of it
   };
   std::int32_t member = 0;  ///< its rank in the communicator
-  std::int32_t rank = -1;   ///< world rank, or −1 if there is no trace
-  Kind kind = Kind::unknown;
+  std::int32_t rank = 0;    ///< world rank
+  Kind kind = Kind::inside;
   std::optional<CallOf> call;
   bool in_call = false;         ///< `call` has not come back
   std::optional<double> since;  ///< seconds that it has been inside or outside, while it runs
@@ -65,7 +65,8 @@ struct Unfinished {
   CallOf call;
   std::vector<std::int32_t> inside;  ///< world ranks
   std::optional<double> since;       ///< seconds since the first of them came, while the run lasts
-  std::vector<Whereabouts> missing;  ///< members that have not come
+  std::vector<Whereabouts> missing;  ///< members with a trace that have not come
+  std::uint64_t untraced = 0;        ///< members of which there is no trace
   std::optional<Skipped> skipped;
   bool hopeless = false;  ///< it will not end: who is missing cannot come, or the run is over
 };
@@ -83,6 +84,7 @@ struct Ending {
   bool alive = false;  ///< a process of the run lives
   bool early = false;  ///< none does, and not all have finished
   std::vector<Unfinished> unfinished;
+  std::size_t more_unfinished = 0;  ///< calls with fewer ranks in them that are not among these
   std::vector<Mismatch> mismatches;
   std::vector<Whereabouts> not_finished;  ///< ranks that ended without MPI_Finalize
 
@@ -122,29 +124,20 @@ inline auto signature(const CallOf& c) {
 /// The calls on one communicator, by number, of one rank and of most of the others.
 class Sequences {
  public:
-  Sequences(const Run& run, std::uint32_t communicator) : run_(run) {
-    const Communicator& c = run.communicators[communicator];
-    for (const Communicator::Member& m : c.members) {
-      std::vector<const profile::Record*> list;
-      if (m.trace >= 0) {
-        for (const profile::Record& r : run.ranks[static_cast<std::size_t>(m.trace)].records) {
-          if (r.communicator == m.entry) list.push_back(&r);
-        }
-      }
-      std::stable_sort(list.begin(), list.end(),
-                       [](const auto* a, const auto* b) { return a->number < b->number; });
-      traces_.push_back(m.trace);
-      lists_.push_back(std::move(list));
-    }
-  }
+  /// `by_entry`: records_by_entry() of each rank.
+  Sequences(const Run& run, const std::vector<std::vector<std::vector<std::uint32_t>>>& by_entry,
+            std::uint32_t communicator)
+      : run_(run), by_entry_(by_entry), members_(run.communicators[communicator].members) {}
 
   std::optional<CallOf> of(std::size_t member, std::uint64_t number) const {
-    const auto& list = lists_[member];
-    const auto at =
-        std::lower_bound(list.begin(), list.end(), number,
-                         [](const profile::Record* r, std::uint64_t n) { return r->number < n; });
-    if (at == list.end() || (*at)->number != number) return {};
-    return call_of(run_.ranks[static_cast<std::size_t>(traces_[member])], **at);
+    const Communicator::Member& m = members_[member];
+    const RankTrace& rank = run_.ranks[m.trace];
+    const auto& list = by_entry_[m.trace][m.entry];
+    const auto at = std::lower_bound(
+        list.begin(), list.end(), number,
+        [&rank](std::uint32_t r, std::uint64_t n) { return rank.records[r].number < n; });
+    if (at == list.end() || rank.records[*at].number != number) return {};
+    return call_of(rank, rank.records[*at]);
   }
 
   /// Of most members but one; a few of them stand for all.
@@ -152,7 +145,7 @@ class Sequences {
     constexpr std::size_t enough = 16;
     std::vector<std::pair<CallOf, int>> seen;
     std::size_t looked = 0;
-    for (std::size_t m = 0; m < lists_.size() && looked < enough; ++m) {
+    for (std::size_t m = 0; m < members_.size() && looked < enough; ++m) {
       const std::optional<CallOf> c = m == but ? std::nullopt : of(m, number);
       if (!c) continue;
       ++looked;
@@ -222,8 +215,8 @@ class Sequences {
 
  private:
   const Run& run_;
-  std::vector<std::int32_t> traces_;
-  std::vector<std::vector<const profile::Record*>> lists_;
+  const std::vector<std::vector<std::vector<std::uint32_t>>>& by_entry_;
+  const std::vector<Communicator::Member>& members_;
 };
 
 class EndingOf {
@@ -242,13 +235,25 @@ class EndingOf {
       if (well || run_.ranks[i].alive) continue;
       if (state == profile::RunState::finalizing) continue;  // in it or after it, as it ended
       Whereabouts w;
-      locate(static_cast<std::int32_t>(i), w);
+      locate(i, w);
       out_.not_finished.push_back(w);
       out_.early = out_.early || !out_.alive;
     }
-    for (const auto& [key, ranks] : inside_) unfinished(key.first, key.second, ranks);
+    // Where nobody of several calls can go on, those with most ranks say most.
+    constexpr std::size_t most = 100;
+    std::vector<decltype(inside_)::const_iterator> calls;
+    for (auto c = inside_.cbegin(); c != inside_.cend(); ++c) calls.push_back(c);
+    std::stable_sort(calls.begin(), calls.end(), [](const auto& a, const auto& b) {
+      return a->second.size() > b->second.size();
+    });
+    for (const auto& c : calls) {
+      if (out_.unfinished.size() == most) {
+        ++out_.more_unfinished;
+      } else {
+        unfinished(c->first.first, c->first.second, c->second);
+      }
+    }
     mismatches();
-    // Where nobody of several calls can go on, the one with most ranks says most.
     std::stable_sort(
         out_.unfinished.begin(), out_.unfinished.end(),
         [](const Unfinished& a, const Unfinished& b) { return a.inside.size() > b.inside.size(); });
@@ -280,12 +285,11 @@ class EndingOf {
     return std::max(0.0, (running - then) * nanosecond);
   }
 
-  void locate(std::int32_t trace, Whereabouts& w) const {
-    if (trace < 0) return;
-    const RankTrace& rank = run_.ranks[static_cast<std::size_t>(trace)];
+  void locate(std::size_t trace, Whereabouts& w) const {
+    const RankTrace& rank = run_.ranks[trace];
     w.rank = rank.rank();
     w.abort_code = rank.header.abort_code;
-    const profile::Record* const in = inside_of_[static_cast<std::size_t>(trace)];
+    const profile::Record* const in = inside_of_[trace];
     const profile::Record* const last = in != nullptr          ? in
                                         : rank.records.empty() ? nullptr
                                                                : &rank.records.back();
@@ -325,8 +329,10 @@ class EndingOf {
     for (const auto& [trace, r] : ranks) kinds.add(kind(*r));
     Unfinished u;
     Majority<std::uint32_t> places;
-    std::map<std::int32_t, bool> came;
+    std::set<std::size_t> came;
+    std::set<std::size_t> here;
     for (const auto& [trace, r] : ranks) {
+      here.insert(trace);
       if (kind(*r) != kinds.value()) continue;
       const RankTrace& rank = run_.ranks[trace];
       // Who died in it keeps the others waiting, too.
@@ -336,7 +342,7 @@ class EndingOf {
       u.call.bytes = bytes;
       places.add(u.call.place);
       u.inside.push_back(rank.rank());
-      came[static_cast<std::int32_t>(trace)] = true;
+      came.insert(trace);
       if (const std::optional<double> s = since(rank, r->arrival)) {
         u.since = std::max(u.since.value_or(0), *s);
       }
@@ -344,39 +350,28 @@ class EndingOf {
     if (u.inside.empty()) return;
     u.call.place = places.value();
     std::sort(u.inside.begin(), u.inside.end());
-    const auto& members = run_.communicators[communicator].members;
+    const Communicator& on = run_.communicators[communicator];
+    u.untraced = static_cast<std::uint64_t>(on.size) - on.members.size();
     bool cannot = !out_.alive;
-    for (std::size_t m = 0; m < members.size(); ++m) {
-      const std::int32_t trace = members[m].trace;
-      if (came.count(trace) != 0) continue;
+    for (std::size_t m = 0; m < on.members.size(); ++m) {
+      const std::uint32_t trace = on.members[m].trace;
+      if (came.contains(trace)) continue;
       Whereabouts w;
-      w.member = static_cast<std::int32_t>(m);
+      w.member = on.members[m].rank;
       locate(trace, w);
-      if (trace >= 0) {
-        const RankTrace& rank = run_.ranks[static_cast<std::size_t>(trace)];
-        w.calls = rank.communicators[members[m].entry].calls;
-        const bool is_in_it = std::any_of(ranks.begin(), ranks.end(), [&](const auto& in) {
-          return in.first == static_cast<std::size_t>(trace);
-        });
-        if (w.calls > number && !is_in_it) continue;  // it has been there, and left
-        constexpr double long_inside = 1;
-        cannot = cannot ||
-                 (w.kind != Whereabouts::Kind::inside && w.kind != Whereabouts::Kind::outside) ||
-                 (w.kind == Whereabouts::Kind::inside && w.since.value_or(0) > long_inside &&
-                  u.since.value_or(0) > long_inside);
-      }
+      w.calls = run_.ranks[trace].communicators[on.members[m].entry].calls;
+      if (w.calls > number && !here.contains(trace)) continue;  // it has been there, and left
+      constexpr double long_inside = 1;
+      cannot = cannot ||
+               (w.kind != Whereabouts::Kind::inside && w.kind != Whereabouts::Kind::outside) ||
+               (w.kind == Whereabouts::Kind::inside && w.since.value_or(0) > long_inside &&
+                u.since.value_or(0) > long_inside);
+      if (!u.skipped) u.skipped = skipped(communicator, m, number);
       u.missing.push_back(w);
     }
     // All are there: a long call, or the run was ended in it.
-    if (u.missing.empty() && out_.alive) return;
+    if (u.missing.empty() && u.untraced == 0 && out_.alive) return;
     u.hopeless = cannot;
-    const Sequences sequences{run_, communicator};
-    for (const Whereabouts& w : u.missing) {
-      if (w.kind == Whereabouts::Kind::unknown || u.skipped) continue;
-      if (auto s = sequences.skipped(static_cast<std::size_t>(w.member), number)) {
-        u.skipped = Skipped{w.rank, *s};
-      }
-    }
     out_.unfinished.push_back(std::move(u));
   }
 
@@ -393,20 +388,32 @@ class EndingOf {
     }
   }
 
-  Mismatch mismatch(const Call& c) const {
+  /// The call that a member left out before one that it has not come to. A few members are looked
+  /// at: whom the others wait for is known without.
+  std::optional<Skipped> skipped(std::uint32_t communicator, std::size_t member,
+                                 std::uint64_t number) {
+    if (looks_ == 0) return {};
+    --looks_;
+    if (by_entry_.empty()) {
+      for (const RankTrace& r : run_.ranks) by_entry_.push_back(records_by_entry(r));
+    }
+    const auto call = Sequences{run_, by_entry_, communicator}.skipped(member, number);
+    if (!call) return {};
+    return Skipped{world_rank(run_, run_.communicators[communicator].members[member]), *call};
+  }
+
+  Mismatch mismatch(const Call& c) {
     Mismatch out;
     const auto& members = run_.communicators[c.communicator].members;
     std::vector<std::pair<std::size_t, CallOf>> all;
-    for (std::size_t m = 0; m < members.size(); ++m) {
-      const profile::Record* const r = calls_.record(run_, c, m);
-      if (r == nullptr) continue;
-      all.emplace_back(m, call_of(run_.ranks[static_cast<std::size_t>(members[m].trace)], *r));
+    for (const Calls::Entry& e : calls_.of(c)) {
+      all.emplace_back(e.member,
+                       call_of(run_.ranks[members[e.member].trace], Calls::record(run_, c, e)));
     }
     const auto kind = [](const CallOf& x) { return std::tuple{x.collective, x.flags, x.root}; };
     Majority<std::tuple<profile::MpiCollective, std::uint32_t, std::int32_t>> kinds;
     for (const auto& [m, x] : all) kinds.add(kind(x));
     constexpr std::size_t most = 8;
-    const Sequences sequences{run_, c.communicator};
     bool has_call = false;
     for (const auto& [m, x] : all) {
       if (kind(x) == kinds.value()) {
@@ -415,10 +422,7 @@ class EndingOf {
         continue;
       }
       if (out.others.size() < most) out.others.emplace_back(world_rank(run_, members[m]), x);
-      if (out.skipped) continue;
-      if (auto s = sequences.skipped(m, c.number)) {
-        out.skipped = Skipped{world_rank(run_, members[m]), *s};
-      }
+      if (!out.skipped) out.skipped = skipped(c.communicator, m, c.number);
     }
     return out;
   }
@@ -428,6 +432,8 @@ class EndingOf {
   std::int64_t now_;
   Ending out_;
   std::vector<const profile::Record*> inside_of_;
+  std::vector<std::vector<std::vector<std::uint32_t>>> by_entry_;  ///< see Sequences
+  std::size_t looks_ = 32;                                         ///< that skipped() has left
   std::map<std::pair<std::uint32_t, std::uint64_t>, RanksInside> inside_;
 };
 

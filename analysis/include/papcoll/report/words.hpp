@@ -97,12 +97,10 @@ inline std::string whereabouts_text(const Run& run, const Whereabouts& w) {
     case Kind::aborted:
       return "it called MPI_Abort with code " + std::to_string(w.abort_code) + "; " + last;
     case Kind::gone:
-      if (w.in_call) return "its process ended inside " + call_text(run, *w.call);
-      return "its process has ended; " + last;
-    case Kind::unknown:
       break;
   }
-  return "there is no trace of it";
+  return w.in_call ? "its process ended inside " + call_text(run, *w.call)
+                   : "its process has ended; " + last;
 }
 
 inline std::string skipped_text(const Run& run, const Skipped& s) {
@@ -117,15 +115,10 @@ inline std::string sentence(const Report& r, const Unfinished& u) {
                       : one          ? " was inside"
                                      : " were inside");
   if (u.since) text += " for " + papcoll::detail::duration_text(*u.since);
-  if (u.missing.empty()) return text + " when the run ended.";
+  if (u.missing.empty() && u.untraced == 0) return text + " when the run ended.";
   // Of those of whom the same is to be told it is told once.
   std::vector<std::pair<std::string, std::vector<std::int32_t>>> groups;
-  std::size_t unknown = 0;
   for (const Whereabouts& w : u.missing) {
-    if (w.kind == Whereabouts::Kind::unknown) {
-      ++unknown;
-      continue;
-    }
     std::string what = whereabouts_text(r.run, w);
     const bool is_here = w.call && w.call->communicator == u.call.communicator;
     if (!is_here) {
@@ -147,8 +140,8 @@ inline std::string sentence(const Report& r, const Unfinished& u) {
             " not come: " + (single ? "" : "of each: ") + groups[i].first;
   }
   if (groups.size() > most) text += "; and more";
-  if (unknown > 0) {
-    text += "; of " + counted(unknown, "member") + " there is no trace";
+  if (u.untraced > 0) {
+    text += "; of " + counted(u.untraced, "member") + " there is no trace";
   }
   text += ".";
   return u.skipped ? text + skipped_text(r.run, *u.skipped) : text;
@@ -309,6 +302,10 @@ inline std::vector<std::string> remarks(const Report& r) {
         "Clocks of different machines are compared up to " + time_text(bound) +
         (worst > 2 * bound ? " in most calls, " + time_text(worst) + " in the worst" : "") +
         ": imbalance is what is beyond that.");
+  }
+  if (r.ending.more_unfinished > 0) {
+    all.push_back("Of " + detail::counted(r.ending.more_unfinished, "more call") +
+                  " that ranks are inside nothing is told.");
   }
   if (r.ending.alive) all.push_back("The program is still running: this is the state of now.");
   return all;
