@@ -1,6 +1,6 @@
 // Ends in a way of its own: kill, abort, exit, quick, skip, fork, many, nothing, no_mpi, session,
-// control (with MPI_Pcontrol), signal (when SIGUSR1 comes), or direct_init or direct_finalize (by
-// the MPI library's own function).
+// signal (when SIGUSR1 comes), control (with MPI_Pcontrol, and by the MPI library's own
+// MPI_Finalize) or direct_init (after its own MPI_Init).
 
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
     waitpid(child, nullptr, 0);
   }
   allreduces(5);
-  if (how == "direct_finalize") {
+  if (how == "control") {
     reinterpret_cast<decltype(&MPI_Finalize)>(own_function("MPI_Finalize"))();
   } else {
     MPI_Finalize();
