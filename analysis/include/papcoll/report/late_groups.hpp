@@ -186,8 +186,8 @@ class LateGroupsOf {
     const std::size_t b = order_[late];
     // What clocks can tell of it at least.
     s.gap = at(late - 1) - at(late) -
-            clocks_.bound(members[a].trace, calls_.record(run_, call, a).arrival,
-                          members[b].trace, calls_.record(run_, call, b).arrival);
+            clocks_.bound(members[a].trace, calls_.record(run_, call, a).arrival, members[b].trace,
+                          calls_.record(run_, call, b).arrival);
     // Apart from each other, neither side is further apart than the two from one another.
     if (late < 2 || s.gap <= 0 || s.gap < at(late) - at(n - 1) || s.gap < at(0) - at(late - 1) ||
         !is_own_doing(call, late, s.gap)) {
