@@ -1,9 +1,14 @@
+#include <sys/stat.h>
+
+#include <fstream>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "catch.hpp"
 #include "run_tool.hpp"
 #include "simulated.hpp"
+#include "temporary_directory.hpp"
 
 TEST_CASE("simulate: files with faults are refused with file, field, reason and remedy") {
   const auto check = [](const char* option, const char* text, std::string_view message) {
@@ -57,4 +62,17 @@ TEST_CASE("simulate: files with faults are refused with file, field, reason and 
   topology(R"({"ranks_per_node": 2, "between": {"bandwidth": 1}})",
            "field between.bandwidth: there is no such field");
   topology(R"({"ranks_per_node": 2, "between": 3})", "field between: it is number");
+}
+
+TEST_CASE("simulate: a model comes from a pipe, and a device without end is refused") {
+  const TemporaryDirectory directory;
+  const std::string pipe = (directory.path() / "pipe").string();
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  std::thread writer{[&pipe] { std::ofstream{pipe} << R"({"latency": 2e-6})"; }};
+  const Outcome o =
+      run({"simulate", "Ring", "--ranks", "4", "--bytes", "8", "--model", pipe.c_str()});
+  writer.join();
+  CHECK(o.status == 0);
+  refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", "--model", "/dev/zero"},
+          "model file /dev/zero is no JSON");
 }
