@@ -369,7 +369,7 @@ inline std::string network_text(const std::string& file) {
   while (const std::size_t count = std::fread(part, 1, sizeof part, in.get())) {
     text.append(part, count);
     if (text.size() > most) throw cannot(EFBIG);
-    if (std::memchr(part, 0, count) != nullptr) break;  // it is no text
+    if (std::string_view{part, count}.find('\0') != text.npos) break;  // it is no text
   }
   if (std::ferror(in.get()) != 0) throw cannot(errno);
   return text;
