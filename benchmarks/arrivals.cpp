@@ -8,21 +8,33 @@
 
 #include <cerrno>
 #include <cmath>
+#include <cstddef>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <limits>
+#include <string>
 #include <system_error>
 
 namespace bench {
 namespace {
 
 std::string read_file(const std::string& name) {
+  // MPI counts in int; a pipe or a device may have no end.
+  std::error_code unknown;
+  const std::size_t most = std::filesystem::is_regular_file(name, unknown)
+                               ? std::numeric_limits<int>::max()
+                               : std::size_t{256} << 20U;
+  errno = 0;
   std::ifstream file(name, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file || text.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-    throw std::system_error(errno, std::generic_category(), "cannot read " + name);
+  std::string text;
+  std::string part(std::size_t{1} << 16U, '\0');
+  while (file && text.size() <= most - part.size()) {
+    file.read(part.data(), static_cast<std::streamsize>(part.size()));
+    text.append(part, 0, static_cast<std::size_t>(file.gcount()));
   }
+  if (file) errno = EFBIG;
+  if (!file.eof()) throw std::system_error(errno, std::generic_category(), "cannot read " + name);
   return text;
 }
 

@@ -106,12 +106,24 @@ void require_writable(const std::string& name) {
 }
 
 void write_file(const std::string& name, const std::string& text) {
-  std::FILE* const out = std::fopen(name.c_str(), "w");
-  const bool written =
+  // Who reads the file meanwhile, as programs read a tuning file, has all of the old or of the new
+  // one. A pipe or a link stays one.
+  std::error_code unknown;
+  const std::filesystem::file_type kind = std::filesystem::symlink_status(name, unknown).type();
+  const bool replaces = kind == std::filesystem::file_type::regular;
+  std::string written = replaces ? name + ".part" : name;
+  std::FILE* out = std::fopen(written.c_str(), "w");
+  if (out == nullptr && replaces) out = std::fopen((written = name).c_str(), "w");
+  const bool is_whole =
       out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
-  if (const bool closed = out == nullptr || std::fclose(out) == 0; !written || !closed) {
-    throw std::system_error(errno, std::generic_category(), "cannot write " + name);
+  const bool is_closed = out != nullptr && std::fclose(out) == 0;
+  if (is_whole && is_closed &&
+      (written == name || std::rename(written.c_str(), name.c_str()) == 0)) {
+    return;
   }
+  const int why = errno;
+  if (written != name) std::filesystem::remove(written, unknown);
+  throw std::system_error(why, std::generic_category(), "cannot write " + name);
 }
 
 }  // namespace bench

@@ -60,7 +60,8 @@ std::string described(const Placement& placement);
 /// where there was none. Throws std::system_error.
 void require_writable(const std::string& name);
 
-/// Throws std::system_error.
+/// Writes a file; one that is there is replaced once the new one is whole. Throws
+/// std::system_error.
 void write_file(const std::string& name, const std::string& text);
 
 }  // namespace bench

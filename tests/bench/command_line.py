@@ -281,7 +281,11 @@ def test_table():
 
 def test_fit(directory):
     file = directory / "model.json"
-    result = measures(f"--fit={file}", "--sizes", "8k:32k")
+    file.write_text("the one before", encoding="utf-8")
+    with file.open(encoding="utf-8") as reader:
+        result = measures(f"--fit={file}", "--sizes", "8k:32k")
+        expect(reader.read() == "the one before" and not file.with_suffix(".json.part").exists(),
+               "whoever reads the file meanwhile has all of one", result)
     expect(result.stdout.startswith("--fit takes up to about "), "how long it takes", result)
     model = json.loads(file.read_text(encoding="utf-8"))
     expect(model["papcoll_model"] == 1 and model["ranks"] == 2

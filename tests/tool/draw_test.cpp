@@ -103,5 +103,5 @@ TEST_CASE("draw: refusals") {
   refused({"draw", "Ring", "--ranks", "4", "-o", "x.jpg"}, "the picture is SVG: name it x.svg");
   refused({"draw", "Ring", "--ranks", "4", "-o", ""}, "--output: it is empty");
   refused({"draw", "Ring", "--ranks", "4", "-o", "/nonexistent/x.svg"},
-          "cannot write the picture to /nonexistent/x.svg");
+          "cannot write /nonexistent/x.svg: No such file or directory");
 }

@@ -1,6 +1,9 @@
 #include <papcoll/pattern/trace.hpp>
 
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -150,6 +153,35 @@ TEST_CASE("report: bytes that are no UTF-8 are replaced in files") {
     CHECK(contains(text, "�"));
     CHECK_NOTHROW(nlohmann::json(text).dump());
   }
+}
+
+TEST_CASE("report: a file that cannot be written whole is not left behind") {
+  const TemporaryDirectory dir;
+  late_run().write(dir.path());
+  // A full file system looks like this limit.
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  rlimit little = before;
+  little.rlim_cur = 10000;
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  std::vector<std::string> options{"--json", "--html", "--perfetto"};
+#ifdef PAPCOLL_TOOL_WITH_OTF2
+  options.emplace_back("--otf2");
+#endif
+  for (const std::string& option : options) {
+    INFO(option);
+    const bool is_archive = option == "--otf2";
+    const std::string name =
+        is_archive ? (dir.path() / "otf2").string() : dir.write("file", "of before");
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &little) == 0);
+    const Outcome o = reported(dir, {option, name});
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    CHECK(o.status == 2);
+    CHECK(contains(o.err, is_archive ? "cannot be written: File is too large"
+                                     : "papcoll: cannot write " + name + ": File too large"));
+    CHECK((!std::filesystem::exists(name) || (is_archive && std::filesystem::is_empty(name))));
+  }
+  std::signal(SIGXFSZ, handler);
 }
 
 TEST_CASE("report: trace events for Perfetto") {

@@ -1,9 +1,14 @@
+#include <sys/stat.h>
+
+#include <fstream>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "catch.hpp"
 #include "run_tool.hpp"
 #include "simulated.hpp"
+#include "temporary_directory.hpp"
 
 TEST_CASE("simulate: files with faults are refused with file, field, reason and remedy") {
   const auto check = [](const char* option, const char* text, std::string_view message) {
@@ -82,4 +87,17 @@ TEST_CASE("simulate: a file of JSON is refused where it is deep, or has a field 
   check("Ring", "--model",
         "{\"papcoll_model\": 1, \"log_gops\":\n {\"latency\": 2e-6,\n\"latency\": 3e-6}}",
         "line 3: the field \"latency\" is there twice: leave one of them out");
+}
+
+TEST_CASE("simulate: a model comes from a pipe, and a device without end is refused") {
+  const TemporaryDirectory directory;
+  const std::string pipe = (directory.path() / "pipe").string();
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  std::thread writer{[&pipe] { std::ofstream{pipe} << R"({"latency": 2e-6})"; }};
+  const Outcome o =
+      run({"simulate", "Ring", "--ranks", "4", "--bytes", "8", "--model", pipe.c_str()});
+  writer.join();
+  CHECK(o.status == 0);
+  refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", "--model", "/dev/zero"},
+          "model file /dev/zero is no JSON");
 }

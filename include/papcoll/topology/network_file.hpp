@@ -398,10 +398,13 @@ inline std::string network_text(const std::string& file) {
   };
   const OpenFile in{std::fopen(file.c_str(), "re")};
   if (!in) throw cannot(errno);
+  constexpr std::size_t most = std::size_t{256} << 20U;  // a pipe or a device may have no end
   std::string text;
   char part[4096];
   while (const std::size_t count = std::fread(part, 1, sizeof part, in.get())) {
     text.append(part, count);
+    if (text.size() > most) throw cannot(EFBIG);
+    if (std::string_view{part, count}.find('\0') != text.npos) break;  // it is no text
   }
   if (std::ferror(in.get()) != 0) throw cannot(errno);
   return text;

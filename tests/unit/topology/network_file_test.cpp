@@ -230,6 +230,8 @@ TEST_CASE("A network file is read when it is asked for") {
         "papcoll: cannot read the network file " + missing + ": No such file or directory");
   const std::string other = directory.path().string();
   CHECK(message(other) == "papcoll: cannot read the network file " + other + ": Is a directory");
+  CHECK_THROWS_WITH(network_file("/dev/zero").read(),
+                    Catch::Matchers::Contains("network file /dev/zero, line 1"));
 }
 
 TEST_CASE("Hosts are told apart by their names up to the first dot, and by addresses") {

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <ios>
 #include <set>
 #include <sstream>
 #include <string>
@@ -26,15 +26,30 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace tool {
 
-/// `what` is what kind of file it is, as "model file". Throws system_error.
+/// Returns what is in a file, or comes from a pipe; `what` is what kind of file it is, as "model
+/// file". Throws argument_error and system_error, also if a pipe or a device gives more than 256
+/// MiB, since it may have no end.
 inline std::string read_text(const std::string& file, const std::string& what) {
   std::error_code unknown;
   if (std::filesystem::is_directory(file, unknown)) {
     throw argument_error("papcoll: cannot read the " + what + " " + file + ": it is a directory");
   }
+  constexpr std::size_t most = std::size_t{256} << 20U;
+  const bool has_end = std::filesystem::is_regular_file(file, unknown);
   errno = 0;
   std::ifstream in{file, std::ios::binary};
-  std::string text{std::istreambuf_iterator<char>{in}, {}};
+  std::string text;
+  std::string part(std::size_t{1} << 16U, '\0');
+  // No text has a zero byte, and some devices have nothing else.
+  for (bool is_text = true; in && is_text;) {
+    in.read(part.data(), static_cast<std::streamsize>(part.size()));
+    const std::string_view got{part.data(), static_cast<std::size_t>(in.gcount())};
+    is_text = got.find('\0') == got.npos;
+    text += got;
+    if (!has_end && text.size() > most) {
+      throw argument_error("papcoll: the " + what + " " + file + " has no end: more than 256 MiB");
+    }
+  }
   if (in.bad() || !in.is_open()) {
     const int why = errno;
     throw system_error("papcoll: cannot read the " + what + " " + file + ": " + std::strerror(why),

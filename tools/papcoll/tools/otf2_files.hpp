@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -50,6 +51,15 @@ class Otf2Files {
   }
 
   void write() {
+    // Some calls succeed though their buffers were not written; this tells, in place of stderr.
+    OTF2_Error_RegisterCallback(
+        [](void* files, const char*, std::uint64_t, const char*, OTF2_ErrorCode code, const char*,
+           va_list) {
+          OTF2_ErrorCode& first = static_cast<Otf2Files*>(files)->first_error_;
+          if (first == OTF2_SUCCESS && code > OTF2_SUCCESS) first = code;
+          return code;
+        },
+        this);
     constexpr std::uint64_t event_chunk = std::uint64_t{1} << 20U;
     constexpr std::uint64_t definition_chunk = std::uint64_t{4} << 20U;
     archive_ = OTF2_Archive_Open(directory_.c_str(), "traces", OTF2_FILEMODE_WRITE, event_chunk,
@@ -80,12 +90,21 @@ class Otf2Files {
     require(OTF2_Archive_CloseDefFiles(archive_));
     write_definitions();
     require(OTF2_Archive_Close(std::exchange(archive_, nullptr)));
+    require(first_error_);
+    is_whole_ = true;
   }
 
   Otf2Files(const Otf2Files&) = delete;
   Otf2Files& operator=(const Otf2Files&) = delete;
   ~Otf2Files() {
     if (archive_ != nullptr) OTF2_Archive_Close(archive_);
+    OTF2_Error_RegisterCallback(nullptr, nullptr);
+    if (is_whole_) return;
+    // A piece of an archive is not left behind.
+    std::error_code ignored;
+    for (const char* const part : {"traces", "traces.def", "traces.otf2"}) {
+      std::filesystem::remove_all(std::filesystem::path(directory_) / part, ignored);
+    }
   }
 
  private:
@@ -94,7 +113,8 @@ class Otf2Files {
   }
   void require(OTF2_ErrorCode code) const {
     if (code != OTF2_SUCCESS) {
-      fail("cannot be written: " + std::string(OTF2_Error_GetDescription(code)));
+      const OTF2_ErrorCode why = first_error_ != OTF2_SUCCESS ? first_error_ : code;
+      fail("cannot be written: " + std::string(OTF2_Error_GetDescription(why)));
     }
   }
 
@@ -273,6 +293,8 @@ class Otf2Files {
   const report::Report& r_;
   std::string directory_;
   OTF2_Archive* archive_ = nullptr;
+  OTF2_ErrorCode first_error_ = OTF2_SUCCESS;
+  bool is_whole_ = false;
   std::int64_t zero_ = 0;
   std::uint64_t end_ = 0;
   std::map<std::pair<std::size_t, std::uint16_t>, std::uint64_t> events_of_;

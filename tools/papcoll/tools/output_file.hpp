@@ -5,51 +5,63 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace tool {
 
-/// A file that is written piece by piece; "-" is standard output.
+/// A file that is written piece by piece; "-" is standard output. A piece of it is not left behind.
 class OutputFile {
  public:
   /// Throws system_error.
   explicit OutputFile(std::string name) : name_(std::move(name)) {
-    errno = 0;
     file_ = name_ == "-" ? stdout : std::fopen(name_.c_str(), "wb");
-    if (file_ == nullptr) fail();
+    if (file_ != nullptr) return;
+    remember();
+    fail();
   }
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile() {
-    if (file_ != nullptr && file_ != stdout) static_cast<void>(std::fclose(file_));
+    if (is_whole_ || name_ == "-") return;
+    if (file_ != nullptr) static_cast<void>(std::fclose(file_));
+    std::error_code ignored;
+    if (std::filesystem::symlink_status(name_, ignored).type() ==
+        std::filesystem::file_type::regular) {
+      std::filesystem::remove(name_, ignored);
+    }
   }
 
   void write(std::string_view text) {
-    static_cast<void>(std::fwrite(text.data(), 1, text.size(), file_));
+    if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) remember();
   }
 
   /// Throws system_error if something is not written.
   void close() {
-    errno = 0;
-    const bool failed = std::fflush(file_) != 0 || std::ferror(file_) != 0;
-    const bool closes = file_ == stdout || std::fclose(std::exchange(file_, nullptr)) == 0;
-    if (failed || !closes) fail();
+    if (std::fflush(file_) != 0) remember();
+    if (file_ != stdout && std::fclose(std::exchange(file_, nullptr)) != 0) remember();
+    if (why_ != 0) fail();
+    is_whole_ = true;
   }
 
  private:
+  void remember() noexcept {
+    if (why_ == 0) why_ = errno;
+  }
+
   [[noreturn]] void fail() const {
-    const int why = errno;
-    throw system_error("papcoll: cannot write " + name_ + ": " +
-                           (why == 0 ? "is the disk full?" : std::strerror(why)),
-                       why);
+    throw system_error("papcoll: cannot write " + name_ + ": " + std::strerror(why_), why_);
   }
 
   std::string name_;
   FILE* file_ = nullptr;
+  int why_ = 0;  // of the first error
+  bool is_whole_ = false;
 };
 
 }  // namespace tool

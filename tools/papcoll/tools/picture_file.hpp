@@ -2,16 +2,13 @@
 
 // Where commands write their pictures.
 
-#include <papcoll/error.hpp>
-#include <papcoll/tools/common.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/tools/output_file.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstddef>
-#include <cstring>
-#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -40,17 +37,9 @@ inline CLI::Validator svg_name() {
 
 /// Writes to a file, or "-": to standard output. Throws system_error.
 inline void write_picture(const std::string& file, const std::string& picture) {
-  if (file == "-") {
-    print(picture);
-    return;
-  }
-  errno = 0;
-  std::ofstream out{file, std::ios::binary};
-  out << picture << std::flush;
-  if (out) return;
-  const int why = errno;
-  throw system_error("papcoll: cannot write the picture to " + file + ": " + std::strerror(why),
-                     why);
+  OutputFile out{file};
+  out.write(picture);
+  out.close();
 }
 
 }  // namespace tool

@@ -14,6 +14,7 @@
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/model_file.hpp>
 #include <papcoll/tools/node_costs_option.hpp>
+#include <papcoll/tools/output_file.hpp>
 #include <papcoll/tools/recorded_places.hpp>
 #include <papcoll/tools/replay.hpp>
 #include <papcoll/tools/report_files.hpp>
@@ -27,7 +28,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -221,10 +221,9 @@ class WhatIfCommand {
       print(text);
       return false;
     }
-    std::ofstream out{json_};
-    out << text;
+    OutputFile out{json_};
+    out.write(text);
     out.close();
-    if (!out) throw argument_error("papcoll: cannot write " + json_);
     return true;
   }
 
