@@ -401,6 +401,9 @@ def case_local(job):
     """Traces are kept elsewhere while the program runs, and brought to their directory."""
     program = job.compiled("ends.cpp")
     local = job.directory / "local"
+    # The same directory by another name: they are there already.
+    job.run(job.launch(1, program, "fork"), options=["--local", f"{job.directory}/./traces"])
+    check([path.suffix for path in job.traces.iterdir()] == [".trace"], list(job.traces.iterdir()))
     job.run(job.launch(2, program, "fork"), options=["--local", str(local)])
     check(job.calls() == {"Allreduce": 25}, job.counts())
     check(not list(local.iterdir()), f"left in {local}")

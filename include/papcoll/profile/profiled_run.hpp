@@ -324,17 +324,18 @@ class ProfiledRun {
     const RankFile& file = recorder_->file();
     const std::string home = settings_.directory + "/" + file_name("trace");
     std::array<struct stat, 2> about{};
-    if (stat(file.path().c_str(), &about[0]) == 0 && stat(home.c_str(), &about[1]) == 0 &&
-        about[0].st_ino == about[1].st_ino && about[0].st_dev == about[1].st_dev) {
-      return;
+    const bool is_home = stat(file.path().c_str(), &about[0]) == 0 &&
+                         stat(home.c_str(), &about[1]) == 0 && about[0].st_ino == about[1].st_ino &&
+                         about[0].st_dev == about[1].st_dev;
+    if (!is_home) {
+      file.copy_to(home);
+      file.remove();
+      // The directory, if it was made for this run and no other rank is in it.
+      if (settings_.local_directory.empty()) {
+        rmdir(file.path().substr(0, file.path().rfind('/')).c_str());
+      }
     }
-    file.copy_to(home);
-    file.remove();
     unlink(place_note().c_str());
-    // The directory, if it was made for this run and no other rank is in it.
-    if (settings_.local_directory.empty()) {
-      rmdir(file.path().substr(0, file.path().rfind('/')).c_str());
-    }
   }
 
   const MpiCalls* mpi_ = nullptr;

@@ -53,9 +53,12 @@ std::string text_in(const std::array<char, n>& field, std::size_t most = n) {
 /// A regular file that is read at any place.
 class TraceFile {
  public:
-  explicit TraceFile(std::string name) : name_(std::move(name)) {
+  /// `home`: where the file is if it was brought there meanwhile.
+  TraceFile(std::string name, const std::string& home) : name_(std::move(name)) {
     // Opening a pipe would wait for who writes it.
-    fd_ = ::open(name_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    constexpr int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
+    fd_ = ::open(name_.c_str(), flags);
+    if (fd_ < 0) fd_ = ::open(home.c_str(), flags);
     if (fd_ < 0) why_ = std::strerror(errno);
     struct stat s {};
     if (fd_ >= 0 && (::fstat(fd_, &s) != 0 || !S_ISREG(s.st_mode))) {
@@ -305,6 +308,10 @@ class RunReader {
     return names;
   }
 
+  std::string home_of(const std::string& trace) const {
+    return run_.directory + "/" + file_name(trace);
+  }
+
   /// Tells where traces of a run (0: of any run) are that are not here; empty if there are none.
   std::string elsewhere_text(std::uint64_t run) const {
     constexpr std::size_t most = 8;
@@ -329,7 +336,7 @@ class RunReader {
   }
 
   std::optional<Candidate> candidate(const std::string& name) {
-    const TraceFile file{name};
+    const TraceFile file{name, home_of(name)};
     if (!file.is_open()) {
       note(name, "it cannot be read: " + file.why());
       return {};
@@ -503,7 +510,7 @@ class RunReader {
   }
 
   bool read(const Candidate& c, RankTrace& rank) {
-    const TraceFile file{c.file};
+    const TraceFile file{c.file, home_of(c.file)};
     rank.file = c.file;
     // First whether it lives: of one that ends meanwhile more is read than it is asked for.
     rank.alive = file.is_open() && file.has_writer();
