@@ -19,8 +19,8 @@ Builds and tests each configuration (default: all) in build/NAME:
   aarch64      g++ for AArch64, QEMU    the unit tests of the board, the waiter and plans (--full)
 
   --quick       openmpi only, without the slow tests: unit tests, and 2 and 4 ranks
-  --full        also aarch64, all numbers of ranks under each MPI, and under papcoll-run 10^5 calls of
-                random types and 500 killed jobs: an hour more
+  --full        also aarch64, all numbers of ranks under each MPI, under papcoll-run 10^5 calls of
+                random types and 500 killed jobs, and readers of files fuzzed: an hour and a half more
   --no-install  do not look for missing packages
   --jobs N      build N files at a time (default: number of processors)
 

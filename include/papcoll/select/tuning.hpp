@@ -196,12 +196,14 @@ class TuningReader {
   }
 
   [[noreturn, gnu::cold]] void fail(const std::string& what) const {
+    constexpr std::size_t most_shown = 200;  // of a name, which may be as long as the file
+    const std::string_view field = std::string_view(field_).substr(0, most_shown);
     const std::string_view before = text_.substr(0, at_);
     std::size_t line = 1;
     for (const char c : before) line += c == '\n' ? 1 : 0;
     throw argument_error(detail::joined(
         {"papcoll: ", source_, ", line ", line,
-         (field_.empty() ? std::string{} : detail::joined({", field ", field_})), ": ", what}));
+         (field.empty() ? std::string{} : detail::joined({", field ", field})), ": ", what}));
   }
 
   std::string_view text_;

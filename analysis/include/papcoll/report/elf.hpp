@@ -78,6 +78,9 @@ class ElfFile {
   }
 
  private:
+  /// Tables of one kind that are read: each may be as large as the file.
+  static constexpr std::size_t most_tables = 16;
+
   struct Symbol {
     std::uint64_t begin, bytes;
     std::size_t name;
@@ -97,8 +100,10 @@ class ElfFile {
   }
 
   void notes(const std::vector<Elf64_Phdr>& segments) {
+    std::size_t left = most_tables;
     for (const Elf64_Phdr& s : segments) {
       if (s.p_type != PT_NOTE) continue;
+      if (left-- == 0) return;
       const std::vector<unsigned char> notes = table<unsigned char>(s.p_offset, s.p_filesz);
       const auto padded = [](std::size_t n) { return (n + 3) / 4 * 4; };
       for (std::size_t at = 0; at + sizeof(Elf64_Nhdr) <= notes.size();) {
@@ -124,9 +129,11 @@ class ElfFile {
   }
 
   void symbols(const std::vector<Elf64_Shdr>& sections) {
+    std::size_t left = most_tables;
     for (const Elf64_Word kind : {Elf64_Word{SHT_SYMTAB}, Elf64_Word{SHT_DYNSYM}}) {
       for (const Elf64_Shdr& s : sections) {
         if (s.sh_type != kind || s.sh_link >= sections.size()) continue;
+        if (left-- == 0) return;
         const Elf64_Shdr& text = sections[s.sh_link];
         names_ = table<char>(text.sh_offset, text.sh_size);
         names_.push_back('\0');
