@@ -11,10 +11,10 @@
 #include <papcoll/report/read.hpp>
 #include <papcoll/report/report.hpp>
 #include <papcoll/select/tuning.hpp>
-#include <papcoll/tools/fabric.hpp>
 #include <papcoll/tools/machine_shape.hpp>
 #include <papcoll/tools/model_file.hpp>
 #include <papcoll/tools/node_costs_file.hpp>
+#include <papcoll/tools/printed_fabric.hpp>
 #include <papcoll/tools/report_files.hpp>
 #include <papcoll/tools/report_text.hpp>
 #include <papcoll/tools/topology_file.hpp>
