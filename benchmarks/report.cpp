@@ -115,7 +115,9 @@ class Report::JsonLines : public Report::Writer {
   using Writer::Writer;
   void add(const std::vector<Result>& results) override {
     for (const Result& r : results) {
-      put(file_, row(options_, placement_, library_, r).dump() + "\n");
+      // Names of files may have bytes that are no UTF-8.
+      const Json one = row(options_, placement_, library_, r);
+      put(file_, one.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
     }
   }
 };

@@ -16,7 +16,9 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "node_costs_of_tests.hpp"
 #include "run_tool.hpp"
+#include "simulated.hpp"
 #include "temporary_directory.hpp"
 #include "trace_writer.hpp"
 
@@ -153,6 +155,12 @@ TEST_CASE("report: bytes that are no UTF-8 are replaced in files") {
     CHECK(contains(text, "�"));
     CHECK_NOTHROW(nlohmann::json(text).dump());
   }
+  const std::string path = dir.path().string();
+  const Written costs{node_costs_text()};
+  const Outcome o = run({"what-if", "--traces", path.c_str(), "--place", "+0x100", "--simulate",
+                         "--node-costs", costs.name(), "--json", "-"});
+  CHECK(o.status == 0);
+  CHECK(contains(nlohmann::json::parse(o.out)[0]["place"].get<std::string>(), "�lver+0x100"));
 }
 
 TEST_CASE("report: a file that cannot be written whole is not left behind") {

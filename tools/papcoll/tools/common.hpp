@@ -29,6 +29,12 @@ inline constexpr int bad_input = 2;
 
 inline void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
+/// Returns a JSON document as text; bytes that are no UTF-8, as names of files may have, are
+/// replaced.
+inline std::string document_text(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 /// Throws error if something that was printed is lost.
 inline void require_written() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;

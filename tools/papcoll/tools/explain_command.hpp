@@ -187,7 +187,7 @@ class ExplainCommand {
                      {"algorithm", algorithm},
                      {"reason", choice.reason},
                      {"memory", memory}};
-      print(all.dump(2) + "\n");
+      print(document_text(all));
       return all_well;
     }
     std::string text = algorithm + "\n  because    " + std::string(choice.reason) +
@@ -216,7 +216,7 @@ class ExplainCommand {
                    {"imbalanced_above_us", static_cast<double>(e.imbalanced_from) / 1000},
                    {"memory", e.memory},
                    {"refused", e.refused}};
-    print(all.dump(2) + "\n");
+    print(document_text(all));
   }
 
   CLI::App* command_ = nullptr;

@@ -220,7 +220,7 @@ class ListCommand {
     if (all.empty()) {
       throw argument_error("papcoll: none of these serves what is named: " + joined(names_));
     }
-    print(as_json_ ? all.dump(2) + "\n" : text);
+    print(as_json_ ? document_text(all) : text);
     return all_well;
   }
 

@@ -110,7 +110,7 @@ class MapCommand {
       draw_it(c, found);
       if (picture_ == "-") return all_well;
     }
-    print(as_json_ ? reported(c, found).dump(2) + "\n" : described(c, found));
+    print(as_json_ ? document_text(reported(c, found)) : described(c, found));
     return all_well;
   }
 

@@ -101,7 +101,7 @@ class SimulateCommand {
     if (as_json_) {
       Json all = reported(c, run);
       all["critical_path"] = reported(run, costs);
-      print(all.dump(2) + "\n");
+      print(document_text(all));
     } else {
       print(described(c, run, costs));
     }
@@ -116,7 +116,7 @@ class SimulateCommand {
     const SimulatedOnNode node{*command_, call_, costs_};
     if (others_.empty()) {
       const Simulated run = node.run(algorithm);
-      print(as_json_ ? node.reported(algorithm, run).dump(2) + "\n"
+      print(as_json_ ? document_text(node.reported(algorithm, run))
                      : node.described(algorithm, run));
       return all_well;
     }
@@ -128,7 +128,7 @@ class SimulateCommand {
     if (as_json_) {
       Json list = Json::array();
       for (const auto& [one, run] : runs) list.push_back(node.reported(one, run));
-      print(list.dump(2) + "\n");
+      print(document_text(list));
       return all_well;
     }
     const std::string call = detail::call_text(name_, call_.shape());
@@ -222,7 +222,7 @@ class SimulateCommand {
     if (as_json_) {
       Json all = Json::array();
       for (const auto& [c, run] : runs) all.push_back(reported(c, run));
-      print(all.dump(2) + "\n");
+      print(document_text(all));
     } else {
       print(table(runs));
     }

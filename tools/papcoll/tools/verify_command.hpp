@@ -215,7 +215,7 @@ class VerifyCommand {
     }
     progress.print_above("");
     if (as_json_) {
-      print(report.dump(2) + "\n");
+      print(document_text(report));
     } else {
       print(std::to_string(proven) + " proven, " + std::to_string(faults) + " at fault\n");
     }

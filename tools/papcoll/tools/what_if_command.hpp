@@ -216,7 +216,7 @@ class WhatIfCommand {
   /// False if standard output is for JSON alone.
   bool write_json_file(const Json& json) const {
     if (json_.empty()) return true;
-    const std::string text = json.dump(2) + "\n";
+    const std::string text = document_text(json);
     if (json_ == "-") {
       print(text);
       return false;
