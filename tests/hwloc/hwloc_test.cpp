@@ -127,7 +127,7 @@ TEST_CASE("hwloc: a machine that would take minutes or all memory is refused bef
   std::string deep = "<topology>\n<a b='>' c=\">\"/>\n";
   for (int i = 0; i < 256; ++i) deep += "<object>";
   const std::string file = directory.write("deep.xml", deep);
-  refused(hwloc_xml(file), file + ", line 3: objects are within 257 others: at most 256");
+  refused(hwloc_xml(file), file + ", line 3: objects are nested 257 deep: at most 256");
 }
 
 TEST_CASE("hwloc: an XML file") {

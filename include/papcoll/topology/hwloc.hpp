@@ -97,8 +97,8 @@ inline void require_flat(std::FILE* in, const std::string& file) {
     }
     kind = 0;
     if (depth > deepest) {
-      throw argument_error(joined({"papcoll: ", file, ", line ", line, ": objects are within ",
-                                   depth, " others: at most ", deepest}));
+      throw argument_error(joined({"papcoll: ", file, ", line ", line, ": objects are nested ",
+                                   depth, " deep: at most ", deepest}));
     }
   }
 }
