@@ -125,13 +125,22 @@ inline void require_small(const std::string& description) {
   constexpr unsigned long most_processors = 8192;
   constexpr unsigned long most_in_one = 1024;
   unsigned long processors = 1;
-  int brackets = 0;  // around attributes
+  bool is_after = false;  // a number
   char before = ' ';
   for (const char* at = description.c_str(); *at != 0;) {
-    if (*at == '(' || *at == '[') ++brackets;
-    if (*at == ')' || *at == ']') --brackets;
+    // Attributes. A bracket within the name of a kind begins none.
+    const bool begins_object = before == ' ' || before == '\n' || is_after;
+    if ((*at == '(' && is_after) || (*at == '[' && begins_object)) {
+      at = std::strchr(at, *at == '(' ? ')' : ']');
+      if (at == nullptr) return;
+      before = ' ';
+      is_after = false;
+      ++at;
+      continue;
+    }
     const bool begins = std::string_view{"0123456789+-"}.find(*at) != std::string_view::npos;
-    if (brackets > 0 || !begins || std::isalnum(static_cast<unsigned char>(before)) != 0) {
+    if (!begins || std::isalnum(static_cast<unsigned char>(before)) != 0) {
+      is_after = false;
       before = *at++;
       continue;
     }
@@ -139,6 +148,7 @@ inline void require_small(const std::string& description) {
     char* end = nullptr;
     const unsigned long number = std::strtoul(at, &end, 0);
     before = '0';
+    is_after = true;
     at = std::max<const char*>(end, at + 1);
     processors *= std::clamp(number, 1UL, most_processors + 1);
     if (number > most_in_one || processors > most_processors) {
