@@ -139,12 +139,13 @@ inline void require_small(const std::string& description) {
       continue;
     }
     const bool begins = std::string_view{"0123456789+-"}.find(*at) != std::string_view::npos;
-    if (!begins || std::isalnum(static_cast<unsigned char>(before)) != 0) {
+    const bool is_in_name = !is_after && std::isalnum(static_cast<unsigned char>(before)) != 0;
+    if (!begins || is_in_name) {
       is_after = false;
       before = *at++;
       continue;
     }
-    // As hwloc reads it, also 0x10.
+    // As hwloc reads it, also 0x10; of 018 the 8 is another one.
     char* end = nullptr;
     const unsigned long number = std::strtoul(at, &end, 0);
     before = '0';
