@@ -121,10 +121,13 @@ class Job:
                        "stdbuf -o L env -- nice"):
             out, _ = printed("--abi", self.mpi, *before.split(), "./printed", *words)
             check(out.split() == words, f"{before}: {out}")
-        # What is no name of a shell's variable stays in the environment, as functions of bash's do.
+        # The environment stays: what is no name of a shell's variable, as functions of bash's are,
+        # and what is one of these scripts' variables.
+        more = {"B.C": "c", "name": 'a\nb "', "command": "d", "environment": "e", "CDPATH": "/"}
         out, said = printed("--abi", self.mpi, PYTHON, "-c", "import os, sys\n"
-                            "print(sys.stdin.read(), os.environ['B.C'])", **{"B.C": "c"})
-        check(out == "input c\n", out + said)
+                            "print(sys.stdin.read(), *map(os.environ.get, sys.argv[1:]), sep='|')",
+                            *more, **more)
+        check(out == "|".join(["input", *more.values()]) + "\n", out + said)
         # Commas are no ends of words, and a program of MPI's is none of the names that are known.
         self.written("taskset", 'shift 2; exec "$@"')
         os.symlink(program, self.directory / "nice")

@@ -1,7 +1,15 @@
 # shellcheck shell=bash disable=SC2034 # variables are for the scripts
 # What the scripts that preload a library have in common. CMake puts it into each of them, behind
-# with_library(). Of bash, since dash removes from the environment what is no variable's name, such
-# as functions that bash has exported; -p: none of those are functions here, and BASH_ENV is not read.
+# with_library(). Of bash, since dash keeps no variables whose names are none of a shell's, such as
+# those of functions that bash has exported, and gives no input to background processes; -p: such
+# functions are none here, and BASH_ENV is not read.
+
+# What the script was given, whatever its variables are called.
+environment=()
+while IFS= read -r -d '' entry; do
+  case $entry in ?*=*) environment+=("$entry") ;; esac
+done <"/proc/$$/environ"
+unset CDPATH
 
 fail() {
   echo "${0##*/}: $*" >&2
@@ -271,6 +279,14 @@ find_library() {
   fi
 }
 
+# run COMMAND...: in place of this process, with the environment that the script was given and what
+# has been set of papcoll's variables and LD_PRELOAD.
+run() {
+  for name in "${!PAPCOLL_@}" ${LD_PRELOAD+LD_PRELOAD}; do environment+=("$name=${!name}"); done
+  case $1 in *=*) set -- nice -n 0 "$@" ;; esac # to env it would be no command
+  exec -c env -- "${environment[@]}" "$@"
+}
+
 # start_preloaded COMMAND...: in place of this process, so that what comes behind the first `before`
 # words preloads the library. Those may set the environment, and preload something themselves
 # (stdbuf): this script runs again behind them, is told papcoll's variables as they are now, takes
@@ -279,7 +295,7 @@ start_preloaded() {
   command=("${@:1:before}" "$(cd "$(dirname "$(command -v "$0")")" && pwd)/${0##*/}"
     --behind "$library")
   for name in "${!PAPCOLL_@}"; do command+=("$name=${!name}"); done
-  exec "${command[@]}" -- "${@:before+1}"
+  run "${command[@]}" -- "${@:before+1}"
 }
 
 # start_behind LIBRARY VARIABLE=VALUE... -- COMMAND...: in place of this process, so that a program
@@ -327,7 +343,7 @@ start_behind() {
     openmpi | mpich) ;;
     *) export LD_PRELOAD="$preloaded" ;;
   esac
-  exec "${command[@]}"
+  run "${command[@]}"
 }
 
 if [ "${1-}" = --behind ]; then
