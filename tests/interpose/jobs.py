@@ -123,7 +123,9 @@ class Job:
             check(out.split() == words, f"{before}: {out}")
         # The environment stays: what is no name of a shell's variable, as functions of bash's are,
         # and what is one of these scripts' variables.
-        more = {"B.C": "c", "name": 'a\nb "', "command": "d", "environment": "e", "CDPATH": "/"}
+        self.written("env", "exit 9")
+        more = {"B.C": "c", "name": 'a\nb "', "command": "d", "environment": "e", "CDPATH": "/",
+                "PATH": f"{self.directory}:{os.environ['PATH']}"}
         out, said = printed("--abi", self.mpi, PYTHON, "-c", "import os, sys\n"
                             "print(sys.stdin.read(), *map(os.environ.get, sys.argv[1:]), sep='|')",
                             *more, **more)

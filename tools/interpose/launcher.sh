@@ -284,7 +284,7 @@ find_library() {
 run() {
   for name in "${!PAPCOLL_@}" ${LD_PRELOAD+LD_PRELOAD}; do environment+=("$name=${!name}"); done
   case $1 in *=*) set -- nice -n 0 "$@" ;; esac # to env it would be no command
-  exec -c env -- "${environment[@]}" "$@"
+  exec -c "$(command -pv env)" -- "${environment[@]}" "$@" # no other program of that name
 }
 
 # start_preloaded COMMAND...: in place of this process, so that what comes behind the first `before`
