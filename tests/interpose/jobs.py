@@ -157,8 +157,9 @@ class Job:
             file.write_text(" mca_base_env_list = A=1\n")
             for more, where in ((["-gmca", "mca_base_env_list", "A=1"], "-gmca mca_base_env_list"),
                                 ([], f"mca_base_env_list in {file}")):
-                _, said = printed(mpirun, *more, program, HOME=str(self.directory))
+                out, said = printed(mpirun, *more, program, HOME=str(self.directory))
                 check(f"takes no -x beside {where}: write " in said, said)
+                check("the program runs without" in said and out.split() == [*more, program], out)
 
 
 def summary(text):
