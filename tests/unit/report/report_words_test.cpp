@@ -98,6 +98,27 @@ TEST_CASE("a rank is named though messages were slow as they were measured", "[r
   CHECK(r.lateness.stragglers[0].at.lasts == 200);
 }
 
+TEST_CASE("a rank is named in a reduction that other ranks leave at once", "[report]") {
+  RunWriter writer{4};
+  TraceWriter::Call reduce;
+  reduce.collective = papcoll::profile::MpiCollective::reduce;
+  reduce.root = 0;
+  constexpr std::uint64_t begin = 2'000'000'000;
+  std::uint64_t root = begin + 900'000;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const std::uint64_t ahead = begin + i * 1'000'000;
+    const std::uint64_t late = begin + i * 6'000'000 + 6'000'000;
+    writer.traces[0].call(reduce, root, late + 10'000);
+    writer.traces[1].call(reduce, ahead, ahead + 1000);
+    writer.traces[2].call(reduce, late, late + 1000);
+    writer.traces[3].call(reduce, ahead + 50, ahead + 1050);
+    root = late + 900'000;
+  }
+  const auto r = reported(writer);
+  REQUIRE(r.lateness.stragglers.size() == 1);
+  CHECK(r.lateness.stragglers[0].at.rank == 2);
+}
+
 TEST_CASE("labels of places keep the function and where in it", "[report]") {
   papcoll::report::Run run;
   const auto label = [&run](const std::string& function, const std::string& module) {

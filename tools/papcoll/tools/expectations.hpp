@@ -46,12 +46,14 @@ inline Met late(const Report& r) {
   for (const report::Straggler& s : r.lateness.stragglers) {
     if (s.typical <= *met.value) continue;
     met.value = s.typical;
+    met.unsure = std::max(met.unsure, 2 * r.imbalances[s.example].bound);
     met.where =
         "rank " + std::to_string(s.at.rank) + " at " + report::place_text(r.run, s.at.own_place);
   }
   for (const report::LateGroup& g : r.late_groups) {
     if (g.typical <= *met.value) continue;
     met.value = g.typical;
+    met.unsure = std::max(met.unsure, 2 * r.imbalances[g.example].bound);
     met.where = report::detail::ranks_text(g.ranks) + " at " + report::place_text(r.run, g.place);
   }
   return met;

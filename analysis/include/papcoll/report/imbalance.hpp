@@ -38,7 +38,7 @@ struct Imbalance {
   double omega_most = 0;  ///< Ω is no more than this
   double gap = 0;         ///< last less second-last arrival
   double gap_most = 0;    ///< this is no more, whoever came last
-  double others = 0;      ///< second-last less first arrival: the spread without the last one
+  double others = 0;      ///< the same spread of those who wait for the last one
   double own = 0;         ///< what the others waited during the gap, summed over them
   double waited = 0;      ///< what they waited for the last one in all, summed over them
   double waiting = 0;     ///< what ranks waited until the last one came, whoever it was, summed
@@ -194,7 +194,7 @@ class ImbalanceOf {
       out.delta *= out.omega / omega;
     }
     stay(call, last, out);
-    out.others = arrivals_[second] - arrivals_[first];
+    out.others = spread_of_waiting(call, last);
     double gap = arrivals_[last] - arrivals_[second];
     out.gap_most = gap + out.bound;
     // By a clock that says less, another one than the second may be the last.
@@ -260,6 +260,21 @@ class ImbalanceOf {
   double left_at(const Call& call, std::size_t m, const profile::Record& r, double inside) const {
     if (r.exit == 0) return inside;
     return static_cast<double>(clocks_.global(trace(call, m), r.exit) - call.begin);
+  }
+
+  /// Last less first arrival of those who were inside as the last one came. In a reduction or a
+  /// scan some ranks leave before, and may run ahead of the others.
+  double spread_of_waiting(const Call& call, std::size_t last) const {
+    constexpr double never = std::numeric_limits<double>::max();
+    double first = never;
+    double second = std::numeric_limits<double>::lowest();
+    for (std::size_t m = 0; m < arrivals_.size(); ++m) {
+      const double left = left_at(call, m, calls_.record(run_, call, m), never);
+      if (m == last || left + bound(call, m, last) < arrivals_[last]) continue;
+      first = std::min(first, arrivals_[m]);
+      second = std::max(second, arrivals_[m]);
+    }
+    return std::max(0.0, second - first);
   }
 
   /// Times in the call, and of these until the last one came.

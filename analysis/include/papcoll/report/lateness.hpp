@@ -39,7 +39,7 @@ struct Lateness {
   double own = 0;     ///< what the others waited between the second-last arrival and its own
   double waited = 0;  ///< what they waited for it in all
   double gap = 0;     ///< median of last less second-last arrival, of all calls it was last in
-  double others = 0;  ///< median of the spread of the others, where it was last
+  double others = 0;  ///< median of the spread of those who waited, where it was last
   double worst = 0;   ///< the largest gap
   std::array<std::uint64_t, time_parts> lasts_of_part{};
   std::array<std::uint64_t, time_parts> calls_of_part{};

@@ -78,8 +78,9 @@ inline std::string top_text(const Report& r) {
   }
   if (use.top_kind == TimeKind::algorithm) {
     return text + ": algorithm (as long as " + papcoll::detail::decimal(use.top_alphas, 0) +
-           " messages of this size one after another; " + std::to_string(use.top_steps) +
-           " steps are the least).";
+           " messages of this size one after another; " +
+           counted(static_cast<std::uint64_t>(use.top_steps), "step") +
+           (use.top_steps == 1 ? " is" : " are") + " the least).";
   }
   return text + ": their number (" +
          counted(use.top.calls / std::max<std::size_t>(1, r.run.ranks.size()), "call") +
