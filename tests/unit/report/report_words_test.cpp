@@ -336,6 +336,17 @@ TEST_CASE("planted: the clock of rank 0 jumps", "[report]") {
           Approx((planted.end - PlantedRun::begin) * 1e-9).epsilon(0.01));
     // But for the call within which it jumped.
     CHECK(r.all.omega.p90 < 1e6);
+
+    // One other clock that is taken for that of two ranks does not outvote it.
+    planted.ranks = 4;
+    planted.ranks_on_node = 2;
+    planted.shown = [=](std::size_t rank, double time) {
+      return rank < 2 ? time : time + 1e12 + (rank == 3 ? 3e6 : 0) + (time > when ? 150e6 : 0);
+    };
+    writer = planted.written();
+    planted.measure(writer, 2, 3000);
+    writer.traces[3].header.clock = 2;
+    CHECK(says(reported(writer), 0, "The clock of rank 2 jumped by 150 ms against rank 0's"));
   });
 }
 

@@ -208,18 +208,20 @@ class ClockCheck {
 
   /// All are measured against rank 0: if all others jumped alike, it was rank 0's clock.
   void find_jump_of_rank_0() {
-    std::vector<double> jumps;
+    std::map<std::int32_t, double> by_clock;  // which split() may have made several groups of
     double tolerance = 0;
     double over = 0;
     for (const Group& g : groups_) {
       const profile::FileHeader& h = header(g);
       if (h.clock == 0 || g.fault.over == 0) continue;
       if (g.fault.jump == 0) return;
-      jumps.push_back(g.fault.jump);
+      by_clock[h.clock] = g.fault.jump;
       over = g.fault.over;
       const auto bounds = static_cast<double>(h.clock_begin.bound + h.clock_end.bound);
       tolerance = std::max(tolerance, 2 * (bounds + Clocks::drift * std::fabs(g.fault.over)));
     }
+    std::vector<double> jumps;
+    for (const auto& [clock, jump] : by_clock) jumps.push_back(jump);
     std::sort(jumps.begin(), jumps.end());
     constexpr std::size_t several = 2;  // of two clocks nobody knows which one it was
     if (jumps.size() < several) return;
