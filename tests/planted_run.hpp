@@ -75,7 +75,8 @@ struct PlantedRun {
   void measure(RunWriter& writer, std::size_t rank, std::int64_t bound) const {
     const auto point = [&](double time) {
       const auto at = static_cast<std::int64_t>(shown(rank, time));
-      return papcoll::profile::ClockPoint{at, static_cast<std::int64_t>(time) - at, bound, 1};
+      return papcoll::profile::ClockPoint{at, static_cast<std::int64_t>(shown(0, time)) - at, bound,
+                                          1};
     };
     auto& h = writer.traces[rank].header;
     h.clock = static_cast<std::int32_t>(rank);

@@ -328,10 +328,10 @@ TEST_CASE("report: what a run must be like") {
   apart.traces[2].header.clock_begin = {1'000'000'000, 0, 500, 1};
   apart.traces[2].header.clock_end = {3'000'000'000, 0, 500'000, 1};
   apart.write(alone.path());
-  const Outcome clocks = reported(alone, {"--expect", "late<1.6ms", "--expect", "late<3ms"});
+  const Outcome clocks = reported(alone, {"--expect", "late<2.1ms", "--expect", "late<3ms"});
   CHECK(clocks.status == 3);
   CHECK(contains(clocks.out,
-                 "\n\nExpected late<1.6ms: it is 1.5 ms, or up to 500 µs more by clocks, "
+                 "\n\nExpected late<2.1ms: it is 1.8 ms, or up to 401 µs more by clocks, "
                  "rank 2 at solver+0x120.\n"));
   RunWriter hangs = late_run();
   hangs.traces[0].call({}, 4'000'000'000, 0);

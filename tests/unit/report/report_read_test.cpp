@@ -86,7 +86,8 @@ TEST_CASE("a ring has the latest records, and totals have all", "[report]") {
   REQUIRE(run.ranks[0].records.size() == 16);
   CHECK(run.ranks[0].records.front().index == 85);
   CHECK(run.ranks[0].records.back().index == 100);
-  const auto totals = totals_by_size(run, papcoll::report::usual_ranges());
+  const auto totals =
+      totals_by_size(run, papcoll::report::Clocks{run}, papcoll::report::usual_ranges());
   REQUIRE(totals.size() == 1);
   CHECK(totals[0].calls == 200);
   CHECK(totals[0].time == Catch::Detail::Approx(100 * (150 + 50) * 1e-9));

@@ -5,6 +5,7 @@
 #include <papcoll/report/words.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -95,6 +96,27 @@ TEST_CASE("a rank is named though messages were slow as they were measured", "[r
   REQUIRE(r.lateness.stragglers.size() == 1);
   CHECK(r.lateness.stragglers[0].at.rank == 1);
   CHECK(r.lateness.stragglers[0].at.lasts == 200);
+}
+
+TEST_CASE("a rank is named in a reduction that other ranks leave at once", "[report]") {
+  RunWriter writer{4};
+  TraceWriter::Call reduce;
+  reduce.collective = papcoll::profile::MpiCollective::reduce;
+  reduce.root = 0;
+  constexpr std::uint64_t begin = 2'000'000'000;
+  std::uint64_t root = begin + 900'000;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const std::uint64_t ahead = begin + i * 1'000'000;
+    const std::uint64_t late = begin + i * 6'000'000 + 6'000'000;
+    writer.traces[0].call(reduce, root, late + 10'000);
+    writer.traces[1].call(reduce, ahead, ahead + 1000);
+    writer.traces[2].call(reduce, late, late + 1000);
+    writer.traces[3].call(reduce, ahead + 50, ahead + 1050);
+    root = late + 900'000;
+  }
+  const auto r = reported(writer);
+  REQUIRE(r.lateness.stragglers.size() == 1);
+  CHECK(r.lateness.stragglers[0].at.rank == 2);
 }
 
 TEST_CASE("labels of places keep the function and where in it", "[report]") {
@@ -286,12 +308,136 @@ TEST_CASE("planted: a clock that jumps", "[report]") {
       INFO(findings(r)[0].text);
       CHECK(kinds_of(r) == (is_late ? Kinds{Kind::clock, Kind::straggler, Kind::time}
                                     : Kinds{Kind::clock, Kind::time, Kind::nothing}));
-      CHECK(says(r, 0, "The clock of rank " + std::to_string(jumps) + " jumped by 150 ms, or "));
+      CHECK(
+          says(r, 0, "The clock of rank " + std::to_string(jumps) + " jumped by 150 ms against "));
+      CHECK(r.clocks.faults()[0].calls <= planted.calls);
       if (is_late) CHECK(says(r, 1, "Rank " + std::to_string(late) + " is late at "));
       // No less than what it is, but for the bound.
       for (const auto& i : r.imbalances) CHECK(i.gap < (is_late ? 41e6 : 1e6));
     });
   }
+}
+
+TEST_CASE("planted: the clock of rank 0 jumps", "[report]") {
+  for_each_seed([](PlantedRun planted, Random& random) {
+    const double when = PlantedRun::begin + (10 + 100 * random.fraction()) * 1e6;
+    planted.work = work_of(planted.ranks);
+    planted.ranks_on_node = 1;
+    planted.shown = [=](std::size_t rank, double time) {
+      return rank != 0 ? time + 1e12 : time + (time > when ? 150e6 : 0);
+    };
+    RunWriter writer = planted.written();
+    for (std::size_t rank = 1; rank < planted.ranks; ++rank) planted.measure(writer, rank, 3000);
+    const auto r = reported(writer);
+    INFO(findings(r)[0].text);
+    CHECK(kinds_of(r) == Kinds{Kind::clock, Kind::time, Kind::nothing});
+    CHECK(says(r, 0, "The clock of rank 0 jumped by 150 ms against all others, or drifted by "));
+    CHECK(r.rank_seconds / static_cast<double>(planted.ranks) ==
+          Approx((planted.end - PlantedRun::begin) * 1e-9).epsilon(0.01));
+    // But for the call within which it jumped.
+    CHECK(r.all.omega.p90 < 1e6);
+
+    // One other clock that is taken for that of two ranks does not outvote it.
+    planted.ranks = 4;
+    planted.ranks_on_node = 2;
+    planted.shown = [=](std::size_t rank, double time) {
+      return rank < 2 ? time : time + 1e12 + (rank == 3 ? 3e6 : 0) + (time > when ? 150e6 : 0);
+    };
+    writer = planted.written();
+    planted.measure(writer, 2, 3000);
+    writer.traces[3].header.clock = 2;
+    CHECK(says(reported(writer), 0, "The clock of rank 2 jumped by 150 ms against rank 0's"));
+  });
+}
+
+TEST_CASE("planted: a rank that is late once is not taken for a clock that is wrong", "[report]") {
+  for_each_seed([](PlantedRun planted, Random&) {
+    planted.ranks = 8;
+    planted.calls = 120;
+    planted.ranks_on_node = 2;
+    planted.work = [](std::uint64_t call, Random& noise, std::vector<double>& micros) {
+      for (double& m : micros) m = 5000 + PlantedRun::exponential(noise, 50);
+      if (call == 20) micros[4] += 600'000;
+    };
+    planted.shown = [](std::size_t rank, double time) {
+      const double jumps = (time > PlantedRun::begin + 52e6 ? -100e6 : 0.0) +
+                           (time > PlantedRun::begin + 900e6 ? 45e6 : 0.0);
+      return time + static_cast<double>(rank / 2) * 1e12 + (rank > 5 ? jumps : 0);
+    };
+    RunWriter writer = planted.written();
+    for (std::size_t rank = 2; rank < planted.ranks; rank += 2) {
+      planted.measure(writer, rank, 3000);
+      writer.traces[rank + 1].header.clock = static_cast<std::int32_t>(rank);
+    }
+    const auto r = reported(writer);
+    INFO(findings(r)[0].text);
+    REQUIRE(r.clocks.faults().size() == 1);
+    CHECK(r.clocks.faults()[0].ranks == std::vector<std::int32_t>{6, 7});
+  });
+}
+
+TEST_CASE("planted: a clock that jumps within calls", "[report]") {
+  for_each_seed([](PlantedRun planted, Random& random) {
+    planted.ranks = 4;
+    planted.in_call = 20'000;
+    planted.work = work_of(planted.ranks);
+    const double when = PlantedRun::begin + (100 + 400 * random.fraction()) * 1e6;
+    const auto part = [&](double jump) {
+      planted.shown = [=](std::size_t rank, double time) {
+        return time + (rank == 3 ? 1e12 + (time > when ? jump : 0) : 0);
+      };
+      RunWriter writer = planted.written();
+      planted.measure(writer, 3, 3000);
+      return reported(writer).time_use;
+    };
+    const auto use = part(10e9);
+    CHECK(std::fabs(use.collectives - part(0).collectives) <= use.moved + 1e-3);
+    CHECK(use.collectives < 1);
+  });
+}
+
+TEST_CASE("planted: a clock that was measured badly", "[report]") {
+  for_each_seed([](PlantedRun planted, Random&) {
+    planted.ranks = 3;
+    planted.shown = [](std::size_t, double time) { return time; };
+    // At the end only: the time that was recorded is what it is.
+    RunWriter writer = planted.written();
+    planted.measure(writer, 2, 1000);
+    writer.traces[2].header.clock_end.offset += 300'000'000;
+    writer.traces[2].header.clock_end.bound = 400'000'000;
+    const auto known = reported(writer);
+    CHECK(known.rank_seconds == Approx(3 * (planted.end - PlantedRun::begin) * 1e-9).epsilon(1e-3));
+    CHECK(known.clocks.bound(2, static_cast<std::uint64_t>(planted.end)) < 100'000);
+
+    // At both ends: whoever comes last by the others' clock need not be the last.
+    planted.calls = 400;
+    planted.work = [](std::uint64_t, Random& noise, std::vector<double>& micros) {
+      for (double& m : micros) m = 3600 + PlantedRun::exponential(noise, 50);
+      micros[1] += 1000;
+      micros[2] += 3000;
+    };
+    planted.shown = [](std::size_t, double time) { return time; };
+    writer = planted.written();
+    planted.measure(writer, 2, 5'200'000);
+    writer.traces[2].header.clock_begin.offset = -5'000'000;
+    writer.traces[2].header.clock_end.offset = -5'000'000;
+    const auto open = reported(writer);
+    INFO(findings(open)[0].text);
+    CHECK(open.lateness.stragglers.empty());
+    CHECK(says(open, 0, "nobody is late as far as clocks tell"));
+
+    // And delays that only its clock shows may have been those of others.
+    planted.work = [](std::uint64_t, Random& noise, std::vector<double>& micros) {
+      for (double& m : micros) m = 3600 + PlantedRun::exponential(noise, 1080);
+    };
+    writer = planted.written();
+    planted.measure(writer, 2, 5'200'000);
+    writer.traces[2].header.clock_begin.offset = 5'000'000;
+    writer.traces[2].header.clock_end.offset = 5'000'000;
+    const auto often = reported(writer);
+    INFO(findings(often)[0].text);
+    CHECK(often.lateness.stragglers.empty());
+  });
 }
 
 TEST_CASE("planted: clocks of two nodes that are taken for one", "[report]") {

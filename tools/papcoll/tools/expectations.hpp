@@ -36,48 +36,47 @@ using report::Report;
 
 inline constexpr const char* no_calls = "there is no call with records of all its ranks";
 
-/// What clocks leave open in the median of the calls.
-inline double bound(const Report& r) {
-  std::vector<double> bounds;
-  for (const report::Imbalance& i : r.imbalances) {
-    if (i.known) bounds.push_back(i.bound);
-  }
-  return report::percentile(bounds, 0.5);
-}
-
 inline Met late(const Report& r) {
   if (r.all.calls == 0) return {{}, no_calls};
-  Met met{0.0, "nobody is late", bound(r)};
+  std::vector<double> bounds;
+  for (const report::Imbalance& i : r.imbalances) {
+    if (i.known) bounds.push_back(2 * i.bound);
+  }
+  Met met{0.0, "nobody is late", report::percentile(bounds, 0.5)};
   for (const report::Straggler& s : r.lateness.stragglers) {
     if (s.typical <= *met.value) continue;
     met.value = s.typical;
+    met.unsure = std::max(met.unsure, 2 * r.imbalances[s.example].bound);
     met.where =
         "rank " + std::to_string(s.at.rank) + " at " + report::place_text(r.run, s.at.own_place);
   }
   for (const report::LateGroup& g : r.late_groups) {
     if (g.typical <= *met.value) continue;
     met.value = g.typical;
+    met.unsure = std::max(met.unsure, 2 * r.imbalances[g.example].bound);
     met.where = report::detail::ranks_text(g.ranks) + " at " + report::place_text(r.run, g.place);
   }
   return met;
 }
 
-inline Met part(const Report& r, double part) {
+inline Met part(const Report& r, double part, double unsure) {
   if (!(r.rank_seconds > 0)) return {{}, "no time was recorded"};
-  return {part, "most at " + report::place_text(r.run, r.time_use.top.place)};
+  return {part, "most at " + report::place_text(r.run, r.time_use.top.place), unsure};
 }
 
 inline Met waiting(const Report& r) {
   if (r.all.calls == 0) return {{}, no_calls};
-  Met met = part(r, r.time_use.waiting);
-  met.unsure = r.time_use.unsure;
-  return met;
+  return part(r, r.time_use.waiting, r.time_use.unsure);
 }
 
 template <double report::Distribution::*of>
 Met omega(const Report& r) {
   if (r.all.calls == 0) return {{}, no_calls};
-  Met met{r.all.omega.*of, {}, bound(r)};
+  std::vector<double> most;
+  for (const report::Imbalance& i : r.imbalances) {
+    if (i.known) most.push_back(i.omega_most);
+  }
+  Met met{r.all.omega.*of, {}, report::distribution_of(most).*of - r.all.omega.*of};
   const report::SummaryRow* worst = nullptr;
   for (const report::SummaryRow& row : r.by_place) {
     if (worst == nullptr || row.summary.omega.*of > worst->summary.omega.*of) worst = &row;
@@ -95,7 +94,8 @@ struct Figure {
 
 inline constexpr std::array<Figure, 8> figures{
     {{"late", true, late},
-     {"collectives", false, [](const Report& r) { return part(r, r.time_use.collectives); }},
+     {"collectives", false,
+      [](const Report& r) { return part(r, r.time_use.collectives, r.time_use.moved); }},
      {"waiting", false, waiting},
      {"omega.mean", true, omega<&report::Distribution::mean>},
      {"omega.p50", true, omega<&report::Distribution::median>},

@@ -124,6 +124,7 @@ class ClockCheck {
       if (g.fault.ranks.empty()) g.fault.trace = t;
       g.fault.ranks.push_back(run_.ranks[t].rank());
       g.fault.jump = clocks_.jump(t);
+      g.fault.over = clocks_.measured_over(t);
       g.at_begin = static_cast<double>(run_.ranks[t].header.clock_begin.bound);
     }
     std::erase_if(groups_, [](const Group& g) { return g.traces.empty(); });
@@ -131,18 +132,15 @@ class ClockCheck {
       for (const std::size_t t : groups_[g].traces) group_of_[t] = g;
     }
     if (groups_.size() < 2) return false;
-    for_each_call([this](const Call& c) { blame(c); });
-    const auto is_wrong = [](const Group& g) { return g.fault.calls > 0 || g.fault.jump != 0; };
-    if (std::none_of(groups_.begin(), groups_.end(), is_wrong)) return false;
-    // All cannot be measured against none.
-    const auto right =
-        std::min_element(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) {
-          return std::pair{a.fault.jump != 0, a.fault.calls} <
-                 std::pair{b.fault.jump != 0, b.fault.calls};
-        });
-    for (auto g = groups_.begin(); g != groups_.end(); ++g) {
-      g->wrong = g != right && is_wrong(*g);
-      if (g->wrong) clocks_.distrust_end(g->traces);
+    find_jump_of_rank_0();
+    for (Group& g : groups_) g.wrong = g.fault.jump != 0;
+    while (blame_one()) {
+    }
+    if (std::none_of(groups_.begin(), groups_.end(), [](const Group& g) { return g.wrong; })) {
+      return false;
+    }
+    for (const Group& g : groups_) {
+      if (g.wrong) clocks_.distrust_end(g.traces);
     }
     for_each_call([this](const Call& c) { compare(c); });
     for (Group& g : groups_) {
@@ -159,7 +157,8 @@ class ClockCheck {
     std::vector<std::size_t> traces;
     ClockFault fault;
     bool wrong = false;
-    double at_begin = 0;  // the bound of what was measured there
+    double at_begin = 0;   // the bound of what was measured there
+    double taken_out = 0;  // of what was measured at the end
     std::vector<Allowed> allowed;
 
     double come = 0, leave = 0;  // the last arrival, the first exit, as clocks have them
@@ -207,12 +206,72 @@ class ClockCheck {
     }
   }
 
-  /// What the groups have of a call, in `here_`.
-  void look(const Call& c) {
+  /// All are measured against rank 0: if all others jumped alike, it was rank 0's clock.
+  void find_jump_of_rank_0() {
+    std::map<std::int32_t, double> by_clock;  // which split() may have made several groups of
+    double tolerance = 0;
+    double over = 0;
+    for (const Group& g : groups_) {
+      const profile::FileHeader& h = header(g);
+      if (h.clock == 0 || g.fault.over == 0) continue;
+      if (g.fault.jump == 0) return;
+      by_clock[h.clock] = g.fault.jump;
+      over = g.fault.over;
+      const auto bounds = static_cast<double>(h.clock_begin.bound + h.clock_end.bound);
+      tolerance = std::max(tolerance, 2 * (bounds + Clocks::drift * std::fabs(g.fault.over)));
+    }
+    std::vector<double> jumps;
+    for (const auto& [clock, jump] : by_clock) jumps.push_back(jump);
+    std::sort(jumps.begin(), jumps.end());
+    constexpr std::size_t several = 2;  // of two clocks nobody knows which one it was
+    if (jumps.size() < several) return;
+    const double jump = jumps[jumps.size() / 2];
+    constexpr double alike = 0.1;
+    if (tolerance > alike * std::fabs(jump) || jumps.back() - jumps.front() > tolerance) return;
+    for (Group& g : groups_) {
+      const profile::FileHeader& h = header(g);
+      if (h.clock == 0) {
+        g.fault.jump = -jump;
+        g.fault.over = over;
+        g.fault.of_rank_0 = true;
+        const auto began = static_cast<double>(h.began);
+        g.allowed.push_back({began, -tolerance, tolerance});
+        g.allowed.push_back({began + over + jump, -jump - tolerance, -jump + tolerance});
+        continue;
+      }
+      for (const std::size_t t : g.traces) clocks_.take_out(t, jump);
+      g.fault.jump = clocks_.jump(g.traces.front());
+      g.taken_out = jump;
+    }
+  }
+
+  const profile::FileHeader& header(const Group& g) const {
+    return run_.ranks[g.traces.front()].header;
+  }
+
+  /// Takes the group for wrong that is blamed for most calls; what it caused, no other one did.
+  bool blame_one() {
+    for (Group& g : groups_) {
+      if (!g.wrong) g.fault.calls = 0;
+      if (!g.wrong) g.fault.worst = 0;
+    }
+    for_each_call([this](const Call& c) { blame(c); });
+    Group* most = nullptr;
+    for (Group& g : groups_) {
+      if (g.wrong || g.fault.calls == 0) continue;
+      if (most == nullptr || g.fault.calls > most->fault.calls) most = &g;
+    }
+    if (most != nullptr) most->wrong = true;
+    return most != nullptr;
+  }
+
+  /// What the groups have of a call, in `here_`; `all`: also those that are wrong.
+  void look(const Call& c, bool all) {
     here_.clear();
     ++looks_;
     for_each_record(c, [&](std::size_t t, const profile::Record& r) {
       Group& g = groups_[group_of_[t]];
+      if (!all && g.wrong) return;
       const auto come = static_cast<double>(clocks_.measured(t, r.arrival) - c.begin);
       const auto leave = static_cast<double>(clocks_.measured(t, r.exit) - c.begin);
       if (g.seen != looks_) {
@@ -237,7 +296,7 @@ class ClockCheck {
   /// There is a moment at which all are in the call. Those who are not in it when most are, are
   /// blamed.
   void blame(const Call& c) {
-    look(c);
+    look(c, false);
     double from = std::numeric_limits<double>::lowest();
     double until = std::numeric_limits<double>::max();
     for (const Group* g : here_) {
@@ -271,7 +330,7 @@ class ClockCheck {
 
   /// What a call says of the clocks that are wrong, by those that are right.
   void compare(const Call& c) {
-    look(c);
+    look(c, true);
     double come = std::numeric_limits<double>::lowest();
     double leave = std::numeric_limits<double>::max();
     bool is_told = false;
@@ -301,7 +360,9 @@ class ClockCheck {
     const std::size_t t = g.traces.front();
     const profile::FileHeader& h = run_.ranks[t].header;
     if (h.clock == 0) return;
-    for (const profile::ClockPoint& p : {h.clock_begin, h.clock_end}) {
+    profile::ClockPoint end = h.clock_end;
+    end.offset -= std::llround(g.taken_out);
+    for (const profile::ClockPoint& p : {h.clock_begin, end}) {
       if (p.measured == 0) continue;
       const auto is = static_cast<double>(p.at + p.offset -
                                           clocks_.measured(t, static_cast<std::uint64_t>(p.at)));

@@ -20,6 +20,8 @@ struct ClockFault {
   std::vector<std::int32_t> ranks;
   std::size_t trace = 0;    ///< of the first of them, in Run::ranks
   double jump = 0;          ///< between what was measured at begin and end, nanoseconds; 0: none
+  double over = 0;          ///< nanoseconds between the two, by the clock itself
+  bool of_rank_0 = false;   ///< all others jumped alike against it
   std::uint64_t calls = 0;  ///< that contradict it: a rank left before another one came
   double worst = 0;         ///< by how much, in the worst of these, nanoseconds
 };
@@ -103,8 +105,25 @@ class Clocks {
   /// Whether a rank's clock was compared with that of rank 0.
   bool is_known(std::size_t trace) const { return clocks_[trace].bound < never; }
 
+  /// Whether its times are corrected.
+  bool is_corrected(std::size_t trace) const { return !clocks_[trace].corrections.empty(); }
+
   /// By how much the offsets at begin and end differ, signed, if clocks do not drift so; else 0.
   double jump(std::size_t trace) const { return clocks_[trace].jump; }
+
+  /// Nanoseconds between what was measured at begin and end, by the rank's clock.
+  double measured_over(std::size_t trace) const { return clocks_[trace].over; }
+
+  /// Takes a jump of the clock of rank 0 out of what was measured at the end.
+  void take_out(std::size_t trace, double jump) {
+    if (clocks_[trace].end.measured == 0) return;
+    Clock c;
+    c.id = clocks_[trace].id;
+    profile::ClockPoint end = clocks_[trace].end;
+    end.offset -= std::llround(jump);
+    c.set(clocks_[trace].begin, end);
+    clocks_[trace] = c;
+  }
 
   /// Those that cannot be right.
   const std::vector<ClockFault>& faults() const { return faults_; }
@@ -134,9 +153,13 @@ class Clocks {
     double bound = 0;
     double growth = 0;  ///< of the bound with time
     double jump = 0;
+    double over = 0;  ///< between what was measured at begin and end
+    profile::ClockPoint begin{}, end{};
     std::vector<Correction> corrections;
 
-    void set(const profile::ClockPoint& begin, const profile::ClockPoint& end) {
+    void set(const profile::ClockPoint& at_begin, const profile::ClockPoint& at_end) {
+      begin = at_begin;
+      end = at_end;
       const bool both = begin.measured != 0 && end.measured != 0;
       const profile::ClockPoint& one = begin.measured != 0 ? begin : end;
       at = one.at;
@@ -144,16 +167,24 @@ class Clocks {
       bound = static_cast<double>(one.bound);
       growth = drift;
       if (!both) return;
-      const double time = static_cast<double>(end.at) - static_cast<double>(begin.at);
+      over = static_cast<double>(end.at) - static_cast<double>(begin.at);
       const double moved = static_cast<double>(end.offset) - static_cast<double>(begin.offset);
-      if (time > 0 && std::fabs(moved) <= drift * time + bound + static_cast<double>(end.bound)) {
-        slope = moved / time;
+      const auto end_bound = static_cast<double>(end.bound);
+      const double most = drift * over;  // that it may move
+      if (over > 0 && std::fabs(moved) <= most + bound + end_bound) {
+        // Each of the two bounds the other, since no clock drifts faster.
+        const double low = std::max(-bound, moved - end_bound - most);
+        const double high = std::min(bound, moved + end_bound + most);
+        const double low_at_end = std::max(moved - end_bound, -bound - most);
+        const double high_at_end = std::min(moved + end_bound, bound + most);
+        offset += std::llround((low + high) / 2);
+        slope = (low_at_end + high_at_end - low - high) / 2 / over;
+        bound = std::max(high - low, high_at_end - low_at_end) / 2;
         growth = 0;
-      } else if (moved != 0) {
-        jump = moved;
-        bound += std::fabs(moved);
+        return;
       }
-      bound = std::max(bound, static_cast<double>(end.bound));
+      jump = moved;
+      bound = std::max(bound + std::fabs(moved), end_bound);
     }
 
     /// What holds at a time.

@@ -34,9 +34,11 @@ struct Imbalance {
   double node_delta = -1;
   double alpha = 0;       ///< one-way time of a message of the call's size; 0: not measured
   double node_alpha = 0;  ///< the same on a node
-  double bound = 0;       ///< what Ω may be wrong by
+  double bound = 0;       ///< what differences of two arrivals may be wrong by at most
+  double omega_most = 0;  ///< Ω is no more than this
   double gap = 0;         ///< last less second-last arrival
-  double others = 0;      ///< second-last less first arrival: the spread without the last one
+  double gap_most = 0;    ///< this is no more, whoever came last
+  double others = 0;      ///< the same spread of those who wait for the last one
   double own = 0;         ///< what the others waited during the gap, summed over them
   double waited = 0;      ///< what they waited for the last one in all, summed over them
   double waiting = 0;     ///< what ranks waited until the last one came, whoever it was, summed
@@ -161,6 +163,7 @@ class ImbalanceOf {
     if (!call.complete || call.differs || members.size() < 2) return out;
     out.known = true;
     arrivals_.resize(members.size());
+    bounds_.resize(members.size());
     double mean = 0;
     std::size_t first = 0;
     std::size_t last = 0;
@@ -169,6 +172,7 @@ class ImbalanceOf {
       // From the first one on, so that doubles hold them.
       arrivals_[m] = static_cast<double>(clocks_.global(trace(call, m), r.arrival) - call.begin);
       mean += arrivals_[m] / static_cast<double>(members.size());
+      bounds_[m] = clocks_.bound(trace(call, m), r.arrival);
       if (arrivals_[m] < arrivals_[first]) first = m;
       if (arrivals_[m] > arrivals_[last]) last = m;
     }
@@ -179,18 +183,24 @@ class ImbalanceOf {
     const auto deviation = [this](std::size_t m, double from) {
       return std::fabs(arrivals_[m] - from);
     };
-    out.bound = bound(call, first, last);
+    out.bound = bound(call);
     const double omega = arrivals_[last] - arrivals_[first];
-    if (omega > out.bound) {
-      out.omega = omega - out.bound;
+    out.omega_most = omega + out.bound;
+    if (const double bound = this->bound(call, first, last); omega > bound) {
+      out.omega = omega - bound;
       for (std::size_t m = 0; m < members.size(); ++m) {
         out.delta += deviation(m, mean) / static_cast<double>(members.size());
       }
       out.delta *= out.omega / omega;
     }
-    stay(call, arrivals_[first] + out.omega, out);
-    out.others = arrivals_[second] - arrivals_[first];
-    const double gap = arrivals_[last] - arrivals_[second] - bound(call, second, last);
+    stay(call, last, out);
+    out.others = spread_of_waiting(call, last);
+    double gap = arrivals_[last] - arrivals_[second];
+    out.gap_most = gap + out.bound;
+    // By a clock that says less, another one than the second may be the last.
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      if (m != last) gap = std::min(gap, arrivals_[last] - arrivals_[m] - bound(call, m, last));
+    }
     if (gap > 0) {
       out.decided = true;
       out.gap = gap;
@@ -219,8 +229,16 @@ class ImbalanceOf {
   }
 
   double bound(const Call& call, std::size_t a, std::size_t b) const {
-    return clocks_.bound(trace(call, a), calls_.record(run_, call, a).arrival, trace(call, b),
-                         calls_.record(run_, call, b).arrival);
+    return clocks_.same(trace(call, a), trace(call, b)) ? 0 : bounds_[a] + bounds_[b];
+  }
+
+  /// Of the two clocks that say least.
+  double bound(const Call& call) const {
+    const std::size_t worst = static_cast<std::size_t>(
+        std::max_element(bounds_.begin(), bounds_.end()) - bounds_.begin());
+    double most = 0;
+    for (std::size_t m = 0; m < bounds_.size(); ++m) most = std::max(most, bound(call, m, worst));
+    return most;
   }
 
   double excess(const Call& call, std::size_t last) {
@@ -244,14 +262,29 @@ class ImbalanceOf {
     return static_cast<double>(clocks_.global(trace(call, m), r.exit) - call.begin);
   }
 
+  /// Last less first arrival of those who were inside as the last one came. In a reduction or a
+  /// scan some ranks leave before, and may run ahead of the others.
+  double spread_of_waiting(const Call& call, std::size_t last) const {
+    constexpr double never = std::numeric_limits<double>::max();
+    double first = never;
+    double second = std::numeric_limits<double>::lowest();
+    for (std::size_t m = 0; m < arrivals_.size(); ++m) {
+      const double left = left_at(call, m, calls_.record(run_, call, m), never);
+      if (m == last || left + bound(call, m, last) < arrivals_[last]) continue;
+      first = std::min(first, arrivals_[m]);
+      second = std::max(second, arrivals_[m]);
+    }
+    return std::max(0.0, second - first);
+  }
+
   /// Times in the call, and of these until the last one came.
-  void stay(const Call& call, double until, Imbalance& out) const {
+  void stay(const Call& call, std::size_t last, Imbalance& out) const {
     if (call.end == 0) return;
     for (std::size_t m = 0; m < arrivals_.size(); ++m) {
-      const profile::Record& r = calls_.record(run_, call, m);
-      const auto time = static_cast<double>(r.exit - r.arrival);
+      const double left = left_at(call, m, calls_.record(run_, call, m), 0);
+      const double time = std::max(0.0, left - arrivals_[m]);
       out.in_call += time;
-      out.waiting += std::clamp(until - arrivals_[m], 0.0, time);
+      out.waiting += std::clamp(arrivals_[last] - arrivals_[m] - bound(call, m, last), 0.0, time);
     }
   }
 
@@ -309,7 +342,7 @@ class ImbalanceOf {
   OneWay one_way_;
   MostOneWay most_;
   std::vector<Order> orders_;
-  std::vector<double> arrivals_;
+  std::vector<double> arrivals_, bounds_;
   std::vector<double> outside_;
 };
 

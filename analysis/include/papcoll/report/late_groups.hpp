@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -182,12 +183,17 @@ class LateGroupsOf {
       if (at(k - 1) - at(k) > at(late - 1) - at(late)) late = k;
     }
     Split s;
-    const std::size_t a = order_[late - 1];
-    const std::size_t b = order_[late];
     // What clocks can tell of it at least.
-    s.gap = at(late - 1) - at(late) -
-            clocks_.bound(members[a].trace, calls_.record(run_, call, a).arrival, members[b].trace,
-                          calls_.record(run_, call, b).arrival);
+    double come = std::numeric_limits<double>::max();
+    double before = std::numeric_limits<double>::lowest();
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t m = order_[i];
+      const double bound =
+          is_one_clock_ ? 0 : clocks_.bound(members[m].trace, calls_.record(run_, call, m).arrival);
+      if (i < late) come = std::min(come, at(i) - bound);
+      if (i >= late) before = std::max(before, at(i) + bound);
+    }
+    s.gap = come - before;
     // Apart from each other, neither side is further apart than the two from one another.
     if (late < 2 || s.gap <= 0 || s.gap < at(late) - at(n - 1) || s.gap < at(0) - at(late - 1) ||
         !is_own_doing(call, late, s.gap)) {
@@ -228,6 +234,7 @@ class LateGroupsOf {
   double span_;
   NamingRule rule_;
   double tests_ = 1;
+  bool is_one_clock_ = clocks_.all_same();
   std::vector<double> arrivals_, outside_;
   std::vector<std::size_t> order_;
   std::vector<LateGroup> out_;

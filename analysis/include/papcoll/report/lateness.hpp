@@ -39,7 +39,7 @@ struct Lateness {
   double own = 0;     ///< what the others waited between the second-last arrival and its own
   double waited = 0;  ///< what they waited for it in all
   double gap = 0;     ///< median of last less second-last arrival, of all calls it was last in
-  double others = 0;  ///< median of the spread of the others, where it was last
+  double others = 0;  ///< median of the spread of those who waited, where it was last
   double worst = 0;   ///< the largest gap
   std::array<std::uint64_t, time_parts> lasts_of_part{};
   std::array<std::uint64_t, time_parts> calls_of_part{};
@@ -162,12 +162,15 @@ class LatenessOf {
     take_part(positions, here);
     std::vector<double> omegas;
     omegas.reserve(positions.size());
-    for (const std::uint32_t p : positions) omegas.push_back(imbalances_[p].omega);
+    for (const std::uint32_t p : positions) omegas.push_back(imbalances_[p].omega_most);
     const double usual = percentile(omegas, 0.25);
     std::uint64_t large = 0;
     for (std::size_t k = 0; k < positions.size(); ++k) {
       const std::uint32_t p = positions[k];
       const Imbalance& i = imbalances_[p];
+      // Where clocks leave it open, another rank may have been as late.
+      const bool may_be_large = i.bound > 0 && i.gap_most >= rule_.large * usual;
+      if (!i.decided && may_be_large) ++large;
       if (!i.decided) continue;
       const std::size_t part = k * time_parts / positions.size();
       const std::uint32_t trace = trace_of_last(calls_.calls[p], i);
@@ -191,8 +194,9 @@ class LatenessOf {
       h.others.push_back(i.others);
       h.floor = std::max(h.floor, i.alpha > 0 ? rule_.alphas * i.alpha : rule_.floor);
       h.example_at[at] = p;
-      if (i.gap < rule_.large * usual) continue;
-      ++large;
+      const bool is_large = i.gap >= rule_.large * usual;
+      if (is_large || may_be_large) ++large;
+      if (!is_large) continue;
       ++h.large_of_part.at(part);
       h.large.push_back(i.gap);
       h.large_own += i.own;

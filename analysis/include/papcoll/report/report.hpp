@@ -68,9 +68,9 @@ inline double recorded_seconds(const RankTrace& r, std::int64_t now_unix, const 
     }
   }
   constexpr double nanosecond = 1e-9;
-  if (end <= r.header.began) return 0;
-  return static_cast<double>(clocks.global(trace, end) - clocks.global(trace, r.header.began)) *
-         nanosecond;
+  if (end == 0) return 0;
+  const std::int64_t time = clocks.global(trace, end) - clocks.global(trace, r.header.began);
+  return static_cast<double>(std::max<std::int64_t>(0, time)) * nanosecond;
 }
 }  // namespace detail
 
@@ -85,8 +85,8 @@ inline Report report_of(Run run, std::vector<SizeRange> ranges = usual_ranges(),
   r.by_collective = by_collective(r.calls, r.imbalances, r.ranges);
   r.by_place = by_place(r.calls, r.imbalances);
   r.by_communicator = by_communicator(r.calls, r.imbalances);
-  r.totals = totals_by_size(r.run, r.ranges);
-  r.totals_by_place = totals_by_place(r.run);
+  r.totals = totals_by_size(r.run, r.clocks, r.ranges);
+  r.totals_by_place = totals_by_place(r.run, r.clocks);
   for (std::size_t i = 0; i < r.run.ranks.size(); ++i) {
     const RankTrace& rank = r.run.ranks[i];
     r.rank_seconds += detail::recorded_seconds(rank, now_unix, r.clocks, i);

@@ -266,7 +266,7 @@ inline Table ranks_table(const Report& r) {
   for (const Lateness& l : r.lateness.ranks) {
     const auto trace =
         std::lower_bound(r.run.ranks.begin(), r.run.ranks.end(), l.rank,
-                         [](const RankTrace& t, std::int32_t rank) { return t.rank() < rank; });
+                         [](const RankTrace& of, std::int32_t rank) { return of.rank() < rank; });
     std::vector<Cell> row{count(static_cast<std::uint64_t>(l.rank)),
                           words(text_in(trace->header.host))};
     add_lateness(row, l);

@@ -42,9 +42,10 @@ enum class TimeKind {
 
 /// What the time goes into. Parts are of the time for which all ranks were recorded.
 struct TimeUse {
-  double collectives = 0;  ///< exact
+  double collectives = 0;  ///< exact, but for clocks that were corrected
+  double moved = 0;        ///< what corrections made of it
   double waiting = 0;      ///< of it until the last rank of the call came, as the records have it
-  double unsure = 0;       ///< of it, what `waiting` may be too little by: the clocks' bound
+  double unsure = 0;       ///< what `waiting` may be too little by, for the clocks
   TotalRow top;            ///< the place that most of it is at
   double top_part = 0;
   TimeKind top_kind = TimeKind::unknown;
@@ -118,11 +119,14 @@ inline TimeUse time_use_of(const Run& run, const Calls& calls, const std::vector
     at.waiting += all[i].waiting;
     at.alpha += all[i].alpha;
     at.calls += 1;
-    at.unsure += std::min(all[i].in_call, all[i].bound * static_cast<double>(members));
+    at.unsure +=
+        std::min(all[i].in_call - all[i].waiting, 2 * all[i].bound * static_cast<double>(members));
     at.most_members = std::max(at.most_members, members);
   }
   for (const TotalRow& row : by_place) {
     use.collectives += row.time / rank_seconds;
+    use.moved += row.moved / rank_seconds;
+    use.unsure += row.moved / rank_seconds;
     const auto found = recorded.find({row.place, row.collective, row.flags});
     const detail::Recorded at = found == recorded.end() ? detail::Recorded{} : found->second;
     const auto part = [&at](double of) { return at.in_call > 0 ? of / at.in_call : 0; };

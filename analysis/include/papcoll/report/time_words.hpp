@@ -28,15 +28,17 @@ inline std::string sentence(const CrowdedNode& n) {
 inline std::string sentence(const Report& r, const ClockFault& f) {
   const bool one = f.ranks.size() == 1;
   std::string text = (one ? "The clock of " : "The clocks of ") + ranks_text(f.ranks);
-  const profile::FileHeader& h = r.run.ranks[f.trace].header;
   if (f.jump == 0) {
     text += " cannot be right";
   } else {
-    const double per_million =
-        1e6 * std::fabs(f.jump) /
-        static_cast<double>(std::max<std::int64_t>(1, h.clock_end.at - h.clock_begin.at));
-    text += " jumped by " + time_text(std::fabs(f.jump)) + ", or drifted by " +
-            papcoll::detail::decimal(per_million, 0) + " ppm, between MPI_Init and MPI_Finalize";
+    text += " jumped by " + time_text(std::fabs(f.jump)) + " against " +
+            (f.of_rank_0 ? "all others" : "rank 0's");
+    if (f.over > 0) {
+      constexpr double million = 1e6;
+      text += ", or drifted by " +
+              papcoll::detail::decimal(million * std::fabs(f.jump) / f.over, 0) + " ppm,";
+    }
+    text += " between MPI_Init and MPI_Finalize";
   }
   if (f.calls > 0) {
     text += ": in " + counted(f.calls, "call") +
@@ -47,9 +49,9 @@ inline std::string sentence(const Report& r, const ClockFault& f) {
     bounds.push_back(r.clocks.bound(f.trace, record.arrival));
   }
   constexpr double most = 0.9;
-  return text + ". Corrected by what the calls allow, its times are known to within " +
-         time_text(percentile(bounds, 0.5)) + " typically, " + time_text(percentile(bounds, most)) +
-         " in one call of ten.";
+  return text + ". Corrected by what the calls allow, " + (one ? "its" : "their") +
+         " times are known to within " + time_text(percentile(bounds, 0.5)) + " typically, " +
+         time_text(percentile(bounds, most)) + " in one call of ten.";
 }
 
 /// A part in percent; parts of a whole that has the same number of digits add up.
@@ -76,8 +78,9 @@ inline std::string top_text(const Report& r) {
   }
   if (use.top_kind == TimeKind::algorithm) {
     return text + ": algorithm (as long as " + papcoll::detail::decimal(use.top_alphas, 0) +
-           " messages of this size one after another; " + std::to_string(use.top_steps) +
-           " steps are the least).";
+           " messages of this size one after another; " +
+           counted(static_cast<std::uint64_t>(use.top_steps), "step") +
+           (use.top_steps == 1 ? " is" : " are") + " the least).";
   }
   return text + ": their number (" +
          counted(use.top.calls / std::max<std::size_t>(1, r.run.ranks.size()), "call") +
@@ -93,23 +96,28 @@ inline std::string time_sentence(const Report& r, bool somebody_is_late) {
   const auto percent = [](double p) { return papcoll::detail::decimal(p, 1) + " %"; };
   const double all = rounded(use.collectives, digit);
   const double waiting = rounded(use.waiting, digit);
-  std::string text = percent(all) + " of the " + papcoll::detail::duration_text(recorded) +
+  const bool is_sure = use.unsure <= use.collectives * ten_percent;
+  // Clocks that jumped within calls, of which not all are in the records.
+  const bool is_unknown = !r.clocks.faults().empty() && use.collectives > 1;
+  std::string text = (is_unknown                                  ? "Clocks do not tell how much"
+                      : use.moved > use.collectives * ten_percent ? "About " + percent(all)
+                                                                  : percent(all)) +
+                     " of the " + papcoll::detail::duration_text(recorded) +
                      " recorded is in collectives";
   if (!somebody_is_late && r.all.calls > 0) {
     text += ", and nobody is late";
-    if (!r.clocks.faults().empty()) text += " as far as clocks tell";
+    if (!r.clocks.faults().empty() || !is_sure) text += " as far as clocks tell";
   }
   constexpr double little = 1;
-  if (all < little) return text + ".";
+  if (all < little || is_unknown) return text + ".";
   if (r.all.calls == 0) {
     text += ". ";
   } else if (use.unsure > use.collectives / 2) {
     text += "; clocks do not tell how much of it until the last rank of a call has come. ";
   } else {
-    const bool sure = use.unsure < use.collectives / 10;
-    text += std::string(": ") + (sure ? "" : "at least ") + percent(waiting) +
+    text += std::string(": ") + (is_sure ? "" : "at least ") + percent(waiting) +
             " until the last rank of a call has come, " +
-            (sure ? percent(all - waiting) : std::string("the rest")) + " after it. ";
+            (is_sure ? percent(all - waiting) : std::string("the rest")) + " after it. ";
   }
   return text + capital(top_text(r));
 }

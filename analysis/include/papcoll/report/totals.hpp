@@ -6,6 +6,7 @@
 #include <papcoll/report/summary.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -26,6 +27,7 @@ struct TotalRow {
   double time = 0;          ///< in them, seconds
   double bytes = 0;
   double longest = 0;  ///< seconds of one
+  double moved = 0;    ///< of the time, seconds that corrections of clocks added or took away
 
   /// In the mean of the calls, of which there is one.
   std::uint64_t bytes_each() const noexcept {
@@ -44,11 +46,13 @@ struct Coverage {
 namespace detail {
 /// A range of a total is that of the mean of its sizes, which differ by less than two times.
 template <class Key>
-std::vector<TotalRow> totals_by(const Run& run, const std::vector<SizeRange>& ranges,
-                                const Key& key) {
+std::vector<TotalRow> totals_by(const Run& run, const Clocks& clocks,
+                                const std::vector<SizeRange>& ranges, const Key& key) {
   std::map<decltype(key(TotalRow{})), TotalRow> rows;
   constexpr double nanosecond = 1e-9;
-  for (const RankTrace& r : run.ranks) {
+  for (std::size_t i = 0; i < run.ranks.size(); ++i) {
+    const RankTrace& r = run.ranks[i];
+    const bool is_corrected = clocks.is_corrected(i);
     for (const profile::Total& t : r.totals) {
       if (t.calls == 0) continue;
       const profile::TotalKey k = profile::unpacked(t.key);
@@ -61,7 +65,26 @@ std::vector<TotalRow> totals_by(const Run& run, const std::vector<SizeRange>& ra
       sum.calls += t.calls;
       sum.time += static_cast<double>(t.time) * nanosecond;
       sum.bytes += static_cast<double>(t.bytes);
+      if (is_corrected) continue;
       sum.longest = std::max(sum.longest, static_cast<double>(t.longest) * nanosecond);
+    }
+    if (!is_corrected) continue;
+    for (const profile::Record& record : r.records) {  // a clock may have jumped within a call
+      TotalRow row;
+      row.collective = static_cast<profile::MpiCollective>(record.collective);
+      row.flags = kind_flags(record);
+      row.range = range_of(ranges, record.bytes);
+      row.place = r.place(record);
+      const auto found = rows.find(key(row));
+      if (record.exit == 0 || found == rows.end()) continue;
+      TotalRow& sum = found->second;
+      const double time =
+          static_cast<double>(clocks.global(i, record.exit) - clocks.global(i, record.arrival)) *
+          nanosecond;
+      const double moved = time - static_cast<double>(record.exit - record.arrival) * nanosecond;
+      sum.time = std::max(0.0, sum.time + moved);
+      sum.moved += std::fabs(moved);
+      sum.longest = std::max(sum.longest, time);
     }
   }
   std::vector<TotalRow> all;
@@ -74,15 +97,16 @@ std::vector<TotalRow> totals_by(const Run& run, const std::vector<SizeRange>& ra
 }  // namespace detail
 
 /// By collective and range of sizes, those that took longest first.
-inline std::vector<TotalRow> totals_by_size(const Run& run, const std::vector<SizeRange>& ranges) {
-  return detail::totals_by(run, ranges, [](const TotalRow& r) {
+inline std::vector<TotalRow> totals_by_size(const Run& run, const Clocks& clocks,
+                                            const std::vector<SizeRange>& ranges) {
+  return detail::totals_by(run, clocks, ranges, [](const TotalRow& r) {
     return std::tuple{r.collective, r.flags, r.range};
   });
 }
 
 /// By place and collective, those that took longest first; `range` says nothing.
-inline std::vector<TotalRow> totals_by_place(const Run& run) {
-  return detail::totals_by(run, {usual_ranges().back()}, [](const TotalRow& r) {
+inline std::vector<TotalRow> totals_by_place(const Run& run, const Clocks& clocks) {
+  return detail::totals_by(run, clocks, {usual_ranges().back()}, [](const TotalRow& r) {
     return std::tuple{r.place, r.collective, r.flags};
   });
 }
