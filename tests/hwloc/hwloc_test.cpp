@@ -140,10 +140,13 @@ TEST_CASE("hwloc: a machine that would take minutes or all memory is refused bef
           "hwloc, pu:1: 2147483647 nodes of 1 cores are 2147483647 places: at most 4194304");
   CHECK(hwloc_synthetic("package:4 [numa(memory=9999)] core:64 pu:2").read().size() == 256);
   const TemporaryDirectory directory;
-  std::string deep = "<topology>\n<a b='>' c=\">\"/>\n";
-  for (int i = 0; i < 256; ++i) deep += "<object>";
-  const std::string file = directory.write("deep.xml", deep);
-  refused(hwloc_xml(file), file + ", line 3: objects are within 257 others: at most 256");
+  for (const std::string before :
+       {"<a b='x' c=\"x\"/>", "<a b='\"' c=\"'\"/>", "<!-- \" ' -->", "</a>"}) {
+    std::string deep = "<topology>\n" + before + "\n";
+    for (int i = 0; i < 257; ++i) deep += "<object>";
+    const std::string file = directory.write("deep.xml", deep);
+    refused(hwloc_xml(file), file + ", line 3: objects are within 257 others: at most 256");
+  }
 }
 
 TEST_CASE("hwloc: an XML file") {

@@ -77,21 +77,20 @@ inline hwloc_topology_t this_machine() {
   return kept.get();
 }
 
-/// Refuses XML whose objects are within each other so deep that hwloc would leave its stack.
+/// Refuses XML whose objects are within each other so deep that hwloc would leave its stack. As for
+/// hwloc's own reader, each > ends a tag, quoted or not.
 inline void require_flat(std::FILE* in, const std::string& file) {
   constexpr int deepest = 256;
   int depth = 0;
   std::size_t line = 1;
   int kind = 0;  // the first character of the tag; 0: outside of tags
   int before = 0;
-  bool quoted = false;
   for (int c = 0; (c = std::getc(in)) != EOF; before = c) {
     if (c == '\n') ++line;
-    if (before == '<' && !quoted) kind = c;
-    if (kind != 0 && c == '"') quoted = !quoted;
-    if (kind == 0 || quoted || c != '>') continue;
+    if (before == '<') kind = c;
+    if (kind == 0 || c != '>') continue;
     if (kind == '/') {
-      --depth;
+      depth = std::max(depth - 1, 0);
     } else if (kind != '?' && kind != '!' && before != '/') {
       ++depth;
     }
