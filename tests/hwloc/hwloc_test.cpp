@@ -195,14 +195,20 @@ TEST_CASE("hwloc: what the system calls GPUs, and the bridges that they are behi
 TEST_CASE("hwloc: an XML file that cannot be read is refused, and is not this machine") {
   const TemporaryDirectory directory;
   CHECK_THROWS_AS(hwloc_xml((directory.path() / "missing.xml").string()).read(), system_error);
-  for (const std::string nonsense : {"", "<garbage", "<topology version=\"2.0\"></topology>"}) {
+  for (const std::string nonsense :
+       {"", "<garbage", "<html></html>",
+        "<?xml version=\"1.0\"?>\n<topology version=\"2.0\"></topology>"}) {
     INFO(nonsense);
     const std::string file = directory.write("bad.xml", nonsense);
     try {
       hwloc_xml(file).read();
       FAIL("it is read");
     } catch (const error& e) {
-      CHECK(std::string{e.what()}.find(file) != std::string::npos);
+      const std::string what = e.what();
+      INFO(what);
+      CHECK(what.find(file) != std::string::npos);
+      CHECK(what.find("is it XML that lstopo --of xml has written, and whole?") != what.npos);
+      CHECK(what.find("Success") == what.npos);
     }
   }
 }

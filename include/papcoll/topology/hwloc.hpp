@@ -66,6 +66,7 @@ HwlocTopology loaded(std::string_view what, Describe describe) {
   if (hwloc_topology_set_io_types_filter(made, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) != 0) {
     fail_hwloc("look for devices");
   }
+  errno = EINVAL;  // hwloc does not always say why it fails
   if (hwloc_topology_load(made) != 0) fail_hwloc(joined({"load the topology of ", what}));
   return topology;
 }
@@ -111,10 +112,10 @@ inline HwlocTopology topology_of_xml(const std::string& file) {
         joined({"papcoll: cannot read the topology ", file, ": ", std::strerror(why)}), why);
   }
   require_flat(in.get(), file);
-  return loaded(file, [&file](hwloc_topology_t t) {
+  constexpr std::string_view remedy = "is it XML that lstopo --of xml has written, and whole?";
+  return loaded(joined({file, " (", remedy, ")"}), [&file, remedy](hwloc_topology_t t) {
     if (hwloc_topology_set_xml(t, file.c_str()) == 0) return;
-    throw argument_error(joined(
-        {"papcoll: hwloc cannot read ", file, ": is it XML that lstopo --of xml has written?"}));
+    throw argument_error(joined({"papcoll: hwloc cannot read ", file, ": ", remedy}));
   });
 }
 
