@@ -112,6 +112,13 @@ TEST_CASE("topology: machines that there are not") {
   refused({"topology", "--machine", "package:2 core:8 pu:1*4"},
           "there is no file package:2 core:8 pu:1*4: did you mean 'synthetic:package:2 core:8 "
           "pu:1*4'?");
+  refused({"topology", "--machine", "Package:2 Core:8"},
+          "did you mean 'synthetic:Package:2 Core:8'");
+  for (const char* name : {"nodes:4", "lin", "cluster"}) {
+    refused({"topology", "--machine", name},
+            "there is no file " + std::string{name} + ": write linux, hwloc, FILE.xml[*NODES]");
+  }
+  refused({"report", ""}, "DIR: it is empty");
   const TemporaryDirectory directory;
   const std::string packed = directory.write("big.xml.gz", "\x1f\x8b\x08");
   refused({"topology", "--machine", packed.c_str()}, "is compressed by gzip: unpack it by gunzip");

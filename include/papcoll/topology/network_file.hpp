@@ -58,7 +58,9 @@ class NetworkReader {
     Network network = hops_.empty() ? tree() : by_hops();
     if (places_.line != 0) {
       line_ = places_.line;
-      const auto each = static_cast<std::size_t>(places_.packages * places_.l3 * places_.cores);
+      const auto each = static_cast<std::size_t>(places_.packages) *
+                        static_cast<std::size_t>(places_.l3) *
+                        static_cast<std::size_t>(places_.cores);
       if (each * nodes_.size() > Machine::most_described) {
         fail(joined({nodes_.size(), " nodes of ", each, " cores are ", each * nodes_.size(),
                      " places: at most ", Machine::most_described}));

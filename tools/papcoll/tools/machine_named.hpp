@@ -79,9 +79,16 @@ inline Machine machine_in_file(const std::string& spec) {
   const auto is_there = [](const std::string& name) { return access(name.c_str(), F_OK) == 0; };
   const std::string counted = repeated(spec).text;
   const std::string file = is_there(spec) || !is_there(counted) ? spec : counted;
-  if (!is_there(file) && (file.find("pu:") != file.npos || file.find("core:") != file.npos)) {
-    throw argument_error(detail::joined(
-        {"papcoll: there is no file ", file, ": did you mean '", synthetic_prefix, file, "'?"}));
+  if (!is_there(file) && file.find_first_of("./") == file.npos) {
+    std::string lower = file;
+    for (char& c : lower) c = detail::lower(c);
+    for (const char* const kind : {"pu:", "core:", "package:", "numa:"}) {
+      if (lower.find(kind) == lower.npos) continue;
+      throw argument_error(detail::joined(
+          {"papcoll: there is no file ", file, ": did you mean '", synthetic_prefix, file, "'?"}));
+    }
+    throw argument_error(
+        detail::joined({"papcoll: there is no file ", file, ": write ", machine_forms}));
   }
   const std::string text = detail::network_text(file);
   require_plain_text(text, file);
