@@ -136,6 +136,10 @@ TEST_CASE("hwloc: a machine that would take minutes or all memory is refused bef
             "the node \"core:2(memory=9999) [numa(memory=9999)] pu:" + number + "\" has " + value +
                 " objects of a kind in one: at most 1024");
   }
+  refused(hwloc_synthetic("package:64 co[e:64 pu:16"),
+          "the node \"package:64 co[e:64 pu:16\" has 65536 processors or more: at most 8192");
+  refused(hwloc_synthetic("0018001"),
+          "the node \"0018001\" has 8001 objects of a kind in one: at most 1024");
   refused(hwloc_synthetic("pu:1", 2'147'483'647),
           "hwloc, pu:1: 2147483647 nodes of 1 cores are 2147483647 places: at most 4194304");
   CHECK(hwloc_synthetic("package:4 [numa(memory=9999)] core:64 pu:2").read().size() == 256);
@@ -145,7 +149,7 @@ TEST_CASE("hwloc: a machine that would take minutes or all memory is refused bef
     std::string deep = "<topology>\n" + before + "\n";
     for (int i = 0; i < 257; ++i) deep += "<object>";
     const std::string file = directory.write("deep.xml", deep);
-    refused(hwloc_xml(file), file + ", line 3: objects are within 257 others: at most 256");
+    refused(hwloc_xml(file), file + ", line 3: objects are nested 257 deep: at most 256");
   }
 }
 

@@ -112,7 +112,8 @@ class Job:
 
         def printed(*command, **more):
             done = subprocess.run([*tool, *map(str, command)], capture_output=True, text=True,
-                                  check=False, cwd=self.directory, env={**os.environ, **more})
+                                  check=False, cwd=self.directory, env={**os.environ, **more},
+                                  input="input")
             return done.stdout, done.stderr
 
         words = [program, "LD_PRELOAD=a", "-x", "LD_PRELOAD", "mpirun", "--app", "papcoll-run", ":"]
@@ -120,6 +121,21 @@ class Job:
                        "stdbuf -o L env -- nice"):
             out, _ = printed("--abi", self.mpi, *before.split(), "./printed", *words)
             check(out.split() == words, f"{before}: {out}")
+        # The environment stays: what is no name of a shell's variable, as functions of bash's are,
+        # and what is one of these scripts' variables.
+        self.written("env", "exit 9")
+        more = {"B.C": "c", "name": 'a\nb "', "command": "d", "environment": "e", "CDPATH": "/",
+                "PATH": f"{self.directory}:{os.environ['PATH']}"}
+        out, said = printed("--abi", self.mpi, PYTHON, "-c", "import os, sys\n"
+                            "print(sys.stdin.read(), *map(os.environ.get, sys.argv[1:]), sep='|')",
+                            *more, **more)
+        check(out == "|".join(["input", *more.values()]) + "\n", out + said)
+        # Commas are no ends of words, and a program of MPI's is none of the names that are known.
+        self.written("taskset", 'shift 2; exec "$@"')
+        os.symlink(program, self.directory / "nice")
+        out, said = printed("env", "A=1,", "./taskset", "-c", "0,1", mpirun, "./nice", "env",
+                            "LD_PRELOAD=a")
+        check(library in out and out.endswith("./nice\nenv\nLD_PRELOAD=a\n"), out + said)
         out, said = printed(srun, "-n", "1", "./printed", *words)
         check("cannot tell which MPI" in said, out + said)
         out, said = printed(srun, "-n", "1", "--job-name", "sh", "env", "LD_PRELOAD=a", *words)

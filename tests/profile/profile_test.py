@@ -419,6 +419,12 @@ def case_local(job):
     job.run(job.launch(1, program, "fork"))
     check(not list(local.iterdir()) and len(list(job.traces.iterdir())) == 1,
           f"left: {list(local.iterdir())} {list(job.traces.iterdir())}")
+    # A directory that is removed meanwhile is made again.
+    shutil.rmtree(job.traces)
+    job.run(job.launch(1, "bash", "-c", f"(until rm {job.traces}/*.trace; do sleep 0.1; done; "
+                       f"rm -r {job.traces}; kill -USR1 $$) 2>&- & exec {program} signal"),
+            options=["--abi", job.mpi])
+    check(job.counts()[0]["state"] == ENDED["finished"], job.counts())
     check_full_at_the_end(job, program, local)
 
 

@@ -116,6 +116,7 @@ TEST_CASE("simulate on a node: what makes no sense is refused in a sentence") {
   with("near", 3, "field near: it is number");
   with("error", 11, "field error: it is 11: write a number of a part");
   with("own_cache", 0, "field own_cache: it is 0: write a whole number from 1");
+  with("own_cache", 1LL << 40U, "field own_cache: it is 1099511627776: write at most 33554432");
   refused({"simulate", "Exchange", "--ranks", "2", "--bytes", "64", "--node-costs", "/nowhere/x"},
           "cannot read the file of node costs /nowhere/x");
 }

@@ -1,6 +1,15 @@
-# shellcheck shell=sh disable=SC2034 # variables are for the scripts
+# shellcheck shell=bash disable=SC2034 # variables are for the scripts
 # What the scripts that preload a library have in common. CMake puts it into each of them, behind
-# with_library().
+# with_library(). Of bash, since dash keeps no variables whose names are none of a shell's, such as
+# those of functions that bash has exported, and gives no input to background processes; -p: such
+# functions are none here, and BASH_ENV is not read.
+
+# What the script was given, whatever its variables are called.
+environment=()
+while IFS= read -r -d '' entry; do
+  case $entry in ?*=*) environment+=("$entry") ;; esac
+done <"/proc/$$/environ"
+unset CDPATH
 
 fail() {
   echo "${0##*/}: $*" >&2
@@ -65,25 +74,22 @@ role_of() {
     values=$((values - 1))
     return
   fi
-  case $owner,$1 in
-    ,* | *,) ;;
-    env,*=*) return ;;
-    *,-*)
-      role=option option=$1
-      count_values
-      return
-      ;;
-    *)
-      case $owner,$operands,$1 in
-        flux,*,run | flux,*,mini | flux,*,submit | flux,*,alloc) return ;;
-        *,0,* | chrt,*,*[!0-9]*) ;;
-        *)
-          operands=$((operands - 1))
-          return
-          ;;
-      esac
-      ;;
-  esac
+  if [ -n "$owner" ] && [ -n "$1" ]; then
+    case $owner,$1 in
+      env,*=*) return ;;
+      *,-*)
+        role=option option=$1
+        count_values
+        return
+        ;;
+      flux,run | flux,mini | flux,submit | flux,alloc) return ;;
+      chrt,*[!0-9]*) ;;
+      *)
+        operands=$((operands - 1))
+        [ "$operands" -lt 0 ] || return
+        ;;
+    esac
+  fi
   path=$(command -v -- "$1") || path=''
   case $path in */*) [ -f "$path" ] && [ -x "$path" ] || path='' ;; esac
   if $is_doubtful && [ -z "$path" ]; then
@@ -98,6 +104,11 @@ role_of() {
     mpirun | mpirun.* | mpiexec | mpiexec.* | orterun | prterun) role=launcher owner=mpirun ;;
     srun | aprun | jsrun | ibrun | flux) role=launcher ;;
     *) role=program ;;
+  esac
+  # A program of MPI's may have such a name: a solver called flux.
+  case $role,$owner,$1 in
+    program,* | *,mpirun,*) ;;
+    *,*/*) [ -z "$(kind_of_program "$path")" ] || role=program ;;
   esac
   case $role,$launching in
     launcher,) launching=$owner ;;
@@ -268,49 +279,40 @@ find_library() {
   fi
 }
 
-# papcoll's variables, by name.
-papcoll_variables() {
-  env | sed -n 's/^\(PAPCOLL_[A-Z0-9_]*\)=.*/\1/p'
+# run COMMAND...: in place of this process, with the environment that the script was given and what
+# has been set of papcoll's variables and LD_PRELOAD.
+run() {
+  for name in "${!PAPCOLL_@}" ${LD_PRELOAD+LD_PRELOAD}; do environment+=("$name=${!name}"); done
+  case $1 in *=*) set -- nice -n 0 "$@" ;; esac # to env it would be no command
+  exec -c "$(command -pv env)" -- "${environment[@]}" "$@" # no other program of that name
 }
 
 # start_preloaded COMMAND...: in place of this process, so that what comes behind the first `before`
 # words preloads the library. Those may set the environment, and preload something themselves
 # (stdbuf): this script runs again behind them, is told papcoll's variables as they are now, takes
-# those that are gone (env -i), and adds the library to what it finds. `start`: words before the
-# command, or unset.
+# those that are gone (env -i), and adds the library to what it finds.
 start_preloaded() {
-  place=0
-  for word in "$@"; do
-    shift
-    if [ "$place" -eq "$before" ]; then
-      set -- "$@" "$(cd "$(dirname "$(command -v "$0")")" && pwd)/${0##*/}" --behind "$library"
-      for name in $(papcoll_variables); do
-        eval "set -- \"\$@\" \"\$name=\${$name-}\""
-      done
-      set -- "$@" --
-    fi
-    set -- "$@" "$word"
-    place=$((place + 1))
-  done
-  # shellcheck disable=SC2086 # words
-  exec ${start-} "$@"
+  command=("${@:1:before}" "$(cd "$(dirname "$(command -v "$0")")" && pwd)/${0##*/}"
+    --behind "$library")
+  for name in "${!PAPCOLL_@}"; do command+=("$name=${!name}"); done
+  run "${command[@]}" -- "${@:before+1}"
 }
 
 # start_behind LIBRARY VARIABLE=VALUE... -- COMMAND...: in place of this process, so that a program
 # preloads the library, or the ranks that a launcher starts do and have papcoll's variables. The
 # launcher itself does not preload it, unless it is one that hands its environment on.
 start_behind() {
-  library=$1 kind='' last=''
+  library=$1 kind='' last='' command=()
   shift
   while [ "$1" != -- ]; do
-    eval "[ -n \"\${${1%%=*}+set}\" ]" || export "${1?}"
+    name=${1%%=*}
+    [ -n "${!name+set}" ] || export "${1?}"
     shift
   done
   shift
   preloaded=$(with_library "$library" "${LD_PRELOAD-}")
   begin_command
   for word in "$@"; do
-    shift
     role_of "$word"
     # What the launcher is told to preload itself, or words behind it preload.
     case $role,$last,$word in
@@ -322,19 +324,17 @@ start_behind() {
         case $word in LD_PRELOAD=*) word=LD_PRELOAD=$(with_library "$library" "${word#*=}") ;; esac
         ;;
     esac
-    set -- "$@" "$word"
+    command+=("$word")
     if [ -z "$last" ] && [ "$role" = launcher ]; then kind=$(abi_of_launcher "$word"); fi
     case $kind,$role,$word in
       # Settings are for one program of those that stand between colons.
       openmpi,launcher,* | openmpi,option,:)
-        set -- "$@" -x "LD_PRELOAD=$preloaded"
-        for name in $(papcoll_variables); do set -- "$@" -x "$name"; done
+        command+=(-x "LD_PRELOAD=$preloaded")
+        for name in "${!PAPCOLL_@}"; do command+=(-x "$name"); done
         ;;
       mpich,launcher,*)
-        set -- "$@" -genv LD_PRELOAD "$preloaded"
-        for name in $(papcoll_variables); do
-          eval "set -- \"\$@\" -genv \"\$name\" \"\${$name-}\""
-        done
+        command+=(-genv LD_PRELOAD "$preloaded")
+        for name in "${!PAPCOLL_@}"; do command+=(-genv "$name" "${!name}"); done
         ;;
     esac
     last=$word
@@ -343,7 +343,7 @@ start_behind() {
     openmpi | mpich) ;;
     *) export LD_PRELOAD="$preloaded" ;;
   esac
-  exec "$@"
+  run "${command[@]}"
 }
 
 if [ "${1-}" = --behind ]; then

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -71,13 +73,26 @@ PAPCOLL_DECL int Machine::together(int a, int b) const noexcept {
 }
 
 PAPCOLL_DECL void Machine::sort() {
-  const auto before = [this](int a, int b) {
-    for (int level = 0; level < depth(); ++level) {
-      const std::uint32_t x = branch(a, level);
-      const std::uint32_t y = branch(b, level);
+  // The branches of the network are those of nodes, of which there are fewer than ranks.
+  std::vector<int> nodes(static_cast<std::size_t>(network_.nodes()));
+  std::iota(nodes.begin(), nodes.end(), 0);
+  std::sort(nodes.begin(), nodes.end(), [this](int a, int b) {
+    for (int level = 0; level < network_.levels(); ++level) {
+      const auto x = static_cast<std::uint32_t>(network_.branch(level, a));
+      const auto y = static_cast<std::uint32_t>(network_.branch(level, b));
       if (x != y) return x < y;
     }
     return a < b;
+  });
+  std::vector<int> at(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    at[static_cast<std::size_t>(nodes[i])] = static_cast<int>(i);
+  }
+  const auto before = [&](int a, int b) {
+    const Place& x = place(a);
+    const Place& y = place(b);
+    return std::tuple{at[static_cast<std::size_t>(x.node)], x.package, x.numa, x.l3, x.core, a} <
+           std::tuple{at[static_cast<std::size_t>(y.node)], y.package, y.numa, y.l3, y.core, b};
   };
   sorted_.resize(places_.size());
   std::iota(sorted_.begin(), sorted_.end(), 0);

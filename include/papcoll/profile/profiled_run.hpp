@@ -89,7 +89,9 @@ class ProfiledRun {
     try {
       bring_home();
     } catch (const std::exception& e) {
-      say(e.what() + std::string("; the trace stays in ") + recorder_->file().path());
+      const std::string& path = recorder_->file().path();
+      say(e.what() + (access(path.c_str(), F_OK) == 0 ? "; the trace stays in " + path
+                                                      : std::string("; the trace is lost")));
     }
   }
 
@@ -324,12 +326,13 @@ class ProfiledRun {
     const RankFile& file = recorder_->file();
     const std::string home = settings_.directory + "/" + file_name("trace");
     std::array<struct stat, 2> about{};
-    const bool is_home = stat(file.path().c_str(), &about[0]) == 0 &&
-                         stat(home.c_str(), &about[1]) == 0 && about[0].st_ino == about[1].st_ino &&
-                         about[0].st_dev == about[1].st_dev;
+    const bool is_there = stat(file.path().c_str(), &about[0]) == 0;
+    const bool is_home = is_there && stat(home.c_str(), &about[1]) == 0 &&
+                         about[0].st_ino == about[1].st_ino && about[0].st_dev == about[1].st_dev;
     if (!is_home) {
+      make_directory(settings_.directory);  // the program's user may have removed it
       file.copy_to(home);
-      file.remove();
+      if (is_there) file.remove();  // else the copy may have its name
       // The directory, if it was made for this run and no other rank is in it.
       if (settings_.local_directory.empty()) {
         rmdir(file.path().substr(0, file.path().rfind('/')).c_str());

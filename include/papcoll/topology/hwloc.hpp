@@ -97,8 +97,8 @@ inline void require_flat(std::FILE* in, const std::string& file) {
     }
     kind = 0;
     if (depth > deepest) {
-      throw argument_error(joined({"papcoll: ", file, ", line ", line, ": objects are within ",
-                                   depth, " others: at most ", deepest}));
+      throw argument_error(joined({"papcoll: ", file, ", line ", line, ": objects are nested ",
+                                   depth, " deep: at most ", deepest}));
     }
   }
 }
@@ -125,20 +125,31 @@ inline void require_small(const std::string& description) {
   constexpr unsigned long most_processors = 8192;
   constexpr unsigned long most_in_one = 1024;
   unsigned long processors = 1;
-  int brackets = 0;  // around attributes
+  bool is_after = false;  // a number
   char before = ' ';
   for (const char* at = description.c_str(); *at != 0;) {
-    if (*at == '(' || *at == '[') ++brackets;
-    if (*at == ')' || *at == ']') --brackets;
+    // Attributes. A bracket within the name of a kind begins none.
+    const bool begins_object = before == ' ' || before == '\n' || is_after;
+    if ((*at == '(' && is_after) || (*at == '[' && begins_object)) {
+      at = std::strchr(at, *at == '(' ? ')' : ']');
+      if (at == nullptr) return;
+      before = ' ';
+      is_after = false;
+      ++at;
+      continue;
+    }
     const bool begins = std::string_view{"0123456789+-"}.find(*at) != std::string_view::npos;
-    if (brackets > 0 || !begins || std::isalnum(static_cast<unsigned char>(before)) != 0) {
+    const bool is_in_name = !is_after && std::isalnum(static_cast<unsigned char>(before)) != 0;
+    if (!begins || is_in_name) {
+      is_after = false;
       before = *at++;
       continue;
     }
-    // As hwloc reads it, also 0x10.
+    // As hwloc reads it, also 0x10; of 018 the 8 is another one.
     char* end = nullptr;
     const unsigned long number = std::strtoul(at, &end, 0);
     before = '0';
+    is_after = true;
     at = std::max<const char*>(end, at + 1);
     processors *= std::clamp(number, 1UL, most_processors + 1);
     if (number > most_in_one || processors > most_processors) {

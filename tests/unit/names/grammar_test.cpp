@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "../../../tools/preload/settings.hpp"
 #include "catch.hpp"
 
 using namespace papcoll;
@@ -67,6 +68,10 @@ TEST_CASE("a name of any length and depth is read, or refused in a sentence") {
   CHECK(complaint(nested(9000)) ==
         "papcoll: the name of an algorithm that begins with 'Suara:(Suara:(Suara:(Suara:(Suar' has "
         "117002 characters: at most 1024");
+  CHECK_THROWS_WITH(
+      (preload::RuleParser{"bcast=Ring; allreduce=" + nested(9000), "Reproducible"}.parse()),
+      "PAPCOLL_ALGORITHM: the name of an algorithm that begins with "
+      "'Suara:(Suara:(Suara:(Suara:(Suar' has 117002 characters: at most 1024");
   std::string colons;
   for (int i = 0; i < 170; ++i) colons += "Suara:";
   CHECK(contains(complaint(colons + "Ring"), "Suara needs a schedule for each"));

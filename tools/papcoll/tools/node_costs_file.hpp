@@ -131,6 +131,13 @@ inline NodeCosts read_node_costs(const std::string& file) {
   in.read("nearest_cache", c.nearest_cache, std::size_t{1});
   in.read("own_cache", c.own_cache, std::size_t{1});
   in.read("shared_cache", c.shared_cache, std::size_t{1});
+  // The simulator has a table of the lines of each rank's own caches.
+  constexpr std::size_t most = std::size_t{1} << 25U;
+  for (const auto& [name, bytes] :
+       {std::pair{"nearest_cache", c.nearest_cache}, std::pair{"own_cache", c.own_cache}}) {
+    if (bytes <= most) continue;
+    in.fail(name, "it is " + std::to_string(bytes) + ": write at most " + std::to_string(most));
+  }
   c.copy = cost_table(in, "copy");
   c.copy_shared_cache = cost_table(in, "copy_shared_cache");
   c.combine = cost_table(in, "combine");
