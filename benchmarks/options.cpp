@@ -6,11 +6,13 @@
 #include <CLI/CLI.hpp>
 #include <papcoll/pattern/generators.hpp>
 #include <papcoll/tools/misspelt.hpp>
+#include <papcoll/tools/whole_number.hpp>
 #include <papcoll/tools/written.hpp>
 #include <papcoll/transport/mpi/library.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -19,6 +21,8 @@
 
 namespace bench {
 namespace {
+
+using papcoll::tool::whole;
 
 constexpr std::array<std::string_view, 2> delay_names{"busy", "sleep"};
 constexpr std::array<std::string_view, 2> start_names{"barrier", "clock"};
@@ -82,14 +86,6 @@ CLI::Option* add_choice(CLI::App& app, const std::string& flag, Enum& value,
   std::string words;
   for (const auto& name : names) words.append(words.empty() ? "" : "|").append(name);
   return app.add_option_function<std::string>(flag, assign, help)->type_name(words);
-}
-
-/// CLI::NonNegativeNumber says its upper bound, too, which has 309 digits.
-CLI::Validator not_negative(const std::string& what) {
-  return {[what](const std::string& text) {
-            return text.rfind('-', 0) == 0 ? fmt::format("{}: {} start at 0", text, what) : "";
-          },
-          ""};
 }
 
 /// An option that one of the functions in quantities.hpp reads.
@@ -216,7 +212,7 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
   auto* gap =
       app.add_option("--gap", options.gap,
                      "Elements between the blocks of these, which nobody writes (default 0)")
-          ->check(not_negative("gaps"));
+          ->transform(whole(0, std::uint64_t{1} << 32U));
   add_quantity(app, "--layout", options.layout, parse_layout, "LAYOUT",
                "Elements that lie apart: strided:BLOCK:STRIDE, in elements, or column and\n"
                "column:COLUMNS, one column of a matrix that has 64 or so many")
@@ -240,7 +236,7 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
   add_choice(app, "--type", options.type, type_names, "Element type");
   add_choice(app, "--op", options.op, op_names, "Operator of the reductions");
   app.add_option("--root", options.root, "Root of the rooted collectives")
-      ->check(not_negative("ranks"));
+      ->transform(papcoll::tool::rank_number());
   app.add_flag("--persistent", options.persistent,
                "Time each of papcoll's candidates also as a persistent call");
   app.add_flag("--in-place", options.in_place, "One buffer for input and output");
@@ -256,7 +252,7 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
              "--group-size", options.group_size,
              "So many neighbours in rank order are a node to Hierarchical (default: those that\n"
              "share memory)")
-          ->check(CLI::Range(1, std::numeric_limits<int>::max()));
+          ->transform(whole(1, std::numeric_limits<int>::max()));
   auto* machine =
       app.add_option("--machine", options.machine,
                      "The machine that papcoll is told of (Options::machine), as `papcoll\n"
@@ -275,17 +271,17 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
   app.add_option("--agreement-period", options.agreement_period,
                  "Calls after which ranks agree on what they have seen of arrivals:\n"
                  "Options::agreement_period (default 16)")
-      ->check(CLI::Range(std::uint32_t{1}, std::numeric_limits<std::uint32_t>::max()));
+      ->transform(whole(1, std::numeric_limits<std::uint32_t>::max()));
   add_choice(app, "--peer-access", options.peer_access, peer_access_names,
              "How papcoll's ranks of a node get at each other's buffers: Options::peer_access");
   add_choice(app, "--copy-method", options.copy_method, papcoll::copy_method_names,
              "How papcoll's ranks copy for others of their node: Options::copy_method");
   app.add_option("--seed", options.seed, "Of arrivals and of the order of the candidates")
-      ->check(not_negative("seeds"));
+      ->transform(whole(0, std::numeric_limits<std::uint64_t>::max()));
   app.add_option("--iterations", options.iterations, "At most so many a size and candidate")
-      ->check(CLI::Range(std::size_t{2}, std::size_t{100'000'000}));
+      ->transform(whole(2, 100'000'000));
   app.add_option("--warmup", options.warmup, "Iterations before the clock counts")
-      ->check(CLI::Range(std::size_t{0}, std::size_t{100'000'000}));
+      ->transform(whole(0, 100'000'000));
   app.add_option("--precision", options.precision,
                  "Stop when the mean is known to this part of itself, with 95 % confidence\n"
                  "(default 0.025; 0: always do all iterations)")

@@ -86,7 +86,7 @@ def check_refusals(directory, refused):
             "--counts", "random")
     refused("the blocks of allreduce do not differ in length", "MPI_Allreduce", "--gap", "2")
     refused("'some' is none of power-law, equal, random, one-large", "gatherv", "--counts", "some")
-    refused("--gap: -1: gaps start at 0", "scatterv", "--gap", "-1")
+    refused("--gap: '-1' is no whole number from 0 to", "scatterv", "--gap", "-1")
     refused("'rows' is no layout (write strided:BLOCK:STRIDE", "allreduce", "--layout", "rows")
     refused("'strided:8:4' has blocks that overlap", "allreduce", "--layout", "strided:8:4")
     refused("8 bytes are no whole number of blocks of 2 doubles", "allreduce", "--layout",
@@ -103,8 +103,8 @@ def check_refusals(directory, refused):
             "--spread", "1ms")
     refused("'3' is not a duration: write a number and ns", "allreduce", "--arrival", "normal", "--spread", "3")
     refused("--root 2: there are 2 ranks", "bcast", "--root", "2")
-    refused("--root: -1: ranks start at 0", "bcast", "--root", "-1")
-    refused("--group-size: Value 0 not in range", "allreduce", "--group-size", "0")
+    refused("--root: '-1' is no whole number from 0 to", "bcast", "--root", "-1")
+    refused("--group-size: '0' is no whole number from 1 to", "allreduce", "--group-size", "0")
     refused("--placement requires --machine", "allreduce", "--placement", "by-node")
     refused("'by-rank' is none of by-core, by-socket, by-node, random", "allreduce", "--machine",
             "nodes=2", "--placement", "by-rank")
@@ -119,7 +119,7 @@ def check_refusals(directory, refused):
             "cma")
     refused("'stack' is none of private, arena", "allreduce", "--buffers", "stack")
     refused("--buffers excludes --arena", "allreduce", "--buffers", "private", "--arena")
-    refused("--seed: -1: seeds start at 0", "bcast", "--seed", "-1")
+    refused("--seed: '-1' is no whole number from 0 to", "bcast", "--seed", "-1")
     refused("papcoll-bench: 'Rinng' is no policy", "allreduce", "--algorithm", "Rinng")
     refused("DynamicLeader does not serve gather, only", "gather", "--algorithm", "DynamicLeader",
             "--sizes", "8")

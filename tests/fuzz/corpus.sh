@@ -24,6 +24,7 @@ for file in */*; do
   simulate=(simulate Ring --ranks 4 --bytes 8)
   case $file in
     arrivals/*) run simulate Ring --ranks 2 --bytes 8 --arrival "trace:$file" ;;
+    expect/*) run report . --expect "$(<"$file")" ;;
     elf/*) ;;  # is named by a trace
     ibnetdiscover/* | opareport/*) run topology --from "${file%/*}" "$file" ;;
     links/*) run "${simulate[@]}" --topology "$file" ;;

@@ -11,6 +11,7 @@
 #include <papcoll/report/read.hpp>
 #include <papcoll/report/report.hpp>
 #include <papcoll/select/tuning.hpp>
+#include <papcoll/tools/expectations.hpp>
 #include <papcoll/tools/machine_shape.hpp>
 #include <papcoll/tools/model_file.hpp>
 #include <papcoll/tools/node_costs_file.hpp>
@@ -81,6 +82,8 @@ const std::map<std::string_view, void (*)(std::string_view)> readers{
          static_cast<void>(file.function_at(at));
        }
      }},
+    {"expect",
+     [](std::string_view text) { static_cast<void>(tool::Expectation{std::string{text}}); }},
     {"ibnetdiscover",
      [](std::string_view text) {
        static_cast<void>(tool::Ibnetdiscover{text}.take().network_file("fuzz"));

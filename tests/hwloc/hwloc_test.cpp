@@ -144,10 +144,13 @@ TEST_CASE("hwloc: a machine that would take minutes or all memory is refused bef
           "hwloc, pu:1: 2147483647 nodes of 1 cores are 2147483647 places: at most 4194304");
   CHECK(hwloc_synthetic("package:4 [numa(memory=9999)] core:64 pu:2").read().size() == 256);
   const TemporaryDirectory directory;
-  std::string deep = "<topology>\n<a b='>' c=\">\"/>\n";
-  for (int i = 0; i < 256; ++i) deep += "<object>";
-  const std::string file = directory.write("deep.xml", deep);
-  refused(hwloc_xml(file), file + ", line 3: objects are nested 257 deep: at most 256");
+  for (const std::string before :
+       {"<a b='x' c=\"x\"/>", "<a b='\"' c=\"'\"/>", "<!-- \" ' -->", "</a>"}) {
+    std::string deep = "<topology>\n" + before + "\n";
+    for (int i = 0; i < 257; ++i) deep += "<object>";
+    const std::string file = directory.write("deep.xml", deep);
+    refused(hwloc_xml(file), file + ", line 3: objects are nested 257 deep: at most 256");
+  }
 }
 
 TEST_CASE("hwloc: an XML file") {
@@ -196,14 +199,20 @@ TEST_CASE("hwloc: what the system calls GPUs, and the bridges that they are behi
 TEST_CASE("hwloc: an XML file that cannot be read is refused, and is not this machine") {
   const TemporaryDirectory directory;
   CHECK_THROWS_AS(hwloc_xml((directory.path() / "missing.xml").string()).read(), system_error);
-  for (const std::string nonsense : {"", "<garbage", "<topology version=\"2.0\"></topology>"}) {
+  for (const std::string nonsense :
+       {"", "<garbage", "<html></html>",
+        "<?xml version=\"1.0\"?>\n<topology version=\"2.0\"></topology>"}) {
     INFO(nonsense);
     const std::string file = directory.write("bad.xml", nonsense);
     try {
       hwloc_xml(file).read();
       FAIL("it is read");
     } catch (const error& e) {
-      CHECK(std::string{e.what()}.find(file) != std::string::npos);
+      const std::string what = e.what();
+      INFO(what);
+      CHECK(what.find(file) != std::string::npos);
+      CHECK(what.find("is it XML that lstopo --of xml has written, and whole?") != what.npos);
+      CHECK(what.find("Success") == what.npos);
     }
   }
 }

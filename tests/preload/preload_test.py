@@ -240,9 +240,11 @@ def case_settings(job):
     done = job.run(["env", f"PAPCOLL_TUNING={tuning}", *launch], "--after", "1")
     check(done.stdout == "all right\n" and done.stderr.count("papcoll: ") == 1 and
           "bad.tuning, line 1" in done.stderr, done.stdout + done.stderr)
-    for off, summary, words in (("nein", "1", "PAPCOLL_OFF: 'nein' is not known: there are "),
-                                ("No", "On", "left: one rank"), ("yes", "False", "")):
-        done = job.run(launch[-2:], environment={"PAPCOLL_OFF": off, "PAPCOLL_SUMMARY": summary})
+    for off, summary, shm, words in (("nein", "1", "", "PAPCOLL_OFF: 'nein' is not known: there "),
+                                     ("No", "0", "Named", "PAPCOLL_SHM: 'Named' is not known: "),
+                                     ("No", "On", "", "left: one rank"), ("yes", "False", "", "")):
+        done = job.run(launch[-2:], environment={"PAPCOLL_OFF": off, "PAPCOLL_SUMMARY": summary,
+                                                 "PAPCOLL_SHM": shm})
         check(words in done.stderr and bool(words) == bool(done.stderr), done.stderr)
     found = job.right(launch, "--off")["MPI_Allreduce"]
     check(found == {"calls": found["calls"], "left: switched off": found["calls"]}, found)

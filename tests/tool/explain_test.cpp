@@ -90,6 +90,10 @@ TEST_CASE("explain: what would run, and why") {
   says({"8", "allreduce", "--ranks", "2", "--non-blocking"}, "RecursiveDoubling+ShmTransport",
        "Hierarchical: the call is non-blocking");
   CHECK(run({"explain", "barrier", "--ranks", "3"}).status == 0);
+  says({"12", "allreduce", "--ranks", "8", "--type", "MPI_INT", "--op", "MPI_BAND"},
+       "Exchange+ShmTransport", "because    balanced");
+  refused({"explain", "MPI_Iallreduce", "--ranks", "4", "--bytes", "8"},
+          "there is no MPI_Iallreduce: did you mean allreduce?");
 }
 
 TEST_CASE("explain: by the thresholds of a tuning file") {
@@ -160,7 +164,7 @@ TEST_CASE("explain: refusals") {
   explains({"12"}, "no whole number of double");
   explains({"8 parsecs"}, "--bytes");
   explains({"8", "--nodes", "3"}, "--nodes 3: there are 2 ranks");
-  explains({"8", "--type", "long"}, "--type: there is no long");
+  explains({"8", "--type", "half"}, "--type: there is no half");
   explains({"8", "--op", "summ"}, "did you mean sum");
   explains({"8", "--imbalance", "5"}, "--imbalance: '5' is not a duration: write a number and ns");
   explains({"8", "--imbalance", "-5us"}, "--imbalance");

@@ -174,7 +174,7 @@ TEST_CASE("machines in a few words: what is meant") {
   const Outcome other = run({"topology", "--machine", "nodes=8,cpus=2"});
   CHECK(other.status == 2);
   CHECK_FALSE(contains(other.err, "did you mean"));
-  refused({"topology", "--machine", "cluster=8"}, "cannot read the network file cluster=8");
+  refused({"topology", "--machine", "cluster=8"}, "there is no file cluster=8: write linux, hwloc");
   const TemporaryDirectory directory;
   const std::string file = directory.write("node=8", "node a\n");
   CHECK(run({"topology", "--machine", file.c_str()}).status == 0);

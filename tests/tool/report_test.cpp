@@ -294,8 +294,8 @@ TEST_CASE("report: what a run must be like") {
   const TemporaryDirectory dir;
   late_run().write(dir.path());
   const std::string path = dir.path().string();
-  CHECK(reported(dir, {"--expect", "late<3ms", "--expect", "collectives<99.9%", "--expect",
-                       "omega.worst<1s"})
+  CHECK(reported(dir, {"--expect", "Late < 3000 \u00b5s", "--expect", "collectives<99.9%",
+                       "--expect", "omega.worst<1s"})
             .status == 0);
   const Outcome o = reported(dir, {"--expect", "late<10us", "--expect", "late<1s", "--expect",
                                    "waiting<1%", "--expect", "omega.p90<1e3ns"});
@@ -311,7 +311,14 @@ TEST_CASE("report: what a run must be like") {
   CHECK(contains(json.err, "Expected late<10us: it is 2 ms"));
   refused({"report", path.c_str(), "--expect", "omega<1ms"},
           "--expect omega<1ms: there is no figure 'omega': ");
-  refused({"report", path.c_str(), "--expect", "late<10"}, "write < and a time in ns, us, ms or s");
+  refused({"report", path.c_str(), "--expect", "late<10"},
+          "write < and a time in ns, us, µs, ms or s");
+  for (const char* rule :
+       {"late", "late>10ms", "late<=10ms", "late<-1ms", "late<infs", "late<10%"}) {
+    refused({"report", path.c_str(), "--expect", rule},
+            "write < and a time in ns, us, µs, ms or s");
+  }
+  refused({"report", path.c_str(), "--expect", "late<1ms,waiting<5%"}, "--expect before each rule");
   refused({"report", path.c_str(), "--expect", "waiting<5ms"}, "write < and a part in %");
   refused({"report", path.c_str(), "--expect", "waiting"}, "write < and a part in %");
 

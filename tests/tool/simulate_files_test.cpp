@@ -21,6 +21,8 @@ TEST_CASE("simulate: files with faults are refused with file, field, reason and 
     check("--model", text, message);
   };
   model("latency: 1", "is no JSON");
+  model("\x1f\x8b\x08", "is compressed by gzip: unpack it by gunzip, and name what is in it");
+  model("\xff\xfe{", "is in UTF-16: convert it by iconv");
   model("{\"latency\": 1e999}", "is no JSON");
   model("[1]", "it is array: write an object");
   model(R"({"latncy": 1})", "field latncy: there is no such field: did you mean latency?");
@@ -99,5 +101,5 @@ TEST_CASE("simulate: a model comes from a pipe, and a device without end is refu
   writer.join();
   CHECK(o.status == 0);
   refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", "--model", "/dev/zero"},
-          "model file /dev/zero is no JSON");
+          "model file /dev/zero has a zero byte: it is no text");
 }

@@ -202,8 +202,10 @@ TEST_CASE("simulate: refusals") {
   call({"--arrival", "uniform", "--mif", "5", "--spread", "5us"}, "excludes");
   call({"--arrival", "trace:/nonexistent"}, "cannot read the arrival trace /nonexistent");
   call({"--ports", "open"}, "--ports");
-  call({"--mif", "nan"}, "--mif: nan is no number");
-  call({"--seed", "-1"}, "--seed: Value -1 not in range 0");
+  for (const std::string text : {"nan", "1,5", "1us", "-1"}) {
+    call({"--mif", text.c_str()}, "--mif: '" + text + "' is no number from 0 on");
+  }
+  call({"--seed", "-1"}, "--seed: '-1' is no whole number from 0 to 9223372036854775807");
   for (const char* option : {"--model", "--topology", "--collective"}) {
     call({option, ""}, std::string(option) + ": it is empty");
   }
@@ -218,6 +220,17 @@ TEST_CASE("simulate: a collective may have MPI's name") {
   }
   refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", "--collective", "MPI_Barrier"},
           "does not serve barrier: it serves");
+  refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", "--collective", "MPI_Iallreduce"},
+          "there is no MPI_Iallreduce: did you mean allreduce?");
+  for (const char* command : {"simulate", "draw", "map", "verify"}) {
+    std::vector<const char*> call{command, "MPI_Allreduce"};
+    if (command[0] != 'v') call.insert(call.end(), {"--ranks", "4"});
+    if (command[0] == 'd') call.insert(call.end(), {"-o", "-"});
+    if (command[0] == 'm') call.insert(call.end(), {"--machine", "nodes=4"});
+    refused(call,
+            "'MPI_Allreduce' is a collective: name an algorithm for it, of those that "
+            "`papcoll list allreduce` shows");
+  }
   const char* const block = "MPI_Reduce_scatter_block";
   CHECK(contains(run({"explain", block, "--ranks", "4", "--bytes", "8"}).out, "because"));
   CHECK(run({"list", block}).out == run({"list", "reduce_scatter"}).out);
@@ -241,6 +254,27 @@ TEST_CASE("simulate: bytes are a number") {
   };
   CHECK(simulated_bytes("1.5M") == 1572864);
   CHECK(simulated_bytes("1e6") == 1000000);
+}
+
+TEST_CASE("whole numbers are decimal, and told what they may be") {
+  CHECK(simulated({"Ring", "--ranks", "010", "--bytes", "8"}).at("ranks") == 10);
+  CHECK(contains(run({"verify", "Ring", "--max-ranks", "03"}).out, "1 to 3 ranks"));
+  CHECK(contains(
+      run({"map", "Binomial", "--machine", "nodes=12", "--collective", "bcast", "--root", "011"})
+          .out,
+      "root 11"));
+  for (const char* text :
+       {"0x10", "4k", "1,024", "4.0", "+4", " 4", "", "-4", "16385", "18446744073709551620"}) {
+    refused({"simulate", "Ring", "--ranks", text, "--bytes", "8"},
+            "--ranks: '" + std::string(text) + "' is no whole number from 1 to 16384");
+  }
+  refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", "--seed", "99999999999999999999"},
+          "--seed: '99999999999999999999' is no whole number");
+  refused({"simulate", "Binomial", "--ranks", "4", "--bytes", "8", "--root", "MPI_ROOT"},
+          "--root: 'MPI_ROOT' is no whole number from 0");
+  refused({"explain", "allreduce", "--ranks", "4", "--nodes", "n[1-4]", "--bytes", "8"},
+          "--nodes: 'n[1-4]' is no whole number from 1");
+  refused({"map", "Ring", "--machine", "nodes=4", "--seed", "-1"}, "--seed: '-1' is no whole");
 }
 
 TEST_CASE("simulate: times have units, as the tools print them") {

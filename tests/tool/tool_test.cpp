@@ -36,7 +36,8 @@ TEST_CASE("what is misspelt is said in a sentence, with what is meant") {
   refused({""}, "");
   refused({"simulate", "Ring", "Linear", "--ranks", "4", "--bytes", "8"},
           "not expected: Linear; see papcoll simulate --help");
-  refused({"simulate", "Ring", "--ranks", "4", "--root", "x"}, "--root = x; see papcoll ");
+  refused({"simulate", "Ring", "--ranks", "4", "--root", "x"},
+          "--root: 'x' is no whole number from 0 to 2147483647; see papcoll ");
 }
 
 TEST_CASE("help and version") {

@@ -84,6 +84,27 @@ TEST_CASE("topology: a network file, with and without places") {
                  "        L3 cache 0: cores 0-2\n"));
 }
 
+namespace {
+
+/// Two leaf switches, leaf1 and leaf2, each with an adapter by each of some descriptions.
+std::string two_leafs(const std::vector<std::string>& descriptions) {
+  Printed p;
+  const std::size_t half = descriptions.size() / 2;
+  for (int leaf = 1; leaf <= 2; ++leaf) {
+    p.section("S-" + std::to_string(leaf), "leaf" + std::to_string(leaf));
+    p.port(40, "S-" + std::to_string(3 - leaf), 40, "", "4xEDR");
+    for (std::size_t i = leaf == 1 ? 0 : half; i < (leaf == 1 ? half : descriptions.size()); ++i) {
+      p.port(static_cast<int>(i), "H-" + std::to_string(i), 1, "", "4xEDR");
+    }
+  }
+  for (std::size_t i = 0; i < descriptions.size(); ++i) {
+    p.section("H-" + std::to_string(i), descriptions[i]);
+  }
+  return p.text;
+}
+
+}  // namespace
+
 TEST_CASE("topology: machines that there are not") {
   refused({"topology", "--machine", "/nowhere/at/all"},
           "cannot read the network file /nowhere/at/all: No such file");
@@ -91,9 +112,28 @@ TEST_CASE("topology: machines that there are not") {
   refused({"topology", "--machine", "package:2 core:8 pu:1*4"},
           "there is no file package:2 core:8 pu:1*4: did you mean 'synthetic:package:2 core:8 "
           "pu:1*4'?");
+  refused({"topology", "--machine", "Package:2 Core:8"},
+          "did you mean 'synthetic:Package:2 Core:8'");
+  for (const char* name : {"nodes:4", "lin", "cluster"}) {
+    refused({"topology", "--machine", name},
+            "there is no file " + std::string{name} + ": write linux, hwloc, FILE.xml[*NODES]");
+  }
+  refused({"report", ""}, "DIR: it is empty");
   const TemporaryDirectory directory;
   const std::string packed = directory.write("big.xml.gz", "\x1f\x8b\x08");
   refused({"topology", "--machine", packed.c_str()}, "is compressed by gzip: unpack it by gunzip");
+  const auto file_refused = [&](const std::string& text, std::string_view message) {
+    const std::string file = directory.write("other", text);
+    refused({"topology", "--machine", file.c_str()}, message);
+  };
+  file_refused("{\"ranks_per_node\": 2}", "other is JSON, no machine: name it by --topology");
+  file_refused("SwitchName=s0 Nodes=n[0-5]\n", "other is a file of Slurm's, no machine: write");
+  file_refused(two_leafs({"n0 mlx5_0", "n1 mlx5_0"}),
+               "other is what ibnetdiscover prints, no machine: make a network file");
+  file_refused("100g 0x1 1 FI n0\n<->  0xa 1 SW a\n", "make a network file of it by papcoll");
+  file_refused("\xff\xfen", "other is in UTF-16: convert it by iconv -f UTF-16 -t UTF-8");
+  file_refused(std::string{"a\0", 2}, "other has a zero byte: it is no text");
+  file_refused("# SwitchName=s0\nnod a\n", "there is no word nod: did you mean node?");
   const std::string network = directory.write("network", "node a\n");
   refused({"topology", "--machine", (network + "*4").c_str()}, "leave *4 out");
   refused({"topology", "x"}, "to show the machine of x, write --machine");
@@ -242,31 +282,11 @@ TEST_CASE("topology --from ibnetdiscover: what is no tree is told by hops") {
   CHECK(contains(parts.err, "no links lead from H-0 to H-1"));
 }
 
-namespace {
-
-/// Two leaf switches, leaf1 and leaf2, each with an adapter by each of some descriptions.
-std::string two_leafs(const std::vector<std::string>& descriptions) {
-  Printed p;
-  const std::size_t half = descriptions.size() / 2;
-  for (int leaf = 1; leaf <= 2; ++leaf) {
-    p.section("S-" + std::to_string(leaf), "leaf" + std::to_string(leaf));
-    p.port(40, "S-" + std::to_string(3 - leaf), 40, "", "4xEDR");
-    for (std::size_t i = leaf == 1 ? 0 : half; i < (leaf == 1 ? half : descriptions.size()); ++i) {
-      p.port(static_cast<int>(i), "H-" + std::to_string(i), 1, "", "4xEDR");
-    }
-  }
-  for (std::size_t i = 0; i < descriptions.size(); ++i) {
-    p.section("H-" + std::to_string(i), descriptions[i]);
-  }
-  return p.text;
-}
-
-}  // namespace
-
 TEST_CASE("topology --from: adapters that call themselves alike are of several hosts") {
   for (const std::string alike :
        {"localhost mlx5_0", "localhost.localdomain mlx5_0", "(none) HCA-1", "mlx5_0", "HCA-1",
-        "ibp59s0f1", "clone mlx5_0", "Mellanox Technologies", ""}) {
+        "ibp59s0f1", "ibs1", "rocep1s0f0", "mlx5_bond_0", "mlx5_ib0", "bnxt_re0", "hns_0", "irdma0",
+        "efa_0", "clone mlx5_0", "Mellanox Technologies", ""}) {
     INFO(alike);
     const Outcome o = converted("ibnetdiscover", two_leafs({alike, alike, "n3 mlx5_0", alike}));
     CHECK(contains(o.out, "# Adapters without a host's name of their own: 3. Each is a node here"));
@@ -294,6 +314,17 @@ TEST_CASE("topology --from: a host has adapters of several names, one of which m
       converted("ibnetdiscover", two_leafs({"n1 mlx5_0", "localhost mlx5_1", "n2 mlx5_0", "n4 x"}));
   CHECK(contains(one.out, "of their own: 1. Each"));
   CHECK(contains(one.out, "node H-1\nnode n1\nnode n2\nnode n4\n"));
+  // A host called as adapters are, names that are no words of a network file, and one that is
+  // another adapter's id.
+  const Outcome odd = converted(
+      "ibnetdiscover", two_leafs({"ibs1 mlx5_0", "ibs2 mlx5_0", "a\x1b,b x",
+                                  std::string(300, 'n') + " mlx5_0", "H-5 mlx5_0", "n5 mlx5_0"}));
+  INFO(odd.err);
+  CHECK(contains(odd.out, "node H-3\nnode H-4\nnode a__b\nnode ibs1\nnode ibs2\nnode n5\n"));
+  CHECK(contains(odd.out, "of their own: 2. Each"));
+  CHECK(network_of(odd).nodes() == 6);
+  const Outcome shared = converted("ibnetdiscover", two_leafs({"leaf1 mlx5_0", "n2 mlx5_0"}));
+  CHECK(contains(shared.out, "node leaf1\nnode n2\nswitch S-1\nswitch leaf2\n"));
 }
 
 TEST_CASE("topology --from: output that is not of the program") {
@@ -342,7 +373,7 @@ TEST_CASE("topology --from opareport: hosts, switches, a link of several lines")
       "<->  0x00000000000000b1   1 SW   spine\n"
       "100g 0x00000000000000a1  41 SW   edge A\n"
       "<->  0x00000000000000b1   2 SW   spine\n"
-      "25g  0x00000000000000b1   3 SW   spine\n"
+      "12.5g 0x00000000000000b1  3 SW   spine\n"
       "<->  0x00000000000000a2  40 SW   edge B\n"
       "-----------------------------------------\n";
   const Outcome o = converted("opareport", text);
@@ -352,7 +383,7 @@ TEST_CASE("topology --from opareport: hosts, switches, a link of several lines")
         "node n1\nnode n2\nnode n3\n"
         "switch edge_A\nswitch edge_B\nswitch spine\n"
         "link n1 edge_A 1 100\nlink n2 edge_A 1 100\nlink n3 edge_B 1 100\n"
-        "link edge_A spine 1 200\nlink edge_B spine 1 25\n");
+        "link edge_A spine 1 200\nlink edge_B spine 1 12.5\n");
   CHECK(network_of(o).hops(0, 2) == 4);
 }
 

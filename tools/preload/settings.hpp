@@ -203,6 +203,9 @@ struct Settings {
       throw bad_setting("PAPCOLL_GPU: '" + gpu + "' is not known: there is ignore");
     }
     ignores_gpu = !gpu.empty();
+    const std::string shm = value("PAPCOLL_SHM", "named");
+    if (shm != "named")
+      throw bad_setting("PAPCOLL_SHM: '" + shm + "' is not known: there is named");
     rules = RuleParser(value("PAPCOLL_ALGORITHM", ""), contract).parse();
     otherwise = papcoll::algorithm("auto+" + contract);
   }

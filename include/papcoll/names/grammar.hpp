@@ -90,7 +90,9 @@ class NameParser {
     // A stand-in of papcoll-bench's, and all too near to a transport's name.
     const std::string hint =
         name == "mpi" ? "only papcoll-bench knows it, for the MPI library's own collectives"
-                      : near_names(name, all_policy_names(catalogue_));
+        : name.find_first_of(",; ") != name.npos
+            ? "it looks like several names, which are written apart"
+            : near_names(name, all_policy_names(catalogue_));
     if (name != text_) fail(detail::joined({"'", name, "' is no policy: ", hint}));
     throw unknown_algorithm(detail::joined({"papcoll: '", name, "' is no policy: ", hint}));
   }

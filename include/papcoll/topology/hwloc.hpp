@@ -66,6 +66,7 @@ HwlocTopology loaded(std::string_view what, Describe describe) {
   if (hwloc_topology_set_io_types_filter(made, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) != 0) {
     fail_hwloc("look for devices");
   }
+  errno = EINVAL;  // hwloc does not always say why it fails
   if (hwloc_topology_load(made) != 0) fail_hwloc(joined({"load the topology of ", what}));
   return topology;
 }
@@ -77,21 +78,20 @@ inline hwloc_topology_t this_machine() {
   return kept.get();
 }
 
-/// Refuses XML whose objects are within each other so deep that hwloc would leave its stack.
+/// Refuses XML whose objects are within each other so deep that hwloc would leave its stack. As for
+/// hwloc's own reader, each > ends a tag, quoted or not.
 inline void require_flat(std::FILE* in, const std::string& file) {
   constexpr int deepest = 256;
   int depth = 0;
   std::size_t line = 1;
   int kind = 0;  // the first character of the tag; 0: outside of tags
   int before = 0;
-  bool quoted = false;
   for (int c = 0; (c = std::getc(in)) != EOF; before = c) {
     if (c == '\n') ++line;
-    if (before == '<' && !quoted) kind = c;
-    if (kind != 0 && c == '"') quoted = !quoted;
-    if (kind == 0 || quoted || c != '>') continue;
+    if (before == '<') kind = c;
+    if (kind == 0 || c != '>') continue;
     if (kind == '/') {
-      --depth;
+      depth = std::max(depth - 1, 0);
     } else if (kind != '?' && kind != '!' && before != '/') {
       ++depth;
     }
@@ -112,10 +112,10 @@ inline HwlocTopology topology_of_xml(const std::string& file) {
         joined({"papcoll: cannot read the topology ", file, ": ", std::strerror(why)}), why);
   }
   require_flat(in.get(), file);
-  return loaded(file, [&file](hwloc_topology_t t) {
+  constexpr std::string_view remedy = "is it XML that lstopo --of xml has written, and whole?";
+  return loaded(joined({file, " (", remedy, ")"}), [&file, remedy](hwloc_topology_t t) {
     if (hwloc_topology_set_xml(t, file.c_str()) == 0) return;
-    throw argument_error(joined(
-        {"papcoll: hwloc cannot read ", file, ": is it XML that lstopo --of xml has written?"}));
+    throw argument_error(joined({"papcoll: hwloc cannot read ", file, ": ", remedy}));
   });
 }
 

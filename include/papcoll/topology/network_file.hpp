@@ -34,6 +34,8 @@ namespace detail {
 /// Reads the lines of a network file, and then makes the machine. The text must live as long.
 class NetworkReader {
  public:
+  static constexpr std::size_t longest_word = 255;  ///< messages quote words
+
   NetworkReader(std::string_view text, const std::string& file_name) : file_(file_name) {
     constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
     if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
@@ -56,7 +58,9 @@ class NetworkReader {
     Network network = hops_.empty() ? tree() : by_hops();
     if (places_.line != 0) {
       line_ = places_.line;
-      const auto each = static_cast<std::size_t>(places_.packages * places_.l3 * places_.cores);
+      const auto each = static_cast<std::size_t>(places_.packages) *
+                        static_cast<std::size_t>(places_.l3) *
+                        static_cast<std::size_t>(places_.cores);
       if (each * nodes_.size() > Machine::most_described) {
         fail(joined({nodes_.size(), " nodes of ", each, " cores are ", each * nodes_.size(),
                      " places: at most ", Machine::most_described}));
@@ -119,9 +123,8 @@ class NetworkReader {
     std::size_t at = 0;
     while ((at = line.find_first_not_of(blanks, at)) != std::string_view::npos) {
       const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
-      constexpr std::size_t longest = 255;  // messages quote words
-      if (end - at > longest) {
-        fail(joined({"a word has ", end - at, " characters: at most ", longest}));
+      if (end - at > longest_word) {
+        fail(joined({"a word has ", end - at, " characters: at most ", longest_word}));
       }
       words.push_back(line.substr(at, end - at));
       at = end;
@@ -168,8 +171,8 @@ class NetworkReader {
   }
 
   void declare(std::string_view name, bool is_node) {
-    if (is_node && name.find_first_of("[]") != std::string_view::npos) {
-      fail(joined({"the name ", name, " has a bracket, which is in no host's name: ",
+    if (is_node && name.find_first_of("[],") != std::string_view::npos) {
+      fail(joined({"the name ", name, " has a bracket or a comma, which is in no host's name: ",
                    "write a line node NAME for each host"}));
     }
     std::vector<std::string_view>& of_kind = is_node ? nodes_ : switches_;

@@ -195,6 +195,11 @@ TEST_CASE("a program's own transports are left to its teams") {
   CHECK(parse_name("Ring+TcpTransport", catalogue()).transport == "TcpTransport");
   CHECK(contains(complaint("Ring+SchmTransport"), "did you mean ShmTransport"));
   CHECK(contains(complaint("Ring+Transport"), "is no policy"));
+  for (const std::string several : {"Ring;Binomial", "Ring,auto", "Ring Binomial"}) {
+    CHECK(complaint(several) == "papcoll: '" + several +
+                                    "' is no policy: it looks like several names, which are "
+                                    "written apart");
+  }
 }
 
 TEST_CASE("blanks around policies do not count") {

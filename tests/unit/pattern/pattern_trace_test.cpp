@@ -58,6 +58,7 @@ TEST_CASE("what is wrong in a trace is named by line and column", "[pattern]") {
   };
   for (const auto& [text, line, column, says] : {
            Case{"1,2\n3,x4\n", 2, 3, "'x4' is not a time"},
+           Case{"\x1f\x8b", 1, 1, "there is a control character: it is no text"},
            Case{"rank0,rank1\n", 1, 1, "comments start with #"},
            Case{"1 2\n\n3 4 5\n", 3, 5, "one time too many"},
            Case{"1 2 3\n4 5\n", 2, 4, "the line has 2 times"},

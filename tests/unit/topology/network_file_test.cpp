@@ -206,9 +206,12 @@ TEST_CASE("A network file costs what its size allows: what is larger is refused 
 TEST_CASE("A network file: what other programs put into files") {
   CHECK(read_network("\xEF\xBB\xBFnode a\n", "x.network").hosts ==
         std::vector<std::uint64_t>{hash_of_host("a")});
-  CHECK(refusal_of("node a\nnode n[1-4]") ==
-        "papcoll: network file x.network, line 2: the name n[1-4] has a bracket, which is in no "
-        "host's name: write a line node NAME for each host");
+  for (const std::string name : {"n[1-4]", "n1,n2"}) {
+    CHECK(refusal_of("node a\nnode " + name) ==
+          "papcoll: network file x.network, line 2: the name " + name +
+              " has a bracket or a comma, which is in no host's name: write a line node NAME for "
+              "each host");
+  }
 }
 
 TEST_CASE("A network file is read when it is asked for") {

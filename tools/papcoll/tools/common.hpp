@@ -5,6 +5,7 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/names/row.hpp>
+#include <papcoll/tools/whole_number.hpp>
 #include <papcoll/tools/written.hpp>
 
 #include <CLI/CLI.hpp>
@@ -73,11 +74,13 @@ inline CLI::Validator as_seconds() {
   return read_by(parse, "SECONDS");
 }
 
-/// For options: a number in a range, which nan is not.
+/// For options: a number in a range.
 inline CLI::Validator between(double least, double most) {
-  CLI::Validator range = CLI::Range(least, most);
-  return range.operation([range](std::string& text) {
-    return text.find_first_of("nN") == std::string::npos ? range(text) : text + " is no number";
+  const CLI::Range range{least, most};
+  return CLI::Validator(range).operation([range](std::string& text) {
+    const Quantity written = quantity(text);
+    const bool is_number = written.number >= 0 && written.unit.empty();
+    return is_number ? range(text) : "'" + text + "' is no number from 0 on";
   });
 }
 

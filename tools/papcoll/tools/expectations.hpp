@@ -2,20 +2,19 @@
 
 // `papcoll report --expect RULE`: what a run must be like.
 
-#include <papcoll/base/floating.hpp>
 #include <papcoll/base/near_names.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/report/report.hpp>
 #include <papcoll/report/words.hpp>
+#include <papcoll/tools/written.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <utility>
 #include <vector>
 
 namespace papcoll {
@@ -110,26 +109,26 @@ class Expectation {
  public:
   /// Throws argument_error with what was wrong.
   explicit Expectation(const std::string& rule) : rule_(rule) {
-    const std::size_t less = rule.find('<');
-    const std::string_view name = std::string_view{rule}.substr(0, less);
+    std::string plain = rule;
+    std::erase(plain, ' ');
+    const std::size_t end = std::min(plain.find_first_of("<>="), plain.size());
+    std::string name = plain.substr(0, end);
+    for (char& c : name) c = papcoll::detail::lower(c);
     std::vector<std::string_view> names;
     for (const expect::Figure& f : expect::figures) {
       names.push_back(f.name);
       if (f.name == name) figure_ = &f;
     }
     if (figure_ == nullptr) {
-      refuse("there is no figure '" + std::string(name) + "': " + expect::near_names(name, names));
+      refuse("there is no figure '" + name + "': " + expect::near_names(name, names));
     }
-    const char* const end = rule.data() + rule.size();
-    const char* const begin = less == std::string::npos ? end : rule.data() + less + 1;
-    const auto [unit, error] = papcoll::detail::from_chars(begin, end, most_);
-    const double each = factor({unit, static_cast<std::size_t>(end - unit)});
-    if (error != std::errc{} || !(most_ >= 0) || !(each > 0)) {
-      refuse(figure_->is_time
-                 ? "write < and a time in ns, us, ms or s, as " + std::string(name) + "<10ms"
-                 : "write < and a part in %, as " + std::string(name) + "<50%");
+    const std::string value = plain.substr(end);
+    most_ = value.starts_with('<') ? value_of(value.substr(1)) : -1;
+    if (most_ < 0) {
+      refuse((figure_->is_time ? "write < and a time in ns, us, µs, ms or s, as " + name + "<10ms"
+                               : "write < and a part in %, as " + name + "<50%") +
+             (rule.find(',') == rule.npos ? "" : ", and --expect before each rule"));
     }
-    most_ *= each;
   }
 
   /// What is to be told if the run is not so; else empty.
@@ -144,13 +143,16 @@ class Expectation {
   }
 
  private:
-  double factor(std::string_view unit) const {
-    using Unit = std::pair<std::string_view, double>;
-    for (const auto& [name, each] :
-         {Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6}, Unit{"s", 1e9}, Unit{"%", 1e-2}}) {
-      if (unit == name && figure_->is_time == (unit != "%")) return each;
+  /// Nanoseconds, or a part of the time; −1 for what is neither.
+  double value_of(std::string_view text) const {
+    const Quantity written = quantity(text);
+    if (written.number < 0 || written.unit.empty()) return -1;
+    if (!figure_->is_time) return written.unit == "%" ? written.number / 100 : -1;
+    try {
+      return parse_duration(text) * 1e9;
+    } catch (const std::invalid_argument&) {
+      return -1;
     }
-    return 0;
   }
 
   [[noreturn]] void refuse(const std::string& why) const {

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace papcoll {
@@ -36,9 +37,9 @@ class ExplainCommand {
     constexpr int most_ranks = (1 << 20) - 1;
     command_->add_option("--ranks", ranks_, "Ranks of the communicator")
         ->required()
-        ->check(CLI::Range(1, most_ranks));
+        ->transform(whole(1, most_ranks));
     command_->add_option("--nodes", nodes_, "Nodes that they are on")
-        ->check(CLI::Range(1, most_ranks))
+        ->transform(whole(1, most_ranks))
         ->capture_default_str();
     bytes_option_ =
         command_
@@ -109,15 +110,26 @@ class ExplainCommand {
       "max_number", "bit_and",     "bit_or", "bit_xor", "logical_and",
       "logical_or", "logical_xor", "minloc", "maxloc",  "other"};
 
+  /// Without the MPI_ before it, what MPI calls a type or operator that has another name here.
+  static constexpr std::pair<std::string_view, std::string_view> mpi_names[] = {
+      {"int", "int32"},       {"int32_t", "int32"}, {"long", "int64"},       {"int64_t", "int64"},
+      {"long_long", "int64"}, {"byte", "uint8"},    {"uint8_t", "uint8"},    {"band", "bit_and"},
+      {"bor", "bit_or"},      {"bxor", "bit_xor"},  {"land", "logical_and"}, {"lor", "logical_or"},
+      {"lxor", "logical_xor"}};
+
   template <std::size_t N>
   static std::size_t place_of(const std::string& written,
                               const std::array<std::string_view, N>& names, const char* what) {
-    const auto at = std::find_if(names.begin(), names.end(), [&written](std::string_view name) {
-      return plain_name(name) == plain_name(written);
+    std::string plain = plain_name(written);
+    for (const auto& [by_mpi, name] : mpi_names) {
+      if (plain == by_mpi) plain = name;
+    }
+    const auto at = std::find_if(names.begin(), names.end(), [&plain](std::string_view name) {
+      return plain_name(name) == plain;
     });
     if (at != names.end()) return static_cast<std::size_t>(at - names.begin());
     throw argument_error("papcoll: " + std::string(what) + ": there is no " + written + ": " +
-                         detail::near_names(written, {names.begin(), names.end()}));
+                         detail::near_names(plain, {names.begin(), names.end()}));
   }
 
   void require_sense(Collective collective, std::size_t element_size) const {

@@ -35,9 +35,10 @@ class Fabric {
   /// The adapter that a key stands for, new or known, by the words of its description, as "n1
   /// mlx5_0": its host's name and its own. Either may be missing.
   std::size_t adapter(const std::string& key, const std::vector<std::string_view>& words) {
-    const bool has_host = !words.empty() && !is_no_host(words[0]);
-    return vertex({key, std::string{has_host ? words[0] : ""},
-                   std::string{words.size() > 1 ? words[1] : ""}, true});
+    const std::string_view first = words.empty() ? "" : words[0];
+    const std::string_view second = words.size() > 1 ? words[1] : "";
+    const bool has_host = !is_no_host(first) && (is_adapter(second) || !is_adapter(first));
+    return vertex({key, std::string{has_host ? first : ""}, std::string{second}, true});
   }
   /// Links between the same two add up.
   void link(std::size_t a, std::size_t b, double width) {
@@ -50,8 +51,8 @@ class Fabric {
   /// else of hops. Throws argument_error.
   std::string network_file(const std::string& source) {
     join_adapters();
-    std::string text = "# By papcoll topology, of " + source + ".\n" + remark_on_hosts();
     name_all();
+    std::string text = "# By papcoll topology, of " + source + ".\n" + remark_on_hosts();
     Fabric joined = *this;
     joined.leave_out_unused();
     joined.join_side_by_side();
@@ -85,15 +86,27 @@ class Fabric {
     return at->second;
   }
 
-  /// Returns true for what hosts without a name of their own are called, and for the name of an
-  /// adapter, such as mlx5_0, HCA-1 or ibp59s0f1.
+  /// Returns true for what hosts without a name of their own are called.
   static bool is_no_host(std::string_view word) {
-    if (word == "(none)" || word.substr(0, word.find('.')) == "localhost") return true;
-    for (const std::string_view kind : {"mlx4_", "mlx5_", "mthca", "HCA-", "hfi1_", "qib", "ibp"}) {
-      if (word.starts_with(kind) && word.size() > kind.size() &&
-          word.find_first_not_of("0123456789sf", kind.size()) == word.npos) {
-        return true;
-      }
+    return word == "(none)" || word.substr(0, word.find('.')) == "localhost";
+  }
+  /// Returns true for the name of an adapter: such as HCA-1, mlx5_0 or mlx5_bond_0, or by the place
+  /// of its card, such as ibp59s0f1 or rocep1s0.
+  static bool is_adapter(std::string_view word) {
+    const auto is_named = [word](std::string_view kind, std::string_view more) {
+      return word.starts_with(kind) && word.size() > kind.size() &&
+             word.find_first_not_of(more, kind.size()) == word.npos &&
+             word.find_first_of("0123456789", kind.size()) != word.npos;
+    };
+    for (const std::string_view kind :
+         {"ibp", "ibP", "ibs", "ibo", "iwp", "iws", "iwo", "roce", "opap"}) {
+      if (is_named(kind, "0123456789psfoPdnv")) return true;
+    }
+    constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz_0123456789";
+    for (const std::string_view kind :
+         {"HCA-", "mlx4_", "mlx5_", "mthca", "hfi1_", "qib", "bnxt_re", "hns_", "irdma", "i40iw",
+          "efa_", "erdma_", "mana_", "qedr", "cxgb4_", "ocrdma", "usnic_", "rxe", "siw"}) {
+      if (is_named(kind, letters)) return true;
     }
     return false;
   }
@@ -125,7 +138,7 @@ class Fabric {
   /// Of hosts that have no name, which Options::machine finds on no node.
   std::string remark_on_hosts() const {
     const auto count = std::count_if(vertices_.begin(), vertices_.end(),
-                                     [](const Vertex& v) { return v.is_host && v.name.empty(); });
+                                     [](const Vertex& v) { return v.is_host && v.name == v.key; });
     if (count == 0) return {};
     return "# Adapters without a host's name of their own: " + std::to_string(count) +
            ". Each is a node here, named by its id:\n# write the host's name instead, or leave "
@@ -138,17 +151,28 @@ class Fabric {
                        [](const Vertex& v) { return v.is_joined && !v.is_host; });
   }
 
-  /// Names are words, each once: where several have one, or there is none, the key is the name.
+  /// Names are words, each once: where several have one, or there is none, the key is the name. A
+  /// host keeps its name if a switch has it, too.
   void name_all() {
-    std::map<std::string, int> times;
+    std::map<std::string, int> of_hosts;
+    std::map<std::string, int> of_all;
     for (Vertex& v : vertices_) {
-      for (char& c : v.name) {
-        if (std::string_view{" \t#[]"}.find(c) != std::string_view::npos) c = '_';
+      const auto is_no_letter = [](char c) {
+        return static_cast<unsigned char>(c) <= ' ' || c == '\x7f' ||
+               std::string_view{"#[],"}.find(c) != std::string_view::npos;
+      };
+      for (std::string* const name : {&v.key, &v.name}) {
+        std::replace_if(name->begin(), name->end(), is_no_letter, '_');
       }
-      if (!v.is_joined) ++times[v.name];
+      if (v.name.size() > detail::NetworkReader::longest_word) v.name.clear();
+      for (auto* const times : {&of_hosts, &of_all}) {
+        const bool counts = times == &of_all || v.is_host;
+        if (counts && !v.is_joined) ++(*times)[v.name];
+        if (v.name != v.key) ++(*times)[v.key];
+      }
     }
     for (Vertex& v : vertices_) {
-      if (v.name.empty() || times[v.name] > 1) v.name = v.key;
+      if (v.name.empty() || (v.is_host ? of_hosts : of_all)[v.name] > 1) v.name = v.key;
     }
   }
 

@@ -6,6 +6,7 @@
 #include <papcoll/base/near_names.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/tools/common.hpp>
+#include <papcoll/tools/plain_text.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -55,6 +56,7 @@ inline std::string read_text(const std::string& file, const std::string& what) {
     throw system_error("papcoll: cannot read the " + what + " " + file + ": " + std::strerror(why),
                        why);
   }
+  require_plain_text(text, "the " + what + " " + file);
   return text;
 }
 

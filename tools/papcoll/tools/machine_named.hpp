@@ -7,6 +7,7 @@
 #include <papcoll/error.hpp>
 #include <papcoll/tools/machine_shape.hpp>
 #include <papcoll/tools/optional_parts.hpp>
+#include <papcoll/tools/plain_text.hpp>
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/network_file.hpp>
@@ -51,24 +52,50 @@ inline Machine machine_by_hwloc_named(const std::string& spec) {
                       "install it (Debian's package libhwloc-dev) and build again"}));
 }
 
+/// Throws argument_error for files that other programs or options read.
+inline void require_no_other_kind(std::string_view text, const std::string& file) {
+  struct Kind {
+    std::string_view sign;  ///< at the beginning of a line
+    std::string_view is, remedy;
+  };
+  constexpr Kind kinds[] = {
+      {"Switch\t", "what ibnetdiscover prints",
+       "make a network file of it by papcoll topology --from ibnetdiscover"},
+      {"<->", "what opareport prints",
+       "make a network file of it by papcoll topology --from opareport"},
+      {"SwitchName=", "a file of Slurm's",
+       "write lines node NAME, switch NAME and link NAME NAME, as docs/topology.md has them"},
+      {"{", "JSON", "name it by --topology or --model, and a machine by its XML or network file"}};
+  for (const Kind& kind : kinds) {
+    const std::size_t at = text.find(kind.sign);
+    if (at == text.npos || (at > 0 && text[at - 1] != '\n')) continue;
+    throw argument_error(
+        detail::joined({"papcoll: ", file, " is ", kind.is, ", no machine: ", kind.remedy}));
+  }
+}
+
 /// The machine of a network file, or of an XML file whatever its name is. Throws papcoll::error.
 inline Machine machine_in_file(const std::string& spec) {
   const auto is_there = [](const std::string& name) { return access(name.c_str(), F_OK) == 0; };
   const std::string counted = repeated(spec).text;
   const std::string file = is_there(spec) || !is_there(counted) ? spec : counted;
-  if (!is_there(file) && (file.find("pu:") != file.npos || file.find("core:") != file.npos)) {
-    throw argument_error(detail::joined(
-        {"papcoll: there is no file ", file, ": did you mean '", synthetic_prefix, file, "'?"}));
+  if (!is_there(file) && file.find_first_of("./") == file.npos) {
+    std::string lower = file;
+    for (char& c : lower) c = detail::lower(c);
+    for (const char* const kind : {"pu:", "core:", "package:", "numa:"}) {
+      if (lower.find(kind) == lower.npos) continue;
+      throw argument_error(detail::joined(
+          {"papcoll: there is no file ", file, ": did you mean '", synthetic_prefix, file, "'?"}));
+    }
+    throw argument_error(
+        detail::joined({"papcoll: there is no file ", file, ": write ", machine_forms}));
   }
   const std::string text = detail::network_text(file);
-  if (text.starts_with("\x1f\x8b")) {
-    throw argument_error(
-        detail::joined({"papcoll: ", file,
-                        " is compressed by gzip: unpack it by gunzip, and name what is in it"}));
-  }
+  require_plain_text(text, file);
   constexpr std::string_view before = "\xef\xbb\xbf \t\r\n";  // a byte order mark, or blanks
   const std::size_t begin = text.find_first_not_of(before);
   if (begin != text.npos && text[begin] == '<') return machine_by_hwloc_named(spec);
+  require_no_other_kind(text, file);
   if (file == spec) return read_network(text, file);
   throw argument_error(detail::joined(
       {"papcoll: the network file ", file, " names all of its nodes: leave ",

@@ -29,6 +29,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,20 +56,23 @@ class MapCommand {
     ranks_option_ =
         command_
             ->add_option("--ranks", ranks_, "Ranks of the communicator (default: a rank a core)")
-            ->check(CLI::Range(1, most_ranks));
+            ->transform(whole(1, most_ranks));
     command_
         ->add_option("--initial", placement_,
                      "Where the ranks are: by-core, by-node (in turn to all nodes), by-socket\n"
                      "(in turn to the packages of a node) or random")
         ->check(as_placement())
         ->capture_default_str();
-    command_->add_option("--seed", seed_, "Of --initial random")->capture_default_str();
+    command_->add_option("--seed", seed_, "Of --initial random")
+        ->transform(whole(0, std::numeric_limits<std::uint32_t>::max()))
+        ->capture_default_str();
     command_
         ->add_option("--collective", collective_,
                      "allreduce, bcast, … (default: the first that the algorithm serves of\n"
                      "allreduce, bcast, reduce, …)")
         ->check(not_empty());
     root_option_ = command_->add_option("--root", root_, "Of bcast, reduce, gather and scatter")
+                       ->transform(rank_number())
                        ->capture_default_str();
     command_->add_option("--bytes", bytes_, "Of the vector, for what chooses by it (default 1M)")
         ->transform(as_bytes());

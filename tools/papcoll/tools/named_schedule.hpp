@@ -22,12 +22,24 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace tool {
 
+/// As parse_name(), but the name of a collective is told to be one.
+inline ParsedName algorithm_named(const std::string& name, Catalogue catalogue) {
+  for (std::size_t i = 0; i < collective_count; ++i) {
+    const std::string collective{name_of(static_cast<Collective>(i))};
+    if (plain_name(name) != collective) continue;
+    throw unknown_algorithm("papcoll: '" + name +
+                            "' is a collective: name an algorithm for it, of " +
+                            "those that `papcoll list " + collective + "` shows");
+  }
+  return parse_name(name, catalogue);
+}
+
 /// The name of a static schedule, such as KNomial:5 or PredictedOrder+Ring. Throws
 /// unknown_algorithm for what is no algorithm, and argument_error for what has no plan to `verb`;
 /// `or_else` is something else to do than to name one.
 inline ParsedName schedule_to(const std::string& verb, const std::string& name, Catalogue catalogue,
                               const std::string& or_else = {}) {
-  ParsedName parsed = parse_name(name, catalogue);
+  ParsedName parsed = algorithm_named(name, catalogue);
   if (parsed.row == nullptr) {
     throw argument_error("papcoll: '" + name + "' names no schedule to " + verb +
                          ": name one, such as Ring" + or_else);
@@ -80,7 +92,7 @@ Collective collective_meant(const std::string& algorithm, Serves&& serves_one,
   const auto at = std::find(names.begin(), names.end(), plain_name(named));
   if (at == names.end()) {
     throw argument_error("papcoll: --collective: there is no " + named + ": " +
-                         detail::near_names(named, names));
+                         detail::near_names(plain_name(named), names));
   }
   const auto c = static_cast<Collective>(at - names.begin());
   if (serves_one(c)) return c;

@@ -3,6 +3,7 @@
 // Networks as the programs of their makers print them: ibnetdiscover of InfiniBand, opareport of
 // Omni-Path.
 
+#include <papcoll/base/floating.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/tools/fabric.hpp>
@@ -15,6 +16,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -205,12 +207,13 @@ inline Fabric read_opareport(std::string_view text) {
       return;
     }
     const std::string_view rate = words[0];
-    const int width = rate.back() == 'g'
-                          ? detail::number_of(std::string{rate.substr(0, rate.size() - 1)}, 100000)
-                          : -1;
-    if (width <= 0) fail("the rate of a link is no number of Gbit/s, such as 100g");
+    double width = 0;
+    const auto [unit, wrong] = detail::from_chars(rate.data(), rate.data() + rate.size(), width);
+    const bool is_rate = wrong == std::errc{} && unit + 1 == rate.data() + rate.size() &&
+                         *unit == 'g' && width > 0 && width <= 100000;
+    if (!is_rate) fail("the rate of a link is no number of Gbit/s, such as 100g");
     if (open) fail("a link begins, and the one before has no other end");
-    open = OneEnd{static_cast<double>(width), end(words)};
+    open = OneEnd{width, end(words)};
   });
   if (!any)
     throw argument_error("papcoll: this is no output of opareport -o links: it has no links");

@@ -36,7 +36,9 @@ class ReportCommand {
   void add_to(CLI::App& app) {
     command_ = app.add_subcommand(
         "report", "Who arrives late in a recorded run, where, how often and at what cost");
-    command_->add_option("DIR", directory_, "Where the run's files rank-….trace are")->required();
+    command_->add_option("DIR", directory_, "Where the run's files rank-….trace are")
+        ->required()
+        ->check(not_empty());
     command_->add_flag("--all", all_rows_, "All rows of the tables");
     command_
         ->add_option("--ranges", limits_,

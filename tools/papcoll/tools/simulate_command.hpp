@@ -87,7 +87,7 @@ class SimulateCommand {
 
   /// The exit status; throws argument_error and system_error.
   int run() {
-    const ParsedName named = parse_name(name_, catalogue_);
+    const ParsedName named = algorithm_named(name_, catalogue_);
     if (decides_by_arrivals(named)) return run_on_node(named);
     const ParsedName algorithm = schedule_to("simulate", name_, catalogue_);
     call_.prepare(call_.collective(algorithm.plan));

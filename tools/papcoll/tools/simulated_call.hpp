@@ -59,7 +59,7 @@ class SimulatedCall {
     bytes_ = default_bytes;
     command.add_option("--ranks", ranks_, "Ranks of the communicator")
         ->required()
-        ->check(CLI::Range(1, most_ranks));
+        ->transform(whole(1, static_cast<std::uint64_t>(most_ranks)));
     bytes_option_ =
         command
             .add_option("--bytes", bytes_,
@@ -75,6 +75,7 @@ class SimulatedCall {
                     "allreduce, bcast, reduce, …)")
         ->check(not_empty());
     root_option_ = command.add_option("--root", root_, "Of bcast, reduce, gather and scatter")
+                       ->transform(rank_number())
                        ->capture_default_str();
     command
         .add_option("--model", model_,
@@ -122,7 +123,7 @@ class SimulatedCall {
         ->check(CLI::IsMember({"exclusive", "shared"}))
         ->capture_default_str();
     command.add_option("--window", window_, "Blocks of a pipeline in flight at once")
-        ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20U))
+        ->transform(whole(1, 1U << 20U))
         ->capture_default_str();
     command
         .add_option("--arrival", arrival_,
@@ -140,7 +141,7 @@ class SimulatedCall {
         ->check(CLI::Range(0.0, 1e6))
         ->excludes(mif);
     command.add_option("--seed", seed_, "Of arrivals that are drawn by lot")
-        ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+        ->transform(whole(0, std::numeric_limits<std::int64_t>::max()))
         ->capture_default_str();
     command.add_flag("--any-size", any_size_,
                      "Also what takes more than 4 GB of memory, or about half an hour");

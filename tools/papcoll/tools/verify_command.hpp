@@ -156,7 +156,7 @@ class VerifyCommand {
         "verify", "Prove static schedules right for all ranks, roots and kinds of call");
     constexpr int most_ranks = 1024;
     command_->add_option("--max-ranks", max_ranks_, "Prove 1 to this many ranks")
-        ->check(CLI::Range(1, most_ranks))
+        ->transform(whole(1, most_ranks))
         ->capture_default_str();
     command_->add_option("ALGORITHM,--algorithm", names_, "Only these, such as KNomial:5")
         ->check(one_name());
@@ -164,7 +164,7 @@ class VerifyCommand {
                        "A JSON array, an object for each schedule and collective");
     constexpr unsigned most_threads = 1024;
     command_->add_option("--jobs", threads_, "Schedules to prove at a time (default: processors)")
-        ->check(CLI::Range(1U, most_threads));
+        ->transform(whole(1, most_threads));
   }
 
   bool is_given() const { return command_->parsed(); }

@@ -161,6 +161,7 @@ class WhatIfCommand {
                         ->excludes(traces)
                         ->transform(as_bytes());
     command_->add_option("--root", root_, "Of bcast, reduce, gather and scatter")
+        ->transform(rank_number())
         ->capture_default_str();
     command_
         ->add_option("--topology", topology_,
@@ -187,7 +188,7 @@ class WhatIfCommand {
     command_
         ->add_option("--calls", most_calls_,
                      "Of a longer trace, so many calls are simulated, in stretches")
-        ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 32U))
+        ->transform(whole(1, std::uint64_t{1} << 32U))
         ->capture_default_str();
     command_->add_flag("--all", all_, "All algorithms, not only the best");
     command_->add_option("--json", json_, "Write it as JSON; -: to standard output, alone")

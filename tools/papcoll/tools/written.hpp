@@ -25,7 +25,8 @@ struct Quantity {
   std::string_view unit{};
 };
 inline Quantity quantity(std::string_view text) {
-  const bool is_number = !text.empty() && text[0] >= '0' && text[0] <= '9';
+  const std::string_view digits = text.substr(text.starts_with('.') ? 1 : 0);
+  const bool is_number = !digits.empty() && digits[0] >= '0' && digits[0] <= '9';
   double number = 0;
   const char* const last = text.data() + text.size();
   const auto [end, wrong] = detail::from_chars(text.data(), last, number);

@@ -81,6 +81,10 @@ class TraceLine {
     const bool ends = at_ + length == text_.size() || is_separator(text_[at_ + length]);
     if (code == std::errc::result_out_of_range) fail("the number is out of range");
     if (code != std::errc{} || !ends || !papcoll::detail::is_finite(value)) {
+      for (const char c : word()) {
+        if (static_cast<unsigned char>(c) < ' ')
+          fail("there is a control character: it is no text");
+      }
       fail(std::string("'").append(word()).append(
           "' is not a time in seconds (comments start with #)"));
     }
