@@ -221,6 +221,7 @@ class ClockCheck {
       tolerance = std::max(tolerance, 2 * (bounds + Clocks::drift * std::fabs(g.fault.over)));
     }
     std::vector<double> jumps;
+    jumps.reserve(by_clock.size());
     for (const auto& [clock, jump] : by_clock) jumps.push_back(jump);
     std::sort(jumps.begin(), jumps.end());
     constexpr std::size_t several = 2;  // of two clocks nobody knows which one it was
