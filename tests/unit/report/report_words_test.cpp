@@ -350,6 +350,22 @@ TEST_CASE("planted: the clock of rank 0 jumps", "[report]") {
   });
 }
 
+TEST_CASE("planted: each of many ranks has a clock of its own that is taken for one", "[report]") {
+  PlantedRun planted;
+  planted.ranks = 40;
+  planted.calls = 20;
+  planted.shown = [](std::size_t rank, double time) {
+    return time + 1e9 * static_cast<double>(rank);
+  };
+  RunWriter writer = planted.written();
+  const auto r = reported(writer);
+  CHECK(r.clocks.faults().size() == planted.ranks - 1);
+  for (const auto& fault : r.clocks.faults()) {
+    CHECK(fault.ranks[0] != 0);
+    CHECK(fault.calls == planted.calls);
+  }
+}
+
 TEST_CASE("planted: a rank that is late once is not taken for a clock that is wrong", "[report]") {
   for_each_seed([](PlantedRun planted, Random&) {
     planted.ranks = 8;

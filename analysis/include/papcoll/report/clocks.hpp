@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -44,20 +45,23 @@ class Clocks {
   };
 
   explicit Clocks(const Run& run) {
+    // All ranks of a clock use what one of them measured: the first, and that is its leader.
+    std::map<std::int32_t, const profile::FileHeader*> leaders;
+    for (const RankTrace& r : run.ranks) {
+      if (r.header.clock_begin.measured != 0 || r.header.clock_end.measured != 0) {
+        leaders.try_emplace(r.header.clock, &r.header);
+      }
+    }
     clocks_.resize(run.ranks.size());
     for (std::size_t i = 0; i < run.ranks.size(); ++i) {
       const std::int32_t id = run.ranks[i].header.clock;
       clocks_[i].id = id;
       if (id == 0) continue;
-      // All ranks of a clock use what one of them measured: the first, and that is its leader.
-      const auto same = std::find_if(run.ranks.begin(), run.ranks.end(), [id](const RankTrace& r) {
-        return r.header.clock == id &&
-               (r.header.clock_begin.measured != 0 || r.header.clock_end.measured != 0);
-      });
-      if (same == run.ranks.end()) {
+      const auto leader = leaders.find(id);
+      if (leader == leaders.end()) {
         clocks_[i].bound = never;
       } else {
-        clocks_[i].set(same->header.clock_begin, same->header.clock_end);
+        clocks_[i].set(leader->second->clock_begin, leader->second->clock_end);
       }
     }
   }
