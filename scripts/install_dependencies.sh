@@ -44,8 +44,9 @@ for_tests=(
 useful_for_tests=(libclang-rt-dev ccache shellcheck pkg-config python3-yaml libsimgrid-dev doxygen
   libhwloc-dev libscotch-dev gfortran python3-mpi4py libopen-trace-format2-dev otf2-tools llvm
   lammps hpcc scalapack-mpi-test libc++-dev libc++abi-dev)
-# For AArch64: unit tests that QEMU runs.
-for_full=("${for_tests[@]}" g++-aarch64-linux-gnu qemu-user)
+# For AArch64: unit tests that QEMU runs. For fuzz.xml: hwloc's reader of XML by libxml2, since its
+# own crashes.
+for_full=("${for_tests[@]}" g++-aarch64-linux-gnu qemu-user libhwloc-plugins)
 
 # get_cuda DIRECTORY: the parts of a toolkit that compile and link, in the layout that CMake expects.
 get_cuda() {

@@ -370,7 +370,9 @@ inline Place hwloc_place() {
 /// `nodes` nodes, each as an XML file describes it that `lstopo --of xml` has written: rank r is on
 /// core r, cores in hwloc's logical order, then PUs that are in no core, node by node. Reading
 /// throws argument_error where hwloc cannot read it, and system_error where nobody can. Throws
-/// argument_error if nodes < 1.
+/// argument_error if nodes < 1. Where hwloc has no plugin for libxml2, its own reader crashes on
+/// some damaged files: read what nobody vouches for in a process of its own first, as the command
+/// papcoll does.
 inline MachineSource hwloc_xml(const std::string& file, int nodes = 1) {
   return {detail::with_nodes(file, nodes), [](const std::string& name) {
             const auto [xml, count] = detail::without_nodes(name);

@@ -5,8 +5,18 @@
 #include <papcoll/tools/optional_parts.hpp>
 
 #ifdef PAPCOLL_WITH_HWLOC
+#include <papcoll/base/joined.hpp>
+#include <papcoll/error.hpp>
 #include <papcoll/tools/machine_named.hpp>
 #include <papcoll/topology/hwloc.hpp>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #endif
 #ifdef PAPCOLL_WITH_SCOTCH
 #include <papcoll/mapping/scotch.hpp>
@@ -26,12 +36,47 @@ inline namespace PAPCOLL_ABI {
 namespace tool {
 
 #ifdef PAPCOLL_WITH_HWLOC
+/// Refuses XML on which hwloc crashes, as its own reader does, which it has where libxml2 is
+/// missing, with some damaged files. A child process reads the file first.
+inline void require_survivable(const std::string& file) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit no_core{};
+    setrlimit(RLIMIT_CORE, &no_core);
+    // What hwloc says of the file is told when this process reads it.
+    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(0);
+    try {
+      papcoll::detail::topology_of_xml(file);
+    } catch (...) {  // is thrown once more when this process reads it
+    }
+    _exit(0);
+  }
+  int status = 0;
+  pid_t ended = -1;
+  while (child > 0 && (ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) {
+  }
+  if (ended != child) {
+    const int why = errno;
+    throw system_error(papcoll::detail::joined({"papcoll: cannot read ", file,
+                                                " in a process of its own: ", std::strerror(why)}),
+                       why);
+  }
+  if (status != 0) {
+    throw argument_error(
+        papcoll::detail::joined({"papcoll: hwloc crashes on ", file,
+                                 ": is it XML that lstopo --of xml has written, and "
+                                 "whole?"}));
+  }
+}
+
 inline Machine machine_by_hwloc(const std::string& spec) {
   const Repeated parts = repeated(spec);
   if (spec.starts_with(synthetic_prefix)) {
     return hwloc_synthetic(parts.text.substr(synthetic_prefix.size()), parts.nodes).read();
   }
-  return spec == "hwloc" ? hwloc_machine().read() : hwloc_xml(parts.text, parts.nodes).read();
+  if (spec == "hwloc") return hwloc_machine().read();
+  require_survivable(parts.text);
+  return hwloc_xml(parts.text, parts.nodes).read();
 }
 #endif
 
