@@ -697,6 +697,20 @@ def case_interrupted(job):
             out += text
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     check(status == 3 and out.count("heard") == 1, f"{status}: {out}")
+    # A warning that comes when the job has ended, during the report.
+    directory = job.directory / "bin"
+    directory.mkdir()
+    built = pathlib.Path(job.options.profile).resolve()
+    shutil.copy(built, directory)
+    for library in built.parent.glob("lib*.so"):
+        (directory / library.name).symlink_to(library)
+    command = directory / "papcoll"
+    command.write_text("#!/bin/sh\nkill -s USR1 $PPID\nsleep 0.2\necho reported\n")
+    command.chmod(0o755)
+    done = subprocess.run([directory / built.name, "--output", str(job.traces),
+                           *job.launch(1, job.compiled("ends.cpp"))], capture_output=True,
+                          text=True, check=False, timeout=60)
+    check(done.returncode == 0 and "reported" in done.stdout, f"{done.returncode}: {done.stdout}")
 
 
 if __name__ == "__main__":
