@@ -120,6 +120,11 @@ TEST_CASE("explain: by the thresholds of a tuning file") {
   CHECK(all.at("refused").is_array());
 }
 
+TEST_CASE("explain: one rank") {
+  const Outcome o = run({"explain", "allreduce", "--ranks", "1", "--bytes", "64"});
+  CHECK(contains(o.out, "because    a rank alone exchanges nothing"));
+}
+
 TEST_CASE("explain: as a program is answered") {
   ThreadTeam team{3};
   std::string differences;
@@ -189,4 +194,6 @@ TEST_CASE("explain --device: what papcoll::gpu runs") {
   const json gather = json::parse(says({"gather", "--bytes", "1k", "--json"}));
   CHECK(gather.at("algorithm") == "Linear+CudaIpcTransport");
   refused({"explain", "scan", "--device", "--ranks", "4", "--bytes", "8"}, "leave --device out");
+  refused({"explain", "bcast", "--device", "--ranks", "4", "--bytes", "8", "--tuning", "x"},
+          "--tuning excludes --device");
 }

@@ -194,6 +194,7 @@ TEST_CASE("simulate: refusals") {
   call({"--collective", "allgather"}, "does not serve allgather: it serves allreduce, bcast");
   call({"--collective", "bcats"}, "there is no bcats: did you mean bcast");
   call({"--root", "1"}, "--root: allreduce has none");
+  refused({"simulate", "--compare", "all", "Ring", "--ranks", "4"}, "write it before --compare");
   call({"--collective", "bcast", "--root", "4"}, "there are ranks 0 to 3");
   call({"--arrival", "uniform"}, "--arrival uniform: it needs --mif or --spread");
   call({"--spread", "1ms"}, "--arrival balanced: leave --mif and --spread out");

@@ -303,6 +303,7 @@ inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call&
     }
     e.reason = detail::joined({"ranks pass messages: ", why_by_messages(call, s)});
   }
+  if (s.size == 1) e.reason = "a rank alone exchanges nothing";
 }
 
 /// The algorithms that cannot run a call, by reasons.

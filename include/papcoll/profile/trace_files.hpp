@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -90,8 +91,8 @@ class TraceProbe {
     if (descriptor_ >= 0) close(descriptor_);
   }
 
-  /// Returns true if another, living process writes the file. An empty one is just being made: its
-  /// lock comes next, see RankFile.
+  /// Returns true if another, living process writes the file. An empty one of the last minute is
+  /// just being made: its lock comes next, see RankFile.
   bool is_being_written() const noexcept {
     struct flock lock {};
     lock.l_type = F_RDLCK;
@@ -99,7 +100,7 @@ class TraceProbe {
     lock.l_len = 1;
     struct stat about {};
     if (descriptor_ < 0 || fstat(descriptor_, &about) != 0) return false;
-    return about.st_size == 0 ||
+    return (about.st_size == 0 && about.st_mtime > time(nullptr) - 60) ||
            (fcntl(descriptor_, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK);
   }
 

@@ -346,9 +346,13 @@ TEST_CASE("what ended runs left is removed, and a run that goes on keeps all of 
   const std::string pipe_name = (home / "rank-00009.trace").string();
   REQUIRE(mkfifo(pipe_name.c_str(), 0600) == 0);
 
+  // What its rank never wrote into.
+  const std::string never = directory.write("home/" + file_name_of(0, 5, "trace"), "");
+  fs::last_write_time(never, fs::file_time_type::clock::now() - std::chrono::minutes(2));
+
   const auto left = [&] { return std::distance(fs::directory_iterator(home), {}); };
   CHECK(remove_ended_runs(home.string(), 77, true));
-  CHECK(left() == 10);  // no note of this host is of a run that ended
+  CHECK(left() == 11);  // no note of this host is of a run that ended
   CHECK(remove_ended_runs(home.string(), 77, false));
   for (const std::string& kept : {part, of_job, far, beside, others, pipe_name}) {
     INFO(kept);

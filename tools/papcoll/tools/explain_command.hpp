@@ -55,8 +55,6 @@ class ExplainCommand {
         ->capture_default_str();
     auto* const arena = command_->add_flag("--arena", arena_, "Buffers have been in the arena");
     command_->add_flag("--private", private_, "They have not (the default)")->excludes(arena);
-    command_->add_flag("--device", on_device_,
-                       "Buffers are in memory of GPUs: what papcoll::gpu's collective runs");
     command_->add_flag("--oversubscribed", oversubscribed_,
                        "There are more ranks than processors on a node");
     command_
@@ -72,6 +70,13 @@ class ExplainCommand {
         ->add_option("--tuning", tuning_,
                      "A tuning file (default: the one that PAPCOLL_TUNING names, if any)")
         ->check(not_empty());
+    auto* const device =
+        command_->add_flag("--device", on_device_,
+                           "Buffers are in memory of GPUs: what papcoll::gpu's collective runs");
+    for (const char* const other :
+         {"--arena", "--private", "--oversubscribed", "--imbalance", "--contract", "--tuning"}) {
+      device->excludes(other);
+    }
     command_->add_flag("--json", as_json_, "A JSON object");
   }
 

@@ -59,11 +59,10 @@ class SimulateCommand {
   void add_to(CLI::App& app) {
     command_ =
         app.add_subcommand("simulate", "How long a call takes by an algorithm, and why so long");
-    command_
-        ->add_option("ALGORITHM", name_,
-                     "A static schedule, as KNomial:5 or PredictedOrder+Ring, or one that decides\n"
-                     "by who arrives when, on one node, as DynamicLeader")
-        ->required();
+    command_->add_option(
+        "ALGORITHM", name_,
+        "REQUIRED. A static schedule, as KNomial:5 or PredictedOrder+Ring, or one\n"
+        "that decides by who arrives when, on one node, as DynamicLeader");
     constexpr int most_ranks = 1 << 14;
     call_.add_to(*command_, most_ranks, 0);
     command_
@@ -87,6 +86,12 @@ class SimulateCommand {
 
   /// The exit status; throws argument_error and system_error.
   int run() {
+    if (name_.empty()) {
+      throw argument_error(others_.empty()
+                               ? "papcoll: ALGORITHM is required; see papcoll simulate --help"
+                               : "papcoll: ALGORITHM is required: write it before --compare, which "
+                                 "takes all names behind it");
+    }
     const ParsedName named = algorithm_named(name_, catalogue_);
     if (decides_by_arrivals(named)) return run_on_node(named);
     const ParsedName algorithm = schedule_to("simulate", name_, catalogue_);
