@@ -27,6 +27,16 @@ papcoll::report::Report reported(RunWriter& writer) {
 }
 }  // namespace
 
+TEST_CASE("a rate that no integer holds is said", "[report]") {
+  papcoll::report::Report r{{}, {}};
+  papcoll::report::TimeUse& use = r.time_use;
+  use.top.calls = 1;
+  use.top.bytes = 1e18;
+  use.top_after = 1e-9;
+  use.top_kind = papcoll::report::TimeKind::volume;
+  CHECK(papcoll::report::detail::top_text(r).find("volume (") != std::string::npos);
+}
+
 TEST_CASE("the answer names rank, place, how often and the cost", "[report]") {
   RunWriter writer{4};
   for (TraceWriter& t : writer.traces) {

@@ -72,7 +72,8 @@ inline std::string top_text(const Report& r) {
           " after the last rank has come";
   if (!use.crowded.empty() || use.top_kind == TimeKind::unknown) return text + ".";
   if (use.top_kind == TimeKind::volume) {
-    const double rate = static_cast<double>(bytes) / use.top_after;
+    constexpr double most = 1e18;  // damaged records may say more than an integer holds
+    const double rate = std::min(most, static_cast<double>(bytes) / use.top_after);
     return text + ": volume (" + papcoll::detail::bytes_text(static_cast<std::size_t>(rate)) +
            "/s a rank).";
   }
