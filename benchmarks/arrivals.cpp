@@ -3,6 +3,8 @@
 #include "clock.hpp"
 #include "together.hpp"
 
+#include <papcoll/tools/json_file.hpp>
+
 #include <fmt/format.h>
 #include <sys/prctl.h>
 
@@ -10,33 +12,11 @@
 #include <cmath>
 #include <cstddef>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <string>
-#include <system_error>
 
 namespace bench {
 namespace {
-
-std::string read_file(const std::string& name) {
-  // MPI counts in int; a pipe or a device may have no end.
-  std::error_code unknown;
-  const std::size_t most = std::filesystem::is_regular_file(name, unknown)
-                               ? std::numeric_limits<int>::max()
-                               : std::size_t{256} << 20U;
-  errno = 0;
-  std::ifstream file(name, std::ios::binary);
-  std::string text;
-  std::string part(std::size_t{1} << 16U, '\0');
-  while (file && text.size() <= most - part.size()) {
-    file.read(part.data(), static_cast<std::streamsize>(part.size()));
-    text.append(part, 0, static_cast<std::size_t>(file.gcount()));
-  }
-  if (file) errno = EFBIG;
-  if (!file.eof()) throw std::system_error(errno, std::generic_category(), "cannot read " + name);
-  return text;
-}
 
 papcoll::pattern::Trace read_trace(const std::string& name, MPI_Comm comm) {
   int rank = 0;
@@ -45,7 +25,10 @@ papcoll::pattern::Trace read_trace(const std::string& name, MPI_Comm comm) {
   MPI_Comm_size(comm, &ranks);
   std::string text;
   together(comm, [&] {
-    if (rank == 0) text = read_file(name);
+    if (rank != 0) return;
+    text = papcoll::tool::read_text(name, "trace of arrivals");
+    if (text.size() > std::numeric_limits<int>::max())
+      throw usage_error(name + " has 2 GiB or more");
   });
   auto length = static_cast<int>(text.size());
   MPI_Bcast(&length, 1, MPI_INT, 0, comm);
