@@ -138,6 +138,8 @@ TEST_CASE("hwloc: a machine that would take minutes or all memory is refused bef
   }
   refused(hwloc_synthetic("package:64 co[e:64 pu:16"),
           "the node \"package:64 co[e:64 pu:16\" has 65536 processors or more: at most 8192");
+  refused(hwloc_synthetic("pa x [num[:5018 pu001:1"),
+          "the node \"pa x [num[:5018 pu001:1\" has 5018 objects of a kind in one: at most 1024");
   refused(hwloc_synthetic("0018001"),
           "the node \"0018001\" has 8001 objects of a kind in one: at most 1024");
   refused(hwloc_synthetic("pu:1", 2'147'483'647),

@@ -18,7 +18,6 @@ this file with -DPAPCOLL_WITH_HWLOC and link the program with -lhwloc"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -120,37 +119,27 @@ inline HwlocTopology topology_of_xml(const std::string& file) {
 }
 
 /// Refuses a description of a node for which hwloc would take minutes or all memory. Its time grows
-/// with the square of the processors, and with the objects of a kind in one.
+/// with the square of the processors, and with the objects of a kind in one. Reads as hwloc does,
+/// which goes on behind the first colon, whatever is between the name of a kind and it.
 inline void require_small(const std::string& description) {
   constexpr unsigned long most_processors = 8192;
   constexpr unsigned long most_in_one = 1024;
   unsigned long processors = 1;
-  bool is_after = false;  // a number
-  char before = ' ';
-  for (const char* at = description.c_str(); *at != 0;) {
-    // Attributes. A bracket within the name of a kind begins none.
-    const bool begins_object = before == ' ' || before == '\n' || is_after;
-    if ((*at == '(' && is_after) || (*at == '[' && begins_object)) {
-      at = std::strchr(at, *at == '(' ? ')' : ']');
-      if (at == nullptr) return;
-      before = ' ';
-      is_after = false;
-      ++at;
+  const auto behind = [](const char* at, char last) {
+    const char* const found = std::strchr(at, last);
+    return found == nullptr ? "" : found + 1;  // what is not whole hwloc refuses
+  };
+  const char* at = description.c_str();
+  if (*at == '(') at = behind(at, ')');
+  while (*(at += std::strspn(at, " \n")) != 0) {
+    if (*at == '[') {  // NUMA domains, and their attributes
+      at = behind(at, ']');
       continue;
     }
-    const bool begins = std::string_view{"0123456789+-"}.find(*at) != std::string_view::npos;
-    const bool is_in_name = !is_after && std::isalnum(static_cast<unsigned char>(before)) != 0;
-    if (!begins || is_in_name) {
-      is_after = false;
-      before = *at++;
-      continue;
-    }
-    // As hwloc reads it, also 0x10; of 018 the 8 is another one.
+    if (*at < '0' || *at > '9') at = behind(at, ':');
     char* end = nullptr;
-    const unsigned long number = std::strtoul(at, &end, 0);
-    before = '0';
-    is_after = true;
-    at = std::max<const char*>(end, at + 1);
+    const unsigned long number = std::strtoul(at, &end, 0);  // of 018 the 8 is another one
+    if (end == at) return;
     processors *= std::clamp(number, 1UL, most_processors + 1);
     if (number > most_in_one || processors > most_processors) {
       throw argument_error(
@@ -159,6 +148,7 @@ inline void require_small(const std::string& description) {
                       ? joined({number, " objects of a kind in one: at most ", most_in_one})
                       : joined({processors, " processors or more: at most ", most_processors})}));
     }
+    at = *end == '(' ? behind(end, ')') : end;
   }
 }
 
