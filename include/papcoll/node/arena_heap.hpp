@@ -6,23 +6,25 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
 #include <mutex>
-#include <new>
+#include <set>
+#include <utility>
 
 #include <unistd.h>
-
-#include <boost/interprocess/mem_algo/rbtree_best_fit.hpp>
-#include <boost/interprocess/sync/mutex_family.hpp>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
-/// A range of a node's shared memory from which one rank allocates, and nobody else. Pages are
-/// taken as it fills up; what is freed is used again. Threads may use it at once.
+/// A range of a node's shared memory from which one rank allocates, and nobody else: the smallest
+/// block that fits, in O(log n). Pages are taken as it fills up; what is freed is used again.
+/// Threads may use it at once.
 ///
-/// Its notes lie in the memory that it gives, which a child of fork() shares with its parent: there
-/// the heap gives nothing, and takes nothing back.
+/// Its notes are in private memory, of which a child of fork() has a copy: there the heap gives
+/// nothing, and takes nothing back.
 class ArenaHeap {
  public:
   /// How it gets pages: see Node::reserve.
@@ -39,31 +41,98 @@ class ArenaHeap {
   std::size_t bytes() const noexcept { return most_; }
 
   /// Throws system_error, whose sentence says what the memory is ("this rank's part of the arena")
-  /// and what to do.
+  /// and what to do; std::bad_alloc if there is no memory for the notes.
   std::byte* take(std::size_t bytes, std::size_t alignment, const char* what, const char* remedy) {
     if (is_in_child()) refuse_in_child(bytes, what);
     const std::lock_guard lock{mutex_};
-    void* p = heap_ != nullptr ? heap_->allocate_aligned(bytes, alignment) : nullptr;
-    if (p == nullptr) {
-      if (!grow(bytes)) refuse(bytes, what, remedy);
-      p = heap_->allocate_aligned(bytes, alignment);
+    // A line belongs to one block.
+    const std::size_t whole = (std::max<std::size_t>(bytes, 1) + line - 1) / line * line;
+    if (bytes > most_) refuse(bytes, what, remedy);
+    Blocks::iterator block = find(whole, alignment);
+    if (block == blocks_.end() && grow(whole, alignment)) block = find(whole, alignment);
+    if (block == blocks_.end()) refuse(bytes, what, remedy);
+    if (const std::size_t gap = gap_before(block->first, alignment); gap > 0) {
+      split(block, gap);
+      ++block;
     }
-    if (p == nullptr) refuse(bytes, what, remedy);
-    return static_cast<std::byte*>(p);
+    split(block, whole);
+    block->second.entry = free_.extract({whole, block->first});
+    taken_ += whole;
+    return memory_ + block->first;
   }
 
   void give_back(void* p) noexcept {
     if (is_in_child()) return;
     const std::lock_guard lock{mutex_};
-    heap_->deallocate(p);
+    Blocks::iterator block =
+        blocks_.find(static_cast<std::size_t>(static_cast<std::byte*>(p) - memory_));
+    taken_ -= block->second.bytes;
+    Sizes::node_type entry = std::move(block->second.entry);
+    const auto join = [this](Blocks::iterator first, Blocks::iterator second) {
+      first->second.bytes += second->second.bytes;
+      blocks_.erase(second);
+    };
+    if (const auto next = std::next(block); next != blocks_.end() && next->second.is_free()) {
+      free_.erase({next->second.bytes, next->first});
+      join(block, next);
+    }
+    if (block != blocks_.begin() && std::prev(block)->second.is_free()) {
+      const auto former = std::prev(block);
+      free_.erase({former->second.bytes, former->first});
+      join(former, block);
+      block = former;
+    }
+    entry.value() = {block->second.bytes, block->first};
+    free_.insert(std::move(entry));
   }
 
  private:
-  using Heap = boost::interprocess::rbtree_best_fit<boost::interprocess::null_mutex_family>;
+  static constexpr std::size_t line = 64;
   static constexpr std::size_t step = std::size_t{1} << 20U;
 
-  std::size_t free_bytes() const noexcept {
-    return heap_ != nullptr ? heap_->get_free_memory() : 0;
+  /// Of the free blocks, the bytes and where they begin.
+  using Sizes = std::set<std::pair<std::size_t, std::size_t>>;
+  struct Block {
+    std::size_t bytes;
+    Sizes::node_type entry;  ///< empty while the block is free, else kept so that freeing it needs
+                             ///< no memory
+    bool is_free() const noexcept { return entry.empty(); }
+  };
+  /// By where they begin. They cover all that has pages; no two free ones are neighbours.
+  using Blocks = std::map<std::size_t, Block>;
+
+  /// What is left out at the beginning of a block so that the rest is aligned.
+  std::size_t gap_before(std::size_t begin, std::size_t alignment) const noexcept {
+    const auto at = reinterpret_cast<std::uintptr_t>(memory_ + begin);
+    return (alignment - at % alignment) % alignment;
+  }
+
+  /// The smallest free block with room, or the end.
+  Blocks::iterator find(std::size_t bytes, std::size_t alignment) {
+    for (auto at = free_.lower_bound({bytes, 0}); at != free_.end(); ++at) {
+      const auto& [size, begin] = *at;
+      if (size >= gap_before(begin, alignment) + bytes) return blocks_.find(begin);
+    }
+    return blocks_.end();
+  }
+
+  /// A free block becomes two, of which the first has so many bytes.
+  void split(Blocks::iterator block, std::size_t bytes) {
+    const std::size_t rest = block->second.bytes - bytes;
+    if (rest == 0) return;
+    const std::size_t at = block->first + bytes;
+    Sizes entry{{rest, at}};
+    blocks_.emplace_hint(std::next(block), at, Block{rest, {}});
+    resize(block, bytes);  // throws no more
+    free_.merge(entry);
+  }
+
+  /// Changes the size of a free block.
+  void resize(Blocks::iterator block, std::size_t bytes) noexcept {
+    Sizes::node_type entry = free_.extract({block->second.bytes, block->first});
+    block->second.bytes = bytes;
+    entry.value().first = bytes;
+    free_.insert(std::move(entry));
   }
 
   /// Asked before the lock, which another thread of the parent may have held in fork().
@@ -78,7 +147,7 @@ class ArenaHeap {
 
   [[noreturn, gnu::cold]] void refuse(std::size_t bytes, const char* what,
                                       const char* remedy) const {
-    const std::size_t free = most_ - size_ + free_bytes();
+    const std::size_t free = most_ - taken_;
     throw system_error(
         joined({"papcoll: no room for ", bytes, " bytes in ", what, ": ", free, " of its ", most_,
                 " bytes are free", (bytes <= free ? ", but not in one piece" : ""), ": ", remedy}),
@@ -87,27 +156,35 @@ class ArenaHeap {
 
   /// Backs what it adds before it is touched, so that a full /dev/shm is an exception and not a
   /// SIGBUS. Throws system_error. False: there is no more address space.
-  bool grow(std::size_t bytes) {
+  bool grow(std::size_t bytes, std::size_t alignment) {
     const std::size_t left = most_ - size_;
-    // What is added goes on from the last free block.
-    if (left == 0 || bytes > left + free_bytes()) return false;
-    const std::size_t wanted = (bytes + step - 1) / step * step + step;
+    const auto last = blocks_.empty() ? blocks_.end() : std::prev(blocks_.end());
+    const bool goes_on = last != blocks_.end() && last->second.is_free();
+    const std::size_t there = goes_on ? last->second.bytes : 0;
+    if (left == 0 || bytes > left + there) return false;
+    const std::size_t wanted = (bytes + alignment + step - 1) / step * step;
     const std::size_t more = std::min(wanted, left);
+    Sizes entry{{more, size_}};
+    Blocks block;
+    block.emplace(size_, Block{more, {}});
     reserve_(context_, memory_ + size_, more);
-    if (heap_ == nullptr) {
-      heap_ = new (memory_) Heap(more, 0);
+    size_ += more;  // nothing throws from here on
+    if (goes_on) {
+      resize(last, there + more);
     } else {
-      heap_->grow(more);
+      blocks_.merge(block);
+      free_.merge(entry);
     }
-    size_ += more;
     return true;
   }
 
   std::mutex mutex_;
   std::byte* memory_;
   std::size_t most_;
-  std::size_t size_ = 0;  ///< bytes that have pages
-  Heap* heap_ = nullptr;
+  std::size_t size_ = 0;   ///< bytes that have pages
+  std::size_t taken_ = 0;  ///< of them
+  Blocks blocks_;
+  Sizes free_;
   Reserve reserve_;
   void* context_;
   pid_t process_;  ///< whose heap it is

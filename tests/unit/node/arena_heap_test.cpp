@@ -8,7 +8,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <new>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -73,6 +76,30 @@ TEST_CASE("a heap that is full, or finds no pages, says so and goes on", "[node]
   CHECK_THROWS_AS(m.take(heap_bytes / 2), papcoll::system_error);
   m.most = heap_bytes;
   CHECK(m.take(heap_bytes / 2) != nullptr);
+}
+
+TEST_CASE("blocks of a heap are aligned, apart, and one again when all are free", "[node]") {
+  HeapMemory m;
+  std::mt19937 random{7};
+  std::map<std::byte*, std::size_t> taken;
+  for (int i = 0; i < 20'000; ++i) {
+    if (taken.size() < 40 && random() % 2 == 0) {
+      const std::size_t bytes = random() % (random() % 4 == 0 ? 200'000 : 2'000);
+      const std::size_t alignment = std::size_t{64} << random() % 8U;
+      std::byte* const at = m.heap.take(bytes, alignment, "this heap", "take less");
+      if (reinterpret_cast<std::uintptr_t>(at) % alignment != 0) FAIL(i);
+      const auto next = taken.lower_bound(at);
+      if (next != taken.end() && at + bytes > next->first) FAIL(i);
+      if (next != taken.begin() && std::prev(next)->first + std::prev(next)->second > at) FAIL(i);
+      if (!taken.emplace(at, bytes).second) FAIL(i);
+    } else if (!taken.empty()) {
+      const auto one = std::next(taken.begin(), static_cast<int>(random() % taken.size()));
+      m.heap.give_back(one->first);
+      taken.erase(one);
+    }
+  }
+  for (const auto& [at, bytes] : taken) m.heap.give_back(at);
+  CHECK(m.take(heap_bytes) == m.begin);
 }
 
 TEST_CASE("threads allocate from a heap at once", "[node]") {
