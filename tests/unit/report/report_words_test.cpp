@@ -392,6 +392,31 @@ TEST_CASE("planted: a rank that is late once is not taken for a clock that is wr
   });
 }
 
+TEST_CASE("planted: a small jump is that of the clock that made it, whoever is late", "[report]") {
+  for_each_seed([](PlantedRun planted, Random& random) {
+    planted.ranks += 2;
+    planted.calls = 200;
+    planted.ranks_on_node = 1;
+    planted.work = [](std::uint64_t call, Random& noise, std::vector<double>& micros) {
+      for (double& m : micros) m = 5000 + PlantedRun::exponential(noise, 50);
+      micros[call % micros.size()] += 2000;
+    };
+    const std::size_t jumps = 1 + random.below(planted.ranks - 1);
+    const double by = random.below(2) == 0 ? 40e3 : -40e3;  // clocks may drift so far
+    const double when = PlantedRun::begin + (400 + 400 * random.fraction()) * 1e6;
+    planted.shown = [=](std::size_t rank, double time) {
+      return time + static_cast<double>(rank) * 1e12 + (rank == jumps && time > when ? by : 0);
+    };
+    RunWriter writer = planted.written();
+    for (std::size_t rank = 1; rank < planted.ranks; ++rank) planted.measure(writer, rank, 3000);
+    const auto r = reported(writer);
+    INFO(findings(r)[0].text);
+    REQUIRE(r.clocks.faults().size() == 1);
+    CHECK(r.clocks.faults()[0].ranks == std::vector<std::int32_t>{static_cast<int>(jumps)});
+    CHECK(r.clocks.faults()[0].worst <= 40e3);
+  });
+}
+
 TEST_CASE("planted: a clock that jumps within calls", "[report]") {
   for_each_seed([](PlantedRun planted, Random& random) {
     planted.ranks = 4;
