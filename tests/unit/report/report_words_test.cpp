@@ -534,30 +534,33 @@ TEST_CASE("planted: time that goes into volume, an algorithm, and the number of 
   struct {
     std::uint64_t bytes;
     double in_call;
+    double alpha;
     const char* why;
-  } const all[]{{4U << 20U, 32e6, ": volume ("},
-                {64, 1e6, ": algorithm (as long as "},
-                {64, 4, ": their number ("}};
-  for (const auto& [bytes, in_call, why] : all) {
-    for_each_seed([&, b = bytes, time = in_call, what = why](PlantedRun planted, Random&) {
-      planted.call.bytes = b;
-      planted.in_call = time;
-      planted.work = [time](std::uint64_t, Random& random, std::vector<double>& micros) {
-        for (double& m : micros) m = time / 20 + PlantedRun::exponential(random, time / 50);
-      };
-      RunWriter writer = planted.written();
-      for (TraceWriter& t : writer.traces) {
-        t.header.one_way_on_node[0] = t.header.one_way_on_node[6] = 1000;
-        t.header.one_way_on_node[22] = 1e6;
-      }
-      const auto r = reported(writer);
-      INFO(findings(r)[0].text);
-      CHECK(kinds_of(r) == Kinds{Kind::time, Kind::nothing});
-      CHECK(says(r, 0, what));
-      CHECK(says(r, 0, " is MPI_Allreduce of " + std::string(b == 64 ? "64 bytes" : "4 MB")));
-      CHECK(r.time_use.collectives > 0.85);
-      CHECK(r.time_use.waiting < 0.1);
-      CHECK(r.time_use.top_part == r.time_use.collectives);
-    });
+  } const all[]{{4U << 20U, 32e6, 1000, ": volume ("},
+                {64, 1e6, 1000, ": algorithm (as long as "},
+                {64, 4, 1000, ": their number ("},
+                {64, 4, 100, ": their number ("}};
+  for (const auto& [bytes, in_call, one_way, why] : all) {
+    for_each_seed(
+        [&, b = bytes, time = in_call, alpha = one_way, what = why](PlantedRun planted, Random&) {
+          planted.call.bytes = b;
+          planted.in_call = time;
+          planted.work = [time](std::uint64_t, Random& random, std::vector<double>& micros) {
+            for (double& m : micros) m = time / 20 + PlantedRun::exponential(random, time / 50);
+          };
+          RunWriter writer = planted.written();
+          for (TraceWriter& t : writer.traces) {
+            t.header.one_way_on_node[0] = t.header.one_way_on_node[6] = alpha;
+            t.header.one_way_on_node[22] = 1e6;
+          }
+          const auto r = reported(writer);
+          INFO(findings(r)[0].text);
+          CHECK(kinds_of(r) == Kinds{Kind::time, Kind::nothing});
+          CHECK(says(r, 0, what));
+          CHECK(says(r, 0, " is MPI_Allreduce of " + std::string(b == 64 ? "64 bytes" : "4 MB")));
+          CHECK(r.time_use.collectives > 0.85);
+          CHECK(r.time_use.waiting < 0.1);
+          CHECK(r.time_use.top_part == r.time_use.collectives);
+        });
   }
 }

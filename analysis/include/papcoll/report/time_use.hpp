@@ -95,8 +95,13 @@ inline TimeKind kind_of(double waiting, double unsure, const TotalRow& row, cons
   if (unsure > most) return TimeKind::unknown;
   if (is_by_volume(one_way, row.bytes_each())) return TimeKind::volume;
   if (!(use.top_alphas > 0)) return TimeKind::unknown;
+  // A call costs a rank more than the message, of any algorithm: on a node much more.
   constexpr double several = 4;
-  return use.top_alphas >= several * use.top_steps ? TimeKind::algorithm : TimeKind::number;
+  constexpr double microsecond = 1e-6;
+  return use.top_alphas >= several * use.top_steps &&
+                 use.top_after >= several * use.top_steps * microsecond
+             ? TimeKind::algorithm
+             : TimeKind::number;
 }
 
 }  // namespace detail

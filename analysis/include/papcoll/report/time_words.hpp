@@ -84,7 +84,7 @@ inline std::string top_text(const Report& r) {
   }
   return text + ": their number (" +
          counted(use.top.calls / std::max<std::size_t>(1, r.run.ranks.size()), "call") +
-         " of each rank, hardly longer than messages take).";
+         " of each rank, hardly longer than a call must take).";
 }
 
 /// What the time goes into, the first sentence if nobody is late.
