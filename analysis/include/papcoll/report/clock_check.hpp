@@ -227,7 +227,7 @@ class ClockCheck {
     constexpr std::size_t several = 2;  // of two clocks nobody knows which one it was
     if (jumps.size() < several) return;
     const double jump = jumps[jumps.size() / 2];
-    constexpr double alike = 0.1;
+    constexpr double alike = 0.5;
     if (tolerance > alike * std::fabs(jump) || jumps.back() - jumps.front() > tolerance) return;
     for (Group& g : groups_) {
       const profile::FileHeader& h = header(g);
