@@ -534,6 +534,19 @@ TEST_CASE("planted: more ranks than processors", "[report]") {
       t.header.processors = static_cast<std::int32_t>(planted.ranks);
     }
     CHECK(reported(writer).time_use.crowded.empty());
+
+    // Of nodes of which it is so alike, one sentence.
+    for (TraceWriter& t : writer.traces) {
+      t.header.node = t.header.world_rank / 2 * 2;
+      t.header.processors = 1;
+    }
+    const std::string nodes = std::to_string(planted.ranks / 2);
+    const auto several = reported(writer);
+    CHECK(several.time_use.crowded.size() == 1);
+    if (planted.ranks > 3) {
+      CHECK(
+          says(several, 0, "2 ranks share 1 processor on each of " + nodes + " nodes (host, host"));
+    }
   });
 }
 
