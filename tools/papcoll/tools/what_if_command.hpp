@@ -341,6 +341,13 @@ class WhatIfCommand {
     }
     answer.remarks.emplace_back(
         "left out: how ranks that leave earlier would come to what follows");
+    if (answer.knows_durations && recorded.clocks > answer.recorded_in_call / 2) {
+      answer.remarks.push_back("clocks are compared up to " +
+                               detail::duration_text(recorded.clocks) + " only, and ranks were " +
+                               detail::duration_text(answer.recorded_in_call) +
+                               " in the call: who waited for whom is not known, and so none of "
+                               "this is");
+    }
     return answer;
   }
 

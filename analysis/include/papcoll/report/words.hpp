@@ -223,7 +223,7 @@ inline std::vector<Finding> findings(const Report& r) {
     }
     add(Finding::Kind::fault, text + ".");
   }
-  for (const CrowdedNode& n : r.time_use.crowded) {
+  for (const CrowdedNodes& n : r.time_use.crowded) {
     add(Finding::Kind::crowded, detail::sentence(n));
   }
   for (const ClockFault& f : r.clocks.faults()) {
@@ -317,18 +317,10 @@ inline std::string ranks_and_nodes(const Run& run) {
   for (const RankTrace& r : run.ranks) {
     nodes.emplace(r.header.node, detail::text_in(r.header.host));
   }
-  std::string text = detail::counted(static_cast<std::uint64_t>(run.world_size), "rank") + " on " +
-                     detail::counted(nodes.size(), "node") + " (";
-  constexpr std::size_t most = 4;
-  std::size_t shown = 0;
-  for (const auto& [node, host] : nodes) {
-    if (shown == most) {
-      text += ", …";
-      break;
-    }
-    text += (shown++ == 0 ? "" : ", ") + (host.empty() ? "?" : host);
-  }
-  return text + ")";
+  std::vector<std::string> hosts;
+  for (const auto& [node, host] : nodes) hosts.push_back(host);
+  return detail::counted(static_cast<std::uint64_t>(run.world_size), "rank") + " on " +
+         detail::nodes_text(hosts);
 }
 
 namespace detail {
