@@ -382,6 +382,12 @@ TEST_CASE("planted: each of many ranks has a clock of its own that is taken for 
     CHECK(fault.ranks[0] != 0);
     CHECK(fault.calls == planted.calls);
   }
+  const std::vector<papcoll::report::Finding> found = papcoll::report::findings(r);
+  const auto is_of_clock = [](const papcoll::report::Finding& f) {
+    return f.kind == papcoll::report::Finding::Kind::clock;
+  };
+  CHECK(std::count_if(found.begin(), found.end(), is_of_clock) == 5);
+  CHECK(found[4].text == "So it is with 35 more clocks, of ranks 5–39.");
 }
 
 TEST_CASE("planted: a rank that is late once is not taken for a clock that is wrong", "[report]") {

@@ -226,8 +226,20 @@ inline std::vector<Finding> findings(const Report& r) {
   for (const CrowdedNodes& n : r.time_use.crowded) {
     add(Finding::Kind::crowded, detail::sentence(n));
   }
-  for (const ClockFault& f : r.clocks.faults()) {
-    add(Finding::Kind::clock, detail::sentence(r, f));
+  const std::vector<ClockFault>& wrong = r.clocks.faults();
+  constexpr std::size_t most = 4;
+  std::vector<std::int32_t> more;  // ranks with further ones
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
+    if (i < most) {
+      add(Finding::Kind::clock, detail::sentence(r, wrong[i]));
+    } else {
+      more.insert(more.end(), wrong[i].ranks.begin(), wrong[i].ranks.end());
+    }
+  }
+  if (!more.empty()) {
+    add(Finding::Kind::clock, "So it is with " +
+                                  detail::counted(wrong.size() - most, "more clock") + ", of " +
+                                  detail::ranks_text(more) + ".");
   }
   for (const Straggler& s : r.lateness.stragglers) {
     add(Finding::Kind::straggler, detail::sentence(r, s));
