@@ -141,6 +141,11 @@ class Job:
         out, said = printed(srun, "-n", "1", "--job-name", "sh", "env", "LD_PRELOAD=a", *words)
         check(out.split()[:3] == [library, "-n", "1"] and library in out.split()[6] and
               out.split()[7:] == words, out + said)
+        for option in ("--help", "--version"):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([*tool, option], stdout=full, stderr=subprocess.PIPE,
+                                      check=False)
+            check(done.returncode != 0 and done.stderr, f"{option} to a full disk: {done}")
         # Programs behind colons, of which each has options of the launcher's.
         before = {"openmpi": ["-x", "LD_PRELOAD=a"], "mpich": ["-env", "LD_PRELOAD", "a"]}[self.mpi]
         words = [*before, "-n", "1", "./printed", "LD_PRELOAD=b", *before, "mpirun", ":",

@@ -192,7 +192,13 @@ TEST_CASE("what-if: bad input is refused in a sentence") {
   says(good, {"--collective", "allreduce"}, "--bytes is required");
   says(good, {"--collective", "barrier", "--bytes", "8"}, "a barrier moves no data");
   says(good, {"--collective", "all", "--bytes", "8"}, "there is no all");
-  says(good, {"--collective", "bcast", "--bytes", "8", "--root", "2"}, "no rank 2 to be the root");
+  says(good, {"--collective", "bcast", "--bytes", "8", "--root", "2"},
+       "--root 2: there are ranks 0 to 1");
+  says(good, {"--collective", "allreduce", "--bytes", "8", "--root", "0"}, "allreduce has none");
+  std::string line;
+  for (int r = 0; r < 257; ++r) line += "0 ";
+  says(line.c_str(), {"--collective", "allreduce", "--bytes", "8"},
+       "257 ranks on one node are simulated to 256 at most: write --topology");
   says(good, {"--collective", "bcast", "--bytes", "8", "--simulate", "--replay"}, "--simulate");
   const Written durations{"0\n"};
   says(good, {"--collective", "bcast", "--bytes", "8", "--durations", durations.name()},
