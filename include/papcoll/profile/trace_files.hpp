@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -83,21 +84,23 @@ namespace detail {
 class TraceProbe {
  public:
   explicit TraceProbe(const std::string& path) noexcept
-      : descriptor_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {}
+      : descriptor_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)),
+        is_refused_(descriptor_ < 0 && errno == EACCES) {}
   TraceProbe(const TraceProbe&) = delete;
   TraceProbe& operator=(const TraceProbe&) = delete;
   ~TraceProbe() {
     if (descriptor_ >= 0) close(descriptor_);
   }
 
-  /// Returns true if another, living process writes the file. An empty one is just being made: its
-  /// lock comes next, see RankFile.
+  /// Returns true if another, living process writes the file, or may do so, since the file may not
+  /// be read. An empty one is just being made: its lock comes next, see RankFile.
   bool is_being_written() const noexcept {
     struct flock lock {};
     lock.l_type = F_RDLCK;
     lock.l_whence = SEEK_SET;
     lock.l_len = 1;
     struct stat about {};
+    if (is_refused_) return true;
     if (descriptor_ < 0 || fstat(descriptor_, &about) != 0) return false;
     return about.st_size == 0 ||
            (fcntl(descriptor_, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK);
@@ -113,6 +116,7 @@ class TraceProbe {
 
  private:
   int descriptor_;
+  bool is_refused_;
 };
 
 /// A file of a run.
@@ -151,9 +155,9 @@ inline std::vector<FileOfRun> files_in(const std::string& directory) {
 
 /// Removes from a directory what runs have left there that ended, and the traces on this host that
 /// their notes name. A run goes on as long as a process of this host writes a trace of it. Kept are
-/// also runs of this job (0: no job) and, for 30 days, runs with notes of another host, of which
-/// nothing can be told here. Returns true if there are any of these. `only_notes`: removes only
-/// notes of this host, with their traces.
+/// also runs of this job (0: no job), those of which a trace may not be read and, for 30 days, runs
+/// with notes of another host, of which nothing can be told here. Returns true if there are any of
+/// these last. `only_notes`: removes only notes of this host, with their traces.
 inline bool remove_ended_runs(const std::string& directory, std::uint64_t job, bool only_notes) {
   namespace fs = std::filesystem;
   constexpr std::chrono::hours kept_for{30 * 24};

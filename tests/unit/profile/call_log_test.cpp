@@ -371,6 +371,24 @@ TEST_CASE("what ended runs left is removed, and a run that goes on keeps all of 
   CHECK(left() == 2);  // what is no trace, and the pipe
 }
 
+TEST_CASE("a trace that may not be read is kept, since its run may go on", "[profile]") {
+  namespace fs = std::filesystem;
+  const TemporaryDirectory directory;
+  fs::permissions(directory.path(), fs::perms::all);
+  const std::string trace = directory.write(file_name_of(0, 1, "trace"), "");
+  fs::resize_file(trace, 100);
+  fs::permissions(trace, fs::perms::none);
+  // Root may read everything.
+  const bool is_root = geteuid() == 0;
+  if (is_root) REQUIRE(seteuid(65534) == 0);
+  remove_ended_runs(directory.path().string(), 0, false);
+  if (is_root) REQUIRE(seteuid(0) == 0);
+  CHECK(fs::exists(trace));
+  fs::permissions(trace, fs::perms::owner_all);
+  remove_ended_runs(directory.path().string(), 0, false);
+  CHECK_FALSE(fs::exists(trace));
+}
+
 TEST_CASE("a note that is being written, or names another trace, is none", "[profile]") {
   const TemporaryDirectory directory;
   const std::string note = (directory.path() / file_name_of(3, 1, "elsewhere")).string();
