@@ -368,6 +368,10 @@ def case_bad(job):
     check(done.stderr.count("cannot make the directory") == 1 and
           "the program runs on without a profile\n" in done.stderr, done.stderr)
     check_full(job, program)
+    if os.geteuid() != 0:  # which may do anything
+        file.with_name("closed").mkdir(0o600)
+        done = job.run([program], ["--output", str(file.with_name("closed"))], status=2)
+        check("cannot enter the directory" in done.stderr, done.stderr)
     for arguments, words in ((["--ring", "100"], "a power of two"),
                              (["--abi", "y"], "there are openmpi"),
                              (["--nonsense"], "there is no option"),
@@ -676,6 +680,30 @@ def told(job, sent, *program):
     return running.returncode, out
 
 
+def status_in_background(job, code):
+    """What waitpid() tells first of papcoll-profile that runs a program of Python in the background
+    of a terminal."""
+    leader, terminal = pty.fork()
+    if leader == 0:
+        child = os.fork()
+        if child == 0:
+            os.setpgid(0, 0)
+            os.execv(job.options.profile, [
+                job.options.profile, "--no-report", "--output", str(job.traces), "--abi", job.mpi,
+                sys.executable, "-c", code])
+        _, status = os.waitpid(child, os.WUNTRACED)
+        with contextlib.suppress(OSError):
+            os.killpg(child, signal.SIGKILL)
+        os.write(1, f"status {status}.".encode())
+        os._exit(0)
+    out = ""
+    while not re.search(r"status \d+\.", out):
+        out += os.read(terminal, 1000).decode()
+    os.waitpid(leader, 0)
+    os.close(terminal)
+    return int(re.search(r"status (\d+)\.", out)[1])
+
+
 def case_interrupted(job):
     """The report of a job that is told to end does not say that it still runs."""
     _, out = told(job, signal.SIGTERM, job.compiled("waits.cpp"), "60")
@@ -697,6 +725,13 @@ def case_interrupted(job):
             out += text
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     check(status == 3 and out.count("heard") == 1, f"{status}: {out}")
+    # A job in the background that reads from the terminal: it stops, or goes on without what is
+    # typed, and papcoll-profile with it.
+    read = "import os, signal\ntry: os.read(0, 1)\nexcept OSError: os._exit(3)"
+    check(os.WIFSTOPPED(status_in_background(job, read)), "it goes on where its job is stopped")
+    heard = "signal.signal(signal.SIGTTIN, lambda n, _: signal.signal(n, signal.SIG_IGN))"
+    status = status_in_background(job, read.replace("\n", f"\n{heard}\n", 1))
+    check(os.WIFEXITED(status) and os.WEXITSTATUS(status) == 3, status)
 
 
 if __name__ == "__main__":
