@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -127,6 +128,18 @@ struct FileOfRun {
   std::string trace;  ///< where its trace is; empty if that is on another host
 };
 
+/// Returns the run's number in rank-RANK-RUN, with its dash; empty if there is none, as in names of
+/// former versions, and nullopt of other names, which are no files of runs.
+inline std::optional<std::string> run_in(std::string_view name) {
+  if (!name.starts_with("rank-")) return {};
+  const std::size_t end = std::min(name.find_first_not_of("0123456789", 5), name.size());
+  const std::string_view run = name.substr(end);
+  const bool is_run =
+      run.size() == 17 && run[0] == '-' && run.find_first_not_of("0123456789abcdef", 1) == run.npos;
+  if (end < 10 || (!run.empty() && !is_run)) return {};
+  return std::string(run);
+}
+
 /// Returns the files of runs in a directory.
 inline std::vector<FileOfRun> files_in(const std::string& directory) {
   std::vector<FileOfRun> files;
@@ -134,14 +147,13 @@ inline std::vector<FileOfRun> files_in(const std::string& directory) {
   for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
     const std::string name = entry.path().filename().string();
     FileOfRun file{entry.path(), {}, name.ends_with(".elsewhere"), entry.path().string()};
-    if (!name.starts_with("rank-") || !entry.is_regular_file(ignored) ||
-        !(file.is_note || name.ends_with(".trace") || name.ends_with(".trace.part"))) {
+    if (!(file.is_note || name.ends_with(".trace") || name.ends_with(".trace.part")) ||
+        !entry.is_regular_file(ignored)) {
       continue;
     }
-    const std::size_t end_of_rank = name.find('-', 5);
-    if (end_of_rank != name.npos) {
-      file.run = name.substr(end_of_rank, name.find('.') - end_of_rank);
-    }
+    const std::optional<std::string> run = run_in(name.substr(0, name.find('.')));
+    if (!run) continue;
+    file.run = *run;
     if (file.is_note) {
       const std::optional<TraceNote> note = read_note(file.path);
       file.trace = note && note->host == host_name() ? note->path : std::string();
