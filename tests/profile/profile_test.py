@@ -361,6 +361,13 @@ def case_bad(job):
     check(done.returncode == 2 and "cannot make the directory" in done.stderr, done.stderr)
     done = job.run(job.launch(2, program, "fork"), environment={"PAPCOLL_PROFILE_RING": "100"})
     check(done.stderr.count("of two from 1 to 65536; the program runs on") == 1, done.stderr)
+    # The directory by its variable, which an option goes before.
+    for options, name in (((), "by-variable"), (("-o", file.with_name("by-option")), "by-option")):
+        done = subprocess.run(
+            [job.options.profile, *options, "--abi", job.mpi, "sh", "-c",
+             "echo $PAPCOLL_PROFILE_DIR"], capture_output=True, text=True, check=False,
+            cwd=job.directory, env={**os.environ, "PAPCOLL_PROFILE_DIR": "by-variable"})
+        check(done.stdout == f"{file.with_name(name)}\n", done.stdout + done.stderr)
     # A name like an option's.
     check(job.run(["true"], ["--output", "-x", "--abi", job.mpi]).stderr == "", "--output -x")
     check(not (job.directory / "-x").exists(), "an empty directory is left")
