@@ -198,7 +198,10 @@ look_at() {
     '' | openmpi | mpich | abi) ;;
     *) fail "--abi $abi: there are openmpi, mpich and abi" ;;
   esac
-  type -P -- "$1" >/dev/null || fail "cannot find the program $1"
+  if ! type -P -- "$1" >/dev/null; then
+    [ ! -f "$1" ] || fail "$1 may not be run: chmod +x makes a script a program"
+    fail "cannot find the program $1"
+  fi
   launcher='' launcher_abi='' program='' kind='' before='' place=0 unserved='' hands_on=''
   begin_command
   for word in "$@"; do
