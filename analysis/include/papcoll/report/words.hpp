@@ -330,6 +330,7 @@ inline std::string ranks_and_nodes(const Run& run) {
     nodes.emplace(r.header.node, detail::text_in(r.header.host));
   }
   std::vector<std::string> hosts;
+  hosts.reserve(nodes.size());
   for (const auto& [node, host] : nodes) hosts.push_back(host);
   return detail::counted(static_cast<std::uint64_t>(run.world_size), "rank") + " on " +
          detail::nodes_text(hosts);
