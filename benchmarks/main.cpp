@@ -176,23 +176,26 @@ double largest_of_ranks(double value, MPI_Comm comm) {
   }
 }
 
+/// Throws usage_error if something that was printed is lost.
+void require_written() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  throw usage_error("cannot write all of the output: is the disk full?");
+}
+
 int run(int argc, char** argv) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const auto parsed = parse_options(argc, argv);
-  if (const auto* early = std::get_if<EarlyExit>(&parsed)) {
-    if (rank != 0) return early->status;
-    if (early->status == 0) {
-      fmt::print("{}", early->text);
-    } else {
-      fmt::print(stderr, "papcoll-bench: {}\n", early->text);
-    }
-    return early->status;
-  }
   const auto say = [rank](const std::exception& error) {
     if (rank == 0) fmt::print(stderr, "papcoll-bench: {}\n", papcoll::detail::bare(error.what()));
   };
   try {
+    if (const auto* early = std::get_if<EarlyExit>(&parsed)) {
+      if (early->status != 0) throw usage_error(early->text);
+      if (rank == 0) std::fputs(early->text.c_str(), stdout);
+      require_written();
+      return 0;
+    }
     const Placement placement(MPI_COMM_WORLD);
     const auto& options = std::get<Options>(parsed);
     if constexpr (papcoll::detail::simulated) {
@@ -208,6 +211,7 @@ int run(int argc, char** argv) {
     } else {
       measure_all(options, placement);
     }
+    require_written();
     return 0;
   } catch (const usage_error& error) {
     say(error);

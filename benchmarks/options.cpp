@@ -22,6 +22,7 @@
 namespace bench {
 namespace {
 
+using papcoll::tool::no_option;
 using papcoll::tool::whole;
 
 constexpr std::array<std::string_view, 2> delay_names{"busy", "sleep"};
@@ -291,12 +292,14 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
   app.add_flag("--check", options.check, "Compare results with locally computed values first");
   add_choice(app, "--format", options.format, format_names, "Output format");
   app.add_option("--output", options.output, "Write there instead of to standard output")
+      ->check(no_option())
       ->type_name("FILE");
 
   auto* tune = app.add_option("--tune", options.tune,
                               "Find the thresholds of papcoll's choices for these ranks on this\n"
                               "machine, and write them to a file for Options::tuning or\n"
                               "PAPCOLL_TUNING (default sizes 64:4M, time limit 2s)")
+                   ->check(no_option())
                    ->type_name("FILE");
   auto* fit =
       app.add_option("--fit", options.fit,
@@ -304,6 +307,7 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
                      "schedules take with these ranks on this machine, and write them to a\n"
                      "file for `papcoll simulate --model` (default sizes 64k:4M, time limit\n"
                      "2s)")
+          ->check(no_option())
           ->type_name("FILE")
           ->excludes(tune);
 
@@ -322,6 +326,7 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
                      "Measure what signals, copies and combinations cost between two processors\n"
                      "of this node, and write it to a file for `papcoll simulate --node-costs`\n"
                      "and `papcoll what-if`")
+          ->check(no_option())
           ->type_name("FILE")
           ->excludes(tune)
           ->excludes(fit)

@@ -125,6 +125,7 @@ def check_refusals(directory, refused):
             "--sizes", "8")
     refused("ReduceThenBcast:Binomial,Chain does not serve reduce, only allreduce: take", "reduce", "--sizes", "8",
             "--algorithm", "ReduceThenBcast:Binomial,Chain+MpiTransport")
+    refused("--output: --check follows, and no value", "allreduce", "--output", "--check")
     refused("cannot write /nonexistent/out", "allreduce", "--output", "/nonexistent/out")
     refused("cannot read the trace of arrivals /nonexistent", "allreduce", "--arrival", "trace:/nonexistent")
     trace = directory / "trace"
@@ -277,6 +278,11 @@ def test_table():
                for line in lines[3:]), "a signal beside each row", result)
     result = run("--help")
     expect(result.returncode == 0 and "COLLECTIVE" in result.stdout, "--help", result)
+    result = subprocess.run(["timeout", "60", *LAUNCHER, "1", "sh", "-c",
+                             f"exec {BENCH} --help > /dev/full"],
+                            capture_output=True, text=True, check=False)
+    expect(result.returncode == 2 and "cannot write all of the output" in result.stderr,
+           "a full disk is told", result)
 
 
 def test_fit(directory):

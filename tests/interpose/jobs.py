@@ -136,11 +136,31 @@ class Job:
         out, said = printed("env", "A=1,", "./taskset", "-c", "0,1", mpirun, "./nice", "env",
                             "LD_PRELOAD=a")
         check(library in out and out.endswith("./nice\nenv\nLD_PRELOAD=a\n"), out + said)
+        # Programs that are called as a function of the scripts, a word of bash's, or a launcher is,
+        # where PATH has nothing else.
+        names = self.directory / "names"
+        names.mkdir()
+        for name in ("fail", "test", "flux"):
+            os.symlink(program, names / name)
+        for name in ("fail", "test"):
+            out, said = printed(srun, name, PATH=str(names))
+            check(library in out and said == "", f"{name}: {out}{said}")
+        _, said = printed("timeout", "x", "flux", PATH=f"{names}:{os.environ['PATH']}")
+        check("cannot tell" not in said, said)
+        # Where there is no such program here, what follows is its own, too.
+        out, said = printed("--abi", self.mpi, srun, "timeout", "-v", "9", "./no", "env",
+                            "LD_PRELOAD=a")
+        check(out.endswith("./no\nenv\nLD_PRELOAD=a\n"), out + said)
         out, said = printed(srun, "-n", "1", "./printed", *words)
         check("cannot tell which MPI" in said, out + said)
         out, said = printed(srun, "-n", "1", "--job-name", "sh", "env", "LD_PRELOAD=a", *words)
         check(out.split()[:3] == [library, "-n", "1"] and library in out.split()[6] and
               out.split()[7:] == words, out + said)
+        for option in ("--help", "--version"):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([*tool, option], stdout=full, stderr=subprocess.PIPE,
+                                      check=False)
+            check(done.returncode != 0 and done.stderr, f"{option} to a full disk: {done}")
         # Programs behind colons, of which each has options of the launcher's.
         before = {"openmpi": ["-x", "LD_PRELOAD=a"], "mpich": ["-env", "LD_PRELOAD", "a"]}[self.mpi]
         words = [*before, "-n", "1", "./printed", "LD_PRELOAD=b", *before, "mpirun", ":",

@@ -361,6 +361,13 @@ def case_bad(job):
     check(done.returncode == 2 and "cannot make the directory" in done.stderr, done.stderr)
     done = job.run(job.launch(2, program, "fork"), environment={"PAPCOLL_PROFILE_RING": "100"})
     check(done.stderr.count("of two from 1 to 65536; the program runs on") == 1, done.stderr)
+    # The directory by its variable, which an option goes before.
+    for options, name in (((), "by-variable"), (("-o", file.with_name("by-option")), "by-option")):
+        done = subprocess.run(
+            [job.options.profile, *options, "--abi", job.mpi, "sh", "-c",
+             "echo $PAPCOLL_PROFILE_DIR"], capture_output=True, text=True, check=False,
+            cwd=job.directory, env={**os.environ, "PAPCOLL_PROFILE_DIR": "by-variable"})
+        check(done.stdout == f"{file.with_name(name)}\n", done.stdout + done.stderr)
     # A name like an option's.
     check(job.run(["true"], ["--output", "-x", "--abi", job.mpi]).stderr == "", "--output -x")
     check(not (job.directory / "-x").exists(), "an empty directory is left")
@@ -368,10 +375,15 @@ def case_bad(job):
     check(done.stderr.count("cannot make the directory") == 1 and
           "the program runs on without a profile\n" in done.stderr, done.stderr)
     check_full(job, program)
+    if os.geteuid() != 0:  # which may do anything
+        file.with_name("closed").mkdir(0o600)
+        done = job.run([program], ["--output", str(file.with_name("closed"))], status=2)
+        check("cannot enter the directory" in done.stderr, done.stderr)
     for arguments, words in ((["--ring", "100"], "a power of two"),
                              (["--abi", "y"], "there are openmpi"),
                              (["--nonsense"], "there is no option"),
-                             (["/no/program"], "cannot find")):
+                             (["/no/program"], "cannot find"),
+                             ([str(file)], "may not be run")):
         done = subprocess.run([job.options.profile, *arguments, "true"], capture_output=True,
                               text=True, check=False)
         check(done.returncode == 2 and words in done.stderr, done.stderr)
@@ -676,6 +688,30 @@ def told(job, sent, *program):
     return running.returncode, out
 
 
+def status_in_background(job, code):
+    """What waitpid() tells first of papcoll-profile that runs a program of Python in the background
+    of a terminal."""
+    leader, terminal = pty.fork()
+    if leader == 0:
+        child = os.fork()
+        if child == 0:
+            os.setpgid(0, 0)
+            os.execv(job.options.profile, [
+                job.options.profile, "--no-report", "--output", str(job.traces), "--abi", job.mpi,
+                sys.executable, "-c", code])
+        _, status = os.waitpid(child, os.WUNTRACED)
+        with contextlib.suppress(OSError):
+            os.killpg(child, signal.SIGKILL)
+        os.write(1, f"status {status}.".encode())
+        os._exit(0)
+    out = ""
+    while not re.search(r"status \d+\.", out):
+        out += os.read(terminal, 1000).decode()
+    os.waitpid(leader, 0)
+    os.close(terminal)
+    return int(re.search(r"status (\d+)\.", out)[1])
+
+
 def case_interrupted(job):
     """The report of a job that is told to end does not say that it still runs."""
     _, out = told(job, signal.SIGTERM, job.compiled("waits.cpp"), "60")
@@ -711,6 +747,25 @@ def case_interrupted(job):
                            *job.launch(1, job.compiled("ends.cpp"))], capture_output=True,
                           text=True, check=False, timeout=60)
     check(done.returncode == 0 and "reported" in done.stdout, f"{done.returncode}: {done.stdout}")
+    # A job in the background that reads from the terminal: it stops, or goes on without what is
+    # typed, and papcoll-profile with it.
+    read = "import os, signal\ntry: os.read(0, 1)\nexcept OSError: os._exit(3)"
+    check(os.WIFSTOPPED(status_in_background(job, read)), "it goes on where its job is stopped")
+    heard = "signal.signal(signal.SIGTTIN, lambda n, _: signal.signal(n, signal.SIG_IGN))"
+    status = status_in_background(job, read.replace("\n", f"\n{heard}\n", 1))
+    check(os.waitstatus_to_exitcode(status) == 3, f"it stops where its job goes on: {status}")
+    # Signals that come as the job ends.
+    for _ in range(10):
+        with subprocess.Popen([job.options.profile, "--no-report", "--output", str(job.traces),
+                               "--abi", job.mpi, "bash", "-c",
+                               "trap '' USR1; echo ready; sleep 0.05; exit 3"],
+                              stdout=subprocess.PIPE) as running:
+            running.stdout.readline()
+            time.sleep(0.04)
+            while running.poll() is None:
+                running.send_signal(signal.SIGUSR1)
+                time.sleep(0.0005)
+        check(running.returncode == 3, f"signals change the status: {running.returncode}")
 
 
 if __name__ == "__main__":

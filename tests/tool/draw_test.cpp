@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -13,6 +14,7 @@
 #include "catch.hpp"
 #include "run_tool.hpp"
 #include "svg_reader.hpp"
+#include "temporary_directory.hpp"
 
 using namespace papcoll;
 
@@ -84,6 +86,14 @@ TEST_CASE("draw: into a file") {
   CHECK(contains(picture, "tail (from the last arrival)"));
   const svg::Reader reader{picture};
   CHECK(svg::messages(reader.elements()) == 8);
+}
+
+TEST_CASE("draw: an output replaces no input") {
+  const TemporaryDirectory directory;
+  const std::string model = directory.write("model.svg", R"({"latency": 1e-6})");
+  refused({"draw", "Ring", "--ranks", "4", "--model", model.c_str(), "-o", model.c_str()},
+          "model.svg is read here: write the output to another file");
+  CHECK(std::filesystem::file_size(model) > 0);
 }
 
 TEST_CASE("draw: refusals") {

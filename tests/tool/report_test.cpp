@@ -340,6 +340,25 @@ TEST_CASE("report: what a run must be like") {
   CHECK(contains(clocks.out,
                  "\n\nExpected late<2.1ms: it is 1.8 ms, or up to 401 µs more by clocks, "
                  "rank 2 at solver+0x120.\n"));
+  // Calls on one node say nothing of calls on several.
+  RunWriter near{4};
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    const std::uint64_t at = 2'000'000'000 + i * 10'000'000;
+    if (i % 5 == 0) near.call({}, at, {0, 0, 2e6, 0});
+    for (std::size_t r = 0; i % 5 != 0 && r < 2; ++r) {
+      if (i == 1) near.traces[r].communicator("near", static_cast<int>(r), 2, 78);
+      TraceWriter::Call c;
+      c.communicator = 1;
+      near.traces[r].call(c, at, at + 1000);
+    }
+  }
+  near.traces[2].header.clock = 2;
+  near.traces[2].header.clock_begin = {1'000'000'000, 0, 5'000'000, 1};
+  near.write(alone.path());
+  const Outcome far = reported(alone, {"--expect", "late<1ms"});
+  INFO(far.out);
+  CHECK(far.status == 3);
+  CHECK(contains(far.out, "Expected late<1ms: it is 0 s, or up to 10"));
   RunWriter hangs = late_run();
   hangs.traces[0].call({}, 4'000'000'000, 0);
   hangs.write(dir.path());

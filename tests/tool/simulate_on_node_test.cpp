@@ -98,7 +98,7 @@ TEST_CASE("simulate on a node: what makes no sense is refused in a sentence") {
             message);
   };
   bad("[]", "it is array: write an object");
-  bad("{}", "field papcoll_node_costs: it is 0, and 1 is known");
+  bad("{}", "field papcoll_node_costs: it is missing: write a file by papcoll-bench");
   const auto with = [&](const char* field, const nlohmann::ordered_json& value,
                         std::string_view message) {
     auto all = papcoll::tool::node_costs_json(virtual_costs());

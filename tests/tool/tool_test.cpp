@@ -40,6 +40,20 @@ TEST_CASE("what is misspelt is said in a sentence, with what is meant") {
           "--root: 'x' is no whole number from 0 to 2147483647; see papcoll ");
 }
 
+TEST_CASE("an option is no value of another") {
+  refused({"draw", "Ring", "--ranks", "4", "-o", "--any-size"},
+          "--output: --any-size follows, and no value: write one, or ./--any-size for such a file");
+  refused({"explain", "allreduce", "--ranks", "4", "--bytes", "8", "--tuning", "--json"},
+          "--tuning: --json follows, and no value");
+}
+
+TEST_CASE("algorithms of GPUs are listed, and told to be so elsewhere") {
+  CHECK(run({"list", "SharedDevice"}).status == 0);
+  refused({"verify", "SharedDevice"}, "SharedDevice is for memory of GPUs");
+  refused({"simulate", "DeviceSlices", "--ranks", "4", "--bytes", "8"},
+          "DeviceSlices is for memory of GPUs");
+}
+
 TEST_CASE("help and version") {
   const Outcome help = run({"--help"});
   CHECK(help.status == 0);

@@ -25,8 +25,9 @@ std::string trace_of(int calls, const char* line) {
 }
 
 // Four ranks: at one place 8-byte allreduces of which rank 2 is 50 µs late, at another alltoalls of
-// 4 KB for each rank, at a third a non-blocking barrier.
-void write_run(const TemporaryDirectory& directory) {
+// 4 KB for each rank, at a third a non-blocking barrier. The clock of ranks 2 and 3 is known up to
+// `bound` nanoseconds.
+void write_run(const TemporaryDirectory& directory, std::int64_t bound = 0) {
   using papcoll::profile::MpiCollective;
   RunWriter writer{4};
   std::uint64_t at = 2'000'000'000;
@@ -47,7 +48,13 @@ void write_run(const TemporaryDirectory& directory) {
     }
     at += 200'000;
   }
-  for (TraceWriter& t : writer.traces) t.header.ended = at;
+  for (TraceWriter& t : writer.traces) {
+    t.header.ended = at;
+    if (bound == 0 || t.header.world_rank < 2) continue;
+    t.header.clock = 2;
+    t.header.clock_begin = {1'000'000'000, 0, bound, 1};
+    t.header.clock_end = {static_cast<std::int64_t>(at), 0, bound, 1};
+  }
   writer.write(directory.path());
 }
 
@@ -82,6 +89,12 @@ TEST_CASE("what-if --traces: places of a recorded run, and where most is saved")
   CHECK(all[0]["collective"] == "alltoall");
   CHECK(all[0]["bytes"] == 4096);
   CHECK(all[0]["recorded"]["in_call"].get<double>() == Approx(90e-6));
+
+  CHECK_FALSE(contains(o.out, "clocks"));
+  write_run(directory, 5'000'000);
+  CHECK(contains(with({"--place", "0x100"}).out,
+                 "\nclocks are compared up to 5 ms only, and ranks were 77.5 µs in the call: who "
+                 "waited for whom is not known, and so none of this is\n"));
 
   const Outcome barrier = with({"--place", "0x140"});
   CHECK(barrier.status == 2);
@@ -179,7 +192,13 @@ TEST_CASE("what-if: bad input is refused in a sentence") {
   says(good, {"--collective", "allreduce"}, "--bytes is required");
   says(good, {"--collective", "barrier", "--bytes", "8"}, "a barrier moves no data");
   says(good, {"--collective", "all", "--bytes", "8"}, "there is no all");
-  says(good, {"--collective", "bcast", "--bytes", "8", "--root", "2"}, "no rank 2 to be the root");
+  says(good, {"--collective", "bcast", "--bytes", "8", "--root", "2"},
+       "--root 2: there are ranks 0 to 1");
+  says(good, {"--collective", "allreduce", "--bytes", "8", "--root", "0"}, "allreduce has none");
+  std::string line;
+  for (int r = 0; r < 257; ++r) line += "0 ";
+  says(line.c_str(), {"--collective", "allreduce", "--bytes", "8"},
+       "257 ranks on one node are simulated to 256 at most: write --topology");
   says(good, {"--collective", "bcast", "--bytes", "8", "--simulate", "--replay"}, "--simulate");
   const Written durations{"0\n"};
   says(good, {"--collective", "bcast", "--bytes", "8", "--durations", durations.name()},

@@ -10,6 +10,7 @@ while IFS= read -r -d '' entry; do
   case $entry in ?*=*) environment+=("$entry") ;; esac
 done <"/proc/$$/environ"
 unset CDPATH
+PATH=$PATH:/usr/bin:/bin # for what is called here
 
 fail() {
   echo "${0##*/}: $*" >&2
@@ -39,7 +40,7 @@ kind_of_program() {
 }
 
 abi_of_launcher() {
-  case $("$1" --version 2>&1) in
+  case $("$1" --version </dev/null 2>&1) in
     *'Open MPI'* | *OpenRTE* | *PRRTE* | *prte*) echo openmpi ;;
     *HYDRA* | *Hydra* | *Intel*) echo mpich ;;
   esac
@@ -86,12 +87,14 @@ role_of() {
       chrt,*[!0-9]*) ;;
       *)
         operands=$((operands - 1))
-        [ "$operands" -lt 0 ] || return
+        if [ "$operands" -ge 0 ]; then
+          is_doubtful=false
+          return
+        fi
         ;;
     esac
   fi
-  path=$(command -v -- "$1") || path=''
-  case $path in */*) [ -f "$path" ] && [ -x "$path" ] || path='' ;; esac
+  path=$(type -P -- "$1") && [ -x "$path" ] || path=''
   if $is_doubtful && [ -z "$path" ]; then
     is_doubtful=false
     return
@@ -108,7 +111,7 @@ role_of() {
   # A program of MPI's may have such a name: a solver called flux.
   case $role,$owner,$1 in
     program,* | *,mpirun,*) ;;
-    *,*/*) [ -z "$(kind_of_program "$path")" ] || role=program ;;
+    launcher,* | *,*/*) [ -z "$(kind_of_program "$path")" ] || role=program ;;
   esac
   case $role,$launching in
     launcher,) launching=$owner ;;
@@ -195,7 +198,10 @@ look_at() {
     '' | openmpi | mpich | abi) ;;
     *) fail "--abi $abi: there are openmpi, mpich and abi" ;;
   esac
-  command -v -- "$1" >/dev/null || fail "cannot find the program $1"
+  if ! type -P -- "$1" >/dev/null; then
+    [ ! -f "$1" ] || fail "$1 may not be run: chmod +x makes a script a program"
+    fail "cannot find the program $1"
+  fi
   launcher='' launcher_abi='' program='' kind='' before='' place=0 unserved='' hands_on=''
   begin_command
   for word in "$@"; do

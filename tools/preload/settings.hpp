@@ -92,9 +92,7 @@ class RuleParser {
     AlgorithmRule r;
     std::string_view name = rule;
     const std::size_t equals = rule.find('=');
-    if (equals != rule.rfind('=') || rule.find(',') < rule.find(':')) {
-      fail(rule, "write ';' between rules");
-    }
+    if (equals != rule.rfind('=')) fail(rule, "write ';' between rules");
     if (equals != std::string_view::npos) {
       std::string_view where = trimmed(rule.substr(0, equals));
       name = trimmed(rule.substr(equals + 1));
@@ -103,8 +101,13 @@ class RuleParser {
         take_range(rule, where.substr(bracket + 1, where.size() - bracket - 2), r);
         where = trimmed(where.substr(0, bracket));
       }
-      r.function = function_of(rule, where);
+      r.function = function_of(where);
+      if (!r.function) fail_unknown(rule, where);
+    } else if (const std::string first{rule.substr(0, rule.find_first_of(" :"))};
+               function_of(first)) {
+      fail(rule, "write " + first + "=NAME");
     }
+    if (name.find(',') < name.find(':')) fail(rule, "write ';' between rules");
     r.algorithm = algorithm_of(name);
     return r;
   }
@@ -113,16 +116,21 @@ class RuleParser {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   }
 
-  static Function function_of(std::string_view rule, std::string_view name) {
+  static std::optional<Function> function_of(std::string_view name) {
     std::string lower(name);
     for (char& c : lower) c = lower_case(c);
     if (lower.substr(0, 4) == "mpi_") lower.erase(0, 4);
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (names[i] == lower) return static_cast<Function>(i);
     }
+    return {};
+  }
+
+  [[noreturn]] static void fail_unknown(std::string_view rule, std::string_view name) {
     std::string all;
     for (const std::string_view known : names) all += " " + std::string(known);
-    fail(rule, "'" + std::string(name) + "' is no collective; there are" + all);
+    fail(rule,
+         "'" + std::string(name) + "' is no collective that papcoll takes over; those are" + all);
   }
 
   static void take_range(std::string_view rule, std::string_view range, AlgorithmRule& r) {

@@ -11,7 +11,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -84,21 +86,24 @@ namespace detail {
 class TraceProbe {
  public:
   explicit TraceProbe(const std::string& path) noexcept
-      : descriptor_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {}
+      : descriptor_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)),
+        is_refused_(descriptor_ < 0 && errno == EACCES) {}
   TraceProbe(const TraceProbe&) = delete;
   TraceProbe& operator=(const TraceProbe&) = delete;
   ~TraceProbe() {
     if (descriptor_ >= 0) close(descriptor_);
   }
 
-  /// Returns true if another, living process writes the file. An empty one of the last minute is
-  /// just being made: its lock comes next, see RankFile.
+  /// Returns true if another, living process writes the file, or may do so, since the file may not
+  /// be read. An empty one of the last minute is just being made: its lock comes next, see
+  /// RankFile.
   bool is_being_written() const noexcept {
     struct flock lock {};
     lock.l_type = F_RDLCK;
     lock.l_whence = SEEK_SET;
     lock.l_len = 1;
     struct stat about {};
+    if (is_refused_) return true;
     if (descriptor_ < 0 || fstat(descriptor_, &about) != 0) return false;
     return (about.st_size == 0 && about.st_mtime > time(nullptr) - 60) ||
            (fcntl(descriptor_, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK);
@@ -114,6 +119,7 @@ class TraceProbe {
 
  private:
   int descriptor_;
+  bool is_refused_;
 };
 
 /// A file of a run.
@@ -124,6 +130,18 @@ struct FileOfRun {
   std::string trace;  ///< where its trace is; empty if that is on another host
 };
 
+/// Returns the run's number in rank-RANK-RUN, with its dash; empty if there is none, as in names of
+/// former versions, and nullopt of other names, which are no files of runs.
+inline std::optional<std::string> run_in(std::string_view name) {
+  if (!name.starts_with("rank-")) return {};
+  const std::size_t end = std::min(name.find_first_not_of("0123456789", 5), name.size());
+  const std::string_view run = name.substr(end);
+  const bool is_run =
+      run.size() == 17 && run[0] == '-' && run.find_first_not_of("0123456789abcdef", 1) == run.npos;
+  if (end < 10 || (!run.empty() && !is_run)) return {};
+  return std::string(run);
+}
+
 /// Returns the files of runs in a directory.
 inline std::vector<FileOfRun> files_in(const std::string& directory) {
   std::vector<FileOfRun> files;
@@ -131,14 +149,13 @@ inline std::vector<FileOfRun> files_in(const std::string& directory) {
   for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
     const std::string name = entry.path().filename().string();
     FileOfRun file{entry.path(), {}, name.ends_with(".elsewhere"), entry.path().string()};
-    if (!name.starts_with("rank-") || !entry.is_regular_file(ignored) ||
-        !(file.is_note || name.ends_with(".trace") || name.ends_with(".trace.part"))) {
+    if (!(file.is_note || name.ends_with(".trace") || name.ends_with(".trace.part")) ||
+        !entry.is_regular_file(ignored)) {
       continue;
     }
-    const std::size_t end_of_rank = name.find('-', 5);
-    if (end_of_rank != name.npos) {
-      file.run = name.substr(end_of_rank, name.find('.') - end_of_rank);
-    }
+    const std::optional<std::string> run = run_in(name.substr(0, name.find('.')));
+    if (!run) continue;
+    file.run = *run;
     if (file.is_note) {
       const std::optional<TraceNote> note = read_note(file.path);
       file.trace = note && note->host == host_name() ? note->path : std::string();
@@ -152,9 +169,9 @@ inline std::vector<FileOfRun> files_in(const std::string& directory) {
 
 /// Removes from a directory what runs have left there that ended, and the traces on this host that
 /// their notes name. A run goes on as long as a process of this host writes a trace of it. Kept are
-/// also runs of this job (0: no job) and, for 30 days, runs with notes of another host, of which
-/// nothing can be told here. Returns true if there are any of these. `only_notes`: removes only
-/// notes of this host, with their traces.
+/// also runs of this job (0: no job), those of which a trace may not be read and, for 30 days, runs
+/// with notes of another host, of which nothing can be told here. Returns true if there are any of
+/// these last. `only_notes`: removes only notes of this host, with their traces.
 inline bool remove_ended_runs(const std::string& directory, std::uint64_t job, bool only_notes) {
   namespace fs = std::filesystem;
   constexpr std::chrono::hours kept_for{30 * 24};

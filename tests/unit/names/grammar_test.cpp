@@ -72,6 +72,15 @@ TEST_CASE("a name of any length and depth is read, or refused in a sentence") {
       (preload::RuleParser{"bcast=Ring; allreduce=" + nested(9000), "Reproducible"}.parse()),
       "PAPCOLL_ALGORITHM: the name of an algorithm that begins with "
       "'Suara:(Suara:(Suara:(Suara:(Suar' has 117002 characters: at most 1024");
+  for (const auto& [rule, says] :
+       {std::pair{"alltoall=Ring",
+                  "'alltoall' is no collective that papcoll takes over; those are"},
+        {"allreduce[4k,1M]=Ring", "write a range of bytes as [4k..1M]"},
+        {"allreduce=Ring,Chain", "write ';' between rules"},
+        {"MPI_Allreduce Ring", "write MPI_Allreduce=NAME"},
+        {"bcast:Ring", "write bcast=NAME"}}) {
+    CHECK_THROWS_WITH((preload::RuleParser{rule, "Reproducible"}.parse()), Catch::Contains(says));
+  }
   std::string colons;
   for (int i = 0; i < 170; ++i) colons += "Suara:";
   CHECK(contains(complaint(colons + "Ring"), "Suara needs a schedule for each"));

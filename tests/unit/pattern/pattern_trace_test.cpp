@@ -64,6 +64,8 @@ TEST_CASE("what is wrong in a trace is named by line and column", "[pattern]") {
            Case{"1 2 3\n4 5\n", 2, 4, "the line has 2 times"},
            Case{"1,,2\n", 1, 3, "'' is not a time"},
            Case{"1,2,\n", 1, 5, "missing after the comma"},
+           Case{"0,5 0,6\n", 1, 5, "write 0.5 for a half"},
+           Case{"1;2\n0,5; 0,6\n", 2, 4, "write 0.5 for a half"},
            Case{"1 inf\n", 1, 3, "'inf' is not a time"},
            Case{"nan\n", 1, 1, "'nan' is not a time"},
            Case{"1e999\n", 1, 1, "out of range"},

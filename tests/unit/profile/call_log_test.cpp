@@ -343,6 +343,7 @@ TEST_CASE("what ended runs left is removed, and a run that goes on keeps all of 
                                           "farhost /tmp/" + file_name_of(0, 4, "trace") + "\n");
   const std::string beside = ended("rank-00001-0000000000000004.trace");
   const std::string others = ended("notes.trace");
+  const std::string of_tools[] = {ended("rank-1.trace"), ended("rank-00001-new.trace")};
   const std::string pipe_name = (home / "rank-00009.trace").string();
   REQUIRE(mkfifo(pipe_name.c_str(), 0600) == 0);
 
@@ -352,13 +353,14 @@ TEST_CASE("what ended runs left is removed, and a run that goes on keeps all of 
 
   const auto left = [&] { return std::distance(fs::directory_iterator(home), {}); };
   CHECK(remove_ended_runs(home.string(), 77, true));
-  CHECK(left() == 11);  // no note of this host is of a run that ended
+  CHECK(left() == 13);  // no note of this host is of a run that ended
   CHECK(remove_ended_runs(home.string(), 77, false));
-  for (const std::string& kept : {part, of_job, far, beside, others, pipe_name}) {
+  for (const std::string& kept :
+       {part, of_job, far, beside, others, of_tools[0], of_tools[1], pipe_name}) {
     INFO(kept);
     CHECK(fs::exists(kept));
   }
-  CHECK(left() == 8);  // with the child's
+  CHECK(left() == 10);  // with the child's
   CHECK(fs::exists(local / file_name_of(0, 1, "trace")));
 
   kill(child, SIGKILL);
@@ -372,7 +374,25 @@ TEST_CASE("what ended runs left is removed, and a run that goes on keeps all of 
   const auto month_ago = fs::file_time_type::clock::now() - std::chrono::hours(31 * 24);
   fs::last_write_time(far, month_ago);
   CHECK_FALSE(remove_ended_runs(home.string(), 0, false));
-  CHECK(left() == 2);  // what is no trace, and the pipe
+  CHECK(left() == 4);  // what is no trace, and the pipe
+}
+
+TEST_CASE("a trace that may not be read is kept, since its run may go on", "[profile]") {
+  namespace fs = std::filesystem;
+  const TemporaryDirectory directory;
+  fs::permissions(directory.path(), fs::perms::all);
+  const std::string trace = directory.write(file_name_of(0, 1, "trace"), "");
+  fs::resize_file(trace, 100);
+  fs::permissions(trace, fs::perms::none);
+  // Root may read everything.
+  const bool is_root = geteuid() == 0;
+  if (is_root) REQUIRE(seteuid(65534) == 0);
+  remove_ended_runs(directory.path().string(), 0, false);
+  if (is_root) REQUIRE(seteuid(0) == 0);
+  CHECK(fs::exists(trace));
+  fs::permissions(trace, fs::perms::owner_all);
+  remove_ended_runs(directory.path().string(), 0, false);
+  CHECK_FALSE(fs::exists(trace));
 }
 
 TEST_CASE("a note that is being written, or names another trace, is none", "[profile]") {

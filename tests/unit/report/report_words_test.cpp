@@ -347,6 +347,14 @@ TEST_CASE("planted: the clock of rank 0 jumps", "[report]") {
     // But for the call within which it jumped.
     CHECK(r.all.omega.p90 < 1e6);
 
+    // By a few times what clocks may drift.
+    planted.shown = [=](std::size_t rank, double time) {
+      return rank != 0 ? time + 1e12 : time + (time > when ? 600e3 : 0);
+    };
+    writer = planted.written();
+    for (std::size_t rank = 1; rank < planted.ranks; ++rank) planted.measure(writer, rank, 3000);
+    CHECK(says(reported(writer), 0, "The clock of rank 0 jumped by 600 µs against all others"));
+
     // One other clock that is taken for that of two ranks does not outvote it.
     planted.ranks = 4;
     planted.ranks_on_node = 2;
@@ -374,6 +382,12 @@ TEST_CASE("planted: each of many ranks has a clock of its own that is taken for 
     CHECK(fault.ranks[0] != 0);
     CHECK(fault.calls == planted.calls);
   }
+  const std::vector<papcoll::report::Finding> found = papcoll::report::findings(r);
+  const auto is_of_clock = [](const papcoll::report::Finding& f) {
+    return f.kind == papcoll::report::Finding::Kind::clock;
+  };
+  CHECK(std::count_if(found.begin(), found.end(), is_of_clock) == 5);
+  CHECK(found[4].text == "So it is with 35 more clocks, of ranks 5–39.");
 }
 
 TEST_CASE("planted: a rank that is late once is not taken for a clock that is wrong", "[report]") {
@@ -399,6 +413,31 @@ TEST_CASE("planted: a rank that is late once is not taken for a clock that is wr
     INFO(findings(r)[0].text);
     REQUIRE(r.clocks.faults().size() == 1);
     CHECK(r.clocks.faults()[0].ranks == std::vector<std::int32_t>{6, 7});
+  });
+}
+
+TEST_CASE("planted: a small jump is that of the clock that made it, whoever is late", "[report]") {
+  for_each_seed([](PlantedRun planted, Random& random) {
+    planted.ranks += 2;
+    planted.calls = 200;
+    planted.ranks_on_node = 1;
+    planted.work = [](std::uint64_t call, Random& noise, std::vector<double>& micros) {
+      for (double& m : micros) m = 5000 + PlantedRun::exponential(noise, 50);
+      micros[call % micros.size()] += 2000;
+    };
+    const std::size_t jumps = 1 + random.below(planted.ranks - 1);
+    const double by = random.below(2) == 0 ? 40e3 : -40e3;  // clocks may drift so far
+    const double when = PlantedRun::begin + (400 + 400 * random.fraction()) * 1e6;
+    planted.shown = [=](std::size_t rank, double time) {
+      return time + static_cast<double>(rank) * 1e12 + (rank == jumps && time > when ? by : 0);
+    };
+    RunWriter writer = planted.written();
+    for (std::size_t rank = 1; rank < planted.ranks; ++rank) planted.measure(writer, rank, 3000);
+    const auto r = reported(writer);
+    INFO(findings(r)[0].text);
+    REQUIRE(r.clocks.faults().size() == 1);
+    CHECK(r.clocks.faults()[0].ranks == std::vector<std::int32_t>{static_cast<int>(jumps)});
+    CHECK(r.clocks.faults()[0].worst <= 40e3);
   });
 }
 
@@ -511,6 +550,19 @@ TEST_CASE("planted: more ranks than processors", "[report]") {
       t.header.processors = static_cast<std::int32_t>(planted.ranks);
     }
     CHECK(reported(writer).time_use.crowded.empty());
+
+    // Of nodes of which it is so alike, one sentence.
+    for (TraceWriter& t : writer.traces) {
+      t.header.node = t.header.world_rank / 2 * 2;
+      t.header.processors = 1;
+    }
+    const std::string nodes = std::to_string(planted.ranks / 2);
+    const auto several = reported(writer);
+    CHECK(several.time_use.crowded.size() == 1);
+    if (planted.ranks > 3) {
+      CHECK(
+          says(several, 0, "2 ranks share 1 processor on each of " + nodes + " nodes (host, host"));
+    }
   });
 }
 
@@ -519,30 +571,33 @@ TEST_CASE("planted: time that goes into volume, an algorithm, and the number of 
   struct {
     std::uint64_t bytes;
     double in_call;
+    double alpha;
     const char* why;
-  } const all[]{{4U << 20U, 32e6, ": volume ("},
-                {64, 1e6, ": algorithm (as long as "},
-                {64, 4, ": their number ("}};
-  for (const auto& [bytes, in_call, why] : all) {
-    for_each_seed([&, b = bytes, time = in_call, what = why](PlantedRun planted, Random&) {
-      planted.call.bytes = b;
-      planted.in_call = time;
-      planted.work = [time](std::uint64_t, Random& random, std::vector<double>& micros) {
-        for (double& m : micros) m = time / 20 + PlantedRun::exponential(random, time / 50);
-      };
-      RunWriter writer = planted.written();
-      for (TraceWriter& t : writer.traces) {
-        t.header.one_way_on_node[0] = t.header.one_way_on_node[6] = 1000;
-        t.header.one_way_on_node[22] = 1e6;
-      }
-      const auto r = reported(writer);
-      INFO(findings(r)[0].text);
-      CHECK(kinds_of(r) == Kinds{Kind::time, Kind::nothing});
-      CHECK(says(r, 0, what));
-      CHECK(says(r, 0, " is MPI_Allreduce of " + std::string(b == 64 ? "64 bytes" : "4 MB")));
-      CHECK(r.time_use.collectives > 0.85);
-      CHECK(r.time_use.waiting < 0.1);
-      CHECK(r.time_use.top_part == r.time_use.collectives);
-    });
+  } const all[]{{4U << 20U, 32e6, 1000, ": volume ("},
+                {64, 1e6, 1000, ": algorithm (as long as "},
+                {64, 4, 1000, ": their number ("},
+                {64, 4, 100, ": their number ("}};
+  for (const auto& [bytes, in_call, one_way, why] : all) {
+    for_each_seed(
+        [&, b = bytes, time = in_call, alpha = one_way, what = why](PlantedRun planted, Random&) {
+          planted.call.bytes = b;
+          planted.in_call = time;
+          planted.work = [time](std::uint64_t, Random& random, std::vector<double>& micros) {
+            for (double& m : micros) m = time / 20 + PlantedRun::exponential(random, time / 50);
+          };
+          RunWriter writer = planted.written();
+          for (TraceWriter& t : writer.traces) {
+            t.header.one_way_on_node[0] = t.header.one_way_on_node[6] = alpha;
+            t.header.one_way_on_node[22] = 1e6;
+          }
+          const auto r = reported(writer);
+          INFO(findings(r)[0].text);
+          CHECK(kinds_of(r) == Kinds{Kind::time, Kind::nothing});
+          CHECK(says(r, 0, what));
+          CHECK(says(r, 0, " is MPI_Allreduce of " + std::string(b == 64 ? "64 bytes" : "4 MB")));
+          CHECK(r.time_use.collectives > 0.85);
+          CHECK(r.time_use.waiting < 0.1);
+          CHECK(r.time_use.top_part == r.time_use.collectives);
+        });
   }
 }

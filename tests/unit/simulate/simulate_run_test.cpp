@@ -121,6 +121,15 @@ struct Disagrees : Wrong {
   }
 };
 
+struct Searches : Ring {  // for what it stands for
+  static inline int times = 0;
+  AnySchedule resolved(int /*size*/, std::size_t /*bytes*/) const {
+    ++times;
+    return AnySchedule::of<Ring>();
+  }
+  friend bool operator==(const Searches&, const Searches&) = default;
+};
+
 struct TwoChunks : Wrong {
   void emit(Reduce, Builder& b) const {
     for (const Range r : {Range{0, 6}, Range{6, 11}}) {
@@ -376,6 +385,12 @@ TEST_CASE("simulations of more steps or memory than is allowed are refused at on
   kept.keep_steps = false;
   CHECK(simulate(PipelinedChain{.segment_bytes = 64}, small, static_order(small), LogGops{}, kept)
             .messages == 3 << 14);
+}
+
+TEST_CASE("what a schedule stands for is looked for once for all ranks", "[simulate]") {
+  const Shape shape = shape_of(Collective::allreduce, 100, 1000);
+  simulate(Searches{}, shape, static_order(shape), LogGops{});
+  CHECK(Searches::times == 1);
 }
 
 TEST_CASE("the parts of a scattered bcast go around one after the other", "[simulate]") {

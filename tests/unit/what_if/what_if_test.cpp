@@ -224,6 +224,18 @@ TEST_CASE("what if: on several nodes, static schedules alone are simulated") {
   CHECK(answer.remarks.front().find("several nodes") != std::string::npos);
 }
 
+TEST_CASE("what if: what a node in virtual time has no room for is left out") {
+  Recorded recorded = one_late(2, 1, 1, 5e-6);
+  recorded.shape.collective = papcoll::Collective::gather;
+  recorded.shape.count = (std::size_t{1} << 30U) / 2 / recorded.shape.element_size + 1;
+  const Answer answer = answer_of(recorded);
+  CHECK(std::all_of(answer.outcomes.begin(), answer.outcomes.end(),
+                    [](const Outcome& o) { return o.by_messages; }));
+  REQUIRE(answer.remarks.size() == 1);
+  CHECK(answer.remarks[0].find("left out: BlockCopies in virtual time: the bytes of a call times "
+                               "its 2 ranks are more than 1 GB") != std::string::npos);
+}
+
 TEST_CASE("what if: each collective has an answer") {
   for (std::size_t c = 0; c < papcoll::collective_count; ++c) {
     Recorded recorded = one_late(3, 3, 1, 5e-6, 4);

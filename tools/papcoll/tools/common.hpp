@@ -5,6 +5,7 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/names/row.hpp>
+#include <papcoll/tools/misspelt.hpp>
 #include <papcoll/tools/whole_number.hpp>
 #include <papcoll/tools/written.hpp>
 
@@ -96,11 +97,12 @@ inline CLI::Validator one_name() {
 
 /// For options whose absence has a meaning of its own.
 inline CLI::Validator not_empty() {
-  return CLI::Validator(
+  const CLI::Validator filled{
       [](std::string& text) {
         return text.empty() ? "it is empty: write something, or leave it out" : std::string{};
       },
-      "");
+      ""};
+  return filled & no_option();
 }
 
 inline std::vector<Collective> collectives_of(const CatalogueRow& row) {

@@ -11,10 +11,13 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace papcoll {
@@ -37,11 +40,17 @@ inline constexpr const char* no_calls = "there is no call with records of all it
 
 inline Met late(const Report& r) {
   if (r.all.calls == 0) return {{}, no_calls};
-  std::vector<double> bounds;
-  for (const report::Imbalance& i : r.imbalances) {
-    if (i.known) bounds.push_back(2 * i.bound);
+  // Of calls whose ranks have one clock it is known, which says nothing of others.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> bounds;
+  for (std::size_t i = 0; i < r.calls.calls.size(); ++i) {
+    const report::Call& c = r.calls.calls[i];
+    if (!r.imbalances[i].known) continue;
+    bounds[{c.place, c.communicator}].push_back(2 * r.imbalances[i].bound);
   }
-  Met met{0.0, "nobody is late", report::percentile(bounds, 0.5)};
+  Met met{0.0, "nobody is late"};
+  for (auto& [where, of_calls] : bounds) {
+    met.unsure = std::max(met.unsure, report::percentile(of_calls, 0.5));
+  }
   for (const report::Straggler& s : r.lateness.stragglers) {
     if (s.typical <= *met.value) continue;
     met.value = s.typical;

@@ -6,6 +6,7 @@
 #include <papcoll/base/near_names.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/tools/common.hpp>
+#include <papcoll/tools/output_file.hpp>
 #include <papcoll/tools/plain_text.hpp>
 
 #include <algorithm>
@@ -35,6 +36,7 @@ inline std::string read_text(const std::string& file, const std::string& what) {
   if (std::filesystem::is_directory(file, unknown)) {
     throw argument_error("papcoll: cannot read the " + what + " " + file + ": it is a directory");
   }
+  keep(file);
   constexpr std::size_t most = std::size_t{256} << 20U;
   const bool has_end = std::filesystem::is_regular_file(file, unknown);
   errno = 0;

@@ -7,6 +7,7 @@
 #include <papcoll/error.hpp>
 #include <papcoll/tools/machine_shape.hpp>
 #include <papcoll/tools/optional_parts.hpp>
+#include <papcoll/tools/output_file.hpp>
 #include <papcoll/tools/plain_text.hpp>
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/machine.hpp>
@@ -115,6 +116,7 @@ inline Machine machine_named(const std::string& spec) {
     return machine_by_hwloc_named(
         detail::joined({synthetic_prefix, spec.substr(synthetic_prefix.size())}));
   }
+  keep(repeated(spec).text);
   const std::string name = repeated(lower).text;
   return name.ends_with(".xml") && name.size() > 4 ? machine_by_hwloc_named(spec)
                                                    : machine_in_file(spec);

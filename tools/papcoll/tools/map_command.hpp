@@ -102,7 +102,7 @@ class MapCommand {
     const Machine all = machine_named(machine_);
     require_places(all);
     if (ranks_option_->count() == 0) ranks_ = all.size();
-    require_root(c.collective);
+    require_root(c.collective, root_, root_option_->count() > 0, ranks_);
     c.machine = placed(all, placement_named(placement_), ranks_, seed_);
     c.schedule = c.schedule.resolved(ranks_, bytes_);
     if (is_prefix_reduction(c.collective)) {
@@ -143,17 +143,6 @@ class MapCommand {
                            "machine: write " +
                            algorithm.plan.name() + " or " + std::string(OnTopology::name) + "+" +
                            algorithm.plan.name());
-    }
-  }
-
-  void require_root(Collective c) const {
-    if (root_option_->count() > 0 && !is_rooted(c)) {
-      throw argument_error("papcoll: --root: " + std::string(name_of(c)) +
-                           " has none: leave it out, or name another --collective");
-    }
-    if (root_ < 0 || root_ >= ranks_) {
-      throw argument_error("papcoll: --root " + std::to_string(root_) + ": there are ranks 0 to " +
-                           std::to_string(ranks_ - 1));
     }
   }
 

@@ -16,6 +16,17 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace tool {
 
+/// For options with a value, which CLI11 takes from whatever follows: none that is an option.
+inline CLI::Validator no_option() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        return text.starts_with("--")
+                   ? text + " follows, and no value: write one, or ./" + text + " for such a file"
+                   : std::string{};
+      },
+      "");
+}
+
 /// The long option that is meant, if it begins or ends so or at most one letter in three is wrong.
 inline std::string nearest_option(const CLI::App& app, const std::string& written) {
   constexpr std::size_t dashes = 2;

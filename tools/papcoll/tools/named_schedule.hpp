@@ -8,6 +8,7 @@
 #include <papcoll/names/row.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/tools/common.hpp>
+#include <papcoll/tools/device_rows.hpp>
 #include <papcoll/tools/written.hpp>
 
 #include <algorithm>
@@ -22,8 +23,14 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace tool {
 
-/// As parse_name(), but the name of a collective is told to be one.
+/// As parse_name(), but what is named otherwise is told to be so: a collective, or what
+/// `papcoll list` shows of GPUs.
 inline ParsedName algorithm_named(const std::string& name, Catalogue catalogue) {
+  for (const CatalogueRow& row : device_rows) {
+    if (name != row.name) continue;
+    throw unknown_algorithm("papcoll: " + name + " is for memory of GPUs, in calls of " +
+                            "papcoll::gpu alone: name another");
+  }
   for (std::size_t i = 0; i < collective_count; ++i) {
     const std::string collective{name_of(static_cast<Collective>(i))};
     if (plain_name(name) != collective) continue;
@@ -67,6 +74,17 @@ inline void require_messages(const ParsedName& algorithm) {
   throw argument_error("papcoll: " + algorithm.text() + ": the simulator times messages, as " +
                        std::string(messages) + " passes them, and not " + algorithm.transport +
                        ": write " + other.text());
+}
+
+/// Throws argument_error if the root that was `given` belongs to no call, or to no rank.
+inline void require_root(Collective c, int root, bool given, int ranks) {
+  if (given && !is_rooted(c)) {
+    throw argument_error("papcoll: --root: " + std::string(name_of(c)) +
+                         " has none: leave it out, or name another --collective");
+  }
+  if (root < ranks) return;
+  throw argument_error("papcoll: --root " + std::to_string(root) + ": there are ranks 0 to " +
+                       std::to_string(ranks - 1));
 }
 
 /// The collective that is meant by a name or, if that is empty, with an algorithm alone, which

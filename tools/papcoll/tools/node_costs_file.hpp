@@ -102,9 +102,10 @@ inline NodeCosts read_node_costs(const std::string& file) {
   int format = 0;
   in.read("papcoll_node_costs", format, 0);
   if (format != 1) {
-    in.fail("papcoll_node_costs", "it is " + std::to_string(format) +
-                                      ", and 1 is known: write a file by papcoll-bench "
-                                      "--measure-node-costs");
+    const std::string found = in.has("papcoll_node_costs")
+                                  ? "it is " + std::to_string(format) + ", and 1 is known"
+                                  : "it is missing";
+    in.fail("papcoll_node_costs", found + ": write a file by papcoll-bench --measure-node-costs");
   }
   in.allow_only({"papcoll_node_costs", "clock", "call", "code", "poll", "hit", "locked", "wake",
                  "sleeps_after", "memory_per_byte", "nearest_cache", "own_cache", "shared_cache",

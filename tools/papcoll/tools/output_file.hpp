@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -15,11 +16,29 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace tool {
 
+/// The files that this process has read.
+inline std::set<std::filesystem::path>& files_read() {
+  static std::set<std::filesystem::path> files;
+  return files;
+}
+
+/// Notes that a file is read: no OutputFile replaces it.
+inline void keep(const std::string& file) {
+  std::error_code unknown;
+  if (std::filesystem::is_regular_file(file, unknown)) {
+    files_read().insert(std::filesystem::canonical(file, unknown));
+  }
+}
+
 /// A file that is written piece by piece; "-" is standard output. A piece of it is not left behind.
 class OutputFile {
  public:
-  /// Throws system_error.
+  /// Throws system_error, and argument_error if it is one of files_read().
   explicit OutputFile(std::string name) : name_(std::move(name)) {
+    std::error_code unknown;
+    if (name_ != "-" && files_read().contains(std::filesystem::canonical(name_, unknown))) {
+      throw argument_error("papcoll: " + name_ + " is read here: write the output to another file");
+    }
     file_ = name_ == "-" ? stdout : std::fopen(name_.c_str(), "wb");
     if (file_ != nullptr) return;
     remember();

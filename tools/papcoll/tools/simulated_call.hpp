@@ -258,14 +258,7 @@ class SimulatedCall {
       refuse("--bytes is required: write how large the call is, as --bytes 64k");
     }
     if (!has_data && bytes_option_->count() > 0) refuse("--bytes: a barrier moves no data");
-    if (root_option_->count() > 0 && !is_rooted(shape_.collective)) {
-      refuse("--root: " + std::string(name_of(shape_.collective)) +
-             " has none: leave it out, or name another --collective");
-    }
-    if (root_ < 0 || root_ >= ranks_) {
-      refuse("--root " + std::to_string(root_) + ": there are ranks 0 to " +
-             std::to_string(ranks_ - 1));
-    }
+    require_root(shape_.collective, root_, root_option_->count() > 0, ranks_);
   }
 
   std::vector<double> arrivals() const {

@@ -61,7 +61,13 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
   what_if.add_to(app);
 
   try {
-    app.parse(argc, argv);
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::Success& e) {  // help, version
+      const int status = app.exit(e);
+      tool::require_written();
+      return status;
+    }
     const auto status = [&] {
       if (list.is_given()) return list.run();
       if (verify.is_given()) return verify.run();
@@ -76,8 +82,6 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
     }();
     tool::require_written();
     return status;
-  } catch (const CLI::Success& e) {
-    return app.exit(e);  // help, version
   } catch (const CLI::Error& e) {
     if (const std::string unknown = tool::misspelt(app, "papcoll"); !unknown.empty()) {
       std::fprintf(stderr, "papcoll: %s\n", unknown.c_str());

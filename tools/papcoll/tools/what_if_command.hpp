@@ -10,9 +10,11 @@
 #include <papcoll/report/report.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/simulate/simulated_text.hpp>
+#include <papcoll/simulate/virtual_node.hpp>
 #include <papcoll/statistics/median.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/model_file.hpp>
+#include <papcoll/tools/named_schedule.hpp>
 #include <papcoll/tools/node_costs_option.hpp>
 #include <papcoll/tools/output_file.hpp>
 #include <papcoll/tools/recorded_places.hpp>
@@ -148,6 +150,7 @@ class WhatIfCommand {
     command_
         ->add_option("--durations", durations_,
                      "How long they were in the call: as --trace; then it says what is saved")
+        ->excludes(traces)
         ->check(not_empty())
         ->type_name("FILE");
     command_->add_option("--collective", collective_, "Of --trace: allreduce, bcast, …")
@@ -160,9 +163,10 @@ class WhatIfCommand {
                                      "alltoall and reduce_scatter")
                         ->excludes(traces)
                         ->transform(as_bytes());
-    command_->add_option("--root", root_, "Of bcast, reduce, gather and scatter")
-        ->transform(rank_number())
-        ->capture_default_str();
+    root_option_ = command_->add_option("--root", root_, "Of bcast, reduce, gather and scatter")
+                       ->excludes(traces)
+                       ->transform(rank_number())
+                       ->capture_default_str();
     command_
         ->add_option("--topology", topology_,
                      "A JSON file that says which ranks are on a node, as for `papcoll simulate`\n"
@@ -302,7 +306,7 @@ class WhatIfCommand {
     shape.collective = collective_meant(
         "papcoll", [](Collective) { return true; }, collective_);
     const bool has_data = papcoll::has_data(shape.collective);
-    if (has_data && bytes_ == 0) {
+    if (has_data && bytes_option_->count() == 0) {
       throw argument_error(
           "papcoll: --bytes is required: write how large the call is, as --bytes 64k");
     }
@@ -310,6 +314,7 @@ class WhatIfCommand {
       throw argument_error("papcoll: --bytes: a barrier moves no data");
     }
     shape.size = static_cast<int>(recorded.arrivals.ranks);
+    require_root(shape.collective, root_, root_option_->count() > 0, shape.size);
     set_bytes(shape, bytes_);
     shape.root = root_;
     if (!model_.empty()) basis_.messages = read_model(model_);
@@ -341,6 +346,13 @@ class WhatIfCommand {
     }
     answer.remarks.emplace_back(
         "left out: how ranks that leave earlier would come to what follows");
+    if (answer.knows_durations && recorded.clocks > answer.recorded_in_call / 2) {
+      answer.remarks.push_back("clocks are compared up to " +
+                               detail::duration_text(recorded.clocks) + " only, and ranks were " +
+                               detail::duration_text(answer.recorded_in_call) +
+                               " in the call: who waited for whom is not known, and so none of "
+                               "this is");
+    }
     return answer;
   }
 
@@ -356,6 +368,12 @@ class WhatIfCommand {
       }
       if (replay_) throw argument_error("papcoll: --replay: " + why_not + ": write --simulate");
       why_simulated = "it is not replayed here: " + why_not;
+    }
+    if (traces_.empty() && topology_.empty() && recorded.arrivals.ranks > VirtualNode::most_ranks) {
+      throw argument_error("papcoll: " + std::to_string(recorded.arrivals.ranks) +
+                           " ranks on one node are simulated to " +
+                           std::to_string(VirtualNode::most_ranks) +
+                           " at most: write --topology, which says which ranks are on a node");
     }
     basis_.node = costs_.costs();
     costs_text_ = costs_.about(basis_.node);
@@ -400,6 +418,7 @@ class WhatIfCommand {
   Catalogue catalogue_;
   CLI::App* command_ = nullptr;
   CLI::Option* bytes_option_ = nullptr;
+  CLI::Option* root_option_ = nullptr;
   std::string traces_;
   std::string place_;
   std::string trace_;

@@ -106,10 +106,19 @@ class TraceLine {
     while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
   }
 
-  // After a comma another number must follow: "1,,2" and "1,2," have a rank without a time.
+  // After a comma another number must follow: "1,,2" and "1,2," have a rank without a time. In
+  // "0,5 0,6" and "0,5;0,6" commas are decimal points.
   void next_field() {
     skip_blanks();
-    if (at_ == text_.size() || !is_comma(text_[at_])) return;
+    if (done()) return;
+    const char sign = is_comma(text_[at_]) ? text_[at_] : ' ';
+    if (sign_ != '\0' && sign != sign_) {
+      fail(
+          "commas, semicolons and blanks are mixed: part times by one of them, and write 0.5 for "
+          "a half");
+    }
+    sign_ = sign;
+    if (sign == ' ') return;
     ++at_;
     skip_blanks();
     if (done()) fail("a number is missing after the comma");
@@ -125,12 +134,14 @@ class TraceLine {
   std::string_view text_;
   std::size_t line_;
   std::size_t at_ = 0;
+  char sign_ = '\0';  // between the times of this line
 };
 }  // namespace detail
 
 /// Reads a trace: a line a call, a column a rank, arrival times in seconds on one clock, parted by
-/// commas, semicolons or blanks. Empty lines and what follows a # are ignored. Throws trace_error
-/// for anything else, for lines of different length and for a text without a call.
+/// commas, semicolons or blanks, one of them in a line. Empty lines and what follows a # are
+/// ignored. Throws trace_error for anything else, for lines of different length and for a text
+/// without a call.
 inline Trace parse_trace(std::string_view text) {
   Trace trace;
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";

@@ -135,7 +135,7 @@ class ClockCheck {
     find_jump_of_rank_0();
     for (Group& g : groups_) g.wrong = g.fault.jump != 0;
     constexpr int most_rounds = 16;  // each looks at all calls
-    for (int i = 0; blame_next(i == most_rounds); ++i) {
+    for (int i = 0; blame_next(i >= most_rounds); ++i) {
     }
     if (std::none_of(groups_.begin(), groups_.end(), [](const Group& g) { return g.wrong; })) {
       return false;
@@ -165,8 +165,7 @@ class ClockCheck {
     double come = 0, leave = 0;  // the last arrival, the first exit, as clocks have them
     double bound = 0;
     std::uint64_t at = 0, until = 0;  // the same by the group's own clock
-    double weight = 0;
-    std::size_t seen = 0;  // by which look()
+    std::size_t seen = 0;             // by which look()
   };
 
   template <class F>
@@ -228,7 +227,7 @@ class ClockCheck {
     constexpr std::size_t several = 2;  // of two clocks nobody knows which one it was
     if (jumps.size() < several) return;
     const double jump = jumps[jumps.size() / 2];
-    constexpr double alike = 0.1;
+    constexpr double alike = 0.5;
     if (tolerance > alike * std::fabs(jump) || jumps.back() - jumps.front() > tolerance) return;
     for (Group& g : groups_) {
       const profile::FileHeader& h = header(g);
@@ -252,7 +251,7 @@ class ClockCheck {
   }
 
   /// Takes the group for wrong that is blamed for most calls; what it caused, no other one did.
-  /// `all`: takes all that are blamed. Returns false if none is.
+  /// `all`: takes all that are blamed but the first one. Returns false if none is.
   bool blame_next(bool all) {
     for (Group& g : groups_) {
       if (!g.wrong) g.fault.calls = 0;
@@ -262,8 +261,9 @@ class ClockCheck {
     Group* most = nullptr;
     for (Group& g : groups_) {
       if (g.wrong || g.fault.calls == 0) continue;
-      if (most == nullptr || g.fault.calls > most->fault.calls) most = &g;
-      if (all) g.wrong = true;
+      // Of as many the last one, so that rank 0's is blamed for no other's.
+      if (most == nullptr || g.fault.calls >= most->fault.calls) most = &g;
+      if (all && &g != &groups_[group_of_.front()]) g.wrong = true;
     }
     if (most != nullptr) most->wrong = true;
     return most != nullptr;
@@ -285,20 +285,18 @@ class ClockCheck {
         g.leave = leave;
         g.at = r.arrival;
         g.until = r.exit;
-        g.weight = here_.size() == 1 ? 1.5 : 1;  // of two, the first one's is right
       } else {
         g.come = std::max(g.come, come);
         g.leave = std::min(g.leave, leave);
         g.at = std::max(g.at, r.arrival);
         g.until = std::min(g.until, r.exit);
-        g.weight += 1;
       }
       g.bound = clocks_.bound(t, r.exit);
     });
   }
 
   /// There is a moment at which all are in the call. Those who are not in it when most are, are
-  /// blamed.
+  /// blamed; where as many are at two times, those who are not in it at either.
   void blame(const Call& c) {
     look(c, false);
     double from = std::numeric_limits<double>::lowest();
@@ -310,24 +308,28 @@ class ClockCheck {
     if (from <= until) return;
     std::vector<std::pair<double, double>> steps;  // time, and how many are in the call from it on
     for (const Group* g : here_) {
-      steps.emplace_back(g->come - g->bound, -g->weight);  // those who come, first
-      steps.emplace_back(g->leave + g->bound, g->weight);
+      // Of two clocks the first one's is right.
+      const double weight = here_.size() == 2 && g == here_.front() ? 2 : 1;
+      steps.emplace_back(g->come - g->bound, -weight);  // those who come, first
+      steps.emplace_back(g->leave + g->bound, weight);
     }
     std::sort(steps.begin(), steps.end());
     double inside = 0;
     double most = 0;
-    double moment = 0;
-    for (const auto& [time, weight] : steps) {
-      inside -= weight;
-      if (inside > most) {
-        most = inside;
-        moment = time;
-      }
+    std::pair<double, double> first, last;  // times at which most are inside
+    for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
+      inside -= steps[i].second;
+      if (inside < most || inside <= 0) continue;
+      last = {steps[i].first, steps[i + 1].first};
+      if (inside > most) first = last;
+      most = inside;
     }
     for (Group* g : here_) {
-      const double off = std::max(g->come - g->bound - moment, moment - g->leave - g->bound);
-      if (off <= 0) continue;
-      ++g->fault.calls;
+      double off = 0;
+      for (const auto& [begin, end] : {first, last}) {
+        off = std::max({off, g->come - g->bound - end, begin - g->leave - g->bound});
+      }
+      g->fault.calls += off > 0 ? 1 : 0;
       g->fault.worst = std::max(g->fault.worst, off);
     }
   }

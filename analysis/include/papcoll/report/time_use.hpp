@@ -24,9 +24,9 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace report {
 
-/// A node that has fewer processors for its ranks than ranks.
-struct CrowdedNode {
-  std::string host;
+/// Nodes that have as few processors for as many more ranks each.
+struct CrowdedNodes {
+  std::vector<std::string> hosts;
   std::size_t ranks = 0;
   std::size_t processors = 0;
 };
@@ -53,22 +53,30 @@ struct TimeUse {
   double top_alphas =
       0;              ///< the same in messages of the calls' size, one after another; 0: unknown
   int top_steps = 0;  ///< least number of these in an algorithm: ⌈log₂ ranks⌉
-  std::vector<CrowdedNode> crowded;
+  std::vector<CrowdedNodes> crowded;
 };
 
 namespace detail {
 
-inline std::vector<CrowdedNode> crowded_nodes(const Run& run) {
-  std::map<std::int32_t, CrowdedNode> nodes;
+inline std::vector<CrowdedNodes> crowded_nodes(const Run& run) {
+  std::map<std::int32_t, CrowdedNodes> nodes;
   for (const RankTrace& r : run.ranks) {
-    CrowdedNode& n = nodes[r.header.node];
-    n.host = text_in(r.header.host);
+    CrowdedNodes& n = nodes[r.header.node];
+    n.hosts = {text_in(r.header.host)};
     n.processors = static_cast<std::size_t>(std::max(0, r.header.processors));
     ++n.ranks;
   }
-  std::vector<CrowdedNode> crowded;
+  std::vector<CrowdedNodes> crowded;
   for (const auto& [number, n] : nodes) {
-    if (n.processors > 0 && n.ranks > n.processors) crowded.push_back(n);
+    if (n.processors == 0 || n.ranks <= n.processors) continue;
+    const auto alike = std::find_if(crowded.begin(), crowded.end(), [&n = n](const auto& c) {
+      return c.ranks == n.ranks && c.processors == n.processors;
+    });
+    if (alike == crowded.end()) {
+      crowded.push_back(n);
+    } else {
+      alike->hosts.push_back(n.hosts.front());
+    }
   }
   return crowded;
 }
@@ -95,8 +103,13 @@ inline TimeKind kind_of(double waiting, double unsure, const TotalRow& row, cons
   if (unsure > most) return TimeKind::unknown;
   if (is_by_volume(one_way, row.bytes_each())) return TimeKind::volume;
   if (!(use.top_alphas > 0)) return TimeKind::unknown;
+  // A call costs a rank more than the message, of any algorithm: on a node much more.
   constexpr double several = 4;
-  return use.top_alphas >= several * use.top_steps ? TimeKind::algorithm : TimeKind::number;
+  constexpr double microsecond = 1e-6;
+  return use.top_alphas >= several * use.top_steps &&
+                 use.top_after >= several * use.top_steps * microsecond
+             ? TimeKind::algorithm
+             : TimeKind::number;
 }
 
 }  // namespace detail

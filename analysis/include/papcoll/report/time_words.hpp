@@ -18,9 +18,22 @@ inline namespace PAPCOLL_ABI {
 namespace report {
 namespace detail {
 
-inline std::string sentence(const CrowdedNode& n) {
+/// "3 nodes (n0, n1, n2)", of their hosts.
+inline std::string nodes_text(const std::vector<std::string>& hosts) {
+  std::string text = counted(hosts.size(), "node") + " (";
+  constexpr std::size_t most = 4;
+  for (std::size_t i = 0; i < std::min(most, hosts.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + (hosts[i].empty() ? "?" : hosts[i]);
+  }
+  return text + (hosts.size() > most ? ", …)" : ")");
+}
+
+inline std::string sentence(const CrowdedNodes& n) {
+  const std::string& host = n.hosts.front();
   return counted(n.ranks, "rank") + " share " + counted(n.processors, "processor") +
-         (n.host.empty() ? "" : " of " + n.host) +
+         (n.hosts.size() > 1 ? " on each of " + nodes_text(n.hosts)
+          : host.empty()     ? ""
+                             : " of " + host) +
          ": a rank that has none is late, and keeps the others in their calls. What follows is of "
          "the scheduler first, of the program and of algorithms second.";
 }
@@ -85,7 +98,7 @@ inline std::string top_text(const Report& r) {
   }
   return text + ": their number (" +
          counted(use.top.calls / std::max<std::size_t>(1, r.run.ranks.size()), "call") +
-         " of each rank, hardly longer than messages take).";
+         " of each rank, hardly longer than a call must take).";
 }
 
 /// What the time goes into, the first sentence if nobody is late.

@@ -223,11 +223,23 @@ inline std::vector<Finding> findings(const Report& r) {
     }
     add(Finding::Kind::fault, text + ".");
   }
-  for (const CrowdedNode& n : r.time_use.crowded) {
+  for (const CrowdedNodes& n : r.time_use.crowded) {
     add(Finding::Kind::crowded, detail::sentence(n));
   }
-  for (const ClockFault& f : r.clocks.faults()) {
-    add(Finding::Kind::clock, detail::sentence(r, f));
+  const std::vector<ClockFault>& wrong = r.clocks.faults();
+  constexpr std::size_t most = 4;
+  std::vector<std::int32_t> more;  // ranks with further ones
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
+    if (i < most) {
+      add(Finding::Kind::clock, detail::sentence(r, wrong[i]));
+    } else {
+      more.insert(more.end(), wrong[i].ranks.begin(), wrong[i].ranks.end());
+    }
+  }
+  if (!more.empty()) {
+    add(Finding::Kind::clock, "So it is with " +
+                                  detail::counted(wrong.size() - most, "more clock") + ", of " +
+                                  detail::ranks_text(more) + ".");
   }
   for (const Straggler& s : r.lateness.stragglers) {
     add(Finding::Kind::straggler, detail::sentence(r, s));
@@ -317,18 +329,11 @@ inline std::string ranks_and_nodes(const Run& run) {
   for (const RankTrace& r : run.ranks) {
     nodes.emplace(r.header.node, detail::text_in(r.header.host));
   }
-  std::string text = detail::counted(static_cast<std::uint64_t>(run.world_size), "rank") + " on " +
-                     detail::counted(nodes.size(), "node") + " (";
-  constexpr std::size_t most = 4;
-  std::size_t shown = 0;
-  for (const auto& [node, host] : nodes) {
-    if (shown == most) {
-      text += ", …";
-      break;
-    }
-    text += (shown++ == 0 ? "" : ", ") + (host.empty() ? "?" : host);
-  }
-  return text + ")";
+  std::vector<std::string> hosts;
+  hosts.reserve(nodes.size());
+  for (const auto& [node, host] : nodes) hosts.push_back(host);
+  return detail::counted(static_cast<std::uint64_t>(run.world_size), "rank") + " on " +
+         detail::nodes_text(hosts);
 }
 
 namespace detail {

@@ -111,8 +111,11 @@ class JointSteps {
 /// The blocked plans of all ranks.
 struct JointPlans {
   /// Throws argument_error if the simulation would be larger than the limits allow.
-  JointPlans(const AnySchedule& schedule, Shape shape, const Order& order,
+  JointPlans(const AnySchedule& named, Shape shape, const Order& order,
              const SimulationLimits& limits) {
+    // Once for all ranks, since it may be a search.
+    const AnySchedule schedule =
+        named.resolved(shape.size, shape.vector_size() * shape.element_size);
     limits.foresee(schedule, shape, order);
     for (shape.rank = 0; shape.rank < shape.size; ++shape.rank) {
       const BlockedPlan plan = make_plan(schedule, shape, order);

@@ -245,7 +245,8 @@ class VirtualNode {
     const double bytes = static_cast<double>(shape.count) *
                          static_cast<double>(shape.element_size) * static_cast<double>(shape.size);
     require(bytes <= static_cast<double>(most_bytes),
-            "the buffers of one rank are more than 1 GB: take shorter ones");
+            detail::joined({"the bytes of a call times its ", shape.size,
+                            " ranks are more than 1 GB: take fewer of them"}));
     Shape own = shape;
     own.rank = 0;
     return own;

@@ -22,6 +22,7 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -182,7 +183,17 @@ class SimulatedAnswer {
     if (recorded_.shape.size > algorithm->traits.most_ranks) return;
     VirtualOptions options;
     options.colours = basis_.colours;
-    VirtualNode node{*algorithm, recorded_.shape, basis_.node, options};
+    std::optional<VirtualNode> made;
+    try {
+      made.emplace(*algorithm, recorded_.shape, basis_.node, options);
+    } catch (const argument_error& e) {  // more ranks or bytes than a node in virtual time has
+      if (!std::exchange(has_left_out_, true)) {
+        answer_.remarks.push_back("what decides by who arrives when was left out: " +
+                                  papcoll::detail::bare(e.what()));
+      }
+      return;
+    }
+    VirtualNode& node = *made;
     Means means;
     for (const Stretch& s : stretches_) {
       node.warm_up(arrivals(s.first));
@@ -248,6 +259,7 @@ class SimulatedAnswer {
   const Basis& basis_;
   std::vector<Stretch> stretches_;
   Means recorded_means_;
+  bool has_left_out_ = false;  // for what it asks of a node
   Answer answer_;
 };
 
