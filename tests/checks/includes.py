@@ -33,7 +33,7 @@ NAMES = {
     "cstdio": "FILE fclose ferror fflush fgets fopen fprintf fputs fread fwrite getc rewind snprintf sscanf tmpfile",
     "cstdlib": "atoi free getenv strtod strtoul",
     "cstdlib|cmath": "abs",
-    "cstring": "memcmp memcpy memmove memset strchr strerror strncpy",
+    "cstring": "memcmp memcpy memmove memset strchr strspn strerror strncpy",
     "ctime": "time time_t",
     "deque": "deque",
     "exception": """current_exception exception exception_ptr rethrow_exception terminate
