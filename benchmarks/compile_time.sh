@@ -1,18 +1,21 @@
 #!/bin/bash
-# How long papcoll's users wait for their compiler: user seconds of one file each, the best of some
-# runs, in turns with those of another checkout of papcoll if one is given.
+# How long papcoll's users wait for their compiler, and how much code they get.
 set -euo pipefail
-shopt -s lastpipe  # add() is the end of pipes
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<END
-usage: benchmarks/compile_time.sh [--runs N] [--compiler MPI-COMPILER] [CHECKOUT…]
+usage: benchmarks/compile_time.sh [--runs N] [--compiler MPI-COMPILER] [CHECKOUT | COMMIT…]
 
-Compiles with -O2 and prints user seconds, the least of N (default 3) runs, of this checkout and of
-the others, in turns. A dash: it does not compile there. Nothing else should run meanwhile.
+Compiles with -O2, this checkout and the others in turns, and prints for each file the user seconds,
+the least of N (default 3) runs, these in units, and the KB of code (text). A unit is what
+benchmarks/weight/compile_unit.cpp takes at best. A dash: it does not compile there. Nothing else
+should run meanwhile.
 END
 }
+
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
 
 runs=3 compiler=mpicxx checkouts=("$PWD")
 while (($# > 0)); do
@@ -21,13 +24,18 @@ while (($# > 0)); do
     --compiler) compiler=${2:?--compiler needs a program}; shift ;;
     -h | --help) usage; exit 0 ;;
     -*) usage >&2; exit 2 ;;
-    *) checkouts+=("$(realpath "$1")") ;;
+    *)
+      if [[ -d $1 ]]; then
+        checkouts+=("$(realpath "$1")")
+      else
+        mkdir "$directory/$1"
+        git archive "$1" include README.md | tar -x -C "$directory/$1"
+        checkouts+=("$directory/$1")
+      fi
+      ;;
   esac
   shift
 done
-
-directory=$(mktemp -d)
-trap 'rm -rf "$directory"' EXIT
 
 program() {  # HEADERS CALLS: a program with them
   local header
@@ -48,9 +56,9 @@ END
 }
 
 names=() flags=()
-add() {  # NAME FLAGS; the program is read
+add() {  # NAME FLAGS TEXT; the text may be a file in a checkout
   names+=("$1") flags+=("$2")
-  cat >"$directory/${#names[@]}.cpp"
+  echo "$3" >"$directory/${#names[@]}.cpp"
 }
 
 ring='papcoll::allreduce<papcoll::Ring, papcoll::MpiTransport>(comm, data);'
@@ -61,15 +69,25 @@ six='papcoll::allreduce(comm, data);
     papcoll::allgather(comm, data, all);
     papcoll::gather(comm, data, all, papcoll::root{0});
     papcoll::barrier(comm);'
-program papcoll "$ring" | add "allreduce<Ring, MpiTransport>, papcoll.hpp" ""
-program "allreduce communicator algorithms/static/ring" "$ring" | add "  its own headers" ""
-program papcoll "$leader" | add "allreduce<DynamicLeader, ShmTransport>, papcoll.hpp" ""
-program "allreduce communicator algorithms/arrival/leader_fan" "$leader" | add "  its own headers" ""
-program papcoll 'papcoll::allreduce(comm, data);' | add "allreduce(comm, data)" ""
-program papcoll "$six" | add "six collectives without policies" ""
-echo '#include <papcoll/papcoll.hpp>' | add "papcoll.hpp, nothing called" ""
-program papcoll "$ring" | add "allreduce<Ring, MpiTransport>, PAPCOLL_COMPILED" -DPAPCOLL_COMPILED
-program papcoll "$six" | add "six collectives, PAPCOLL_COMPILED" -DPAPCOLL_COMPILED
+first=$(awk '/^```cpp/ { inside = 1; next } /^```/ { exit } inside' README.md)
+add "a unit" "" "#include \"$PWD/benchmarks/weight/compile_unit.cpp\""
+add "allreduce<Ring, MpiTransport>, papcoll.hpp" "" "$(program papcoll "$ring")"
+add "  its own headers" "" "$(program "allreduce communicator algorithms/static/ring" "$ring")"
+add "allreduce<DynamicLeader, ShmTransport>, papcoll.hpp" "" "$(program papcoll "$leader")"
+add "  its own headers" "" \
+  "$(program "allreduce communicator algorithms/arrival/leader_fan" "$leader")"
+add "the README's first program" "" "$first"
+add "  its own headers" "" "${first/papcoll.hpp/automatic.hpp>
+#include <papcoll/allreduce.hpp>
+#include <papcoll/communicator.hpp}"
+add "six collectives without policies" "" "$(program papcoll "$six")"
+add "papcoll.hpp, nothing called" "" "#include <papcoll/papcoll.hpp>"
+add "allreduce<Ring, MpiTransport>, PAPCOLL_COMPILED" -DPAPCOLL_COMPILED \
+  "$(program papcoll "$ring")"
+add "  its own headers" -DPAPCOLL_COMPILED \
+  "$(program "allreduce communicator algorithms/static/ring" "$ring")"
+add "six collectives, PAPCOLL_COMPILED" -DPAPCOLL_COMPILED "$(program papcoll "$six")"
+add "what is compiled once" "" "#include <papcoll/impl/papcoll.cpp>"
 
 seconds() {  # CHECKOUT FILE FLAGS
   local TIMEFORMAT=%U
@@ -78,20 +96,29 @@ seconds() {  # CHECKOUT FILE FLAGS
     2>/dev/null; } 2>&1
 }
 
-printf '%-52s' "user seconds, least of $runs ($compiler)"
-printf ' %10s' "${checkouts[@]##*/}"
+printf '%-52s' "$compiler, least of $runs"
+printf ' %26s' "${checkouts[@]##*/}"
+printf '\n%-52s' ''
+for _ in "${checkouts[@]}"; do printf ' %8s %8s %8s' seconds units KB; done
 echo
+unit=''
 for ((i = 0; i < ${#names[@]}; i++)); do
-  best=()
+  best=() text=()
   for ((run = 0; run < runs; run++)); do
     for c in "${!checkouts[@]}"; do
       took=$(seconds "${checkouts[c]}" "$directory/$((i + 1)).cpp" "${flags[i]}") || took=-
       if [[ -z ${best[c]:-} ]] || awk -v a="$took" -v b="${best[c]}" 'BEGIN { exit !(a < b) }'; then
         best[c]=$took
       fi
+      text[c]=$(size "$directory/o" | awk 'NR == 2 { print $1 }')
     done
   done
+  [[ -n $unit ]] || unit=$(printf '%s\n' "${best[@]}" | sort -g | head -n 1)
   printf '%-52s' "${names[i]}"
-  printf ' %10s' "${best[@]}"
+  for c in "${!checkouts[@]}"; do
+    awk -v s="${best[c]}" -v u="$unit" -v t="${text[c]}" 'BEGIN {
+      if (s == "-") printf " %8s %8s %8s", s, s, s
+      else printf " %8.1f %8.1f %8.0f", s, s / u, t / 1000 }'
+  done
   echo
 done

@@ -40,7 +40,7 @@ NAMES = {
         uncaught_exceptions""",
     "new": "align_val_t bad_alloc bad_array_new_length launder nothrow",
     "initializer_list|string|vector|array|span": "initializer_list",
-    "iterator": "next",
+    "iterator": "next prev",
     "list": "list",
     "limits": "numeric_limits",
     "map": "map",

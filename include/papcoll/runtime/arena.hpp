@@ -59,9 +59,9 @@ class Arena {
 
   void deallocate(void* p) noexcept {
     if (heap_ == nullptr) return ::operator delete (p, std::align_val_t{cache_line});
-    // A peer that was stopped while it wrote there may go on, also where the heap would keep its
-    // own notes: the memory stays as it is until all of the arena goes. The call may have been one
-    // of another communicator, which has the same arenas.
+    // A peer that was stopped while it wrote there may go on: nobody gets the memory again until
+    // all of the arena goes. The call may have been one of another communicator, which has the same
+    // arenas.
     if (any_broken_(context_)) return;
     heap_->give_back(p);
   }

@@ -1,0 +1,48 @@
+#!/bin/bash
+# How many of its functions papcoll enters from a user's call to the first byte that moves.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+usage() {
+  cat <<END
+usage: benchmarks/call_walk.sh [--names] [--compiler MPI-COMPILER] [CHECKOUT | COMMIT…]
+
+Of warm calls with 64 KB a rank, compiled without optimisation, on 2 ranks: this checkout's and the
+others'. --names: and which. MPIRUN is the launcher (default: mpirun).
+END
+}
+
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+
+names=() compiler=mpicxx checkouts=("$PWD")
+while (($# > 0)); do
+  case "$1" in
+    --names) names=(names) ;;
+    --compiler) compiler=${2:?--compiler needs a program}; shift ;;
+    -h | --help) usage; exit 0 ;;
+    -*) usage >&2; exit 2 ;;
+    *)
+      if [[ -d $1 ]]; then
+        checkouts+=("$(realpath "$1")")
+      else
+        mkdir "$directory/$1"
+        git archive "$1" include | tar -x -C "$directory/$1"
+        checkouts+=("$directory/$1")
+      fi
+      ;;
+  esac
+  shift
+done
+
+for c in "${checkouts[@]}"; do
+  "$compiler" -std=c++20 -O0 -pthread -finstrument-functions \
+    -finstrument-functions-exclude-file-list=/usr/ -I "$c/include" benchmarks/weight/call_walk.cpp \
+    -rdynamic \
+    -Wl,--wrap=memmove,--wrap=memcpy,--wrap=process_vm_readv -ldl -o "$directory/walk"
+  echo "${c##*/}"
+  for walk in automatic by_name persistent; do
+    printf '  %-12s' "$walk"
+    ${MPIRUN:-mpirun} -n 2 "$directory/walk" "$walk" "${names[@]}"
+  done
+done
