@@ -1,7 +1,7 @@
 // Counts the functions of papcoll that a warm call enters before it moves the first byte of its
-// buffers: before the first memmove of 512 bytes or more, the first read of another process's memory,
-// or the first MPI_Isend. The least of many calls, since a rank that waits enters more. Compiled by
-// call_walk.sh; arguments: walk [names].
+// buffers: before the first memmove of 512 bytes or more, the first read of another process's
+// memory, or the first MPI_Isend. The least of many calls, since a rank that waits enters more.
+// Compiled by call_walk.sh; arguments: walk [names].
 
 #include <papcoll/papcoll.hpp>
 
