@@ -2,6 +2,8 @@
 # How many of its functions papcoll enters from a user's call to the first byte that moves.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=benchmarks/weight/checkouts.sh
+. benchmarks/weight/checkouts.sh
 
 usage() {
   cat <<END
@@ -22,15 +24,7 @@ while (($# > 0)); do
     --compiler) compiler=${2:?--compiler needs a program}; shift ;;
     -h | --help) usage; exit 0 ;;
     -*) usage >&2; exit 2 ;;
-    *)
-      if [[ -d $1 ]]; then
-        checkouts+=("$(realpath "$1")")
-      else
-        mkdir "$directory/$1"
-        git archive "$1" include | tar -x -C "$directory/$1"
-        checkouts+=("$directory/$1")
-      fi
-      ;;
+    *) checkouts+=("$(checkout_of "$1" "$directory")") ;;
   esac
   shift
 done

@@ -2,6 +2,8 @@
 # How long papcoll's users wait for their compiler, and how much code they get.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=benchmarks/weight/checkouts.sh
+. benchmarks/weight/checkouts.sh
 
 usage() {
   cat <<END
@@ -24,15 +26,7 @@ while (($# > 0)); do
     --compiler) compiler=${2:?--compiler needs a program}; shift ;;
     -h | --help) usage; exit 0 ;;
     -*) usage >&2; exit 2 ;;
-    *)
-      if [[ -d $1 ]]; then
-        checkouts+=("$(realpath "$1")")
-      else
-        mkdir "$directory/$1"
-        git archive "$1" include README.md | tar -x -C "$directory/$1"
-        checkouts+=("$directory/$1")
-      fi
-      ;;
+    *) checkouts+=("$(checkout_of "$1" "$directory")") ;;
   esac
   shift
 done

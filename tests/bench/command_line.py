@@ -127,7 +127,8 @@ def check_refusals(directory, refused):
             "--algorithm", "ReduceThenBcast:Binomial,Chain+MpiTransport")
     refused("--output: --check follows, and no value", "allreduce", "--output", "--check")
     refused("cannot write /nonexistent/out", "allreduce", "--output", "/nonexistent/out")
-    refused("cannot read the trace of arrivals /nonexistent", "allreduce", "--arrival", "trace:/nonexistent")
+    refused("cannot read the trace of arrivals /nonexistent", "allreduce", "--arrival",
+            "trace:/nonexistent")
     trace = directory / "trace"
     trace.write_text("0,1e-5\n1e-5,late\n", encoding="utf-8")
     refused("line 2, column 6: 'late' is not a time", "allreduce", "--arrival", f"trace:{trace}")

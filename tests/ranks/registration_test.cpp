@@ -651,7 +651,9 @@ TEST_CASE("ten thousand registrations, calls and ends leave nothing", "[registra
   int wrong = 0;
   for (int i = 0; i < 300; ++i) wrong += cycle(i) ? 0 : 1;
   const auto place_in_arena = [&comm] {
-    const papcoll::shared_vector<char> x(1000, papcoll::shared_allocator<char>{comm});
+    // Longer than the holes that small buffers leave.
+    const papcoll::shared_vector<char> x(std::size_t{1} << 20U,
+                                         papcoll::shared_allocator<char>{comm});
     const papcoll::Node* const node = comm.core().surroundings().node;
     const auto* const at = reinterpret_cast<const std::byte*>(x.data());
     return node == nullptr ? std::ptrdiff_t{0} : at - node->arena->memory();

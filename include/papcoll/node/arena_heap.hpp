@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 
 #include <algorithm>
@@ -46,7 +47,8 @@ class ArenaHeap {
     if (is_in_child()) refuse_in_child(bytes, what);
     const std::lock_guard lock{mutex_};
     // A line belongs to one block.
-    const std::size_t whole = (std::max<std::size_t>(bytes, 1) + line - 1) / line * line;
+    const std::size_t whole =
+        (std::max<std::size_t>(bytes, 1) + cache_line - 1) / cache_line * cache_line;
     if (bytes > most_) refuse(bytes, what, remedy);
     Blocks::iterator block = find(whole, alignment);
     if (block == blocks_.end() && grow(whole, alignment)) block = find(whole, alignment);
@@ -87,7 +89,6 @@ class ArenaHeap {
   }
 
  private:
-  static constexpr std::size_t line = 64;
   static constexpr std::size_t step = std::size_t{1} << 20U;
 
   /// Of the free blocks, the bytes and where they begin.
@@ -98,7 +99,8 @@ class ArenaHeap {
                              ///< no memory
     bool is_free() const noexcept { return entry.empty(); }
   };
-  /// By where they begin. They cover all that has pages; no two free ones are neighbours.
+  /// By where they begin. They cover all that has pages; no two free ones are neighbours,
+  /// unless memory for the notes has run out.
   using Blocks = std::map<std::size_t, Block>;
 
   /// What is left out at the beginning of a block so that the rest is aligned.

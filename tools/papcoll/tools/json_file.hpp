@@ -36,7 +36,7 @@ inline std::string read_text(const std::string& file, const std::string& what) {
   if (std::filesystem::is_directory(file, unknown)) {
     throw argument_error("papcoll: cannot read the " + what + " " + file + ": it is a directory");
   }
-  keep(file);
+  note_input(file);
   constexpr std::size_t most = std::size_t{256} << 20U;
   const bool has_end = std::filesystem::is_regular_file(file, unknown);
   errno = 0;

@@ -116,7 +116,7 @@ inline Machine machine_named(const std::string& spec) {
     return machine_by_hwloc_named(
         detail::joined({synthetic_prefix, spec.substr(synthetic_prefix.size())}));
   }
-  keep(repeated(spec).text);
+  note_input(repeated(spec).text);
   const std::string name = repeated(lower).text;
   return name.ends_with(".xml") && name.size() > 4 ? machine_by_hwloc_named(spec)
                                                    : machine_in_file(spec);

@@ -23,7 +23,7 @@ inline std::set<std::filesystem::path>& files_read() {
 }
 
 /// Notes that a file is read: no OutputFile replaces it.
-inline void keep(const std::string& file) {
+inline void note_input(const std::string& file) {
   std::error_code unknown;
   if (std::filesystem::is_regular_file(file, unknown)) {
     files_read().insert(std::filesystem::canonical(file, unknown));
