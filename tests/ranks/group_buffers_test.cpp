@@ -3,6 +3,7 @@
 #include <papcoll/algorithm.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/papcoll.hpp>
+#include <papcoll/runtime/hierarchy.hpp>
 #include <papcoll/shared_vector.hpp>
 
 #include <cstddef>
@@ -74,6 +75,8 @@ TEST_CASE("a group reaches its ranks' buffers where they are", "[hierarchical]")
     papcoll::Communicator comm{own.get(), options};
     const SharedValues shared(1000, papcoll::shared_allocator<std::int64_t>{comm});
     const std::size_t bytes = shared.size() * sizeof(std::int64_t);
+    REQUIRE(papcoll::hierarchy_of(comm.core()) != nullptr);
+    papcoll::make_teams_of(comm.core());
     if (papcoll::TeamCore* const group = comm.core().intra()) {
       REQUIRE(group->on_one_node());
       const papcoll::PeerMemory& peers = group->surroundings().node->peers;

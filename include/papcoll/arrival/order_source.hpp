@@ -29,7 +29,7 @@ class OrderSource {
   /// As `map` lays positions along the machine.
   static OrderSource machine(MapPositions& map = map_positions) {
     OrderSource s;
-    s.map_ = &map;
+    s.along_ = map;
     return s;
   }
   /// That of an arrival policy.
@@ -45,15 +45,16 @@ class OrderSource {
   }
 
   /// Is it another order than that of the ranks?
-  explicit operator bool() const noexcept { return map_ != nullptr || predictor_; }
+  explicit operator bool() const noexcept { return map() != nullptr || predictor_; }
   /// Null if it is not that of the machine.
-  MapPositions* map() const noexcept { return map_; }
+  MapPositions* map() const noexcept { return along_.map(); }
+  const AlongMachine& along() const noexcept { return along_; }
   /// Empty if nothing is predicted.
   const AnyPredictor& predictor() const noexcept { return predictor_; }
 
   /// The arrival policy, as in names of algorithms; empty for rank order.
   std::string name() const {
-    if (map_ != nullptr) return std::string(OnTopology::name);
+    if (map() != nullptr) return std::string(OnTopology::name);
     return predictor_ ? predicted_order_name(predictor_) : std::string{};
   }
 
@@ -61,13 +62,13 @@ class OrderSource {
 
  private:
   AnyPredictor predictor_;
-  MapPositions* map_ = nullptr;
+  AlongMachine along_;
 };
 
 /// What the order of a call's positions follows, if not the ranks.
 struct PlayedOrder {
   const Predictions* predictions = nullptr;
-  MapPositions* map = nullptr;
+  AlongMachine along{};
 };
 
 }  // namespace PAPCOLL_ABI

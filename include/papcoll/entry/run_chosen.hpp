@@ -11,6 +11,7 @@
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/select/automatic.hpp>
 #include <papcoll/select/state.hpp>
+#include <papcoll/transport/find_transport.hpp>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -24,7 +25,9 @@ struct ChosenAlgorithm {
   bool is_watched = false;  ///< it depends on arrivals that ranks tell each other
 
   ChosenAlgorithm(const Caller& caller, const AlgorithmSpec& given, Call& call)
-      : transport(transport_for(caller, given, call.memory)) {
+      : transport(given.transport == nullptr && given.transport_name.empty()
+                      ? default_transport(caller.core.surroundings())
+                      : transport_for(caller, given, call.memory)) {
     state_contract(call, given);
     spec.transport = &transport;
     spec.order = given.order;

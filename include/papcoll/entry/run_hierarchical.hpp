@@ -27,8 +27,8 @@ template <Collective C>
 void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call);
 
 /// The team's hierarchy, if the algorithm goes by it; null: the team is one group.
-inline Hierarchy* hierarchy_for(const TeamCore& team, const HierarchicalSpec& hierarchical) {
-  Hierarchy* const h = team.hierarchy();
+inline Hierarchy* hierarchy_for(TeamCore& team, const HierarchicalSpec& hierarchical) {
+  Hierarchy* const h = hierarchy_of(team);
   return h != nullptr && h->by_caches && !hierarchical.by_caches ? nullptr : h;
 }
 
@@ -132,7 +132,7 @@ bool for_messages(TeamCore& team, const HierarchicalSpec& hierarchical, F&& f) {
       if (!for_messages(team, *part->hierarchical, f)) return false;
       continue;
     }
-    for (const TransportTable* t : team.transports()) {
+    for (const TransportTable* t : team.surroundings().transports) {
       const bool named = part->transport != nullptr      ? part->transport->name == t->name
                          : !part->transport_name.empty() ? part->transport_name == t->name
                                                          : !team.on_one_node();
@@ -156,6 +156,7 @@ void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, const Call
   team.run_divided(
       hierarchical.id, call,
       [&] {
+        make_teams_of(team);
         return team.is_inner() ||
                for_messages(team, hierarchical,
                             [&team](const TransportTable& t) { return team.connected(t); });
@@ -202,7 +203,8 @@ class HierarchicalCheck {
   void part(const AlgorithmSpec& s, bool shares, int ranks) const {
     const TransportTable* t = s.transport;
     try {
-      if (t == nullptr && !s.transport_name.empty()) t = &team_.transport(s.transport_name);
+      if (t == nullptr && !s.transport_name.empty())
+        t = &find_transport(team_.surroundings(), s.transport_name);
       if (t != nullptr && (t->offers & capability::node_memory) == 0) team_.require(*t);
     } catch (const transport_unavailable& problem) {
       team_.tell_refusal(false, problem.what());

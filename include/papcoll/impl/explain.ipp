@@ -30,14 +30,11 @@ PAPCOLL_DECL std::string copies_of(const CopyChoice& choice) {
                         rule.beyond_caches, " bytes"});
 }
 
-PAPCOLL_DECL std::string memory_of(const TeamCore& team) {
-  const Node* const node = team.surroundings().node;
+PAPCOLL_DECL std::string memory_of(const Surroundings& team, const Node* node) {
   if (node == nullptr) {
-    const std::string messages =
-        detail::joined({"messages: ", team.surroundings().why_no_shared_memory});
-    const bool has_group = team.intra() != nullptr && team.intra()->on_one_node();
-    return messages +
-           (has_group ? detail::joined({"; within a node ", memory_of(*team.intra())}) : "");
+    const std::string messages = joined({"messages: ", team.why_no_shared_memory});
+    const bool any = team.partial_node != nullptr && team.partial_node->size > 1;
+    return messages + (any ? joined({"; within a node ", memory_of(team, team.partial_node)}) : "");
   }
   if (node->peers.is_common())
     return "threads: all memory is everyone's" + copies_of(*node->copies);
@@ -62,10 +59,10 @@ PAPCOLL_DECL Explanation explain_call(TeamCore& team, Collective collective, std
   facts.transport = &transport_of(team, given);
   facts.on_one_node = team.on_one_node();
   facts.why_no_shared_memory = team.surroundings().why_no_shared_memory;
-  facts.memory = memory_of(team);
+  facts.memory = memory_of(team.surroundings(), team.surroundings().node);
   facts.inputs = inputs_of(team, call, by_messages, any_transport);
   facts.inputs.suara = nullptr;  // another thread's call may be at it, and at the others
-  facts.machine = team.surroundings().machine.get();
+  if (const auto& machine = team.surroundings().machine) facts.machine = &machine->get();
   MachineOrders orders{team.surroundings().machine};
   PlanCache plans;
   if (facts.inputs.orders != nullptr) {

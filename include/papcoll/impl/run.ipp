@@ -58,7 +58,8 @@ PAPCOLL_DECL void refuse_sum(TeamCore& core, Called called, std::span<const std:
 
 PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept { return core.rank(); }
 PAPCOLL_DECL const Machine* several_nodes_of(const TeamCore& core) noexcept {
-  return core.surroundings().node != nullptr ? nullptr : core.surroundings().machine.get();
+  const Surroundings& s = core.surroundings();
+  return s.node != nullptr || s.machine == nullptr ? nullptr : &s.machine->get();
 }
 
 PAPCOLL_DECL const std::string& no_ipc_of(const TeamCore& core) noexcept {
@@ -71,10 +72,11 @@ PAPCOLL_DECL const TransportTable& transport_for(const Caller& caller, const Alg
                                                  MemoryKind memory) {
   TeamCore& core = caller.core;
   const TransportTable* transport = s.transport;
-  if (transport == nullptr && s.transport_name.empty()) transport = &core.default_transport();
-  if (transport == &core.default_transport()) return *transport;
   try {
-    if (transport == nullptr) transport = &core.transport(s.transport_name);
+    if (transport == nullptr) {
+      transport = &s.find_transport(core.surroundings(), s.transport_name);
+      if (s.transport_name.empty()) return *transport;
+    }
     core.require(*transport);
   } catch (const transport_unavailable& problem) {
     core.tell_refusal(caller.non_blocking, problem.what());

@@ -18,6 +18,7 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 class ArenaHeap;
+class TakenPools;
 }  // namespace detail
 
 /// Bytes of a Mailbox (transport/gpu/mailbox.hpp), which this room does not know.
@@ -56,11 +57,9 @@ struct Node {
   // This rank's part of the arena: first what the library has for itself, then its user's.
   std::byte* pool = nullptr;
   std::size_t pool_bytes = 0;
-  /// Where other teams of these ranks have pools there, too: gives memory in that range, with pages
-  /// behind it, which stays until it is given back or all ranks have left the team. Throws
-  /// system_error. Null: the range is this team's.
-  std::byte* (*take_pool)(void* context, std::size_t bytes) = nullptr;
-  void (*give_pool_back)(void* context, std::byte* at) noexcept = nullptr;
+  /// Where other teams of these ranks have pools there, too: gives memory in that range, which
+  /// stays until it is given back or all ranks have left the team. Null: the range is this team's.
+  detail::TakenPools* taken_pools = nullptr;
   detail::ArenaHeap* arena = nullptr;  ///< valid as long as `keep`; null: there is none
   /// Is a team broken that has the same arenas, and not left by all of its ranks? Threads may ask
   /// at once. There if `arena` is.

@@ -3,6 +3,7 @@
 #include <papcoll/error.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_memory.hpp>
+#include <papcoll/node/taken_pools.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -59,7 +60,7 @@ class Pool {
     const std::size_t kilobytes = (n + 1023) / 1024;
     if (kilobytes * 1024 > node_->pool_bytes || kilobytes >= refused_) return false;
     try {
-      if (node_->take_pool != nullptr) {
+      if (node_->taken_pools != nullptr) {
         move(kilobytes);
         return true;
       }
@@ -78,7 +79,7 @@ class Pool {
   /// Nobody reads what former calls left here.
   void forget_former() noexcept {
     former_.clear();
-    for (std::byte* const place : former_places_) node_->give_pool_back(node_->context, place);
+    for (std::byte* const place : former_places_) node_->taken_pools->give_back(place);
     former_places_.clear();
   }
 
@@ -127,10 +128,10 @@ class Pool {
     former_places_.reserve(former_places_.size() + 1);
     std::byte* place = nullptr;
     try {
-      place = node_->take_pool(node_->context, plenty * 1024);
+      place = node_->taken_pools->take(plenty * 1024);
       kilobytes = plenty;
     } catch (const system_error&) {
-      place = node_->take_pool(node_->context, kilobytes * 1024);
+      place = node_->taken_pools->take(kilobytes * 1024);
     }
     if (backed_ != 0) former_places_.push_back(base_);
     base_ = place;

@@ -11,6 +11,7 @@
 #include <papcoll/policies/refusal.hpp>
 #include <papcoll/policies/requirements.hpp>
 #include <papcoll/schedule/schedule.hpp>
+#include <papcoll/transport/find_transport.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <cstdint>
@@ -41,7 +42,8 @@ struct AlgorithmSpec {
   /// Rather in the order of arrival, if the transport has tickets: see follow_tickets().
   const TicketedAlgorithm* tickets = nullptr;
   const TransportTable* transport = nullptr;  ///< null: by transport_name, or the default
-  std::string_view transport_name;  ///< looked up in the team, if `transport` is null; borrowed
+  std::string_view transport_name;  ///< looked up by this, if `transport` is null; borrowed
+  FindTransport* find_transport = nullptr;
   /// What is promised of the bits.
   NumericalContract contract = NumericalContract::rank_consistent;
 
@@ -86,6 +88,7 @@ class Algorithm {
             Texts{std::move(name), std::move(transport_name), std::move(hierarchical)})),
         spec_(std::move(spec)) {
     spec_.transport_name = texts_->transport;
+    spec_.find_transport = &papcoll::find_transport;
   }
 
   /// The canonical name: "KNomial:8+MpiTransport"; empty: chosen for each call.

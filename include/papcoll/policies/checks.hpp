@@ -248,7 +248,11 @@ struct NamedPolicies {
   static AlgorithmSpec spec() {
     AlgorithmSpec s;
     s.order = OrderSource::of<Arrival>();
-    if constexpr (has_transport) s.transport = &transport_table<Transport>;
+    if constexpr (has_transport) {
+      s.transport = &transport_table<Transport>;
+    } else {
+      s.find_transport = &find_transport;
+    }
     if constexpr (!has_schedule) {
     } else if constexpr (draws_tickets) {
       s.follow_tickets(ticketed_algorithm<ArrivalDriven<Arrival, Named>>);

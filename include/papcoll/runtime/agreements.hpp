@@ -5,6 +5,8 @@
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/plan/endpoint.hpp>
+#include <papcoll/runtime/basis.hpp>
+#include <papcoll/runtime/parts.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/waiting/time_waited.hpp>
 
@@ -21,13 +23,15 @@ inline namespace PAPCOLL_ABI {
 
 /// What a rank's team agrees on by messages that nobody waits for: the order of arrival that each
 /// predictor in use expects and, where no memory is shared, how unevenly the ranks arrive.
-class Agreements {
+class Agreements final : public TeamPart {
  public:
-  Agreements(int rank, int size, bool common_clock, std::uint32_t least_period)
-      : rank_(rank),
-        size_(size),
-        common_clock_(common_clock),
-        period_(Turns::period_of(size, least_period)) {}
+  static constexpr PartKind kind = PartKind::agreements;
+
+  explicit Agreements(const TeamBasis& basis)
+      : rank_(basis.rank()),
+        size_(basis.size()),
+        common_clock_(basis.surroundings.node != nullptr),
+        period_(Turns::period_of(basis.size(), basis.options.agreement_period)) {}
 
   Predictions& predictions_by(const AnyPredictor& predictor) {
     for (auto& p : predictions_) {
@@ -36,8 +40,7 @@ class Agreements {
     return new_predictions(predictor);
   }
 
-  /// The watch over the ranks' arrivals; made by the first call that is watched. `nodes`: the
-  /// ranks of each.
+  /// The watch over the ranks' arrivals. `nodes`: the ranks of each.
   ExchangedImbalance& watch(const Groups& nodes) {
     if (watch_ == nullptr) {
       watch_ = std::make_unique<ExchangedImbalance>(rank_, nodes.of, period_);
@@ -49,8 +52,7 @@ class Agreements {
     return watch_ == nullptr ? nullptr : &watch_->view();
   }
 
-  /// Is an exchange in flight that is too old to be so beside a call of this number?
-  bool blocks(const Endpoint& e, std::uint32_t sequence) noexcept {
+  bool blocks(const Endpoint& e, std::uint32_t sequence) noexcept override {
     bool any = false;
     each([&](const Agreement& a) {
       any |= a.is_in_flight() && sequence - a.sequence() >= e.sequences_at_once();
@@ -58,9 +60,8 @@ class Agreements {
     return any;
   }
 
-  /// Lets exchanges by MPI messages come to their end, since the ranks part here: all of them are
-  /// on their way, unless a rank is many calls behind. True if none is left.
-  bool settle() noexcept {
+  /// Exchanges by MPI messages are all on their way, unless a rank is many calls behind.
+  bool settle() noexcept override {
     constexpr std::chrono::milliseconds patience{100};
     TimeWaited time{patience / 10};
     try {
@@ -77,8 +78,7 @@ class Agreements {
     }
   }
 
-  /// After the team broke. `leak`: something may still use their memory.
-  void abandon(bool leak) noexcept {
+  void abandon(bool leak) noexcept override {
     each([leak](Agreement& a) { a.abandon(leak); });
   }
 

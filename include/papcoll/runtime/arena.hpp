@@ -83,14 +83,20 @@ class Arena {
 
 namespace detail {
 
-inline std::shared_ptr<Arena> arena_of(TeamCore& core) {
-  std::shared_ptr<void>& kept = core.arena();
-  if (kept == nullptr) {
+/// A team's arena, which the memory that users have of it keeps.
+struct ArenaPart final : TeamPart {
+  static constexpr PartKind kind = PartKind::arena;
+  std::shared_ptr<Arena> arena;
+};
+
+inline const std::shared_ptr<Arena>& arena_of(TeamCore& core) {
+  std::shared_ptr<Arena>& arena = core.parts().get<ArenaPart>().arena;
+  if (arena == nullptr) {
     const Surroundings& s = core.surroundings();
-    kept =
+    arena =
         std::make_shared<Arena>(s.node != nullptr ? s.node : s.partial_node, core.buffer_watch());
   }
-  return std::static_pointer_cast<Arena>(kept);
+  return arena;
 }
 
 }  // namespace detail

@@ -61,6 +61,8 @@ struct TeamBasis {
 
   int rank() const noexcept { return surroundings.rank; }
   int size() const noexcept { return surroundings.size; }
+  /// Carries what the ranks compare and agree on where no board does.
+  const TransportTable& agrees_by() const noexcept { return *surroundings.transports.front(); }
 
   /// The outermost team's number of a rank, for messages.
   int shown(int r) const noexcept { return names.empty() ? r : names[static_cast<std::size_t>(r)]; }

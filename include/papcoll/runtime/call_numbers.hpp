@@ -65,7 +65,7 @@ class PlanWords {
  private:
   /// Tells orders that were agreed on apart, from each other and from those that need no agreement.
   static std::uint32_t order_id(const PlayedOrder& played) noexcept {
-    if (played.map != nullptr) return 0x85ebca6bU;
+    if (played.along.map() != nullptr) return 0x85ebca6bU;
     const Predictions* const p = played.predictions;
     return p == nullptr ? 0 : 0x9e3779b9U * (p->generation() + 1);
   }

@@ -5,7 +5,7 @@
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/runtime/common_options.hpp>
-#include <papcoll/runtime/hierarchy.hpp>
+#include <papcoll/runtime/division.hpp>
 #include <papcoll/runtime/known_ranks.hpp>
 #include <papcoll/runtime/machine_of_ranks.hpp>
 #include <papcoll/runtime/making.hpp>
@@ -23,7 +23,6 @@
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi_transport.hpp>
 #include <papcoll/transport/rma_transport.hpp>
-#include <papcoll/transport/shm_transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
 #include <algorithm>
@@ -53,7 +52,10 @@ class CommState final : public Attached {
   CommState(Making& making, const Options& options)
       : process_(making.process()), link_(making.all_ranks().comm()) {
     const PolledCollectives& all_ranks = making.all_ranks();
+    static constexpr std::array transports{&transport_table<MpiTransport>,
+                                           &transport_table<RmaTransport>};
     Surroundings s;
+    s.transports = transports;
     s.rank = all_ranks.rank("making a papcoll::Communicator");
     s.size = all_ranks.size("making a papcoll::Communicator");
     s.mpi = &link_;
@@ -67,21 +69,20 @@ class CommState final : public Attached {
     std::string& problem = before.problem;
     const bool is_new = known == nullptr;
     if (making.any_moved()) known = find_again(all_ranks, *known);
-    HierarchyPlans hierarchy;
     if (is_new) {
       known = std::make_shared<KnownRanks>();
       known->options = options;
       known->tuning = require_common(all_ranks, options);
       known->here = find_node(making, s);
       known->where = find_machine(all_ranks, known->here, options.machine);
-      hierarchy = settle(s, options, *known, [&](const HierarchyPlans& plans) {
-        known->area = NodeMemory::area_of(known->here, options, plans);
-        return memory_.make(all_ranks, *known, plans);
+      settle(s, *known, [&](const Groups* caches) {
+        known->area = NodeMemory::area_of(known->here, options, caches);
+        return memory_.make(all_ranks, *known, caches);
       });
     } else if (problem.empty()) {
       try {
-        hierarchy = settle(s, options, *known, [&](const HierarchyPlans& plans) {
-          memory_.lay_out(*known, plans, std::move(before.area));
+        settle(s, *known, [&](const Groups* caches) {
+          memory_.lay_out(*known, caches, std::move(before.area));
           return std::string{};
         });
       } catch (const std::exception& e) {  // of this rank alone
@@ -90,7 +91,7 @@ class CommState final : public Attached {
     }
     if (is_new ? s.node == nullptr : known->here.nodes > 1) connect_at_once(all_ranks);
     try {
-      if (problem.empty()) begin(std::move(s), options, *known, hierarchy);
+      if (problem.empty()) begin(std::move(s), options, *known);
     } catch (const std::exception& e) {  // of this rank alone, such as bad_alloc
       problem = bare(e.what());
     }
@@ -148,8 +149,7 @@ class CommState final : public Attached {
     if (closed_) return;
     closed_ = true;
     process_->set_outstanding(&*core_, false);
-    core_->close_tickets();
-    core_->close_sites();
+    core_->close_parts();
     link_.close(core_->broken() || in_use() ||
                 (link_.connected() && mpi_is_usable() && !core_->settle()));
     if (!core_->broken() && !in_use()) core_->end();
@@ -206,55 +206,54 @@ class CommState final : public Attached {
                                                               const KnownRanks& before) {
     auto now = std::make_shared<KnownRanks>(before);
     now->where = find_machine(all_ranks, now->here, now->options.machine);
-    const HierarchyPlans plans = plan_hierarchy(now->where, now->here, now->options, true);
-    if (NodeMemory::area_of(now->here, now->options, plans) != now->area) throw NotJoined{true};
+    const auto caches = caches_of(*now);
+    if (NodeMemory::area_of(now->here, now->options, caches.get()) != now->area) {
+      throw NotJoined{true};
+    }
     return now;
   }
 
-  /// What the team has, by what its ranks know. `take_memory` gets what they share on a node, for
-  /// such groups, or says why they have nothing. Gives the groups.
+  static std::shared_ptr<const Groups> caches_of(const KnownRanks& known) {
+    return known.here.nodes == 1 ? near_groups(known.where.machine->places()) : nullptr;
+  }
+
+  /// What the team has, by what its ranks know. `take_memory` gets what they share on a node, of
+  /// which some share caches, or says why they have nothing.
   template <class TakeMemory>
-  HierarchyPlans settle(Surroundings& s, const Options& options, const KnownRanks& known,
-                        const TakeMemory& take_memory) {
+  void settle(Surroundings& s, const KnownRanks& known, const TakeMemory& take_memory) {
     const NodeRanks& here = known.here;
-    const MachineOfRanks& where = known.where;
-    if (s.why_no_shared_memory.empty()) ranks_here_ = here.ranks;
     s.nodes = here.nodes;
+    s.machine = known.where.machine;
+    if (!s.why_no_shared_memory.empty()) return;  // MPI had no communicator to find the node with
+    ranks_here_ = here.ranks;
     s.ranks_here = ranks_here_;
-    s.machine = where.machine;
-    HierarchyPlans hierarchy;
-    if (!s.why_no_shared_memory.empty()) {
-      // MPI had no communicator to find the node with.
-    } else if (here.nodes == s.size && s.size > 1) {
-      hierarchy = plan_hierarchy(where, here, options, false);
-    } else {
-      hierarchy = plan_hierarchy(where, here, options, true);
-      s.why_no_shared_memory = take_memory(hierarchy);
+    division_.emplace();
+    division_->nodes = known.where.nodes;
+    division_->here = here.ranks.front();
+    const bool all_alone = here.nodes == s.size && s.size > 1;
+    if (!all_alone) {
+      auto caches = caches_of(known);
+      s.why_no_shared_memory = take_memory(caches.get());
       s.why_no_cma = known.why_no_cma;
-      if (!s.why_no_shared_memory.empty()) {
-        hierarchy = plan_hierarchy(where, here, options, false);
-      } else if (here.nodes == 1) {
-        memory_.set_groups(near_groups(*where.machine));
-        s.node = &memory_.node();
-      } else {
-        s.partial_node = &memory_.node();
+      division_->shares_memory = s.why_no_shared_memory.empty();
+      if (!division_->shares_memory) return;
+      division_->memory = memory_.hierarchy();
+      (here.nodes == 1 ? s.node : s.partial_node) = &memory_.node();
+      if (here.nodes == 1) {
+        memory_.set_groups(caches);
+        division_->caches = std::move(caches);
       }
     }
-    if (s.why_no_shared_memory.empty() && here.nodes > 1) {
+    if (here.nodes > 1) {
       s.why_no_shared_memory =
           detail::joined({"its ranks are on ", here.nodes,
                           " nodes: take MpiTransport, or a communicator of one node"});
     }
-    return hierarchy;
   }
 
   /// Without waiting for anybody.
-  void begin(Surroundings s, const Options& options, const KnownRanks& known,
-             const HierarchyPlans& hierarchy) {
-    core_.emplace(std::move(s),
-                  std::vector{&transport_table<ShmTransport>, &transport_table<MpiTransport>,
-                              &transport_table<RmaTransport>},
-                  options);
+  void begin(Surroundings s, const Options& options, const KnownRanks& known) {
+    core_.emplace(std::move(s), options);
     core_->set_oversubscribed(known.where.oversubscribed);
     core_->set_tuning(known.tuning);
     core_->set_buffer_watch(known.watch);
@@ -268,25 +267,15 @@ class CommState final : public Attached {
                         {&CommState::move_and_look, &CommState::watch_and_look,
                          &CommState::late_to_connect, this}});
     }
-    divide(*core_, hierarchy, memory_.hierarchy());
-    NodeArea::Breaks breaks;
-    add_breaks(breaks, &*core_);
-    memory_.watch(std::move(breaks));
-  }
-
-  static void add_breaks(NodeArea::Breaks& breaks, const TeamCore* team) {
-    if (team == nullptr) return;
-    const Node* const node = team->surroundings().node;
-    if (node != nullptr && node->board != nullptr) {
-      breaks.push_back(&NodeBoard{node->board, node->size, 0}.abort().reason);
-    }
-    add_breaks(breaks, team->intra());
-    add_breaks(breaks, team->inter());
+    if (division_) core_->set_division(&*division_);
+    const Node* const node = core_->surroundings().node;
+    if (node != nullptr) memory_.watch(board_of(*node, options.chunk_bytes).abort().reason);
   }
 
   void keep_known(const std::vector<int>& world_ranks) noexcept {
     try {
-      process_->known_ranks().keep(world_ranks, known_);
+      known_->world_ranks = world_ranks;
+      process_->known_ranks().keep(known_);
     } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): ranks ask again next time
     }
   }
@@ -297,22 +286,6 @@ class CommState final : public Attached {
       link_.connect(all_ranks);
     } catch (const transport_unavailable&) {  // NOLINT(bugprone-empty-catch): MPI's own means
     }
-  }
-
-  /// The communicator's groups: those of its Options, else its nodes, if there are several, else
-  /// those of the caches.
-  static HierarchyPlans plan_hierarchy(const MachineOfRanks& where, const NodeRanks& here,
-                                       const Options& options, bool shares_memory) {
-    const int node = here.ranks.front();
-    std::vector<int> nodes = where.nodes;
-    if (here.nodes == 1 && options.groups.empty()) {
-      const auto groups = shares_memory ? near_groups(*where.machine) : nullptr;
-      if (groups == nullptr) return {};
-      return {{groups->of}, nodes, node, options.chunk_bytes, true};
-    }
-    const GroupColours levels = options.groups.empty() ? GroupColours{nodes} : options.groups;
-    if (!shares_memory) nodes.assign(nodes.size(), -1);
-    return {levels, nodes, node, options.chunk_bytes};
   }
 
   static std::shared_ptr<CommState> make(MPI_Comm comm, const Options& options,
@@ -436,7 +409,8 @@ class CommState final : public Attached {
   MpiLink link_;
   std::shared_ptr<KnownRanks> known_;  ///< keeps them for further communicators
   NodeMemory memory_;
-  std::vector<int> ranks_here_;  ///< of this node
+  std::vector<int> ranks_here_;       ///< of this node
+  std::optional<Division> division_;  ///< nothing: MPI did not say what the nodes are
   std::optional<TeamCore> core_;
   bool closed_ = false;
 };

@@ -22,13 +22,7 @@ inline namespace PAPCOLL_ABI {
 class Connections {
  public:
   /// `surroundings` must live longer.
-  [[gnu::cold]] Connections(const Surroundings& surroundings,
-                            std::vector<const TransportTable*> transports)
-      : surroundings_(surroundings), transports_(std::move(transports)) {
-    for (const TransportTable* t : transports_) {
-      if (default_ == nullptr && t->unavailable(surroundings_).empty()) default_ = t;
-    }
-  }
+  explicit Connections(const Surroundings& surroundings) : surroundings_(surroundings) {}
 
   /// The team is one of `parent`'s, whose ranks `ranks` are its own: messages of MPI go that way,
   /// under the number `calls` of the parent's present call.
@@ -39,35 +33,20 @@ class Connections {
     parent_calls_ = &calls;
   }
 
-  const std::vector<const TransportTable*>& transports() const noexcept { return transports_; }
-
-  /// The first of this kind of team's transports that can serve this team.
-  const TransportTable& default_transport() const noexcept { return *default_; }
-
-  /// The transport of that name among those this kind of team has.
-  const TransportTable& transport(std::string_view name) const {
-    for (const TransportTable* t : transports_) {
-      if (t->name == name) return *t;
-    }
-    throw transport_unavailable(
-        detail::joined({"papcoll: ", name, " does not serve this kind of team", " (rank ", here(),
-                        "): take ", transports_.front()->name}));
-  }
-
   /// Throws transport_unavailable if the transport cannot serve this team.
   void require(const TransportTable& t) const {
+    if (&t == required_) return;
     if (std::string why = t.unavailable(surroundings_); !why.empty()) {
       throw transport_unavailable(
           detail::joined({"papcoll: ", t.name, " is not available on rank ", here(), ": ", why}));
     }
+    required_ = &t;
   }
 
   /// This rank's endpoint; made, by all ranks, at the first call that needs it. If messages of MPI
   /// are behind it, that call waits for all ranks, even if it is a non-blocking one.
   Endpoint& endpoint(const TransportTable& t) {
-    for (auto& e : connected_) {
-      if (e.table == &t || e.table->name == t.name) return *e.endpoint;
-    }
+    if (Endpoint* const e = find(t)) return *e;
     require(t);
     if (parent_ != nullptr && (t.offers & capability::node_memory) == 0) {
       connected_.push_back(
@@ -106,9 +85,8 @@ class Connections {
 
   /// Does connecting the transport block in MPI until all ranks are there?
   bool connecting_blocks(const TransportTable& t) const noexcept {
-    const auto is_it = [&t](const Connected& c) { return c.table->name == t.name; };
     return parent_ == nullptr && (t.offers & capability::node_memory) == 0 &&
-           substitution_.empty() && std::none_of(connected_.begin(), connected_.end(), is_it);
+           substitution_.empty() && find(t) == nullptr;
   }
 
   /// The endpoint, if there is just one.
@@ -150,9 +128,15 @@ class Connections {
 
   std::string here() const { return std::to_string(surroundings_.rank); }
 
+  Endpoint* find(const TransportTable& t) const noexcept {
+    for (const Connected& c : connected_) {
+      if (c.table == &t || c.table->name == t.name) return c.endpoint.get();
+    }
+    return nullptr;
+  }
+
   const Surroundings& surroundings_;
-  std::vector<const TransportTable*> transports_;
-  const TransportTable* default_ = nullptr;
+  mutable const TransportTable* required_ = nullptr;  ///< the last that can serve the team
   std::vector<Connected> connected_;
   std::string substitution_;
   Connections* parent_ = nullptr;

@@ -162,7 +162,7 @@ class TeamFailures {
     for (TeamFailures* team : {intra_, inter_}) {
       if (team != nullptr && !team->settle()) in_time = false;
     }
-    return in_flight_.agreements.settle() && in_time;
+    return in_flight_.parts.settle() && in_time;
   }
 
   /// Marks the shared memory as broken and wakes everyone; `reason` as in NodeBoard::Abort, with a

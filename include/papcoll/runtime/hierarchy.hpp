@@ -2,7 +2,7 @@
 
 #include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/runtime/copy_trials.hpp>
+#include <papcoll/runtime/division.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/topology/machine.hpp>
@@ -50,18 +50,16 @@ struct HierarchyPlan {
 /// them.
 class HierarchyPlans {
  public:
-  static constexpr std::size_t chunk_bytes_by_caches = 4096;
-
   HierarchyPlans() = default;
 
   /// `node_of`: the node of each rank, −1 where ranks cannot share memory; `here` is this
   /// process's.
-  /// `by_caches`: see Hierarchy. Such teams serve short calls only, so they have chunk buffers of a
-  /// page at most: all of those of all groups count as room that shared memory must have.
+  /// `by_caches`: see Hierarchy.
   HierarchyPlans(const GroupColours& levels, const std::vector<int>& node_of, int here,
                  std::size_t chunk_bytes, bool by_caches = false)
       : by_caches_(by_caches),
-        chunk_bytes_(by_caches ? std::min(chunk_bytes, chunk_bytes_by_caches) : chunk_bytes) {
+        chunk_bytes_(by_caches ? std::min(chunk_bytes, detail::Division::chunk_bytes_by_caches)
+                               : chunk_bytes) {
     std::vector<int> ranks;
     for (std::size_t r = 0; r < node_of.size(); ++r) ranks.push_back(static_cast<int>(r));
     for (const std::vector<int>& colours : levels) {
@@ -85,10 +83,7 @@ class HierarchyPlans {
   const std::vector<HierarchyPlan>& plans() const noexcept { return plans_; }
   bool by_caches() const noexcept { return by_caches_; }
   std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
-  std::size_t heads_bytes() const noexcept { return heads_; }
-  std::size_t channels_bytes() const noexcept { return channels_; }
-  /// Of these, those of chunk buffers.
-  std::size_t buffers_bytes() const noexcept { return buffers_; }
+  const detail::InnerBytes& bytes() const noexcept { return bytes_; }
 
  private:
   InnerTeam inner_team(std::vector<int> ranks, const std::vector<int>& node_of, int here) {
@@ -101,25 +96,15 @@ class HierarchyPlans {
                                                     [&](int r) { return node(r) == first; }));
     t.here = t.size() > 1 && t.shares && first == here;
     if (!t.here) return t;
-    t.heads = heads_;
-    t.channels = channels_;
-    heads_ += bells_bytes(t.size()) + detail::board_words_bytes(t.size());
-    channels_ += detail::LatePages::bytes(t.size(), chunk_bytes_);
-    buffers_ += detail::board_buffers_bytes(t.size(), chunk_bytes_);
+    t.heads = bytes_.heads;
+    t.channels = bytes_.channels;
+    bytes_ += detail::inner_bytes(t.size(), chunk_bytes_);
     return t;
   }
 
- public:
-  static std::size_t bells_bytes(int ranks) noexcept {
-    return detail::page_aligned(Doorbells::bytes(ranks));
-  }
-
- private:
   bool by_caches_ = false;
   std::size_t chunk_bytes_ = cache_line;
-  std::size_t heads_ = 0;
-  std::size_t channels_ = 0;
-  std::size_t buffers_ = 0;
+  detail::InnerBytes bytes_;
   std::vector<HierarchyPlan> plans_;
 };
 
@@ -177,54 +162,52 @@ struct Hierarchy {
     int groups;
   };
   std::vector<Level> levels;  ///< of this hierarchy and of those above it
+  std::shared_ptr<const HierarchyPlans> plans;
+  std::size_t level = 0;  ///< of them, this one's
+  // Made by the first call that runs by them.
   Node node_within;
   Node node_between;
-  std::unique_ptr<TeamCore> intra;
-  std::unique_ptr<TeamCore> inter;
+  std::unique_ptr<TeamCore> intra;  ///< null if this rank is alone in its group
+  std::unique_ptr<TeamCore> inter;  ///< null if this rank does not represent its group
+  bool has_teams = false;
 };
 
 namespace detail {
 
-/// Where the teams within a team have their memory.
-struct HierarchyMemory {
-  std::byte* heads = nullptr;
-  std::byte* channels = nullptr;
-  void (*reserve)(void* context, const std::byte* at, std::size_t bytes) = nullptr;
-  void* context = nullptr;
-  std::shared_ptr<CopyChoice> copies{};  ///< see Node
-  PeerMemory peers{};                    ///< how processes of the node reach each other's buffers
-  std::vector<int> ranks_here;           ///< of the node, as ranks of the outermost team, ascending
-  std::byte* pool = nullptr;             ///< this rank's, see Node; for the inmost group
-  std::size_t pool_bytes = 0;
-  std::byte* (*take_pool)(void* context, std::size_t bytes) = nullptr;
-  void (*give_pool_back)(void* context, std::byte* at) noexcept = nullptr;
-};
+/// Says that the words of a team's board are initialised. Released when they are; acquired before
+/// the first use of the board.
+inline std::atomic<std::uint32_t>& is_initialised(const InnerTeam& team,
+                                                  const HierarchyMemory& memory) noexcept {
+  std::byte* const end =
+      memory.heads + team.heads + inner_bytes(team.size(), cache_line).heads - cache_line;
+  return *std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(end));
+}
 
 /// This rank's part of a team within `parent`; ranks of it are `members` of the parent.
 inline std::unique_ptr<TeamCore> make_inner(TeamCore& parent, const InnerTeam& team,
                                             const std::vector<int>& members, int number, Node& node,
-                                            const HierarchyPlans& plans,
+                                            std::size_t chunk_bytes,
                                             const HierarchyMemory& memory) {
+  const Surroundings& outer = parent.surroundings();
   Surroundings s;
+  s.transports = outer.transports;
   s.rank = number;
   s.size = team.size();
   s.nodes = team.shares ? 1 : team.size();
-  s.processes = parent.surroundings().processes;
-  s.mpi = parent.surroundings().mpi;
-  if (const auto& machine = parent.surroundings().machine) {
-    s.machine = std::make_shared<const Machine>(machine->among(members));
-    if (team.here) node.groups = near_groups(*s.machine);
+  s.processes = outer.processes;
+  s.mpi = outer.mpi;
+  if (outer.machine != nullptr) {
+    s.machine = std::make_shared<const MachineOnDemand>(outer.machine, members);
+    if (team.here) node.groups = near_groups(s.machine->places());
   }
   Options options = parent.options();
-  options.chunk_bytes = plans.chunk_bytes();
+  options.chunk_bytes = chunk_bytes;
   if (team.here) {
-    std::byte* const bells = memory.heads + team.heads;
-    std::byte* const board = bells + HierarchyPlans::bells_bytes(team.size());
     node.rank = number;
     node.size = team.size();
-    node.bells = bells;
-    node.board = board;
-    detail::LatePages::lay_out(node, memory.channels + team.channels);
+    node.bells = memory.heads + team.heads;
+    node.board = node.bells + bells_bytes(team.size());
+    LatePages::lay_out(node, memory.channels + team.channels);
     node.reserve = memory.reserve;
     node.context = memory.context;
     if (memory.copies != nullptr) node.copies = memory.copies;
@@ -235,50 +218,64 @@ inline std::unique_ptr<TeamCore> make_inner(TeamCore& parent, const InnerTeam& t
         numbers.push_back(static_cast<std::size_t>(at - memory.ranks_here.begin()));
       }
       node.peers = memory.peers.among(numbers);
+    } else if (outer.node != nullptr) {
+      node.peers = outer.node->peers;
     }
-    if (!s.processes && parent.surroundings().node != nullptr) {
-      node.peers = parent.surroundings().node->peers;
-    }
+    NodeBoard board = board_of(node, options.chunk_bytes);
     if (number == 0) {
-      Doorbells::initialise(bells, team.size());
-      board_of(node, options.chunk_bytes).initialise(options.first_epoch);
+      Doorbells::initialise(node.bells, team.size());
+      board.initialise(options.first_epoch);
+      is_initialised(team, memory).store(1, std::memory_order_release);
     }
+    if (memory.watch != nullptr) memory.watch(memory.context, board.abort().reason);
     s.node = &node;
   } else {
     s.why_no_shared_memory = "not all ranks of the group share memory: take MpiTransport";
   }
-  auto core = std::make_unique<TeamCore>(std::move(s), parent.transports(), options);
+  auto core = std::make_unique<TeamCore>(std::move(s), options);
   core->set_oversubscribed(parent.waiter().oversubscribed);
   core->belong_to(parent, members);
   return core;
 }
 
-}  // namespace detail
+/// Gives a team the hierarchy that is planned for it; its teams are made later.
+inline Hierarchy& plan_teams(TeamCore& core, std::shared_ptr<const HierarchyPlans> plans,
+                             std::size_t level = 0) {
+  auto h = std::make_shared<Hierarchy>();
+  h->groups = plans->plans()[level].groups;
+  h->by_caches = plans->by_caches();
+  for (std::size_t l = level; l < plans->plans().size(); ++l) {
+    const HierarchyPlan& p = plans->plans()[l];
+    h->levels.push_back({p.all_share, p.inter.shares, p.groups.largest(), p.groups.count()});
+  }
+  h->plans = std::move(plans);
+  h->level = level;
+  const bool helps = h->levels.front().intra && h->groups.count() < core.size();
+  Hierarchy& planned = *h;
+  core.set_hierarchy(std::move(h), helps);
+  return planned;
+}
 
-/// Divides a team as planned. Local; the first rank of each inner team prepares its memory, which
-/// begins as zeros, and the ranks must meet before they use it.
-inline void divide(TeamCore& core, const HierarchyPlans& plans,
-                   const detail::HierarchyMemory& memory, std::size_t level = 0) {
-  if (level == plans.plans().size()) return;
-  const HierarchyPlan& plan = plans.plans()[level];
+/// Makes the teams of a hierarchy as far as this rank is in them, and theirs, and keeps the boards
+/// that others initialise in `boards`. Local.
+inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memory,
+                       std::vector<std::atomic<std::uint32_t>*>& boards) {
+  const HierarchyPlan& plan = h.plans->plans()[h.level];
+  const std::size_t chunk_bytes = h.plans->chunk_bytes();
   const int group = plan.groups.group_of(core.rank());
   const std::vector<int>& members = plan.groups.ranks_of(group);
-  auto d = std::make_shared<Hierarchy>();
-  d->groups = plan.groups;
-  d->by_caches = plans.by_caches();
-  for (std::size_t l = level; l < plans.plans().size(); ++l) {
-    const HierarchyPlan& p = plans.plans()[l];
-    d->levels.push_back({p.all_share, p.inter.shares, p.groups.largest(), p.groups.count()});
-  }
+  const auto make = [&](const InnerTeam& team, const std::vector<int>& ranks, int number,
+                        Node& node) {
+    if (team.here) boards.push_back(&is_initialised(team, memory));
+    return make_inner(core, team, ranks, number, node, chunk_bytes, memory);
+  };
   if (members.size() > 1) {
-    d->intra =
-        detail::make_inner(core, plan.intra[static_cast<std::size_t>(group)], members,
-                           plan.groups.number_of(core.rank()), d->node_within, plans, memory);
-    if (level == 0) {  // of the teams that this rank is in, one may lend the pool
-      d->node_within.pool = memory.pool;
-      d->node_within.pool_bytes = memory.pool_bytes;
-      d->node_within.take_pool = memory.take_pool;
-      d->node_within.give_pool_back = memory.give_pool_back;
+    h.intra = make(plan.intra[static_cast<std::size_t>(group)], members,
+                   plan.groups.number_of(core.rank()), h.node_within);
+    if (h.level == 0) {  // of the teams that this rank is in, one may lend the pool
+      h.node_within.pool = memory.pool;
+      h.node_within.pool_bytes = memory.pool_bytes;
+      h.node_within.taken_pools = memory.pools;
     }
   }
   if (members.front() == core.rank()) {
@@ -287,14 +284,57 @@ inline void divide(TeamCore& core, const HierarchyPlans& plans,
     for (int g = 0; g < plan.groups.count(); ++g) {
       representatives.push_back(plan.groups.representative(g));
     }
-    d->inter = detail::make_inner(core, plan.inter, representatives, group, d->node_between, plans,
-                                  memory);
-    divide(*d->inter, plans, memory, level + 1);
+    h.inter = make(plan.inter, representatives, group, h.node_between);
+    if (h.level + 1 < h.plans->plans().size()) {
+      make_teams(*h.inter, plan_teams(*h.inter, h.plans, h.level + 1), memory, boards);
+    }
   }
-  TeamCore* const intra = d->intra.get();
-  TeamCore* const inter = d->inter.get();
-  const bool helps = d->levels.front().intra && d->groups.count() < core.size();
-  core.divide(std::move(d), intra, inter, helps);
+  core.set_parts(h.intra.get(), h.inter.get());
+  h.has_teams = true;
+}
+
+/// The same, and waits until all boards are initialised. In a call of all ranks.
+inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memory) {
+  core.or_fail_everywhere([&] {
+    std::vector<std::atomic<std::uint32_t>*> boards;
+    make_teams(core, h, memory, boards);
+    core.waiter().until(
+        [&boards] {
+          return std::all_of(boards.begin(), boards.end(), [](const auto* initialised) {
+            return initialised->load(std::memory_order_acquire) != 0;
+          });
+        },
+        Naps::none);
+  });
+}
+
+}  // namespace detail
+
+/// A team's hierarchy, which all ranks know without a message; null if it is not divided. Its teams
+/// are there once make_teams_of() was called.
+inline Hierarchy* hierarchy_of(TeamCore& core) {
+  detail::Division* const d = core.division();
+  if (core.hierarchy() != nullptr || d == nullptr || d->is_planned) return core.hierarchy();
+  d->is_planned = true;
+  const Options& options = core.options();
+  const bool by_caches = options.groups.empty() && d->caches != nullptr;
+  GroupColours levels = options.groups;
+  if (by_caches) {
+    levels = {d->caches->of};
+  } else if (levels.empty() && core.surroundings().nodes > 1) {
+    levels = {d->nodes};
+  }
+  if (levels.empty()) return nullptr;
+  if (!d->shares_memory) d->nodes.assign(d->nodes.size(), -1);
+  return &detail::plan_teams(core, std::make_shared<const HierarchyPlans>(
+                                       levels, d->nodes, d->here, options.chunk_bytes, by_caches));
+}
+
+/// Makes the teams of a hierarchy at the first call that runs by them: called by all ranks of the
+/// team, in that call.
+inline void make_teams_of(TeamCore& core) {
+  Hierarchy& h = *core.hierarchy();
+  if (!h.has_teams) detail::make_teams(core, h, core.division()->memory);
 }
 
 }  // namespace PAPCOLL_ABI

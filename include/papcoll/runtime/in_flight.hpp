@@ -3,10 +3,10 @@
 #include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/runtime/agreements.hpp>
 #include <papcoll/runtime/basis.hpp>
 #include <papcoll/runtime/comparisons.hpp>
 #include <papcoll/runtime/connections.hpp>
+#include <papcoll/runtime/parts.hpp>
 #include <papcoll/runtime/plan_runs.hpp>
 #include <papcoll/transport/transport.hpp>
 
@@ -21,19 +21,17 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
 /// All that a rank may have in flight on a team: messages, calls by plans, comparisons of calls,
-/// agreements that nobody waits for, and requests.
+/// requests, and what parts of the team do that nobody waits for.
 class InFlight {
  public:
-  InFlight(const TeamBasis& basis, std::vector<const TransportTable*> transports)
-      : connections(basis.surroundings, std::move(transports)),
-        plan_runs(basis.rank(), basis.size(), basis.options.window, basis.surroundings.machine),
-        agreements(basis.rank(), basis.size(), basis.surroundings.node != nullptr,
-                   basis.options.agreement_period) {}
+  explicit InFlight(const TeamBasis& basis)
+      : connections(basis.surroundings),
+        plan_runs(basis.rank(), basis.size(), basis.options.window, basis.surroundings.machine) {}
 
   Connections connections;
   PlanRuns plan_runs;
   Comparisons comparisons;
-  Agreements agreements;
+  TeamParts parts;
 
   bool has_requests() const noexcept { return requests_ != 0; }
   /// True: it is the only one.
@@ -55,7 +53,7 @@ class InFlight {
     const bool holds_on = connections.abandon();
     comparisons.abandon(holds_on);
     plan_runs.abandon(holds_on);
-    agreements.abandon(holds_on);
+    parts.abandon(holds_on);
     requests_ = 0;
     return holds_on;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/copying.hpp>
+#include <papcoll/base/drop_if.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/runtime/machine_of_ranks.hpp>
@@ -27,6 +28,7 @@ namespace detail {
 /// What ranks that have made a communicator, with these Options, know of each other, and what they
 /// share on their node: enough to make another one of the same ranks in the same order.
 struct KnownRanks {
+  std::vector<int> world_ranks;  ///< the communicator's, in its order, in MPI_COMM_WORLD
   Options options;
   NodeRanks here;
   MachineOfRanks where;
@@ -39,6 +41,10 @@ struct KnownRanks {
   /// A buffer may be from any of their arenas, which are one.
   std::shared_ptr<BufferWatch> watch = std::make_shared<BufferWatch>();
 
+  bool are(const std::vector<int>& ranks, const Options& wanted) const {
+    return world_ranks == ranks && options == wanted;
+  }
+
   /// The same on all ranks, and another where they share something else or sit elsewhere.
   std::uint64_t id() const noexcept { return share->segment().id() ^ where.id; }
 };
@@ -49,10 +55,9 @@ class KnownRanksList {
   /// `world_ranks`: the communicator's, in its order. Null: none.
   std::shared_ptr<KnownRanks> find(const std::vector<int>& world_ranks, const Options& options) {
     const std::lock_guard lock{mutex_};
-    for (const Entry& e : entries_) {
-      if (e.world_ranks != world_ranks) continue;
-      auto known = e.known.lock();
-      if (known == nullptr || !(known->options == options)) continue;
+    for (const std::weak_ptr<KnownRanks>& entry : entries_) {
+      auto known = entry.lock();
+      if (known == nullptr || !known->are(world_ranks, options)) continue;
       stay(known);
       return known;
     }
@@ -60,53 +65,46 @@ class KnownRanksList {
   }
 
   /// Instead of what was kept for the same ranks and Options, if anything.
-  void keep(const std::vector<int>& world_ranks, const std::shared_ptr<KnownRanks>& known) {
+  void keep(const std::shared_ptr<KnownRanks>& known) {
     const std::lock_guard lock{mutex_};
-    std::erase_if(entries_, [&](const Entry& e) {
-      const auto other = e.known.lock();
-      return other == nullptr || (e.world_ranks == world_ranks && other->options == known->options);
+    drop_if(entries_, [&known](const std::weak_ptr<KnownRanks>& entry) {
+      const auto other = entry.lock();
+      return other == nullptr || other->are(known->world_ranks, known->options);
     });
-    entries_.push_back({world_ranks, known});
+    entries_.push_back(known);
     stay(known);
   }
 
   /// Those that no communicator has.
   void forget() noexcept {
-    std::vector<std::shared_ptr<KnownRanks>> recent;
+    Recent recent;
     const std::lock_guard lock{mutex_};
     recent_.swap(recent);
   }
 
   /// MPI ends.
   void clear() noexcept {
+    forget();
     const std::lock_guard lock{mutex_};
-    recent_.clear();
     entries_.clear();
   }
 
  private:
-  struct Entry {
-    std::vector<int> world_ranks;
-    std::weak_ptr<KnownRanks> known;
-  };
-
   /// So many stay without a communicator, each with a descriptor: programs make and free
-  /// communicators of the same ranks again and again.
-  static constexpr std::size_t most = 4;
+  /// communicators of the same ranks again and again. The latest is the last.
+  using Recent = std::array<std::shared_ptr<KnownRanks>, 4>;
 
-  void stay(const std::shared_ptr<KnownRanks>& known) {
-    const auto at = std::find(recent_.begin(), recent_.end(), known);
-    if (at != recent_.end()) {
-      std::rotate(at, at + 1, recent_.end());
-      return;
-    }
-    if (recent_.size() == most) recent_.erase(recent_.begin());
-    recent_.push_back(known);
+  void stay(const std::shared_ptr<KnownRanks>& known) noexcept {
+    std::size_t at = 0;  // the oldest, if it is not there
+    while (at < recent_.size() && recent_[at] != known) ++at;
+    if (at == recent_.size()) at = 0;
+    for (; at + 1 < recent_.size(); ++at) recent_[at] = std::move(recent_[at + 1]);
+    recent_.back() = known;
   }
 
   std::mutex mutex_;
-  std::vector<Entry> entries_;
-  std::vector<std::shared_ptr<KnownRanks>> recent_;  ///< the latest is the last
+  std::vector<std::weak_ptr<KnownRanks>> entries_;
+  Recent recent_;
 };
 
 }  // namespace detail

@@ -24,21 +24,23 @@ class MachineOrders {
   static constexpr std::size_t most = 8;
 
   /// Null: nothing is known of the machine, and all orders are rank order.
-  explicit MachineOrders(std::shared_ptr<const Machine> machine) : machine_(std::move(machine)) {}
+  explicit MachineOrders(std::shared_ptr<const MachineOnDemand> machine)
+      : machine_(std::move(machine)) {}
 
-  const Machine* machine() const noexcept { return machine_.get(); }
+  const MachineOnDemand* machine() const noexcept { return machine_.get(); }
 
   /// The order of a schedule, found if it is not there. `root` is 0 where there is none. The
   /// machine is known.
-  const MappedOrder& of(const AnySchedule& schedule, Collective c, int root, MapPositions& map,
-                        PlanCache& plans) {
+  const MappedOrder& of(const AnySchedule& schedule, Collective c, int root,
+                        const AlongMachine& along, PlanCache& plans) {
     for (auto e = entries_.begin(); e != entries_.end(); ++e) {
-      if (e->root == root && e->collective == c && e->map == &map && e->schedule == schedule) {
+      if (e->root == root && e->collective == c && e->map == along.map() &&
+          e->schedule == schedule) {
         if (e != entries_.begin()) entries_.splice(entries_.begin(), entries_, e);
         return entries_.front().mapped;
       }
     }
-    return found(schedule, c, root, map, plans);
+    return found(schedule, c, root, along, plans);
   }
 
   /// Was this the root of the last call of the collective that began? An order of its own for each
@@ -54,7 +56,7 @@ class MachineOrders {
 
   /// All ranks, depth first along the machine; rank order where it is not known.
   const std::vector<int>& ranks() {
-    if (ranks_.empty() && machine_ != nullptr) ranks_ = machine_->order();
+    if (ranks_.empty() && machine_ != nullptr) ranks_ = machine_->get().order();
     return ranks_;
   }
 
@@ -68,18 +70,18 @@ class MachineOrders {
   };
 
   [[gnu::cold, gnu::noinline]] const MappedOrder& found(const AnySchedule& schedule, Collective c,
-                                                        int root, MapPositions& map,
+                                                        int root, const AlongMachine& along,
                                                         PlanCache& plans) {
-    MappedOrder mapped = map(schedule, c, *machine_, root);
+    MappedOrder mapped = along(schedule, c, *machine_, root);
     if (entries_.size() == most) {
       plans.forget(entries_.back().mapped.order);
       entries_.pop_back();
     }
-    entries_.push_front({schedule, c, root, &map, std::move(mapped)});
+    entries_.push_front({schedule, c, root, along.map(), std::move(mapped)});
     return entries_.front().mapped;
   }
 
-  std::shared_ptr<const Machine> machine_;
+  std::shared_ptr<const MachineOnDemand> machine_;
   std::list<Entry> entries_;
   std::vector<int> ranks_;
   std::array<int, collective_count> last_root_{};  ///< by collective, + 1

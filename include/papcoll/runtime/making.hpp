@@ -43,9 +43,10 @@ namespace detail {
 ///                            before connect
 ///     compare Options        a bcast and a vote
 ///     ask MPI for the nodes  seldom: MPI_Comm_split_type, a sum, a vote
-///     learn of the machine   what Options::machine names, if anything: a vote and two bcasts; an
-///                            allgather of where each rank sits; after join, too, if a rank has
-///                            been bound to other processors since
+///     learn of the machine   an allgather of where each rank sits; what Options::machine names, if
+///                            anything: a vote and two bcasts, an allgather of hosts where it
+///                            describes a network; after join, too, if a rank has been bound to
+///                            other processors since
 ///     share memory           tickets and a vote for each way tried, cross-memory attach and a
 ///                            vote, a barrier
 ///     connect                only where not all share memory: MPI_Comm_idup, a vote, a bcast

@@ -74,7 +74,7 @@ class TeamMessages {
   void compare(const CallWords& words, std::string_view refusal) {
     if (basis_.size() == 1) return;
     if (node_.is_there()) return node_.compare();
-    const TransportTable& t = in_flight_.connections.default_transport();
+    const TransportTable& t = basis_.agrees_by();
     Endpoint* const e = endpoint_or_native(t);
     if (e == nullptr) return;
     ComparedCalls calls{words, basis_.rank(), refusal};
@@ -85,7 +85,7 @@ class TeamMessages {
 
   /// May a call of this sequence number be in flight beside those that are? Moves them.
   bool has_room(Endpoint& e, std::uint32_t sequence) {
-    if (!in_flight_.agreements.blocks(e, sequence) &&
+    if (!in_flight_.parts.blocks(e, sequence) &&
         (!in_flight_.has_requests() || !in_flight_.plan_runs.blocks(e, sequence))) {
       return true;
     }

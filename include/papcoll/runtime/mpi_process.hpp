@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/drop_if.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/runtime/known_ranks.hpp>
@@ -133,7 +134,7 @@ class MpiProcess final : public Attached {
   /// For one more add() by each thread that has called it.
   void make_room() {
     const std::lock_guard lock{mutex_};
-    std::erase_if(open_, [](const std::weak_ptr<Attached>& w) { return w.expired(); });
+    drop_if(open_, [](const std::weak_ptr<Attached>& w) { return w.expired(); });
     ++making_;
     if (open_.capacity() < open_.size() + making_) open_.reserve(2 * open_.size() + making_);
   }
@@ -182,15 +183,17 @@ class MpiProcess final : public Attached {
     if (any) {
       busy_.push_back({core, std::this_thread::get_id()});
     } else {
-      std::erase_if(busy_, [core](const Busy& b) { return b.core == core; });
+      drop_if(busy_, [core](const Busy& b) { return b.core == core; });
     }
   }
 
   /// Are requests under way on other teams than `core`?
   bool is_busy(const TeamCore* core) {
     const std::lock_guard lock{mutex_};
-    return std::any_of(busy_.begin(), busy_.end(),
-                       [core](const Busy& b) { return b.core != core; });
+    for (const Busy& b : busy_) {
+      if (b.core != core) return true;
+    }
+    return false;
   }
 
   /// Moves this thread's requests on all teams but `waiting`.

@@ -7,7 +7,7 @@
 #include <papcoll/node/peer_memory.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/runtime/copy_trials.hpp>
-#include <papcoll/runtime/hierarchy.hpp>
+#include <papcoll/runtime/division.hpp>
 #include <papcoll/runtime/known_ranks.hpp>
 #include <papcoll/topology/last_level_cache.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
@@ -19,6 +19,7 @@
 #include <papcoll/waiting/doorbells.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,12 +50,12 @@ class NodeMemory {
 
   /// What the ranks of a node want for a communicator.
   static NodeShare::AreaRequest area_of(const NodeRanks& here, const Options& options,
-                                        const HierarchyPlans& hierarchy) {
-    const Layout layout{here, options, hierarchy};
+                                        const Groups* caches) {
+    const Layout layout{here, options, caches};
     NodeShare::AreaRequest area;
-    area.bytes = layout.heads + layout.channels + hierarchy.channels_bytes() + cache_line;
+    area.bytes = layout.heads + layout.channels + layout.inner.channels + cache_line;
     area.reserved = layout.heads;
-    area.wanted = hierarchy.buffers_bytes() +
+    area.wanted = layout.inner.buffers +
                   (layout.whole ? board_buffers_bytes(layout.ranks, options.chunk_bytes) : 0);
     return area;
   }
@@ -76,8 +77,7 @@ class NodeMemory {
   /// yet: `known` has the rest. Returns why it could not, the same on all ranks, or nothing; where
   /// it could not, `known.share` is null.
   /// Collective.
-  std::string make(const PolledCollectives& all_ranks, KnownRanks& known,
-                   const HierarchyPlans& hierarchy) {
+  std::string make(const PolledCollectives& all_ranks, KnownRanks& known, const Groups* caches) {
     constexpr const char* where = "sharing memory";
     const int rank = all_ranks.rank(where);
     ShmSegment::Request request;
@@ -130,14 +130,13 @@ class NodeMemory {
     }
     known.copies_from =
         probe_copies(all_ranks, known.here, known.options.peer_access, known.why_no_cma);
-    lay_out(known, hierarchy, std::move(area));
+    lay_out(known, caches, std::move(area));
     return {};
   }
 
   /// Takes an area that all ranks of the node have.
-  void lay_out(const KnownRanks& known, const HierarchyPlans& hierarchy,
-               std::shared_ptr<NodeArea> area) {
-    const Layout layout{known.here, known.options, hierarchy};
+  void lay_out(const KnownRanks& known, const Groups* caches, std::shared_ptr<NodeArea> area) {
+    const Layout layout{known.here, known.options, caches};
     area_ = std::move(area);
     NodeShare& share = area_->share();
     std::byte* const memory = area_->data();
@@ -155,8 +154,7 @@ class NodeMemory {
     if (share.arena() != nullptr) {
       node_.pool = share.pools()->memory();
       node_.pool_bytes = share.pools()->bytes();
-      node_.take_pool = &NodeArea::take_pool;
-      node_.give_pool_back = &NodeArea::give_pool_back;
+      node_.taken_pools = &area_->taken_pools();
       node_.arena = share.arena();
       node_.any_broken = &NodeArea::any_broken;
     }
@@ -169,16 +167,17 @@ class NodeMemory {
     hierarchy_.heads = memory + layout.bells + layout.board;
     hierarchy_.channels = memory + layout.heads + layout.channels;
     hierarchy_.reserve = &NodeArea::reserve;
+    hierarchy_.watch = &NodeArea::watch;
     hierarchy_.context = area_.get();
     hierarchy_.peers = node_.peers;
     hierarchy_.ranks_here = known.here.ranks;
-    if (share.arena() != nullptr && !hierarchy.plans().empty() && !hierarchy.by_caches()) {
+    const bool by_caches = known.options.groups.empty() && layout.whole;
+    if (share.arena() != nullptr && layout.inner.heads != 0 && !by_caches) {
       // The whole team and a group within it both lend what they have in a pool.
       if (layout.whole) node_.pool_bytes /= 2;
       hierarchy_.pool = node_.pool;
       hierarchy_.pool_bytes = node_.pool_bytes;
-      hierarchy_.take_pool = node_.take_pool;
-      hierarchy_.give_pool_back = node_.give_pool_back;
+      hierarchy_.pools = node_.taken_pools;
     }
   }
 
@@ -190,9 +189,9 @@ class NodeMemory {
     node_.groups = std::move(groups);
   }
 
-  /// Where the communicator's boards say that it is broken. Once.
-  void watch(NodeArea::Breaks breaks) {
-    if (area_ != nullptr) area_->watch(std::move(breaks));
+  /// `broken` is where the communicator's board says that it is.
+  void watch(const std::atomic<std::uint32_t>& broken) {
+    if (area_ != nullptr) NodeArea::watch(area_.get(), broken);
   }
 
   /// Where the teams within it have theirs.
@@ -215,18 +214,21 @@ class NodeMemory {
  private:
   /// Bytes of an area's parts.
   struct Layout {
-    Layout(const NodeRanks& here, const Options& options, const HierarchyPlans& hierarchy)
-        : whole(here.nodes == 1), ranks(static_cast<int>(here.ranks.size())) {
+    Layout(const NodeRanks& here, const Options& options, const Groups* caches)
+        : whole(here.nodes == 1),
+          ranks(static_cast<int>(here.ranks.size())),
+          inner(Division::bytes(ranks, whole, caches, options)) {
       if (whole) {
-        bells = page_aligned(Doorbells::bytes(ranks));
+        bells = bells_bytes(ranks);
         board = board_words_bytes(ranks);
       }
       channels = LatePages::bytes(ranks, options.chunk_bytes);  // mailboxes of devices in any case
-      heads = bells + board + hierarchy.heads_bytes();
+      heads = bells + board + inner.heads;
     }
 
     bool whole;
     int ranks;
+    InnerBytes inner;
     std::size_t bells = 0;
     std::size_t board = 0;
     std::size_t channels = 0;

@@ -203,10 +203,9 @@ class NodeSide {
     if (shared_) shared_->site.call_ranks(names);
   }
 
-  /// All ranks have just met: they may try how to copy. False: they have no board.
-  bool try_copies() noexcept {
+  /// All ranks have just met: they may try how to copy.
+  void try_copies() noexcept {
     if (shared_) shared_->copies.begin(basis_.waiter);
-    return shared_.has_value();
   }
 
   /// Are there more ranks than processors on the node? Of the teams within this one, too.

@@ -10,6 +10,7 @@
 #include <papcoll/runtime/failures.hpp>
 #include <papcoll/runtime/in_flight.hpp>
 #include <papcoll/runtime/node_side.hpp>
+#include <papcoll/runtime/parts.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <cstdint>
@@ -27,8 +28,10 @@ struct SiteOfCall {
 };
 
 /// A rank's sites, in one team, of transports that bring a type of their own.
-class OwnSites {
+class OwnSites final : public TeamPart {
  public:
+  static constexpr PartKind kind = PartKind::own_sites;
+
   OwnSites(TeamBasis& basis, NodeSide& node, InFlight& in_flight, TeamFailures& failures)
       : basis_(basis), node_(node), in_flight_(in_flight), failures_(failures) {}
 
@@ -40,8 +43,7 @@ class OwnSites {
     return {own.site.get(), short_id(own.number + algorithm.id)};
   }
 
-  /// Ends them, while the node's memory and MPI are still there.
-  void close() noexcept { sites_.clear(); }
+  void close(bool /*broken*/) noexcept override { sites_.clear(); }
 
  private:
   struct OwnSite {

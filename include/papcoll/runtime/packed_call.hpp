@@ -19,12 +19,14 @@ namespace detail {
 
 /// Memory for packed elements, which a rank uses again from call to call: of its arena, so that
 /// peers read and write the packed elements where they are, or its own if there is no room.
-class PackedMemory {
+class PackedMemory final : public TeamPart {
  public:
+  static constexpr PartKind kind = PartKind::packed_memory;
+
   explicit PackedMemory(std::shared_ptr<Arena> arena) noexcept : arena_(std::move(arena)) {}
   PackedMemory(const PackedMemory&) = delete;
   PackedMemory& operator=(const PackedMemory&) = delete;
-  ~PackedMemory() { release(); }
+  ~PackedMemory() override { release(); }
 
   /// At least n bytes, whose contents do not matter. Throws std::bad_alloc.
   std::byte* get(std::size_t n) {
@@ -82,10 +84,9 @@ class PackedCall {
  private:
   static std::byte* memory_of(TeamCore& core, std::size_t bytes) {
     core.require_no_call();
-    std::shared_ptr<void>& kept = core.packed_memory();
     try {
-      if (kept == nullptr) kept = std::make_shared<PackedMemory>(arena_of(core));
-      return static_cast<PackedMemory*>(kept.get())->get(bytes);
+      PackedMemory* const kept = core.parts().find<PackedMemory>();
+      return (kept != nullptr ? *kept : core.parts().get<PackedMemory>(arena_of(core))).get(bytes);
     } catch (const std::exception& problem) {  // the peers are in the call, or will be
       core.fail_everywhere(problem);
       throw;

@@ -12,7 +12,7 @@
 #include <papcoll/runtime/request_runs.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/schedule.hpp>
-#include <papcoll/topology/machine.hpp>
+#include <papcoll/topology/machine_on_demand.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,7 @@ inline namespace PAPCOLL_ABI {
 /// at a time.
 class PlanRuns {
  public:
-  PlanRuns(int rank, int size, std::size_t window, std::shared_ptr<const Machine> machine)
+  PlanRuns(int rank, int size, std::size_t window, std::shared_ptr<const MachineOnDemand> machine)
       : rank_(rank), size_(size), window_(window), orders_(std::move(machine)) {}
 
   PlanCache& plans() noexcept { return plans_; }
@@ -55,8 +55,8 @@ class PlanRuns {
     const Shape shape = shape_of(call, rank_, call.root);
     const bool any_order = !is_prefix_reduction(call.collective);
     const bool reduces = is_reduction(call.collective);
-    if (played.map != nullptr && any_order && !(reduces && !shape.commutative)) {
-      return begin_along_machine(plan_run, e, schedule, shape, call, sequence, *played.map, held);
+    if (played.along.map() != nullptr && any_order && !(reduces && !shape.commutative)) {
+      return begin_along_machine(plan_run, e, schedule, shape, call, sequence, played.along, held);
     }
     const bool predicted =
         played.predictions != nullptr && any_order && !(reduces && call.rank_order);
@@ -92,14 +92,14 @@ class PlanRuns {
   [[gnu::noinline]] void begin_along_machine(PlanRun& plan_run, Endpoint& e,
                                              const AnySchedule& named, const Shape& shape,
                                              const Call& call, std::uint32_t sequence,
-                                             MapPositions& map, bool held) {
+                                             const AlongMachine& along, bool held) {
     // What a schedule stands for may depend on the bytes, and so may its order.
     const AnySchedule schedule =
         named.resolved(shape.size, shape.vector_size() * shape.element_size);
     const int root = is_rooted(call.collective) ? call.root : 0;
     const Order order = orders_.machine() == nullptr
                             ? static_order(shape)
-                            : orders_.of(schedule, call.collective, root, map, plans_).order;
+                            : orders_.of(schedule, call.collective, root, along, plans_).order;
     plan_run.start(e, plans_.get(schedule, shape, order).plan, order, call, sequence, window_,
                    held);
   }

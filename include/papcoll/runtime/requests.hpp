@@ -18,6 +18,7 @@
 #include <papcoll/runtime/messages.hpp>
 #include <papcoll/runtime/request_runs.hpp>
 #include <papcoll/schedule/schedule.hpp>
+#include <papcoll/transport/find_transport.hpp>
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
@@ -106,9 +107,9 @@ class TeamRequests {
 
   RequestRun* start_usable(const AnySchedule& schedule, const TransportTable& transport,
                            const Call& call, const OrderSource& source) {
-    PlayedOrder played{nullptr, source.map()};
+    PlayedOrder played{nullptr, source.along()};
     if (const AnyPredictor& predictor = source.predictor()) {
-      played.predictions = &in_flight_.agreements.predictions_by(predictor);
+      played.predictions = &in_flight_.parts.get<Agreements>(basis_).predictions_by(predictor);
     }
     if constexpr (assertion_level >= 2) {
       if (basis_.size() > 1) return start_compared(schedule, transport, call, played);
@@ -172,7 +173,7 @@ class TeamRequests {
     // Whatever becomes of it: peers count both, that of the comparison and that of the call.
     const std::uint32_t own = basis_.calls.count_requests(2);
     const std::uint32_t number = own - 1;
-    Endpoint& nearest = endpoint_for_request(in_flight_.connections.default_transport());
+    Endpoint& nearest = endpoint_for_request(default_transport(basis_.surroundings));
     wait_for_room(nearest, number);
     count_request();
     RequestRun& run = runs().take();

@@ -43,9 +43,6 @@ class ScheduledCalls {
         failures_(failures),
         messages_(messages) {}
 
-  Tickets& tickets() noexcept { return tickets_; }
-  const Tickets& tickets() const noexcept { return tickets_; }
-
   /// Runs a static schedule in the order of the ranks.
   void run_in_rank_order(const AnySchedule& schedule, const TransportTable& transport,
                          const Call& call) {
@@ -63,9 +60,9 @@ class ScheduledCalls {
            const OrderSource& source, bool by_ticket, bool is_inner) {
     const AnyPredictor& predictor = source.predictor();
     Predictions* const expected =
-        predictor ? &in_flight_.agreements.predictions_by(predictor) : nullptr;
+        predictor ? &in_flight_.parts.get<Agreements>(basis_).predictions_by(predictor) : nullptr;
     const auto arrival = predictor ? Waiter::Clock::now() : Waiter::Clock::time_point{};
-    const PlayedOrder played{expected, source.map()};
+    const PlayedOrder played{expected, source.along()};
     const CallWords words = words_.of(call, schedule, transport, played, by_ticket);
     const CallScope scope{basis_, node_, in_flight_, failures_, words, call};
     Endpoint* const e = endpoint_for(transport, words, call);
@@ -127,9 +124,9 @@ class ScheduledCalls {
     const auto in_call = Waiter::Clock::now() - arrival;
     const OnlyCall only_call{basis_};
     failures_.or_fail_everywhere([&] {
-      ExchangedImbalance& watch = in_flight_.agreements.watch(nodes);
+      ExchangedImbalance& watch = in_flight_.parts.get<Agreements>(basis_).watch(nodes);
       if (!watch.left(call.bytes(), in_call)) return;
-      const TransportTable& t = in_flight_.connections.default_transport();
+      const TransportTable& t = basis_.agrees_by();
       Endpoint* const e = messages_.endpoint_or_native(t);
       if (e != nullptr) messages_.renew(watch, *e, t.rings, [&] { watch.adopt(); });
     });
@@ -172,21 +169,30 @@ class ScheduledCalls {
 
   /// Are there tickets? Asked by all ranks in the same call, of which the first makes them.
   bool has_tickets(const TransportTable& t, bool is_inner) {
-    if (basis_.size() > 1 && tickets_.are_open()) open_tickets(t, is_inner);
-    return tickets_.are_drawn();
+    Tickets& tickets = in_flight_.parts.get<Tickets>();
+    if (basis_.size() > 1 && tickets.are_open()) open_tickets(tickets, t, is_inner);
+    return tickets.are_drawn();
   }
 
-  [[gnu::noinline, gnu::cold]] void open_tickets(const TransportTable& t, bool is_inner) {
-    if (t.open_words == nullptr || is_inner) return tickets_.refuse(t);
-    failures_.or_fail_everywhere([&] { tickets_.open(t, basis_.surroundings, basis_.options); });
+  [[gnu::noinline, gnu::cold]] void open_tickets(Tickets& tickets, const TransportTable& t,
+                                                 bool is_inner) {
+    if (t.open_words == nullptr || is_inner) return tickets.refuse(t);
+    failures_.or_fail_everywhere([&] { tickets.open(t, basis_.surroundings, basis_.options); });
   }
 
   void run_by_ticket(const AnySchedule& schedule, Endpoint& e, const Call& call) {
     PlanRuns& runs = in_flight_.plan_runs;
     PlanRun& plan_run = runs.of_blocking_call();
     failures_.or_fail_everywhere([&] {
-      TicketedChain chain{tickets_.board(),        runs,          plan_run,     e, schedule, call,
-                          basis_.calls.sequence(), basis_.rank(), basis_.size()};
+      TicketedChain chain{in_flight_.parts.get<Tickets>().board(),
+                          runs,
+                          plan_run,
+                          e,
+                          schedule,
+                          call,
+                          basis_.calls.sequence(),
+                          basis_.rank(),
+                          basis_.size()};
       basis_.waiter.until([&] { return chain.step(); }, Naps::none);
       chain.end();
     });
@@ -198,7 +204,6 @@ class ScheduledCalls {
   TeamFailures& failures_;
   TeamMessages& messages_;
   PlanWords words_;
-  Tickets tickets_;
 };
 
 }  // namespace PAPCOLL_ABI

@@ -13,6 +13,7 @@
 #include <papcoll/options.hpp>
 #include <papcoll/plan/cache.hpp>
 #include <papcoll/plan/run.hpp>
+#include <papcoll/runtime/agreements.hpp>
 #include <papcoll/runtime/basis.hpp>
 #include <papcoll/runtime/call_blocks.hpp>
 #include <papcoll/runtime/call_numbers.hpp>
@@ -24,10 +25,12 @@
 #include <papcoll/runtime/messages.hpp>
 #include <papcoll/runtime/node_side.hpp>
 #include <papcoll/runtime/own_sites.hpp>
+#include <papcoll/runtime/parts.hpp>
 #include <papcoll/runtime/registrations.hpp>
 #include <papcoll/runtime/request_runs.hpp>
 #include <papcoll/runtime/requests.hpp>
 #include <papcoll/runtime/scheduled_calls.hpp>
+#include <papcoll/runtime/tickets.hpp>
 #include <papcoll/runtime/tuning_text.hpp>
 #include <papcoll/runtime/watched_buffers.hpp>
 #include <papcoll/schedule/schedule.hpp>
@@ -47,6 +50,9 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
 struct Hierarchy;
+namespace detail {
+struct Division;
+}  // namespace detail
 
 /// The rank's side of a team of ranks, below the seam: what Communicator and ThreadTeam::Rank are
 /// made of. One thread at a time may use it.
@@ -62,14 +68,13 @@ struct Hierarchy;
 ///     requests         non-blocking calls
 ///     scheduled calls  blocking calls by schedules, tickets, phases of hierarchies
 ///     lent buffers     how a rank gets its buffers back from a call that failed
-///     own sites        sites of transports that bring a type of their own
+///     parts            what only some calls want, made by the first of them: see TeamPart
 ///
 /// Blocking calls of arrival-driven algorithms, where nanoseconds count, are here.
 class TeamCore final {
  public:
-  TeamCore(Surroundings surroundings, std::vector<const TransportTable*> transports,
-           const Options& options)
-      : basis_(std::move(surroundings), options), in_flight_(basis_, std::move(transports)) {}
+  TeamCore(Surroundings surroundings, const Options& options)
+      : basis_(std::move(surroundings), options), in_flight_(basis_) {}
   TeamCore(const TeamCore&) = delete;
   TeamCore& operator=(const TeamCore&) = delete;
   ~TeamCore() = default;
@@ -97,14 +102,13 @@ class TeamCore final {
   /// The same for calls whose choice must stay, though processors may change.
   bool was_oversubscribed() const noexcept { return was_oversubscribed_; }
   /// All ranks have just met: those of a node find out how to copy for each other.
-  void try_copies() noexcept {
-    if (!node_.try_copies() && intra_ != nullptr) intra_->try_copies();
-  }
+  void try_copies() noexcept { node_.try_copies(); }
   void set_tuning(TuningText tuning) { tuning_ = std::move(tuning); }
   const TuningText& tuning() const noexcept { return tuning_; }
 
-  /// What this rank allocates node-shared memory from, once arena_of() has made it.
-  std::shared_ptr<void>& arena() noexcept { return arena_; }
+  TeamParts& parts() noexcept { return in_flight_.parts; }
+  const TeamParts& parts() const noexcept { return in_flight_.parts; }
+
   /// The buffers that this rank has registered; null: it never has.
   const std::shared_ptr<Registrations>& registrations() const noexcept { return registrations_; }
   void set_registrations(std::shared_ptr<Registrations> all) noexcept {
@@ -123,27 +127,11 @@ class TeamCore final {
   std::shared_ptr<TeamCore> share() noexcept { return {owner_.lock(), this}; }
   /// Throws argument_error while a call is under way.
   void require_no_call() const { basis_.require_no_call(); }
-  /// What calls that name no algorithm keep from call to call: of select/state.hpp, which makes it
-  /// at the first of them.
-  std::shared_ptr<void>& selection() noexcept { return selection_; }
-  void* selection_or_null() const noexcept { return selection_.get(); }
-
   /// What its blocking calls keep the numbers of blocks that differ in.
   CallBlocks& blocks() noexcept { return blocks_; }
-  /// The memory in which they pack elements that lie apart: of PackedCall, which makes it.
-  std::shared_ptr<void>& packed_memory() noexcept { return packed_memory_; }
 
   // --- transports, see Connections
 
-  const std::vector<const TransportTable*>& transports() const noexcept {
-    return in_flight_.connections.transports();
-  }
-  const TransportTable& default_transport() const noexcept {
-    return in_flight_.connections.default_transport();
-  }
-  const TransportTable& transport(std::string_view name) const {
-    return in_flight_.connections.transport(name);
-  }
   void require(const TransportTable& t) const { in_flight_.connections.require(t); }
   const std::string& substitution() const noexcept { return in_flight_.connections.substitution(); }
   const std::string& why_no_ipc() const noexcept { return in_flight_.connections.why_no_ipc(); }
@@ -155,31 +143,37 @@ class TeamCore final {
   std::uint32_t looks() const noexcept { return node_.looks(); }
   /// What the ranks have learnt of arrivals in calls of this kind, the same on all of them.
   Imbalance imbalance_of(const Call& call) const noexcept {
-    const Imbalance* const exchanged = in_flight_.agreements.watched();
+    const Agreements* const agreements = parts().find<Agreements>();
+    const Imbalance* const exchanged = agreements != nullptr ? agreements->watched() : nullptr;
     return exchanged != nullptr ? *exchanged : node_.seen(call);
   }
   /// What a predictor's calls on this team have led to, so far: what order calls run in, and why.
   const Predictions& predictions(const AnyPredictor& predictor) {
-    return in_flight_.agreements.predictions_by(predictor);
+    return parts().get<Agreements>(basis_).predictions_by(predictor);
   }
   PlanCache& plans() noexcept { return in_flight_.plan_runs.plans(); }
   /// The orders of calls under OnTopology, and the machine.
   MachineOrders& machine_orders() noexcept { return in_flight_.plan_runs.machine_orders(); }
 
   /// Does the team draw tickets of a transport?
-  bool draws_tickets() const noexcept { return scheduled_.tickets().are_drawn(); }
+  bool draws_tickets() const noexcept {
+    const Tickets* const tickets = parts().find<Tickets>();
+    return tickets != nullptr && tickets->are_drawn();
+  }
   /// Why calls that want tickets of a transport run in predicted order, or nothing if they do not,
   /// or if there were none.
-  const std::string& no_tickets() const noexcept { return scheduled_.tickets().none(); }
-  /// The tickets' last chance to use MPI.
-  void close_tickets() noexcept { scheduled_.tickets().close(broken()); }
+  const std::string& no_tickets() const noexcept {
+    static const std::string nothing;
+    const Tickets* const tickets = parts().find<Tickets>();
+    return tickets != nullptr ? tickets->none() : nothing;
+  }
 
-  /// The last chance of transports' sites to use the node's memory and MPI.
-  void close_sites() noexcept {
+  /// The last chance of its parts to use MPI and the node's memory.
+  void close_parts() noexcept {
     for (TeamCore* part : {intra_, inter_}) {
-      if (part != nullptr) part->close_sites();
+      if (part != nullptr) part->close_parts();
     }
-    own_sites_.close();
+    parts().close(broken());
   }
 
   // --- failures, see TeamFailures
@@ -227,13 +221,16 @@ class TeamCore final {
                                       parent.basis_.calls.blocking());
   }
 
-  /// Gives the team its groups: this rank's, null if it is alone there, and, on representatives,
-  /// that of all of them.
+  /// Null: it is never divided, or is part of a team.
+  void set_division(detail::Division* division) noexcept { division_ = division; }
+  detail::Division* division() const noexcept { return division_; }
   /// `helps`: it has groups of several ranks, all of which have memory in common.
-  void divide(std::shared_ptr<Hierarchy> hierarchy, TeamCore* intra, TeamCore* inter,
-              bool helps) noexcept {
+  void set_hierarchy(std::shared_ptr<Hierarchy> hierarchy, bool helps) noexcept {
     hierarchy_ = std::move(hierarchy);
     has_groups_ = helps && !on_one_node() && !is_inner();
+  }
+  /// Its teams: of this rank's group, null if it is alone there, and, on representatives, of them.
+  void set_parts(TeamCore* intra, TeamCore* inter) noexcept {
     intra_ = intra;
     inter_ = inter;
     failures_.set_parts(intra == nullptr ? nullptr : &intra->failures_,
@@ -241,7 +238,7 @@ class TeamCore final {
     node_.set_parts(intra == nullptr ? nullptr : &intra->node_,
                     inter == nullptr ? nullptr : &inter->node_);
   }
-  /// Null if it is not divided.
+  /// Null if it is not divided, or hierarchy_of() was never asked.
   Hierarchy* hierarchy() const noexcept { return hierarchy_.get(); }
   TeamCore* parent() const noexcept { return parent_; }
   bool is_inner() const noexcept { return parent_ != nullptr; }
@@ -306,9 +303,11 @@ class TeamCore final {
   /// Runs an arrival-driven algorithm that is compiled for the transport's site.
   void run(const ArrivalAlgorithm& algorithm, const TransportTable& transport, const Call& call) {
     const bool own = transport.make_site != nullptr;
-    run_on(
-        own ? own_sites_.of(transport, algorithm, call) : SiteOfCall{&node_.site(), algorithm.id},
-        algorithm, call);
+    run_on(own ? parts()
+                     .get<OwnSites>(basis_, node_, in_flight_, failures_)
+                     .of(transport, algorithm, call)
+               : SiteOfCall{&node_.site(), algorithm.id},
+           algorithm, call);
   }
 
  private:
@@ -346,12 +345,8 @@ class TeamCore final {
   TeamRequests requests_{basis_, in_flight_, failures_, messages_, invalid_calls_};
   ScheduledCalls scheduled_{basis_, node_, in_flight_, failures_, messages_};
   LentBuffers lent_buffers_{basis_, node_, failures_};
-  OwnSites own_sites_{basis_, node_, in_flight_, failures_};
   CallBlocks blocks_;
-  std::shared_ptr<void> packed_memory_;
   TuningText tuning_;
-  std::shared_ptr<void> selection_;
-  std::shared_ptr<void> arena_;
   std::shared_ptr<Registrations> registrations_;
   std::shared_ptr<BufferWatch> buffer_watch_;
   std::weak_ptr<void> owner_;
@@ -359,6 +354,7 @@ class TeamCore final {
   TeamCore* intra_ = nullptr;   ///< the hierarchy's
   TeamCore* inter_ = nullptr;
   std::shared_ptr<Hierarchy> hierarchy_;
+  detail::Division* division_ = nullptr;
   bool has_groups_ = false;
   bool was_oversubscribed_ = false;
 };

@@ -13,6 +13,7 @@
 #include <papcoll/topology/described_places.hpp>
 #include <papcoll/topology/last_level_cache.hpp>
 #include <papcoll/topology/machine.hpp>
+#include <papcoll/topology/machine_on_demand.hpp>
 #include <papcoll/topology/machine_source.hpp>
 #include <papcoll/topology/near_groups.hpp>
 #include <papcoll/topology/processor_set.hpp>
@@ -46,7 +47,8 @@ class ThreadTeamState {
         outnumber(static_cast<std::size_t>(ranks),
                   static_cast<std::size_t>(ProcessorSet::of_this_thread().count()));
     const auto machine = machine_of(ranks, options.machine);
-    const auto near = machine != nullptr ? near_groups(*machine) : nullptr;
+    const auto near = machine != nullptr ? near_groups(machine->places()) : nullptr;
+    static constexpr std::array transports{&transport_table<ThreadTransport>};
     nodes_.reserve(static_cast<std::size_t>(ranks));
     cores_.reserve(static_cast<std::size_t>(ranks));
     for (int r = 0; r < ranks; ++r) {
@@ -54,13 +56,13 @@ class ThreadTeamState {
       node.groups = near;
       nodes_.push_back(std::make_unique<const Node>(std::move(node)));
       Surroundings s;
+      s.transports = transports;
       s.rank = r;
       s.size = ranks;
       s.node = nodes_.back().get();
       s.processes = false;
       s.machine = machine;
-      cores_.push_back(std::make_unique<TeamCore>(
-          std::move(s), std::vector{&transport_table<ThreadTransport>}, options));
+      cores_.push_back(std::make_unique<TeamCore>(std::move(s), options));
       cores_.back()->set_oversubscribed(oversubscribed);
       cores_.back()->set_tuning(tuning);
     }
@@ -127,7 +129,7 @@ class ThreadTeamState {
   }
 
   /// Where the threads sit, if that is described: Linux moves threads that are not bound.
-  static std::shared_ptr<const Machine> machine_of(int ranks, const MachineSource& source) {
+  static std::shared_ptr<const MachineOnDemand> machine_of(int ranks, const MachineSource& source) {
     if (source.is_default()) return nullptr;
     const Machine described = source.read();
     if (described.size() == 0) {
@@ -143,22 +145,22 @@ class ThreadTeamState {
       throw argument_error(detail::joined(
           {"papcoll: Options of a thread team: machine: ", why, ": describe more cores or nodes"}));
     }
-    auto machine = std::make_shared<Machine>(std::move(places), described.network());
-    machine->source = described.source;
-    return machine;
+    Machine machine{std::move(places), described.network()};
+    machine.source = described.source;
+    return std::make_shared<const MachineOnDemand>(std::move(machine));
   }
 
   /// Makes the teams within this one.
   void divide_all(const GroupColours& groups, const Options& options, bool by_caches) {
-    const HierarchyPlans plans{groups, std::vector<int>(cores_.size(), 0), 0, options.chunk_bytes,
-                               by_caches};
-    division_memory_ = zeros(plans.heads_bytes() + plans.channels_bytes() + 1);
+    const auto plans = std::make_shared<const HierarchyPlans>(
+        groups, std::vector<int>(cores_.size(), 0), 0, options.chunk_bytes, by_caches);
+    division_memory_ = zeros(plans->bytes().heads + plans->bytes().channels + 1);
     HierarchyMemory memory;
     memory.heads = division_memory_.data();
-    memory.channels = memory.heads + plans.heads_bytes();
+    memory.channels = memory.heads + plans->bytes().heads;
     for (std::size_t r = 0; r < cores_.size(); ++r) {
       memory.copies = nodes_[r]->copies;
-      divide(*cores_[r], plans, memory);
+      make_teams(*cores_[r], plan_teams(*cores_[r], plans), memory);
     }
   }
 

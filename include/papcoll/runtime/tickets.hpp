@@ -8,6 +8,7 @@
 #include <papcoll/options.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/run.hpp>
+#include <papcoll/runtime/parts.hpp>
 #include <papcoll/runtime/plan_runs.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/transport/transport.hpp>
@@ -20,8 +21,10 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
 /// The tickets of a team whose ranks pass messages, if its transport has any.
-class Tickets {
+class Tickets final : public TeamPart {
  public:
+  static constexpr PartKind kind = PartKind::tickets;
+
   /// Is it not known yet whether there are any?
   bool are_open() const noexcept { return !board_ && none_.empty(); }
 
@@ -49,8 +52,7 @@ class Tickets {
 
   TicketBoard& board() noexcept { return *board_; }
 
-  /// Their last chance to use MPI.
-  void close(bool broken) noexcept {
+  void close(bool broken) noexcept override {
     if (board_) board_->close(broken);
     board_.reset();
   }

@@ -10,7 +10,8 @@
 #include <papcoll/select/suara_cache.hpp>
 #include <papcoll/select/thresholds.hpp>
 #include <papcoll/select/tuning.hpp>
-#include <papcoll/topology/machine.hpp>
+#include <papcoll/topology/machine_on_demand.hpp>
+#include <papcoll/transport/find_transport.hpp>
 
 #include <memory>
 
@@ -19,7 +20,9 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 /// What a team's calls that name no algorithm keep from call to call.
-struct SelectionState {
+struct SelectionState final : TeamPart {
+  static constexpr PartKind kind = PartKind::selection;
+
   Thresholds thresholds;
   LateNodeCache late_node;
   SuaraCache suara;
@@ -28,21 +31,22 @@ struct SelectionState {
 
 /// Throws argument_error, on all ranks, if the tuning file says what it must not.
 [[gnu::cold, gnu::noinline]] inline SelectionState& make_selection(TeamCore& team) {
-  auto state = std::make_shared<SelectionState>();
+  Thresholds thresholds;
   if (team.parent() != nullptr) {
-    void* const outer = team.parent()->selection_or_null();
-    if (outer != nullptr) state->thresholds = static_cast<SelectionState*>(outer)->thresholds;
+    const SelectionState* const outer = team.parent()->parts().find<SelectionState>();
+    if (outer != nullptr) thresholds = outer->thresholds;
   } else {
     const TuningText& text = team.tuning();
-    if (!text.json.empty()) state->thresholds = parse_tuning<>(text.json, text.source);
+    if (!text.json.empty()) thresholds = parse_tuning<>(text.json, text.source);
   }
-  team.selection() = state;
-  return *state;
+  SelectionState& state = team.parts().get<SelectionState>();
+  state.thresholds = thresholds;
+  return state;
 }
 
 inline SelectionState& selection_of(TeamCore& team) {
-  void* const state = team.selection_or_null();
-  return state != nullptr ? *static_cast<SelectionState*>(state) : make_selection(team);
+  SelectionState* const state = team.parts().find<SelectionState>();
+  return state != nullptr ? *state : make_selection(team);
 }
 
 inline const Thresholds& thresholds_of(TeamCore& team) { return selection_of(team).thresholds; }
@@ -63,24 +67,24 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
   SelectionInputs s;
   s.size = team.size();
   s.oversubscribed = call.reproducible ? team.was_oversubscribed() : team.waiter().oversubscribed;
+  const Hierarchy* const hierarchy = hierarchy_of(team);
   s.grouped = any_transport && team.has_groups();
-  if (any_transport && team.hierarchy() != nullptr && team.hierarchy()->by_caches) {
-    s.near_groups = team.hierarchy()->groups.count();
+  if (any_transport && hierarchy != nullptr && hierarchy->by_caches) {
+    s.near_groups = hierarchy->groups.count();
   }
   s.by_messages = by_messages;
   s.between_nodes = !team.on_one_node() && !team.has_groups();
   if (s.grouped) {
-    const Hierarchy& h = *team.hierarchy();
-    s.largest_node = h.levels.front().largest;
-    s.nodes_in_order = !is_prefix_reduction(call.collective) || h.groups.contiguous();
+    s.largest_node = hierarchy->levels.front().largest;
+    s.nodes_in_order = !is_prefix_reduction(call.collective) || hierarchy->groups.contiguous();
   }
-  if (s.grouped && team.hierarchy()->levels.size() == 1) {
-    s.nodes = team.hierarchy()->groups.count();
+  if (s.grouped && hierarchy->levels.size() == 1) {
+    s.nodes = hierarchy->groups.count();
     s.late_node = &state.late_node;
   }
   s.suara = &state.suara;
-  const Machine* const machine = team.surroundings().machine.get();
-  if (!team.on_one_node() && machine != nullptr && machine->network().nodes() > 1) {
+  const MachineOnDemand* const machine = team.surroundings().machine.get();
+  if (!team.on_one_node() && machine != nullptr && machine->get().network().nodes() > 1) {
     s.orders = &team.machine_orders();
     s.plans = &team.plans();
   }
@@ -92,10 +96,10 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
 
 /// The transport a part runs on in this team.
 inline const TransportTable& transport_of(TeamCore& team, const AlgorithmSpec& part) {
-  const TransportTable& t = part.transport != nullptr     ? *part.transport
-                            : part.transport_name.empty() ? team.default_transport()
-                                                          : team.transport(part.transport_name);
-  return t.unavailable(team.surroundings()).empty() ? t : team.default_transport();
+  const TransportTable& t = part.transport != nullptr
+                                ? *part.transport
+                                : find_transport(team.surroundings(), part.transport_name);
+  return t.unavailable(team.surroundings()).empty() ? t : default_transport(team.surroundings());
 }
 
 }  // namespace detail

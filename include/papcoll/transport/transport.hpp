@@ -7,7 +7,7 @@
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/plan/endpoint.hpp>
-#include <papcoll/topology/machine.hpp>
+#include <papcoll/topology/machine_on_demand.hpp>
 #include <papcoll/transport/rma/remote_words.hpp>
 
 #include <concepts>
@@ -45,8 +45,13 @@ struct lost_rank : peer_lost {
 using MakeToldEndpoint =
     std::function<std::unique_ptr<Endpoint>(std::function<void(const TransportOp&)>)>;
 
+struct TransportTable;
+
 /// What a team offers to transports: where its ranks are and what they share.
 struct Surroundings {
+  /// By which calls may run, besides the memory of a node of processes; the first serves every call
+  /// and carries what ranks agree on where they share no board.
+  std::span<const TransportTable* const> transports{};
   int rank = 0;                ///< this one
   int size = 1;                ///< ranks of the team
   int nodes = 1;               ///< nodes the team's ranks are on
@@ -56,12 +61,13 @@ struct Surroundings {
   /// The ranks on this one's node, ascending: rank i of the node is the team's rank ranks_here[i].
   /// Empty: all, or unknown.
   std::vector<int> ranks_here{};
-  bool processes = true;                     ///< the ranks are processes, not threads of one
-  MpiLink* mpi = nullptr;                    ///< the team's private communicator, or null
-  MakeToldEndpoint messages{};               ///< over that one, or empty
-  std::shared_ptr<const Machine> machine{};  ///< where the ranks sit; null if nothing is known
-  std::string why_no_shared_memory;          ///< if node is null: why
-  std::string why_no_cma;  ///< why processes of a node cannot copy from each other, if so
+  bool processes = true;        ///< the ranks are processes, not threads of one
+  MpiLink* mpi = nullptr;       ///< the team's private communicator, or null
+  MakeToldEndpoint messages{};  ///< over that one, or empty
+  /// Where the ranks sit; null if nothing is known.
+  std::shared_ptr<const MachineOnDemand> machine{};
+  std::string why_no_shared_memory;  ///< if node is null: why
+  std::string why_no_cma;            ///< why processes of a node cannot copy from each other, if so
 };
 
 /// How bytes and signals move between the ranks of a team.

@@ -158,7 +158,7 @@ TEST_CASE("who connects again does not import what failed to connect", "[gpu]") 
   std::vector<Mailbox> mail(4);
   std::vector<papcoll::Place> places(3);
   places[2].node = 1;
-  const auto machine = std::make_shared<const Machine>(places);
+  const auto machine = std::make_shared<const MachineOnDemand>(places);
   device_team::Loopback network;
   bool none_left = true;
   const auto connect = [&](int r) {

@@ -28,22 +28,22 @@ Machine caches_of_node(int count, int cores) {
 }  // namespace
 
 TEST_CASE("ranks are near where they share a cache, else a package", "[select]") {
-  const auto by_cache = near_groups(caches_of_node(4, 3));
+  const auto by_cache = near_groups(caches_of_node(4, 3).places());
   REQUIRE(by_cache != nullptr);
   CHECK(by_cache->count() == 4);
   CHECK(by_cache->contiguous());
 
   // One rank on each L3: by packages.
-  const auto by_package = near_groups(caches_of_node(4, 1));
+  const auto by_package = near_groups(caches_of_node(4, 1).places());
   REQUIRE(by_package != nullptr);
   CHECK(by_package->count() == 2);
 
-  CHECK(near_groups(caches_of_node(1, 8)) == nullptr);
-  CHECK(near_groups(Machine::of_cores(2, 1, 2, 2)) == nullptr);  // several nodes
+  CHECK(near_groups(caches_of_node(1, 8).places()) == nullptr);
+  CHECK(near_groups(Machine::of_cores(2, 1, 2, 2).places()) == nullptr);  // several nodes
   std::vector<Place> unbound(8);
-  CHECK(near_groups(Machine{unbound}) == nullptr);
+  CHECK(near_groups(unbound) == nullptr);
   unbound[0].l3 = 0;  // one of them is bound
-  const auto one_apart = near_groups(Machine{unbound});
+  const auto one_apart = near_groups(unbound);
   REQUIRE(one_apart != nullptr);
   CHECK(one_apart->largest() == 7);
 }
@@ -137,7 +137,7 @@ TEST_CASE("teams by caches have small chunk buffers", "[select]") {
   const HierarchyPlans by_caches{pairs, one_node, 0, 65536, true};
   const HierarchyPlans named{pairs, one_node, 0, 65536, false};
   CHECK(by_caches.chunk_bytes() == 4096);
-  CHECK(by_caches.buffers_bytes() * 10 < named.buffers_bytes());
+  CHECK(by_caches.bytes().buffers * 10 < named.bytes().buffers);
 }
 
 TEST_CASE("calls by caches give what all others give", "[select]") {

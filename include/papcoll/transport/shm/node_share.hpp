@@ -1,11 +1,13 @@
 #pragma once
 
+#include <papcoll/base/drop_if.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/arena_heap.hpp>
 #include <papcoll/node/lazy_mapping.hpp>
 #include <papcoll/node/node.hpp>
+#include <papcoll/node/taken_pools.hpp>
 #include <papcoll/transport/shm/file.hpp>
 #include <papcoll/transport/shm/segment.hpp>
 
@@ -110,8 +112,8 @@ class NodeShare {
   /// An area that this rank has left, and others may not have.
   struct Retired {
     std::size_t number;
-    std::vector<std::byte*> pools;  ///< what its communicator had of this rank's
-    bool broken;                    ///< when this rank left it, and others may not have
+    TakenPools pools;  ///< what its communicator had of this rank's
+    bool broken;       ///< when this rank left it, and others may not have
   };
 
   bool makes_areas() const noexcept { return rank_ == 0; }
@@ -167,15 +169,12 @@ class NodeShare {
     sweep();
   }
 
-  void add(const NodeArea& area) {
-    const std::lock_guard lock{mutex_};
-    areas_.push_back(&area);
-  }
+  void watch(NodeArea& area, const std::atomic<std::uint32_t>& broken);
 
   /// This rank unmaps the area and leaves it. The last one takes its pages.
   void retire(const NodeArea& left, LazyMapping memory, Retired area) noexcept {
     const std::lock_guard lock{mutex_};
-    std::erase(areas_, &left);
+    drop_if(areas_, [&left](const NodeArea* a) { return a == &left; });
     memory = {};
     --in_use_;
     if (words(area.number).left.fetch_add(1, std::memory_order_acq_rel) + 1 == all()) {
@@ -187,11 +186,10 @@ class NodeShare {
 
   /// Looks which areas the others have left, too.
   void sweep() noexcept {
-    std::erase_if(retired_, [this](Retired& r) {
+    drop_if(retired_, [this](Retired& r) {
       Words& w = words(r.number);
       if (w.left.load(std::memory_order_acquire) < all()) return false;
-      for (std::byte* const p : r.pools) pools_->give_back(p);
-      r.pools.clear();
+      r.pools.give_all_back();
       r.broken = false;  // nobody goes on in it
       if (!makes_areas()) {
         w.seen.fetch_add(1, std::memory_order_release);
@@ -270,7 +268,8 @@ class NodeArea {
         number_(number),
         process_(getpid()),
         memory_(LazyMapping::of_file(share_->segment().file().fd(), share_->offset(number),
-                                     share_->area_bytes_)) {
+                                     share_->area_bytes_)),
+        pools_(share_->pools()) {
     if (memory_.data() == nullptr) throw_system_error("cannot map shared memory", errno);
     share_->expect();
   }
@@ -287,17 +286,18 @@ class NodeArea {
   std::byte* data() const noexcept { return memory_.data(); }
   NodeShare& share() const noexcept { return *share_; }
 
-  /// Where the communicator's boards say that it is broken, in this area: 0, or why. Once.
-  using Breaks = std::vector<const std::atomic<std::uint32_t>*>;
-  void watch(Breaks breaks) {
-    breaks_ = std::move(breaks);
-    share_->add(*this);
+  /// For HierarchyMemory: `area` is one. `broken` is where a board of the communicator, in it, says
+  /// that it is broken: 0, or why.
+  static void watch(void* area, const std::atomic<std::uint32_t>& broken) {
+    NodeArea& a = *static_cast<NodeArea*>(area);
+    a.share_->watch(a, broken);
   }
   /// Acquired, for what its readers do of it with memory that others wrote to.
   bool is_broken() const noexcept {
-    return std::any_of(breaks_.begin(), breaks_.end(), [](const std::atomic<std::uint32_t>* b) {
-      return b->load(std::memory_order_acquire) != 0;
-    });
+    for (const std::atomic<std::uint32_t>* const b : breaks_) {
+      if (b->load(std::memory_order_acquire) != 0) return true;
+    }
+    return false;
   }
 
   /// The other ranks will never join it: it may be used again. By the rank that made it.
@@ -349,38 +349,37 @@ class NodeArea {
   static bool any_broken(void* area) noexcept {
     return static_cast<const NodeArea*>(area)->share_->any_broken();
   }
-  static std::byte* take_pool(void* area, std::size_t bytes) {
-    NodeArea& a = *static_cast<NodeArea*>(area);
-    a.pools_.reserve(a.pools_.size() + 1);
-    a.pools_.push_back(a.share_->pools()->take(bytes, page_bytes(),
-                                               "the library's part of the arena",
-                                               "make the communicator with a larger "
-                                               "Options::arena_bytes"));
-    return a.pools_.back();
-  }
-  static void give_pool_back(void* area, std::byte* at) noexcept {
-    NodeArea& a = *static_cast<NodeArea*>(area);
-    std::erase(a.pools_, at);
-    a.share_->pools()->give_back(at);
-  }
+  TakenPools& taken_pools() noexcept { return pools_; }
 
  private:
+  friend class NodeShare;
+
   NodeShare::Words& words() const noexcept { return share_->words(number_); }
 
   std::shared_ptr<NodeShare> share_;
   std::size_t number_;
   pid_t process_;
   LazyMapping memory_;
-  std::vector<std::byte*> pools_;  ///< of this rank's heap
-  Breaks breaks_;
+  TakenPools pools_;
+  std::vector<const std::atomic<std::uint32_t>*> breaks_;
 };
+
+inline void NodeShare::watch(NodeArea& area, const std::atomic<std::uint32_t>& broken) {
+  const std::lock_guard lock{mutex_};
+  if (area.breaks_.empty()) areas_.push_back(&area);
+  area.breaks_.push_back(&broken);
+}
 
 inline bool NodeShare::any_broken() noexcept {
   const std::lock_guard lock{mutex_};
   sweep();
-  return std::any_of(areas_.begin(), areas_.end(),
-                     [](const NodeArea* a) { return a->is_broken(); }) ||
-         std::any_of(retired_.begin(), retired_.end(), [](const Retired& r) { return r.broken; });
+  for (const NodeArea* const a : areas_) {
+    if (a->is_broken()) return true;
+  }
+  for (const Retired& r : retired_) {
+    if (r.broken) return true;
+  }
+  return false;
 }
 
 }  // namespace detail

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+class Endpoint;
+
+/// Which parts a team may have besides what every call needs.
+enum class PartKind : unsigned char {
+  agreements,
+  tickets,
+  own_sites,
+  selection,
+  arena,
+  packed_memory,
+  number,  ///< how many kinds there are
+};
+
+/// A part of a rank's side of a team: made by the first call that wants it, so that a program none
+/// of whose calls does neither compiles nor has it. Each names its `kind`.
+class TeamPart {
+ public:
+  TeamPart() = default;
+  TeamPart(const TeamPart&) = delete;
+  TeamPart& operator=(const TeamPart&) = delete;
+  virtual ~TeamPart() = default;
+
+  /// Is something of it in flight that is too old to be so beside a call of this number?
+  virtual bool blocks(const Endpoint& /*e*/, std::uint32_t /*sequence*/) noexcept { return false; }
+  /// Lets what nobody waits for come to its end, since the ranks part here. True: nothing is left.
+  virtual bool settle() noexcept { return true; }
+  /// After the team broke. `leak`: something may still use its memory.
+  virtual void abandon(bool /*leak*/) noexcept {}
+  /// Its last chance to use MPI and the memory of the node.
+  virtual void close(bool /*broken*/) noexcept {}
+};
+
+/// The parts that a team has.
+class TeamParts {
+ public:
+  /// Null if it was never wanted.
+  template <class T>
+  T* find() const noexcept {
+    return static_cast<T*>(parts_[static_cast<std::size_t>(T::kind)].get());
+  }
+
+  /// Made of `args` if it is not there.
+  template <class T, class... Args>
+  T& get(Args&&... args) {
+    std::unique_ptr<TeamPart>& part = parts_[static_cast<std::size_t>(T::kind)];
+    if (part == nullptr) part = std::make_unique<T>(std::forward<Args>(args)...);
+    return static_cast<T&>(*part);
+  }
+
+  bool blocks(const Endpoint& e, std::uint32_t sequence) noexcept {
+    for (const auto& part : parts_) {
+      if (part != nullptr && part->blocks(e, sequence)) return true;
+    }
+    return false;
+  }
+  [[gnu::cold]] bool settle() noexcept {
+    bool none_is_left = true;
+    for (const auto& part : parts_) none_is_left &= part == nullptr || part->settle();
+    return none_is_left;
+  }
+  [[gnu::cold]] void abandon(bool leak) noexcept {
+    for (const auto& part : parts_) {
+      if (part != nullptr) part->abandon(leak);
+    }
+  }
+  [[gnu::cold]] void close(bool broken) noexcept {
+    for (const auto& part : parts_) {
+      if (part != nullptr) part->close(broken);
+    }
+  }
+
+ private:
+  std::array<std::unique_ptr<TeamPart>, static_cast<std::size_t>(PartKind::number)> parts_;
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll

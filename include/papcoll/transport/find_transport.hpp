@@ -1,0 +1,24 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/transport/transport.hpp>
+
+#include <string_view>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+/// The transport of a team's calls that name none: the first that serves the team.
+PAPCOLL_DECL const TransportTable& default_transport(const Surroundings& s) noexcept;
+
+/// The one of that name; the default, if the name is empty. Throws transport_unavailable.
+PAPCOLL_DECL const TransportTable& find_transport(const Surroundings& s, std::string_view name);
+
+using FindTransport = decltype(find_transport);
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
+
+#if PAPCOLL_HAS_SHARED_CODE
+#include <papcoll/impl/find_transport.ipp>
+#endif
