@@ -97,7 +97,7 @@ CONDITIONS = {
     "topology/linux": "the same", "topology/packed_machine": "the same",
     "registration": "the same", "algorithm": "the same", "automatic": "the same", "explain": "the same", "hierarchical": "the same",
     "erased": "the same", "recovery": "the same",
-    "transport/mpi_transport": "the same",
+    "transport/mpi_transport": "the same", "algorithms/static/suara": "the same",
     "impl/messages": "simulated ranks have an endpoint of their own",
     "transport/smpi/simulated_time": "only SMPI lets simulated time pass",
     "profile/wrappers": "functions that MPI-3 has not",
