@@ -1,12 +1,13 @@
 #pragma once
 
-#include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/arrival/arrival_driven.hpp>
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/policies/algorithm.hpp>
 #include <papcoll/policies/requirements.hpp>
 #include <papcoll/policies/unmet.hpp>
+#include <papcoll/transport/transport_policy.hpp>
 
 #include <concepts>
 #include <type_traits>
@@ -249,7 +250,7 @@ struct NamedPolicies {
     AlgorithmSpec s;
     s.order = OrderSource::of<Arrival>();
     if constexpr (has_transport) {
-      s.transport = &transport_table<Transport>;
+      s.transport = &table_of_transport<Transport>();
     } else {
       s.find_transport = &find_transport;
     }
@@ -259,7 +260,7 @@ struct NamedPolicies {
     } else if constexpr (StaticSchedule<Schedule>) {
       s.schedule = AnySchedule::of<Schedule>();
     } else if constexpr (RunsUnder<Arrival, Named>) {
-      s.arrival = &arrival_algorithm<Arrival, Named, typename SiteOver<Transport>::type>;
+      s.arrival = &algorithm_under<Arrival, Named, typename SiteOver<Transport>::type>();
     }
     return s;
   }
@@ -296,7 +297,6 @@ AlgorithmSpec select() {
     detail::refuse_malformed<Tag, Ps...>();
   } else {
     using Policies = detail::NamedPolicies<Ps...>;
-    if constexpr (Policies::has_transport) detail::check_site<typename Policies::Transport>();
     constexpr const Requirement* why =
         why_not(Policies::template needs_for<Tag>(),
                 detail::call_facts<Tag, NonBlocking, Commutes, typename Policies::Contract>(),

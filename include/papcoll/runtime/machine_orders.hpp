@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
+#include <papcoll/mapping/map_positions.hpp>
 #include <papcoll/mapping/mapped_order.hpp>
 #include <papcoll/plan/cache.hpp>
 #include <papcoll/schedule/order.hpp>
@@ -72,7 +73,7 @@ class MachineOrders {
   [[gnu::cold, gnu::noinline]] const MappedOrder& found(const AnySchedule& schedule, Collective c,
                                                         int root, const AlongMachine& along,
                                                         PlanCache& plans) {
-    MappedOrder mapped = along(schedule, c, *machine_, root);
+    MappedOrder mapped = along.lay()(*along.map(), schedule, c, *machine_, root);
     if (entries_.size() == most) {
       plans.forget(entries_.back().mapped.order);
       entries_.pop_back();

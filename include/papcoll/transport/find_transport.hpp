@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/config.hpp>
-#include <papcoll/transport/transport.hpp>
+#include <papcoll/transport/transport_policy.hpp>
 
 #include <string_view>
 
