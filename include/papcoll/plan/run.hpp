@@ -323,7 +323,7 @@ void for_each_piece(const TransportOp& w, F&& f) {
   w.owner->for_each_piece(w, f);
 }
 
-inline void perform_pieces(const TransportOp& w) noexcept {
+[[gnu::cold]] inline void perform_pieces(const TransportOp& w) noexcept {
   for_each_piece(w, [](const TransportOp& piece) { perform_locally(piece); });
 }
 
