@@ -75,7 +75,7 @@ NAMES = {
     "fstream": "ifstream",
     "functional": "function greater less plus",
     "unordered_map": "unordered_map",
-    "utility": "as_const declval exchange index_sequence make_index_sequence move pair swap",
+    "utility": "as_const declval exchange forward index_sequence make_index_sequence move pair swap",
     "vector": "erase erase_if vector",
 }
 HEADERS_OF = {name: set(headers.split("|")) for headers, names in NAMES.items() for name in names.split()}

@@ -58,7 +58,7 @@ class TrivialVector {
   TrivialVector(const TrivialVector& other) { append(other.data(), other.size()); }
   TrivialVector(TrivialVector&& other) noexcept : memory_(std::exchange(other.memory_, {})) {}
   TrivialVector& operator=(TrivialVector other) noexcept {
-    std::swap(memory_, other.memory_);
+    swap(other);
     return *this;
   }
   ~TrivialVector() { std::free(memory_.data); }
@@ -78,6 +78,7 @@ class TrivialVector {
   T& back() noexcept { return end()[-1]; }
   const T& back() const noexcept { return end()[-1]; }
 
+  void swap(TrivialVector& other) noexcept { std::swap(memory_, other.memory_); }
   void clear() noexcept { memory_.size = 0; }
   void pop_back() noexcept { --memory_.size; }
 

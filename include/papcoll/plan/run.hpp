@@ -132,6 +132,8 @@ class PlanRun {
     std::size_t steps_left = 0;
     const Plan* plan = nullptr;
     std::array<std::byte*, 3> base{};  ///< element 0 of the block in each Space
+    /// Of each step: how many of its predecessors are not complete; or `followed`.
+    std::uint32_t* waits_for = nullptr;
   };
   struct Ready {
     std::uint32_t slot;
@@ -170,10 +172,11 @@ class PlanRun {
         continue;
       }
       set_bases(s, slot);
-      std::uint32_t* const waits = waits_for(slot);
-      for (std::uint32_t i = 0; i < s.steps_left; ++i) {
-        waits[i] = s.plan->predecessors(i);
-        if (waits[i] == 0) ready_.push_back({slot, i});
+      s.waits_for = waits_for_.data() + slot * steps_;
+      const auto counts = s.plan->predecessors();
+      std::copy(counts.begin(), counts.end(), s.waits_for);
+      for (std::uint32_t i = 0; i < counts.size(); ++i) {
+        if (counts[i] == 0) ready_.push_back({slot, i});
       }
       return;
     }
@@ -215,20 +218,10 @@ class PlanRun {
   /// The local step is under way: what the endpoint runs in order behind it need not wait for it.
   [[gnu::cold, gnu::noinline]] void follow(std::uint32_t slot, std::uint32_t step) {
     const Slot& s = slots_[slot];
-    waits_for(slot)[step] = followed;
+    s.waits_for[step] = followed;
     for (const std::uint32_t next : s.plan->successors(step)) {
-      if (follows(s, next)) one_less(slot, next);
+      if (follows(s, next) && --s.waits_for[next] == 0) ready_.push_back({slot, next});
     }
-  }
-
-  /// A step that this one waited for is complete.
-  void one_less(std::uint32_t slot, std::uint32_t step) {
-    if (--waits_for(slot)[step] == 0) ready_.push_back({slot, step});
-  }
-
-  /// Of each step of the slot's block: how many predecessors are not complete; or `followed`.
-  std::uint32_t* waits_for(std::uint32_t slot) noexcept {
-    return waits_for_.data() + slot * steps_;
   }
 
   bool follows(const Slot& s, std::uint32_t step) const noexcept {
@@ -237,10 +230,11 @@ class PlanRun {
 
   void finish_step(std::uint32_t slot, std::uint32_t step) {
     Slot& s = slots_[slot];
-    const bool was_followed = waits_for(slot)[step] == followed;
+    std::uint32_t* const waits_for = s.waits_for;
+    const bool was_followed = waits_for[step] == followed;
     for (const std::uint32_t next : s.plan->successors(step)) {
       if (was_followed && follows(s, next)) continue;  // it did not wait
-      one_less(slot, next);
+      if (--waits_for[next] == 0) ready_.push_back({slot, next});
     }
     if (--s.steps_left == 0) {
       --blocks_left_;
@@ -309,7 +303,7 @@ class PlanRun {
   std::size_t in_flight_ = 1;  ///< blocks at once
   std::size_t steps_ = 0;      ///< of a slot in waits_for_
   detail::TrivialVector<Slot> slots_;
-  detail::TrivialVector<std::uint32_t> waits_for_;
+  detail::TrivialVector<std::uint32_t> waits_for_;  ///< of all slots
   detail::TrivialVector<Ready> ready_;  ///< a queue, in the order in which they became ready
   std::size_t next_ready_ = 0;
   detail::TrivialVector<int>

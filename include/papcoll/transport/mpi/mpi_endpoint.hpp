@@ -119,12 +119,12 @@ class MpiEndpoint : public Endpoint {
     // complete() starts further steps: take the list away first. What waits for a send should not
     // also wait until this rank has combined what it received.
     ended_works_.clear();
-    for (std::size_t i = 0; i < n; ++i) {
-      if (work(i).kind == OpKind::send) ended_works_.push_back(work(i));
-    }
-    const std::size_t sends = ended_works_.size();
-    for (std::size_t i = 0; i < n; ++i) {
-      if (work(i).kind != OpKind::send) ended_works_.push_back(work(i));
+    std::size_t sends = 0;
+    for (const OpKind kind : {OpKind::send, OpKind::receive}) {
+      sends = ended_works_.size();
+      for (std::size_t i = 0; i < n; ++i) {
+        if (work(i).kind == kind) ended_works_.push_back(work(i));
+      }
     }
     ended_ += n;
     if (requests_.size() <= InTurn::at_once || 2 * ended_ >= requests_.size()) drop_ended();
