@@ -5,12 +5,32 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
+
+namespace detail {
+
+/// As f(n), where a compiler knows n if it is that of a short run: the copy is a load and a store.
+template <class F>
+void with_known_bytes(std::size_t n, F&& f) {
+  switch (n) {
+    case 4:
+      return f(std::size_t{4});
+    case 8:
+      return f(std::size_t{8});
+    case 16:
+      return f(std::size_t{16});
+    default:
+      return f(n);
+  }
+}
+
+}  // namespace detail
 
 /// Where the elements of a buffer lie if they are not all neighbours: in runs of elements that are.
 /// A call counts the elements in the order of the runs, whatever lies between these in memory; what
@@ -42,7 +62,7 @@ class DataView {
   /// Runs of `length` elements, not 0, in 1 to most_dimensions steps: the first goes from run to
   /// run, the next from one group of them to the next. The last has no end.
   static DataView nested(std::size_t length, std::span<const Step> steps) noexcept {
-    DataView v;
+    DataView v{uses};
     v.length_ = length;
     v.dimensions_ = steps.size();
     std::copy(steps.begin(), steps.end(), v.steps_.begin());
@@ -51,7 +71,7 @@ class DataView {
 
   /// Any runs, at least one; the first begins with element 0, and none is empty.
   static DataView of_runs(std::vector<Run> runs) noexcept {
-    DataView v;
+    DataView v{uses};
     v.runs_ = std::move(runs);
     return v;
   }
@@ -64,16 +84,17 @@ class DataView {
   /// Bytes from the buffer's address to element i, for elements of `size` bytes. Reduces n to the
   /// number of elements from there on that are neighbours, if it is more.
   std::ptrdiff_t find(std::size_t i, std::size_t size, std::size_t& n) const noexcept {
-    if (length_ != 0) {
-      const std::size_t in_run = i % length_;
-      n = std::min(n, length_ - in_run);
-      return place_of_run(i / length_) + static_cast<std::ptrdiff_t>(in_run * size);
-    }
-    auto run = std::partition_point(runs_.begin(), runs_.end(),
-                                    [i](const Run& r) { return r.first <= i; });
-    if (run != runs_.end()) n = std::min(n, run->first - i);
-    --run;
-    return run->at + static_cast<std::ptrdiff_t>((i - run->first) * size);
+    return uses_->find(*this, i, size, n);
+  }
+  /// Copies `count` elements of `size` bytes, from number `first` on, from where they lie.
+  void pack(std::byte* to, const std::byte* from, std::size_t first, std::size_t count,
+            std::size_t size) const noexcept {
+    uses_->pack(*this, to, from, first, count, size);
+  }
+  /// The other way, for the first `count` elements; what lies between them is not written.
+  void unpack(std::byte* to, const std::byte* from, std::size_t count,
+              std::size_t size) const noexcept {
+    uses_->unpack(*this, to, from, count, size);
   }
 
   /// Calls f(at, n) for each run of `count` elements from `first` on, of `size` bytes: n
@@ -83,7 +104,7 @@ class DataView {
     const std::size_t end = first + count;
     const auto one = [&](std::size_t from) {
       std::size_t n = end - from;
-      const std::ptrdiff_t at = find(from, size, n);
+      const std::ptrdiff_t at = find_element(from, size, n);
       f(at, n);
       return n;
     };
@@ -107,6 +128,32 @@ class DataView {
   }
 
  private:
+  /// What the functions of these names do: pointers, so that a program that makes no view does not
+  /// compile it.
+  struct Uses {
+    std::ptrdiff_t (*find)(const DataView&, std::size_t i, std::size_t size, std::size_t& n);
+    void (*pack)(const DataView&, std::byte* to, const std::byte* from, std::size_t first,
+                 std::size_t count, std::size_t size);
+    void (*unpack)(const DataView&, std::byte* to, const std::byte* from, std::size_t count,
+                   std::size_t size);
+  };
+  static const Uses uses;
+
+  explicit DataView(const Uses& what) noexcept : uses_(&what) {}
+
+  std::ptrdiff_t find_element(std::size_t i, std::size_t size, std::size_t& n) const noexcept {
+    if (length_ != 0) {
+      const std::size_t in_run = i % length_;
+      n = std::min(n, length_ - in_run);
+      return place_of_run(i / length_) + static_cast<std::ptrdiff_t>(in_run * size);
+    }
+    auto run = std::partition_point(runs_.begin(), runs_.end(),
+                                    [i](const Run& r) { return r.first <= i; });
+    if (run != runs_.end()) n = std::min(n, run->first - i);
+    --run;
+    return run->at + static_cast<std::ptrdiff_t>((i - run->first) * size);
+  }
+
   std::ptrdiff_t place_of_run(std::size_t run) const noexcept {
     std::ptrdiff_t at = 0;
     std::size_t d = 0;
@@ -117,11 +164,35 @@ class DataView {
     return at + static_cast<std::ptrdiff_t>(run) * steps_[d].stride;
   }
 
+  const Uses* uses_ = nullptr;
   std::size_t length_ = 0;  ///< 0: runs_ says where the elements are
   std::size_t dimensions_ = 0;
   std::array<Step, most_dimensions> steps_{};
   std::vector<Run> runs_;
 };
+
+inline constexpr DataView::Uses DataView::uses{
+    [](const DataView& v, std::size_t i, std::size_t size, std::size_t& n) {
+      return v.find_element(i, size, n);
+    },
+    [](const DataView& v, std::byte* to, const std::byte* from, std::size_t first,
+       std::size_t count, std::size_t size) {
+      v.for_each_run(first, count, size, [&](std::ptrdiff_t at, std::size_t n) {
+        detail::with_known_bytes(n * size, [&](std::size_t bytes) {
+          std::memcpy(to, from + at, bytes);
+          to += bytes;
+        });
+      });
+    },
+    [](const DataView& v, std::byte* to, const std::byte* from, std::size_t count,
+       std::size_t size) {
+      v.for_each_run(0, count, size, [&](std::ptrdiff_t at, std::size_t n) {
+        detail::with_known_bytes(n * size, [&](std::size_t bytes) {
+          std::memcpy(to + at, from, bytes);
+          from += bytes;
+        });
+      });
+    }};
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

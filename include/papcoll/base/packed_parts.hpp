@@ -17,7 +17,7 @@ namespace detail {
 /// those of a reduce_scatter only.
 class PackedParts {
  public:
-  PackedParts(const Call& call, int rank, int size) noexcept : call_(call) {
+  [[gnu::cold]] PackedParts(const Call& call, int rank, int size) noexcept : call_(call) {
     const auto [in, out] = buffers_of(call.collective, rank == call.root);
     const std::size_t in_elements = elements(in, rank, size);
     const std::size_t out_elements = elements(out, rank, size);
@@ -71,7 +71,7 @@ class PackedParts {
   }
 
  private:
-  std::size_t elements_before(int rank) const noexcept {
+  [[gnu::cold]] std::size_t elements_before(int rank) const noexcept {
     const auto r = static_cast<std::size_t>(rank);
     if (call_.counts == nullptr) return r * call_.count;
     std::size_t n = 0;
@@ -79,7 +79,7 @@ class PackedParts {
     return n;
   }
 
-  std::size_t elements(Holds what, int rank, int size) const noexcept {
+  [[gnu::cold]] std::size_t elements(Holds what, int rank, int size) const noexcept {
     switch (what) {
       case Holds::nothing:
         return 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/plan/block_numbers.hpp>
 #include <papcoll/plan/dependencies.hpp>
@@ -8,19 +9,16 @@
 #include <papcoll/plan/layout.hpp>
 #include <papcoll/plan/locations.hpp>
 #include <papcoll/plan/memory.hpp>
-#include <papcoll/plan/message_numbers.hpp>
 #include <papcoll/plan/plan.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/range.hpp>
 #include <papcoll/schedule/step_sink.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -32,13 +30,14 @@ inline namespace PAPCOLL_ABI {
 /// over it, and what is still there at the end and belongs in the output is copied then.
 class PlanAssembler final : public StepSink {
  public:
-  [[gnu::cold]] PlanAssembler(const Shape& shape, Order order)
+  /// Both outlive it.
+  [[gnu::cold]] PlanAssembler(const Shape& shape, const Order& order)
       : shape_(shape),
-        order_(std::move(order)),
-        position_(order_.position(shape_.rank)),
-        blocks_(shape_, order_),
-        memory_(shape_, order_, blocks_),
-        numbers_(shape.size) {}
+        order_(order),
+        position_(order.position(shape.rank)),
+        blocks_(shape, order),
+        memory_(shape, order, blocks_),
+        flows_(dependencies_, shape.size) {}
 
   int size() const noexcept override { return shape_.size; }
   int position() const noexcept override { return position_; }  ///< of the shape's rank
@@ -52,18 +51,15 @@ class PlanAssembler final : public StepSink {
   Range result_of(Range r) const noexcept override { return shape_.result_of(r); }
 
   [[gnu::cold]] std::size_t add_flow(std::uint32_t in_flight, std::size_t outer) override {
-    flows_.emplace_back(std::max(in_flight, 1U), outer);
-    return flows_.size() - 1;
+    return flows_.add(in_flight, outer);
   }
-  static_assert(no_flow == Flow::none);
+  static_assert(no_flow == Flows::none);
 
   [[gnu::cold]] void end_round(std::size_t flow) override {
     if (flow == no_flow) return;
-    flows_[flow].end_round([this](const std::vector<std::uint32_t>& round) {
-      const auto join = static_cast<std::uint32_t>(steps_.size());
+    flows_.end_round(flow, [this] {
       steps_.push_back({OpKind::copy, -1, 0, 0, {Space::scratch, 0}, {Space::scratch, 0}, {}});
-      dependencies_.depend_on_all(join, round);
-      return join;
+      return static_cast<std::uint32_t>(steps_.size() - 1);
     });
   }
 
@@ -87,17 +83,25 @@ class PlanAssembler final : public StepSink {
   /// memory: what stands apart is brought together first.
   [[gnu::cold]] void send(int peer, std::span<const Range> ranges,
                           std::size_t flow = no_flow) override {
-    const std::vector<Piece> pieces = pieces_of(ranges);
+    Pieces pieces;
+    for (const Range r : ranges) {
+      if (r.empty()) continue;
+      require_inside(r);
+      memory_.locations().each(r, [&](const Piece& p) {
+        require_present(p);
+        pieces.push_back(p);
+      });
+    }
     const std::size_t n = elements_of(pieces);
     if (n == 0) return send_nothing(peer, flow);
     if (are_neighbours(pieces) && memory_.is_direct(pieces.front().location)) {
-      append_send(peer, first_of(pieces), n, flow);
+      append_send(peer, operand(pieces.front()), n, flow);
       return;
     }
     const std::size_t area = memory_.take_area(n);
     std::size_t at = area;
     for (const Piece& p : pieces) {
-      copy(PlanMemory::area(at), memory_.operand(p.location, p.range.lo), p.range.size());
+      copy(PlanMemory::area(at), operand(p), p.range.size());
       at += p.range.size();
     }
     append_send(peer, PlanMemory::area(area), n, flow);
@@ -106,7 +110,7 @@ class PlanAssembler final : public StepSink {
 
   [[gnu::cold]] void receive(int peer, std::span<const Range> ranges,
                              std::size_t flow = no_flow) override {
-    std::vector<Piece> pieces;
+    Pieces pieces;
     for (const Range r : ranges) {
       if (r.empty()) continue;
       require_inside(r);
@@ -121,7 +125,7 @@ class PlanAssembler final : public StepSink {
         at += p.range.size();
       }
     }
-    append_receive(peer, first_of(pieces), n, flow);
+    append_receive(peer, operand(pieces.front()), n, flow);
     for (const Piece& p : pieces) memory_.place(p.range, p.location);
     memory_.settle();
   }
@@ -144,12 +148,11 @@ class PlanAssembler final : public StepSink {
     require_inside(r);
     if (!also.empty() && is_absent(also)) {
       receive(peer, also, flow);
-      const Piece received = memory_.pieces(also).front();
-      combine(peer, memory_.operand(received.location, also.lo), r, flow);
+      combine(peer, operand(memory_.locations().piece(also)), r, flow);
       return;
     }
     const bool is_short = r.size() * shape_.element_size <= most_held_often;
-    const std::size_t in_turn = flow != no_flow && is_short ? flows_[flow].temporaries() : 2;
+    const std::size_t in_turn = flow != no_flow && is_short ? flows_.temporaries(flow) : 2;
     const Space space = memory_.temporary(next_temporary_++ % in_turn, r.size());
     append_receive(peer, {space, 0}, r.size(), flow);
     combine(peer, {space, 0}, r, flow);
@@ -160,25 +163,26 @@ class PlanAssembler final : public StepSink {
   [[gnu::cold]] Plan finish() && {
     save_what_is_overwritten();
     for (const Placement& m : memory_.layout().must) {
-      for (const Piece& p : memory_.pieces(m.range)) {
+      memory_.locations().each(m.range, [&](const Piece& p) {
         require_present(p);
         const Operand to{Space::out, m.offset + (p.range.lo - m.range.lo)};
-        const Operand from = memory_.operand(p.location, p.range.lo);
-        if (from != to) copy(to, from, p.range.size());
-      }
+        if (operand(p) != to) copy(to, operand(p), p.range.size());
+      });
     }
     const std::size_t scratch = memory_.fix_scratch(steps_);
-    return Plan{std::move(steps_), dependencies_.all(), scratch, shape_.vector_size()};
+    const auto& all = dependencies_.all();
+    return Plan{std::move(steps_), {all.data(), all.size()}, scratch, shape_.vector_size()};
   }
 
  private:
   using Piece = PlanMemory::Piece;
+  using Pieces = detail::TrivialVector<Piece>;
 
   [[gnu::cold]] void append_send(int peer, Operand from, std::size_t n, std::size_t flow) {
-    append({OpKind::send, peer, numbers_.next(peer, false), n, {}, from, {}}, flow);
+    append({OpKind::send, peer, flows_.next_number(peer, false), n, {}, from, {}}, flow);
   }
   [[gnu::cold]] void append_receive(int peer, Operand to, std::size_t n, std::size_t flow) {
-    append({OpKind::receive, peer, numbers_.next(peer, true), n, to, {}, {}}, flow);
+    append({OpKind::receive, peer, flows_.next_number(peer, true), n, to, {}, {}}, flow);
   }
   /// Where lengths may differ between the two ends, a message without elements shows it.
   [[gnu::cold]] void send_nothing(int peer, std::size_t flow) {
@@ -195,9 +199,9 @@ class PlanAssembler final : public StepSink {
   [[gnu::cold]] void combine(int peer, Operand theirs, Range r, std::size_t flow) {
     const bool received_low = peer < position_;
     const std::size_t first = theirs.offset;
-    for (const Piece& p : memory_.pieces(r)) {
+    memory_.locations().each(r, [&](const Piece& p) {
       require_present(p);
-      const Operand mine = memory_.operand(p.location, p.range.lo);
+      const Operand mine = operand(p);
       theirs.offset = first + (p.range.lo - r.lo);
       const ElementLocation location =
           memory_.is_writable(p.location) ? p.location : memory_.writable(p.range);
@@ -205,46 +209,29 @@ class PlanAssembler final : public StepSink {
               received_low ? theirs : mine, received_low ? mine : theirs},
              flow);
       memory_.place(p.range, location);
-    }
+    });
   }
 
   [[gnu::cold]] bool is_absent(Range r) const {
-    const std::vector<Piece> pieces = memory_.pieces(r);
-    return pieces.size() == 1 && pieces.front().location.where == ElementLocation::absent;
+    const Piece first = memory_.locations().piece(r);
+    return first.range == r && first.location.where == ElementLocation::absent;
   }
 
-  [[gnu::cold]] std::vector<Piece> pieces_of(std::span<const Range> ranges) const {
-    std::vector<Piece> pieces;
-    for (const Range r : ranges) {
-      if (r.empty()) continue;
-      require_inside(r);
-      for (const Piece& p : memory_.pieces(r)) {
-        require_present(p);
-        pieces.push_back(p);
-      }
-    }
-    return pieces;
-  }
-
-  static std::size_t elements_of(const std::vector<Piece>& pieces) noexcept {
+  static std::size_t elements_of(const Pieces& pieces) noexcept {
     std::size_t n = 0;
     for (const Piece& p : pieces) n += p.range.size();
     return n;
   }
 
-  Operand first_of(const std::vector<Piece>& pieces) const noexcept {
-    return memory_.operand(pieces.front().location, pieces.front().range.lo);
-  }
+  Operand operand(const Piece& p) const noexcept { return memory_.operand(p.location, p.range.lo); }
 
   /// Do the pieces stand one after the other in memory?
-  [[gnu::cold]] bool are_neighbours(const std::vector<Piece>& pieces) const noexcept {
+  [[gnu::cold]] bool are_neighbours(const Pieces& pieces) const noexcept {
     for (std::size_t i = 1; i < pieces.size(); ++i) {
       const Piece& a = pieces[i - 1];
       const Piece& b = pieces[i];
       const Operand end = memory_.operand(a.location, a.range.hi);
-      if (a.location.where != b.location.where || end != memory_.operand(b.location, b.range.lo)) {
-        return false;
-      }
+      if (a.location.where != b.location.where || end != operand(b)) return false;
     }
     return true;
   }
@@ -254,15 +241,15 @@ class PlanAssembler final : public StepSink {
     const Layout& layout = memory_.layout();
     if (!layout.input_is_in_out || layout.must.size() < 2) return;
     for (const Placement& m : layout.must) {
-      for (const Piece& p : memory_.pieces(m.range)) {
-        const Operand from = memory_.operand(p.location, p.range.lo);
+      memory_.locations().each(m.range, [&](const Piece& p) {
+        const Operand from = operand(p);
         if (from.space != Space::out || from.offset == m.offset + (p.range.lo - m.range.lo)) {
-          continue;
+          return;
         }
         const std::size_t area = memory_.take_area(p.range.size());
         copy(PlanMemory::area(area), from, p.range.size());
         memory_.place(p.range, PlanMemory::in_area(p.range, area));
-      }
+      });
     }
   }
 
@@ -283,17 +270,14 @@ class PlanAssembler final : public StepSink {
 
   /// Makes r stand in one piece of memory that can be sent from, and says where.
   [[gnu::cold]] ElementLocation gather(Range r) {
-    const std::vector<Piece> parts = memory_.pieces(r);
-    for (const Piece& p : parts) require_present(p);
-    if (parts.size() == 1 && memory_.is_direct(parts.front().location)) {
-      return parts.front().location;
-    }
+    memory_.locations().each(r, [this](const Piece& p) { require_present(p); });
+    const Piece whole = memory_.locations().piece(r);
+    if (whole.range == r && memory_.is_direct(whole.location)) return whole.location;
     const ElementLocation location = memory_.writable(r);
-    for (const Piece& p : parts) {
-      if (p.location == location) continue;
-      copy(memory_.operand(location, p.range.lo), memory_.operand(p.location, p.range.lo),
-           p.range.size());
-    }
+    memory_.locations().each(r, [&](const Piece& p) {
+      if (p.location == location) return;
+      copy(memory_.operand(location, p.range.lo), operand(p), p.range.size());
+    });
     memory_.place(r, location);
     return location;
   }
@@ -301,35 +285,28 @@ class PlanAssembler final : public StepSink {
   /// Bytes of a message of which a flow keeps more than two before they are combined.
   static constexpr std::size_t most_held_often = std::size_t{256} << 10;
 
-  void append(const Step& s, std::size_t flow = no_flow) {
+  [[gnu::cold]] void append(const Step& s, std::size_t flow = no_flow) {
     const auto index = static_cast<std::uint32_t>(steps_.size());
     steps_.push_back(s);
     const bool any = s.n != 0;
     if (any && s.kind != OpKind::receive) dependencies_.read(s.a, s.n, index);
     if (any && s.kind == OpKind::reduce) dependencies_.read(s.b, s.n, index);
     if (any && s.kind != OpKind::send) dependencies_.write(s.to, s.n, index);
-    const auto wait_for = [&](std::uint32_t earlier) { dependencies_.depend(index, earlier); };
-    if (s.peer >= 0) numbers_.take(s.peer, s.kind == OpKind::receive, index, wait_for);
-    for (std::size_t f = flow; f != no_flow; f = flows_[f].outer()) {
-      if (s.peer < 0) {
-        flows_[f].combination(index);
-      } else if (f == flow) {
-        flows_[f].message(s.peer, s.kind == OpKind::receive, index, wait_for);
-      } else {
-        flows_[f].message_of_part(index, wait_for);
-      }
+    if (s.peer >= 0) {
+      flows_.message(flow, s.peer, s.kind == OpKind::receive, index);
+    } else {
+      flows_.combination(flow, index);
     }
   }
 
-  Shape shape_;
-  Order order_;
+  const Shape& shape_;
+  const Order& order_;
   int position_;
   BlockNumbers blocks_;
   PlanMemory memory_;
-  std::vector<Step> steps_;
+  detail::TrivialVector<Step> steps_;
   StepDependencies dependencies_;
-  MessageNumbers numbers_;
-  std::vector<Flow> flows_;
+  Flows flows_;
   std::size_t next_temporary_ = 0;
 };
 

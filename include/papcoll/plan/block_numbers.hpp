@@ -1,11 +1,11 @@
 #pragma once
 
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/plan/shape.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/range.hpp>
 
 #include <cstddef>
-#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -25,8 +25,7 @@ class BlockNumbers {
     if (shape.counts.empty() || traits_of(shape.collective).vector != VectorOf::block_per_rank) {
       return;
     }
-    starts_.reserve(shape.counts.size() + 1);
-    starts_.push_back(0);
+    starts_.resize(1);
     for (int i = 0; i < shape.size; ++i) {
       const int rank = by_position_ ? order.rank(i) : i;
       starts_.push_back(starts_.back() + shape.counts[static_cast<std::size_t>(rank)]);
@@ -46,7 +45,7 @@ class BlockNumbers {
   const Order* order_;
   std::size_t count_;
   bool by_position_;
-  std::vector<std::size_t> starts_;  ///< where sizes differ: of each block, and the end
+  detail::TrivialVector<std::size_t> starts_;  ///< where sizes differ: of each block, and the end
 };
 
 }  // namespace PAPCOLL_ABI

@@ -42,7 +42,7 @@ template <class F>
 void for_each_piece(const TransportOp& w, F&& f);
 
 /// perform_locally() of each piece. In run.hpp.
-void perform_pieces(const TransportOp& w) noexcept;
+[[gnu::cold]] void perform_pieces(const TransportOp& w) noexcept;
 
 /// Does a local step here and now.
 inline void perform_locally(const TransportOp& w) noexcept {

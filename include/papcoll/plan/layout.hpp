@@ -1,16 +1,15 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/plan/block_numbers.hpp>
 #include <papcoll/plan/shape.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/range.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -28,62 +27,78 @@ struct Layout {
   std::size_t in = 0;            ///< elements of Space::in
   std::size_t out = 0;           ///< elements of Space::out
   bool input_is_in_out = false;  ///< in place: the input stands in Space::out from the start
-  std::vector<Placement> has;    ///< the rank's contribution
-  std::vector<Placement> may;    ///< what may be kept in Space::out meanwhile
-  std::vector<Placement> must;   ///< what must stand in Space::out at the end
+  detail::TrivialVector<Placement> has;   ///< the rank's contribution
+  detail::TrivialVector<Placement> may;   ///< what may be kept in Space::out meanwhile
+  detail::TrivialVector<Placement> must;  ///< what must stand in Space::out at the end
 };
 
 namespace detail {
 
-/// The elements of a buffer, in its order.
-[[gnu::cold]] inline std::vector<Placement> placements(const Shape& s, Holds what,
-                                                       const Order& order,
-                                                       const BlockNumbers& blocks) {
-  std::vector<Placement> all;
-  std::size_t offset = 0;
-  const auto add = [&](Range r, std::uint64_t first) {
-    if (!r.empty()) all.push_back({r, offset, first});
-    offset += r.size();
-  };
-  // Blocks of pairs have numbers that leave room for any sizes.
-  const auto add_pair = [&](int from, int to) {
-    const auto pair = static_cast<std::uint64_t>(from) * s.ranks() + static_cast<std::uint64_t>(to);
-    add(s.part(from, to), s.counts.empty() ? pair * s.count : pair << 32U);
-  };
-  switch (what) {
-    case Holds::nothing:
-      break;
-    case Holds::vector:
-      if (!blocks.by_position()) {
-        add({0, s.vector_size()}, 0);
+/// The elements of a buffer, in the order of the vector.
+class Placements {
+ public:
+  [[gnu::cold]] Placements(const Shape& s, Holds what, const Order& order,
+                           const BlockNumbers& blocks) {
+    switch (what) {
+      case Holds::nothing:
         break;
-      }
-      for (const int position : order.positions()) {
-        const Range r = blocks[position];
-        if (!all.empty() && !r.empty() && all.back().range.hi == r.lo) {
-          all.back().range.hi = r.hi;  // neighbours in both
-          offset += r.size();
+      case Holds::vector:
+        if (blocks.by_position()) {
+          add_blocks(s, order, blocks);
         } else {
-          add(r, offset);
+          add({0, s.vector_size()}, 0, 0);
         }
-      }
-      break;
-    case Holds::own_block:
-      add(blocks[order.position(s.rank)], s.contribution(s.rank).lo);
-      break;
-    case Holds::blocks_to_all:
-      for (int r = 0; r < s.size; ++r) add_pair(s.rank, r);
-      break;
-    case Holds::blocks_from_all:
-      for (int r = 0; r < s.size; ++r) add_pair(r, s.rank);
-      break;
+        break;
+      case Holds::own_block:
+        add(blocks[order.position(s.rank)], 0, s.contribution(s.rank).lo);
+        break;
+      case Holds::blocks_to_all:
+        for (int r = 0; r < s.size; ++r) add_pair(s, s.rank, r);
+        break;
+      case Holds::blocks_from_all:
+        for (int r = 0; r < s.size; ++r) add_pair(s, r, s.rank);
+        break;
+    }
   }
-  return all;
-}
 
-inline std::size_t elements_of(const std::vector<Placement>& all) noexcept {
-  return all.empty() ? 0 : all.back().offset + all.back().range.size();
-}
+  TrivialVector<Placement> all;
+  std::size_t elements = 0;
+
+ private:
+  [[gnu::cold]] void add(Range r, std::size_t offset, std::uint64_t first) {
+    if (r.empty()) return;
+    elements += r.size();
+    std::size_t at = all.size();
+    while (at != 0 && all[at - 1].range.lo > r.lo) --at;
+    all.insert(at, {r, offset, first});
+  }
+
+  [[gnu::cold]] void add_blocks(const Shape& s, const Order& order, const BlockNumbers& blocks) {
+    TrivialVector<std::size_t> offsets;  // of each rank
+    std::size_t offset = 0;
+    for (std::size_t rank = 0; rank < s.ranks(); ++rank) {
+      offsets.push_back(offset);
+      offset += s.counts.empty() ? s.count : s.counts[rank];
+    }
+    for (int p = 0; p < s.size; ++p) {
+      const Range r = blocks[p];
+      const std::size_t at = offsets[static_cast<std::size_t>(order.rank(p))];
+      if (!all.empty() && all.back().range.hi == r.lo &&
+          all.back().offset + all.back().range.size() == at) {
+        all.back().range.hi = r.hi;  // neighbours in both
+        elements += r.size();
+      } else {
+        add(r, at, at);
+      }
+    }
+  }
+
+  /// Blocks of pairs have numbers that leave room for any sizes.
+  [[gnu::cold]] void add_pair(const Shape& s, int from, int to) {
+    const auto pair = static_cast<std::uint64_t>(from) * s.ranks() + static_cast<std::uint64_t>(to);
+    add(s.part(from, to), elements, s.counts.empty() ? pair * s.count : pair << 32U);
+  }
+};
 
 }  // namespace detail
 
@@ -93,20 +108,20 @@ inline std::size_t elements_of(const std::vector<Placement>& all) noexcept {
                                       const BlockNumbers& blocks) {
   const auto [in, out] = buffers_of(s.collective, s.rank == s.root);
   Layout l;
-  l.has = detail::placements(s, in, order, blocks);
-  l.must = detail::placements(s, out, order, blocks);
+  detail::Placements has{s, in, order, blocks};
+  detail::Placements must{s, out, order, blocks};
+  l.in = has.elements;
+  l.out = must.elements;
+  l.has = std::move(has.all);
+  l.must = std::move(must.all);
   if (is_exclusive(s.collective)) {
     const Contributors wanted = contributors(s.collective, s.rank, s.size);
-    if (wanted.first == wanted.last) l.must.clear();
+    if (wanted.first == wanted.last) {
+      l.must.clear();
+      l.out = 0;
+    }
     for (Placement& p : l.must) p.range = s.result_of(p.range);
   }
-  l.in = detail::elements_of(l.has);
-  l.out = detail::elements_of(l.must);
-  const auto before = [](const Placement& a, const Placement& b) {
-    return a.range.lo < b.range.lo;
-  };
-  std::sort(l.has.begin(), l.has.end(), before);
-  std::sort(l.must.begin(), l.must.end(), before);
   // In place changes nothing for a rank with one buffer: a non-root's of reduce is input only.
   l.input_is_in_out =
       (s.in_place || has_one_buffer(s.collective)) && in != Holds::nothing && out != Holds::nothing;

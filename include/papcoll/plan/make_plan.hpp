@@ -57,8 +57,7 @@ inline Order static_order(const Shape& shape) {
 /// must be rank order if the operator does not commute.
 ///
 /// Most of what makes plans is cold, as is what tells of failures: optimised for size, it takes the
-/// user's compiler less time. Plans take about 1.3 times as long to make; those functions in which
-/// they spend the most are not cold.
+/// user's compiler less time. Those functions in which it spends the most are not cold.
 [[gnu::cold]] inline BlockedPlan make_plan(const AnySchedule& named, const Shape& shape,
                                            const Order& order) {
   const AnySchedule schedule = named.resolved(shape.size, shape.vector_size() * shape.element_size);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/plan/areas.hpp>
 #include <papcoll/plan/flow.hpp>
 #include <papcoll/plan/layout.hpp>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -28,8 +28,7 @@ class PlanMemory {
         in_direct_(shape.in_direct),
         out_direct_(shape.out_direct),
         many_blocks_(traits_of(shape.collective).vector == VectorOf::block_per_pair),
-        vector_(shape.named_size()),
-        locations_(vector_) {
+        vector_(shape.named_size()) {
     const auto where = layout_.input_is_in_out ? ElementLocation::out : ElementLocation::in;
     for (const Placement& p : layout_.has) {
       locations_.place(p.range, {where, p.offset - p.range.lo});
@@ -38,16 +37,16 @@ class PlanMemory {
 
   const Layout& layout() const noexcept { return layout_; }
 
-  /// The pieces that r is made of, as long as can be, in order.
-  std::vector<Piece> pieces(Range r) const { return locations_.in(r); }
+  /// Where the elements stand.
+  const ElementLocations& locations() const noexcept { return locations_; }
 
   /// From now on r, which is not empty, has this location.
   [[gnu::cold]] void place(Range r, ElementLocation location) {
     if (areas_.size() != 0) {
-      for (const Piece& p : locations_.in(r)) {
-        if (p.location.where != ElementLocation::area || p.location == location) continue;
+      locations_.each(r, [&](const Piece& p) {
+        if (p.location.where != ElementLocation::area || p.location == location) return;
         areas_.give_back(p.range.lo + p.location.shift, p.range.size());
-      }
+      });
     }
     locations_.place(r, location);
   }
@@ -102,7 +101,7 @@ class PlanMemory {
   }
 
   /// Gives the steps their places in scratch space, and its size.
-  [[gnu::cold]] std::size_t fix_scratch(std::vector<Step>& steps) const {
+  [[gnu::cold]] std::size_t fix_scratch(detail::TrivialVector<Step>& steps) const {
     std::size_t lo = vector_;
     std::size_t hi = 0;
     auto operands = [&steps](auto&& visit) {
@@ -117,7 +116,7 @@ class PlanMemory {
       lo = std::min(lo, o.offset);
       hi = std::max(hi, o.offset + n);
     });
-    std::array<std::size_t, Flow::most_temporaries + 1> first{hi > lo ? hi - lo : 0};
+    std::array<std::size_t, Flows::most_temporaries + 1> first{hi > lo ? hi - lo : 0};
     for (std::size_t i = 0; i < temporaries_.size(); ++i) first[i + 1] = first[i] + temporaries_[i];
     operands([&](Operand& o, std::size_t n) {
       if (n == 0) return;
@@ -135,7 +134,7 @@ class PlanMemory {
   static constexpr Space temporary_space(std::size_t i) noexcept {
     return static_cast<Space>(3 + i);
   }
-  static constexpr Space area_space = static_cast<Space>(3 + Flow::most_temporaries);
+  static constexpr Space area_space = static_cast<Space>(3 + Flows::most_temporaries);
 
   Layout layout_;
   bool in_direct_;
@@ -144,7 +143,7 @@ class PlanMemory {
   std::size_t vector_;
   ElementLocations locations_;
   Areas areas_;
-  std::array<std::size_t, Flow::most_temporaries> temporaries_{};  ///< elements of each
+  std::array<std::size_t, Flows::most_temporaries> temporaries_{};  ///< elements of each
 };
 
 }  // namespace PAPCOLL_ABI

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/config.hpp>
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -59,45 +59,49 @@ class Plan {
   Plan() = default;
 
   /// `scratch` and `count` as the functions of the same name; each dependency is given once.
-  [[gnu::cold]] Plan(std::vector<Step> steps, std::span<const Dependency> dependencies,
+  [[gnu::cold]] Plan(detail::TrivialVector<Step> steps, std::span<const Dependency> dependencies,
                      std::size_t scratch, std::size_t count)
       : steps_(std::move(steps)), scratch_(scratch), count_(count) {
-    first_.assign(steps_.size() + 1, 0);
-    predecessors_.assign(steps_.size(), 0);
+    const std::size_t n = steps_.size();
+    links_.resize(2 * n + 1 + dependencies.size());
+    std::uint32_t* const predecessors = links_.data();
+    std::uint32_t* const begins = predecessors + n;
     for (const Dependency& d : dependencies) {
-      ++first_[d.earlier + 1];
-      ++predecessors_[d.later];
+      ++predecessors[d.later];
+      ++begins[d.earlier];
     }
-    for (std::size_t i = 0; i < steps_.size(); ++i) first_[i + 1] += first_[i];
-    successors_.resize(dependencies.size());
-    std::vector<std::uint32_t> at(first_.begin(), first_.end() - 1);
-    for (const Dependency& d : dependencies) successors_[at[d.earlier]++] = d.later;
+    auto end = static_cast<std::uint32_t>(2 * n + 1);
+    for (std::size_t i = 0; i <= n; ++i) begins[i] = end += begins[i];
+    for (std::size_t i = dependencies.size(); i-- != 0;) {  // from the end of each to its begin
+      links_[--begins[dependencies[i].earlier]] = dependencies[i].later;
+    }
     for (const Step& s : steps_) {
       if (s.peer >= 0) messages_per_pair_ = std::max(messages_per_pair_, s.number + 1);
     }
   }
 
-  std::span<const Step> steps() const noexcept { return steps_; }
+  std::span<const Step> steps() const noexcept { return {steps_.data(), size()}; }
   std::size_t size() const noexcept { return steps_.size(); }
   const Step& operator[](std::size_t i) const noexcept { return steps_[i]; }
 
   /// The steps that may start only when step i is complete.
   std::span<const std::uint32_t> successors(std::size_t i) const noexcept {
-    return {successors_.data() + first_[i], successors_.data() + first_[i + 1]};
+    const std::uint32_t* const begin = links_.data() + size() + i;
+    return {links_.data() + begin[0], begin[1] - begin[0]};
   }
   /// How many steps must complete before step i may start.
-  std::uint32_t predecessors(std::size_t i) const noexcept { return predecessors_[i]; }
-  std::span<const std::uint32_t> predecessors() const noexcept { return predecessors_; }
+  std::uint32_t predecessors(std::size_t i) const noexcept { return links_[i]; }
+  std::span<const std::uint32_t> predecessors() const noexcept { return {links_.data(), size()}; }
 
   std::size_t scratch() const noexcept { return scratch_; }  ///< elements of scratch space
   std::size_t count() const noexcept { return count_; }      ///< elements of the vector
   std::uint32_t messages_per_pair() const noexcept { return messages_per_pair_; }  ///< the largest
 
  private:
-  std::vector<Step> steps_;
-  std::vector<std::uint32_t> successors_;
-  std::vector<std::uint32_t> first_{0};
-  std::vector<std::uint32_t> predecessors_;
+  detail::TrivialVector<Step> steps_;
+  /// Of each step the number of its predecessors; then where the successors of each begin in here,
+  /// and where those of the last end; then these.
+  detail::TrivialVector<std::uint32_t> links_;
   std::size_t scratch_ = 0;
   std::size_t count_ = 0;
   std::uint32_t messages_per_pair_ = 0;

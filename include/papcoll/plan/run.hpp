@@ -2,6 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/make_plan.hpp>
 #include <papcoll/plan/scratch.hpp>
@@ -14,7 +15,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -51,7 +51,8 @@ class PlanRun {
   /// The same where it will be known only later which rank plays which position: know() tells.
   void start_before_known(Endpoint& endpoint, std::shared_ptr<const BlockedPlan> plan, int size,
                           const Call& call, std::uint32_t sequence, std::size_t window) {
-    known_.assign(static_cast<std::size_t>(size), -1);
+    known_.clear();
+    known_.resize(static_cast<std::size_t>(size), -1);
     parked_.clear();
     launch(endpoint, std::move(plan), Order::identity(size), call, sequence, window);
     run();
@@ -66,7 +67,11 @@ class PlanRun {
     std::size_t kept = 0;
     for (const Ready r : parked_) {
       const bool waited = (*slots_[r.slot].plan)[r.step].peer == position;
-      (waited ? ready_.emplace_back() : parked_[kept++]) = r;
+      if (waited) {
+        ready_.push_back(r);
+      } else {
+        parked_[kept++] = r;
+      }
     }
     parked_.resize(kept);
     run();
@@ -127,14 +132,15 @@ class PlanRun {
     std::size_t steps_left = 0;
     const Plan* plan = nullptr;
     std::array<std::byte*, 3> base{};  ///< element 0 of the block in each Space
-    bool any_followed = false;
-    std::vector<std::uint32_t> waits_for;  ///< per step: predecessors that are not complete
-    std::vector<char> followed;            ///< per step, if any is: see follow()
+    /// Of each step: how many of its predecessors are not complete; or `followed`.
+    std::uint32_t* waits_for = nullptr;
   };
   struct Ready {
     std::uint32_t slot;
     std::uint32_t step;
   };
+  static constexpr std::uint32_t followed = ~std::uint32_t{0};  ///< see follow()
+
   void launch(Endpoint& endpoint, std::shared_ptr<const BlockedPlan> plan, const Order& order,
               const Call& call, std::uint32_t sequence, std::size_t window) {
     endpoint_ = &endpoint;
@@ -145,7 +151,9 @@ class PlanRun {
     sequence_ = sequence;
     blocks_left_ = plan_->blocks;
     in_flight_ = std::min(window, plan_->blocks);
-    if (slots_.size() < in_flight_) slots_.resize(in_flight_);
+    steps_ = std::max(plan_->full.size(), plan_->last.size());
+    slots_.resize(in_flight_);
+    waits_for_.resize(in_flight_ * steps_);
     scratch_.reserve(in_flight_, plan_->full.scratch() * call.reducer.size, endpoint, call.memory);
     for (std::size_t s = 0; s < in_flight_; ++s) begin_block(static_cast<std::uint32_t>(s), s);
   }
@@ -163,10 +171,10 @@ class PlanRun {
         --blocks_left_;
         continue;
       }
-      s.any_followed = false;
       set_bases(s, slot);
+      s.waits_for = waits_for_.data() + slot * steps_;
       const auto counts = s.plan->predecessors();
-      s.waits_for.assign(counts.begin(), counts.end());
+      std::copy(counts.begin(), counts.end(), s.waits_for);
       for (std::uint32_t i = 0; i < counts.size(); ++i) {
         if (counts[i] == 0) ready_.push_back({slot, i});
       }
@@ -208,11 +216,9 @@ class PlanRun {
   }
 
   /// The local step is under way: what the endpoint runs in order behind it need not wait for it.
-  [[gnu::noinline]] void follow(std::uint32_t slot, std::uint32_t step) {
-    Slot& s = slots_[slot];
-    if (!s.any_followed) s.followed.assign(s.plan->size(), 0);
-    s.any_followed = true;
-    s.followed[step] = 1;
+  [[gnu::cold, gnu::noinline]] void follow(std::uint32_t slot, std::uint32_t step) {
+    const Slot& s = slots_[slot];
+    s.waits_for[step] = followed;
     for (const std::uint32_t next : s.plan->successors(step)) {
       if (follows(s, next) && --s.waits_for[next] == 0) ready_.push_back({slot, next});
     }
@@ -224,10 +230,11 @@ class PlanRun {
 
   void finish_step(std::uint32_t slot, std::uint32_t step) {
     Slot& s = slots_[slot];
-    const bool was_followed = s.any_followed && s.followed[step] != 0;
+    std::uint32_t* const waits_for = s.waits_for;
+    const bool was_followed = waits_for[step] == followed;
     for (const std::uint32_t next : s.plan->successors(step)) {
       if (was_followed && follows(s, next)) continue;  // it did not wait
-      if (--s.waits_for[next] == 0) ready_.push_back({slot, next});
+      if (--waits_for[next] == 0) ready_.push_back({slot, next});
     }
     if (--s.steps_left == 0) {
       --blocks_left_;
@@ -294,11 +301,14 @@ class PlanRun {
   std::uint32_t sequence_ = 0;
   std::size_t blocks_left_ = 0;
   std::size_t in_flight_ = 1;  ///< blocks at once
-  std::vector<Slot> slots_;
-  std::vector<Ready> ready_;  ///< a queue: steps start in the order in which they became ready
+  std::size_t steps_ = 0;      ///< of a slot in waits_for_
+  detail::TrivialVector<Slot> slots_;
+  detail::TrivialVector<std::uint32_t> waits_for_;  ///< of all slots
+  detail::TrivialVector<Ready> ready_;  ///< a queue, in the order in which they became ready
   std::size_t next_ready_ = 0;
-  std::vector<int> known_;     ///< the ranks of positions where order_ does not say, or empty
-  std::vector<Ready> parked_;  ///< steps whose peers are not known yet
+  detail::TrivialVector<int>
+      known_;  ///< the ranks of positions where order_ does not say, or empty
+  detail::TrivialVector<Ready> parked_;  ///< steps whose peers are not known yet
   PlanScratch scratch_;
 };
 
@@ -307,7 +317,7 @@ void for_each_piece(const TransportOp& w, F&& f) {
   w.owner->for_each_piece(w, f);
 }
 
-inline void perform_pieces(const TransportOp& w) noexcept {
+[[gnu::cold]] inline void perform_pieces(const TransportOp& w) noexcept {
   for_each_piece(w, [](const TransportOp& piece) { perform_locally(piece); });
 }
 

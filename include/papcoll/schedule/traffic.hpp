@@ -1,8 +1,9 @@
 #pragma once
 
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/config.hpp>
 
-#include <vector>
+#include <span>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -23,7 +24,7 @@ class Traffic {
   /// How many positions there are.
   int size() const noexcept { return size_; }
   /// Adds to what `from` sends `to`. What a position tells in a row for one other is one arc.
-  void add(int from, int to, double share) {
+  [[gnu::cold]] void add(int from, int to, double share) {
     if (from == to || share == 0) return;
     if (!arcs_.empty() && arcs_.back().from == from && arcs_.back().to == to) {
       arcs_.back().share += static_cast<float>(share);
@@ -32,11 +33,11 @@ class Traffic {
     }
   }
   /// In the order told; there may be several from one position to another.
-  const std::vector<Arc>& arcs() const noexcept { return arcs_; }
+  std::span<const Arc> arcs() const noexcept { return {arcs_.data(), arcs_.size()}; }
 
  private:
   int size_;
-  std::vector<Arc> arcs_;
+  detail::TrivialVector<Arc> arcs_;
 };
 
 }  // namespace PAPCOLL_ABI

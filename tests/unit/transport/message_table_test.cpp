@@ -2,10 +2,9 @@
 
 #include <papcoll/transport/shm/message_table.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <utility>
 
 using papcoll::MessageKey;
 using papcoll::MessageTable;
@@ -55,11 +54,13 @@ TEST_CASE("a message is found in a few steps, however many there are", "[transpo
 }
 
 TEST_CASE("messages with the same key come in the order in which they were added", "[transport]") {
-  MessageTable<std::unique_ptr<int>> table;
+  MessageTable<const int*> table;
+  std::array<int, 100> numbers{};
   for (int i = 0; i < 100; ++i) {
-    table.add({static_cast<std::uint32_t>(i % 5), 0, 0}, std::make_unique<int>(i));
+    numbers[static_cast<std::size_t>(i)] = i;
+    table.add({static_cast<std::uint32_t>(i % 5), 0, 0}, &numbers[static_cast<std::size_t>(i)]);
   }
-  std::unique_ptr<int> found;
+  const int* found = nullptr;
   CHECK_FALSE(table.take({5, 0, 0}, found));
   for (int i = 0; i < 100; ++i) {
     REQUIRE(table.take({static_cast<std::uint32_t>(i % 5), 0, 0}, found));
@@ -67,7 +68,9 @@ TEST_CASE("messages with the same key come in the order in which they were added
   }
   CHECK_FALSE(table.take({0, 0, 0}, found));
   table.add({1, 2, 3}, nullptr);
-  table.clear();
+  int cleared = 0;
+  table.clear([&cleared](const int* number) { cleared += number == nullptr ? 1 : 100; });
+  CHECK(cleared == 1);
   CHECK(table.empty());
   CHECK_FALSE(table.take({1, 2, 3}, found));
 }

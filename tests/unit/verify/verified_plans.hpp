@@ -3,12 +3,14 @@
 // Schedules that are right and one that is wrong, and plans to be damaged, for the tests of
 // verify().
 
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/verify/sweep.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace verified {
@@ -125,7 +127,11 @@ struct Parts {
       for (const std::uint32_t later : plan.successors(i)) dependencies.push_back({i, later});
     }
   }
-  Plan plan() const { return {steps, dependencies, scratch, count}; }
+  Plan plan() const {
+    papcoll::detail::TrivialVector<Step> copy;
+    copy.append(steps.data(), steps.size());
+    return {std::move(copy), dependencies, scratch, count};
+  }
 
   void erase_step(std::uint32_t step) {
     steps.erase(steps.begin() + step);

@@ -13,7 +13,8 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
-[[noreturn]] inline void throw_mpi_error(int code, const char* call, const char* where) {
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_mpi_error(int code, const char* call,
+                                                                   const char* where) {
   switch (peer_failure_of(code)) {
     case PeerFailure::died:
       throw peer_lost(joined(

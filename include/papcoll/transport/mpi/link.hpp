@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
@@ -17,10 +18,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <unistd.h>
 
@@ -116,20 +115,16 @@ class MpiLink {
     const char* const where = "papcoll's report of an invalid call";
     detail::check(MPI_Comm_rank(comm(), &rank), "MPI_Comm_rank", where);
     detail::check(MPI_Comm_size(comm(), &size), "MPI_Comm_size", where);
-    Refusal r;
-    r.link = name_;
-    r.number = number;
-    r.what = what;
-    std::strncpy(r.text, text.c_str(), sizeof(r.text) - 1);
-    sent_.push_back(std::make_unique<Refusal>(r));
+    auto* const r = new Refusal{name_, number, what, {}};  // never freed: MPI may be sending it
+    std::strncpy(r->text, text.c_str(), sizeof(r->text) - 1);
+    sent_.push_back(r);
     for (int peer = 0; peer < size; ++peer) {
       if (peer == rank) continue;
       MPI_Request request = MPI_REQUEST_NULL;
-      const int code = MPI_Isend(sent_.back().get(), sizeof(Refusal), MPI_BYTE, peer, refusal_tag,
-                                 comm(), &request);
+      const int code = MPI_Isend(r, sizeof(Refusal), MPI_BYTE, peer, refusal_tag, comm(), &request);
       if (detail::peer_failure_of(code) == detail::PeerFailure::died) continue;
       detail::check(code, "MPI_Isend", where);
-      // The buffer lives as long as the link: nobody needs to hear of its completion.
+      // Nobody needs to hear of its completion.
       detail::check(MPI_Request_free(&request), "MPI_Request_free", where);
     }
   }
@@ -144,28 +139,8 @@ class MpiLink {
     MPI_Status status;
     detail::check(MPI_Iprobe(MPI_ANY_SOURCE, refusal_tag, comm(), &there, &status), "MPI_Iprobe",
                   where);
-    if (there != 0) {
-      Refusal r;
-      detail::check(MPI_Recv(&r, sizeof r, MPI_BYTE, status.MPI_SOURCE, refusal_tag, comm(),
-                             MPI_STATUS_IGNORE),
-                    "MPI_Recv", where);
-      if (r.link == name_) received_.push_back(r);
-    }
-    for (auto r = received_.begin(); r != received_.end();) {
-      if (!at_once(*r) && refused_here(r->number)) {
-        r = received_.erase(r);
-      } else if (at_once(*r) || static_cast<std::int32_t>(r->number - next) < 0) {
-        was_told_ = at_once(*r);  // who refused one call does not know yet that it broke the others
-        const std::string text = detail::joined({"papcoll: ", r->text});
-        if (r->what >= PeerNotice::lost) {
-          throw detail::lost_rank(text, static_cast<int>(r->what));
-        }
-        if (r->what == PeerNotice::revoked) throw peer_lost(text);
-        throw peer_error(detail::joined({"papcoll: another rank's call was invalid: ", r->text}));
-      } else {
-        ++r;
-      }
-    }
+    if (there != 0) receive_refusal(status.MPI_SOURCE);
+    if (!received_.empty()) heed_refusals(next);
   }
 
   /// Frees the private communicator. Local in practice: MPI may only require that nothing is
@@ -175,7 +150,6 @@ class MpiLink {
     user_ = MPI_COMM_NULL;
     if (broken || !sent_.empty()) {
       static_cast<void>(private_.release());
-      for (auto& r : sent_) static_cast<void>(r.release());
     } else {
       private_.reset();
     }
@@ -191,9 +165,34 @@ class MpiLink {
 
   static bool at_once(const Refusal& r) noexcept { return r.what != PeerNotice::invalid_call; }
 
-  bool refused_here(std::uint32_t number) const noexcept {
+  [[gnu::cold, gnu::noinline]] void receive_refusal(int from) {
+    Refusal r;
+    detail::check(MPI_Recv(&r, sizeof r, MPI_BYTE, from, refusal_tag, comm(), MPI_STATUS_IGNORE),
+                  "MPI_Recv", "papcoll's wait");
+    if (r.link == name_) received_.push_back(r);
+  }
+
+  /// See poll().
+  [[gnu::cold, gnu::noinline]] void heed_refusals(std::uint32_t next) {
+    for (std::size_t i = 0; i < received_.size();) {
+      const Refusal& r = received_[i];
+      if (!at_once(r) && refused_here(r.number)) {
+        received_.erase(i, i + 1);
+      } else if (at_once(r) || static_cast<std::int32_t>(r.number - next) < 0) {
+        was_told_ = at_once(r);  // who refused one call does not know yet that it broke the others
+        const std::string text = detail::joined({"papcoll: ", r.text});
+        if (r.what >= PeerNotice::lost) throw detail::lost_rank(text, static_cast<int>(r.what));
+        if (r.what == PeerNotice::revoked) throw peer_lost(text);
+        throw peer_error(detail::joined({"papcoll: another rank's call was invalid: ", r.text}));
+      } else {
+        ++i;
+      }
+    }
+  }
+
+  [[gnu::cold]] bool refused_here(std::uint32_t number) const noexcept {
     return std::any_of(sent_.begin(), sent_.end(),
-                       [number](const auto& r) { return !at_once(*r) && r->number == number; });
+                       [number](const Refusal* r) { return !at_once(*r) && r->number == number; });
   }
 
   static constexpr int least_tag_bound = 32767;  ///< that the standard grants
@@ -207,8 +206,8 @@ class MpiLink {
   std::uint64_t name_ = 0;       ///< the same on all ranks, and no other link's
   std::uint32_t sequences_ = 2;  ///< a power of two, so that tags go round evenly past 2^32
   bool was_told_ = false;        ///< that a peer gave up, as all others were
-  std::vector<std::unique_ptr<Refusal>> sent_;
-  std::vector<Refusal> received_;
+  detail::TrivialVector<const Refusal*> sent_;
+  detail::TrivialVector<Refusal> received_;
 };
 
 }  // namespace PAPCOLL_ABI

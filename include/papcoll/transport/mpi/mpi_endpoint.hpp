@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/run.hpp>
@@ -10,15 +11,13 @@
 #include <papcoll/transport/mpi/wide_count.hpp>
 #include <papcoll/transport/transport.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <exception>
 #include <functional>
-#include <memory>
+#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <sched.h>
 
@@ -105,34 +104,38 @@ class MpiEndpoint : public Endpoint {
     int complete = 0;
     const int code = some(static_cast<int>(range.count), requests_.data() + range.first, &complete,
                           indices_.data(), statuses_.data());
-    for (int i = 0; i < complete; ++i) index(i) += static_cast<int>(range.first);
-    if (code == MPI_ERR_IN_STATUS) {
-      for (int i = 0; i < complete; ++i) check_status(i);
-    }
-    detail::check(code, call, where);
-    if (complete <= 0) return false;
-    for (int i = 0; i < complete; ++i) {
+    const auto n = static_cast<std::size_t>(complete > 0 ? complete : 0);
+    for (std::size_t i = 0; i < n; ++i) indices_[i] += static_cast<int>(range.first);
+    if (code != MPI_SUCCESS) [[unlikely]]
+      fail(code, call, n);
+    if (n == 0) return false;
+    for (std::size_t i = 0; i < n; ++i) {
       if (work(i).kind == OpKind::receive) check_length(i);
+      // In the order in which they were posted, which is that of most MPI libraries.
+      for (std::size_t k = i; k != 0 && indices_[k] < indices_[k - 1]; --k) {
+        std::swap(indices_[k], indices_[k - 1]);
+      }
     }
-    std::sort(indices_.begin(), indices_.begin() + complete);
-    // complete() starts further steps: take the lists away first.
-    sent_.clear();
-    received_.clear();
-    for (int i = 0; i < complete; ++i) {
-      (work(i).kind == OpKind::send ? sent_ : received_).push_back(work(i));
+    // complete() starts further steps: take the list away first. What waits for a send should not
+    // also wait until this rank has combined what it received.
+    ended_works_.clear();
+    std::size_t sends = 0;
+    for (const OpKind kind : {OpKind::send, OpKind::receive}) {
+      sends = ended_works_.size();
+      for (std::size_t i = 0; i < n; ++i) {
+        if (work(i).kind == kind) ended_works_.push_back(work(i));
+      }
     }
-    ended_ += static_cast<std::size_t>(complete);
+    ended_ += n;
     if (requests_.size() <= InTurn::at_once || 2 * ended_ >= requests_.size()) drop_ended();
-    received(received_);
-    // What waits for a send should not also wait until this rank has combined what it received.
-    for (const TransportOp& w : sent_) tell(w);
-    for (const TransportOp& w : received_) tell(w);
+    received({ended_works_.data() + sends, n - sends});
+    for (std::size_t i = 0; i < n; ++i) tell(ended_works_[i]);
     return true;
   }
 
  private:
   /// These receives are complete, and nothing has been told of it.
-  virtual void received(const std::vector<TransportOp>& /*receives*/) {}
+  virtual void received(std::span<const TransportOp> /*receives*/) {}
   /// Says that the message is complete to who wants to hear.
   virtual void tell(const TransportOp& w) { w.owner->complete(w.slot, w.step); }
 
@@ -149,9 +152,10 @@ class MpiEndpoint : public Endpoint {
     ended_ = 0;
   }
 
-  /// Of those that MPI named: the i-th one's number, and its step.
-  int& index(int i) noexcept { return indices_[static_cast<std::size_t>(i)]; }
-  const TransportOp& work(int i) noexcept { return works_[static_cast<std::size_t>(index(i))]; }
+  /// The step of the i-th one that MPI named.
+  const TransportOp& work(std::size_t i) noexcept {
+    return works_[static_cast<std::size_t>(indices_[i])];
+  }
 
   /// Lets what MPI is in the middle of come to its end, since it may read the caller's buffers
   /// until then. The peers that live do the same at this time. True if nothing is left.
@@ -177,35 +181,41 @@ class MpiEndpoint : public Endpoint {
 
   static constexpr const char* where = "a collective over MpiTransport";
 
-  [[noreturn]] void mismatch(int i, const std::string& what) {
+  [[noreturn, gnu::cold, gnu::noinline]] void mismatch(std::size_t i, const std::string& what) {
     throw peer_error(work(i).owner->refuse(work(i).peer, work(i).bytes(), what));
   }
 
-  void check_status(int i) {
-    const MPI_Status& status = statuses_[static_cast<std::size_t>(i)];
-    if (status.MPI_ERROR == MPI_SUCCESS) return;
-    int error_class = 0;
-    MPI_Error_class(status.MPI_ERROR, &error_class);
-    if (error_class == MPI_ERR_TRUNCATE) mismatch(i, "more bytes");
-    detail::throw_mpi_error(status.MPI_ERROR, "MPI_Testsome", where);
+  /// MPI failed; it had named n messages.
+  [[noreturn, gnu::cold, gnu::noinline]] void fail(int code, const char* call, std::size_t n) {
+    for (std::size_t i = 0; code == MPI_ERR_IN_STATUS && i < n; ++i) {
+      const int error = statuses_[i].MPI_ERROR;
+      if (error == MPI_SUCCESS) continue;
+      int error_class = 0;
+      MPI_Error_class(error, &error_class);
+      if (error_class == MPI_ERR_TRUNCATE) mismatch(i, "more bytes");
+      detail::throw_mpi_error(error, "MPI_Testsome", where);
+    }
+    detail::throw_mpi_error(code, call, where);
   }
 
-  void check_length(int i) {
-    const MPI_Count bytes = detail::received_bytes(statuses_[static_cast<std::size_t>(i)], where);
+  void check_length(std::size_t i) {
+    const MPI_Count bytes = detail::received_bytes(statuses_[i], where);
     if (static_cast<std::size_t>(bytes) != work(i).bytes()) {
       mismatch(i, detail::joined({bytes, " bytes"}));
     }
   }
 
   MpiLink& link_;
-  std::vector<MPI_Request> requests_;  ///< as they were posted; null: ended, and told of
-  std::vector<TransportOp> works_;     ///< of the requests, index by index
-  std::size_t ended_ = 0;              ///< of the requests
+  template <class T>
+  using Vector = detail::TrivialVector<T>;
+
+  Vector<MPI_Request> requests_;  ///< as they were posted; null: ended, and told of
+  Vector<TransportOp> works_;     ///< of the requests, index by index
+  std::size_t ended_ = 0;         ///< of the requests
   InTurn turn_;
-  std::vector<int> indices_;
-  std::vector<MPI_Status> statuses_;
-  std::vector<TransportOp> sent_;      ///< what ended and is being reported
-  std::vector<TransportOp> received_;  ///< the same
+  Vector<int> indices_;
+  Vector<MPI_Status> statuses_;
+  Vector<TransportOp> ended_works_;  ///< what ended and is being reported
   bool holds_on_ = false;
 };
 

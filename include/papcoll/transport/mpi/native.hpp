@@ -2,6 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/packed_parts.hpp>
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/native_blocks.hpp>
 #include <papcoll/transport/mpi/polled.hpp>
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -22,9 +22,9 @@ inline namespace PAPCOLL_ABI {
 class NativeCollectives {
  public:
   NativeCollectives(const detail::PolledCollectives& all_ranks, int rank, int size)
-      : mpi_(all_ranks, where), rank_(rank), size_(size), blocks_(all_ranks, rank, size, where) {}
+      : all_ranks_(all_ranks), rank_(rank), size_(size), blocks_(all_ranks, rank, size, where) {}
 
-  void run(const Call& c) {
+  [[gnu::cold]] void run(const Call& c) {
     if (c.is_uneven()) return blocks_.run(c);
     if (c.in_view != nullptr || c.out_view != nullptr) return run_packed(c);
     switch (c.collective) {
@@ -34,7 +34,7 @@ class NativeCollectives {
         return combine(c, rank_ == c.root);
       case Collective::bcast: {
         const detail::WideCount n{c.bytes()};
-        return mpi_.run("MPI_Ibcast", [&](MPI_Comm comm, MPI_Request* r) {
+        return all_ranks_.run("MPI_Ibcast", where, [&](MPI_Comm comm, MPI_Request* r) {
           return MPI_Ibcast(c.out, n.count(), n.type(), c.root, comm, r);
         });
       }
@@ -45,7 +45,7 @@ class NativeCollectives {
       case Collective::scatter: {
         const detail::WideCount n{c.bytes()};
         const bool in_place = c.in_place() && rank_ == c.root;
-        return mpi_.run("MPI_Iscatter", [&](MPI_Comm comm, MPI_Request* r) {
+        return all_ranks_.run("MPI_Iscatter", where, [&](MPI_Comm comm, MPI_Request* r) {
           return MPI_Iscatter(c.in, n.count(), n.type(),
                               in_place ? MPI_IN_PLACE : static_cast<void*>(c.out), n.count(),
                               n.type(), c.root, comm, r);
@@ -54,11 +54,11 @@ class NativeCollectives {
       case Collective::reduce_scatter:
         return reduce_scatter(c);
       case Collective::barrier:
-        return mpi_.run("MPI_Ibarrier",
-                        [](MPI_Comm comm, MPI_Request* r) { return MPI_Ibarrier(comm, r); });
+        return all_ranks_.run("MPI_Ibarrier", where,
+                              [](MPI_Comm comm, MPI_Request* r) { return MPI_Ibarrier(comm, r); });
       case Collective::alltoall: {
         const detail::WideCount n{c.bytes()};
-        return mpi_.run("MPI_Ialltoall", [&](MPI_Comm comm, MPI_Request* r) {
+        return all_ranks_.run("MPI_Ialltoall", where, [&](MPI_Comm comm, MPI_Request* r) {
           return MPI_Ialltoall(c.in_place() ? MPI_IN_PLACE : static_cast<const void*>(c.in),
                                n.count(), n.type(), c.out, n.count(), n.type(), comm, r);
         });
@@ -74,25 +74,27 @@ class NativeCollectives {
   static constexpr const char* where = "a collective by MPI's own means";
   static constexpr std::size_t piece_bytes = std::size_t{1} << 18;  ///< of each rank at a time
 
-  void allgather(const std::byte* in, std::byte* out, std::size_t bytes, bool in_place) {
+  [[gnu::cold]] void allgather(const std::byte* in, std::byte* out, std::size_t bytes,
+                               bool in_place) {
     const detail::WideCount n{bytes};
-    mpi_.run("MPI_Iallgather", [&](MPI_Comm comm, MPI_Request* r) {
+    all_ranks_.run("MPI_Iallgather", where, [&](MPI_Comm comm, MPI_Request* r) {
       return MPI_Iallgather(in_place ? MPI_IN_PLACE : static_cast<const void*>(in), n.count(),
                             n.type(), out, n.count(), n.type(), comm, r);
     });
   }
 
-  void gather(const std::byte* in, std::byte* out, std::size_t bytes, int root, bool in_place) {
+  [[gnu::cold]] void gather(const std::byte* in, std::byte* out, std::size_t bytes, int root,
+                            bool in_place) {
     const detail::WideCount n{bytes};
     const bool own_is_there = in_place && rank_ == root;
-    mpi_.run("MPI_Igather", [&](MPI_Comm comm, MPI_Request* r) {
+    all_ranks_.run("MPI_Igather", where, [&](MPI_Comm comm, MPI_Request* r) {
       return MPI_Igather(own_is_there ? MPI_IN_PLACE : static_cast<const void*>(in), n.count(),
                          n.type(), out, n.count(), n.type(), root, comm, r);
     });
   }
 
   /// A call whose elements are not neighbours: from a copy and into one.
-  void run_packed(const Call& c) {
+  [[gnu::cold]] void run_packed(const Call& c) {
     const detail::PackedParts parts{c, rank_, size_};
     packed_.resize(parts.bytes());
     run(parts.pack(packed_.data()));
@@ -100,7 +102,7 @@ class NativeCollectives {
   }
 
   /// out = the contributions in `gathered_` that belong there, combined in rank order.
-  void fold(const Call& c, std::byte* out, std::size_t elements) {
+  [[gnu::cold]] void fold(const Call& c, std::byte* out, std::size_t elements) {
     const std::size_t bytes = elements * c.reducer.size;
     const int last = contributors(c.collective, rank_, size_).last;
     std::memcpy(out, gathered_.data(), bytes);
@@ -109,7 +111,7 @@ class NativeCollectives {
     }
   }
 
-  void combine(const Call& c, bool wants_result) {
+  [[gnu::cold]] void combine(const Call& c, bool wants_result) {
     const std::size_t piece = std::max<std::size_t>(1, piece_bytes / c.reducer.size);
     for (std::size_t done = 0; done < c.count; done += piece) {
       const std::size_t n = std::min(piece, c.count - done);
@@ -125,8 +127,8 @@ class NativeCollectives {
     }
   }
 
-  void reduce_scatter(const Call& c) {
-    std::vector<std::byte> own;
+  [[gnu::cold]] void reduce_scatter(const Call& c) {
+    detail::TrivialVector<std::byte> own;
     std::size_t first = 0;
     for (int r = 0; r < size_; ++r) {
       const std::size_t n = c.counts ? c.counts[r] : c.count;
@@ -142,12 +144,12 @@ class NativeCollectives {
     if (!own.empty()) std::memcpy(c.out, own.data(), own.size());
   }
 
-  detail::NativeCall mpi_;
+  const detail::PolledCollectives& all_ranks_;
   int rank_;
   int size_;
   detail::NativeBlockCollectives blocks_;
-  std::vector<std::byte> packed_;
-  std::vector<std::byte> gathered_;
+  detail::TrivialVector<std::byte> packed_;
+  detail::TrivialVector<std::byte> gathered_;
 };
 
 }  // namespace PAPCOLL_ABI

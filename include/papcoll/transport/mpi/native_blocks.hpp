@@ -1,6 +1,8 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/function_ref.hpp>
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/polled.hpp>
@@ -8,49 +10,32 @@
 
 #include <cstddef>
 #include <cstring>
-#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
-/// Runs a collective of MPI by its non-blocking form, and waits for it as PolledCollectives does.
-class NativeCall {
- public:
-  NativeCall(const PolledCollectives& all_ranks, const char* where)
-      : all_ranks_(all_ranks), where_(where) {}
-
-  /// `call` is the name of what `start` calls.
-  template <class Start>
-  void run(const char* call, Start start) const {
-    all_ranks_.run(call, where_, start);
-  }
-
- private:
-  const PolledCollectives& all_ranks_;
-  const char* where_;
-};
-
 /// One side of an MPI_Ialltoallw: a block of a buffer for each rank. Where it lies is a datatype's
 /// offset, as MPI's own displacements are ints.
 class NativeBlocks {
  public:
-  NativeBlocks(int size, const char* where)
+  [[gnu::cold]] NativeBlocks(int size, const char* where)
       : where_(where),
-        used_(static_cast<std::size_t>(size), 0),
-        displacements_(static_cast<std::size_t>(size), 0),
-        types_(static_cast<std::size_t>(size), MPI_BYTE) {}
+        used_(static_cast<std::size_t>(size)),
+        displacements_(static_cast<std::size_t>(size)) {
+    types_.resize(static_cast<std::size_t>(size), MPI_BYTE);
+  }
   NativeBlocks(const NativeBlocks&) = delete;
   NativeBlocks& operator=(const NativeBlocks&) = delete;
-  ~NativeBlocks() {
+  [[gnu::cold]] ~NativeBlocks() {
     for (std::size_t r = 0; r < used_.size(); ++r) {
       if (used_[r] != 0) MPI_Type_free(&types_[r]);
     }
   }
 
   /// The block for `rank` is so many bytes, from `offset` bytes behind the buffer's begin.
-  void set(int rank, std::size_t offset, std::size_t bytes) {
+  [[gnu::cold]] void set(int rank, std::size_t offset, std::size_t bytes) {
     if (bytes == 0) return;
     const auto r = static_cast<std::size_t>(rank);
     const WideCount n{bytes};
@@ -78,23 +63,25 @@ class NativeBlocks {
 
  private:
   const char* where_;
-  std::vector<int> used_;  ///< 1 where the rank has a block that is not empty
-  std::vector<int> displacements_;
-  std::vector<MPI_Datatype> types_;
+  TrivialVector<int> used_;  ///< 1 where the rank has a block that is not empty
+  TrivialVector<int> displacements_;
+  TrivialVector<MPI_Datatype> types_;
 };
 
 /// The calls whose blocks differ in size, by MPI's own collectives: see NativeCollectives.
 class NativeBlockCollectives {
  public:
-  NativeBlockCollectives(const PolledCollectives& all_ranks, int rank, int size, const char* where)
-      : mpi_(all_ranks, where),
+  [[gnu::cold]] NativeBlockCollectives(const PolledCollectives& all_ranks, int rank, int size,
+                                       const char* where)
+      : all_ranks_(all_ranks),
+        where_(where),
         rank_(rank),
         size_(size),
         sent_(size, where),
         received_(size, where) {}
 
   /// Runs a call of which Call::is_uneven() holds. Once.
-  void run(const Call& c) {
+  [[gnu::cold]] void run(const Call& c) {
     switch (c.collective) {
       case Collective::allgather:
         return allgather(c);
@@ -109,8 +96,8 @@ class NativeBlockCollectives {
 
  private:
   /// Calls use(rank, offset, bytes) for the `size` blocks from number `first` on.
-  template <class F>
-  void each_block(const Call& c, std::size_t first, F use) const {
+  [[gnu::cold]] void each_block(const Call& c, std::size_t first,
+                                FunctionRef<void(int, std::size_t, std::size_t)> use) const {
     std::size_t behind = 0;
     for (int r = 0; r < size_; ++r) {
       const std::size_t i = first + static_cast<std::size_t>(r);
@@ -120,29 +107,29 @@ class NativeBlockCollectives {
     }
   }
 
-  void allgather(const Call& c) {
+  [[gnu::cold]] void allgather(const Call& c) {
     each_block(c, 0, [&](int r, std::size_t offset, std::size_t bytes) {
       if (r == rank_ && !c.in_place() && bytes != 0) std::memcpy(c.out + offset, c.in, bytes);
       const WideCount n{bytes};
-      mpi_.run("MPI_Ibcast", [&](MPI_Comm comm, MPI_Request* request) {
+      all_ranks_.run("MPI_Ibcast", where_, [&](MPI_Comm comm, MPI_Request* request) {
         return MPI_Ibcast(bytes != 0 ? c.out + offset : nullptr, n.count(), n.type(), r, comm,
                           request);
       });
     });
   }
 
-  void gather(const Call& c) {
+  [[gnu::cold]] void gather(const Call& c) {
     set_rooted(c, sent_, received_);
     exchange(c.in, c.out);
   }
 
-  void scatter(const Call& c) {
+  [[gnu::cold]] void scatter(const Call& c) {
     set_rooted(c, received_, sent_);
     exchange(c.in, c.out);
   }
 
   /// This rank's block, to or from the root, and on the root those of all; in place, its own stays.
-  void set_rooted(const Call& c, NativeBlocks& own, NativeBlocks& all) const {
+  [[gnu::cold]] void set_rooted(const Call& c, NativeBlocks& own, NativeBlocks& all) const {
     const bool is_root = rank_ == c.root;
     const bool stays = is_root && c.in_place();
     if (!stays) own.set(c.root, 0, c.counts[rank_] * c.reducer.size);
@@ -152,7 +139,7 @@ class NativeBlockCollectives {
     });
   }
 
-  void alltoall(const Call& c) {
+  [[gnu::cold]] void alltoall(const Call& c) {
     std::size_t end = 0;
     each_block(c, 0, [&](int r, std::size_t offset, std::size_t bytes) {
       sent_.set(r, offset, bytes);
@@ -163,26 +150,27 @@ class NativeBlockCollectives {
         [&](int r, std::size_t offset, std::size_t bytes) { received_.set(r, offset, bytes); });
     const std::byte* in = c.in;
     if (c.in_place() && end != 0) {
-      copy_.assign(c.out, c.out + end);
+      copy_.append(c.out, end);
       in = copy_.data();
     }
     exchange(in, c.out);
   }
 
-  void exchange(const std::byte* in, std::byte* out) const {
-    mpi_.run("MPI_Ialltoallw", [&](MPI_Comm comm, MPI_Request* r) {
+  [[gnu::cold]] void exchange(const std::byte* in, std::byte* out) const {
+    all_ranks_.run("MPI_Ialltoallw", where_, [&](MPI_Comm comm, MPI_Request* r) {
       return MPI_Ialltoallw(sent_.of(in), sent_.counts(), sent_.displacements(), sent_.types(),
                             received_.of(out), received_.counts(), received_.displacements(),
                             received_.types(), comm, r);
     });
   }
 
-  NativeCall mpi_;
+  const PolledCollectives& all_ranks_;
+  const char* where_;
   int rank_;
   int size_;
   NativeBlocks sent_;
   NativeBlocks received_;
-  std::vector<std::byte> copy_;
+  TrivialVector<std::byte> copy_;
 };
 
 }  // namespace detail

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/function_ref.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
@@ -91,8 +92,8 @@ class PolledCollectives {
   }
 
   /// Runs another collective of MPI, which `start` begins on a communicator.
-  template <class Start>
-  [[gnu::cold]] void run(const char* call, const char* where, Start&& start) const {
+  using Start = FunctionRef<int(MPI_Comm, MPI_Request*)>;
+  [[gnu::cold, gnu::noinline]] void run(const char* call, const char* where, Start start) const {
     const ErrorsReturned guard{comm_, where};
     MPI_Request request = MPI_REQUEST_NULL;
     checked(start(comm_, &request), call, where);
@@ -124,8 +125,7 @@ class PolledCollectives {
   }
 
   /// Waits until step() returns true, as in one of these collectives.
-  template <class Step>
-  [[gnu::cold]] void until(Step&& step, const char* where) const {
+  [[gnu::cold, gnu::noinline]] void until(FunctionRef<bool()> step, const char* where) const {
     Flight flight{this, where};
     Waiter waiter;
     waiter.yield_took = yield_took_;
@@ -166,9 +166,8 @@ class PolledCollectives {
   Started started() const noexcept { return {comm_, hooks_.move == nullptr}; }
 
   /// Gives the memory that the collective worked in.
-  template <class Start>
-  [[gnu::cold]] Memory wait(std::size_t bytes, const char* call, const char* where,
-                            Start&& start) const {
+  [[gnu::cold, gnu::noinline]] Memory wait(std::size_t bytes, const char* call, const char* where,
+                                           FunctionRef<int(std::byte*, MPI_Request*)> start) const {
     const ErrorsReturned guard{comm_, where};
     // Not make_unique, which would write zeros.
     Memory memory{new std::byte[bytes == 0 ? 1 : bytes]};  // NOLINT(modernize-make-unique)

@@ -17,12 +17,25 @@ namespace detail {
 class WideCount {
  public:
   explicit WideCount(std::size_t bytes) {
-    constexpr std::size_t unit = std::size_t{1} << 20;
     constexpr std::size_t plain = std::size_t{1} << 30;
     if (bytes <= plain) {
       count_ = static_cast<int>(bytes);
-      return;
+    } else {
+      make_type(bytes);
     }
+  }
+  WideCount(const WideCount&) = delete;
+  WideCount& operator=(const WideCount&) = delete;
+  ~WideCount() {
+    if (made_) MPI_Type_free(&type_);
+  }
+
+  int count() const noexcept { return count_; }
+  MPI_Datatype type() const noexcept { return type_; }
+
+ private:
+  [[gnu::cold, gnu::noinline]] void make_type(std::size_t bytes) {
+    constexpr std::size_t unit = std::size_t{1} << 20;
     const char* const where = "papcoll's message of more than 1 GiB";
     MPI_Datatype mebibyte = MPI_DATATYPE_NULL;
     check(MPI_Type_contiguous(static_cast<int>(unit), MPI_BYTE, &mebibyte), "MPI_Type_contiguous",
@@ -36,16 +49,7 @@ class WideCount {
     check(MPI_Type_free(&mebibyte), "MPI_Type_free", where);
     made_ = true;
   }
-  WideCount(const WideCount&) = delete;
-  WideCount& operator=(const WideCount&) = delete;
-  ~WideCount() {
-    if (made_) MPI_Type_free(&type_);
-  }
 
-  int count() const noexcept { return count_; }
-  MPI_Datatype type() const noexcept { return type_; }
-
- private:
   int count_ = 1;
   MPI_Datatype type_ = MPI_BYTE;
   bool made_ = false;

@@ -3,6 +3,7 @@
 #include <papcoll/base/copying.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/queue.hpp>
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/run.hpp>
@@ -30,11 +31,14 @@ inline namespace PAPCOLL_ABI {
 /// under way.
 class ChannelEndpoint final : public Endpoint {
  public:
-  ChannelEndpoint(const Node& node, Doorbells bells)
+  [[gnu::cold]] ChannelEndpoint(const Node& node, Doorbells bells)
       : node_(node),
         bells_(bells),
         channels_(node.channels, node.size),
         peers_(static_cast<std::size_t>(node.size)) {}
+  ChannelEndpoint(const ChannelEndpoint&) = delete;
+  ChannelEndpoint& operator=(const ChannelEndpoint&) = delete;
+  ~ChannelEndpoint() override { abandon(); }
 
   bool start(const TransportOp& work) override {
     switch (work.kind) {
@@ -62,11 +66,11 @@ class ChannelEndpoint final : public Endpoint {
     return true;
   }
 
-  void abandon() noexcept override {
+  [[gnu::cold]] void abandon() noexcept override {
     for (Peer& p : peers_) {
       p.sends.clear();
-      p.receives.clear();
-      p.unexpected.clear();
+      p.receives.clear([](const Message&) {});
+      p.unexpected.clear([](const Message& m) { delete[] m.to; });
       p.arriving = {};
     }
     completed_.clear();
@@ -77,8 +81,8 @@ class ChannelEndpoint final : public Endpoint {
     TransportOp work;
     std::size_t sent = 0;  ///< bytes
   };
-  /// A message that was asked for.
-  struct Awaited {
+  /// A message that was asked for; or one that came before, in memory of its own, without owner.
+  struct Message {
     std::byte* to = nullptr;
     std::size_t bytes = 0;
     PlanRun* owner = nullptr;
@@ -91,11 +95,6 @@ class ChannelEndpoint final : public Endpoint {
     std::uint32_t slot;
     std::uint32_t step;
   };
-  /// A message that came before it was asked for.
-  struct Unexpected {
-    std::size_t total = 0;
-    std::unique_ptr<std::byte[]> data{};
-  };
   /// The message of which the next cell is a part, if its first was read.
   struct Arriving {
     bool any = false;
@@ -103,7 +102,7 @@ class ChannelEndpoint final : public Endpoint {
     std::size_t total = 0;
     std::size_t received = 0;             ///< bytes
     std::byte* to = nullptr;              ///< its first byte
-    Awaited awaited{};                    ///< it, unless `kept` has it
+    Message awaited{};                    ///< it, unless `kept` has it
     std::unique_ptr<std::byte[]> kept{};  ///< its memory where nobody has asked for it yet
   };
   struct Peer {
@@ -113,9 +112,9 @@ class ChannelEndpoint final : public Endpoint {
     std::uint32_t known_consumed = 0;
     std::uint32_t read = 0;          ///< cells of the channel from the peer
     Queue<Sending> sends;            ///< the first is under way
-    MessageTable<Awaited> receives;  ///< of which nothing was read
+    MessageTable<Message> receives;  ///< of which nothing was read
     Arriving arriving;
-    MessageTable<Unexpected> unexpected;
+    MessageTable<Message> unexpected;
 
     /// Has anything been asked for that is not here?
     bool awaits_any() const noexcept {
@@ -187,10 +186,11 @@ class ChannelEndpoint final : public Endpoint {
     Peer& peer = peers_[static_cast<std::size_t>(work.peer)];
     reserve(channels_.between(work.peer, node_.rank), peer.inbound_reserved);
     const MessageKey key = key_of(work);
-    const Awaited awaited{work.to, work.bytes(), work.owner, work.slot, work.step};
-    if (Unexpected here; peer.unexpected.take(key, here)) {
-      require_size(work.peer, awaited, here.total);
-      if (here.total != 0) std::memcpy(work.to, here.data.get(), here.total);
+    const Message awaited{work.to, work.bytes(), work.owner, work.slot, work.step};
+    if (Message here; peer.unexpected.take(key, here)) {
+      const std::unique_ptr<std::byte[]> memory{here.to};
+      require_size(work.peer, awaited, here.bytes);
+      if (here.bytes != 0) std::memcpy(work.to, here.to, here.bytes);
       return true;
     }
     Arriving& a = peer.arriving;
@@ -222,7 +222,8 @@ class ChannelEndpoint final : public Endpoint {
       if (a.received != a.total) continue;
       a.any = false;
       if (a.kept != nullptr) {
-        peer.unexpected.add(a.key, Unexpected{a.total, std::move(a.kept)});
+        peer.unexpected.add(a.key, {a.to, a.total});
+        static_cast<void>(a.kept.release());
       } else {
         completed_.push_back({a.awaited.owner, a.awaited.slot, a.awaited.step});
       }
@@ -246,8 +247,12 @@ class ChannelEndpoint final : public Endpoint {
     a.any = true;
   }
 
-  static void require_size(int from, const Awaited& w, std::size_t total) {
-    if (w.bytes == total) return;
+  static void require_size(int from, const Message& w, std::size_t total) {
+    if (w.bytes != total) [[unlikely]]
+      refuse_size(from, w, total);
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_size(int from, const Message& w,
+                                                                 std::size_t total) {
     throw peer_error(w.owner->refuse(from, w.bytes, detail::joined({total, " bytes"})));
   }
 
@@ -255,8 +260,8 @@ class ChannelEndpoint final : public Endpoint {
   Doorbells bells_;
   Channels channels_;
   std::vector<Peer> peers_;
-  std::vector<Completed> completed_;
-  std::vector<Completed> reporting_;
+  detail::TrivialVector<Completed> completed_;
+  detail::TrivialVector<Completed> reporting_;
 };
 
 namespace detail {

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/config.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -32,58 +32,87 @@ class MessageTable {
  public:
   bool empty() const noexcept { return size_ == 0; }
 
-  void add(const Key& key, T message) {
+  void add(const Key& key, const T& message) {
     if (size_ >= most_) grow();
-    row_of(key).push_back({key, std::move(message)});
+    if (free_ == 0) [[unlikely]]
+      make_entry();
+    const std::uint32_t entry = free_;
+    Entry& e = entries_[entry - 1];
+    free_ = std::exchange(e.next, 0);
+    e.key = key;
+    e.message = message;
+    append(entry);
     ++size_;
   }
 
   /// Takes the one that was added first of those with the key. False: there is none.
-  bool take(const Key& key, T& message) {
+  bool take(const Key& key, T& message) noexcept {
     if (size_ == 0) return false;
-    std::vector<Entry>& row = row_of(key);
-    const auto e =
-        std::find_if(row.begin(), row.end(), [&](const Entry& x) { return x.key == key; });
-    if (e == row.end()) return false;
-    message = std::move(e->message);
-    row.erase(e);
-    --size_;
-    return true;
+    for (std::uint32_t* link = &row_of(key); *link != 0; link = &entries_[*link - 1].next) {
+      Entry& e = entries_[*link - 1];
+      if (!(e.key == key)) continue;
+      message = e.message;
+      --size_;
+      const std::uint32_t taken = std::exchange(*link, e.next);
+      e.next = std::exchange(free_, taken);
+      return true;
+    }
+    return false;
   }
 
-  void clear() noexcept {
-    few_.clear();
-    for (auto& row : rows_) row.clear();
+  /// Takes all messages, and calls f with each.
+  template <class F>
+  void clear(F&& f) {
+    for (std::uint32_t& row : rows_) {
+      for (std::uint32_t e = row; e != 0; e = entries_[e - 1].next) f(entries_[e - 1].message);
+      row = 0;
+    }
+    entries_.clear();
+    free_ = 0;
     size_ = 0;
   }
 
  private:
   struct Entry {
-    Key key;
-    T message;
+    Key key{};
+    T message{};
+    std::uint32_t next = 0;  ///< number of the next entry of the row, or of the next free one; or 0
   };
 
   static constexpr std::size_t most_a_row = 4;  ///< on average
 
-  std::vector<Entry>& row_of(const Key& key) noexcept {
-    return rows_.empty() ? few_ : rows_[key.hash() % rows_.size()];
+  std::uint32_t& row_of(const Key& key) noexcept {
+    return rows_.size() == 1 ? rows_[0] : rows_[key.hash() & (rows_.size() - 1)];
   }
 
-  [[gnu::noinline]] void grow() {
-    std::vector<std::vector<Entry>> before(2 * std::max(rows_.size(), most_ / most_a_row));
+  /// Makes it the last of its row.
+  void append(std::uint32_t entry) noexcept {
+    std::uint32_t* link = &row_of(entries_[entry - 1].key);
+    while (*link != 0) link = &entries_[*link - 1].next;
+    *link = entry;
+  }
+
+  [[gnu::cold, gnu::noinline]] void make_entry() {
+    entries_.push_back({});
+    free_ = static_cast<std::uint32_t>(entries_.size());
+  }
+
+  /// At first one row has all, until they are more than those of a call or two.
+  [[gnu::cold, gnu::noinline]] void grow() {
+    detail::TrivialVector<std::uint32_t> before(
+        most_ == 0 ? 1 : std::max<std::size_t>(4, 2 * rows_.size()));
     before.swap(rows_);
-    most_ = most_a_row * rows_.size();
-    before.push_back(std::move(few_));
-    few_.clear();
-    for (auto& row : before) {
-      for (Entry& e : row) row_of(e.key).push_back(std::move(e));
+    most_ = static_cast<std::uint32_t>(most_a_row * std::max<std::size_t>(2, rows_.size()));
+    for (std::uint32_t entry : before) {
+      while (entry != 0) append(std::exchange(entry, std::exchange(entries_[entry - 1].next, 0)));
     }
   }
 
-  std::vector<Entry> few_;                ///< all, until they were more than those of a call or two
-  std::vector<std::vector<Entry>> rows_;  ///< then
+  detail::TrivialVector<Entry> entries_;       ///< numbered from 1
+  detail::TrivialVector<std::uint32_t> rows_;  ///< the first entry of each; a power of two
+  std::uint32_t free_ = 0;                     ///< an entry that has no message
+  std::uint32_t most_ = 0;                     ///< for so many there are rows
   std::size_t size_ = 0;
-  std::size_t most_ = 2 * most_a_row;  ///< for so many there is room
 };
 
 }  // namespace PAPCOLL_ABI

@@ -4,7 +4,7 @@
 #include <papcoll/transport/smpi/posted_receives.hpp>
 #include <papcoll/transport/smpi/simulated_time.hpp>
 
-#include <vector>
+#include <span>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -36,7 +36,7 @@ class SmpiEndpoint final : public MpiEndpoint {
   }
 
  private:
-  void received(const std::vector<TransportOp>& receives) override {
+  void received(std::span<const TransportOp> receives) override {
     for (const TransportOp& w : receives) {
       posted_.complete(w, [this](const TransportOp& next) { post(next); });
     }

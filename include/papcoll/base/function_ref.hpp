@@ -1,0 +1,37 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+
+#include <type_traits>
+#include <utility>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+template <class Signature>
+class FunctionRef;
+
+/// Refers to a function object that outlives it: a parameter of functions that are compiled once,
+/// whatever they are to call.
+template <class R, class... Args>
+class FunctionRef<R(Args...)> {
+ public:
+  template <class F>
+  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>) FunctionRef(F&& f)
+  noexcept  // NOLINT(google-explicit-constructor): as an argument
+      : call_([](void* object, Args... args) -> R {
+          return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<Args>(args)...);
+        }),
+        object_(const_cast<void*>(static_cast<const void*>(&f))) {}
+
+  R operator()(Args... args) const { return call_(object_, std::forward<Args>(args)...); }
+
+ private:
+  R (*call_)(void*, Args...);
+  void* object_;
+};
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
