@@ -74,17 +74,6 @@ inline std::string with_values(std::string_view why, Collective collective, cons
   return text;
 }
 
-inline WeighedBetweenNodes weigh_any_between_nodes(const Call& call, const SelectionInputs& s) {
-  switch (call.collective) {
-    case Collective::bcast:
-      return weigh_between_nodes<Collective::bcast>(call, s);
-    case Collective::reduce:
-      return weigh_between_nodes<Collective::reduce>(call, s);
-    default:
-      return weigh_between_nodes<Collective::allreduce>(call, s);
-  }
-}
-
 /// What the closed forms take of the thresholds.
 inline std::string the_network(const Thresholds& t) {
   return detail::joined({with_value(*threshold("network", "alpha_ns"), t), ", ",
@@ -111,7 +100,7 @@ inline std::string why_alltoall(const Call& call, const SelectionInputs& s) {
 inline std::string why_by_messages(const Call& call, const SelectionInputs& s) {
   const Thresholds& t = *s.thresholds;
   if (is_long_between_nodes(call, s)) {
-    const WeighedBetweenNodes w = weigh_any_between_nodes(call, s);
+    const WeighedBetweenNodes w = weigh_between_nodes(call, s);
     if (w.wins(t)) {
       return detail::joined({"between nodes, and by the model of ", the_network(t), " ",
                              w.is_suara() ? "Suara" : "TwoTreeComplete", " takes ",
@@ -208,7 +197,7 @@ inline std::string why_by_nodes(const Call& call, const SelectionInputs& s) {
   const std::string late =
       detail::joined({"late by more than ", with_value(*threshold("network", "late_percent"), t),
                       " % of the call's own time"});
-  if (call.collective == Collective::allreduce && has_late_node<Collective::allreduce>(call, s)) {
+  if (call.collective == Collective::allreduce && has_late_node(call, s)) {
     return detail::joined({"node ", s.imbalance.late_node, " is always ", late});
   }
   if (call.bytes() <= t.network.hierarchical) {
@@ -273,8 +262,8 @@ inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call&
   AlgorithmSpec chosen;
   chosen.transport = team.transport;
   chosen.order = order;
-  with_collective(AllCollectives{}, call.collective,
-                  [&]<Collective C>() { choose<C>(chosen, call, s); });
+  const Chooser& chooser = chooser_of(call.collective);
+  choose(chosen, call, s, chooser);
   if (chosen.hierarchical != nullptr && chosen.hierarchical->by_caches) {
     e.algorithm = "Hierarchical:DynamicLeader,auto";
     e.reason = detail::joined(
@@ -291,10 +280,7 @@ inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call&
                                               "there")});
   } else if (chosen.arrival != nullptr) {
     e.algorithm = detail::joined({chosen.arrival->name, over});
-    NodeChoice choice;
-    with_collective(AllCollectives{}, call.collective,
-                    [&]<Collective C>() { choice = choose_on_node<C>(call, s); });
-    e.reason = with_values(choice.why, call.collective, *s.thresholds);
+    e.reason = with_values(chooser.on_node(call, s).why, call.collective, *s.thresholds);
   } else {
     e.algorithm = chosen.schedule.name() + over;
     if (chosen.order) e.algorithm = detail::joined({chosen.order.name(), "+", e.algorithm});

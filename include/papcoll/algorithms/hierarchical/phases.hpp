@@ -356,6 +356,12 @@ class HierarchicalPhases {
   bool straight_;  ///< the groups' ranks follow each other
 };
 
+/// Runs one rank's call of a hierarchical collective C.
+template <Collective C>
+void run_phases(GroupedTeam& team, const Call& call) {
+  HierarchicalPhases{team, call}.run<C>();
+}
+
 }  // namespace detail
 
 }  // namespace PAPCOLL_ABI
