@@ -7,6 +7,7 @@
 
 #include <papcoll/node/forwarding_site.hpp>
 #include <papcoll/papcoll.hpp>
+#include <papcoll/transport/transport.hpp>
 
 #include <algorithm>
 #include <cerrno>

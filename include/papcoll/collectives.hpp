@@ -3,7 +3,7 @@
 // All collectives, the policies that they can be given, and registered buffers. On request there
 // are also algorithms by name (algorithm.hpp), what would run and why (explain.hpp), and one
 // algorithm within nodes and another among them (hierarchical.hpp).
-#include <papcoll/algorithms/arrival/all.hpp>
+#include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/allgather.hpp>
 #include <papcoll/allgatherv.hpp>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <papcoll/entry/entry.hpp>
-#include <papcoll/plan/endpoint.hpp>
 
 #include <exception>
 #include <memory>

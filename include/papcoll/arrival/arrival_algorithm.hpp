@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/arrival/arrival_driven.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/contract.hpp>
 #include <papcoll/node/node_site.hpp>
@@ -7,53 +8,10 @@
 #include <papcoll/waiting/waiter.hpp>
 
 #include <concepts>
-#include <cstdint>
-#include <limits>
 #include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
-
-/// What a schedule is under an arrival policy, where that makes it an arrival-driven algorithm.
-/// Each specialisation stands below the schedule, in the algorithm's own header, and is the only
-/// place that says so: policies, catalogue, tools, tests and the explorer of interleavings ask it.
-///
-/// Required: `Schedule`, whose `contract` and `serves(collective)` it has; `Run`, one call of it:
-/// default-constructible, `bool step(Site&, const Call&)` moves the call and says whether it is
-/// done; `name`, as in the catalogue; `keeps_order_on_request`, whether Call::rank_order makes it
-/// reproducible. Optional: `sentence`, where the schedule's says something else; `ByTicket`, what
-/// it is over transports that have tickets for ranks without common memory; `lends_buffers`,
-/// `lends_results` and `takes_counts`, see ArrivalTraits. A specialisation ends with
-///
-///     static_assert(papcoll::arrival_driven<Arrival, Schedule>);
-///
-/// which says what is missing. examples/09_write_your_own_arrival_algorithm is one from outside of
-/// the library.
-template <class Arrival, class Schedule>
-struct ArrivalDriven {};
-
-/// Is the schedule an arrival-driven algorithm under the arrival policy?
-template <class Arrival, class Schedule>
-concept RunsUnder = requires {
-  typename ArrivalDriven<Arrival, Schedule>::Schedule;
-  typename ArrivalDriven<Arrival, Schedule>::Run;
-  { ArrivalDriven<Arrival, Schedule>::name } -> std::convertible_to<std::string_view>;
-  { ArrivalDriven<Arrival, Schedule>::keeps_order_on_request } -> std::convertible_to<bool>;
-};
-
-/// What an arrival-driven algorithm says about itself.
-struct ArrivalTraits {
-  std::string_view name;        ///< as in the catalogue: "DynamicLeader", "Exchange"
-  std::uint8_t id;              ///< algorithm_id(name)
-  std::string_view sentence;    ///< about it, for listings
-  NumericalContract contract;   ///< the strongest it keeps by itself
-  bool keeps_order_on_request;  ///< Call::rank_order makes it reproducible
-  bool lends_buffers;  ///< ranks read and write each other's buffers, or pools, where they are
-  bool lends_results;  ///< partial results lie in outputs: a call that fails may have written there
-  bool takes_counts;   ///< it serves calls whose blocks differ in size, see Call::is_uneven()
-  int most_ranks;      ///< of a team that it serves
-  bool (*serves)(Collective) noexcept;  ///< whether it serves the collective
-};
 
 /// An arrival-driven algorithm without its type: an arrival policy with its schedule.
 struct ArrivalAlgorithm : ArrivalTraits {
@@ -63,67 +21,6 @@ struct ArrivalAlgorithm : ArrivalTraits {
 };
 
 namespace detail {
-
-/// How many ranks an arrival-driven schedule serves: as many as it says, or any number.
-template <class Schedule>
-constexpr int most_ranks_of() noexcept {
-  if constexpr (requires { Schedule::most_ranks; }) {
-    return Schedule::most_ranks;
-  } else {
-    return std::numeric_limits<int>::max();
-  }
-}
-
-template <class Driven>
-constexpr std::string_view sentence_of() noexcept {
-  if constexpr (requires { Driven::sentence; }) {
-    return Driven::sentence;
-  } else {
-    return Driven::Schedule::sentence;
-  }
-}
-
-template <class Driven>
-constexpr bool lends_buffers_of() noexcept {
-  if constexpr (requires { Driven::lends_buffers; }) {
-    return Driven::lends_buffers;
-  } else {
-    return false;
-  }
-}
-
-template <class Driven>
-constexpr bool lends_results_of() noexcept {
-  if constexpr (requires { Driven::lends_results; }) {
-    return Driven::lends_results;
-  } else {
-    return false;
-  }
-}
-
-template <class Driven>
-constexpr bool takes_counts_of() noexcept {
-  if constexpr (requires { Driven::takes_counts; }) {
-    return Driven::takes_counts;
-  } else {
-    return false;
-  }
-}
-
-template <class Driven>
-constexpr ArrivalTraits arrival_traits_of() noexcept {
-  using Schedule = typename Driven::Schedule;
-  return {.name = Driven::name,
-          .id = algorithm_id(Driven::name),
-          .sentence = sentence_of<Driven>(),
-          .contract = Schedule::contract,
-          .keeps_order_on_request = Driven::keeps_order_on_request,
-          .lends_buffers = lends_buffers_of<Driven>(),
-          .lends_results = lends_results_of<Driven>(),
-          .takes_counts = takes_counts_of<Driven>(),
-          .most_ranks = most_ranks_of<Schedule>(),
-          .serves = &Schedule::serves};
-}
 
 /// Runs a call on `any_site`, which is an S: its type is known again from here on, so that nothing
 /// within the call goes through a pointer to a function.
@@ -197,19 +94,25 @@ constexpr ArrivalAlgorithm arrival_algorithm_of() noexcept {
 template <class Arrival, class Schedule>
 inline constexpr bool arrival_driven = detail::is_arrival_driven<Arrival, Schedule>();
 
-/// What the algorithm that a schedule is under an arrival policy says about itself. Naming it
-/// compiles nothing of the algorithm.
-template <class Arrival, class Schedule>
-requires RunsUnder<Arrival, Schedule>
-inline constexpr ArrivalTraits arrival_traits =
-    detail::arrival_traits_of<ArrivalDriven<Arrival, Schedule>>();
-
 /// The algorithm that a schedule is under an arrival policy, for transports with this type of site.
 /// Naming one compiles it.
 template <class Arrival, class Schedule, Site S = NodeSite>
 requires RunsUnder<Arrival, Schedule>
 inline constexpr ArrivalAlgorithm arrival_algorithm =
     detail::arrival_algorithm_of<Arrival, Schedule, S>();
+
+namespace detail {
+
+template <class Arrival, class Schedule, class S>
+const ArrivalAlgorithm& algorithm_under() noexcept {
+  if constexpr (Site<S>) {
+    return arrival_algorithm<Arrival, Schedule, S>;
+  } else {  // whose transport is refused: see check_site()
+    return arrival_algorithm<Arrival, Schedule>;
+  }
+}
+
+}  // namespace detail
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

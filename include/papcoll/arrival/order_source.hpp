@@ -4,7 +4,6 @@
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/mapping/map_positions.hpp>
-#include <papcoll/mapping/mapped_order.hpp>
 
 #include <concepts>
 #include <string>

@@ -11,6 +11,7 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
+class Endpoint;
 class Waiter;
 
 /// Gives the TeamCore behind whatever a collective accepts as its first argument: a Communicator, a

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/transport/mpi_transport.hpp>
+#include <papcoll/transport/mpi/messages.hpp>
 #ifdef SMPI_H
 #include <papcoll/transport/smpi/smpi_endpoint.hpp>
 #else

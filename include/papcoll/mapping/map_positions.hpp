@@ -2,83 +2,29 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/config.hpp>
-#include <papcoll/mapping/arranged.hpp>
-#include <papcoll/mapping/cost.hpp>
-#include <papcoll/mapping/grow.hpp>
-#include <papcoll/mapping/mapped_order.hpp>
-#include <papcoll/mapping/read_traffic.hpp>
-#include <papcoll/schedule/arrangement.hpp>
-#include <papcoll/schedule/order.hpp>
-#include <papcoll/schedule/schedule.hpp>
-#include <papcoll/topology/machine.hpp>
-
-#include <cstddef>
-#include <numeric>
-#include <optional>
-#include <utility>
-#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-namespace detail {
+class AnySchedule;
+class Machine;
+struct MappedOrder;  ///< in mapped_order.hpp
 
-/// The ranks of the positions, where positions are laid along places in this order.
-inline std::vector<int> laid_along(const std::vector<int>& positions,
-                                   const std::vector<int>& places) {
-  std::vector<int> rank_of(positions.size());
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    rank_of[static_cast<std::size_t>(positions[i])] = places[i];
-  }
-  return rank_of;
-}
-
-}  // namespace detail
+/// Lays the positions of a schedule along a machine, for a root, which is 0 where there is none: as
+/// map_positions() does, or in another way.
+using MapPositions = MappedOrder(const AnySchedule& schedule, Collective c, const Machine& machine,
+                                 int root);
 
 /// Lays the positions of a schedule along a machine, beginning at the place of the root (rank 0
 /// where there is none): an order of its own for each root, since one that is rotated crosses
 /// between nodes again and again. What does not gain on rank order, or is worse between nodes in
 /// bytes × hops or on the heaviest link, is not used. The same on all ranks, of the same machine.
-[[gnu::cold]] inline MappedOrder map_positions(const AnySchedule& schedule, Collective c,
-                                               const Machine& machine, int root) {
-  const int size = machine.size();
-  MappedOrder m;
-  m.order = Order::rotation(size, root);
-  const std::optional<Traffic> traffic = traffic_of(schedule, c, size);
-  if (!traffic) {
-    m.verdict = MappedOrder::Verdict::all_talk_to_all;
-    return m;
-  }
-  std::vector<int> ranks(static_cast<std::size_t>(size));
-  for (int p = 0; p < size; ++p) ranks[static_cast<std::size_t>(p)] = m.order.rank(p);
-  m.in_rank_order = cost_of(*traffic, machine, ranks);
-
-  const std::vector<int> places = machine.order(root);
-  const Arrangement arrangement = schedule.arrangement(c, size);
-  if (arrangement == Arrangement::by_traffic_in_trees && !machine.network().is_tree()) {
-    m.arranged = m.in_rank_order;
-    m.verdict = MappedOrder::Verdict::links_unknown;
-    return m;
-  }
-  ranks = detail::laid_along(arranged_positions(arrangement, size), places);
-  m.arranged = cost_of(*traffic, machine, ranks);
-  if (arrangement == Arrangement::by_traffic || arrangement == Arrangement::by_traffic_in_trees) {
-    std::vector<int> grown =
-        detail::laid_along(PositionGrower{*traffic, machine}.grow(places), places);
-    const MappingCost cost = cost_of(*traffic, machine, grown);
-    if (!(m.arranged.no_worse_than(cost) && m.arranged.gains_on(m.in_rank_order))) {
-      m.arranged = cost;
-      ranks = std::move(grown);
-    }
-  }
-  if (!m.arranged.no_worse_than(m.in_rank_order)) {
-    m.verdict = MappedOrder::Verdict::worse;
-  } else if (m.arranged.gains_on(m.in_rank_order)) {
-    m.verdict = MappedOrder::Verdict::mapped;
-    m.order = Order::permutation(std::move(ranks));
-  }
-  return m;
-}
+PAPCOLL_DECL MappedOrder map_positions(const AnySchedule& schedule, Collective c,
+                                       const Machine& machine, int root);
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll
+
+#if PAPCOLL_HAS_SHARED_CODE
+#include <papcoll/impl/map_positions.ipp>
+#endif

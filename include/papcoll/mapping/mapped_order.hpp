@@ -1,11 +1,8 @@
 #pragma once
 
-#include <papcoll/base/collective.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/mapping/cost.hpp>
 #include <papcoll/schedule/order.hpp>
-#include <papcoll/schedule/schedule.hpp>
-#include <papcoll/topology/machine.hpp>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -26,11 +23,6 @@ struct MappedOrder {
   MappingCost in_rank_order{};
   MappingCost arranged{};  ///< of the best arrangement, used or not
 };
-
-/// Lays the positions of a schedule along a machine, for a root, which is 0 where there is none: as
-/// map_positions() does, or in another way.
-using MapPositions = MappedOrder(const AnySchedule& schedule, Collective c, const Machine& machine,
-                                 int root);
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

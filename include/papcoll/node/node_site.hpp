@@ -209,7 +209,12 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   std::vector<int> pending_;
   std::vector<std::byte> scratch_;
 };
-using NodeSite = BasicNodeSite<NodeBoard, Doorbells>;
+
+/// The site of a rank of a node whose ranks are processes or threads. A class, so that it can be
+/// named where it is not defined.
+class NodeSite final : public BasicNodeSite<NodeBoard, Doorbells> {
+  using BasicNodeSite::BasicNodeSite;
+};
 static_assert(Site<NodeSite>);
 
 }  // namespace PAPCOLL_ABI

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/arrival/arrival_driven.hpp>
 #include <papcoll/arrival/order_source.hpp>
 #include <papcoll/arrival/ticketed_algorithm.hpp>
 #include <papcoll/base/call.hpp>
@@ -11,7 +11,7 @@
 #include <papcoll/policies/refusal.hpp>
 #include <papcoll/policies/requirements.hpp>
 #include <papcoll/schedule/schedule.hpp>
-#include <papcoll/transport/transport.hpp>
+#include <papcoll/transport/transport_policy.hpp>
 
 #include <cstdint>
 #include <memory>

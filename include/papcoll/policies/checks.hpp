@@ -1,12 +1,13 @@
 #pragma once
 
-#include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/arrival/arrival_driven.hpp>
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/policies/algorithm.hpp>
 #include <papcoll/policies/requirements.hpp>
 #include <papcoll/policies/unmet.hpp>
+#include <papcoll/transport/transport_policy.hpp>
 
 #include <concepts>
 #include <type_traits>
@@ -248,14 +249,14 @@ struct NamedPolicies {
   static AlgorithmSpec spec() {
     AlgorithmSpec s;
     s.order = OrderSource::of<Arrival>();
-    if constexpr (has_transport) s.transport = &transport_table<Transport>;
+    if constexpr (has_transport) s.transport = &table_of_transport<Transport>();
     if constexpr (!has_schedule) {
     } else if constexpr (draws_tickets) {
       s.follow_tickets(ticketed_algorithm<ArrivalDriven<Arrival, Named>>);
     } else if constexpr (StaticSchedule<Schedule>) {
       s.schedule = AnySchedule::of<Schedule>();
     } else if constexpr (RunsUnder<Arrival, Named>) {
-      s.arrival = &arrival_algorithm<Arrival, Named, typename SiteOver<Transport>::type>;
+      s.arrival = &algorithm_under<Arrival, Named, typename SiteOver<Transport>::type>();
     }
     return s;
   }
@@ -292,7 +293,6 @@ AlgorithmSpec select() {
     detail::refuse_malformed<Tag, Ps...>();
   } else {
     using Policies = detail::NamedPolicies<Ps...>;
-    if constexpr (Policies::has_transport) detail::check_site<typename Policies::Transport>();
     constexpr const Requirement* why =
         why_not(Policies::template needs_for<Tag>(),
                 detail::call_facts<Tag, NonBlocking, Commutes, typename Policies::Contract>(),

@@ -45,10 +45,7 @@ struct Part<Policies<Ps...>> {
     }
   }
 
-  static AlgorithmSpec spec() {
-    if constexpr (Names::has_transport) check_site<typename Names::Transport>();
-    return Names::spec();
-  }
+  static AlgorithmSpec spec() { return Names::spec(); }
 
  private:
   static constexpr AlgorithmNeeds needs() noexcept {

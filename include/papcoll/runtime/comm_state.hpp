@@ -18,12 +18,14 @@
 #include <papcoll/transport/mpi/handles.hpp>
 #include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/link.hpp>
+#include <papcoll/transport/mpi/messages.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/native.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi_transport.hpp>
 #include <papcoll/transport/rma_transport.hpp>
 #include <papcoll/transport/shm_transport.hpp>
+#include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
+#include <papcoll/mapping/map_positions.hpp>
 #include <papcoll/mapping/mapped_order.hpp>
 #include <papcoll/plan/cache.hpp>
 #include <papcoll/schedule/order.hpp>

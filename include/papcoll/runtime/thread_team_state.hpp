@@ -17,6 +17,7 @@
 #include <papcoll/topology/near_groups.hpp>
 #include <papcoll/topology/processor_set.hpp>
 #include <papcoll/transport/thread_transport.hpp>
+#include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 
 #include <atomic>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/suara.hpp>
+#include <papcoll/algorithms/static/suara_parts.hpp>
 #include <papcoll/algorithms/static/two_tree_complete.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/config.hpp>

@@ -1,23 +1,13 @@
 #pragma once
 
-#include <papcoll/plan/endpoint.hpp>
-#include <papcoll/transport/transport.hpp>
+#include <papcoll/transport/transport_policy.hpp>
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
-
-namespace detail {
-/// The endpoint of plans over MPI's messages.
-PAPCOLL_DECL std::unique_ptr<Endpoint> connect_messages(MpiLink& link);
-/// The same, which tells a function of messages that are complete. Not with SimGrid.
-PAPCOLL_DECL std::unique_ptr<Endpoint> connect_told_messages(
-    MpiLink& link, std::function<void(const TransportOp&)> told);
-}  // namespace detail
 
 /// Ranks anywhere: MPI point-to-point messages on a private communicator.
 ///
@@ -30,18 +20,13 @@ struct MpiTransport {
   static constexpr unsigned offers = 0;
   static constexpr bool rings = false;
 
-  static std::string unavailable(const Surroundings& s) {
-    return s.mpi != nullptr ? "" : "this team has no MPI communicator: take ThreadTransport";
-  }
-  static std::unique_ptr<Endpoint> connect(const Surroundings& s) {
-    return detail::connect_messages(*s.mpi);
-  }
+  static std::string unavailable(const Surroundings& s);
+  static std::unique_ptr<Endpoint> connect(const Surroundings& s);
 };
-static_assert(TransportPolicy<MpiTransport>);
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/impl/messages.ipp>
+#include <papcoll/impl/mpi_transport.ipp>
 #endif

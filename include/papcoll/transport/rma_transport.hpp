@@ -1,9 +1,11 @@
 #pragma once
 
-#include <papcoll/transport/mpi_transport.hpp>
-#include <papcoll/transport/rma/rma_words.hpp>
-#include <papcoll/transport/rma/shared_words.hpp>
-#include <papcoll/transport/transport.hpp>
+#include <papcoll/transport/transport_policy.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -23,21 +25,15 @@ struct RmaTransport {
   static constexpr unsigned offers = capability::remote_tickets;
   static constexpr bool rings = false;
 
-  static std::string unavailable(const Surroundings& s) {
-    return s.mpi != nullptr ? "" : "this team has no MPI communicator: take ThreadTransport";
-  }
-  static std::unique_ptr<Endpoint> connect(const Surroundings& s) {
-    return detail::connect_messages(*s.mpi);
-  }
+  static std::string unavailable(const Surroundings& s);
+  static std::unique_ptr<Endpoint> connect(const Surroundings& s);
   static std::unique_ptr<RemoteWords> open_words(const Surroundings& s, std::size_t n,
-                                                 RemoteTickets tickets) {
-    if (s.node != nullptr && tickets != RemoteTickets::never) {
-      return std::make_unique<SharedWords>(*s.node, n);
-    }
-    return detail::open_words<>(*s.mpi, s.nodes, n, tickets);
-  }
+                                                 RemoteTickets tickets);
 };
-static_assert(TransportPolicy<RmaTransport>);
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll
+
+#if PAPCOLL_HAS_SHARED_CODE
+#include <papcoll/impl/rma_transport.ipp>
+#endif

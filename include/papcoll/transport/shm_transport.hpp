@@ -1,8 +1,10 @@
 #pragma once
 
-#include <papcoll/node/node_site.hpp>
-#include <papcoll/transport/shm/channel_endpoint.hpp>
-#include <papcoll/transport/transport.hpp>
+#include <papcoll/transport/transport_policy.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -15,15 +17,13 @@ struct ShmTransport {
   static constexpr unsigned offers = capability::node_memory;
   static constexpr bool rings = true;
 
-  static std::string unavailable(const Surroundings& s) {
-    if (!s.processes) return "the ranks are threads: take ThreadTransport";
-    return s.node ? "" : s.why_no_shared_memory;
-  }
-  static std::unique_ptr<Endpoint> connect(const Surroundings& s) {
-    return detail::connect_channels<>(*s.node);
-  }
+  static std::string unavailable(const Surroundings& s);
+  static std::unique_ptr<Endpoint> connect(const Surroundings& s);
 };
-static_assert(TransportPolicy<ShmTransport>);
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll
+
+#if PAPCOLL_HAS_SHARED_CODE
+#include <papcoll/impl/shm_transport.ipp>
+#endif

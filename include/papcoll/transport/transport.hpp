@@ -9,6 +9,7 @@
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/transport/rma/remote_words.hpp>
+#include <papcoll/transport/transport_policy.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -125,9 +126,6 @@ constexpr auto open_words_of() noexcept -> decltype(TransportTable::open_words) 
   }
 }
 
-template <class T>
-inline constexpr bool offers_node_memory = (offers_of<T> & capability::node_memory) != 0;
-
 // One wrong thing, one sentence: see policies/checks.hpp.
 
 template <class T>
@@ -169,15 +167,6 @@ void check_site() noexcept {
   }
 }
 
-/// What arrival-driven algorithms are compiled for over a transport: NodeSite where the transport
-/// brings none, so that a wrong transport gets one error only.
-template <class T>
-struct SiteOver : std::type_identity<NodeSite> {};
-template <class T>
-requires(offers_node_memory<T>&& BringsSite<T>) struct SiteOver<T>
-    : std::type_identity<typename T::Site> {
-};
-
 template <class T>
 std::shared_ptr<void> make_site_of(const Surroundings& s, NodeSite& node) {
   return T::make_site(s, node);
@@ -200,6 +189,16 @@ constexpr TransportTable transport_table_of() noexcept {
 /// A transport policy without its type, for the library.
 template <TransportPolicy T>
 inline constexpr TransportTable transport_table = detail::transport_table_of<T>();
+
+namespace detail {
+
+template <class T>
+const TransportTable& table_of_transport() noexcept {
+  check_site<T>();
+  return transport_table<T>;
+}
+
+}  // namespace detail
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

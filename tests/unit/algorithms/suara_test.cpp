@@ -2,6 +2,7 @@
 
 #include <papcoll/algorithm.hpp>
 #include <papcoll/algorithms/static/all.hpp>
+#include <papcoll/algorithms/static/suara_parts.hpp>
 #include <papcoll/model/suara_choice.hpp>
 #include <papcoll/names/by_name.hpp>
 #include <papcoll/verify/sweep.hpp>

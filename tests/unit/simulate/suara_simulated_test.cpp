@@ -1,6 +1,7 @@
 #include "catch.hpp"
 
 #include <papcoll/algorithms/static/all.hpp>
+#include <papcoll/algorithms/static/suara_parts.hpp>
 #include <papcoll/model/suara_choice.hpp>
 #include <papcoll/simulate/simulate.hpp>
 

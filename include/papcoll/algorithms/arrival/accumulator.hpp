@@ -1,15 +1,12 @@
 #pragma once
 
+#include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/arrival/policies.hpp>
-#include <papcoll/base/capability.hpp>
-#include <papcoll/base/policy.hpp>
 #include <papcoll/node/site.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -39,250 +36,226 @@ inline namespace PAPCOLL_ABI {
 // Source   Reductions under a lock in shared memory are folklore; chunks in any order, each by
 //          arrival, are papcoll's own.
 
-/// The reduce and allreduce by arrival in which each rank combines only what it brings.
-struct Accumulator {
-  using policy_kind = SchedulePolicyKind;
-  static constexpr std::string_view name = "Accumulator";
-  static constexpr std::string_view sentence =
-      "Every rank adds what it brings to one shared sum, chunk by chunk, as it comes.";
-  static constexpr unsigned needs = capability::tickets | capability::node_memory;
-  static constexpr NumericalContract contract = NumericalContract::rank_consistent;
-  static constexpr bool commutative_only = true;
-  static constexpr int most_ranks = 1023;  ///< a work word counts them in 10 bits, see Held
-  friend bool operator==(const Accumulator&, const Accumulator&) = default;
-
-  static constexpr bool serves(Collective c) noexcept {
-    return c == Collective::allreduce || c == Collective::reduce;
+/// One call of one rank.
+class Accumulator::Run {
+ public:
+  template <Site S>
+  bool step(S& s, const Call& c) {
+    if (!begun_) begin(s, c);
+    for (;;) {
+      bool moved = false;
+      const std::uint32_t low = low_;
+      const std::uint32_t end = std::min(chunks_.count, low + window_);
+      const std::uint32_t from = low + start_ % (end - low);
+      for (std::uint32_t i = 0; i < end - low; ++i) {
+        const std::uint32_t k = from + i < end ? from + i : from + i - (end - low);
+        const Outcome o = work_on(s, c, k);
+        if (o == Outcome::failed) return false;
+        moved |= o == Outcome::moved;
+      }
+      if (low_ == chunks_.count) return true;
+      if (!moved) return false;
+    }
   }
 
-  /// One call of one rank.
-  class Run {
-   public:
-    template <Site S>
-    bool step(S& s, const Call& c) {
-      if (!begun_) begin(s, c);
-      for (;;) {
-        bool moved = false;
-        const std::uint32_t low = low_;
-        const std::uint32_t end = std::min(chunks_.count, low + window_);
-        const std::uint32_t from = low + start_ % (end - low);
-        for (std::uint32_t i = 0; i < end - low; ++i) {
-          const std::uint32_t k = from + i < end ? from + i : from + i - (end - low);
-          const Outcome o = work_on(s, c, k);
-          if (o == Outcome::failed) return false;
-          moved |= o == Outcome::moved;
-        }
-        if (low_ == chunks_.count) return true;
-        if (!moved) return false;
-      }
+ private:
+  static constexpr std::uint32_t words = 64;
+  static constexpr std::uint32_t most_accumulators = 32;
+  static_assert(most_accumulators <= words);
+  /// Chunks of a message, if its bytes allow: so that ranks seldom want the same one.
+  static constexpr std::uint32_t wanted_chunks = 8;
+  static constexpr std::size_t least_chunk = 8192;
+  /// With the accumulator and an output a block stays in a nearest cache of 32 KB.
+  static constexpr std::size_t block_bytes = 8192;
+
+  enum class Outcome { idle, moved, failed };
+
+  /// What a work word says of a chunk: how many contributions its accumulator holds, and the
+  /// lowest rank of those. Words serve chunks k, k + words, …, told apart by a generation: a rank
+  /// meets that of a chunk it has to do with, and the one before.
+  struct Held {
+    bool busy = false;
+    int lowest = 0;
+    int merged = 0;
+
+    static Held of(std::uint32_t state, std::uint32_t k) noexcept {
+      if (tag.is_foreign(state)) return {true, 0, 0};
+      if (state == 0 || (state >> 21U) % generations != generation(k)) return {};
+      return {(state & 1U) != 0, static_cast<int>(state >> 1U & 0x3ffU),
+              static_cast<int>(state >> 11U & 0x3ffU)};
     }
-
-   private:
-    static constexpr std::uint32_t words = 64;
-    static constexpr std::uint32_t most_accumulators = 32;
-    static_assert(most_accumulators <= words);
-    /// Chunks of a message, if its bytes allow: so that ranks seldom want the same one.
-    static constexpr std::uint32_t wanted_chunks = 8;
-    static constexpr std::size_t least_chunk = 8192;
-    /// With the accumulator and an output a block stays in a nearest cache of 32 KB.
-    static constexpr std::size_t block_bytes = 8192;
-
-    enum class Outcome { idle, moved, failed };
-
-    /// What a work word says of a chunk: how many contributions its accumulator holds, and the
-    /// lowest rank of those. Words serve chunks k, k + words, …, told apart by a generation: a rank
-    /// meets that of a chunk it has to do with, and the one before.
-    struct Held {
-      bool busy = false;
-      int lowest = 0;
-      int merged = 0;
-
-      static Held of(std::uint32_t state, std::uint32_t k) noexcept {
-        if (tag.is_foreign(state)) return {true, 0, 0};
-        if (state == 0 || (state >> 21U) % generations != generation(k)) return {};
-        return {(state & 1U) != 0, static_cast<int>(state >> 1U & 0x3ffU),
-                static_cast<int>(state >> 11U & 0x3ffU)};
-      }
-      static_assert(most_ranks == 0x3ff);
-      std::uint32_t state(std::uint32_t k) const noexcept {
-        return tag.state(generation(k) << 21U | static_cast<std::uint32_t>(merged) << 11U |
-                         static_cast<std::uint32_t>(lowest) << 1U |
-                         static_cast<std::uint32_t>(busy));
-      }
-      static constexpr WorkTag tag{"Accumulator"};
-      static constexpr std::uint32_t generations = 8;
-      static_assert(generations << 21U == 1U << WorkTag::own_bits);
-      static std::uint32_t generation(std::uint32_t k) noexcept { return k / words % generations; }
-    };
-
-    template <Site S>
-    void begin(S& s, const Call& c) {
-      begun_ = true;
-      chunks_ = Chunks::at_most(wanted_chunks, least_chunk, c.count, c.reducer.size);
-      if (chunks_.per_chunk * chunks_.size > s.chunk_bytes()) {
-        chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
-      }
-      // The result's buffers and all slots.
-      const std::uint32_t all = s.results() + s.buffers() * static_cast<std::uint32_t>(s.size());
-      window_ = std::min(all, most_accumulators);
-      start_ = static_cast<std::uint32_t>(static_cast<std::size_t>(s.rank()) *
-                                          std::min(window_, chunks_.count) /
-                                          static_cast<std::size_t>(s.size()));
-      takes_ = c.collective != Collective::reduce || s.rank() == c.root;
-      streams_ = takes_ && !c.in_place() && s.streams(2 * c.bytes());
-      std::fill_n(s.pending(), s.size(), 0);
-      // Others may be the first to write to its slot: they find pages, near to this rank.
-      if (s.size() > 1 && keeps(s)) static_cast<void>(s.slot(s.rank(), 0));
-      s.announce(nullptr, 0, 0);
+    static_assert(most_ranks == 0x3ff);
+    std::uint32_t state(std::uint32_t k) const noexcept {
+      return tag.state(generation(k) << 21U | static_cast<std::uint32_t>(merged) << 11U |
+                       static_cast<std::uint32_t>(lowest) << 1U | static_cast<std::uint32_t>(busy));
     }
+    static constexpr WorkTag tag{"Accumulator"};
+    static constexpr std::uint32_t generations = 8;
+    static_assert(generations << 21U == 1U << WorkTag::own_bits);
+    static std::uint32_t generation(std::uint32_t k) noexcept { return k / words % generations; }
+  };
 
-    /// Are accumulators of this call in this rank's slot?
-    template <Site S>
-    bool keeps(const S& s) const {
-      const std::uint32_t before = s.results() + s.buffers() * static_cast<std::uint32_t>(s.rank());
-      return before < std::min(window_, chunks_.count);
+  template <Site S>
+  void begin(S& s, const Call& c) {
+    begun_ = true;
+    chunks_ = Chunks::at_most(wanted_chunks, least_chunk, c.count, c.reducer.size);
+    if (chunks_.per_chunk * chunks_.size > s.chunk_bytes()) {
+      chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
     }
+    // The result's buffers and all slots.
+    const std::uint32_t all = s.results() + s.buffers() * static_cast<std::uint32_t>(s.size());
+    window_ = std::min(all, most_accumulators);
+    start_ = static_cast<std::uint32_t>(static_cast<std::size_t>(s.rank()) *
+                                        std::min(window_, chunks_.count) /
+                                        static_cast<std::size_t>(s.size()));
+    takes_ = c.collective != Collective::reduce || s.rank() == c.root;
+    streams_ = takes_ && !c.in_place() && s.streams(2 * c.bytes());
+    std::fill_n(s.pending(), s.size(), 0);
+    // Others may be the first to write to its slot: they find pages, near to this rank.
+    if (s.size() > 1 && keeps(s)) static_cast<void>(s.slot(s.rank(), 0));
+    s.announce(nullptr, 0, 0);
+  }
 
-    template <Site S>
-    Outcome work_on(S& s, const Call& c, std::uint32_t k) {
-      if (is_in(done_, k)) return Outcome::idle;
-      const std::uint32_t state = s.work(k % words);
-      const Held held = Held::of(state, k);
-      if (held.busy) return Outcome::idle;
-      // Whoever is in the sum has announced itself before.
-      if (!learn_arrivals(s)) return Outcome::failed;
-      if (is_in(added_, k)) {
-        if (held.merged != s.size()) return Outcome::idle;
-        std::byte* const to = c.out + chunks_.offset(k);
-        const std::byte* const from = accumulator(s, k);
-        streams_ ? s.stream(to, from, chunks_.bytes(k)) : s.read(to, from, chunks_.bytes(k));
-        set_done(s, k);
-        return Outcome::moved;
-      }
-      if (held.merged == 0 && !is_free(s, c, k)) return Outcome::idle;
-      const Held busy{true, held.lowest, held.merged};
-      if (!s.take_up(k % words, state, busy.state(k))) return Outcome::idle;
-      add(s, c, k, held);
-      const int lowest = held.merged == 0 ? s.rank() : std::min(held.lowest, s.rank());
-      s.lay_down(k % words, Held{false, lowest, held.merged + 1}.state(k));
-      added_ |= bit(k);
-      if (!takes_ || held.merged + 1 == s.size()) set_done(s, k);
+  /// Are accumulators of this call in this rank's slot?
+  template <Site S>
+  bool keeps(const S& s) const {
+    const std::uint32_t before = s.results() + s.buffers() * static_cast<std::uint32_t>(s.rank());
+    return before < std::min(window_, chunks_.count);
+  }
+
+  template <Site S>
+  Outcome work_on(S& s, const Call& c, std::uint32_t k) {
+    if (is_in(done_, k)) return Outcome::idle;
+    const std::uint32_t state = s.work(k % words);
+    const Held held = Held::of(state, k);
+    if (held.busy) return Outcome::idle;
+    // Whoever is in the sum has announced itself before.
+    if (!learn_arrivals(s)) return Outcome::failed;
+    if (is_in(added_, k)) {
+      if (held.merged != s.size()) return Outcome::idle;
+      std::byte* const to = c.out + chunks_.offset(k);
+      const std::byte* const from = accumulator(s, k);
+      streams_ ? s.stream(to, from, chunks_.bytes(k)) : s.read(to, from, chunks_.bytes(k));
+      set_done(s, k);
       return Outcome::moved;
     }
+    if (held.merged == 0 && !is_free(s, c, k)) return Outcome::idle;
+    const Held busy{true, held.lowest, held.merged};
+    if (!s.take_up(k % words, state, busy.state(k))) return Outcome::idle;
+    add(s, c, k, held);
+    const int lowest = held.merged == 0 ? s.rank() : std::min(held.lowest, s.rank());
+    s.lay_down(k % words, Held{false, lowest, held.merged + 1}.state(k));
+    added_ |= bit(k);
+    if (!takes_ || held.merged + 1 == s.size()) set_done(s, k);
+    return Outcome::moved;
+  }
 
-    /// False, and everyone throws, if the call of a rank that has come is not the same.
-    template <Site S>
-    bool learn_arrivals(S& s) {
-      if (known_ == s.size()) return true;
-      for (int r = 0; r < s.size(); ++r) {
-        if (s.pending()[r] != 0 || !s.arrived(r, 0)) continue;
-        if (!s.matches(r)) {
-          s.fail(r);
-          return false;
-        }
-        s.pending()[r] = 1;
-        if (++known_ == s.size()) s.all_arrived();
+  /// False, and everyone throws, if the call of a rank that has come is not the same.
+  template <Site S>
+  bool learn_arrivals(S& s) {
+    if (known_ == s.size()) return true;
+    for (int r = 0; r < s.size(); ++r) {
+      if (s.pending()[r] != 0 || !s.arrived(r, 0)) continue;
+      if (!s.matches(r)) {
+        s.fail(r);
+        return false;
       }
-      return true;
+      s.pending()[r] = 1;
+      if (++known_ == s.size()) s.all_arrived();
     }
+    return true;
+  }
 
-    /// Has everyone taken the result that was in the chunk's accumulator before? And if that is in
-    /// a rank's slot, has the rank come with the same call, so that it does not write there?
-    template <Site S>
-    bool is_free(S& s, const Call& c, std::uint32_t k) {
-      const int keeper = keeper_of(s, k);
-      if (keeper >= 0 && s.pending()[keeper] == 0) return false;
-      if (k < window_ || k < free_below_) return true;
-      const std::uint32_t taken = k - window_ + 1;
-      for (int r = 0; r < s.size(); ++r) {
-        const bool takes = c.collective != Collective::reduce || r == c.root;
-        if (takes && !s.stage(r, taken)) return false;
-      }
-      free_below_ = k + 1;
-      return true;
+  /// Has everyone taken the result that was in the chunk's accumulator before? And if that is in
+  /// a rank's slot, has the rank come with the same call, so that it does not write there?
+  template <Site S>
+  bool is_free(S& s, const Call& c, std::uint32_t k) {
+    const int keeper = keeper_of(s, k);
+    if (keeper >= 0 && s.pending()[keeper] == 0) return false;
+    if (k < window_ || k < free_below_) return true;
+    const std::uint32_t taken = k - window_ + 1;
+    for (int r = 0; r < s.size(); ++r) {
+      const bool takes = c.collective != Collective::reduce || r == c.root;
+      if (takes && !s.stage(r, taken)) return false;
     }
+    free_below_ = k + 1;
+    return true;
+  }
 
-    /// In whose slot the chunk's accumulator is; −1: in the result's buffers.
-    template <Site S>
-    int keeper_of(const S& s, std::uint32_t k) const {
-      const std::uint32_t at = k % window_;
-      return at < s.results() ? -1 : static_cast<int>((at - s.results()) / s.buffers());
+  /// In whose slot the chunk's accumulator is; −1: in the result's buffers.
+  template <Site S>
+  int keeper_of(const S& s, std::uint32_t k) const {
+    const std::uint32_t at = k % window_;
+    return at < s.results() ? -1 : static_cast<int>((at - s.results()) / s.buffers());
+  }
+  template <Site S>
+  std::byte* accumulator(S& s, std::uint32_t k) const {
+    const std::uint32_t at = k % window_;
+    const int keeper = keeper_of(s, k);
+    return keeper < 0 ? s.result(at) : s.slot(keeper, (at - s.results()) % s.buffers());
+  }
+
+  /// Adds this rank's contribution to chunk k. The lower ranks' is the first operand. In place,
+  /// the result is written over what has just been read.
+  template <Site S>
+  void add(S& s, const Call& c, std::uint32_t k, const Held& held) {
+    const std::byte* const own = c.in + chunks_.offset(k);
+    std::byte* const out = takes_ ? c.out + chunks_.offset(k) : nullptr;
+    const std::size_t bytes = chunks_.bytes(k);
+    if (s.size() == 1) {
+      if (own != out) s.read(out, own, bytes);
+      return;
     }
-    template <Site S>
-    std::byte* accumulator(S& s, std::uint32_t k) const {
-      const std::uint32_t at = k % window_;
-      const int keeper = keeper_of(s, k);
-      return keeper < 0 ? s.result(at) : s.slot(keeper, (at - s.results()) % s.buffers());
+    std::byte* const to = accumulator(s, k);
+    if (held.merged == 0) return s.write(to, own, bytes);
+    const bool is_result = held.merged + 1 == s.size() && takes_;
+    const bool others_take = c.collective != Collective::reduce;
+    const std::size_t block = std::max(block_bytes / chunks_.size, std::size_t{1}) * chunks_.size;
+    for (std::size_t at = 0; at < bytes; at += block) {
+      const std::size_t n = std::min(block, bytes - at);
+      const bool is_lowest = s.rank() < held.lowest;
+      const std::byte* const low = is_lowest ? own + at : to + at;
+      const std::byte* const high = is_lowest ? to + at : own + at;
+      std::byte* const into = !is_result ? to + at : streams_ ? s.scratch(0) : out + at;
+      s.reduce(into, low, high, n / chunks_.size);
+      if (is_result && streams_) s.stream(out + at, into, n);
+      if (is_result && others_take) s.write(to + at, into, n);
     }
+  }
 
-    /// Adds this rank's contribution to chunk k. The lower ranks' is the first operand. In place,
-    /// the result is written over what has just been read.
-    template <Site S>
-    void add(S& s, const Call& c, std::uint32_t k, const Held& held) {
-      const std::byte* const own = c.in + chunks_.offset(k);
-      std::byte* const out = takes_ ? c.out + chunks_.offset(k) : nullptr;
-      const std::size_t bytes = chunks_.bytes(k);
-      if (s.size() == 1) {
-        if (own != out) s.read(out, own, bytes);
-        return;
-      }
-      std::byte* const to = accumulator(s, k);
-      if (held.merged == 0) return s.write(to, own, bytes);
-      const bool is_result = held.merged + 1 == s.size() && takes_;
-      const bool others_take = c.collective != Collective::reduce;
-      const std::size_t block = std::max(block_bytes / chunks_.size, std::size_t{1}) * chunks_.size;
-      for (std::size_t at = 0; at < bytes; at += block) {
-        const std::size_t n = std::min(block, bytes - at);
-        const bool is_lowest = s.rank() < held.lowest;
-        const std::byte* const low = is_lowest ? own + at : to + at;
-        const std::byte* const high = is_lowest ? to + at : own + at;
-        std::byte* const into = !is_result ? to + at : streams_ ? s.scratch(0) : out + at;
-        s.reduce(into, low, high, n / chunks_.size);
-        if (is_result && streams_) s.stream(out + at, into, n);
-        if (is_result && others_take) s.write(to + at, into, n);
-      }
+  template <Site S>
+  void set_done(S& s, std::uint32_t k) {
+    done_ |= bit(k);
+    const std::uint32_t before = low_;
+    while (low_ < chunks_.count && is_in(done_, low_)) {
+      done_ &= ~bit(low_);
+      added_ &= ~bit(low_++);
     }
+    if (takes_ && low_ != before && chunks_.count > window_) s.finish_stage(low_);
+  }
 
-    template <Site S>
-    void set_done(S& s, std::uint32_t k) {
-      done_ |= bit(k);
-      const std::uint32_t before = low_;
-      while (low_ < chunks_.count && is_in(done_, low_)) {
-        done_ &= ~bit(low_);
-        added_ &= ~bit(low_++);
-      }
-      if (takes_ && low_ != before && chunks_.count > window_) s.finish_stage(low_);
-    }
+  static std::uint64_t bit(std::uint32_t k) noexcept { return std::uint64_t{1} << k % words; }
+  bool is_in(std::uint64_t set, std::uint32_t k) const noexcept {
+    return k < low_ || (set & bit(k)) != 0;
+  }
 
-    static std::uint64_t bit(std::uint32_t k) noexcept { return std::uint64_t{1} << k % words; }
-    bool is_in(std::uint64_t set, std::uint32_t k) const noexcept {
-      return k < low_ || (set & bit(k)) != 0;
-    }
-
-    Chunks chunks_;
-    std::uint64_t added_ = 0;  ///< of chunks low_…low_ + window_ − 1: those with its contribution
-    std::uint64_t done_ = 0;        ///< and those that it has nothing to do with any more
-    std::uint32_t low_ = 0;         ///< this rank is done with all below
-    std::uint32_t window_ = 1;      ///< accumulators
-    std::uint32_t start_ = 0;       ///< where in the window it begins to look
-    std::uint32_t free_below_ = 0;  ///< accumulators of chunks below are free for them
-    int known_ = 0;  ///< ranks that have come with the same call; pending() says which
-    bool takes_ = true;
-    bool streams_ = false;  ///< its output goes past the caches
-    bool begun_ = false;
-  };
-};
-
-template <>
-struct ArrivalDriven<ArrivalOrder, Accumulator> {
-  using Schedule = Accumulator;
-  using Run = Accumulator::Run;
-  static constexpr std::string_view name = "Accumulator";
-  static constexpr bool keeps_order_on_request = false;
+  Chunks chunks_;
+  std::uint64_t added_ = 0;  ///< of chunks low_…low_ + window_ − 1: those with its contribution
+  std::uint64_t done_ = 0;   ///< and those that it has nothing to do with any more
+  std::uint32_t low_ = 0;    ///< this rank is done with all below
+  std::uint32_t window_ = 1;      ///< accumulators
+  std::uint32_t start_ = 0;       ///< where in the window it begins to look
+  std::uint32_t free_below_ = 0;  ///< accumulators of chunks below are free for them
+  int known_ = 0;                 ///< ranks that have come with the same call; pending() says which
+  bool takes_ = true;
+  bool streams_ = false;  ///< its output goes past the caches
+  bool begun_ = false;
 };
 
 namespace detail {
 PAPCOLL_COMPILE_ONCE(void run_arrival<Accumulator::Run>(void*, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(
+    const ArrivalAlgorithm& algorithm_under<ArrivalOrder, Accumulator, NodeSite>() noexcept)
 }  // namespace detail
 
 }  // namespace PAPCOLL_ABI

@@ -1,16 +1,12 @@
 #pragma once
 
-#include <papcoll/algorithms/static/chain.hpp>
-#include <papcoll/algorithms/static/ticket_chain.hpp>
+#include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/arrival/policies.hpp>
-#include <papcoll/base/capability.hpp>
 #include <papcoll/node/site.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -40,225 +36,202 @@ inline namespace PAPCOLL_ABI {
 // Source   P. Alizadeh, "Efficient Process Arrival Pattern Aware Collective Communication for HPC
 //          and Deep Learning", MASc thesis, Queen's University 2021, ch. 5, algorithm 5.1.
 
-/// What Chain does where positions are tickets.
-struct ArrivalChain {
-  static constexpr std::string_view name = "Chain";
-  static constexpr unsigned needs = capability::tickets | capability::node_memory;
-  static constexpr bool commutative_only = true;
-  static constexpr std::string_view sentence =
-      "Each rank adds to the sum of those who came before it; the last to arrive completes it.";
-  static constexpr NumericalContract contract = NumericalContract::rank_consistent;
-
-  static constexpr bool serves(Collective c) noexcept {
-    return c == Collective::allreduce || c == Collective::reduce;
+/// One call of one rank.
+class ArrivalChain::Run {
+ public:
+  template <Site S>
+  bool step(S& s, const Call& c) {
+    if (!begun_) begin(s, c);
+    if (!meet_neighbours(s)) return false;
+    for (;;) {
+      const bool moved = add_next(s, c);
+      const bool took = take_next(s, c);
+      if (failed_) return false;
+      if (done(s)) return true;
+      if (!moved && !took) return false;
+    }
   }
 
-  /// One call of one rank.
-  class Run {
-   public:
-    template <Site S>
-    bool step(S& s, const Call& c) {
-      if (!begun_) begin(s, c);
-      if (!meet_neighbours(s)) return false;
-      for (;;) {
-        const bool moved = add_next(s, c);
-        const bool took = take_next(s, c);
-        if (failed_) return false;
-        if (done(s)) return true;
-        if (!moved && !took) return false;
+ private:
+  template <Site S>
+  void begin(S& s, const Call& c) {
+    begun_ = true;
+    chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
+    rooted_ = c.collective == Collective::reduce;
+    root_ = c.root;
+    takes_ = !rooted_ || s.rank() == c.root;
+    choose_place(s, c);
+    BufferDescriptor offer;
+    if (mine_ != nullptr) offer.out = s.peers().place(mine_, c.bytes());
+    s.offer(offer, 0);
+    ticket_ = s.draw_ticket();
+    // What the root of a reduce adds last nobody else reads.
+    if (takes_ && ticket_ + 1 == s.size() && (rooted_ || s.size() == 1)) mine_ = c.out;
+    lends_output_ = takes_ && mine_ == c.out;
+  }
+
+  /// Where this rank's sums go, for its successor to reach.
+  template <Site S>
+  void choose_place(S& s, const Call& c) {
+    if (takes_ && s.peers().place(c.out, c.bytes()).mapped != 0) {
+      mine_ = c.out;
+    } else {
+      mine_ = s.shared_pool(c.bytes());
+    }
+    if (mine_ == nullptr && s.peers().pulls()) mine_ = takes_ ? c.out : s.pool(c.bytes());
+  }
+
+  /// The holders of the tickets beside this rank's own, and of the last one, once they are there.
+  template <Site S>
+  bool meet_neighbours(S& s) {
+    return meet(s, ticket_ - 1, before_) && meet(s, ticket_ + 1, after_) &&
+           meet(s, s.size() - 1, last_);
+  }
+  template <Site S>
+  bool meet(S& s, int ticket, int& holder) {
+    if (holder >= 0 || ticket < 0 || ticket >= s.size()) return true;
+    const int r = s.holder(ticket);
+    if (r < 0) return true;
+    if (!s.matches(r)) {
+      s.fail(r);
+      return false;
+    }
+    holder = r;
+    return true;
+  }
+
+  /// Adds this rank's contribution to the next chunk of its predecessor's sum.
+  template <Site S>
+  bool add_next(S& s, const Call& c) {
+    if (added_ == chunks_.count) return false;
+    if (ticket_ > 0 && (before_ < 0 || !s.stage(before_, added_ + 1))) return false;
+    if (!room(s)) return false;
+    std::byte* const to =
+        mine_ != nullptr ? mine_ + chunks_.offset(added_) : s.slot(s.rank(), added_);
+    const std::byte* const own = c.in + chunks_.offset(added_);
+    if (ticket_ == 0) {
+      if (to != own) s.write(to, own, chunks_.bytes(added_));
+    } else {
+      if (added_ == 0) find_side(s);
+      if (!s.begin_reading()) return false;
+      const std::size_t block = s.scratch_bytes() / chunks_.size * chunks_.size;
+      for (std::size_t at = 0; at < chunks_.bytes(added_); at += block) {
+        const std::size_t n = std::min(block, chunks_.bytes(added_) - at);
+        const std::byte* const others = sum_of(s, before_, added_, at, n);
+        const std::byte* const low = lowest_ ? own + at : others;
+        const std::byte* const high = lowest_ ? others : own + at;
+        if (lends_output_) {
+          s.reduce(to + at, low, high, n / chunks_.size);
+        } else {
+          s.reduce_for_peers(to + at, low, high, n / chunks_.size);
+        }
       }
-    }
-
-   private:
-    template <Site S>
-    void begin(S& s, const Call& c) {
-      begun_ = true;
-      chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
-      rooted_ = c.collective == Collective::reduce;
-      root_ = c.root;
-      takes_ = !rooted_ || s.rank() == c.root;
-      choose_place(s, c);
-      BufferDescriptor offer;
-      if (mine_ != nullptr) offer.out = s.peers().place(mine_, c.bytes());
-      s.offer(offer, 0);
-      ticket_ = s.draw_ticket();
-      // What the root of a reduce adds last nobody else reads.
-      if (takes_ && ticket_ + 1 == s.size() && (rooted_ || s.size() == 1)) mine_ = c.out;
-      lends_output_ = takes_ && mine_ == c.out;
-    }
-
-    /// Where this rank's sums go, for its successor to reach.
-    template <Site S>
-    void choose_place(S& s, const Call& c) {
-      if (takes_ && s.peers().place(c.out, c.bytes()).mapped != 0) {
-        mine_ = c.out;
-      } else {
-        mine_ = s.shared_pool(c.bytes());
-      }
-      if (mine_ == nullptr && s.peers().pulls()) mine_ = takes_ ? c.out : s.pool(c.bytes());
-    }
-
-    /// The holders of the tickets beside this rank's own, and of the last one, once they are there.
-    template <Site S>
-    bool meet_neighbours(S& s) {
-      return meet(s, ticket_ - 1, before_) && meet(s, ticket_ + 1, after_) &&
-             meet(s, s.size() - 1, last_);
-    }
-    template <Site S>
-    bool meet(S& s, int ticket, int& holder) {
-      if (holder >= 0 || ticket < 0 || ticket >= s.size()) return true;
-      const int r = s.holder(ticket);
-      if (r < 0) return true;
-      if (!s.matches(r)) {
-        s.fail(r);
+      if (!s.end_reading()) {
+        failed_ = true;
         return false;
       }
-      holder = r;
-      return true;
     }
+    s.finish_stage(++added_);
+    return true;
+  }
 
-    /// Adds this rank's contribution to the next chunk of its predecessor's sum.
-    template <Site S>
-    bool add_next(S& s, const Call& c) {
-      if (added_ == chunks_.count) return false;
-      if (ticket_ > 0 && (before_ < 0 || !s.stage(before_, added_ + 1))) return false;
-      if (!room(s)) return false;
-      std::byte* const to =
-          mine_ != nullptr ? mine_ + chunks_.offset(added_) : s.slot(s.rank(), added_);
-      const std::byte* const own = c.in + chunks_.offset(added_);
-      if (ticket_ == 0) {
-        if (to != own) s.write(to, own, chunks_.bytes(added_));
-      } else {
-        if (added_ == 0) find_side(s);
-        if (!s.begin_reading()) return false;
-        const std::size_t block = s.scratch_bytes() / chunks_.size * chunks_.size;
-        for (std::size_t at = 0; at < chunks_.bytes(added_); at += block) {
-          const std::size_t n = std::min(block, chunks_.bytes(added_) - at);
-          const std::byte* const others = sum_of(s, before_, added_, at, n);
-          const std::byte* const low = lowest_ ? own + at : others;
-          const std::byte* const high = lowest_ ? others : own + at;
-          if (lends_output_) {
-            s.reduce(to + at, low, high, n / chunks_.size);
-          } else {
-            s.reduce_for_peers(to + at, low, high, n / chunks_.size);
-          }
-        }
-        if (!s.end_reading()) {
-          failed_ = true;
-          return false;
-        }
-      }
-      s.finish_stage(++added_);
-      return true;
-    }
+  /// The lower rank's contribution is the first operand. (All earlier tickets have holders by
+  /// now: each link has met the one before it.)
+  template <Site S>
+  void find_side(S& s) {
+    lowest_ = true;
+    for (int t = 0; t < ticket_; ++t) lowest_ = lowest_ && s.rank() < s.holder(t);
+  }
 
-    /// The lower rank's contribution is the first operand. (All earlier tickets have holders by
-    /// now: each link has met the one before it.)
-    template <Site S>
-    void find_side(S& s) {
-      lowest_ = true;
-      for (int t = 0; t < ticket_; ++t) lowest_ = lowest_ && s.rank() < s.holder(t);
-    }
+  /// Is there room for the next chunk of this rank's sum?
+  template <Site S>
+  bool room(S& s) {
+    if (mine_ != nullptr) return lends_output_ || s.use_pool();
+    if (added_ < s.buffers()) return true;
+    const std::uint32_t read = added_ - s.buffers() + 1;
+    if (ticket_ + 1 < s.size()) return after_ >= 0 && s.stage(after_, read);
+    return rooted_ ? s.arrived(root_, read) : all_have_taken(s, read);
+  }
 
-    /// Is there room for the next chunk of this rank's sum?
-    template <Site S>
-    bool room(S& s) {
-      if (mine_ != nullptr) return lends_output_ || s.use_pool();
-      if (added_ < s.buffers()) return true;
-      const std::uint32_t read = added_ - s.buffers() + 1;
-      if (ticket_ + 1 < s.size()) return after_ >= 0 && s.stage(after_, read);
-      return rooted_ ? s.arrived(root_, read) : all_have_taken(s, read);
-    }
+  template <Site S>
+  const std::byte* sum_of(S& s, int r, std::uint32_t k, std::size_t at, std::size_t n) {
+    const BufferPlace place = s.offer_of(r).out;
+    if (place.at == 0 && place.mapped == 0) return s.slot(r, k) + at;
+    const std::size_t offset = chunks_.offset(k) + at;
+    if (place.mapped != 0) return s.peers().see(place) + offset;
+    s.peers().pull(s.scratch(0), r, place.at + offset, n);
+    return s.scratch(0);
+  }
 
-    template <Site S>
-    const std::byte* sum_of(S& s, int r, std::uint32_t k, std::size_t at, std::size_t n) {
-      const BufferPlace place = s.offer_of(r).out;
-      if (place.at == 0 && place.mapped == 0) return s.slot(r, k) + at;
-      const std::size_t offset = chunks_.offset(k) + at;
-      if (place.mapped != 0) return s.peers().see(place) + offset;
-      s.peers().pull(s.scratch(0), r, place.at + offset, n);
-      return s.scratch(0);
-    }
-
-    /// Copies the next chunk of the result, the last rank's sum.
-    template <Site S>
-    bool take_next(S& s, const Call& c) {
-      if (!takes_ || taken_ == chunks_.count || last_ < 0) return false;
-      if (!s.stage(last_, taken_ + 1)) return false;
-      s.all_arrived();  // and all match: each link has compared its ends
-      const std::size_t n = chunks_.bytes(taken_);
-      std::byte* const to = c.out + chunks_.offset(taken_);
-      if (last_ != s.rank() || !lends_output_) {
-        if (!s.begin_reading()) return false;
-        const std::size_t block = s.scratch_bytes();
-        for (std::size_t at = 0; at < n; at += block) {
-          const std::size_t part = std::min(block, n - at);
-          const BufferPlace place = s.offer_of(last_).out;
-          if (place.mapped == 0 && place.at != 0) {
-            s.peers().pull(to + at, last_, place.at + chunks_.offset(taken_) + at, part);
-          } else {
-            s.read(to + at, sum_of(s, last_, taken_, at, part), part);
-          }
-        }
-        if (!s.end_reading()) {
-          failed_ = true;
-          return false;
+  /// Copies the next chunk of the result, the last rank's sum.
+  template <Site S>
+  bool take_next(S& s, const Call& c) {
+    if (!takes_ || taken_ == chunks_.count || last_ < 0) return false;
+    if (!s.stage(last_, taken_ + 1)) return false;
+    s.all_arrived();  // and all match: each link has compared its ends
+    const std::size_t n = chunks_.bytes(taken_);
+    std::byte* const to = c.out + chunks_.offset(taken_);
+    if (last_ != s.rank() || !lends_output_) {
+      if (!s.begin_reading()) return false;
+      const std::size_t block = s.scratch_bytes();
+      for (std::size_t at = 0; at < n; at += block) {
+        const std::size_t part = std::min(block, n - at);
+        const BufferPlace place = s.offer_of(last_).out;
+        if (place.mapped == 0 && place.at != 0) {
+          s.peers().pull(to + at, last_, place.at + chunks_.offset(taken_) + at, part);
+        } else {
+          s.read(to + at, sum_of(s, last_, taken_, at, part), part);
         }
       }
-      s.publish(++taken_, last_);
-      return true;
-    }
-
-    template <Site S>
-    bool all_have_taken(S& s, std::uint32_t chunks) {
-      for (; next_taker_ < s.size(); ++next_taker_) {
-        if (!s.arrived(next_taker_, chunks)) return false;
+      if (!s.end_reading()) {
+        failed_ = true;
+        return false;
       }
-      next_taker_ = 0;
-      return true;
     }
+    s.publish(++taken_, last_);
+    return true;
+  }
 
-    /// What others still need of a rank that is through lies in its pool or slot, where it may
-    /// stay; only the last rank of an allreduce may have lent its output.
-    template <Site S>
-    bool done(S& s) {
-      if (added_ < chunks_.count || (takes_ && taken_ < chunks_.count)) return false;
-      const bool is_read = lends_output_ && ticket_ + 1 == s.size() && !rooted_;
-      return !is_read || all_have_taken(s, chunks_.count);
+  template <Site S>
+  bool all_have_taken(S& s, std::uint32_t chunks) {
+    for (; next_taker_ < s.size(); ++next_taker_) {
+      if (!s.arrived(next_taker_, chunks)) return false;
     }
+    next_taker_ = 0;
+    return true;
+  }
 
-    Chunks chunks_;
-    std::byte* mine_ = nullptr;  ///< where this rank's sums go; null: to its slot
-    std::uint32_t added_ = 0;    ///< chunks this rank has added its contribution to
-    std::uint32_t taken_ = 0;    ///< chunks of the result it has
-    int root_ = 0;
-    int ticket_ = 0;
-    int before_ = -1;  ///< who holds the ticket before this rank's, once that is known
-    int after_ = -1;
-    int last_ = -1;
-    int next_taker_ = 0;
-    bool lowest_ = false;        ///< of the ranks that have come so far
-    bool takes_ = true;          ///< this rank wants the result
-    bool lends_output_ = false;  ///< its sums are in its output
-    bool rooted_ = false;
-    bool failed_ = false;
-    bool begun_ = false;
-  };
-};
+  /// What others still need of a rank that is through lies in its pool or slot, where it may
+  /// stay; only the last rank of an allreduce may have lent its output.
+  template <Site S>
+  bool done(S& s) {
+    if (added_ < chunks_.count || (takes_ && taken_ < chunks_.count)) return false;
+    const bool is_read = lends_output_ && ticket_ + 1 == s.size() && !rooted_;
+    return !is_read || all_have_taken(s, chunks_.count);
+  }
 
-template <>
-struct ArrivalDriven<ArrivalOrder, Chain> {
-  using Schedule = ArrivalChain;
-  using Run = ArrivalChain::Run;
-  using ByTicket = TicketChain;
-  static constexpr std::string_view name = "ArrivalOrder+Chain";
-  static constexpr bool keeps_order_on_request = false;
-  static constexpr bool lends_buffers = true;
-  static constexpr bool lends_results = true;
+  Chunks chunks_;
+  std::byte* mine_ = nullptr;  ///< where this rank's sums go; null: to its slot
+  std::uint32_t added_ = 0;    ///< chunks this rank has added its contribution to
+  std::uint32_t taken_ = 0;    ///< chunks of the result it has
+  int root_ = 0;
+  int ticket_ = 0;
+  int before_ = -1;  ///< who holds the ticket before this rank's, once that is known
+  int after_ = -1;
+  int last_ = -1;
+  int next_taker_ = 0;
+  bool lowest_ = false;        ///< of the ranks that have come so far
+  bool takes_ = true;          ///< this rank wants the result
+  bool lends_output_ = false;  ///< its sums are in its output
+  bool rooted_ = false;
+  bool failed_ = false;
+  bool begun_ = false;
 };
 
 namespace detail {
 PAPCOLL_COMPILE_ONCE(void run_arrival<ArrivalChain::Run>(void*, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(
+    const ArrivalAlgorithm& algorithm_under<ArrivalOrder, Chain, NodeSite>() noexcept)
 }  // namespace detail
 
 }  // namespace PAPCOLL_ABI

@@ -2,17 +2,14 @@
 
 #include <papcoll/algorithms/arrival/blocks.hpp>
 #include <papcoll/algorithms/arrival/fan_out.hpp>
+#include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/arrival/policies.hpp>
-#include <papcoll/base/capability.hpp>
-#include <papcoll/base/policy.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/schedule/range.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -35,185 +32,162 @@ inline namespace PAPCOLL_ABI {
 //          with the payload in their own cache line are those of Graham & Shipman, "MPI support for
 //          multi-core architectures: optimized shared memory collectives" (2008).
 
-/// All read all: the schedule with the fewest steps on one node.
-struct Exchange {
-  using policy_kind = SchedulePolicyKind;
-  static constexpr std::string_view name = "Exchange";
-  static constexpr std::string_view sentence =
-      "Every rank reads all contributions from shared memory and combines them itself.";
-  static constexpr unsigned needs = capability::positions | capability::node_memory;
-  static constexpr NumericalContract contract = NumericalContract::reproducible;
-  friend bool operator==(const Exchange&, const Exchange&) = default;
-
-  static constexpr bool serves(Collective c) noexcept {
-    return c == Collective::allreduce || c == Collective::reduce || c == Collective::bcast ||
-           c == Collective::allgather || c == Collective::reduce_scatter ||
-           c == Collective::barrier;
+/// One call of one rank.
+class Exchange::Run {
+ public:
+  template <Site S>
+  bool step(S& s, const Call& c) {
+    if (c.collective == Collective::bcast) return fan_out_.step(s, c);
+    if (!begun_) begin(s, c);
+    const bool reads = c.collective != Collective::reduce || s.rank() == c.root;
+    for (;;) {
+      const bool wrote = writes_ && write_next(s, c);
+      const bool took = reads && take_next(s, c);
+      if (taken_ == chunks_.count || (!reads && written_ == chunks_.count)) return true;
+      if (!wrote && !took) return false;
+    }
   }
 
-  /// One call of one rank.
-  class Run {
-   public:
-    template <Site S>
-    bool step(S& s, const Call& c) {
-      if (c.collective == Collective::bcast) return fan_out_.step(s, c);
-      if (!begun_) begin(s, c);
-      const bool reads = c.collective != Collective::reduce || s.rank() == c.root;
-      for (;;) {
-        const bool wrote = writes_ && write_next(s, c);
-        const bool took = reads && take_next(s, c);
-        if (taken_ == chunks_.count || (!reads && written_ == chunks_.count)) return true;
-        if (!wrote && !took) return false;
+ private:
+  template <Site S>
+  void begin(S& s, const Call& c) {
+    begun_ = true;
+    const bool scatters = c.collective == Collective::reduce_scatter;
+    const std::size_t all = scatters ? detail::elements_of_all_blocks(c, s.size()) : c.count;
+    wanted_ = scatters ? detail::block_of(c, s.rank()) : Range{0, all};
+    chunks_ = Chunks{all, c.reducer.size, s.chunk_bytes()};
+    const std::size_t bytes = all * c.reducer.size;
+    small_ = bytes <= NodeBoard::inline_bytes;
+    // The root of a reduce keeps its contribution to itself; its stamp acknowledges chunks.
+    writes_ = !(c.collective == Collective::reduce && s.rank() == c.root);
+    // In place, the first combination of a chunk is written over it.
+    own_stays_ = !writes_ || !c.in_place() || (s.rank() < 2 && !scatters);
+    if (small_) {
+      s.announce(c.in, bytes, 1);
+      written_ = 1;
+    } else if (!writes_) {
+      s.announce(nullptr, 0, 0);
+    }
+  }
+
+  /// Has the peer room for chunk written_ in this rank's slot?
+  template <Site S>
+  bool may_write(S& s, const Call& c) const {
+    if (c.collective == Collective::reduce) {
+      return written_ < s.buffers() || s.arrived(c.root, written_ - s.buffers() + 1);
+    }
+    // A stamp of k says "I took all chunks below k − buffers/2", and this rank took chunk t only
+    // when all stamps were above t: so all have read what chunk written_ overwrites.
+    return written_ < taken_ + s.buffers() / 2;
+  }
+
+  template <Site S>
+  bool write_next(S& s, const Call& c) {
+    if (written_ == chunks_.count || !may_write(s, c)) return false;
+    s.write(s.slot(s.rank(), written_), c.in + chunks_.offset(written_), chunks_.bytes(written_));
+    ++written_;
+    if (written_ == 1) {
+      s.expect_again(0, chunks_.bytes(0));
+      s.announce(nullptr, 0, 1);
+    } else {
+      s.publish(written_, c.collective == Collective::reduce ? c.root : everyone);
+    }
+    return true;
+  }
+
+  template <Site S>
+  bool take_next(S& s, const Call& c) {
+    if (taken_ == chunks_.count) return false;
+    for (; next_ < s.size(); ++next_) {
+      if (next_ == s.rank()) continue;  // its own chunk is there: writing comes first
+      if (!s.arrived(next_, taken_ + 1)) {
+        if (!small_) s.expect(next_, taken_, 0, chunks_.bytes(taken_));
+        return false;
+      }
+      if (taken_ == 0 && !s.matches(next_)) {
+        s.fail(next_);
+        return false;
       }
     }
-
-   private:
-    template <Site S>
-    void begin(S& s, const Call& c) {
-      begun_ = true;
-      const bool scatters = c.collective == Collective::reduce_scatter;
-      const std::size_t all = scatters ? detail::elements_of_all_blocks(c, s.size()) : c.count;
-      wanted_ = scatters ? detail::block_of(c, s.rank()) : Range{0, all};
-      chunks_ = Chunks{all, c.reducer.size, s.chunk_bytes()};
-      const std::size_t bytes = all * c.reducer.size;
-      small_ = bytes <= NodeBoard::inline_bytes;
-      // The root of a reduce keeps its contribution to itself; its stamp acknowledges chunks.
-      writes_ = !(c.collective == Collective::reduce && s.rank() == c.root);
-      // In place, the first combination of a chunk is written over it.
-      own_stays_ = !writes_ || !c.in_place() || (s.rank() < 2 && !scatters);
-      if (small_) {
-        s.announce(c.in, bytes, 1);
-        written_ = 1;
-      } else if (!writes_) {
-        s.announce(nullptr, 0, 0);
-      }
+    next_ = 0;
+    s.all_arrived();
+    if (c.collective == Collective::allgather) {
+      collect(s, c);
+    } else if (c.collective != Collective::barrier) {
+      combine(s, c);
     }
+    ++taken_;
+    if (!writes_) s.publish(taken_, everyone);
+    return true;
+  }
 
-    /// Has the peer room for chunk written_ in this rank's slot?
-    template <Site S>
-    bool may_write(S& s, const Call& c) const {
-      if (c.collective == Collective::reduce) {
-        return written_ < s.buffers() || s.arrived(c.root, written_ - s.buffers() + 1);
-      }
-      // A stamp of k says "I took all chunks below k − buffers/2", and this rank took chunk t only
-      // when all stamps were above t: so all have read what chunk written_ overwrites.
-      return written_ < taken_ + s.buffers() / 2;
+  /// What rank r brought to chunk taken_, from its element `first` on. This rank's own it reads
+  /// where its caller has it: a line that a peer has read may have moved to the peer. 2 pinned
+  /// ranks, Zen 4, µs from the slot and from the input: 8 bytes 0.14 and 0.105 (without a shared
+  /// L3 0.42 and 0.22), 512 bytes 0.26 and 0.17.
+  template <Site S>
+  const std::byte* contribution(S& s, const Call& c, int r, std::size_t first = 0) const {
+    const std::size_t at = first * chunks_.size;
+    if (r == s.rank() && own_stays_) return c.in + chunks_.offset(taken_) + at;
+    return (small_ ? s.small(r) : s.slot(r, taken_)) + at;
+  }
+
+  /// Combines what this rank wants of the chunk. In place, a reduce_scatter writes it at or below
+  /// its place in the input, and so not over what has still to go to the slot.
+  template <Site S>
+  void combine(S& s, const Call& c) {
+    const std::size_t begin = chunks_.first(taken_);
+    const std::size_t lo = std::max(wanted_.lo, begin);
+    const std::size_t hi = std::min(wanted_.hi, begin + chunks_.length(taken_));
+    if (lo >= hi) return;
+    const std::size_t first = lo - begin;
+    const std::size_t n = hi - lo;
+    std::byte* const out = c.out + (lo - wanted_.lo) * chunks_.size;
+    if (s.size() == 1) {
+      const std::byte* const own = contribution(s, c, 0, first);
+      if (own != out) s.read(out, own, n * chunks_.size);
+      return;
     }
-
-    template <Site S>
-    bool write_next(S& s, const Call& c) {
-      if (written_ == chunks_.count || !may_write(s, c)) return false;
-      s.write(s.slot(s.rank(), written_), c.in + chunks_.offset(written_), chunks_.bytes(written_));
-      ++written_;
-      if (written_ == 1) {
-        s.expect_again(0, chunks_.bytes(0));
-        s.announce(nullptr, 0, 1);
-      } else {
-        s.publish(written_, c.collective == Collective::reduce ? c.root : everyone);
+    // In place, the root of a reduce still has its contribution in `out`: the others' first.
+    if (!writes_ && c.in_place() && s.rank() > 1) {
+      std::byte* const partial = s.slot(s.rank(), taken_);
+      s.reduce(partial, contribution(s, c, 0), contribution(s, c, 1), n);
+      for (int r = 2; r < s.size(); ++r) {
+        s.reduce(r + 1 < s.size() ? partial : out, partial, contribution(s, c, r), n);
       }
-      return true;
+      return;
     }
+    s.reduce(out, contribution(s, c, 0, first), contribution(s, c, 1, first), n);
+    for (int r = 2; r < s.size(); ++r) s.reduce(out, out, contribution(s, c, r, first), n);
+  }
 
-    template <Site S>
-    bool take_next(S& s, const Call& c) {
-      if (taken_ == chunks_.count) return false;
-      for (; next_ < s.size(); ++next_) {
-        if (next_ == s.rank()) continue;  // its own chunk is there: writing comes first
-        if (!s.arrived(next_, taken_ + 1)) {
-          if (!small_) s.expect(next_, taken_, 0, chunks_.bytes(taken_));
-          return false;
-        }
-        if (taken_ == 0 && !s.matches(next_)) {
-          s.fail(next_);
-          return false;
-        }
-      }
-      next_ = 0;
-      s.all_arrived();
-      if (c.collective == Collective::allgather) {
-        collect(s, c);
-      } else if (c.collective != Collective::barrier) {
-        combine(s, c);
-      }
-      ++taken_;
-      if (!writes_) s.publish(taken_, everyone);
-      return true;
+  template <Site S>
+  void collect(S& s, const Call& c) {
+    for (int r = 0; r < s.size(); ++r) {
+      const bool own = r == s.rank();
+      if (own && c.in == c.out + static_cast<std::size_t>(r) * c.bytes()) continue;
+      const std::byte* const from = own ? c.in + chunks_.offset(taken_) : contribution(s, c, r);
+      s.read(c.out + static_cast<std::size_t>(r) * c.bytes() + chunks_.offset(taken_), from,
+             chunks_.bytes(taken_));
     }
+  }
 
-    /// What rank r brought to chunk taken_, from its element `first` on. This rank's own it reads
-    /// where its caller has it: a line that a peer has read may have moved to the peer. 2 pinned
-    /// ranks, Zen 4, µs from the slot and from the input: 8 bytes 0.14 and 0.105 (without a shared
-    /// L3 0.42 and 0.22), 512 bytes 0.26 and 0.17.
-    template <Site S>
-    const std::byte* contribution(S& s, const Call& c, int r, std::size_t first = 0) const {
-      const std::size_t at = first * chunks_.size;
-      if (r == s.rank() && own_stays_) return c.in + chunks_.offset(taken_) + at;
-      return (small_ ? s.small(r) : s.slot(r, taken_)) + at;
-    }
-
-    /// Combines what this rank wants of the chunk. In place, a reduce_scatter writes it at or below
-    /// its place in the input, and so not over what has still to go to the slot.
-    template <Site S>
-    void combine(S& s, const Call& c) {
-      const std::size_t begin = chunks_.first(taken_);
-      const std::size_t lo = std::max(wanted_.lo, begin);
-      const std::size_t hi = std::min(wanted_.hi, begin + chunks_.length(taken_));
-      if (lo >= hi) return;
-      const std::size_t first = lo - begin;
-      const std::size_t n = hi - lo;
-      std::byte* const out = c.out + (lo - wanted_.lo) * chunks_.size;
-      if (s.size() == 1) {
-        const std::byte* const own = contribution(s, c, 0, first);
-        if (own != out) s.read(out, own, n * chunks_.size);
-        return;
-      }
-      // In place, the root of a reduce still has its contribution in `out`: the others' first.
-      if (!writes_ && c.in_place() && s.rank() > 1) {
-        std::byte* const partial = s.slot(s.rank(), taken_);
-        s.reduce(partial, contribution(s, c, 0), contribution(s, c, 1), n);
-        for (int r = 2; r < s.size(); ++r) {
-          s.reduce(r + 1 < s.size() ? partial : out, partial, contribution(s, c, r), n);
-        }
-        return;
-      }
-      s.reduce(out, contribution(s, c, 0, first), contribution(s, c, 1, first), n);
-      for (int r = 2; r < s.size(); ++r) s.reduce(out, out, contribution(s, c, r, first), n);
-    }
-
-    template <Site S>
-    void collect(S& s, const Call& c) {
-      for (int r = 0; r < s.size(); ++r) {
-        const bool own = r == s.rank();
-        if (own && c.in == c.out + static_cast<std::size_t>(r) * c.bytes()) continue;
-        const std::byte* const from = own ? c.in + chunks_.offset(taken_) : contribution(s, c, r);
-        s.read(c.out + static_cast<std::size_t>(r) * c.bytes() + chunks_.offset(taken_), from,
-               chunks_.bytes(taken_));
-      }
-    }
-
-    detail::FanOut fan_out_;
-    Chunks chunks_;
-    Range wanted_;               ///< the elements this rank combines
-    std::uint32_t written_ = 0;  ///< chunks in this rank's slot so far
-    std::uint32_t taken_ = 0;    ///< chunks this rank has its result of
-    int next_ = 0;               ///< the rank looked at next
-    bool begun_ = false;
-    bool small_ = false;
-    bool writes_ = true;
-    bool own_stays_ = true;  ///< its own contribution is in its input until it has been combined
-  };
-};
-
-template <>
-struct ArrivalDriven<StaticOrder, Exchange> {
-  using Schedule = Exchange;
-  using Run = Exchange::Run;
-  static constexpr std::string_view name = "Exchange";
-  static constexpr bool keeps_order_on_request = true;
+  detail::FanOut fan_out_;
+  Chunks chunks_;
+  Range wanted_;               ///< the elements this rank combines
+  std::uint32_t written_ = 0;  ///< chunks in this rank's slot so far
+  std::uint32_t taken_ = 0;    ///< chunks this rank has its result of
+  int next_ = 0;               ///< the rank looked at next
+  bool begun_ = false;
+  bool small_ = false;
+  bool writes_ = true;
+  bool own_stays_ = true;  ///< its own contribution is in its input until it has been combined
 };
 
 namespace detail {
 PAPCOLL_COMPILE_ONCE(void run_arrival<Exchange::Run>(void*, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(
+    const ArrivalAlgorithm& algorithm_under<StaticOrder, Exchange, NodeSite>() noexcept)
 }  // namespace detail
 
 }  // namespace PAPCOLL_ABI

@@ -1,15 +1,12 @@
 #pragma once
 
 #include <papcoll/algorithms/arrival/fan_out.hpp>
+#include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/arrival/policies.hpp>
-#include <papcoll/base/capability.hpp>
-#include <papcoll/base/policy.hpp>
 #include <papcoll/node/site.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -42,321 +39,289 @@ inline namespace PAPCOLL_ABI {
 //
 // A long header: one state machine serves five collectives, and is to be read as one.
 
-/// The schedule behind DynamicLeader and StaticLeader.
-struct LeaderFan {
-  using policy_kind = SchedulePolicyKind;
-  static constexpr std::string_view name = "LeaderFan";
-  static constexpr std::string_view sentence =
-      "One rank of the node combines the others' contributions and releases them.";
-  static constexpr unsigned needs = capability::leader | capability::node_memory;
-  static constexpr NumericalContract contract = NumericalContract::rank_consistent;
-  friend bool operator==(const LeaderFan&, const LeaderFan&) = default;
-
-  static constexpr bool serves(Collective c) noexcept {
-    return c == Collective::allreduce || c == Collective::reduce || c == Collective::bcast ||
-           c == Collective::allgather || c == Collective::barrier;
+/// One call of one rank. Dynamic: the first to arrive leads.
+template <bool Dynamic>
+class LeaderFan::Run {
+ public:
+  template <Site S>
+  bool step(S& s, const Call& c) {
+    // Only the root of a bcast has the data, so it leads, whoever comes first.
+    if (c.collective == Collective::bcast) return fan_out_.step(s, c);
+    if (!begun_) begin(s, c);
+    return leads_ ? lead(s, c) : follow(s, c);
   }
 
-  /// One call of one rank. Dynamic: the first to arrive leads.
-  template <bool Dynamic>
-  class Run {
-   public:
-    template <Site S>
-    bool step(S& s, const Call& c) {
-      // Only the root of a bcast has the data, so it leads, whoever comes first.
-      if (c.collective == Collective::bcast) return fan_out_.step(s, c);
-      if (!begun_) begin(s, c);
-      return leads_ ? lead(s, c) : follow(s, c);
+ private:
+  /// A contribution of so many bytes is copied to the slot before it is known if this rank leads
+  /// and could do without: the leader need not wait while the others ask who leads. 2 pinned
+  /// ranks, 64 bytes, papcoll-bench --start clock: 0.28 µs, asking first 0.33.
+  static constexpr std::size_t copied_before_claim = 2048;
+
+  template <Site S>
+  void begin(S& s, const Call& c) {
+    begun_ = true;
+    chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
+    small_ = c.bytes() <= NodeBoard::inline_bytes;
+    gathers_ = is_reduction(c.collective);
+    const bool contributes = c.bytes() != 0;
+    if (small_ && contributes) {
+      s.announce(c.in, c.bytes(), 1);
+      written_ = 1;
+    } else if (Dynamic && gathers_ && contributes && chunks_.count == 1 &&
+               c.bytes() <= copied_before_claim) {
+      write_chunk(s, c, everyone);
     }
+    if (Dynamic) {
+      leads_ = s.claim();
+      leader_ = leads_ ? s.rank() : s.leader();
+    } else {
+      leader_ = is_rooted(c.collective) ? c.root : 0;  // the root wants the result
+      leads_ = s.rank() == leader_;
+    }
+    if (!contributes) {
+      s.announce(nullptr, 0, 1);  // the flag alone is the contribution
+      written_ = chunks_.count;
+    } else if (written_ == 0 && leads_ && gathers_) {
+      s.announce(nullptr, 0, 0);  // a leader that combines needs no slot
+    }
+    if (leads_) reset_pending(s);
+    takes_ = c.collective != Collective::reduce || s.rank() == c.root;
+  }
 
-   private:
-    /// A contribution of so many bytes is copied to the slot before it is known if this rank leads
-    /// and could do without: the leader need not wait while the others ask who leads. 2 pinned
-    /// ranks, 64 bytes, papcoll-bench --start clock: 0.28 µs, asking first 0.33.
-    static constexpr std::size_t copied_before_claim = 2048;
+  // --- the leader
 
-    template <Site S>
-    void begin(S& s, const Call& c) {
-      begun_ = true;
-      chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
-      small_ = c.bytes() <= NodeBoard::inline_bytes;
-      gathers_ = is_reduction(c.collective);
-      const bool contributes = c.bytes() != 0;
-      if (small_ && contributes) {
-        s.announce(c.in, c.bytes(), 1);
-        written_ = 1;
-      } else if (Dynamic && gathers_ && contributes && chunks_.count == 1 &&
-                 c.bytes() <= copied_before_claim) {
-        write_chunk(s, c, everyone);
+  template <Site S>
+  void reset_pending(S& s) {
+    left_ = 0;
+    for (int r = 0; r < s.size(); ++r) {
+      if (r != s.rank()) s.pending()[left_++] = r;
+    }
+    position_ = 0;
+    sum_ = nullptr;
+  }
+
+  template <Site S>
+  bool lead(S& s, const Call& c) {
+    if (c.collective == Collective::allgather) return gather(s, c);
+    while (taken_ < chunks_.count) {
+      const bool in_order = c.rank_order || !Dynamic;
+      if (!(in_order ? collect_in_order(s, c) : collect(s, c))) return false;
+      s.all_arrived();
+      const std::size_t n = is_shared(s, c) ? chunks_.bytes(taken_) : 0;
+      if (!small_ && n != 0) s.write(s.result(taken_), sum_, n);
+      s.release(taken_ + 1, sum_, small_ ? n : 0);
+      ++taken_;
+      reset_pending(s);
+    }
+    return true;
+  }
+
+  /// Does anybody else want the result?
+  template <Site S>
+  bool is_shared(S& s, const Call& c) const {
+    return s.size() != 1 && !(c.collective == Collective::reduce && takes_);
+  }
+
+  /// Combines whoever has come, in the order of coming.
+  template <Site S>
+  bool collect(S& s, const Call& c) {
+    int i = 0;
+    while (i < left_) {
+      const int r = s.pending()[i];
+      if (!s.arrived(r, taken_ + 1)) {
+        ++i;
+        continue;
       }
-      if (Dynamic) {
-        leads_ = s.claim();
-        leader_ = leads_ ? s.rank() : s.leader();
+      if (!accept(s, r)) return false;
+      if (gathers_) combine(s, c, own(c), r, left_ == 1);
+      s.pending()[i] = s.pending()[--left_];
+    }
+    if (left_ == 0 && s.size() == 1) alone(s, c);
+    return left_ == 0;
+  }
+
+  /// Combines in rank order; a static leader waits for all before it starts.
+  template <Site S>
+  bool collect_in_order(S& s, const Call& c) {
+    if (!Dynamic) {
+      for (; left_ != 0; --left_) {
+        if (!s.arrived(s.pending()[left_ - 1], taken_ + 1)) return false;
+        if (!accept(s, s.pending()[left_ - 1])) return false;
+      }
+    }
+    for (; position_ < s.size(); ++position_) {
+      const int r = position_;
+      if (r != s.rank() && !s.arrived(r, taken_ + 1)) return false;
+      if (r != s.rank() && !accept(s, r)) return false;
+      if (!gathers_) continue;
+      const std::byte* const mine = r == s.rank() ? own(c) : source(s, r);
+      if (sum_ == nullptr) {
+        sum_ = mine;
       } else {
-        leader_ = is_rooted(c.collective) ? c.root : 0;  // the root wants the result
-        leads_ = s.rank() == leader_;
+        std::byte* const to = target(s, c, r + 1 == s.size());
+        s.reduce(to, sum_, mine, chunks_.length(taken_));
+        sum_ = to;
       }
-      if (!contributes) {
-        s.announce(nullptr, 0, 1);  // the flag alone is the contribution
-        written_ = chunks_.count;
-      } else if (written_ == 0 && leads_ && gathers_) {
-        s.announce(nullptr, 0, 0);  // a leader that combines needs no slot
-      }
-      if (leads_) reset_pending(s);
-      takes_ = c.collective != Collective::reduce || s.rank() == c.root;
     }
+    if (s.size() == 1) alone(s, c);
+    return true;
+  }
 
-    // --- the leader
-
-    template <Site S>
-    void reset_pending(S& s) {
-      left_ = 0;
-      for (int r = 0; r < s.size(); ++r) {
-        if (r != s.rank()) s.pending()[left_++] = r;
-      }
-      position_ = 0;
-      sum_ = nullptr;
+  template <Site S>
+  void alone(S& s, const Call& c) {
+    if (c.collective != Collective::barrier) {
+      s.read(c.out + chunks_.offset(taken_), own(c), chunks_.bytes(taken_));
     }
+  }
 
-    template <Site S>
-    bool lead(S& s, const Call& c) {
-      if (c.collective == Collective::allgather) return gather(s, c);
-      while (taken_ < chunks_.count) {
-        const bool in_order = c.rank_order || !Dynamic;
-        if (!(in_order ? collect_in_order(s, c) : collect(s, c))) return false;
-        s.all_arrived();
-        const std::size_t n = is_shared(s, c) ? chunks_.bytes(taken_) : 0;
-        if (!small_ && n != 0) s.write(s.result(taken_), sum_, n);
-        s.release(taken_ + 1, sum_, small_ ? n : 0);
+  /// False, and everyone throws, if r's call is not the same as this rank's.
+  template <Site S>
+  bool accept(S& s, int r) {
+    if (taken_ != 0 || s.matches(r)) return true;
+    s.fail(r);
+    return false;
+  }
+
+  template <Site S>
+  void combine(S& s, const Call& c, const std::byte* mine, int r, bool last) {
+    if (sum_ == nullptr) sum_ = mine;
+    std::byte* const to = target(s, c, last);
+    const bool lower = r < s.rank();
+    s.reduce(to, lower ? source(s, r) : sum_, lower ? sum_ : source(s, r), chunks_.length(taken_));
+    sum_ = to;
+  }
+
+  /// Partial results stay in the leader's own slot, which nobody reads. Only the last combination
+  /// writes the leader's output: in place, its input is then not needed any more. From there the
+  /// result is copied for the others; that all have published this chunk says that they have
+  /// taken the one whose buffer that reuses.
+  template <Site S>
+  std::byte* target(S& s, const Call& c, bool last) {
+    if (last && takes_) return c.out + chunks_.offset(taken_);
+    return small_ ? partial_ : s.slot(s.rank(), taken_);
+  }
+
+  const std::byte* own(const Call& c) const { return c.in + chunks_.offset(taken_); }
+  template <Site S>
+  const std::byte* source(S& s, int r) const {
+    return small_ ? s.small(r) : s.slot(r, taken_);
+  }
+
+  // --- the others
+
+  template <Site S>
+  bool follow(S& s, const Call& c) {
+    if (c.collective == Collective::allgather) return gather(s, c);
+    for (;;) {
+      bool moved = write_next(s, c);
+      if (!takes_ && written_ == chunks_.count) return true;
+      if (taken_ < chunks_.count && s.released(taken_ + 1)) {
+        s.all_arrived();                             // says the leader
+        if (takes_ && chunks_.bytes(taken_) != 0) {  // else there may be no buffer of a result
+          s.read(c.out + chunks_.offset(taken_), small_ ? s.small_result() : s.result(taken_),
+                 chunks_.bytes(taken_));
+        }
         ++taken_;
-        reset_pending(s);
+        moved = true;
       }
-      return true;
+      if (taken_ == chunks_.count) return true;
+      if (!moved) return false;
     }
+  }
 
-    /// Does anybody else want the result?
-    template <Site S>
-    bool is_shared(S& s, const Call& c) const {
-      return s.size() != 1 && !(c.collective == Collective::reduce && takes_);
+  template <Site S>
+  bool write_next(S& s, const Call& c) {
+    if (written_ == chunks_.count || written_ >= taken_ + s.buffers()) return false;
+    write_chunk(s, c, leader_);
+    return true;
+  }
+
+  template <Site S>
+  void write_chunk(S& s, const Call& c, int audience) {
+    s.write(s.slot(s.rank(), written_), c.in + chunks_.offset(written_), chunks_.bytes(written_));
+    ++written_;
+    if (written_ == 1) {
+      s.announce(nullptr, 0, 1);
+    } else {
+      s.publish(written_, audience);
     }
+  }
 
-    /// Combines whoever has come, in the order of coming.
-    template <Site S>
-    bool collect(S& s, const Call& c) {
-      int i = 0;
-      while (i < left_) {
-        const int r = s.pending()[i];
-        if (!s.arrived(r, taken_ + 1)) {
-          ++i;
-          continue;
-        }
-        if (!accept(s, r)) return false;
-        if (gathers_) combine(s, c, own(c), r, left_ == 1);
-        s.pending()[i] = s.pending()[--left_];
+  // --- allgather: the leader only counts the flags, everyone reads the slots
+
+  template <Site S>
+  bool gather(S& s, const Call& c) {
+    for (;;) {
+      bool moved = false;
+      // A release of chunk t says that all have published it, so all had taken those below
+      // t + 1 − buffers/2: what chunk written_ overwrites has been read by all.
+      if (written_ < chunks_.count && written_ < taken_ + s.buffers() / 2) {
+        write_chunk(s, c, leader_);
+        moved = true;
       }
-      if (left_ == 0 && s.size() == 1) alone(s, c);
-      return left_ == 0;
-    }
-
-    /// Combines in rank order; a static leader waits for all before it starts.
-    template <Site S>
-    bool collect_in_order(S& s, const Call& c) {
-      if (!Dynamic) {
+      if (leads_ && counted_ < chunks_.count && counted_ < written_) {
         for (; left_ != 0; --left_) {
-          if (!s.arrived(s.pending()[left_ - 1], taken_ + 1)) return false;
-          if (!accept(s, s.pending()[left_ - 1])) return false;
-        }
-      }
-      for (; position_ < s.size(); ++position_) {
-        const int r = position_;
-        if (r != s.rank() && !s.arrived(r, taken_ + 1)) return false;
-        if (r != s.rank() && !accept(s, r)) return false;
-        if (!gathers_) continue;
-        const std::byte* const mine = r == s.rank() ? own(c) : source(s, r);
-        if (sum_ == nullptr) {
-          sum_ = mine;
-        } else {
-          std::byte* const to = target(s, c, r + 1 == s.size());
-          s.reduce(to, sum_, mine, chunks_.length(taken_));
-          sum_ = to;
-        }
-      }
-      if (s.size() == 1) alone(s, c);
-      return true;
-    }
-
-    template <Site S>
-    void alone(S& s, const Call& c) {
-      if (c.collective != Collective::barrier) {
-        s.read(c.out + chunks_.offset(taken_), own(c), chunks_.bytes(taken_));
-      }
-    }
-
-    /// False, and everyone throws, if r's call is not the same as this rank's.
-    template <Site S>
-    bool accept(S& s, int r) {
-      if (taken_ != 0 || s.matches(r)) return true;
-      s.fail(r);
-      return false;
-    }
-
-    template <Site S>
-    void combine(S& s, const Call& c, const std::byte* mine, int r, bool last) {
-      if (sum_ == nullptr) sum_ = mine;
-      std::byte* const to = target(s, c, last);
-      const bool lower = r < s.rank();
-      s.reduce(to, lower ? source(s, r) : sum_, lower ? sum_ : source(s, r),
-               chunks_.length(taken_));
-      sum_ = to;
-    }
-
-    /// Partial results stay in the leader's own slot, which nobody reads. Only the last combination
-    /// writes the leader's output: in place, its input is then not needed any more. From there the
-    /// result is copied for the others; that all have published this chunk says that they have
-    /// taken the one whose buffer that reuses.
-    template <Site S>
-    std::byte* target(S& s, const Call& c, bool last) {
-      if (last && takes_) return c.out + chunks_.offset(taken_);
-      return small_ ? partial_ : s.slot(s.rank(), taken_);
-    }
-
-    const std::byte* own(const Call& c) const { return c.in + chunks_.offset(taken_); }
-    template <Site S>
-    const std::byte* source(S& s, int r) const {
-      return small_ ? s.small(r) : s.slot(r, taken_);
-    }
-
-    // --- the others
-
-    template <Site S>
-    bool follow(S& s, const Call& c) {
-      if (c.collective == Collective::allgather) return gather(s, c);
-      for (;;) {
-        bool moved = write_next(s, c);
-        if (!takes_ && written_ == chunks_.count) return true;
-        if (taken_ < chunks_.count && s.released(taken_ + 1)) {
-          s.all_arrived();                             // says the leader
-          if (takes_ && chunks_.bytes(taken_) != 0) {  // else there may be no buffer of a result
-            s.read(c.out + chunks_.offset(taken_), small_ ? s.small_result() : s.result(taken_),
-                   chunks_.bytes(taken_));
-          }
-          ++taken_;
-          moved = true;
-        }
-        if (taken_ == chunks_.count) return true;
-        if (!moved) return false;
-      }
-    }
-
-    template <Site S>
-    bool write_next(S& s, const Call& c) {
-      if (written_ == chunks_.count || written_ >= taken_ + s.buffers()) return false;
-      write_chunk(s, c, leader_);
-      return true;
-    }
-
-    template <Site S>
-    void write_chunk(S& s, const Call& c, int audience) {
-      s.write(s.slot(s.rank(), written_), c.in + chunks_.offset(written_), chunks_.bytes(written_));
-      ++written_;
-      if (written_ == 1) {
-        s.announce(nullptr, 0, 1);
-      } else {
-        s.publish(written_, audience);
-      }
-    }
-
-    // --- allgather: the leader only counts the flags, everyone reads the slots
-
-    template <Site S>
-    bool gather(S& s, const Call& c) {
-      for (;;) {
-        bool moved = false;
-        // A release of chunk t says that all have published it, so all had taken those below
-        // t + 1 − buffers/2: what chunk written_ overwrites has been read by all.
-        if (written_ < chunks_.count && written_ < taken_ + s.buffers() / 2) {
-          write_chunk(s, c, leader_);
-          moved = true;
-        }
-        if (leads_ && counted_ < chunks_.count && counted_ < written_) {
-          for (; left_ != 0; --left_) {
-            const int r = s.pending()[left_ - 1];
-            if (!s.arrived(r, counted_ + 1)) break;
-            if (counted_ == 0 && !s.matches(r)) {
-              s.fail(r);
-              return false;
-            }
-          }
-          if (left_ == 0) {
-            s.all_arrived();
-            s.release(++counted_, nullptr, 0);
-            reset_pending(s);
-            moved = true;
+          const int r = s.pending()[left_ - 1];
+          if (!s.arrived(r, counted_ + 1)) break;
+          if (counted_ == 0 && !s.matches(r)) {
+            s.fail(r);
+            return false;
           }
         }
-        if (taken_ < chunks_.count && s.released(taken_ + 1)) {
-          s.all_arrived();  // says the leader
-          read_all(s, c);
-          ++taken_;
+        if (left_ == 0) {
+          s.all_arrived();
+          s.release(++counted_, nullptr, 0);
+          reset_pending(s);
           moved = true;
         }
-        if (taken_ == chunks_.count) return true;
-        if (!moved) return false;
+      }
+      if (taken_ < chunks_.count && s.released(taken_ + 1)) {
+        s.all_arrived();  // says the leader
+        read_all(s, c);
+        ++taken_;
+        moved = true;
+      }
+      if (taken_ == chunks_.count) return true;
+      if (!moved) return false;
+    }
+  }
+
+  template <Site S>
+  void read_all(S& s, const Call& c) {
+    for (int r = 0; r < s.size(); ++r) {
+      std::byte* const to = c.out + static_cast<std::size_t>(r) * c.bytes();
+      if (r != s.rank()) {
+        s.read(to + chunks_.offset(taken_), source(s, r), chunks_.bytes(taken_));
+      } else if (c.in != to) {
+        s.read(to + chunks_.offset(taken_), own(c), chunks_.bytes(taken_));
       }
     }
+  }
 
-    template <Site S>
-    void read_all(S& s, const Call& c) {
-      for (int r = 0; r < s.size(); ++r) {
-        std::byte* const to = c.out + static_cast<std::size_t>(r) * c.bytes();
-        if (r != s.rank()) {
-          s.read(to + chunks_.offset(taken_), source(s, r), chunks_.bytes(taken_));
-        } else if (c.in != to) {
-          s.read(to + chunks_.offset(taken_), own(c), chunks_.bytes(taken_));
-        }
-      }
-    }
-
-    detail::FanOut fan_out_;
-    Chunks chunks_;
-    std::uint32_t written_ = 0;  ///< chunks in this rank's slot so far
-    std::uint32_t taken_ = 0;    ///< chunks whose result this rank is done with
-    std::uint32_t counted_ = 0;  ///< allgather, leader: chunks released
-    int leader_ = 0;
-    int left_ = 0;      ///< leader: how many of pending() are awaited for this chunk
-    int position_ = 0;  ///< leader, in rank order: who is next
-    const std::byte* sum_ = nullptr;
-    bool begun_ = false;
-    bool leads_ = false;
-    bool small_ = false;
-    bool takes_ = true;    ///< this rank wants the result
-    bool gathers_ = true;  ///< there is something to combine
-    alignas(16) std::byte partial_[NodeBoard::inline_bytes];
-  };
-};
-
-template <>
-struct ArrivalDriven<DynamicLeader, LeaderFan> {
-  using Schedule = LeaderFan;
-  using Run = LeaderFan::Run<true>;
-  static constexpr std::string_view name = "DynamicLeader";
-  static constexpr std::string_view sentence =
-      "The first to arrive combines contributions as they come, and releases the others.";
-  static constexpr bool keeps_order_on_request = true;
-};
-template <>
-struct ArrivalDriven<StaticLeader, LeaderFan> {
-  using Schedule = LeaderFan;
-  using Run = LeaderFan::Run<false>;
-  static constexpr std::string_view name = "StaticLeader";
-  static constexpr std::string_view sentence =
-      "Always the same rank waits for all, combines, and releases the others.";
-  static constexpr bool keeps_order_on_request = true;
+  detail::FanOut fan_out_;
+  Chunks chunks_;
+  std::uint32_t written_ = 0;  ///< chunks in this rank's slot so far
+  std::uint32_t taken_ = 0;    ///< chunks whose result this rank is done with
+  std::uint32_t counted_ = 0;  ///< allgather, leader: chunks released
+  int leader_ = 0;
+  int left_ = 0;      ///< leader: how many of pending() are awaited for this chunk
+  int position_ = 0;  ///< leader, in rank order: who is next
+  const std::byte* sum_ = nullptr;
+  bool begun_ = false;
+  bool leads_ = false;
+  bool small_ = false;
+  bool takes_ = true;    ///< this rank wants the result
+  bool gathers_ = true;  ///< there is something to combine
+  alignas(16) std::byte partial_[NodeBoard::inline_bytes];
 };
 
 namespace detail {
 PAPCOLL_COMPILE_ONCE(void run_arrival<LeaderFan::Run<true>>(void*, Waiter&, const Call&))
 PAPCOLL_COMPILE_ONCE(void run_arrival<LeaderFan::Run<false>>(void*, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(
+    const ArrivalAlgorithm& algorithm_under<DynamicLeader, LeaderFan, NodeSite>() noexcept)
+PAPCOLL_COMPILE_ONCE(
+    const ArrivalAlgorithm& algorithm_under<StaticLeader, LeaderFan, NodeSite>() noexcept)
 }  // namespace detail
 
 }  // namespace PAPCOLL_ABI

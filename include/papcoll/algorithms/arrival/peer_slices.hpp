@@ -8,10 +8,8 @@
 #include <papcoll/algorithms/arrival/leader_fan.hpp>
 #include <papcoll/algorithms/arrival/multi_leader.hpp>
 #include <papcoll/algorithms/arrival/shared_copies.hpp>
+#include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/arrival/policies.hpp>
-#include <papcoll/base/capability.hpp>
-#include <papcoll/base/policy.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/schedule/range.hpp>
 #include <papcoll/topology/groups.hpp>
@@ -20,7 +18,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -59,321 +56,297 @@ inline namespace PAPCOLL_ABI {
 //
 // A long header: the same phases serve all collectives, each with its own slices.
 
-/// The balanced collectives of one node for large buffers.
-struct PeerSlices {
-  using policy_kind = SchedulePolicyKind;
-  static constexpr std::string_view name = "PeerSlices";
-  static constexpr std::string_view sentence =
-      "Every rank works on its slice of the data, straight from its peers' buffers.";
-  static constexpr unsigned needs = capability::positions | capability::node_memory;
-  static constexpr NumericalContract contract = NumericalContract::reproducible;
-  friend bool operator==(const PeerSlices&, const PeerSlices&) = default;
-
-  static constexpr bool serves(Collective c) noexcept {
-    return c == Collective::allreduce || c == Collective::reduce || c == Collective::bcast ||
-           c == Collective::allgather || c == Collective::reduce_scatter;
+/// One call of one rank.
+class PeerSlices::Run {
+ public:
+  template <Site S>
+  bool step(S& s, const Call& c) {
+    if (!begun_) begin(s, c);
+    if (way_ == Way::copies) {
+      if (copies_.step(s, c)) return true;
+      if (!copies_.unreachable()) return false;
+      way_ = Way::staged;
+    }
+    if (way_ == Way::unknown && !choose_way(s, c)) return false;
+    if (way_ == Way::staged) return run_staged(s, c);
+    if (grouped_) return grouped_->step(s, c);
+    return c.collective == Collective::reduce_scatter ? scatter(s, c) : reduce(s, c);
   }
 
-  /// One call of one rank.
-  class Run {
-   public:
-    template <Site S>
-    bool step(S& s, const Call& c) {
-      if (!begun_) begin(s, c);
-      if (way_ == Way::copies) {
-        if (copies_.step(s, c)) return true;
-        if (!copies_.unreachable()) return false;
-        way_ = Way::staged;
-      }
-      if (way_ == Way::unknown && !choose_way(s, c)) return false;
-      if (way_ == Way::staged) return run_staged(s, c);
-      if (grouped_) return grouped_->step(s, c);
-      return c.collective == Collective::reduce_scatter ? scatter(s, c) : reduce(s, c);
+ private:
+  enum class Way { unknown, direct, copies, staged };
+
+  /// With its inputs a block stays in a nearest cache of 32 KB until it is copied to the other
+  /// outputs. 2 ranks, 128 KB to 2 MB: 12 % less time than by 64 KB. The kernel's copies cost the
+  /// more the shorter they are, and those past the caches wait at the end of each.
+  static constexpr std::size_t block_bytes = 8192;
+
+  template <Site S>
+  void begin(S& s, const Call& c) {
+    begun_ = true;
+    const bool scatters = c.collective == Collective::reduce_scatter;
+    bytes_in_ = scatters ? detail::elements_of_all_blocks(c, s.size()) * c.reducer.size : c.bytes();
+    if (bytes_in_ <= NodeBoard::inline_bytes && s.size() > 1) {
+      way_ = Way::staged;  // it travels with the flag
+      return;
     }
+    may_copy_ = s.peers().prefers_pulls();
+    if (!is_reduction(c.collective)) {
+      way_ = Way::copies;
+      return copies_.begin(s, c, may_copy_);
+    }
+    mine_ = offer(s, c);
+    s.offer(mine_, 0);
+    if (s.size() == 1) {
+      way_ = Way::direct;
+    } else if (!good(c, s.rank(), mine_)) {
+      way_ = Way::staged;  // whatever the others offer
+    }
+  }
 
-   private:
-    enum class Way { unknown, direct, copies, staged };
+  /// What peers may need of this rank. A buffer that nobody reaches for counts as seen by all.
+  template <Site S>
+  BufferDescriptor offer(S& s, const Call& c) const {
+    BufferDescriptor o{s.peers().place(c.in, bytes_in_), {0, 1}};
+    if (c.collective == Collective::reduce && s.rank() != c.root) {
+      const std::size_t n = slice(s, c, s.rank()).size();
+      o.out = s.peers().place(s.pool(n), n);
+    } else if (c.collective != Collective::reduce_scatter) {
+      o.out = s.peers().place(c.out, c.bytes());
+    }
+    return o;
+  }
 
-    /// With its inputs a block stays in a nearest cache of 32 KB until it is copied to the other
-    /// outputs. 2 ranks, 128 KB to 2 MB: 12 % less time than by 64 KB. The kernel's copies cost the
-    /// more the shorter they are, and those past the caches wait at the end of each.
-    static constexpr std::size_t block_bytes = 8192;
+  /// Can all ranks reach what they need of rank r?
+  bool good(const Call& c, int r, const BufferDescriptor& o) const {
+    if (may_copy_) return true;
+    const bool copies_itself = c.collective == Collective::reduce && r == c.root;
+    return o.in.mapped != 0 && (o.out.mapped != 0 || copies_itself);
+  }
 
-    template <Site S>
-    void begin(S& s, const Call& c) {
-      begun_ = true;
-      const bool scatters = c.collective == Collective::reduce_scatter;
-      bytes_in_ =
-          scatters ? detail::elements_of_all_blocks(c, s.size()) * c.reducer.size : c.bytes();
-      if (bytes_in_ <= NodeBoard::inline_bytes && s.size() > 1) {
-        way_ = Way::staged;  // it travels with the flag
-        return;
+  /// Once all have come: is everyone's reached where it is? All ranks see the same. False while
+  /// that is not known, or if the call has failed.
+  template <Site S>
+  bool choose_way(S& s, const Call& c) {
+    for (; next_ < s.size(); ++next_) {
+      if (next_ == s.rank()) continue;
+      if (!s.arrived(next_, 0)) return false;
+      if (!s.matches(next_)) {
+        s.fail(next_);
+        return false;
       }
-      may_copy_ = s.peers().prefers_pulls();
-      if (!is_reduction(c.collective)) {
-        way_ = Way::copies;
-        return copies_.begin(s, c, may_copy_);
-      }
-      mine_ = offer(s, c);
-      s.offer(mine_, 0);
-      if (s.size() == 1) {
-        way_ = Way::direct;
-      } else if (!good(c, s.rank(), mine_)) {
-        way_ = Way::staged;  // whatever the others offer
+      if (!good(c, next_, s.offer_of(next_))) all_good_ = false;
+    }
+    next_ = 0;
+    s.all_arrived();
+    way_ = all_good_ ? Way::direct : Way::staged;
+    // Not where the kernel may copy, even if there is nothing for it to copy: the bits of a
+    // result must not depend on where buffers lie.
+    if (way_ == Way::direct && c.collective == Collective::allreduce && !may_copy_) {
+      if (const Groups* const groups = detail::groups_of_two_levels(s, c)) {
+        grouped_.emplace(*groups, s, c);
       }
     }
+    return true;
+  }
 
-    /// What peers may need of this rank. A buffer that nobody reaches for counts as seen by all.
-    template <Site S>
-    BufferDescriptor offer(S& s, const Call& c) const {
-      BufferDescriptor o{s.peers().place(c.in, bytes_in_), {0, 1}};
-      if (c.collective == Collective::reduce && s.rank() != c.root) {
-        const std::size_t n = slice(s, c, s.rank()).size();
-        o.out = s.peers().place(s.pool(n), n);
-      } else if (c.collective != Collective::reduce_scatter) {
-        o.out = s.peers().place(c.out, c.bytes());
-      }
-      return o;
+  template <Site S>
+  bool run_staged(S& s, const Call& c) {
+    switch (c.collective) {
+      case Collective::allreduce:
+        return multi_leader_.step(s, c);
+      case Collective::bcast:
+        return fan_out_.step(s, c);
+      case Collective::allgather:
+      case Collective::reduce_scatter:
+        return exchange_.step(s, c);
+      default:
+        return leader_.step(s, c);
     }
+  }
 
-    /// Can all ranks reach what they need of rank r?
-    bool good(const Call& c, int r, const BufferDescriptor& o) const {
-      if (may_copy_) return true;
-      const bool copies_itself = c.collective == Collective::reduce && r == c.root;
-      return o.in.mapped != 0 && (o.out.mapped != 0 || copies_itself);
+  /// Waits until all ranks' second counter shows n.
+  template <Site S>
+  bool all_at(S& s, std::uint32_t n) {
+    for (; next_ < s.size(); ++next_) {
+      if (next_ != s.rank() && !s.stage(next_, n)) return false;
     }
+    next_ = 0;
+    return true;
+  }
 
-    /// Once all have come: is everyone's reached where it is? All ranks see the same. False while
-    /// that is not known, or if the call has failed.
-    template <Site S>
-    bool choose_way(S& s, const Call& c) {
-      for (; next_ < s.size(); ++next_) {
-        if (next_ == s.rank()) continue;
-        if (!s.arrived(next_, 0)) return false;
-        if (!s.matches(next_)) {
-          s.fail(next_);
-          return false;
-        }
-        if (!good(c, next_, s.offer_of(next_))) all_good_ = false;
-      }
-      next_ = 0;
-      s.all_arrived();
-      way_ = all_good_ ? Way::direct : Way::staged;
-      // Not where the kernel may copy, even if there is nothing for it to copy: the bits of a
-      // result must not depend on where buffers lie.
-      if (way_ == Way::direct && c.collective == Collective::allreduce && !may_copy_) {
-        if (const Groups* const groups = detail::groups_of_two_levels(s, c)) {
-          grouped_.emplace(*groups, s, c);
-        }
-      }
+  // --- reduce_scatter: each its block
+
+  template <Site S>
+  bool scatter(S& s, const Call& c) {
+    const Range elements = detail::block_of(c, s.rank());
+    const Range own{elements.lo * c.reducer.size, elements.hi * c.reducer.size};
+    if (s.size() == 1) {
+      if (c.in != c.out) s.read(c.out, c.in, own.size());
       return true;
     }
-
-    template <Site S>
-    bool run_staged(S& s, const Call& c) {
-      switch (c.collective) {
-        case Collective::allreduce:
-          return multi_leader_.step(s, c);
-        case Collective::bcast:
-          return fan_out_.step(s, c);
-        case Collective::allgather:
-        case Collective::reduce_scatter:
-          return exchange_.step(s, c);
-        default:
-          return leader_.step(s, c);
-      }
+    // In place, the block is written to where others may still read another.
+    std::byte* const home = c.in_place() ? s.pool(own.size()) : c.out;
+    if (stage_ == 0) {
+      if (c.in_place() && !s.use_pool()) return false;
+      if (!s.begin_reading()) return false;
+      combine(s, c, own, home);
+      if (!s.end_reading()) return false;
+      s.finish_stage(++stage_);
     }
+    if (!all_at(s, 1)) return false;
+    if (home != c.out) s.read(c.out, home, own.size());
+    return true;
+  }
 
-    /// Waits until all ranks' second counter shows n.
-    template <Site S>
-    bool all_at(S& s, std::uint32_t n) {
-      for (; next_ < s.size(); ++next_) {
-        if (next_ != s.rank() && !s.stage(next_, n)) return false;
-      }
-      next_ = 0;
+  // --- allreduce and reduce: a slice each
+
+  template <Site S>
+  bool reduce(S& s, const Call& c) {
+    const bool to_root = c.collective == Collective::reduce;
+    if (s.size() == 1) {
+      if (c.in != c.out) s.read(c.out, c.in, c.bytes());
       return true;
     }
-
-    // --- reduce_scatter: each its block
-
-    template <Site S>
-    bool scatter(S& s, const Call& c) {
-      const Range elements = detail::block_of(c, s.rank());
-      const Range own{elements.lo * c.reducer.size, elements.hi * c.reducer.size};
-      if (s.size() == 1) {
-        if (c.in != c.out) s.read(c.out, c.in, own.size());
-        return true;
-      }
-      // In place, the block is written to where others may still read another.
-      std::byte* const home = c.in_place() ? s.pool(own.size()) : c.out;
-      if (stage_ == 0) {
-        if (c.in_place() && !s.use_pool()) return false;
-        if (!s.begin_reading()) return false;
-        combine(s, c, own, home);
-        if (!s.end_reading()) return false;
-        s.finish_stage(++stage_);
-      }
+    if (stage_ == 0) {
+      // The root copies slices from its peers' pools where they do not see its output.
+      pooled_ = to_root && s.rank() != c.root && s.offer_of(c.root).out.mapped == 0;
+      if (pooled_ && !s.use_pool()) return false;
+      if (!combine_slice(s, c)) return false;
+      s.finish_stage(++stage_);
+    }
+    if (stage_ == 1) {
       if (!all_at(s, 1)) return false;
-      if (home != c.out) s.read(c.out, home, own.size());
-      return true;
+      const bool takes = !to_root || s.rank() == c.root;
+      if (takes && mine_.out.mapped == 0 && !take_slices(s, c)) return false;
+      s.finish_stage(++stage_);
     }
-
-    // --- allreduce and reduce: a slice each
-
-    template <Site S>
-    bool reduce(S& s, const Call& c) {
-      const bool to_root = c.collective == Collective::reduce;
-      if (s.size() == 1) {
-        if (c.in != c.out) s.read(c.out, c.in, c.bytes());
-        return true;
-      }
-      if (stage_ == 0) {
-        // The root copies slices from its peers' pools where they do not see its output.
-        pooled_ = to_root && s.rank() != c.root && s.offer_of(c.root).out.mapped == 0;
-        if (pooled_ && !s.use_pool()) return false;
-        if (!combine_slice(s, c)) return false;
-        s.finish_stage(++stage_);
-      }
-      if (stage_ == 1) {
-        if (!all_at(s, 1)) return false;
-        const bool takes = !to_root || s.rank() == c.root;
-        if (takes && mine_.out.mapped == 0 && !take_slices(s, c)) return false;
-        s.finish_stage(++stage_);
-      }
-      // Others may still be copying from this rank's output.
-      if (to_root) return true;
-      for (; next_ < s.size(); ++next_) {
-        if (next_ == s.rank() || s.offer_of(next_).out.mapped != 0) continue;
-        if (!s.stage(next_, 2)) return false;
-      }
-      return true;
+    // Others may still be copying from this rank's output.
+    if (to_root) return true;
+    for (; next_ < s.size(); ++next_) {
+      if (next_ == s.rank() || s.offer_of(next_).out.mapped != 0) continue;
+      if (!s.stage(next_, 2)) return false;
     }
+    return true;
+  }
 
-    /// Rank r's slice in bytes; whole cache lines, so that no two ranks write to one.
-    template <Site S>
-    static Range slice(const S& s, const Call& c, int r) {
-      const std::size_t size = c.reducer.size;
-      const std::size_t line = size < cache_line ? cache_line / size : 1;
-      const Range lines = part({0, (c.count + line - 1) / line}, r, s.size());
-      return {std::min(lines.lo * line, c.count) * size, std::min(lines.hi * line, c.count) * size};
-    }
+  /// Rank r's slice in bytes; whole cache lines, so that no two ranks write to one.
+  template <Site S>
+  static Range slice(const S& s, const Call& c, int r) {
+    const std::size_t size = c.reducer.size;
+    const std::size_t line = size < cache_line ? cache_line / size : 1;
+    const Range lines = part({0, (c.count + line - 1) / line}, r, s.size());
+    return {std::min(lines.lo * line, c.count) * size, std::min(lines.hi * line, c.count) * size};
+  }
 
-    template <Site S>
-    bool combine_slice(S& s, const Call& c) {
-      if (!s.begin_reading()) return false;
-      const Range own = slice(s, c, s.rank());
-      combine(s, c, own, home_of_slice(s, c, own));
-      return s.end_reading();
-    }
+  template <Site S>
+  bool combine_slice(S& s, const Call& c) {
+    if (!s.begin_reading()) return false;
+    const Range own = slice(s, c, s.rank());
+    combine(s, c, own, home_of_slice(s, c, own));
+    return s.end_reading();
+  }
 
-    /// Combines the slice `own`, written to `home` and, of an allreduce, to the outputs it sees.
-    template <Site S>
-    void combine(S& s, const Call& c, const Range& own, std::byte* home) {
-      const bool to_all = c.collective == Collective::allreduce;
-      // In place, outputs are inputs that this rank has just read.
-      const bool streams = to_all && !c.in_place() && s.streams(2 * c.bytes());
-      const std::size_t most = may_copy_ || streams ? s.scratch_bytes() : block_bytes;
-      const std::size_t block = std::max(most / c.reducer.size, std::size_t{1}) * c.reducer.size;
-      for (std::size_t at = own.lo; at < own.hi; at += block) {
-        const std::size_t n = std::min(block, own.hi - at);
-        std::byte* const to = streams ? s.scratch(0) : home + (at - own.lo);
-        combine_block(s, c, to, at, n);
-        if (streams) s.stream(home + (at - own.lo), to, n);
-        for (int r = 0; to_all && r < s.size(); ++r) {
-          const BufferPlace out = s.offer_of(r).out;
-          if (r == s.rank() || out.mapped == 0) continue;
-          std::byte* const theirs = s.peers().see(out) + at;
-          streams ? s.stream(theirs, to, n) : s.write(theirs, to, n);
-        }
+  /// Combines the slice `own`, written to `home` and, of an allreduce, to the outputs it sees.
+  template <Site S>
+  void combine(S& s, const Call& c, const Range& own, std::byte* home) {
+    const bool to_all = c.collective == Collective::allreduce;
+    // In place, outputs are inputs that this rank has just read.
+    const bool streams = to_all && !c.in_place() && s.streams(2 * c.bytes());
+    const std::size_t most = may_copy_ || streams ? s.scratch_bytes() : block_bytes;
+    const std::size_t block = std::max(most / c.reducer.size, std::size_t{1}) * c.reducer.size;
+    for (std::size_t at = own.lo; at < own.hi; at += block) {
+      const std::size_t n = std::min(block, own.hi - at);
+      std::byte* const to = streams ? s.scratch(0) : home + (at - own.lo);
+      combine_block(s, c, to, at, n);
+      if (streams) s.stream(home + (at - own.lo), to, n);
+      for (int r = 0; to_all && r < s.size(); ++r) {
+        const BufferPlace out = s.offer_of(r).out;
+        if (r == s.rank() || out.mapped == 0) continue;
+        std::byte* const theirs = s.peers().see(out) + at;
+        streams ? s.stream(theirs, to, n) : s.write(theirs, to, n);
       }
     }
+  }
 
-    /// Where this rank writes its slice: its output, the root's, or its pool.
-    template <Site S>
-    std::byte* home_of_slice(S& s, const Call& c, const Range& own) {
-      if (c.collective != Collective::reduce || s.rank() == c.root) return c.out + own.lo;
-      return pooled_ ? s.pool(own.size()) : s.peers().see(s.offer_of(c.root).out) + own.lo;
+  /// Where this rank writes its slice: its output, the root's, or its pool.
+  template <Site S>
+  std::byte* home_of_slice(S& s, const Call& c, const Range& own) {
+    if (c.collective != Collective::reduce || s.rank() == c.root) return c.out + own.lo;
+    return pooled_ ? s.pool(own.size()) : s.peers().see(s.offer_of(c.root).out) + own.lo;
+  }
+
+  /// Combines n bytes, `at` bytes into the message, in rank order. Only the last combination
+  /// writes to `to`, which in place is one of the inputs.
+  template <Site S>
+  void combine_block(S& s, const Call& c, std::byte* to, std::size_t at, std::size_t n) {
+    const std::byte* low = input(s, c, 0, at, n, s.scratch(0));
+    for (int r = 1; r < s.size(); ++r) {
+      const std::byte* const high = input(s, c, r, at, n, s.scratch(1));
+      std::byte* const into = r + 1 == s.size() ? to : s.scratch(0);
+      s.reduce(into, low, high, n / c.reducer.size);
+      low = into;
     }
+  }
 
-    /// Combines n bytes, `at` bytes into the message, in rank order. Only the last combination
-    /// writes to `to`, which in place is one of the inputs.
-    template <Site S>
-    void combine_block(S& s, const Call& c, std::byte* to, std::size_t at, std::size_t n) {
-      const std::byte* low = input(s, c, 0, at, n, s.scratch(0));
-      for (int r = 1; r < s.size(); ++r) {
-        const std::byte* const high = input(s, c, r, at, n, s.scratch(1));
-        std::byte* const into = r + 1 == s.size() ? to : s.scratch(0);
-        s.reduce(into, low, high, n / c.reducer.size);
-        low = into;
-      }
+  template <Site S>
+  const std::byte* input(S& s, const Call& c, int r, std::size_t at, std::size_t n,
+                         std::byte* scratch) {
+    if (r == s.rank()) return c.in + at;
+    const BufferPlace in = s.offer_of(r).in;
+    if (in.mapped != 0) return s.peers().see(in) + at;
+    s.peers().pull(scratch, r, in.at + at, n);
+    return scratch;
+  }
+
+  /// Copies n bytes from `from`, of rank r, to this rank's memory.
+  template <Site S>
+  static void copy(S& s, std::byte* to, int r, const BufferPlace& from, std::size_t offset,
+                   std::size_t n) {
+    if (from.mapped != 0) {
+      s.read(to, s.peers().see(from) + offset, n);
+    } else {
+      s.peers().pull(to, r, from.at + offset, n);
     }
+  }
 
-    template <Site S>
-    const std::byte* input(S& s, const Call& c, int r, std::size_t at, std::size_t n,
-                           std::byte* scratch) {
-      if (r == s.rank()) return c.in + at;
-      const BufferPlace in = s.offer_of(r).in;
-      if (in.mapped != 0) return s.peers().see(in) + at;
-      s.peers().pull(scratch, r, in.at + at, n);
-      return scratch;
-    }
-
-    /// Copies n bytes from `from`, of rank r, to this rank's memory.
-    template <Site S>
-    static void copy(S& s, std::byte* to, int r, const BufferPlace& from, std::size_t offset,
-                     std::size_t n) {
-      if (from.mapped != 0) {
-        s.read(to, s.peers().see(from) + offset, n);
+  /// Copies the others' slices to this rank's output, which they do not see.
+  template <Site S>
+  bool take_slices(S& s, const Call& c) {
+    if (!s.begin_reading()) return false;
+    for (int i = 1; i < s.size(); ++i) {
+      const int r = (s.rank() + i) % s.size();
+      const Range theirs = slice(s, c, r);
+      if (c.collective == Collective::reduce) {
+        copy(s, c.out + theirs.lo, r, s.offer_of(r).out, 0, theirs.size());
       } else {
-        s.peers().pull(to, r, from.at + offset, n);
+        copy(s, c.out + theirs.lo, r, s.offer_of(r).out, theirs.lo, theirs.size());
       }
     }
+    return s.end_reading();
+  }
 
-    /// Copies the others' slices to this rank's output, which they do not see.
-    template <Site S>
-    bool take_slices(S& s, const Call& c) {
-      if (!s.begin_reading()) return false;
-      for (int i = 1; i < s.size(); ++i) {
-        const int r = (s.rank() + i) % s.size();
-        const Range theirs = slice(s, c, r);
-        if (c.collective == Collective::reduce) {
-          copy(s, c.out + theirs.lo, r, s.offer_of(r).out, 0, theirs.size());
-        } else {
-          copy(s, c.out + theirs.lo, r, s.offer_of(r).out, theirs.lo, theirs.size());
-        }
-      }
-      return s.end_reading();
-    }
-
-    MultiLeader::Run multi_leader_;
-    LeaderFan::Run<true> leader_;
-    detail::FanOut fan_out_;
-    Exchange::Run exchange_;
-    detail::SharedCopies copies_;
-    BufferDescriptor mine_;
-    std::size_t bytes_in_ = 0;
-    Way way_ = Way::unknown;
-    std::uint32_t stage_ = 0;
-    int next_ = 0;
-    bool all_good_ = true;
-    bool may_copy_ = false;
-    bool pooled_ = false;  ///< this rank's slice goes to its pool
-    bool begun_ = false;
-    std::optional<detail::GroupedPeers> grouped_;  ///< in two levels
-  };
-};
-
-template <>
-struct ArrivalDriven<StaticOrder, PeerSlices> {
-  using Schedule = PeerSlices;
-  using Run = PeerSlices::Run;
-  static constexpr std::string_view name = "PeerSlices";
-  static constexpr bool keeps_order_on_request = true;
-  static constexpr bool lends_buffers = true;
+  MultiLeader::Run multi_leader_;
+  LeaderFan::Run<true> leader_;
+  detail::FanOut fan_out_;
+  Exchange::Run exchange_;
+  detail::SharedCopies copies_;
+  BufferDescriptor mine_;
+  std::size_t bytes_in_ = 0;
+  Way way_ = Way::unknown;
+  std::uint32_t stage_ = 0;
+  int next_ = 0;
+  bool all_good_ = true;
+  bool may_copy_ = false;
+  bool pooled_ = false;  ///< this rank's slice goes to its pool
+  bool begun_ = false;
+  std::optional<detail::GroupedPeers> grouped_;  ///< in two levels
 };
 
 namespace detail {
 PAPCOLL_COMPILE_ONCE(void run_arrival<PeerSlices::Run>(void*, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(
+    const ArrivalAlgorithm& algorithm_under<StaticOrder, PeerSlices, NodeSite>() noexcept)
 }  // namespace detail
 
 }  // namespace PAPCOLL_ABI

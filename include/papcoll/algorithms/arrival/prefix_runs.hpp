@@ -1,16 +1,13 @@
 #pragma once
 
+#include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/arrival/policies.hpp>
-#include <papcoll/base/capability.hpp>
-#include <papcoll/base/policy.hpp>
 #include <papcoll/node/site.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string_view>
 #include <utility>
 
 namespace papcoll {
@@ -44,405 +41,383 @@ inline namespace PAPCOLL_ABI {
 // Source   papcoll's own; runs of those present are the partial results of arrival-aware
 //          reductions, in the order that a scan needs.
 
-/// Scan and exscan through the node's memory.
-struct PrefixRuns {
-  using policy_kind = SchedulePolicyKind;
-  static constexpr std::string_view name = "PrefixRuns";
-  static constexpr std::string_view sentence =
-      "Every rank combines the contributions below it, in runs of those who are there.";
-  static constexpr unsigned needs = capability::positions | capability::node_memory;
-  static constexpr NumericalContract contract = NumericalContract::fast;
-  friend bool operator==(const PrefixRuns&, const PrefixRuns&) = default;
-
-  static constexpr bool serves(Collective c) noexcept {
-    return c == Collective::scan || c == Collective::exscan;
+/// One call of one rank.
+class PrefixRuns::Run {
+ public:
+  template <Site S>
+  bool step(S& s, const Call& c) {
+    if (!begun_) begin(s, c);
+    for (;;) {
+      bool gave = false;
+      while (given_ - done_ <= ahead && give_next(s, c)) gave = true;
+      const bool combined = combine_next(s, c);
+      if (failed_) return false;
+      if (is_done(s)) return true;
+      if (!gave && !combined) return false;
+    }
   }
 
-  /// One call of one rank.
-  class Run {
-   public:
-    template <Site S>
-    bool step(S& s, const Call& c) {
-      if (!begun_) begin(s, c);
-      for (;;) {
-        bool gave = false;
-        while (given_ - done_ <= ahead && give_next(s, c)) gave = true;
-        const bool combined = combine_next(s, c);
-        if (failed_) return false;
-        if (is_done(s)) return true;
-        if (!gave && !combined) return false;
-      }
-    }
-
-   private:
-    /// Where a rank shows its contribution and its result.
-    enum class Way : std::uint32_t {
-      line,    ///< with its flag; no result
-      slot,    ///< in chunk buffers, the contribution's chunk k in 2k, the result's in 2k + 1
-      pool,    ///< in its pool, first the contribution
-      lent,    ///< in its buffers, which peers see
-      pulled,  ///< in its buffers, from where the kernel copies
-    };
-    enum class What { contribution, result };
-
-    /// A chunk stays in a near cache, and a rank works on one while the next is written; of more
-    /// bytes where there are many, since each costs the kernel more than 1 µs to begin with.
-    static constexpr std::size_t least_chunk = 16384;
-    static constexpr std::size_t most_chunk = 65536;
-    /// Up to here they go through the slot: longer ones are quicker through the pool, whose places
-    /// calls use in turns.
-    static constexpr std::size_t slot_most = 4096;
-    /// From here on the kernel copies what private buffers have, if it may and pools are slow.
-    /// exscan, 2 pinned ranks without a shared L3, Zen 4, µs through the pool, and by the kernel in
-    /// MPI: 32 KB 16, 4.6; 256 KB 120, 20.
-    static constexpr std::size_t pulled_from = 16384;
-    /// A rank shows so many chunks more than it has results before it combines.
-    static constexpr std::uint32_t ahead = 16;
-    /// From here on results are shown: a copy of a short one costs more than combining again.
-    static constexpr std::size_t results_from = 2048;
-    static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
-
-    template <Site S>
-    void begin(S& s, const Call& c) {
-      begun_ = true;
-      std::fill_n(s.pending(), s.size(), 0);
-      exclusive_ = c.collective == Collective::exscan;
-      const std::size_t chunk = std::clamp(c.bytes() / 2, least_chunk, most_chunk);
-      chunks_ = Chunks{c.count, c.reducer.size,
-                       std::max(std::min(chunk, s.chunk_bytes()), c.reducer.size)};
-      is_last_ = s.rank() + 1 == s.size();
-      in_line_ = c.bytes() <= NodeBoard::inline_bytes;
-      results_shown_ = c.bytes() >= std::min(results_from, s.chunk_bytes());
-      shows_results_ = results_shown_ && s.rank() > 0 && !is_last_;
-      wants_ = !exclusive_ || s.rank() > 0;
-      fits_slot_ = c.bytes() <= std::min(slot_most, s.chunk_bytes());
-      if (in_line_) {
-        s.announce(c.in, c.bytes(), 1);
-        given_ = chunks_.count;
-      } else if (fits_slot_) {
-        way_ = Way::slot;
-        for (; given_ < chunks_.count && !is_last_; ++given_) write_to_slot(s, c, given_);
-        given_ = chunks_.count;
-        if (!is_last_) s.expect_again(0, c.bytes());
-        s.announce(nullptr, 0, given_);
-      } else {
-        show(s, c);
-      }
-      start_chunk(s);
-    }
-
-    template <Site S>
-    void show(S& s, const Call& c) {
-      BufferDescriptor offer;
-      way_ = is_last_ ? Way::slot : choose_way(s, c, offer);
-      offer.out.mapped |= static_cast<std::uint32_t>(way_) << 8U;
-      if (way_ == Way::slot && !is_last_) static_cast<void>(s.slot(s.rank(), 0));
-      const bool ready = lends(way_) || is_last_;
-      if (ready) given_ = chunks_.count;
-      s.offer(offer, ready ? all : 0);
-    }
-
-    template <Site S>
-    void write_to_slot(S& s, const Call& c, std::uint32_t k) {
-      s.write(s.slot(s.rank(), 2 * k), c.in + chunks_.offset(k), chunks_.bytes(k));
-    }
-
-    template <Site S>
-    Way choose_way(S& s, const Call& c, BufferDescriptor& offer) {
-      const bool separate = !c.in_place();
-      const BufferPlace in = s.peers().place(c.in, c.bytes());
-      const BufferPlace out = s.peers().place(c.out, c.bytes());
-      if (separate && in.mapped != 0 && (out.mapped != 0 || !wants_)) {
-        offer = {in, out};
-        return Way::lent;
-      }
-      const bool may_pull = separate && s.peers().pulls() && c.bytes() >= pulled_from;
-      if (may_pull && s.pool_is_slow(c.bytes())) {
-        offer = {{reinterpret_cast<std::uintptr_t>(c.in), 0},
-                 {reinterpret_cast<std::uintptr_t>(c.out), 0}};
-        return Way::pulled;
-      }
-      pool_ = s.shared_pool(2 * c.bytes());
-      if (pool_ == nullptr) return Way::slot;
-      offer.in = s.peers().place(pool_, 2 * c.bytes());
-      return Way::pool;
-    }
-
-    /// Are a rank's buffers read where they are?
-    static bool lends(Way way) noexcept { return way == Way::lent || way == Way::pulled; }
-
-    // --- giving
-
-    /// Shows the next chunk of this rank's contribution. False if there is nothing to do now.
-    template <Site S>
-    bool give_next(S& s, const Call& c) {
-      if (given_ == chunks_.count) return false;
-      if (way_ == Way::pool) {
-        if (!s.use_pool()) return false;
-        const std::size_t offset = chunks_.offset(given_);
-        s.write(pool_ + offset, c.in + offset, chunks_.bytes(given_));
-      } else {
-        if (!has_room(s, given_)) return false;
-        write_to_slot(s, c, given_);
-      }
-      s.publish(++given_, everyone);
-      return true;
-    }
-
-    /// Have the ranks above their results of the chunk that chunk k would overwrite?
-    template <Site S>
-    bool has_room(S& s, std::uint32_t k) {
-      const std::uint32_t window = s.buffers() / 2;
-      if (k < window) return true;
-      for (int r = std::max(next_above_, s.rank() + 1); r < s.size(); next_above_ = ++r) {
-        if (!s.stage(r, k - window + 1)) return false;
-      }
-      next_above_ = 0;
-      return true;
-    }
-
-    // --- combining
-
-    template <Site S>
-    void start_chunk(const S& s) {
-      low_ = s.rank();
-      up_ = 0;
-      is_empty_ = exclusive_;
-    }
-
-    /// Combines one more contribution, or a result, into this rank's chunk. False if none is there.
-    template <Site S>
-    bool combine_next(S& s, const Call& c) {
-      if (done_ == chunks_.count) return false;
-      // In place, the chunk is written over this rank's contribution.
-      if (given_ <= done_) return false;
-      if (!wants_) return finish_chunk(s, c);
-      bool moved = false;
-      while (c.reproducible ? up_ < s.rank() : low_ > 0) {
-        const bool went = c.reproducible ? go_up(s, c) : go_down(s, c);
-        if (failed_) return false;
-        if (!went) return moved;
-        moved = true;
-      }
-      return finish_chunk(s, c);
-    }
-
-    /// acc = x[low−1] ∘ acc, or with the result of rank low−1 in place of what is below.
-    template <Site S>
-    bool go_down(S& s, const Call& c) {
-      const int p = low_ - 1;
-      if (!has(s, p, What::contribution)) return false;
-      const bool finishes = p > 0 && results_shown_ && has(s, p, What::result);
-      if (!finishes || exclusive_) {
-        if (!prepend(s, c, p, What::contribution)) return false;
-      }
-      if (finishes && !prepend(s, c, p, What::result)) return false;
-      low_ = finishes ? 0 : p;
-      return true;
-    }
-
-    /// acc = acc ∘ x[up], from rank 0 on; the result of the rank below has the same bits.
-    template <Site S>
-    bool go_up(S& s, const Call& c) {
-      const int below = s.rank() - 1;
-      if (up_ == 0 && below > 0 && results_shown_ && has(s, below, What::result)) {
-        if (!has(s, below, What::contribution)) return false;
-        is_empty_ = true;
-        if (!append(s, c, below, What::result)) return false;
-        if (exclusive_ && !append(s, c, below, What::contribution)) return false;
-        up_ = s.rank();
-      } else {
-        if (!has(s, up_, What::contribution)) return false;
-        if (up_ == 0) is_empty_ = true;
-        if (!append(s, c, up_, What::contribution)) return false;
-        ++up_;
-      }
-      return true;
-    }
-
-    /// Is the chunk of rank p there? Looks at its call first.
-    template <Site S>
-    bool has(S& s, int p, What what) {
-      if (!s.arrived(p, done_ + 1)) {
-        if (fits_slot_ && !in_line_) s.expect(p, 2 * done_, 0, chunks_.bytes(done_));
-        return false;
-      }
-      if (s.pending()[p] == 0 && !meet(s, p)) return false;
-      return what == What::contribution || s.stage(p, done_ + 1);
-    }
-
-    /// Looks at the call of rank p; pending()[p]: it has been looked at, and is the same.
-    template <Site S>
-    bool meet(S& s, int p) {
-      if (!s.matches(p)) {
-        s.fail(p);
-        failed_ = true;
-        return false;
-      }
-      s.pending()[p] = 1;
-      if (++met_ + 1 == s.size()) s.all_arrived();
-      return true;
-    }
-
-    template <Site S>
-    Way way_of(const S& s, int p) const {
-      if (in_line_) return Way::line;
-      if (fits_slot_) return Way::slot;
-      return static_cast<Way>(s.offer_of(p).out.mapped >> 8U);
-    }
-
-    template <Site S>
-    bool prepend(S& s, const Call& c, int p, What what) {
-      return take(s, c, p, what, [&](std::byte* to, const std::byte* theirs) {
-        const bool is_first = !exclusive_ && !has_begun_;
-        return std::pair<const std::byte*, const std::byte*>{
-            theirs, is_first ? c.in + chunks_.offset(done_) : to};
-      });
-    }
-    template <Site S>
-    bool append(S& s, const Call& c, int p, What what) {
-      return take(s, c, p, what, [](std::byte* to, const std::byte* theirs) {
-        return std::pair<const std::byte*, const std::byte*>{to, theirs};
-      });
-    }
-
-    /// Combines the chunk of rank p with this rank's, in the order that `operands` says.
-    template <Site S, class Operands>
-    bool take(S& s, const Call& c, int p, What what, Operands operands) {
-      const Way way = way_of(s, p);
-      const bool guarded = lends(way);
-      if (guarded && !s.begin_reading()) return failed_ = true, false;
-      if (way == Way::pool) {
-        const std::size_t n = chunks_.bytes(done_);
-        // To combine takes longer than the copy whose time trials judge.
-        const auto timer = s.time_reading(p, is_empty_ ? n : n + n / 2);
-        combine(s, c, p, way, what, operands);
-      } else {
-        combine(s, c, p, way, what, operands);
-      }
-      if (guarded && !s.end_reading()) return failed_ = true, false;
-      return true;
-    }
-
-    template <Site S, class Operands>
-    void combine(S& s, const Call& c, int p, Way way, What what, Operands operands) {
-      std::byte* const to = target(s, c);
-      if (is_empty_ && way == Way::pulled) {
-        pull(s, p, what, to);
-      } else if (is_empty_) {
-        s.read(to, shown(s, p, way, what), chunks_.bytes(done_));
-      } else {
-        const auto [low, high] = operands(to, shown(s, p, way, what));
-        s.reduce(to, low, high, chunks_.length(done_));
-      }
-      is_empty_ = false;
-      has_begun_ = true;
-    }
-
-    /// Where this rank combines the chunk: in its output, unless its own contribution, which in
-    /// place stands there, comes last.
-    template <Site S>
-    std::byte* target(S& s, const Call& c) {
-      return c.reproducible && !exclusive_ ? s.scratch(0) : c.out + chunks_.offset(done_);
-    }
-
-    /// Copies the current chunk of rank p by the kernel.
-    template <Site S>
-    void pull(S& s, int p, What what, std::byte* to) {
-      const BufferDescriptor theirs = s.offer_of(p);
-      const std::uint64_t from = what == What::result ? theirs.out.at : theirs.in.at;
-      s.peers().pull(to, p, from + chunks_.offset(done_), chunks_.bytes(done_));
-    }
-
-    /// Where the current chunk of rank p is; copied from where nobody sees it.
-    template <Site S>
-    const std::byte* shown(S& s, int p, Way way, What what) {
-      const bool result = what == What::result;
-      const std::size_t offset = chunks_.offset(done_);
-      if (way == Way::line) return s.small(p);
-      if (way == Way::slot) return s.slot(p, 2 * done_ + (result ? 1 : 0));
-      if (way == Way::pulled) {
-        pull(s, p, what, s.scratch(1));
-        return s.scratch(1);
-      }
-      const BufferDescriptor theirs = s.offer_of(p);
-      const BufferPlace& place = way == Way::lent && result ? theirs.out : theirs.in;
-      const std::size_t before = way == Way::pool && result ? chunks_.elements * chunks_.size : 0;
-      return s.peers().see(place) + before + offset;
-    }
-
-    /// This rank has its chunk.
-    template <Site S>
-    bool finish_chunk(S& s, const Call& c) {
-      std::byte* const out = c.out + chunks_.offset(done_);
-      const std::byte* const own = c.in + chunks_.offset(done_);
-      const std::size_t n = chunks_.bytes(done_);
-      if (wants_ && !exclusive_) {
-        if (s.rank() == 0) {
-          if (out != own) s.read(out, own, n);
-        } else if (c.reproducible) {
-          s.reduce(out, s.scratch(0), own, n / chunks_.size);
-        }
-      }
-      if (shows_results_ && !lends(way_)) {
-        std::byte* const to = way_ == Way::pool
-                                  ? pool_ + chunks_.elements * chunks_.size + chunks_.offset(done_)
-                                  : s.slot(s.rank(), 2 * done_ + 1);
-        s.write(to, out, n);
-      }
-      ++done_;
-      has_begun_ = false;
-      const bool ends = done_ == chunks_.count;
-      // Where vectors do not fit the slots, ranks below may wait for this one.
-      if (shows_results_ || !fits_slot_) s.finish_stage(ends ? all : done_);
-      if (!ends) start_chunk(s);
-      return true;
-    }
-
-    template <Site S>
-    bool is_done(S& s) {
-      if (done_ != chunks_.count || given_ != chunks_.count) return false;
-      if (!lends(way_)) return true;
-      for (int r = std::max(next_above_, s.rank() + 1); r < s.size(); next_above_ = ++r) {
-        if (!s.stage(r, all)) return false;
-      }
-      return true;
-    }
-
-    Chunks chunks_;
-    std::byte* pool_ = nullptr;
-    std::uint32_t given_ = 0;  ///< chunks of this rank's contribution that it has shown
-    std::uint32_t done_ = 0;   ///< chunks of its result
-    int low_ = 0;              ///< of the current chunk, it has combined ranks from here on
-    int up_ = 0;               ///< the same upwards: ranks below this
-    int met_ = 0;              ///< ranks whose calls it has looked at
-    int next_above_ = 0;
-    Way way_ = Way::line;
-    bool begun_ = false;
-    bool exclusive_ = false;
-    bool wants_ = true;  ///< a result: rank 0 of an exscan has none
-    bool is_last_ = false;
-    bool in_line_ = false;
-    bool shows_results_ = false;  ///< this rank does
-    bool results_shown_ = false;  ///< ranks show their results to those above
-    bool fits_slot_ = false;      ///< all chunks of all ranks do
-    bool is_empty_ = false;       ///< nothing is combined in the current chunk
-    bool has_begun_ = false;      ///< something is
-    bool failed_ = false;
+ private:
+  /// Where a rank shows its contribution and its result.
+  enum class Way : std::uint32_t {
+    line,    ///< with its flag; no result
+    slot,    ///< in chunk buffers, the contribution's chunk k in 2k, the result's in 2k + 1
+    pool,    ///< in its pool, first the contribution
+    lent,    ///< in its buffers, which peers see
+    pulled,  ///< in its buffers, from where the kernel copies
   };
-};
+  enum class What { contribution, result };
 
-template <>
-struct ArrivalDriven<StaticOrder, PrefixRuns> {
-  using Schedule = PrefixRuns;
-  using Run = PrefixRuns::Run;
-  static constexpr std::string_view name = "PrefixRuns";
-  static constexpr bool keeps_order_on_request = true;
-  static constexpr bool lends_buffers = true;
+  /// A chunk stays in a near cache, and a rank works on one while the next is written; of more
+  /// bytes where there are many, since each costs the kernel more than 1 µs to begin with.
+  static constexpr std::size_t least_chunk = 16384;
+  static constexpr std::size_t most_chunk = 65536;
+  /// Up to here they go through the slot: longer ones are quicker through the pool, whose places
+  /// calls use in turns.
+  static constexpr std::size_t slot_most = 4096;
+  /// From here on the kernel copies what private buffers have, if it may and pools are slow.
+  /// exscan, 2 pinned ranks without a shared L3, Zen 4, µs through the pool, and by the kernel in
+  /// MPI: 32 KB 16, 4.6; 256 KB 120, 20.
+  static constexpr std::size_t pulled_from = 16384;
+  /// A rank shows so many chunks more than it has results before it combines.
+  static constexpr std::uint32_t ahead = 16;
+  /// From here on results are shown: a copy of a short one costs more than combining again.
+  static constexpr std::size_t results_from = 2048;
+  static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
+
+  template <Site S>
+  void begin(S& s, const Call& c) {
+    begun_ = true;
+    std::fill_n(s.pending(), s.size(), 0);
+    exclusive_ = c.collective == Collective::exscan;
+    const std::size_t chunk = std::clamp(c.bytes() / 2, least_chunk, most_chunk);
+    chunks_ =
+        Chunks{c.count, c.reducer.size, std::max(std::min(chunk, s.chunk_bytes()), c.reducer.size)};
+    is_last_ = s.rank() + 1 == s.size();
+    in_line_ = c.bytes() <= NodeBoard::inline_bytes;
+    results_shown_ = c.bytes() >= std::min(results_from, s.chunk_bytes());
+    shows_results_ = results_shown_ && s.rank() > 0 && !is_last_;
+    wants_ = !exclusive_ || s.rank() > 0;
+    fits_slot_ = c.bytes() <= std::min(slot_most, s.chunk_bytes());
+    if (in_line_) {
+      s.announce(c.in, c.bytes(), 1);
+      given_ = chunks_.count;
+    } else if (fits_slot_) {
+      way_ = Way::slot;
+      for (; given_ < chunks_.count && !is_last_; ++given_) write_to_slot(s, c, given_);
+      given_ = chunks_.count;
+      if (!is_last_) s.expect_again(0, c.bytes());
+      s.announce(nullptr, 0, given_);
+    } else {
+      show(s, c);
+    }
+    start_chunk(s);
+  }
+
+  template <Site S>
+  void show(S& s, const Call& c) {
+    BufferDescriptor offer;
+    way_ = is_last_ ? Way::slot : choose_way(s, c, offer);
+    offer.out.mapped |= static_cast<std::uint32_t>(way_) << 8U;
+    if (way_ == Way::slot && !is_last_) static_cast<void>(s.slot(s.rank(), 0));
+    const bool ready = lends(way_) || is_last_;
+    if (ready) given_ = chunks_.count;
+    s.offer(offer, ready ? all : 0);
+  }
+
+  template <Site S>
+  void write_to_slot(S& s, const Call& c, std::uint32_t k) {
+    s.write(s.slot(s.rank(), 2 * k), c.in + chunks_.offset(k), chunks_.bytes(k));
+  }
+
+  template <Site S>
+  Way choose_way(S& s, const Call& c, BufferDescriptor& offer) {
+    const bool separate = !c.in_place();
+    const BufferPlace in = s.peers().place(c.in, c.bytes());
+    const BufferPlace out = s.peers().place(c.out, c.bytes());
+    if (separate && in.mapped != 0 && (out.mapped != 0 || !wants_)) {
+      offer = {in, out};
+      return Way::lent;
+    }
+    const bool may_pull = separate && s.peers().pulls() && c.bytes() >= pulled_from;
+    if (may_pull && s.pool_is_slow(c.bytes())) {
+      offer = {{reinterpret_cast<std::uintptr_t>(c.in), 0},
+               {reinterpret_cast<std::uintptr_t>(c.out), 0}};
+      return Way::pulled;
+    }
+    pool_ = s.shared_pool(2 * c.bytes());
+    if (pool_ == nullptr) return Way::slot;
+    offer.in = s.peers().place(pool_, 2 * c.bytes());
+    return Way::pool;
+  }
+
+  /// Are a rank's buffers read where they are?
+  static bool lends(Way way) noexcept { return way == Way::lent || way == Way::pulled; }
+
+  // --- giving
+
+  /// Shows the next chunk of this rank's contribution. False if there is nothing to do now.
+  template <Site S>
+  bool give_next(S& s, const Call& c) {
+    if (given_ == chunks_.count) return false;
+    if (way_ == Way::pool) {
+      if (!s.use_pool()) return false;
+      const std::size_t offset = chunks_.offset(given_);
+      s.write(pool_ + offset, c.in + offset, chunks_.bytes(given_));
+    } else {
+      if (!has_room(s, given_)) return false;
+      write_to_slot(s, c, given_);
+    }
+    s.publish(++given_, everyone);
+    return true;
+  }
+
+  /// Have the ranks above their results of the chunk that chunk k would overwrite?
+  template <Site S>
+  bool has_room(S& s, std::uint32_t k) {
+    const std::uint32_t window = s.buffers() / 2;
+    if (k < window) return true;
+    for (int r = std::max(next_above_, s.rank() + 1); r < s.size(); next_above_ = ++r) {
+      if (!s.stage(r, k - window + 1)) return false;
+    }
+    next_above_ = 0;
+    return true;
+  }
+
+  // --- combining
+
+  template <Site S>
+  void start_chunk(const S& s) {
+    low_ = s.rank();
+    up_ = 0;
+    is_empty_ = exclusive_;
+  }
+
+  /// Combines one more contribution, or a result, into this rank's chunk. False if none is there.
+  template <Site S>
+  bool combine_next(S& s, const Call& c) {
+    if (done_ == chunks_.count) return false;
+    // In place, the chunk is written over this rank's contribution.
+    if (given_ <= done_) return false;
+    if (!wants_) return finish_chunk(s, c);
+    bool moved = false;
+    while (c.reproducible ? up_ < s.rank() : low_ > 0) {
+      const bool went = c.reproducible ? go_up(s, c) : go_down(s, c);
+      if (failed_) return false;
+      if (!went) return moved;
+      moved = true;
+    }
+    return finish_chunk(s, c);
+  }
+
+  /// acc = x[low−1] ∘ acc, or with the result of rank low−1 in place of what is below.
+  template <Site S>
+  bool go_down(S& s, const Call& c) {
+    const int p = low_ - 1;
+    if (!has(s, p, What::contribution)) return false;
+    const bool finishes = p > 0 && results_shown_ && has(s, p, What::result);
+    if (!finishes || exclusive_) {
+      if (!prepend(s, c, p, What::contribution)) return false;
+    }
+    if (finishes && !prepend(s, c, p, What::result)) return false;
+    low_ = finishes ? 0 : p;
+    return true;
+  }
+
+  /// acc = acc ∘ x[up], from rank 0 on; the result of the rank below has the same bits.
+  template <Site S>
+  bool go_up(S& s, const Call& c) {
+    const int below = s.rank() - 1;
+    if (up_ == 0 && below > 0 && results_shown_ && has(s, below, What::result)) {
+      if (!has(s, below, What::contribution)) return false;
+      is_empty_ = true;
+      if (!append(s, c, below, What::result)) return false;
+      if (exclusive_ && !append(s, c, below, What::contribution)) return false;
+      up_ = s.rank();
+    } else {
+      if (!has(s, up_, What::contribution)) return false;
+      if (up_ == 0) is_empty_ = true;
+      if (!append(s, c, up_, What::contribution)) return false;
+      ++up_;
+    }
+    return true;
+  }
+
+  /// Is the chunk of rank p there? Looks at its call first.
+  template <Site S>
+  bool has(S& s, int p, What what) {
+    if (!s.arrived(p, done_ + 1)) {
+      if (fits_slot_ && !in_line_) s.expect(p, 2 * done_, 0, chunks_.bytes(done_));
+      return false;
+    }
+    if (s.pending()[p] == 0 && !meet(s, p)) return false;
+    return what == What::contribution || s.stage(p, done_ + 1);
+  }
+
+  /// Looks at the call of rank p; pending()[p]: it has been looked at, and is the same.
+  template <Site S>
+  bool meet(S& s, int p) {
+    if (!s.matches(p)) {
+      s.fail(p);
+      failed_ = true;
+      return false;
+    }
+    s.pending()[p] = 1;
+    if (++met_ + 1 == s.size()) s.all_arrived();
+    return true;
+  }
+
+  template <Site S>
+  Way way_of(const S& s, int p) const {
+    if (in_line_) return Way::line;
+    if (fits_slot_) return Way::slot;
+    return static_cast<Way>(s.offer_of(p).out.mapped >> 8U);
+  }
+
+  template <Site S>
+  bool prepend(S& s, const Call& c, int p, What what) {
+    return take(s, c, p, what, [&](std::byte* to, const std::byte* theirs) {
+      const bool is_first = !exclusive_ && !has_begun_;
+      return std::pair<const std::byte*, const std::byte*>{
+          theirs, is_first ? c.in + chunks_.offset(done_) : to};
+    });
+  }
+  template <Site S>
+  bool append(S& s, const Call& c, int p, What what) {
+    return take(s, c, p, what, [](std::byte* to, const std::byte* theirs) {
+      return std::pair<const std::byte*, const std::byte*>{to, theirs};
+    });
+  }
+
+  /// Combines the chunk of rank p with this rank's, in the order that `operands` says.
+  template <Site S, class Operands>
+  bool take(S& s, const Call& c, int p, What what, Operands operands) {
+    const Way way = way_of(s, p);
+    const bool guarded = lends(way);
+    if (guarded && !s.begin_reading()) return failed_ = true, false;
+    if (way == Way::pool) {
+      const std::size_t n = chunks_.bytes(done_);
+      // To combine takes longer than the copy whose time trials judge.
+      const auto timer = s.time_reading(p, is_empty_ ? n : n + n / 2);
+      combine(s, c, p, way, what, operands);
+    } else {
+      combine(s, c, p, way, what, operands);
+    }
+    if (guarded && !s.end_reading()) return failed_ = true, false;
+    return true;
+  }
+
+  template <Site S, class Operands>
+  void combine(S& s, const Call& c, int p, Way way, What what, Operands operands) {
+    std::byte* const to = target(s, c);
+    if (is_empty_ && way == Way::pulled) {
+      pull(s, p, what, to);
+    } else if (is_empty_) {
+      s.read(to, shown(s, p, way, what), chunks_.bytes(done_));
+    } else {
+      const auto [low, high] = operands(to, shown(s, p, way, what));
+      s.reduce(to, low, high, chunks_.length(done_));
+    }
+    is_empty_ = false;
+    has_begun_ = true;
+  }
+
+  /// Where this rank combines the chunk: in its output, unless its own contribution, which in
+  /// place stands there, comes last.
+  template <Site S>
+  std::byte* target(S& s, const Call& c) {
+    return c.reproducible && !exclusive_ ? s.scratch(0) : c.out + chunks_.offset(done_);
+  }
+
+  /// Copies the current chunk of rank p by the kernel.
+  template <Site S>
+  void pull(S& s, int p, What what, std::byte* to) {
+    const BufferDescriptor theirs = s.offer_of(p);
+    const std::uint64_t from = what == What::result ? theirs.out.at : theirs.in.at;
+    s.peers().pull(to, p, from + chunks_.offset(done_), chunks_.bytes(done_));
+  }
+
+  /// Where the current chunk of rank p is; copied from where nobody sees it.
+  template <Site S>
+  const std::byte* shown(S& s, int p, Way way, What what) {
+    const bool result = what == What::result;
+    const std::size_t offset = chunks_.offset(done_);
+    if (way == Way::line) return s.small(p);
+    if (way == Way::slot) return s.slot(p, 2 * done_ + (result ? 1 : 0));
+    if (way == Way::pulled) {
+      pull(s, p, what, s.scratch(1));
+      return s.scratch(1);
+    }
+    const BufferDescriptor theirs = s.offer_of(p);
+    const BufferPlace& place = way == Way::lent && result ? theirs.out : theirs.in;
+    const std::size_t before = way == Way::pool && result ? chunks_.elements * chunks_.size : 0;
+    return s.peers().see(place) + before + offset;
+  }
+
+  /// This rank has its chunk.
+  template <Site S>
+  bool finish_chunk(S& s, const Call& c) {
+    std::byte* const out = c.out + chunks_.offset(done_);
+    const std::byte* const own = c.in + chunks_.offset(done_);
+    const std::size_t n = chunks_.bytes(done_);
+    if (wants_ && !exclusive_) {
+      if (s.rank() == 0) {
+        if (out != own) s.read(out, own, n);
+      } else if (c.reproducible) {
+        s.reduce(out, s.scratch(0), own, n / chunks_.size);
+      }
+    }
+    if (shows_results_ && !lends(way_)) {
+      std::byte* const to = way_ == Way::pool
+                                ? pool_ + chunks_.elements * chunks_.size + chunks_.offset(done_)
+                                : s.slot(s.rank(), 2 * done_ + 1);
+      s.write(to, out, n);
+    }
+    ++done_;
+    has_begun_ = false;
+    const bool ends = done_ == chunks_.count;
+    // Where vectors do not fit the slots, ranks below may wait for this one.
+    if (shows_results_ || !fits_slot_) s.finish_stage(ends ? all : done_);
+    if (!ends) start_chunk(s);
+    return true;
+  }
+
+  template <Site S>
+  bool is_done(S& s) {
+    if (done_ != chunks_.count || given_ != chunks_.count) return false;
+    if (!lends(way_)) return true;
+    for (int r = std::max(next_above_, s.rank() + 1); r < s.size(); next_above_ = ++r) {
+      if (!s.stage(r, all)) return false;
+    }
+    return true;
+  }
+
+  Chunks chunks_;
+  std::byte* pool_ = nullptr;
+  std::uint32_t given_ = 0;  ///< chunks of this rank's contribution that it has shown
+  std::uint32_t done_ = 0;   ///< chunks of its result
+  int low_ = 0;              ///< of the current chunk, it has combined ranks from here on
+  int up_ = 0;               ///< the same upwards: ranks below this
+  int met_ = 0;              ///< ranks whose calls it has looked at
+  int next_above_ = 0;
+  Way way_ = Way::line;
+  bool begun_ = false;
+  bool exclusive_ = false;
+  bool wants_ = true;  ///< a result: rank 0 of an exscan has none
+  bool is_last_ = false;
+  bool in_line_ = false;
+  bool shows_results_ = false;  ///< this rank does
+  bool results_shown_ = false;  ///< ranks show their results to those above
+  bool fits_slot_ = false;      ///< all chunks of all ranks do
+  bool is_empty_ = false;       ///< nothing is combined in the current chunk
+  bool has_begun_ = false;      ///< something is
+  bool failed_ = false;
 };
 
 namespace detail {
 PAPCOLL_COMPILE_ONCE(void run_arrival<PrefixRuns::Run>(void*, Waiter&, const Call&))
+PAPCOLL_COMPILE_ONCE(
+    const ArrivalAlgorithm& algorithm_under<StaticOrder, PrefixRuns, NodeSite>() noexcept)
 }  // namespace detail
 
 }  // namespace PAPCOLL_ABI

@@ -34,21 +34,21 @@ struct BinaryTree {
       "A balanced binary tree: one above, at most two below.";
   static constexpr bool commutative_only = false;
 
-  void emit(Reduce, Builder& b) const {
+  void emit(Reduce, auto& b) const {
     const BinaryNode node = preorder_node(b.position(), b.size());
     if (node.left >= 0) b.reduce(node.left, b.whole());
     if (node.right >= 0) b.reduce(node.right, b.whole());
     if (node.parent >= 0) b.send(node.parent, b.whole());
   }
 
-  void emit(Bcast, Builder& b) const {
+  void emit(Bcast, auto& b) const {
     const BinaryNode node = preorder_node(b.position(), b.size());
     if (node.parent >= 0) b.receive(node.parent, b.whole());
     if (node.left >= 0) b.send(node.left, b.whole());
     if (node.right >= 0) b.send(node.right, b.whole());
   }
 
-  void emit(Allreduce, Builder& b) const {
+  void emit(Allreduce, auto& b) const {
     emit(Reduce{}, b);
     emit(Bcast{}, b);
   }
@@ -59,7 +59,6 @@ struct BinaryTree {
 
   friend bool operator==(const BinaryTree&, const BinaryTree&) = default;
 };
-static_assert(StaticSchedule<BinaryTree>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<BinaryTree>() noexcept)
 
 }  // namespace PAPCOLL_ABI

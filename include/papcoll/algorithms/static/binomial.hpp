@@ -53,15 +53,15 @@ struct Binomial {
       "A binomial tree: those who have it double every round.";
   static constexpr bool commutative_only = false;
 
-  void emit(Reduce, Builder& b) const { detail::knomial_reduce(b, 2); }
-  void emit(Bcast, Builder& b) const { detail::knomial_bcast(b, 2); }
+  void emit(Reduce, auto& b) const { detail::knomial_reduce(b, 2); }
+  void emit(Bcast, auto& b) const { detail::knomial_bcast(b, 2); }
 
-  void emit(Allreduce, Builder& b) const {
+  void emit(Allreduce, auto& b) const {
     emit(Reduce{}, b);
     emit(Bcast{}, b);
   }
 
-  void emit(Gather, Builder& b) const {
+  void emit(Gather, auto& b) const {
     const KNomialTree tree{2, b.size()};
     const int me = b.position();
     tree.for_children_up(me, [&](int child) {
@@ -72,7 +72,7 @@ struct Binomial {
     b.contributions(me, tree.run(me), [&](Range r) { b.send(parent, r); });
   }
 
-  void emit(Scatter, Builder& b) const {
+  void emit(Scatter, auto& b) const {
     const KNomialTree tree{2, b.size()};
     const int me = b.position();
     if (me != 0) {
@@ -84,7 +84,7 @@ struct Binomial {
     });
   }
 
-  void emit(Scan, Builder& b) const {
+  void emit(Scan, auto& b) const {
     const int me = b.position();
     const int run = lowest_bit(me + 1);
     for (int d = 1; d < run; d *= 2) b.reduce(me - d, b.whole());
@@ -93,7 +93,7 @@ struct Binomial {
     send_down(b, run);
   }
 
-  void emit(Exscan, Builder& b) const {
+  void emit(Exscan, auto& b) const {
     const int me = b.position();
     const int run = lowest_bit(me + 1);
     const bool goes_up = me + run < b.size();
@@ -123,13 +123,12 @@ struct Binomial {
   static constexpr int lowest_bit(int i) noexcept { return i & -i; }
 
   /// A position that has all up to its own gives it to the roots of the runs after it.
-  static void send_down(Builder& b, int run) {
+  static void send_down(auto& b, int run) {
     for (int d = run / 2; d >= 1; d /= 2) {
       if (b.position() + d < b.size()) b.send(b.position() + d, b.whole());
     }
   }
 };
-static_assert(StaticSchedule<Binomial>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Binomial>() noexcept)
 
 }  // namespace PAPCOLL_ABI

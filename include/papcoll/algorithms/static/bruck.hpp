@@ -31,7 +31,7 @@ void bruck_hops(int size, int radix, F&& f) {
 /// ⌈log_r P⌉ rounds after which every position has the parts of all. runs(i, n, f) calls f with the
 /// ranges of the n parts i, i+1, … modulo size.
 template <class Runs>
-void bruck_allgather(Builder& b, Runs&& runs, int radix = 2) {
+void bruck_allgather(auto& b, Runs&& runs, int radix = 2) {
   const int me = b.position();
   bruck_hops(b.size(), radix, [&](int hop, int have) {
     const int more = std::min(have, b.size() - hop);
@@ -91,7 +91,7 @@ struct Bruck {
     return {.radix = parse_number<int>(name, parameters[0], arguments)};
   }
 
-  void emit(Allgather, Builder& b) const {
+  void emit(Allgather, auto& b) const {
     const auto runs = [&b](int first, int n, auto&& f) { b.contributions(first, n, f); };
     detail::bruck_allgather(b, runs, checked_radix());
   }
@@ -99,7 +99,7 @@ struct Bruck {
   /// What position s has for d is o = d − s positions away. In the round of each digit, all whose o
   /// has that digit go on by as much: position p then holds what came from p − (the lower digits of
   /// o).
-  void emit(Alltoall, Builder& b) const {
+  void emit(Alltoall, auto& b) const {
     const int me = b.position();
     const int r = checked_radix();
     std::vector<Range> out;
@@ -118,7 +118,7 @@ struct Bruck {
     });
   }
 
-  void traffic(Collective c, Traffic& t) const {
+  void traffic(Collective c, auto& t) const {
     const int size = t.size();
     const int r = checked_radix();
     detail::bruck_hops(size, r, [&](int hop, int weight) {
@@ -144,7 +144,6 @@ struct Bruck {
         detail::joined({"papcoll: Bruck's algorithm has a radix of at least 2, not ", radix}));
   }
 };
-static_assert(StaticSchedule<Bruck>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Bruck>() noexcept)
 
 }  // namespace PAPCOLL_ABI

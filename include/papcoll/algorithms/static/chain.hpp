@@ -36,25 +36,25 @@ struct Chain {
   static constexpr std::string_view sentence = "One position after the other.";
   static constexpr bool commutative_only = false;
 
-  void emit(Reduce, Builder& b) const {
+  void emit(Reduce, auto& b) const {
     const int me = b.position();
     if (me + 1 < b.size()) b.reduce(me + 1, b.whole());
     if (me > 0) b.send(me - 1, b.whole());
   }
 
-  void emit(Bcast, Builder& b) const {
+  void emit(Bcast, auto& b) const {
     const int me = b.position();
     if (me > 0) b.receive(me - 1, b.whole());
     if (me + 1 < b.size()) b.send(me + 1, b.whole());
   }
 
-  void emit(Scan, Builder& b) const {
+  void emit(Scan, auto& b) const {
     const int me = b.position();
     if (me > 0) b.reduce(me - 1, b.whole());
     if (me + 1 < b.size()) b.send(me + 1, b.whole());
   }
 
-  void emit(Exscan, Builder& b) const {
+  void emit(Exscan, auto& b) const {
     const int me = b.position();
     if (me + 1 == b.size()) {
       if (me > 0) b.receive(me - 1, b.result());
@@ -70,7 +70,6 @@ struct Chain {
 
   friend bool operator==(const Chain&, const Chain&) = default;
 };
-static_assert(StaticSchedule<Chain>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Chain>() noexcept)
 
 }  // namespace PAPCOLL_ABI

@@ -97,7 +97,7 @@ struct ClairvoyantTree {
     return found;
   }
 
-  void emit(Reduce, Builder& b) const {
+  void emit(Reduce, auto& b) const {
     const std::uint64_t step = cost.of(b.whole().size() * b.element_size());
     for (const Merge& m : merges(b.size(), step, [&b](int p) { return b.lateness(p); })) {
       if (m.to == b.position()) b.reduce(m.from, b.whole());
@@ -105,14 +105,13 @@ struct ClairvoyantTree {
     }
   }
 
-  void emit(Allreduce, Builder& b) const {
+  void emit(Allreduce, auto& b) const {
     emit(Reduce{}, b);
     detail::knomial_bcast(b, 2);
   }
 
   friend bool operator==(const ClairvoyantTree&, const ClairvoyantTree&) = default;
 };
-static_assert(StaticSchedule<ClairvoyantTree>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ClairvoyantTree>() noexcept)
 
 }  // namespace PAPCOLL_ABI

@@ -28,7 +28,7 @@ struct Dissemination {
       "Each position signals those at doubling distances: fewest rounds for any number.";
   static constexpr bool commutative_only = false;
 
-  void emit(Barrier, Builder& b) const {
+  void emit(Barrier, auto& b) const {
     const int me = b.position();
     for (int distance = 1; distance < b.size(); distance *= 2) {
       b.send(b.wrap(me + distance), b.whole());
@@ -38,7 +38,6 @@ struct Dissemination {
 
   friend bool operator==(const Dissemination&, const Dissemination&) = default;
 };
-static_assert(StaticSchedule<Dissemination>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Dissemination>() noexcept)
 
 }  // namespace PAPCOLL_ABI

@@ -40,12 +40,12 @@ struct Fold {
 namespace detail {
 
 /// The plan as the core's positions see it; this position is not folded away.
-inline Builder core_of(const Builder& b, Fold fold) {
+inline Builder core_of(const auto& b, Fold fold) {
   return b.among(fold.core(), [fold](int v) { return fold.first(v); });
 }
 
 /// Folds by whole vectors, for short ones: one message a pair, then half of each pair is idle.
-inline void fold_whole(Builder& b, Fold fold) {
+inline void fold_whole(auto& b, Fold fold) {
   const int me = b.position();
   if (fold.folded_away(me)) b.send(me - 1, b.whole());
   if (fold.speaks_for_two(me)) b.reduce(me + 1, b.whole());
@@ -53,7 +53,7 @@ inline void fold_whole(Builder& b, Fold fold) {
 
 /// Folds by halves, for long vectors: each of a pair reduces one half, at the same time, and the
 /// upper one then hands its half over. As much data as fold_whole() at half the reduction time.
-inline void fold_halves(Builder& b, Fold fold) {
+inline void fold_halves(auto& b, Fold fold) {
   const int me = b.position();
   const Range low = part(b.whole(), 0, 2);
   const Range high = part(b.whole(), 1, 2);
@@ -70,7 +70,7 @@ inline void fold_halves(Builder& b, Fold fold) {
 }
 
 /// Gives the folded ones the result.
-inline void unfold(Builder& b, Fold fold) {
+inline void unfold(auto& b, Fold fold) {
   const int me = b.position();
   if (fold.speaks_for_two(me)) b.send(me + 1, b.whole());
   if (fold.folded_away(me)) b.receive(me - 1, b.whole());

@@ -51,7 +51,7 @@ struct GatherThenBcast {
     return join_arguments({AnySchedule(gather).name(), AnySchedule(bcast).name()});
   }
 
-  void emit(Allgather, Builder& b) const {
+  void emit(Allgather, auto& b) const {
     static_assert(detail::part_serves<G, Gather>,
                   "papcoll: GatherThenBcast begins with a gather, and its first schedule is no "
                   "static one that serves it: take Binomial or Linear");
@@ -85,7 +85,7 @@ struct AnyGatherThenBcast {
     return gather && bcast ? join_arguments({gather.name(), bcast.name()}) : std::string{};
   }
 
-  void emit(Allgather, Builder& b) const {
+  void emit(Allgather, auto& b) const {
     require(gather, Collective::gather);
     require(bcast, Collective::bcast);
     gather.emit(Collective::gather, b);
@@ -102,7 +102,6 @@ struct AnyGatherThenBcast {
                         (part ? detail::joined({", and ", part.name(), " does not"}) : "")}));
   }
 };
-static_assert(StaticSchedule<AnyGatherThenBcast>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnyGatherThenBcast>() noexcept)
 
 }  // namespace PAPCOLL_ABI

@@ -5,10 +5,8 @@
 #include <papcoll/schedule/builder.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <span>
-#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -46,12 +44,6 @@ constexpr int rows_of_grid(int n, std::span<const int> extents, std::size_t dime
   return static_cast<int>(n / block);
 }
 
-/// The extents, but the last, of a grid as square as can be.
-inline std::vector<int> square_extents(int n, std::size_t dimensions) {
-  const double root = std::pow(n, 1 / static_cast<double>(dimensions));
-  return std::vector<int>(dimensions - 1, std::max(1, static_cast<int>(std::lround(root))));
-}
-
 namespace detail {
 
 /// What runs along a dimension: `run(self, i, line)` for the i-th.
@@ -62,12 +54,12 @@ struct AlongDimension {
   void operator()(std::size_t dimension, Builder& line) const { run(self, dimension, line); }
 };
 
-inline void emit_grid(Builder& b, std::span<const int> extents, std::size_t dimensions, bool folded,
+inline void emit_grid(auto& b, std::span<const int> extents, std::size_t dimensions, bool folded,
                       const AlongDimension& along);
 
 /// Hands the result to the position behind the last column, in parts from several of its row, which
 /// may have them at different times.
-inline void serve_extra(Builder& row, int columns) {
+inline void serve_extra(auto& row, int columns) {
   constexpr int most = 4;
   const int parts = std::min(columns, most);
   const int me = row.position();
@@ -78,7 +70,7 @@ inline void serve_extra(Builder& row, int columns) {
   }
 }
 
-inline void emit_rows(Builder& b, const UnevenGrid& grid, std::span<const int> extents,
+inline void emit_rows(auto& b, const UnevenGrid& grid, std::span<const int> extents,
                       std::size_t dimensions, bool folded, const AlongDimension& along) {
   const int row = grid.row_of(b.position());
   const int column = b.position() - grid.begin(row);
@@ -96,7 +88,7 @@ inline void emit_rows(Builder& b, const UnevenGrid& grid, std::span<const int> e
 /// Allreduce along one dimension of a grid after the other. `extents`: as in rows_of_grid();
 /// `folded`: positions that the grid has no place for are folded with neighbours, else rows differ
 /// in length by one.
-inline void emit_grid(Builder& b, std::span<const int> extents, std::size_t dimensions, bool folded,
+inline void emit_grid(auto& b, std::span<const int> extents, std::size_t dimensions, bool folded,
                       const AlongDimension& along) {
   if (dimensions == 1) return along(0, b);
   const auto grid = UnevenGrid::of(b.size(), rows_of_grid(b.size(), extents, dimensions));
@@ -112,7 +104,7 @@ inline void emit_grid(Builder& b, std::span<const int> extents, std::size_t dime
 
 /// The same one dimension after the other: a position that began the next one with what it has
 /// already would hold up those who still wait for it in this one.
-inline void emit_suara(const Builder& b, std::span<const int> extents, std::size_t dimensions,
+inline void emit_suara(const auto& b, std::span<const int> extents, std::size_t dimensions,
                        bool folded, const AlongDimension& along) {
   Builder steps = b.flow(2);
   emit_grid(steps, extents, dimensions, folded, along);

@@ -2,6 +2,8 @@
 
 #include <papcoll/algorithms/static/fold.hpp>
 #include <papcoll/algorithms/static/grid.hpp>
+#include <papcoll/algorithms/static/suara.hpp>
+#include <papcoll/config.hpp>
 #include <papcoll/mapping/read_traffic.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/schedule/traffic.hpp>
@@ -18,7 +20,8 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
-/// What an allreduce along one dimension of a grid after the other sends: as emit_grid() does it.
+/// What tell_grid_traffic() tells.
+template <class>
 class GridTraffic {
  public:
   GridTraffic(Traffic& traffic, std::span<const AnySchedule> along, bool folded)
@@ -91,6 +94,14 @@ class GridTraffic {
   bool folded_;
   std::map<std::pair<std::size_t, int>, Traffic> lines_;  ///< by dimension and length
 };
+
+template <class Lazy>
+void tell_grid_traffic(Traffic& traffic, std::span<const AnySchedule> along, bool folded,
+                       std::span<const int> extents) {
+  GridTraffic<Lazy>{traffic, along, folded}.tell(extents);
+}
+PAPCOLL_COMPILE_ONCE(void tell_grid_traffic<>(Traffic&, std::span<const AnySchedule>, bool,
+                                              std::span<const int>))
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI

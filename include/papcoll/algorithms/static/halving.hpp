@@ -32,12 +32,12 @@ constexpr BlockRun halved(int p, int rounds, int size) noexcept {
 
 namespace detail {
 
-inline Range range_of(const Builder& b, BlockRun run) noexcept {
+inline Range range_of(const auto& b, BlockRun run) noexcept {
   return b.blocks(run.first, run.count);
 }
 
 /// The reduce-scatter of those rounds; b.size() is a power of two.
-inline void halve(Builder& b) {
+inline void halve(auto& b) {
   const int me = b.position();
   for (int k = 0; 1 << k < b.size(); ++k) {
     const int partner = me ^ (1 << k);

@@ -49,10 +49,10 @@ struct KNomial {
     return {.radix = parse_number<int>(name, parameters[0], arguments)};
   }
 
-  void emit(Reduce, Builder& b) const { detail::knomial_reduce(b, checked_radix()); }
-  void emit(Bcast, Builder& b) const { detail::knomial_bcast(b, checked_radix()); }
+  void emit(Reduce, auto& b) const { detail::knomial_reduce(b, checked_radix()); }
+  void emit(Bcast, auto& b) const { detail::knomial_bcast(b, checked_radix()); }
 
-  void emit(Allreduce, Builder& b) const {
+  void emit(Allreduce, auto& b) const {
     emit(Reduce{}, b);
     emit(Bcast{}, b);
   }
@@ -70,7 +70,6 @@ struct KNomial {
         detail::joined({"papcoll: a k-nomial tree has a radix of at least 2, not ", radix}));
   }
 };
-static_assert(StaticSchedule<KNomial>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<KNomial>() noexcept)
 
 }  // namespace PAPCOLL_ABI

@@ -40,7 +40,7 @@ struct Linear {
       "Everybody sends to the root, or to everybody, directly.";
   static constexpr bool commutative_only = false;
 
-  void emit(Reduce, Builder& b) const {
+  void emit(Reduce, auto& b) const {
     if (b.position() != 0) {
       b.send(0, b.whole());
       return;
@@ -48,7 +48,7 @@ struct Linear {
     for (int p = 1; p < b.size(); ++p) b.reduce(p, b.whole());
   }
 
-  void emit(Bcast, Builder& b) const {
+  void emit(Bcast, auto& b) const {
     if (b.position() != 0) {
       b.receive(0, b.whole());
       return;
@@ -56,14 +56,14 @@ struct Linear {
     for (int p = 1; p < b.size(); ++p) b.send(p, b.whole());
   }
 
-  void emit(Allreduce, Builder& b) const {
+  void emit(Allreduce, auto& b) const {
     emit(Reduce{}, b);
     emit(Bcast{}, b);
   }
 
-  void emit(Barrier, Builder& b) const { emit(Allreduce{}, b); }
+  void emit(Barrier, auto& b) const { emit(Allreduce{}, b); }
 
-  void emit(Gather, Builder& b) const {
+  void emit(Gather, auto& b) const {
     if (b.position() != 0) {
       b.send(0, b.contribution(b.position()));
       return;
@@ -71,7 +71,7 @@ struct Linear {
     for (int p = 1; p < b.size(); ++p) b.receive(p, b.contribution(p));
   }
 
-  void emit(Scatter, Builder& b) const {
+  void emit(Scatter, auto& b) const {
     if (b.position() != 0) {
       b.receive(0, b.contribution(b.position()));
       return;
@@ -80,7 +80,7 @@ struct Linear {
   }
 
   // Staggered, so that no position is everybody's target at once.
-  void emit(Allgather, Builder& b) const {
+  void emit(Allgather, auto& b) const {
     const int me = b.position();
     for (int k = 1; k < b.size(); ++k) {
       b.send(b.wrap(me + k), b.contribution(me));
@@ -88,7 +88,7 @@ struct Linear {
     }
   }
 
-  void emit(ReduceScatter, Builder& b) const {
+  void emit(ReduceScatter, auto& b) const {
     const int me = b.position();
     const int last = b.size() - 1;
     for (int p = me + 1; p <= last; ++p) b.send(p, b.contribution(p));
@@ -97,7 +97,7 @@ struct Linear {
     for (int p = me + 1; p <= last; ++p) b.reduce(p, b.contribution(me));
   }
 
-  void emit(Alltoall, Builder& b) const {
+  void emit(Alltoall, auto& b) const {
     const int me = b.position();
     for (int k = 1; k < b.size(); ++k) {  // in turn: a message may wait for its receive to begin
       b.send(b.wrap(me + k), b.part(me, me + k));
@@ -106,12 +106,11 @@ struct Linear {
   }
   static constexpr bool own_parts_only = true;
 
-  void emit(Scan, Builder& b) const { Chain{}.emit(Scan{}, b); }
-  void emit(Exscan, Builder& b) const { Chain{}.emit(Exscan{}, b); }
+  void emit(Scan, auto& b) const { Chain{}.emit(Scan{}, b); }
+  void emit(Exscan, auto& b) const { Chain{}.emit(Exscan{}, b); }
 
   friend bool operator==(const Linear&, const Linear&) = default;
 };
-static_assert(StaticSchedule<Linear>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Linear>() noexcept)
 
 }  // namespace PAPCOLL_ABI

@@ -30,7 +30,7 @@ struct NeighbourExchange {
       "Neighbours exchange in pairs, alternately with the one and the other side.";
   static constexpr bool commutative_only = false;
 
-  void emit(Allgather, Builder& b) const {
+  void emit(Allgather, auto& b) const {
     if (b.size() % 2 != 0) {
       Ring{}.emit(Allgather{}, b);
       return;
@@ -57,7 +57,7 @@ struct NeighbourExchange {
   }
   /// Of P contributions a position gets one, then in each round two; those of odd rounds come from
   /// the one side, of even ones from the other.
-  static void traffic(Collective c, Traffic& t) {
+  static void traffic(Collective c, auto& t) {
     const int size = t.size();
     if (size % 2 != 0) return Ring::traffic(c, t);
     for (int p = 0; p < size; ++p) {
@@ -70,7 +70,6 @@ struct NeighbourExchange {
 
   friend bool operator==(const NeighbourExchange&, const NeighbourExchange&) = default;
 };
-static_assert(StaticSchedule<NeighbourExchange>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<NeighbourExchange>() noexcept)
 
 }  // namespace PAPCOLL_ABI

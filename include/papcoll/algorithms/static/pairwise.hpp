@@ -45,7 +45,7 @@ struct Pairwise {
       "Everybody sends every other its part, in rounds that pair all up.";
   static constexpr bool commutative_only = true;
 
-  void emit(ReduceScatter, Builder& b) const {
+  void emit(ReduceScatter, auto& b) const {
     const int me = b.position();
     for (int k = 1; k < b.size(); ++k) {
       b.send(b.wrap(me + k), b.contribution(me + k));
@@ -53,7 +53,7 @@ struct Pairwise {
     }
   }
 
-  void emit(Alltoall, Builder& b) const {
+  void emit(Alltoall, auto& b) const {
     const int me = b.position();
     const bool in_pairs = (b.size() & (b.size() - 1)) == 0;
     Builder in_turn = b.flow(1);
@@ -69,7 +69,6 @@ struct Pairwise {
 
   friend bool operator==(const Pairwise&, const Pairwise&) = default;
 };
-static_assert(StaticSchedule<Pairwise>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Pairwise>() noexcept)
 
 }  // namespace PAPCOLL_ABI

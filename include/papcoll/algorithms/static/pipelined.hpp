@@ -66,7 +66,7 @@ struct Pipelined {
   }
 
   template <class Tag>
-  requires Emits<S, Tag> &&(is_elementwise(Tag::value)) void emit(Tag tag, Builder& b) const {
+  requires Emits<S, Tag> &&(is_elementwise(Tag::value)) void emit(Tag tag, auto& b) const {
     const Range whole = b.whole();
     const std::size_t n = segment(b.size(), b.element_size());
     for (std::size_t lo = whole.lo; lo < whole.hi; lo += n) {
@@ -78,7 +78,7 @@ struct Pipelined {
   static Arrangement arrangement(Collective c, int size) {
     return AnySchedule::of<S>().arrangement(c, size);
   }
-  static void traffic(Collective c, Traffic& t) { AnySchedule::of<S>().tell_traffic(c, t); }
+  static void traffic(Collective c, auto& t) { AnySchedule::of<S>().tell_traffic(c, t); }
 
   friend bool operator==(const Pipelined&, const Pipelined&) = default;
 };

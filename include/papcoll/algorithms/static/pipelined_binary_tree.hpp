@@ -31,7 +31,6 @@ struct PipelinedTraits<BinaryTree> {
 ///     step 4                            b→2            ab      a
 ///     step 5                                           ab      ab
 using PipelinedBinaryTree = Pipelined<BinaryTree>;
-static_assert(StaticSchedule<PipelinedBinaryTree>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<PipelinedBinaryTree>() noexcept)
 
 }  // namespace PAPCOLL_ABI

@@ -26,7 +26,6 @@ struct PipelinedTraits<Chain> {
 /// Limits: P − 1 steps until the last position has its first segment, so many positions want
 ///   PipelinedBinaryTree. Works for operators that do not commute.
 using PipelinedChain = Pipelined<Chain>;
-static_assert(StaticSchedule<PipelinedChain>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<PipelinedChain>() noexcept)
 
 }  // namespace PAPCOLL_ABI

@@ -91,7 +91,7 @@ struct PreReducedRing {
     return best;
   }
 
-  void emit(Allreduce, Builder& b) const {
+  void emit(Allreduce, auto& b) const {
     const int n = b.size();
     const int me = n - 1 - b.position();  // as the i-th to come
     auto at = [n](int i) { return n - 1 - i; };
@@ -133,7 +133,6 @@ struct PreReducedRing {
 
   friend bool operator==(const PreReducedRing&, const PreReducedRing&) = default;
 };
-static_assert(StaticSchedule<PreReducedRing>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<PreReducedRing>() noexcept)
 
 }  // namespace PAPCOLL_ABI

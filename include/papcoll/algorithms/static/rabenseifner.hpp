@@ -36,7 +36,7 @@ struct Rabenseifner {
       "Reduce-scatter by recursive halving, then allgather by recursive doubling.";
   static constexpr bool commutative_only = false;
 
-  void emit(Allreduce, Builder& b) const {
+  void emit(Allreduce, auto& b) const {
     const Fold fold{b.size()};
     detail::fold_halves(b, fold);
     if (!fold.folded_away(b.position())) {
@@ -56,7 +56,7 @@ struct Rabenseifner {
     return Arrangement::consecutive;
   }
 
-  static void traffic(Collective /*c*/, Traffic& t) {
+  static void traffic(Collective /*c*/, auto& t) {
     const Fold fold{t.size()};
     detail::tell_folding(t, fold, 1, 1.5);
     detail::tell_core(t, fold, [](int /*v*/, int k) { return 1.0 / (1 << k); });
@@ -64,7 +64,6 @@ struct Rabenseifner {
 
   friend bool operator==(const Rabenseifner&, const Rabenseifner&) = default;
 };
-static_assert(StaticSchedule<Rabenseifner>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Rabenseifner>() noexcept)
 
 }  // namespace PAPCOLL_ABI

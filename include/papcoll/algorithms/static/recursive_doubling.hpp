@@ -50,7 +50,7 @@ struct RecursiveDoubling {
       "Pairs at doubling distances exchange all they have: fewest rounds for short vectors.";
   static constexpr bool commutative_only = false;
 
-  void emit(Allreduce, Builder& b) const {
+  void emit(Allreduce, auto& b) const {
     const Fold fold{b.size()};
     detail::fold_whole(b, fold);
     if (!fold.folded_away(b.position())) {
@@ -64,9 +64,9 @@ struct RecursiveDoubling {
     detail::unfold(b, fold);
   }
 
-  void emit(Barrier, Builder& b) const { emit(Allreduce{}, b); }
+  void emit(Barrier, auto& b) const { emit(Allreduce{}, b); }
 
-  void emit(Allgather, Builder& b) const {
+  void emit(Allgather, auto& b) const {
     const Fold fold{b.size()};
     const int me = b.position();
     // What the positions of the core's run [v, v+n) contribute.
@@ -96,7 +96,7 @@ struct RecursiveDoubling {
 
   /// After the round of distance d a position holds the run of 2d positions that ends with it, or
   /// all from 0 on.
-  void emit(Scan, Builder& b) const {
+  void emit(Scan, auto& b) const {
     const int me = b.position();
     for (int d = 1; d < b.size(); d *= 2) {
       if (me + d < b.size()) b.send(me + d, b.whole());
@@ -106,7 +106,7 @@ struct RecursiveDoubling {
 
   /// whole() is of the group of 2d positions around this one, as far as they exist, and result() of
   /// those of them below it. A group that lacks some at its end has nobody above who asks for it.
-  void emit(Exscan, Builder& b) const {
+  void emit(Exscan, auto& b) const {
     const int me = b.position();
     for (int d = 1; d < b.size(); d *= 2) {
       const int partner = me ^ d;
@@ -125,7 +125,7 @@ struct RecursiveDoubling {
                                       : Arrangement::by_traffic_in_trees;
   }
 
-  static void traffic(Collective c, Traffic& t) {
+  static void traffic(Collective c, auto& t) {
     const Fold fold{t.size()};
     if (c == Collective::allgather) {
       const double each = 1.0 / t.size();
@@ -142,7 +142,6 @@ struct RecursiveDoubling {
 
   friend bool operator==(const RecursiveDoubling&, const RecursiveDoubling&) = default;
 };
-static_assert(StaticSchedule<RecursiveDoubling>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<RecursiveDoubling>() noexcept)
 
 }  // namespace PAPCOLL_ABI

@@ -35,7 +35,7 @@ struct RecursiveHalving {
       "Halves of the group exchange what belongs to the other half, down to one position.";
   static constexpr bool commutative_only = true;
 
-  void emit(ReduceScatter, Builder& b) const {
+  void emit(ReduceScatter, auto& b) const {
     const int me = b.position();
     int lo = 0;
     for (int n = b.size(); n > 1;) {
@@ -74,7 +74,7 @@ struct RecursiveHalving {
     return is_power_of_two ? Arrangement::bit_reversed : Arrangement::by_traffic;
   }
 
-  static void traffic(Collective /*c*/, Traffic& t) { tell_halves(t, 0, t.size()); }
+  static void traffic(Collective /*c*/, auto& t) { tell_halves(t, 0, t.size()); }
 
   friend bool operator==(const RecursiveHalving&, const RecursiveHalving&) = default;
 
@@ -94,7 +94,6 @@ struct RecursiveHalving {
     tell_halves(t, lo + lower, upper);
   }
 };
-static_assert(StaticSchedule<RecursiveHalving>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<RecursiveHalving>() noexcept)
 
 }  // namespace PAPCOLL_ABI

@@ -35,7 +35,7 @@ struct ReduceScatterGather {
       "Reduce-scatter by recursive halving, then a binomial gather to the root.";
   static constexpr bool commutative_only = false;
 
-  void emit(Reduce, Builder& b) const {
+  void emit(Reduce, auto& b) const {
     const Fold fold{b.size()};
     detail::fold_halves(b, fold);
     if (fold.folded_away(b.position())) return;
@@ -57,7 +57,7 @@ struct ReduceScatterGather {
     return Arrangement::consecutive;
   }
 
-  static void traffic(Collective /*c*/, Traffic& t) {
+  static void traffic(Collective /*c*/, auto& t) {
     const Fold fold{t.size()};
     detail::tell_folding(t, fold, 1, 0.5);
     detail::tell_core(t, fold, [](int v, int k) {
@@ -68,7 +68,6 @@ struct ReduceScatterGather {
 
   friend bool operator==(const ReduceScatterGather&, const ReduceScatterGather&) = default;
 };
-static_assert(StaticSchedule<ReduceScatterGather>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ReduceScatterGather>() noexcept)
 
 }  // namespace PAPCOLL_ABI

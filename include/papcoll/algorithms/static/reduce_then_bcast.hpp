@@ -76,7 +76,7 @@ struct ReduceThenBcast {
                                   AnySchedule(bcast).segment(size, element_size));
   }
 
-  void emit(Allreduce, Builder& b) const {
+  void emit(Allreduce, auto& b) const {
     static_assert(
         detail::part_serves<R, Reduce>,
         "papcoll: ReduceThenBcast begins with a reduce, and its first schedule is no "
@@ -120,7 +120,7 @@ struct AnyReduceThenBcast {
                                   bcast.segment(size, element_size));
   }
 
-  void emit(Allreduce, Builder& b) const {
+  void emit(Allreduce, auto& b) const {
     require(reduce, Collective::reduce);
     require(bcast, Collective::bcast);
     reduce.emit(Collective::reduce, b);
@@ -137,7 +137,6 @@ struct AnyReduceThenBcast {
                         (part ? detail::joined({", and ", part.name(), " does not"}) : "")}));
   }
 };
-static_assert(StaticSchedule<AnyReduceThenBcast>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnyReduceThenBcast>() noexcept)
 
 }  // namespace PAPCOLL_ABI

@@ -50,15 +50,12 @@ struct ReorderedTwoTree {
     return {{{size, up, 1}, {size, down, -1}}};
   }
 
-  void emit(Bcast, Builder& b) const { detail::bcast_along(trees(b.size()), {chunk_bytes}, b); }
+  void emit(Bcast, auto& b) const { detail::bcast_along(trees(b.size()), {chunk_bytes}, b); }
 
-  static void traffic(Collective c, Traffic& t) {
-    detail::tell_traffic_along(trees(t.size()), c, t);
-  }
+  static void traffic(Collective c, auto& t) { detail::tell_traffic_along(trees(t.size()), c, t); }
 
   friend bool operator==(const ReorderedTwoTree&, const ReorderedTwoTree&) = default;
 };
-static_assert(StaticSchedule<ReorderedTwoTree>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ReorderedTwoTree>() noexcept)
 
 }  // namespace PAPCOLL_ABI

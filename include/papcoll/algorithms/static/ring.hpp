@@ -13,7 +13,7 @@ namespace detail {
 /// P−1 rounds in which partial results go once around, from each position to the next; position p
 /// ends with the result of part(p). part(i) gives a range for every i, modulo size.
 template <class Part>
-void ring_reduce_scatter(Builder& b, Part&& part) {
+void ring_reduce_scatter(auto& b, Part&& part) {
   const int me = b.position();
   for (int k = 1; k < b.size(); ++k) {
     b.send(b.wrap(me + 1), part(me - k));
@@ -23,7 +23,7 @@ void ring_reduce_scatter(Builder& b, Part&& part) {
 
 /// P−1 rounds in which part(p), held by position p, goes once around.
 template <class Part>
-void ring_allgather(Builder& b, Part&& part) {
+void ring_allgather(auto& b, Part&& part) {
   const int me = b.position();
   for (int k = 0; k + 1 < b.size(); ++k) {
     b.send(b.wrap(me + 1), part(me - k));
@@ -68,27 +68,27 @@ struct Ring {
       "Parts of the vector go around a ring: least data for long vectors.";
   static constexpr bool commutative_only = true;
 
-  void emit(Allreduce, Builder& b) const {
+  void emit(Allreduce, auto& b) const {
     auto block = [&b](int i) { return b.block(i); };
     detail::ring_reduce_scatter(b, block);
     detail::ring_allgather(b, block);
   }
 
-  void emit(ReduceScatter, Builder& b) const {
+  void emit(ReduceScatter, auto& b) const {
     detail::ring_reduce_scatter(b, [&b](int p) { return b.contribution(p); });
   }
 
-  void emit(Allgather, Builder& b) const {
+  void emit(Allgather, auto& b) const {
     detail::ring_allgather(b, [&b](int p) { return b.contribution(p); });
   }
 
-  void emit(Alltoall, Builder& b) const { detail::spread_out(b, 1); }
+  void emit(Alltoall, auto& b) const { detail::spread_out(b, 1); }
   static constexpr bool own_parts_only = true;
 
   static constexpr Arrangement arrangement(Collective c, int /*size*/) noexcept {
     return c == Collective::alltoall ? Arrangement::by_traffic : Arrangement::consecutive;
   }
-  static void traffic(Collective c, Traffic& t) {
+  static void traffic(Collective c, auto& t) {
     if (c == Collective::alltoall) return;  // everybody talks to everybody
     const int size = t.size();
     const double rounds = c == Collective::allreduce ? 2.0 * (size - 1) : size - 1.0;
@@ -97,7 +97,6 @@ struct Ring {
 
   friend bool operator==(const Ring&, const Ring&) = default;
 };
-static_assert(StaticSchedule<Ring>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Ring>() noexcept)
 
 }  // namespace PAPCOLL_ABI

@@ -55,7 +55,7 @@ struct ScatterAllgather {
         {"papcoll: ScatterAllgather gathers by Ring or Bruck, not by '", arguments, "'"}));
   }
 
-  void emit(Bcast, Builder& b) const {
+  void emit(Bcast, auto& b) const {
     const KNomialTree tree{2, b.size()};
     const int me = b.position();
     if (me != 0) b.receive(tree.parent(me), b.blocks(me, tree.run(me)));
@@ -71,7 +71,7 @@ struct ScatterAllgather {
     return gathering == Gathering::ring ? Arrangement::consecutive : Arrangement::by_traffic;
   }
   /// Around the ring a position is sent all but what it has from the scatter.
-  void traffic(Collective /*c*/, Traffic& t) const {
+  void traffic(Collective /*c*/, auto& t) const {
     if (gathering != Gathering::ring) return;
     const int size = t.size();
     const KNomialTree tree{2, size};
@@ -89,7 +89,7 @@ struct ScatterAllgather {
   // As in Ring's allgather: in round k, part p−k goes from p to p+1. The root has all parts from
   // the start, and position 1 has what comes from it: unless they are held back, all are on their
   // way at once, and none arrives before the last.
-  static void gather_around(Builder& b, const KNomialTree& tree) {
+  static void gather_around(auto& b, const KNomialTree& tree) {
     const int me = b.position();
     const int next = b.wrap(me + 1);
     Builder flow = b.flow(2);
@@ -103,7 +103,7 @@ struct ScatterAllgather {
   }
 
   // As in Bruck: who has the parts p to p + have − 1 gets as many more from p + have.
-  static void gather_doubling(Builder& b, const KNomialTree& tree) {
+  static void gather_doubling(auto& b, const KNomialTree& tree) {
     const int me = b.position();
     const int size = b.size();
     for (int have = 1; have < size; have *= 2) {
@@ -121,7 +121,6 @@ struct ScatterAllgather {
     }
   }
 };
-static_assert(StaticSchedule<ScatterAllgather>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ScatterAllgather>() noexcept)
 
 }  // namespace PAPCOLL_ABI

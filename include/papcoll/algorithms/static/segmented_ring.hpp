@@ -38,7 +38,6 @@ struct PipelinedTraits<Ring> {
 /// Source: allreduce "ring_segmented" of Open MPI; the cost with the overlap term corrected to keep
 /// the bandwidth bound (P−1)/P·2βm.
 using SegmentedRing = Pipelined<Ring>;
-static_assert(StaticSchedule<SegmentedRing>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<SegmentedRing>() noexcept)
 
 }  // namespace PAPCOLL_ABI

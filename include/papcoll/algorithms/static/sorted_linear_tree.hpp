@@ -59,13 +59,13 @@ struct SortedLinearTree {
     return {.segment_bytes = parse_bytes(name, parameters[0], arguments)};
   }
 
-  void emit(Reduce tag, Builder& b) const {
-    for_segments(b, [tag](Builder& one) { Chain{}.emit(tag, one); });
+  void emit(Reduce tag, auto& b) const {
+    for_segments(b, [tag](auto& one) { Chain{}.emit(tag, one); });
   }
-  void emit(Bcast tag, Builder& b) const {
-    for_segments(b, [tag](Builder& one) { Chain{}.emit(tag, one); });
+  void emit(Bcast tag, auto& b) const {
+    for_segments(b, [tag](auto& one) { Chain{}.emit(tag, one); });
   }
-  void emit(Allreduce, Builder& b) const {
+  void emit(Allreduce, auto& b) const {
     emit(Reduce{}, b);
     emit(Bcast{}, b);
   }
@@ -76,7 +76,7 @@ struct SortedLinearTree {
   static constexpr std::size_t most_segments = 512;  ///< that a plan names one by one
 
   template <class F>
-  void for_segments(Builder& b, F&& f) const {
+  void for_segments(auto& b, F&& f) const {
     const Range whole = b.whole();
     const std::size_t least = (whole.size() + most_segments - 1) / most_segments;
     const std::size_t n = std::max({segment_bytes / b.element_size(), least, std::size_t{1}});
@@ -86,7 +86,6 @@ struct SortedLinearTree {
     }
   }
 };
-static_assert(StaticSchedule<SortedLinearTree>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<SortedLinearTree>() noexcept)
 
 }  // namespace PAPCOLL_ABI

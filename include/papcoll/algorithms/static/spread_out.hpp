@@ -17,7 +17,7 @@ namespace detail {
 
 /// Position p sends to p+1, p+2, … and receives from p−1, p−2, …, and after each `window` of these
 /// waits until they are complete.
-inline void spread_out(Builder& b, int window) {
+inline void spread_out(auto& b, int window) {
   const int me = b.position();
   Builder in_turn = b.flow(static_cast<std::uint32_t>(window));
   for (int k = 1; k < b.size(); ++k) {
@@ -63,12 +63,11 @@ struct SpreadOut {
     return {.window = parse_number<int>(name, parameters[0], arguments)};
   }
 
-  void emit(Alltoall, Builder& b) const { detail::spread_out(b, std::max(window, 1)); }
+  void emit(Alltoall, auto& b) const { detail::spread_out(b, std::max(window, 1)); }
   static constexpr bool own_parts_only = true;
 
   friend bool operator==(const SpreadOut&, const SpreadOut&) = default;
 };
-static_assert(StaticSchedule<SpreadOut>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<SpreadOut>() noexcept)
 
 }  // namespace PAPCOLL_ABI

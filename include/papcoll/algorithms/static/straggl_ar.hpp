@@ -81,7 +81,7 @@ struct StragglAR {
     return {.block_bytes = parse_bytes(name, parameters[0], arguments)};
   }
 
-  void emit(Allreduce, Builder& all) const {
+  void emit(Allreduce, auto& all) const {
     if (all.size() == 1) return;
     Builder b = all.among(all.size(), [&](int i) { return all.wrap(straggler + i); });
     const Swaps swaps{b.size(), blocks(b.size(), b.whole().size() * b.element_size())};
@@ -155,7 +155,7 @@ struct StragglAR {
   }
 
   /// Phase 1.
-  static void combine_early(Builder& b, const Swaps& swaps) {
+  static void combine_early(auto& b, const Swaps& swaps) {
     const int early = b.size() - 1;
     auto part_of = [&](int i) {
       return papcoll::part(b.whole(), ((i % early) + early) % early, early);
@@ -178,7 +178,7 @@ struct StragglAR {
     }
   }
 
-  static void emit_round(Builder& b, const Swaps& swaps, int round) {
+  static void emit_round(auto& b, const Swaps& swaps, int round) {
     const int me = b.position();
     const int place = swaps.place(me);
     const int beside = swaps.neighbour(place, round);
@@ -208,7 +208,6 @@ struct StragglAR {
     }
   }
 };
-static_assert(StaticSchedule<StragglAR>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<StragglAR>() noexcept)
 
 }  // namespace PAPCOLL_ABI

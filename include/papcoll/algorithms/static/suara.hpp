@@ -2,13 +2,10 @@
 
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/grid.hpp>
-#include <papcoll/algorithms/static/grid_traffic.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
-#include <papcoll/algorithms/static/suara_parts.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/model/suara_choice.hpp>
 #include <papcoll/schedule/parameter.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
@@ -38,6 +35,18 @@ inline constexpr bool suara_dimension_serves_allreduce =
 template <class Dimension>
 using SuaraDimension =
     std::conditional_t<suara_dimension_serves_allreduce<Dimension>, Dimension, Ring>;
+
+template <class S>
+inline constexpr bool combines_in_any_order = [] {
+  if constexpr (requires(const S& s) { s.commutative_only(); }) {
+    return S{}.commutative_only();
+  } else {
+    return bool{S::commutative_only};
+  }
+}();
+
+/// The bytes of the vector that a builder speaks of.
+inline std::size_t bytes_of(const auto& b) noexcept { return b.whole().size() * b.element_size(); }
 
 inline constexpr std::string_view suara_sentence =
     "An allreduce along each dimension of a grid, one after the other.";
@@ -72,6 +81,29 @@ std::size_t suara_segment(int size, std::span<const int> extents, std::size_t di
   }
   return longest;
 }
+
+/// A grid without its algorithms.
+struct SuaraGrid {
+  std::vector<int> extents;
+  bool folded = false;
+};
+
+// Templates, so that a file compiles them only for a Suara that it runs.
+
+/// The best grid by the closed forms, or one as square as can be, for given algorithms. In
+/// suara_parts.hpp.
+template <class = void>
+SuaraGrid grid_for(const std::vector<std::string_view>& names, int p, std::size_t bytes);
+
+/// What Suara alone takes for m bytes among p positions, by the published network. As grid_for().
+template <class = void>
+AnySchedule chosen_suara(int p, double m);
+
+/// Tells what an allreduce along one dimension of a grid after the other sends, as emit_grid() does
+/// it. In grid_traffic.hpp.
+template <class = void>
+void tell_grid_traffic(Traffic& traffic, std::span<const AnySchedule> along, bool folded,
+                       std::span<const int> extents);
 
 /// The extents that were given; the last is left out as 0.
 inline std::span<const int> given_extents(std::span<const int> extents) noexcept {
@@ -150,7 +182,7 @@ struct Suara {
         [&](std::size_t d, int n) { return dims[d].segment(n, element_size); });
   }
 
-  void emit(Allreduce, Builder& b) const {
+  void emit(Allreduce, auto& b) const {
     static_assert(
         sizeof...(Dims) >= 2,
         "papcoll: Suara needs a schedule for each of two or more dimensions: write "
@@ -185,11 +217,11 @@ struct Suara {
   }
 
   /// Of the grid that was chosen or given.
-  void traffic(Collective /*c*/, Traffic& t) const {
+  void traffic(Collective /*c*/, auto& t) const {
     if (extents[0] == 0) return;
     std::vector<AnySchedule> dims;
     each([&](const auto& dim) { dims.emplace_back(dim); });
-    detail::GridTraffic{t, dims, folded}.tell(detail::given_extents(extents));
+    detail::tell_grid_traffic(t, dims, folded, detail::given_extents(extents));
   }
 
   friend bool operator==(const Suara&, const Suara&) = default;
@@ -200,10 +232,6 @@ struct Suara {
     std::apply([&](const auto&... dim) { (f(dim), ...); }, along);
   }
 };
-
-namespace detail {
-AnySchedule chosen_suara(int p, double m);
-}
 
 /// The same of parts that are known at run time; without any, the best by the closed forms. emit()
 /// throws argument_error if one of them serves no allreduce.
@@ -221,25 +249,28 @@ struct AnySuara {
   std::vector<int> extents;        ///< as in Suara; empty: chosen
   bool folded = false;             ///< positions beyond the grid give theirs to neighbours first
 
+  template <class = void>
   bool commutative_only() const {
     return along.empty() || std::any_of(along.begin(), along.end(), [](const AnySchedule& s) {
              return s && s.commutative_only();
            });
   }
 
+  template <class = void>
   std::string arguments() const {
     std::vector<std::string> names;
     for (const AnySchedule& s : along) names.push_back(s ? s.name() : "");
     return join_arguments(detail::suara_arguments(std::move(names), extents, folded));
   }
 
+  template <class = void>
   std::size_t segment(int size, std::size_t element_size) const {
     return detail::suara_segment(size, extents, along.size(), [&](std::size_t d, int n) {
       return along[d] ? along[d].segment(n, element_size) : 0;
     });
   }
 
-  void emit(Allreduce, Builder& b) const {
+  void emit(Allreduce, auto& b) const {
     if (along.empty())
       return resolved(b.size(), detail::bytes_of(b)).emit(Collective::allreduce, b);
     for (const AnySchedule& s : along) require(s);
@@ -252,6 +283,7 @@ struct AnySuara {
   }
 
   /// The choice, or the same schedules on the grid that was chosen for them.
+  template <class = void>
   AnySchedule resolved(int size, std::size_t bytes) const {
     if (!along.empty()) return on_grid(size, bytes);
     if (!extents.empty() || folded) {
@@ -263,15 +295,17 @@ struct AnySuara {
   }
 
   /// Of the grid that was chosen or given.
-  void traffic(Collective /*c*/, Traffic& t) const {
+  template <class = void>
+  void traffic(Collective /*c*/, auto& t) const {
     if (extents.empty()) return;
     for (const AnySchedule& s : along) require(s);
-    detail::GridTraffic{t, along, folded}.tell(extents);
+    detail::tell_grid_traffic(t, along, folded, extents);
   }
 
   friend bool operator==(const AnySuara&, const AnySuara&) = default;
 
  private:
+  template <class = void>
   AnySuara on_grid(int size, std::size_t bytes) const {
     if (!extents.empty()) return *this;
     std::vector<std::string_view> names;
@@ -283,6 +317,7 @@ struct AnySuara {
     return s;
   }
 
+  template <class = void>
   static void require(const AnySchedule& part) {
     if (part && part.serves(Collective::allreduce)) return;
     throw argument_error(detail::joined(
@@ -290,36 +325,13 @@ struct AnySuara {
          (part ? detail::joined({", and ", part.name(), " does not"}) : std::string{})}));
   }
 };
-static_assert(StaticSchedule<AnySuara>);
-
-/// The schedule that a choice among p positions for m bytes stands for; a flat one if it has one
-/// dimension.
-inline AnySchedule schedule_of(const SuaraModel& model, const SuaraChoice& choice, int p,
-                               double m) {
-  const detail::SuaraLines lines = detail::lines_of(p, choice);
-  AnySuara s;
-  s.folded = choice.folded;
-  for (std::size_t d = 0; d < choice.dimensions; ++d) {
-    s.along.push_back(detail::schedule_of_part(model, choice.parts[d], lines.lengths[d], m));
-    s.extents.push_back(d == 0 ? lines.lengths[0] : choice.extents[d]);
-  }
-  if (choice.dimensions == 1) return s.along.front();
-  const auto fewer = std::span<const int>{s.extents}.first(choice.dimensions - 1);
-  if (rows_of_grid(p, fewer, choice.dimensions) == s.extents.back()) s.extents.pop_back();
-  return s;
-}
-
-namespace detail {
-
-/// What Suara alone takes for m bytes among p positions, by the published network.
-inline AnySchedule chosen_suara(int p, double m) {
-  const SuaraModel model;
-  return schedule_of(model, choose_suara(model, p, m), p, m);
-}
-
-}  // namespace detail
 
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnySuara>() noexcept)
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll
+
+#if PAPCOLL_HAS_SHARED_CODE
+#include <papcoll/algorithms/static/grid_traffic.hpp>
+#include <papcoll/algorithms/static/suara_parts.hpp>
+#endif

@@ -10,13 +10,17 @@
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/algorithms/static/scatter_allgather.hpp>
 #include <papcoll/algorithms/static/segmented_ring.hpp>
+#include <papcoll/algorithms/static/suara.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/model/suara_choice.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -24,19 +28,18 @@
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
+
+/// The extents, but the last, of a grid as square as can be.
+inline std::vector<int> square_extents(int n, std::size_t dimensions) {
+  const double root = std::pow(n, 1 / static_cast<double>(dimensions));
+  return std::vector<int>(dimensions - 1, std::max(1, static_cast<int>(std::lround(root))));
+}
+
 namespace detail {
 
-template <class S>
-inline constexpr bool combines_in_any_order = [] {
-  if constexpr (requires(const S& s) { s.commutative_only(); }) {
-    return S{}.commutative_only();
-  } else {
-    return bool{S::commutative_only};
-  }
-}();
-
 /// The schedule of one of SUARA's algorithms for p positions and m bytes.
-inline AnySchedule schedule_of_part(const SuaraModel& model, SuaraPart part, int p, double m) {
+template <class = void>
+AnySchedule schedule_of_part(const SuaraModel& model, SuaraPart part, int p, double m) {
   switch (part) {
     case SuaraPart::linear:
       return AnySchedule::of<Linear>();
@@ -74,14 +77,8 @@ inline std::optional<SuaraPart> part_named(std::string_view name) noexcept {
   return std::nullopt;
 }
 
-/// A grid without its algorithms.
-struct SuaraGrid {
-  std::vector<int> extents;
-  bool folded = false;
-};
-
-/// The best grid by the closed forms, or one as square as can be, for given algorithms.
-inline SuaraGrid grid_for(const std::vector<std::string_view>& names, int p, std::size_t bytes) {
+template <class>
+SuaraGrid grid_for(const std::vector<std::string_view>& names, int p, std::size_t bytes) {
   SuaraChoice c;
   bool known = names.size() <= SuaraChoice::most;
   for (std::size_t d = 0; known && d < names.size(); ++d) {
@@ -96,10 +93,35 @@ inline SuaraGrid grid_for(const std::vector<std::string_view>& names, int p, std
           c.folded};
 }
 
-/// The bytes of the vector that a builder speaks of.
-inline std::size_t bytes_of(const Builder& b) noexcept {
-  return b.whole().size() * b.element_size();
+}  // namespace detail
+
+/// The schedule that a choice among p positions for m bytes stands for; a flat one if it has one
+/// dimension.
+template <class = void>
+AnySchedule schedule_of(const SuaraModel& model, const SuaraChoice& choice, int p, double m) {
+  const detail::SuaraLines lines = detail::lines_of(p, choice);
+  AnySuara s;
+  s.folded = choice.folded;
+  for (std::size_t d = 0; d < choice.dimensions; ++d) {
+    s.along.push_back(detail::schedule_of_part(model, choice.parts[d], lines.lengths[d], m));
+    s.extents.push_back(d == 0 ? lines.lengths[0] : choice.extents[d]);
+  }
+  if (choice.dimensions == 1) return s.along.front();
+  const auto fewer = std::span<const int>{s.extents}.first(choice.dimensions - 1);
+  if (rows_of_grid(p, fewer, choice.dimensions) == s.extents.back()) s.extents.pop_back();
+  return s;
 }
+
+namespace detail {
+
+template <class>
+AnySchedule chosen_suara(int p, double m) {
+  const SuaraModel model;
+  return schedule_of(model, choose_suara(model, p, m), p, m);
+}
+
+PAPCOLL_COMPILE_ONCE(SuaraGrid grid_for<>(const std::vector<std::string_view>&, int, std::size_t))
+PAPCOLL_COMPILE_ONCE(AnySchedule chosen_suara<>(int, double))
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI

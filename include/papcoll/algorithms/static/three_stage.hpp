@@ -83,7 +83,7 @@ struct ThreeStage {
     return std::max<std::size_t>(1, segment_bytes / element_size);
   }
 
-  void emit(Allreduce, Builder& b) const {
+  void emit(Allreduce, auto& b) const {
     const Range whole = b.whole();
     const std::size_t n = segment(b.size(), b.element_size());
     for (std::size_t lo = whole.lo; lo < whole.hi; lo += n) {
@@ -99,7 +99,7 @@ struct ThreeStage {
   friend bool operator==(const ThreeStage&, const ThreeStage&) = default;
 
  private:
-  void emit_segment(Builder& b) const {
+  void emit_segment(auto& b) const {
     const int count = std::min(groups, b.size());
     const auto run = [&](int g) { return part({0, static_cast<std::size_t>(b.size())}, g, count); };
     const auto first = [&](int g) { return static_cast<int>(run(g).lo); };
@@ -117,7 +117,6 @@ struct ThreeStage {
     for (int i = 1; i < group.size(); ++i) group.send(i, group.whole());
   }
 };
-static_assert(StaticSchedule<ThreeStage>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ThreeStage>() noexcept)
 
 }  // namespace PAPCOLL_ABI

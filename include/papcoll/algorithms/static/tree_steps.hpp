@@ -8,7 +8,7 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 /// Up a k-nomial tree; small subtrees, which are done first, are taken first.
-inline void knomial_reduce(Builder& b, int radix) {
+inline void knomial_reduce(auto& b, int radix) {
   const KNomialTree tree{radix, b.size()};
   const int me = b.position();
   tree.for_children_up(me, [&b](int child) { b.reduce(child, b.whole()); });
@@ -16,7 +16,7 @@ inline void knomial_reduce(Builder& b, int radix) {
 }
 
 /// Down a k-nomial tree; large subtrees, which have the longest way to go, are served first.
-inline void knomial_bcast(Builder& b, int radix) {
+inline void knomial_bcast(auto& b, int radix) {
   const KNomialTree tree{radix, b.size()};
   const int me = b.position();
   if (me != 0) b.receive(tree.parent(me), b.whole());

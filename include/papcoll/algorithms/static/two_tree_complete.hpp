@@ -24,26 +24,26 @@ using HeapTrees = std::array<HeapTree, 2>;
 /// Calls step(tree, chunk) for each chunk, in a flow.
 template <class F>
 void for_chunks(const HeapTrees& trees, const TwoTreeChunks& chunks, std::uint32_t least_in_flight,
-                const Builder& b, F&& step) {
+                const auto& b, F&& step) {
   const auto cut = chunks.cut(b.whole(), b.element_size(), b.size());
   const std::size_t bytes = cut.longest * b.element_size();
   Builder flow = b.flow(TwoTreeChunks::in_flight(bytes, least_in_flight));
   for (int i = 0; i < cut.count; ++i) step(trees[static_cast<std::size_t>(i % 2)], cut[i], flow);
 }
 
-inline void reduce_along(const HeapTrees& trees, const TwoTreeChunks& chunks, Builder& b) {
+inline void reduce_along(const HeapTrees& trees, const TwoTreeChunks& chunks, auto& b) {
   const int me = b.position();
   for_chunks(trees, chunks, TwoTreeChunks::least_in_reduce, b,
-             [me](const HeapTree& tree, Range chunk, Builder& flow) {
+             [me](const HeapTree& tree, Range chunk, auto& flow) {
                tree.for_children_up(me, [&](int child) { flow.reduce(child, chunk); });
                if (me != 0) flow.send(tree.parent(me), chunk);
              });
 }
 
-inline void bcast_along(const HeapTrees& trees, const TwoTreeChunks& chunks, Builder& b) {
+inline void bcast_along(const HeapTrees& trees, const TwoTreeChunks& chunks, auto& b) {
   const int me = b.position();
   for_chunks(trees, chunks, TwoTreeChunks::least_in_bcast, b,
-             [me](const HeapTree& tree, Range chunk, Builder& flow) {
+             [me](const HeapTree& tree, Range chunk, auto& flow) {
                if (me != 0) flow.receive(tree.parent(me), chunk);
                tree.for_children_down(me, [&](int child) { flow.send(child, chunk); });
              });
@@ -109,20 +109,17 @@ struct TwoTreeComplete {
     return {{{size, 1, 1}, {size, size - 1, -1}}};
   }
 
-  void emit(Reduce, Builder& b) const { detail::reduce_along(trees(b.size()), {chunk_bytes}, b); }
-  void emit(Bcast, Builder& b) const { detail::bcast_along(trees(b.size()), {chunk_bytes}, b); }
-  void emit(Allreduce, Builder& b) const {
+  void emit(Reduce, auto& b) const { detail::reduce_along(trees(b.size()), {chunk_bytes}, b); }
+  void emit(Bcast, auto& b) const { detail::bcast_along(trees(b.size()), {chunk_bytes}, b); }
+  void emit(Allreduce, auto& b) const {
     emit(Reduce{}, b);
     emit(Bcast{}, b);
   }
 
-  static void traffic(Collective c, Traffic& t) {
-    detail::tell_traffic_along(trees(t.size()), c, t);
-  }
+  static void traffic(Collective c, auto& t) { detail::tell_traffic_along(trees(t.size()), c, t); }
 
   friend bool operator==(const TwoTreeComplete&, const TwoTreeComplete&) = default;
 };
-static_assert(StaticSchedule<TwoTreeComplete>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<TwoTreeComplete>() noexcept)
 
 }  // namespace PAPCOLL_ABI

@@ -86,10 +86,10 @@ struct TwoTreeSanders {
     return TwoTreeChunks{chunk_bytes}.segment(element_size);
   }
 
-  void emit(Bcast, Builder& b) const {
+  void emit(Bcast, auto& b) const {
     Steps steps{*this, TwoTreeChunks::least_in_bcast, b};
     for (int round = 0; round < steps.rounds; ++round) {
-      steps.for_edges(round, [&](const Edge& e, int chunk, Builder& flow) {
+      steps.for_edges(round, [&](const Edge& e, int chunk, auto& flow) {
         const Range r = steps.cut[chunk];
         e.down ? flow.send(e.peer, r) : flow.receive(e.peer, r);
       });
@@ -97,10 +97,10 @@ struct TwoTreeSanders {
   }
 
   // Backwards in time, but not in the order of the chunks: the first is to be complete first.
-  void emit(Reduce, Builder& b) const {
+  void emit(Reduce, auto& b) const {
     Steps steps{*this, TwoTreeChunks::least_in_reduce, b};
     for (int round = steps.rounds - 1; round >= 0; --round) {
-      steps.for_edges(round, [&](const Edge& e, int chunk, Builder& flow) {
+      steps.for_edges(round, [&](const Edge& e, int chunk, auto& flow) {
         const int last = steps.cut.count - 1 - (steps.cut.count - 1 - e.tree) % 2;  // of the tree
         const Range r = steps.cut[last + e.tree - chunk];
         e.down ? flow.reduce(e.peer, r) : flow.send(e.peer, r);
@@ -108,7 +108,7 @@ struct TwoTreeSanders {
     }
   }
 
-  void emit(Allreduce, Builder& b) const {
+  void emit(Allreduce, auto& b) const {
     emit(Reduce{}, b);
     emit(Bcast{}, b);
   }
@@ -117,7 +117,7 @@ struct TwoTreeSanders {
     return Arrangement::consecutive;  // both trees are numbered in order, or nearly so
   }
   /// Half of the vector goes along each tree, of an allreduce up and down.
-  static void traffic(Collective c, Traffic& t) {
+  static void traffic(Collective c, auto& t) {
     if (t.size() < 2) return;
     const ColouredTrees trees{t.size()};
     for (int tree = 0; tree < 2; ++tree) {
@@ -140,7 +140,7 @@ struct TwoTreeSanders {
   };
 
   struct Steps {
-    Steps(const TwoTreeSanders& s, std::uint32_t least_in_flight, const Builder& b)
+    Steps(const TwoTreeSanders& s, std::uint32_t least_in_flight, const auto& b)
         : cut(TwoTreeChunks{s.chunk_bytes}.cut(b.whole(), b.element_size(), b.size())),
           flow(b),
           synchronised(s.synchronised) {
@@ -178,7 +178,6 @@ struct TwoTreeSanders {
     int rounds = 0;
   };
 };
-static_assert(StaticSchedule<TwoTreeSanders>);
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<TwoTreeSanders>() noexcept)
 
 }  // namespace PAPCOLL_ABI

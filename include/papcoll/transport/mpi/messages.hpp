@@ -1,0 +1,27 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/plan/endpoint.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+class MpiLink;
+
+namespace detail {
+/// The endpoint of plans over MPI's messages.
+PAPCOLL_DECL std::unique_ptr<Endpoint> connect_messages(MpiLink& link);
+/// The same, which tells a function of messages that are complete. Not with SimGrid.
+PAPCOLL_DECL std::unique_ptr<Endpoint> connect_told_messages(
+    MpiLink& link, std::function<void(const TransportOp&)> told);
+}  // namespace detail
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
+
+#if PAPCOLL_HAS_SHARED_CODE
+#include <papcoll/impl/messages.ipp>
+#endif
