@@ -78,13 +78,15 @@ class TeamOfGroups final : public GroupedTeam {
   int rank() const override { return team_.rank(); }
   int shown(int rank) const override { return team_.shown(rank); }
 
-  bool serves_intra(Collective c) const override {
+  [[gnu::noinline]] bool serves_intra(Collective c) const override {
     const AlgorithmSpec& part = hierarchical_.intra;
     return (part.arrival != nullptr && part.arrival->serves(c)) ||
            (part.schedule && part.schedule.serves(c));
   }
-  void intra(const Call& call) override { run(team_.intra(), hierarchical_.intra, call); }
-  void inter(const Call& call) override {
+  [[gnu::noinline]] void intra(const Call& call) override {
+    run(team_.intra(), hierarchical_.intra, call);
+  }
+  [[gnu::noinline]] void inter(const Call& call) override {
     TeamCore* const team = team_.inter()->size() > 1 ? team_.inter() : nullptr;
     run(team, hierarchical_.inter, call);
   }
@@ -99,7 +101,7 @@ class TeamOfGroups final : public GroupedTeam {
     group.run(AnySchedule::of<Linear>(), transport_of(group, hierarchical_.intra), one);
   }
 
-  std::byte* memory(int which, std::size_t bytes) override {
+  [[gnu::noinline]] std::byte* memory(int which, std::size_t bytes) override {
     return hierarchy_.memory[static_cast<std::size_t>(which)].get(bytes);
   }
 
@@ -124,19 +126,18 @@ inline const AlgorithmSpec& outermost(const HierarchicalSpec& hierarchical) {
   return c->inter;
 }
 
-/// Calls f for the transport of each part that passes messages, until one gives false.
-template <class F>
-bool for_messages(TeamCore& team, const HierarchicalSpec& hierarchical, F&& f) {
+/// Connects the transport of each part that passes messages; false: one of them is not yet.
+inline bool connected(TeamCore& team, const HierarchicalSpec& hierarchical) {
   for (const AlgorithmSpec* part : {&hierarchical.intra, &hierarchical.inter}) {
     if (part->hierarchical != nullptr) {
-      if (!for_messages(team, *part->hierarchical, f)) return false;
+      if (!connected(team, *part->hierarchical)) return false;
       continue;
     }
     for (const TransportTable* t : team.transports()) {
       const bool named = part->transport != nullptr      ? part->transport->name == t->name
                          : !part->transport_name.empty() ? part->transport_name == t->name
                                                          : !team.on_one_node();
-      if (named && (t->offers & capability::node_memory) == 0 && !f(*t)) return false;
+      if (named && (t->offers & capability::node_memory) == 0 && !team.connected(*t)) return false;
     }
   }
   return true;
@@ -155,12 +156,7 @@ inline void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, con
     return run_part(team, outermost(hierarchical), call, chooser);
   }
   team.run_divided(
-      hierarchical.id, call,
-      [&] {
-        return team.is_inner() ||
-               for_messages(team, hierarchical,
-                            [&team](const TransportTable& t) { return team.connected(t); });
-      },
+      hierarchical.id, call, [&] { return team.is_inner() || connected(team, hierarchical); },
       [&] {
         TeamOfGroups divided{team, hierarchical, chooser};
         chooser.run_phases(divided, call);

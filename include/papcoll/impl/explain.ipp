@@ -17,7 +17,7 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
-PAPCOLL_DECL std::string copies_of(const CopyChoice& choice) {
+[[gnu::cold]] PAPCOLL_DECL std::string copies_of(const CopyChoice& choice) {
   const CopyRule& rule = choice.rule();
   std::string text = "; what others will read is copied by the method ";
   text += name_of(rule.method);
@@ -30,7 +30,7 @@ PAPCOLL_DECL std::string copies_of(const CopyChoice& choice) {
                         rule.beyond_caches, " bytes"});
 }
 
-PAPCOLL_DECL std::string memory_of(const TeamCore& team) {
+[[gnu::cold]] PAPCOLL_DECL std::string memory_of(const TeamCore& team) {
   const Node* const node = team.surroundings().node;
   if (node == nullptr) {
     const std::string messages =
@@ -52,8 +52,8 @@ PAPCOLL_DECL std::string memory_of(const TeamCore& team) {
        copies_of(*node->copies)});
 }
 
-PAPCOLL_DECL Explanation explain_call(TeamCore& team, Collective collective, std::size_t bytes,
-                                      const CallTraits& traits) {
+[[gnu::cold]] PAPCOLL_DECL Explanation explain_call(TeamCore& team, Collective collective,
+                                                    std::size_t bytes, const CallTraits& traits) {
   const Call call = described_call(collective, bytes, traits);
   const AlgorithmSpec& given = traits.algorithm.spec();
   const bool any_transport = given.transport == nullptr && given.transport_name.empty();

@@ -197,7 +197,9 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   using Base::rank_;
   using Base::words_;
 
-  [[gnu::noinline, gnu::cold]] void take_scratch() noexcept { scratch_.resize(3 * scratch_bytes()); }
+  [[gnu::noinline, gnu::cold]] void take_scratch() noexcept {
+    scratch_.resize(3 * scratch_bytes());
+  }
 
   std::size_t next_at_ = 0;  ///< see expect_again()
   std::size_t next_bytes_ = 0;

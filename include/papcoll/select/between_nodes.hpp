@@ -115,7 +115,7 @@ inline AnySchedule choose_between_nodes(const Call& call, const SelectionInputs&
   return AnySchedule::of<TwoTreeComplete>();
 }
 
-inline AnySchedule search_for_allreduce(const Call& call, const SelectionInputs& s) {
+[[gnu::cold]] inline AnySchedule search_for_allreduce(const Call& call, const SelectionInputs& s) {
   const WeighedBetweenNodes weighed = weigh_between_nodes(call, s);
   if (!weighed.wins(*s.thresholds)) return {};
   if (!weighed.is_suara()) return AnySchedule::of<TwoTreeComplete>();
