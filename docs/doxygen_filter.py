@@ -25,7 +25,7 @@ MEMBERS = [
     (r"std::string arguments\(\) const", "Its parameters as text, as after the colon of a name."),
     (r"static \w+ parse\(std::string_view",
      "Reads parameters as after the colon of a name; throws argument_error."),
-    (r"void emit\((\w+)( \w+)?, Builder& \w+\) const", r"Writes one position's steps of this collective."),
+    (r"void emit\((\w+)( \w+)?, auto& \w+\) const", r"Writes one position's steps of this collective."),
     (r"(static )?(constexpr )?Arrangement arrangement\(Collective",
      "How its positions want to lie along a machine."),
     (r"(static )?void traffic\(Collective", "Tells who sends how much to whom, in shares of the vector."),

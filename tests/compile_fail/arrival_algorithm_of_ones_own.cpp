@@ -1,4 +1,5 @@
 // Arrival-driven algorithms from outside of the library that lack what one needs.
+#include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/core.hpp>
 
 #include <string_view>

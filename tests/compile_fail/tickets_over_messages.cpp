@@ -1,6 +1,7 @@
 // ArrivalOrder over transports whose ranks share no memory.
 #include <papcoll/core.hpp>
 #include <papcoll/hierarchical.hpp>
+#include <papcoll/transport/transport.hpp>
 
 #include <memory>
 #include <string>

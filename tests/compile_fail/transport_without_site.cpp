@@ -1,6 +1,7 @@
 // Transports that offer node memory, and no site for the algorithms that use it.
 #include <papcoll/core.hpp>
 #include <papcoll/node/forwarding_site.hpp>
+#include <papcoll/transport/transport.hpp>
 
 #include <memory>
 #include <string_view>

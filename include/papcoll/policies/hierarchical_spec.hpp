@@ -1,11 +1,13 @@
 #pragma once
 
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
+#include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/policies/algorithm.hpp>
 #include <papcoll/policies/requirements.hpp>
+#include <papcoll/transport/transport.hpp>
 
 #include <cstdint>
 #include <string>

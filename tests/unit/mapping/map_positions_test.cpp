@@ -3,6 +3,7 @@
 
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/mapping/arranged.hpp>
+#include <papcoll/mapping/grow.hpp>
 #include <papcoll/mapping/map_positions.hpp>
 
 #include <algorithm>

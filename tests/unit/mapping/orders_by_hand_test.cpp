@@ -2,6 +2,7 @@
 #include "machines.hpp"
 
 #include <papcoll/algorithms/static/all.hpp>
+#include <papcoll/mapping/grow.hpp>
 #include <papcoll/mapping/map_positions.hpp>
 #include <papcoll/names/rows.hpp>
 

@@ -8,6 +8,7 @@
 
 #include <papcoll/thread_team.hpp>
 #include <papcoll/transport/rma/shared_words.hpp>
+#include <papcoll/transport/shm/channel_endpoint.hpp>
 #include <papcoll/transport/thread_transport.hpp>
 
 #include <atomic>
