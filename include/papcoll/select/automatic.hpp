@@ -17,6 +17,7 @@
 #include <papcoll/select/on_node.hpp>
 #include <papcoll/select/scan_choice.hpp>
 #include <papcoll/select/thresholds.hpp>
+#include <papcoll/transport/transport.hpp>
 
 #include <cstddef>
 #include <span>
