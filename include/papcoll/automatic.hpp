@@ -5,9 +5,7 @@
 #include <papcoll/entry/entry.hpp>
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/entry/run_chosen.hpp>
-#include <papcoll/entry/settle_chosen.hpp>
-#include <papcoll/entry/start_chosen.hpp>
+#include <papcoll/entry/chosen_call.hpp>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {

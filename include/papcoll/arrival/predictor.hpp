@@ -2,6 +2,7 @@
 
 #include <papcoll/base/floating.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/shared_value.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 
@@ -159,7 +160,7 @@ class AnyPredictor {
   template <Predictor P>
   AnyPredictor(P predictor)  // NOLINT(google-explicit-constructor): a predictor is one of any
       : table_(&table_of<P>),
-        owner_(std::make_shared<const P>(std::move(predictor))),
+        owner_(detail::shared_value(std::move(predictor))),
         self_(owner_.get()) {}
 
   /// The predictor with its default parameters; no allocation.

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <papcoll/algorithms/hierarchical/grouped_team.hpp>
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
-#include <papcoll/algorithms/hierarchical/phases.hpp>
 #include <papcoll/algorithms/static/linear.hpp>
 #include <papcoll/entry/refused_call.hpp>
 #include <papcoll/policies/hierarchical_spec.hpp>
@@ -23,8 +23,8 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
-template <Collective C>
-void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call);
+inline void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call,
+                       const Chooser& chooser);
 
 /// The team's hierarchy, if the algorithm goes by it; null: the team is one group.
 inline Hierarchy* hierarchy_for(TeamCore& team, const HierarchicalSpec& hierarchical) {
@@ -38,10 +38,10 @@ inline bool knows_its_counts(const AlgorithmSpec& part, const Call& call) {
 }
 
 /// Runs a call by a part of a hierarchical algorithm, or by what is chosen for it on the part's
-/// transport. `C` is the call's collective.
-template <Collective C>
-void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call) {
-  if (part.hierarchical != nullptr) return run_levels<C>(team, *part.hierarchical, call);
+/// transport. The chooser is the call's collective's.
+inline void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call,
+                     const Chooser& chooser) {
+  if (part.hierarchical != nullptr) return run_levels(team, *part.hierarchical, call, chooser);
   const TransportTable& t = transport_of(team, part);
   const bool reads = (t.offers & capability::node_memory) != 0 && team.on_one_node() &&
                      call.reducer.size <= team.options().chunk_bytes;
@@ -60,29 +60,33 @@ void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call) {
   AlgorithmSpec chosen;
   chosen.transport = &t;
   chosen.order = orders;
-  choose_flat<C>(chosen, call, inputs_of(team, call, by_messages, false));
+  choose_flat(chosen, call, inputs_of(team, call, by_messages, false), chooser);
   if (chosen.arrival != nullptr) return team.run(*chosen.arrival, call);
   team.run(chosen.schedule, t, call, chosen.order);
 }
 
-/// A team with its hierarchy, in a call of collective C.
-template <Collective C>
+/// A team with its hierarchy, in a call of the chooser's collective.
 class TeamOfGroups final : public GroupedTeam {
  public:
-  TeamOfGroups(TeamCore& team, const HierarchicalSpec& hierarchical)
-      : team_(team), hierarchy_(*team.hierarchy()), hierarchical_(hierarchical) {}
+  TeamOfGroups(TeamCore& team, const HierarchicalSpec& hierarchical, const Chooser& chooser)
+      : team_(team),
+        hierarchy_(*team.hierarchy()),
+        hierarchical_(hierarchical),
+        chooser_(chooser) {}
 
   const Groups& groups() const override { return hierarchy_.groups; }
   int rank() const override { return team_.rank(); }
   int shown(int rank) const override { return team_.shown(rank); }
 
-  bool serves_intra(Collective c) const override {
+  [[gnu::noinline]] bool serves_intra(Collective c) const override {
     const AlgorithmSpec& part = hierarchical_.intra;
     return (part.arrival != nullptr && part.arrival->serves(c)) ||
            (part.schedule && part.schedule.serves(c));
   }
-  void intra(const Call& call) override { run(team_.intra(), hierarchical_.intra, call); }
-  void inter(const Call& call) override {
+  [[gnu::noinline]] void intra(const Call& call) override {
+    run(team_.intra(), hierarchical_.intra, call);
+  }
+  [[gnu::noinline]] void inter(const Call& call) override {
     TeamCore* const team = team_.inter()->size() > 1 ? team_.inter() : nullptr;
     run(team, hierarchical_.inter, call);
   }
@@ -97,17 +101,14 @@ class TeamOfGroups final : public GroupedTeam {
     group.run(AnySchedule::of<Linear>(), transport_of(group, hierarchical_.intra), one);
   }
 
-  std::byte* memory(int which, std::size_t bytes) override {
+  [[gnu::noinline]] std::byte* memory(int which, std::size_t bytes) override {
     return hierarchy_.memory[static_cast<std::size_t>(which)].get(bytes);
   }
 
  private:
   /// `team` is null where this rank is alone.
-  static void run(TeamCore* team, const AlgorithmSpec& part, const Call& call) {
-    if (team != nullptr) {
-      const auto run_as = [&]<Collective Phase>() { run_part<Phase>(*team, part, call); };
-      return with_collective(typename PhasesOf<C>::type{}, call.collective, run_as);
-    }
+  void run(TeamCore* team, const AlgorithmSpec& part, const Call& call) const {
+    if (team != nullptr) return run_part(*team, part, call, chooser_.of_phase(call.collective));
     const std::size_t bytes = call.bytes();
     if (bytes != 0 && !call.in_place()) std::memcpy(call.out, call.in, bytes);
   }
@@ -115,6 +116,7 @@ class TeamOfGroups final : public GroupedTeam {
   TeamCore& team_;
   Hierarchy& hierarchy_;
   const HierarchicalSpec& hierarchical_;
+  const Chooser& chooser_;
 };
 
 /// The outermost of the algorithms of a hierarchy.
@@ -124,46 +126,44 @@ inline const AlgorithmSpec& outermost(const HierarchicalSpec& hierarchical) {
   return c->inter;
 }
 
-/// Calls f for the transport of each part that passes messages, until one gives false.
-template <class F>
-bool for_messages(TeamCore& team, const HierarchicalSpec& hierarchical, F&& f) {
+/// Connects the transport of each part that passes messages; false: one of them is not yet.
+inline bool connected(TeamCore& team, const HierarchicalSpec& hierarchical) {
   for (const AlgorithmSpec* part : {&hierarchical.intra, &hierarchical.inter}) {
     if (part->hierarchical != nullptr) {
-      if (!for_messages(team, *part->hierarchical, f)) return false;
+      if (!connected(team, *part->hierarchical)) return false;
       continue;
     }
     for (const TransportTable* t : team.surroundings().transports) {
       const bool named = part->transport != nullptr      ? part->transport->name == t->name
                          : !part->transport_name.empty() ? part->transport_name == t->name
                                                          : !team.on_one_node();
-      if (named && (t->offers & capability::node_memory) == 0 && !f(*t)) return false;
+      if (named && (t->offers & capability::node_memory) == 0 && !team.connected(*t)) return false;
     }
   }
   return true;
 }
 
-template <Collective C>
-void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call) {
+inline void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call,
+                       const Chooser& chooser) {
   if (hierarchy_for(team, hierarchical) == nullptr) {
-    return run_part<C>(team, team.on_one_node() ? hierarchical.intra : hierarchical.inter, call);
+    const AlgorithmSpec& part = team.on_one_node() ? hierarchical.intra : hierarchical.inter;
+    return run_part(team, part, call, chooser);
   }
   const Groups& groups = team.hierarchy()->groups;
   const bool in_order = is_prefix_reduction(call.collective) ||
                         (is_reduction(call.collective) && !call.reducer.commutative);
   if (in_order && !groups.contiguous()) {
-    return run_part<C>(team, outermost(hierarchical), call);
+    return run_part(team, outermost(hierarchical), call, chooser);
   }
   team.run_divided(
       hierarchical.id, call,
       [&] {
         make_teams_of(team);
-        return team.is_inner() ||
-               for_messages(team, hierarchical,
-                            [&team](const TransportTable& t) { return team.connected(t); });
+        return team.is_inner() || connected(team, hierarchical);
       },
       [&] {
-        TeamOfGroups<C> divided{team, hierarchical};
-        HierarchicalPhases{divided, call}.template run<C>();
+        TeamOfGroups divided{team, hierarchical, chooser};
+        chooser.run_phases(divided, call);
       });
 }
 
@@ -245,18 +245,22 @@ class HierarchicalCheck {
   const Call& call_;
 };
 
-template <Collective C>
-void run_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call) {
+[[gnu::noinline]] inline void run_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical,
+                                               const Call& call, const Chooser& chooser) {
   HierarchicalCheck{team, call}.check(hierarchical);
-  run_levels<C>(team, hierarchical, call);
+  run_levels(team, hierarchical, call, chooser);
 }
 
-/// run_hierarchical<C> of the call's collective. A template, so that who names no algorithm by text
-/// does not instantiate all of them.
+template <Collective C>
+void run_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call) {
+  run_hierarchical(team, hierarchical, call, ChooserOf<C>::value);
+}
+
+/// Of a call whose collective only it knows. A template, so that who names no algorithm by text
+/// does not instantiate the candidates of all.
 template <class = void>
 void run_any_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call) {
-  with_collective(AllCollectives{}, call.collective,
-                  [&]<Collective C>() { run_hierarchical<C>(team, hierarchical, call); });
+  run_hierarchical(team, hierarchical, call, chooser_of(call.collective));
 }
 
 #define PAPCOLL_ONCE_FOR(c) PAPCOLL_COMPILE_ONCE(RunHierarchical run_hierarchical<Collective::c>)

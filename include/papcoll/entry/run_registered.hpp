@@ -1,7 +1,6 @@
 #pragma once
 
 #include <papcoll/entry/arguments.hpp>
-#include <papcoll/policies/algorithm.hpp>
 #include <papcoll/runtime/registrations.hpp>
 #include <papcoll/runtime/team.hpp>
 
@@ -9,24 +8,22 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
-/// What runs a blocking call.
-using RunCall = void(const Caller&, const AlgorithmSpec&, Call&);
-
 /// Takes the call by value, so that a compiler still knows afterwards what the caller's is.
-[[gnu::noinline]] inline bool run_in_arena(RunCall& run, const Caller& caller,
-                                           const AlgorithmSpec& spec, Call call) {
+template <class Run>
+[[gnu::noinline]] bool run_in_arena(const Caller& caller, Call call, const Run& run) {
   CallInArena moved{*caller.core.registrations(), call, caller.rank(), caller.size()};
   if (!moved.any()) return false;
-  run(caller, spec, moved.call());
+  run(moved.call());
   moved.finish();
   return true;
 }
 
 /// Runs a call that has registered buffers by `run`, with their places in the arena, and says so.
 /// False: it has none. Where nothing was ever registered, that costs a load and a comparison.
-[[gnu::always_inline]] inline bool is_run_in_arena(RunCall& run, const Caller& caller,
-                                                   const AlgorithmSpec& spec, const Call& call) {
-  return caller.core.registrations() != nullptr && run_in_arena(run, caller, spec, call);
+template <class Run>
+[[gnu::always_inline]] inline bool is_run_in_arena(const Caller& caller, const Call& call,
+                                                   const Run& run) {
+  return caller.core.registrations() != nullptr && run_in_arena(caller, call, run);
 }
 
 }  // namespace detail

@@ -17,7 +17,7 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
 
-PAPCOLL_DECL std::string copies_of(const CopyChoice& choice) {
+[[gnu::cold]] PAPCOLL_DECL std::string copies_of(const CopyChoice& choice) {
   const CopyRule& rule = choice.rule();
   std::string text = "; what others will read is copied by the method ";
   text += name_of(rule.method);
@@ -30,7 +30,7 @@ PAPCOLL_DECL std::string copies_of(const CopyChoice& choice) {
                         rule.beyond_caches, " bytes"});
 }
 
-PAPCOLL_DECL std::string memory_of(const Surroundings& team, const Node* node) {
+[[gnu::cold]] PAPCOLL_DECL std::string memory_of(const Surroundings& team, const Node* node) {
   if (node == nullptr) {
     const std::string messages = joined({"messages: ", team.why_no_shared_memory});
     const bool any = team.partial_node != nullptr && team.partial_node->size > 1;
@@ -49,8 +49,8 @@ PAPCOLL_DECL std::string memory_of(const Surroundings& team, const Node* node) {
        copies_of(*node->copies)});
 }
 
-PAPCOLL_DECL Explanation explain_call(TeamCore& team, Collective collective, std::size_t bytes,
-                                      const CallTraits& traits) {
+[[gnu::cold]] PAPCOLL_DECL Explanation explain_call(TeamCore& team, Collective collective,
+                                                    std::size_t bytes, const CallTraits& traits) {
   const Call call = described_call(collective, bytes, traits);
   const AlgorithmSpec& given = traits.algorithm.spec();
   const bool any_transport = given.transport == nullptr && given.transport_name.empty();

@@ -154,7 +154,8 @@ PAPCOLL_DECL void run_checked(const Caller& caller, const AlgorithmSpec& spec,
 }
 
 PAPCOLL_DECL void run_arrival_driven(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
-  if (is_run_in_arena(run_arrival_driven, caller, spec, call)) return;
+  const auto again = [&](Call& moved) { run_arrival_driven(caller, spec, moved); };
+  if (is_run_in_arena(caller, call, again)) return;
   const TransportTable& transport = transport_for(caller, spec, call.memory);
   state_contract(call, spec);
   check_arrival(caller, *spec.arrival, transport, call);
@@ -177,7 +178,8 @@ PAPCOLL_DECL void run_at_endpoint(const Caller& caller, const AlgorithmSpec& spe
 
 PAPCOLL_DECL void run_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
   if (spec.hierarchical != nullptr) {
-    if (is_run_in_arena(run_spec, caller, spec, call)) return;
+    const auto again = [&](Call& moved) { run_spec(caller, spec, moved); };
+    if (is_run_in_arena(caller, call, again)) return;
     state_contract(call, spec);
     return with_neighbours(caller.core, call, [&](const Call& c) {
       spec.run_hierarchical(caller.core, *spec.hierarchical, c);

@@ -45,7 +45,7 @@ class SuaraSearch {
  public:
   SuaraSearch(const SuaraModel& model, int p, double m) : model_(model), p_(p), m_(m) {}
 
-  SuaraChoice best(std::size_t most_dimensions) {
+  [[gnu::cold]] SuaraChoice best(std::size_t most_dimensions) {
     SuaraChoice flat;
     flat.extents[0] = p_;
     flat.seconds = -1;
@@ -77,7 +77,7 @@ class SuaraSearch {
   static constexpr std::size_t lengths = 3;
 
   /// The best algorithms along dimension d.
-  const Line& line(const SuaraLines& lines, std::size_t d) {
+  [[gnu::cold]] const Line& line(const SuaraLines& lines, std::size_t d) {
     const int longest = lines.lengths[d];
     const int shortest = d == 0 ? lines.shortest : longest;
     Line& known = known_[lengths * static_cast<std::size_t>(longest) +
@@ -94,7 +94,7 @@ class SuaraSearch {
     return known;
   }
 
-  void examine(SuaraChoice& c) {
+  [[gnu::cold]] void examine(SuaraChoice& c) {
     const SuaraLines lines = lines_of(p_, c);
     const double gaps = seconds_of_gaps(model_, lines, m_);
     double seconds = gaps;
@@ -120,7 +120,7 @@ class SuaraSearch {
     take(c, seconds_of_rings(model_, lines, c.dimensions, m_));
   }
 
-  void take(const SuaraChoice& c, double seconds) {
+  [[gnu::cold]] void take(const SuaraChoice& c, double seconds) {
     if (seconds >= best_.seconds) return;
     const double flat = best_.flat;
     best_ = c;
@@ -141,14 +141,14 @@ class SuaraSearch {
 /// algorithms for each of them, by the corrected closed forms. All ranks find the same. A search
 /// among P positions takes some P evaluations of each closed form for two dimensions (16 µs for 64
 /// positions, 0.25 ms for 1,000), and some P·log P sums for three.
-inline SuaraChoice choose_suara(const SuaraModel& model, int p, double m,
-                                std::size_t most_dimensions = 2) {
+[[gnu::cold]] inline SuaraChoice choose_suara(const SuaraModel& model, int p, double m,
+                                              std::size_t most_dimensions = 2) {
   return detail::SuaraSearch{model, p, m}.best(most_dimensions);
 }
 
 /// The best grid for given algorithms: `choice` says how many dimensions and what runs along them.
-inline SuaraChoice choose_suara_grid(const SuaraModel& model, const SuaraChoice& choice, int p,
-                                     double m) {
+[[gnu::cold]] inline SuaraChoice choose_suara_grid(const SuaraModel& model,
+                                                   const SuaraChoice& choice, int p, double m) {
   SuaraChoice best = choice;
   best.seconds = -1;
   detail::each_grid(choice, p, true, [&](SuaraChoice& c) {

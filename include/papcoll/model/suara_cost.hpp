@@ -83,7 +83,8 @@ struct ReduceAndBcast {
   }
 };
 
-inline ReduceAndBcast reduce_and_bcast(const SuaraModel& model, int p, double m) noexcept {
+[[gnu::cold]] inline ReduceAndBcast reduce_and_bcast(const SuaraModel& model, int p,
+                                                     double m) noexcept {
   const HockneyWithGap& h = model.of(SuaraPart::nonoverlapping);
   if (!model.shared_ports) {
     return {closed_form::binomial_reduce(h, p, m),
@@ -98,8 +99,8 @@ inline ReduceAndBcast reduce_and_bcast(const SuaraModel& model, int p, double m)
 
 namespace detail {
 
-inline double segments_around_ring(const SuaraModel& model, int p, double segment,
-                                   double together) noexcept {
+[[gnu::cold]] inline double segments_around_ring(const SuaraModel& model, int p, double segment,
+                                                 double together) noexcept {
   const HockneyWithGap& h = model.of(SuaraPart::segmented_ring);
   return model.shared_ports
              ? closed_form::shared_ports::segments_around_ring(h, p, segment, together)
@@ -109,7 +110,8 @@ inline double segments_around_ring(const SuaraModel& model, int p, double segmen
 }  // namespace detail
 
 /// What one of the algorithms costs among p positions, alone.
-inline double seconds_of(const SuaraModel& model, SuaraPart part, int p, double m) noexcept {
+[[gnu::cold]] inline double seconds_of(const SuaraModel& model, SuaraPart part, int p,
+                                       double m) noexcept {
   const HockneyWithGap& h = model.of(part);
   const bool shared = model.shared_ports;
   switch (part) {
@@ -137,7 +139,8 @@ inline double seconds_of(const SuaraModel& model, SuaraPart part, int p, double 
 /// The same along a dimension of a grid that is not all segmented rings: no block is cut there, and
 /// few messages are let go at once, so that a segmented ring runs block by block, of which one
 /// begins while the one before is at its last message.
-inline double seconds_along(const SuaraModel& model, SuaraPart part, int p, double m) noexcept {
+[[gnu::cold]] inline double seconds_along(const SuaraModel& model, SuaraPart part, int p,
+                                          double m) noexcept {
   if (part != SuaraPart::segmented_ring || p < 2) return seconds_of(model, part, p, m);
   const HockneyWithGap& h = model.of(part);
   const double s = model.segment;
@@ -165,7 +168,7 @@ struct SuaraLines {
   int pairs = 0;  ///< rows of two where others are of one, or two folded to one
 };
 
-inline SuaraLines lines_of(int p, const SuaraChoice& c) noexcept {
+[[gnu::cold]] inline SuaraLines lines_of(int p, const SuaraChoice& c) noexcept {
   SuaraLines lines;
   int least = p;
   int most = p;
@@ -185,8 +188,8 @@ inline SuaraLines lines_of(int p, const SuaraChoice& c) noexcept {
 }
 
 /// What an algorithm costs along a dimension; of lines that differ in length, the slowest counts.
-inline double seconds_along(const SuaraModel& model, SuaraPart part, int shortest, int longest,
-                            double m) noexcept {
+[[gnu::cold]] inline double seconds_along(const SuaraModel& model, SuaraPart part, int shortest,
+                                          int longest, double m) noexcept {
   double seconds = 0;
   for (int n = shortest; n <= longest; ++n) {
     seconds = std::max(seconds, papcoll::seconds_along(model, part, n, m));
@@ -197,8 +200,8 @@ inline double seconds_along(const SuaraModel& model, SuaraPart part, int shortes
 /// Where others have no row to run along, or nobody to fold, their first messages come early. Where
 /// ports are shared, they delay a pair that meets them in the first or second round of a column:
 /// measured in simulations, with Rabenseifner along columns.
-inline double seconds_of_early(const SuaraModel& model, const SuaraLines& lines,
-                               double m) noexcept {
+[[gnu::cold]] inline double seconds_of_early(const SuaraModel& model, const SuaraLines& lines,
+                                             double m) noexcept {
   constexpr std::array messages{0.0, 1.8, 1.2,
                                 0.0};  // by the position of the last pair in its four
   if (!model.shared_ports) return 0;
@@ -206,15 +209,16 @@ inline double seconds_of_early(const SuaraModel& model, const SuaraLines& lines,
   return std::max(0.0, model.link.beta * bytes - 4 * model.link.alpha);
 }
 
-inline double seconds_of_gaps(const SuaraModel& model, const SuaraLines& lines, double m) noexcept {
+[[gnu::cold]] inline double seconds_of_gaps(const SuaraModel& model, const SuaraLines& lines,
+                                            double m) noexcept {
   const HockneyWithGap& h = model.link;
   return lines.folds * (3 * h.alpha + 2 * h.beta * m + h.gamma * m / 2) +
          lines.hand_overs * h.message(m) + seconds_of_early(model, lines, m);
 }
 
 /// Segmented rings in all dimensions: blocks go through all of them, as many at once as the window.
-inline double seconds_of_rings(const SuaraModel& model, const SuaraLines& lines,
-                               std::size_t dimensions, double m) noexcept {
+[[gnu::cold]] inline double seconds_of_rings(const SuaraModel& model, const SuaraLines& lines,
+                                             std::size_t dimensions, double m) noexcept {
   const HockneyWithGap& link = model.link;
   const HockneyWithGap& h = model.of(SuaraPart::segmented_ring);
   const auto shortest_of = [&lines](std::size_t d) {
@@ -245,8 +249,8 @@ inline double seconds_of_rings(const SuaraModel& model, const SuaraLines& lines,
 }  // namespace detail
 
 /// What a choice costs among p positions.
-inline double seconds_of(const SuaraModel& model, const SuaraChoice& choice, int p,
-                         double m) noexcept {
+[[gnu::cold]] inline double seconds_of(const SuaraModel& model, const SuaraChoice& choice, int p,
+                                       double m) noexcept {
   if (choice.dimensions == 1) return seconds_of(model, choice.parts[0], p, m);
   const detail::SuaraLines lines = detail::lines_of(p, choice);
   bool all_segmented = true;

@@ -17,7 +17,7 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
-inline AlgorithmSpec spec_of(const ParsedName& parsed) {
+[[gnu::cold]] inline AlgorithmSpec spec_of(const ParsedName& parsed) {
   AlgorithmSpec spec;
   if (parsed.tickets != nullptr) {
     spec.follow_tickets(*parsed.tickets);
@@ -31,7 +31,7 @@ inline AlgorithmSpec spec_of(const ParsedName& parsed) {
 }
 
 /// The levels of a hierarchical algorithm's name from the given one outwards.
-inline std::shared_ptr<const HierarchicalSpec> hierarchical_spec_of(
+[[gnu::cold]] inline std::shared_ptr<const HierarchicalSpec> hierarchical_spec_of(
     const std::vector<ParsedName>& parts, std::size_t level = 0) {
   auto c = std::make_shared<HierarchicalSpec>();
   c->intra = spec_of(parts[level]);
@@ -52,7 +52,7 @@ inline std::shared_ptr<const HierarchicalSpec> hierarchical_spec_of(
 }  // namespace detail
 
 /// The algorithm of a name in a catalogue, for calls to run. Throws unknown_algorithm.
-inline Algorithm algorithm(std::string_view name, Catalogue rows) {
+[[gnu::cold]] inline Algorithm algorithm(std::string_view name, Catalogue rows) {
   ParsedName parsed = parse_name(name, rows);
   AlgorithmSpec spec = detail::spec_of(parsed);
   std::shared_ptr<const HierarchicalSpec> hierarchical;

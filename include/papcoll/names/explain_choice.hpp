@@ -44,7 +44,7 @@ struct TeamFacts {
 namespace detail {
 
 /// Microseconds with two digits.
-inline std::string shown_time(std::uint64_t ns) {
+[[gnu::cold]] inline std::string shown_time(std::uint64_t ns) {
   const std::uint64_t hundredths = (ns + 5) / 10;
   const std::string digits = std::to_string(hundredths % 100);
   return detail::joined({hundredths / 100, ".", (digits.size() < 2 ? "0" : ""), digits, " µs"});
@@ -55,12 +55,13 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
 }
 
 /// "allreduce.multi_leader (8192)"
-inline std::string with_value(const ThresholdField& f, const Thresholds& t) {
+[[gnu::cold]] inline std::string with_value(const ThresholdField& f, const Thresholds& t) {
   return detail::joined({f.full_name(), " (", f.of(t), ")"});
 }
 
 /// Puts its group before and its value behind the name of each threshold of the collective.
-inline std::string with_values(std::string_view why, Collective collective, const Thresholds& t) {
+[[gnu::cold]] inline std::string with_values(std::string_view why, Collective collective,
+                                             const Thresholds& t) {
   const auto in_name = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
   std::string text;
   while (!why.empty()) {
@@ -74,26 +75,15 @@ inline std::string with_values(std::string_view why, Collective collective, cons
   return text;
 }
 
-inline WeighedBetweenNodes weigh_any_between_nodes(const Call& call, const SelectionInputs& s) {
-  switch (call.collective) {
-    case Collective::bcast:
-      return weigh_between_nodes<Collective::bcast>(call, s);
-    case Collective::reduce:
-      return weigh_between_nodes<Collective::reduce>(call, s);
-    default:
-      return weigh_between_nodes<Collective::allreduce>(call, s);
-  }
-}
-
 /// What the closed forms take of the thresholds.
-inline std::string the_network(const Thresholds& t) {
+[[gnu::cold]] inline std::string the_network(const Thresholds& t) {
   return detail::joined({with_value(*threshold("network", "alpha_ns"), t), ", ",
                          with_value(*threshold("network", "gap_ns"), t), ", ",
                          with_value(*threshold("network", "beta_as"), t), " and ",
                          with_value(*threshold("network", "gamma_as"), t)});
 }
 
-inline std::string why_alltoall(const Call& call, const SelectionInputs& s) {
+[[gnu::cold]] inline std::string why_alltoall(const Call& call, const SelectionInputs& s) {
   if (call.is_uneven()) return "what an alltoall always runs whose blocks differ";
   const Thresholds& t = *s.thresholds;
   const WeighedAlltoall w = weigh_alltoall(call.bytes(), s.size, t);
@@ -108,10 +98,10 @@ inline std::string why_alltoall(const Call& call, const SelectionInputs& s) {
 }
 
 /// Why a schedule was chosen, in words.
-inline std::string why_by_messages(const Call& call, const SelectionInputs& s) {
+[[gnu::cold]] inline std::string why_by_messages(const Call& call, const SelectionInputs& s) {
   const Thresholds& t = *s.thresholds;
   if (is_long_between_nodes(call, s)) {
-    const WeighedBetweenNodes w = weigh_any_between_nodes(call, s);
+    const WeighedBetweenNodes w = weigh_between_nodes(call, s);
     if (w.wins(t)) {
       return detail::joined({"between nodes, and by the model of ", the_network(t), " ",
                              w.is_suara() ? "Suara" : "TwoTreeComplete", " takes ",
@@ -155,8 +145,8 @@ inline std::string why_by_messages(const Call& call, const SelectionInputs& s) {
 }
 
 /// Why a row of the catalogue cannot run a call, or nothing if it can.
-inline std::string reason_against(const CatalogueRow& row, const TeamFacts& team, const Call& call,
-                                  bool non_blocking) {
+[[gnu::cold]] inline std::string reason_against(const CatalogueRow& row, const TeamFacts& team,
+                                                const Call& call, bool non_blocking) {
   AlgorithmNeeds needs;
   needs.bits = row.is_hierarchical ? hierarchical_needs(call.collective).bits : row.needs;
   needs.strongest = row.strongest;
@@ -179,7 +169,8 @@ inline std::string reason_against(const CatalogueRow& row, const TeamFacts& team
 }
 
 /// The call that is asked about.
-inline Call described_call(Collective collective, std::size_t bytes, const CallTraits& traits) {
+[[gnu::cold]] inline Call described_call(Collective collective, std::size_t bytes,
+                                         const CallTraits& traits) {
   Call call;
   call.collective = collective;
   call.reducer.size = traits.element_size == 0 ? 1 : traits.element_size;
@@ -198,7 +189,7 @@ inline Call described_call(Collective collective, std::size_t bytes, const CallT
 }
 
 /// Why a call goes by nodes, in words.
-inline std::string why_by_nodes(const Call& call, const SelectionInputs& s) {
+[[gnu::cold]] inline std::string why_by_nodes(const Call& call, const SelectionInputs& s) {
   const Thresholds& t = *s.thresholds;
   if (call.collective == Collective::alltoall) {
     return detail::joined({"at most ", with_value(*threshold("network", "alltoall"), t),
@@ -208,7 +199,7 @@ inline std::string why_by_nodes(const Call& call, const SelectionInputs& s) {
   const std::string late =
       detail::joined({"late by more than ", with_value(*threshold("network", "late_percent"), t),
                       " % of the call's own time"});
-  if (call.collective == Collective::allreduce && has_late_node<Collective::allreduce>(call, s)) {
+  if (call.collective == Collective::allreduce && has_late_node(call, s)) {
     return detail::joined({"node ", s.imbalance.late_node, " is always ", late});
   }
   if (call.bytes() <= t.network.hierarchical) {
@@ -222,15 +213,15 @@ inline std::string why_by_nodes(const Call& call, const SelectionInputs& s) {
 }
 
 /// Shares of the vector with two digits.
-inline std::string shown_share(double share) {
+[[gnu::cold]] inline std::string shown_share(double share) {
   const auto hundredths = static_cast<std::uint64_t>(std::llround(share * 100));
   const std::string digits = std::to_string(hundredths % 100);
   return detail::joined({hundredths / 100, ".", (digits.size() < 2 ? "0" : ""), digits});
 }
 
 /// In what order a static schedule plays a call on a machine, and why.
-inline std::string explain_order(const Machine* machine, const AnySchedule& schedule,
-                                 const OrderSource& order, const Call& call) {
+[[gnu::cold]] inline std::string explain_order(const Machine* machine, const AnySchedule& schedule,
+                                               const OrderSource& order, const Call& call) {
   if (order.predictor()) return "by predicted arrivals";
   if (machine == nullptr) return order.map() == nullptr ? "" : "rank order: the machine is unknown";
   const bool any_order = !is_prefix_reduction(call.collective) &&
@@ -266,15 +257,15 @@ inline std::string explain_order(const Machine* machine, const AnySchedule& sche
 }
 
 /// What is chosen for a call that names no algorithm, but may be the order of the ranks, and why.
-inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call& call,
-                              const OrderSource& order = {}) {
+[[gnu::cold]] inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call& call,
+                                            const OrderSource& order = {}) {
   const SelectionInputs& s = team.inputs;
   const std::string over = detail::joined({"+", team.transport->name});
   AlgorithmSpec chosen;
   chosen.transport = team.transport;
   chosen.order = order;
-  with_collective(AllCollectives{}, call.collective,
-                  [&]<Collective C>() { choose<C>(chosen, call, s); });
+  const Chooser& chooser = chooser_of(call.collective);
+  choose(chosen, call, s, chooser);
   if (chosen.hierarchical != nullptr && chosen.hierarchical->by_caches) {
     e.algorithm = "Hierarchical:DynamicLeader,auto";
     e.reason = detail::joined(
@@ -291,10 +282,7 @@ inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call&
                                               "there")});
   } else if (chosen.arrival != nullptr) {
     e.algorithm = detail::joined({chosen.arrival->name, over});
-    NodeChoice choice;
-    with_collective(AllCollectives{}, call.collective,
-                    [&]<Collective C>() { choice = choose_on_node<C>(call, s); });
-    e.reason = with_values(choice.why, call.collective, *s.thresholds);
+    e.reason = with_values(chooser.on_node(call, s).why, call.collective, *s.thresholds);
   } else {
     e.algorithm = chosen.schedule.name() + over;
     if (chosen.order) e.algorithm = detail::joined({chosen.order.name(), "+", e.algorithm});
@@ -307,8 +295,8 @@ inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call&
 }
 
 /// The algorithms that cannot run a call, by reasons.
-inline std::vector<std::string> all_refusals(const TeamFacts& team, const Call& call,
-                                             bool non_blocking) {
+[[gnu::cold]] inline std::vector<std::string> all_refusals(const TeamFacts& team, const Call& call,
+                                                           bool non_blocking) {
   std::vector<std::string> rows;
   std::vector<std::string> reasons;  // theirs
   for (const CatalogueRow& row : catalogue()) {
@@ -328,8 +316,8 @@ inline std::vector<std::string> all_refusals(const TeamFacts& team, const Call& 
 }
 
 /// What such a team would run if its next call were this one, described_call(…, traits), and why.
-inline Explanation explain_choice(const TeamFacts& team, const Call& call,
-                                  const CallTraits& traits) {
+[[gnu::cold]] inline Explanation explain_choice(const TeamFacts& team, const Call& call,
+                                                const CallTraits& traits) {
   Explanation e;
   const AlgorithmSpec& given = traits.algorithm.spec();
   if (given.is_automatic()) {
@@ -362,7 +350,7 @@ inline Explanation explain_choice(const TeamFacts& team, const Call& call,
 }  // namespace detail
 
 template <class>
-std::string Explanation::text_of(const Explanation& e) {
+[[gnu::cold]] std::string Explanation::text_of(const Explanation& e) {
   std::string t = detail::joined({e.algorithm, "\n  because    ", e.reason, "\n  arrivals   "});
   const std::string wait =
       detail::joined({"mean wait for the last ", detail::shown_time(e.imbalance.waiting)});

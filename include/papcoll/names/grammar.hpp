@@ -61,7 +61,7 @@ class NameParser {
   NameParser(std::string_view text, Catalogue catalogue)
       : text_(without_blanks(text)), catalogue_(catalogue) {}
 
-  ParsedName parse() {
+  [[gnu::cold]] ParsedName parse() {
     if (take_levels()) return std::move(parsed_);
     for (std::size_t begin = 0; begin <= text_.size();) {
       const std::size_t end = std::min(text_.find('+', begin), text_.size());
@@ -75,18 +75,18 @@ class NameParser {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const {
+  [[noreturn, gnu::cold]] void fail(const std::string& what) const {
     throw unknown_algorithm(detail::joined({"papcoll: algorithm '", text_, "': ", what}));
   }
 
   /// By a requirement that is not met.
-  [[noreturn]] void refuse(unsigned unmet, const RefusalDetails& details = {}) const {
+  [[noreturn, gnu::cold]] void refuse(unsigned unmet, const RefusalDetails& details = {}) const {
     fail(refusal(*first_requirement(unmet), details));
   }
 
-  [[noreturn]] void fail_with(const error& e) const { fail(bare(e.what())); }
+  [[noreturn, gnu::cold]] void fail_with(const error& e) const { fail(bare(e.what())); }
 
-  [[noreturn]] void fail_unknown(std::string_view name) const {
+  [[noreturn, gnu::cold]] void fail_unknown(std::string_view name) const {
     // A stand-in of papcoll-bench's, and all too near to a transport's name.
     const std::string hint =
         name == "mpi" ? "only papcoll-bench knows it, for the MPI library's own collectives"
@@ -98,7 +98,7 @@ class NameParser {
   }
 
   /// Reads a name of levels, if it is one.
-  bool take_levels() {
+  [[gnu::cold]] bool take_levels() {
     const auto row = std::find_if(catalogue_.begin(), catalogue_.end(),
                                   [](const CatalogueRow& r) { return r.is_hierarchical; });
     if (row == catalogue_.end()) return false;
@@ -115,14 +115,14 @@ class NameParser {
     return true;
   }
 
-  void take_beside(std::string_view policy, const CatalogueRow& row) {
+  [[gnu::cold]] void take_beside(std::string_view policy, const CatalogueRow& row) {
     if (!contract_named(policy)) {
       refuse(requirement::hierarchical_stands_alone, {.algorithm = std::string(row.name)});
     }
     take(policy);
   }
 
-  void take_parts(std::string_view arguments, const CatalogueRow& row) {
+  [[gnu::cold]] void take_parts(std::string_view arguments, const CatalogueRow& row) {
     std::vector<std::string_view> texts;
     try {
       texts = split_arguments(arguments);
@@ -148,7 +148,7 @@ class NameParser {
     }
   }
 
-  void take(std::string_view policy) {
+  [[gnu::cold]] void take(std::string_view policy) {
     policy = without_blanks(policy);
     const std::string_view name = policy.substr(0, policy.find(':'));
     const bool has_arguments = name.size() < policy.size();
@@ -181,7 +181,7 @@ class NameParser {
     if (has_arguments) fail(detail::joined({name, " takes no parameters"}));
   }
 
-  void take_predictor(std::string_view text) {
+  [[gnu::cold]] void take_predictor(std::string_view text) {
     try {
       parsed_.order = AnyPredictor::parse(text);
     } catch (const error& e) {
@@ -189,20 +189,20 @@ class NameParser {
     }
   }
 
-  void set(std::string_view& slot, std::string_view name, unsigned only_one) const {
+  [[gnu::cold]] void set(std::string_view& slot, std::string_view name, unsigned only_one) const {
     if (!slot.empty()) refuse(only_one, {.both = detail::joined({", ", slot, " and ", name})});
     slot = name;
   }
 
   /// The order of the positions, if the arrival policy gives one to any static schedule.
-  void name_order() {
+  [[gnu::cold]] void name_order() {
     if (arrival_ == machine_name) parsed_.order = OrderSource::machine();
     if (arrival_ == predicted_name && !parsed_.order) {
       parsed_.order = PredictedOrder<>::predictor();
     }
   }
 
-  void find_row() {
+  [[gnu::cold]] void find_row() {
     parsed_.transport = transport_;
     name_order();
     if (schedule_ == left_open) schedule_ = {};
@@ -233,7 +233,7 @@ class NameParser {
     parsed_.arrival = arrival_;  // it has no schedule of its own: one is chosen for each call
   }
 
-  std::string combinations() const {
+  [[gnu::cold]] std::string combinations() const {
     std::string text;
     for (const CatalogueRow& row : catalogue_) {
       if (row.schedule != schedule_) continue;
@@ -244,7 +244,7 @@ class NameParser {
     return text;
   }
 
-  void take_row(const CatalogueRow& row) {
+  [[gnu::cold]] void take_row(const CatalogueRow& row) {
     parsed_.row = &row;
     parsed_.arrival = arrival_.empty() ? row.arrival : arrival_;
     if (parsed_.arrival == predicted_name && !parsed_.order) {
@@ -263,7 +263,7 @@ class NameParser {
     parsed_.schedule = parsed_.plan.name();
   }
 
-  void check_transport() {
+  [[gnu::cold]] void check_transport() {
     for (const TransportName& t : transport_names) {
       if (parsed_.row == nullptr || t.name != transport_) continue;
       if (runs_by_ticket(*parsed_.row, t)) parsed_.tickets = parsed_.row->tickets;
@@ -274,7 +274,7 @@ class NameParser {
     }
   }
 
-  void check_contract() const {
+  [[gnu::cold]] void check_contract() const {
     if (parsed_.row == nullptr) return;
     AlgorithmNeeds needs;
     needs.strongest = parsed_.row->strongest;
@@ -299,7 +299,7 @@ class NameParser {
 
 /// Reads an algorithm's name. Throws unknown_algorithm, which says what is wrong with it and lists
 /// names that are near to one that is not known.
-inline ParsedName parse_name(std::string_view text, Catalogue catalogue) {
+[[gnu::cold]] inline ParsedName parse_name(std::string_view text, Catalogue catalogue) {
   constexpr std::size_t longest = 1024;  // schedules in schedules are read by recursion
   if (text.size() > longest) {
     throw unknown_algorithm(

@@ -26,20 +26,20 @@ inline bool gives_order(std::string_view arrival) noexcept {
 /// The name of a schedule that is chosen for each call.
 inline constexpr std::string_view left_open = "auto";
 
-inline bool is_arrival(std::string_view name, Catalogue catalogue) {
+[[gnu::cold]] inline bool is_arrival(std::string_view name, Catalogue catalogue) {
   return gives_order(name) ||
          std::any_of(catalogue.begin(), catalogue.end(),
                      [name](const CatalogueRow& row) { return row.arrival == name; });
 }
 
-inline bool is_schedule(std::string_view name, Catalogue catalogue) {
+[[gnu::cold]] inline bool is_schedule(std::string_view name, Catalogue catalogue) {
   return std::any_of(catalogue.begin(), catalogue.end(),
                      [name](const CatalogueRow& row) { return row.schedule == name; });
 }
 
 /// Programs may bring transports of their own, which only their teams know. What resembles one of
 /// the library's is a slip.
-inline bool is_transport_name(std::string_view name) {
+[[gnu::cold]] inline bool is_transport_name(std::string_view name) {
   constexpr std::string_view ending = "Transport";
   bool resembles = false;
   for (const TransportName& t : transport_names) {
@@ -50,7 +50,7 @@ inline bool is_transport_name(std::string_view name) {
 }
 
 /// Every policy that a name may have.
-inline std::vector<std::string_view> all_policy_names(Catalogue catalogue) {
+[[gnu::cold]] inline std::vector<std::string_view> all_policy_names(Catalogue catalogue) {
   std::vector<std::string_view> names{left_open, predicted_name, machine_name};
   for (const CatalogueRow& row : catalogue) {
     if (!row.arrival.empty()) names.push_back(row.arrival);

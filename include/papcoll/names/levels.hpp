@@ -26,7 +26,8 @@ struct LevelsText {
 };
 
 /// Takes a name apart if it is one of levels, whose schedule is called `levels`.
-inline std::optional<LevelsText> split_levels(std::string_view text, std::string_view levels) {
+[[gnu::cold]] inline std::optional<LevelsText> split_levels(std::string_view text,
+                                                            std::string_view levels) {
   constexpr auto none = std::string_view::npos;
   LevelsText found;
   for (std::size_t plus = text.find('+'); plus != none; plus = text.find('+')) {

@@ -29,7 +29,7 @@ struct ParsedName {
   std::vector<ParsedName> parts;               ///< of levels, from the inside out
 
   /// The canonical name.
-  std::string text() const {
+  [[gnu::cold]] std::string text() const {
     std::string name;
     auto add = [&name](std::string_view policy) {
       if (!policy.empty()) name.append(name.empty() ? "" : "+").append(policy);
@@ -48,7 +48,7 @@ struct ParsedName {
   }
 
  private:
-  std::string parts_text() const {
+  [[gnu::cold]] std::string parts_text() const {
     std::string text;
     bool all_open = true;
     for (const ParsedName& part : parts) {

@@ -132,8 +132,8 @@ constexpr bool runs_on(const CatalogueRow& row, const TransportName& transport) 
 
 /// A row's schedule with the parameters that the text after the colon gives, all of them defaults
 /// if there is none. Throws argument_error if the parameters cannot be read.
-inline AnySchedule plan_of(const CatalogueRow& row, std::string_view arguments,
-                           Catalogue catalogue) {
+[[gnu::cold]] inline AnySchedule plan_of(const CatalogueRow& row, std::string_view arguments,
+                                         Catalogue catalogue) {
   if (arguments.empty()) return row.plan();
   if (row.parse != nullptr) return row.parse(arguments, catalogue);
   return row.plan().with_arguments(arguments);
@@ -141,7 +141,7 @@ inline AnySchedule plan_of(const CatalogueRow& row, std::string_view arguments,
 
 /// A static schedule by its name with parameters: "KNomial:8". Throws unknown_algorithm if the
 /// catalogue has none of that name, argument_error if the parameters cannot be read.
-inline AnySchedule schedule_named(std::string_view text, Catalogue catalogue) {
+[[gnu::cold]] inline AnySchedule schedule_named(std::string_view text, Catalogue catalogue) {
   const std::string_view name = text.substr(0, text.find(':'));
   std::vector<std::string_view> names;
   for (const CatalogueRow& row : catalogue) {

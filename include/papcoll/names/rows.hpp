@@ -18,17 +18,18 @@ inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
-inline AnySchedule default_reduce_then_bcast() {
+[[gnu::cold]] inline AnySchedule default_reduce_then_bcast() {
   return AnyReduceThenBcast{AnySchedule::of<Binomial>(), AnySchedule::of<Binomial>()};
 }
 
-inline AnySchedule default_gather_then_bcast() {
+[[gnu::cold]] inline AnySchedule default_gather_then_bcast() {
   return AnyGatherThenBcast{AnySchedule::of<Binomial>(), AnySchedule::of<Binomial>()};
 }
 
 /// A schedule of two: one that serves `first`, then a bcast.
 template <class Any>
-AnySchedule parse_then_bcast(std::string_view arguments, Catalogue catalogue, Collective first) {
+[[gnu::cold]] AnySchedule parse_then_bcast(std::string_view arguments, Catalogue catalogue,
+                                           Collective first) {
   const auto parts = split_arguments(arguments);
   if (parts.size() != 2) {
     throw argument_error(
@@ -50,11 +51,13 @@ AnySchedule parse_then_bcast(std::string_view arguments, Catalogue catalogue, Co
   return schedule;
 }
 
-inline AnySchedule parse_reduce_then_bcast(std::string_view arguments, Catalogue catalogue) {
+[[gnu::cold]] inline AnySchedule parse_reduce_then_bcast(std::string_view arguments,
+                                                         Catalogue catalogue) {
   return parse_then_bcast<AnyReduceThenBcast>(arguments, catalogue, Collective::reduce);
 }
 
-inline AnySchedule parse_gather_then_bcast(std::string_view arguments, Catalogue catalogue) {
+[[gnu::cold]] inline AnySchedule parse_gather_then_bcast(std::string_view arguments,
+                                                         Catalogue catalogue) {
   return parse_then_bcast<AnyGatherThenBcast>(arguments, catalogue, Collective::gather);
 }
 
@@ -66,7 +69,7 @@ inline bool is_no_name(std::string_view text) noexcept {
 }
 
 /// A schedule along one dimension of Suara's grid.
-inline AnySchedule suara_dimension(std::string_view text, Catalogue catalogue) {
+[[gnu::cold]] inline AnySchedule suara_dimension(std::string_view text, Catalogue catalogue) {
   const auto colon = std::min(text.find(':'), text.size());
   const std::string_view after = text.substr(std::min(colon + 1, text.size()));
   const AnySchedule plain = schedule_named(text.substr(0, colon), catalogue);
@@ -88,7 +91,7 @@ inline AnySchedule suara_dimension(std::string_view text, Catalogue catalogue) {
 }
 
 /// Schedules, the extents of their grid and "folded", of which the latter two may be left out.
-inline AnySchedule parse_suara(std::string_view arguments, Catalogue catalogue) {
+[[gnu::cold]] inline AnySchedule parse_suara(std::string_view arguments, Catalogue catalogue) {
   AnySuara schedule;
   auto parts = split_arguments(arguments);
   schedule.folded = parts.back() == "folded";

@@ -183,7 +183,8 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
     return std::max(std::size_t{32768}, board_.chunk_bytes());
   }
   std::byte* scratch(std::size_t i) noexcept {
-    if (scratch_.empty()) scratch_.resize(3 * scratch_bytes());
+    if (scratch_.empty()) [[unlikely]]
+      take_scratch();
     return scratch_.data() + i * scratch_bytes();
   }
   int* pending() noexcept { return pending_.data(); }
@@ -195,6 +196,10 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   using Base::node_;
   using Base::rank_;
   using Base::words_;
+
+  [[gnu::noinline, gnu::cold]] void take_scratch() noexcept {
+    scratch_.resize(3 * scratch_bytes());
+  }
 
   std::size_t next_at_ = 0;  ///< see expect_again()
   std::size_t next_bytes_ = 0;

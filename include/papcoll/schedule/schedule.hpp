@@ -4,6 +4,7 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/policy.hpp>
+#include <papcoll/base/shared_value.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/schedule/arrangement.hpp>
 #include <papcoll/schedule/builder.hpp>
@@ -113,7 +114,7 @@ class AnySchedule {
   template <StaticSchedule S>
   AnySchedule(S schedule)  // NOLINT(google-explicit-constructor): a schedule is one of any
       : table_(&detail::schedule_table<S>()),
-        owner_(std::make_shared<const S>(std::move(schedule))),
+        owner_(detail::shared_value(std::move(schedule))),
         self_(owner_.get()) {}
 
   /// The schedule with its default parameters; no allocation.

@@ -60,26 +60,35 @@ inline double two_tree_chunk(const Call& call, int size) noexcept {
   return static_cast<double>(TwoTreeChunks{}.cut({0, call.count}, element, size).longest * element);
 }
 
-template <Collective C>
-WeighedBetweenNodes weigh_between_nodes(const Call& call, const SelectionInputs& s) {
+/// Without Suara, which is for an allreduce.
+inline WeighedBetweenNodes weigh_two_trees(const Call& call, const SelectionInputs& s) {
   const HockneyWithGap h = link_of(*s.thresholds);
   const auto m = static_cast<double>(call.bytes());
   const double chunk = two_tree_chunk(call, s.size);
   WeighedBetweenNodes w;
-  if constexpr (C == Collective::bcast) {
-    w.otherwise = closed_form::scatter_allgather_bcast(h, s.size, m);
-    w.two_trees = closed_form::two_tree_bcast(h, s.size, m, chunk);
-  } else if constexpr (C == Collective::reduce) {
-    w.otherwise = closed_form::reduce_scatter_gather_reduce(h, s.size, m);
-    w.two_trees = closed_form::two_tree_reduce(h, s.size, m, chunk);
-  } else {
-    static_assert(C == Collective::allreduce);
-    const bool commutative = call.reducer.commutative;
-    const SuaraModel model = suara_model(*s.thresholds, commutative);
-    w.suara = choose_suara(model, s.size, m);
-    w.otherwise = seconds_of(model, SuaraPart::rabenseifner, s.size, m);
-    if (commutative) w.two_trees = closed_form::two_tree_allreduce(h, s.size, m, chunk);
+  switch (call.collective) {
+    case Collective::bcast:
+      w.otherwise = closed_form::scatter_allgather_bcast(h, s.size, m);
+      w.two_trees = closed_form::two_tree_bcast(h, s.size, m, chunk);
+      break;
+    case Collective::reduce:
+      w.otherwise = closed_form::reduce_scatter_gather_reduce(h, s.size, m);
+      w.two_trees = closed_form::two_tree_reduce(h, s.size, m, chunk);
+      break;
+    default:
+      if (!call.reducer.commutative) break;
+      w.two_trees = closed_form::two_tree_allreduce(h, s.size, m, chunk);
   }
+  return w;
+}
+
+inline WeighedBetweenNodes weigh_between_nodes(const Call& call, const SelectionInputs& s) {
+  WeighedBetweenNodes w = weigh_two_trees(call, s);
+  if (call.collective != Collective::allreduce) return w;
+  const SuaraModel model = suara_model(*s.thresholds, call.reducer.commutative);
+  const auto m = static_cast<double>(call.bytes());
+  w.suara = choose_suara(model, s.size, m);
+  w.otherwise = seconds_of(model, SuaraPart::rabenseifner, s.size, m);
   return w;
 }
 
@@ -99,29 +108,29 @@ inline bool is_long_between_nodes(const Call& call, const SelectionInputs& s) no
   }
 }
 
-template <Collective C>
-AnySchedule search_between_nodes(const Call& call, const SelectionInputs& s) {
-  const WeighedBetweenNodes weighed = weigh_between_nodes<C>(call, s);
-  if (!weighed.wins(*s.thresholds)) return {};
-  if constexpr (C == Collective::allreduce) {
-    if (weighed.is_suara()) {
-      return schedule_of(suara_model(*s.thresholds, call.reducer.commutative), weighed.suara,
-                         s.size, static_cast<double>(call.bytes()));
-    }
-  }
+/// What wins clearly, empty if nothing does. The same on all ranks: it goes by bytes, operator,
+/// number of ranks and thresholds.
+inline AnySchedule choose_between_nodes(const Call& call, const SelectionInputs& s) {
+  if (!is_long_between_nodes(call, s) || !weigh_two_trees(call, s).wins(*s.thresholds)) return {};
   return AnySchedule::of<TwoTreeComplete>();
 }
 
-/// What wins clearly, empty if nothing does. The same on all ranks: it goes by bytes, operator,
-/// number of ranks and thresholds.
-template <Collective C>
-AnySchedule choose_between_nodes(const Call& call, const SelectionInputs& s) {
+[[gnu::cold]] inline AnySchedule search_for_allreduce(const Call& call, const SelectionInputs& s) {
+  const WeighedBetweenNodes weighed = weigh_between_nodes(call, s);
+  if (!weighed.wins(*s.thresholds)) return {};
+  if (!weighed.is_suara()) return AnySchedule::of<TwoTreeComplete>();
+  return schedule_of(suara_model(*s.thresholds, call.reducer.commutative), weighed.suara, s.size,
+                     static_cast<double>(call.bytes()));
+}
+
+/// The same of an allreduce, which may take Suara.
+inline AnySchedule choose_allreduce_between_nodes(const Call& call, const SelectionInputs& s) {
   if (!is_long_between_nodes(call, s)) return {};
-  if (C != Collective::allreduce || s.suara == nullptr) return search_between_nodes<C>(call, s);
+  if (s.suara == nullptr) return search_for_allreduce(call, s);
   const std::size_t bytes = call.bytes();
   const bool commutative = call.reducer.commutative;
   if (const AnySchedule* const known = s.suara->find(bytes, commutative)) return *known;
-  AnySchedule schedule = search_between_nodes<C>(call, s);
+  AnySchedule schedule = search_for_allreduce(call, s);
   s.suara->keep(bytes, commutative, schedule);
   return schedule;
 }

@@ -238,20 +238,19 @@ struct Thresholds {
 struct ThresholdField {
   std::string_view group;
   std::string_view name;
-  std::size_t& (*in)(Thresholds&) noexcept;
+  std::size_t at;  ///< in Thresholds, in bytes
 
-  constexpr std::size_t of(const Thresholds& t) const noexcept {
-    return in(const_cast<Thresholds&>(t));
+  std::size_t& in(Thresholds& t) const noexcept {
+    return *reinterpret_cast<std::size_t*>(reinterpret_cast<std::byte*>(&t) + at);
   }
+  std::size_t of(const Thresholds& t) const noexcept { return in(const_cast<Thresholds&>(t)); }
   /// "allreduce.multi_leader"
   std::string full_name() const { return detail::joined({group, ".", name}); }
 };
 
 /// All of them. Whoever reads, writes, hashes or speaks of thresholds goes by this table.
-#define PAPCOLL_THRESHOLD(group, member)                                                    \
-  ThresholdField {                                                                          \
-#group, #member, [](Thresholds & t) noexcept -> std::size_t& { return t.group.member; } \
-  }
+#define PAPCOLL_THRESHOLD(group, member) \
+  ThresholdField { #group, #member, offsetof(Thresholds, group.member) }
 inline constexpr std::array threshold_fields{
     PAPCOLL_THRESHOLD(allreduce, exchange_two_ranks),
     PAPCOLL_THRESHOLD(allreduce, exchange_more_ranks),
@@ -318,7 +317,7 @@ consteval const ThresholdField* threshold(std::string_view group, std::string_vi
 }
 
 /// A number that is the same on ranks whose thresholds are.
-constexpr std::uint64_t hash_of(const Thresholds& t) noexcept {
+inline std::uint64_t hash_of(const Thresholds& t) noexcept {
   std::uint64_t h = 14695981039346656037U;
   for (const ThresholdField& f : threshold_fields) h = (h ^ f.of(t)) * 1099511628211U;
   return h;

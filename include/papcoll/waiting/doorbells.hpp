@@ -41,21 +41,15 @@ class BasicDoorbells {
   /// Wakes rank r if it sleeps.
   void ring(int r) noexcept {
     Bell& bell = bells_[r];
-    if (bell.state.load(std::memory_order_seq_cst) == awake) return;
-    if (claim(bell, sleeping) || claim(bell, called)) wake(bell);
+    if (bell.state.load(std::memory_order_seq_cst) != awake) [[unlikely]]
+      wake_sleeper(bell);
   }
 
   /// Wakes everyone. Above `fan_out` sleepers, those who wake up wake the rest: a wake-up costs the
   /// waker several microseconds.
   void ring_all() noexcept {
-    if (shared_->sleepers.load(std::memory_order_seq_cst) == 0) return;
-    for (int r = 0; r < ranks_; ++r) {
-      std::uint32_t expected = sleeping;
-      if (bells_[r].state.compare_exchange_strong(expected, called, std::memory_order_seq_cst)) {
-        bells_[r].word.fetch_add(1, std::memory_order_seq_cst);
-      }
-    }
-    wake_called(0);
+    if (shared_->sleepers.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+      call_all();
   }
 
   /// Rank `me` sleeps until somebody rings or `limit` has passed, unless ready() is true.
@@ -111,12 +105,25 @@ class BasicDoorbells {
     return bell.state.compare_exchange_strong(from, awake, std::memory_order_seq_cst);
   }
 
+  [[gnu::noinline]] static void wake_sleeper(Bell& bell) noexcept {
+    if (claim(bell, sleeping) || claim(bell, called)) wake(bell);
+  }
   static void wake(Bell& bell) noexcept {
     bell.word.fetch_add(1, std::memory_order_seq_cst);
     Access::wake(bell.word);
   }
 
-  void wake_called(int from) noexcept {
+  [[gnu::noinline]] void call_all() noexcept {
+    for (int r = 0; r < ranks_; ++r) {
+      std::uint32_t expected = sleeping;
+      if (bells_[r].state.compare_exchange_strong(expected, called, std::memory_order_seq_cst)) {
+        bells_[r].word.fetch_add(1, std::memory_order_seq_cst);
+      }
+    }
+    wake_called(0);
+  }
+
+  [[gnu::noinline]] void wake_called(int from) noexcept {
     int woken = 0;
     for (int i = 0; i < ranks_ && woken < fan_out; ++i) {
       const int r = from + i < ranks_ ? from + i : from + i - ranks_;

@@ -61,7 +61,7 @@ TEST_CASE("small calls among many ranks go by caches, with leaders by arrival", 
   call.reducer.commutative = true;
   const auto by_caches = [&](std::size_t bytes) {
     call.count = bytes / sizeof(double);
-    return detail::goes_by_caches<Collective::allreduce>(call, s);
+    return detail::goes_by_caches(call, s);
   };
   CHECK(by_caches(8));
   CHECK(by_caches(thresholds.node.caches));
@@ -77,7 +77,10 @@ TEST_CASE("small calls among many ranks go by caches, with leaders by arrival", 
   s.near_groups = 4;
   s.by_messages = true;
   CHECK_FALSE(by_caches(8));
-  CHECK_FALSE(detail::goes_by_caches<Collective::bcast>(call, s));
+  s.by_messages = false;
+  CHECK(by_caches(8));
+  call.collective = Collective::bcast;
+  CHECK_FALSE(by_caches(8));
 }
 
 TEST_CASE("calls by caches that do not match leave outputs as they were", "[select]") {
@@ -127,7 +130,7 @@ TEST_CASE("where no call is to go by caches, barriers do not", "[select]") {
   s.near_groups = 4;
   Call call;
   call.collective = Collective::barrier;
-  CHECK_FALSE(detail::goes_by_caches<Collective::barrier>(call, s));
+  CHECK_FALSE(detail::goes_by_caches(call, s));
 }
 
 TEST_CASE("teams by caches have small chunk buffers", "[select]") {

@@ -66,7 +66,7 @@ TEST_CASE("short alltoalls and scans of several nodes go by nodes", "[select]") 
   call.collective = Collective::alltoall;
   const auto alltoall_goes = [&](std::size_t bytes) {
     call.count = bytes;
-    return papcoll::detail::goes_by_nodes<Collective::alltoall>(call, s);
+    return papcoll::detail::goes_by_nodes(call, s);
   };
   CHECK(alltoall_goes(64));
   CHECK_FALSE(alltoall_goes(65));
@@ -83,11 +83,11 @@ TEST_CASE("short alltoalls and scans of several nodes go by nodes", "[select]") 
   Call prefix;
   prefix.collective = Collective::scan;
   prefix.count = t.network.hierarchical;
-  CHECK(papcoll::detail::goes_by_nodes<Collective::scan>(prefix, s));
-  CHECK(papcoll::detail::goes_by_nodes<Collective::exscan>(prefix, s));
+  CHECK(papcoll::detail::goes_by_nodes(prefix, s));
+  CHECK(papcoll::detail::goes_by_nodes(prefix, s));
   s.nodes_in_order = false;
-  CHECK_FALSE(papcoll::detail::goes_by_nodes<Collective::scan>(prefix, s));
+  CHECK_FALSE(papcoll::detail::goes_by_nodes(prefix, s));
   s.nodes_in_order = true;
   ++prefix.count;
-  CHECK_FALSE(papcoll::detail::goes_by_nodes<Collective::scan>(prefix, s));
+  CHECK_FALSE(papcoll::detail::goes_by_nodes(prefix, s));
 }

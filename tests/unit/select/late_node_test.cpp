@@ -66,7 +66,7 @@ struct LateNodes {
     inputs.thresholds = &thresholds;
     AlgorithmSpec s;
     s.transport = &messages;
-    choose<Collective::allreduce>(s, call(long_call), inputs);
+    choose(s, call(long_call), inputs, ChooserOf<Collective::allreduce>::value);
     REQUIRE(s.hierarchical != nullptr);
     const std::string name = s.hierarchical->inter.schedule.name();
     return name == "StragglAR" ? 0 : std::stoi(name.substr(std::string{"StragglAR:best,"}.size()));

@@ -29,7 +29,7 @@ struct Between {
   template <Collective C, class S>
   OrderSource order() {
     call.collective = C;
-    return detail::choose_order<C>(AnySchedule::of<S>(), call, inputs);
+    return detail::choose_order(AnySchedule::of<S>(), call, inputs);
   }
 
   Thresholds thresholds;

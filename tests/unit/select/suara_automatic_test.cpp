@@ -41,8 +41,7 @@ struct Nodes {
     inputs.thresholds = &thresholds;
     AlgorithmSpec s;
     s.transport = &messages;
-    detail::with_collective(detail::AllCollectives{}, c.collective,
-                            [&]<Collective C>() { choose<C>(s, c, inputs); });
+    choose(s, c, inputs, detail::chooser_of(c.collective));
     return s.schedule.name();
   }
   std::string chosen(std::size_t bytes, bool commutative = true) {

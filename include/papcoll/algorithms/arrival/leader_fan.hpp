@@ -39,10 +39,14 @@ inline namespace PAPCOLL_ABI {
 //
 // A long header: one state machine serves five collectives, and is to be read as one.
 
-/// One call of one rank. Dynamic: the first to arrive leads.
-template <bool Dynamic>
-class LeaderFan::Run {
+namespace detail {
+
+/// One call of one rank.
+class LeaderFanRun {
  public:
+  /// `dynamic`: the first to arrive leads.
+  explicit LeaderFanRun(bool dynamic) noexcept : dynamic_(dynamic) {}
+
   template <Site S>
   bool step(S& s, const Call& c) {
     // Only the root of a bcast has the data, so it leads, whoever comes first.
@@ -67,11 +71,11 @@ class LeaderFan::Run {
     if (small_ && contributes) {
       s.announce(c.in, c.bytes(), 1);
       written_ = 1;
-    } else if (Dynamic && gathers_ && contributes && chunks_.count == 1 &&
+    } else if (dynamic_ && gathers_ && contributes && chunks_.count == 1 &&
                c.bytes() <= copied_before_claim) {
       write_chunk(s, c, everyone);
     }
-    if (Dynamic) {
+    if (dynamic_) {
       leads_ = s.claim();
       leader_ = leads_ ? s.rank() : s.leader();
     } else {
@@ -104,7 +108,7 @@ class LeaderFan::Run {
   bool lead(S& s, const Call& c) {
     if (c.collective == Collective::allgather) return gather(s, c);
     while (taken_ < chunks_.count) {
-      const bool in_order = c.rank_order || !Dynamic;
+      const bool in_order = c.rank_order || !dynamic_;
       if (!(in_order ? collect_in_order(s, c) : collect(s, c))) return false;
       s.all_arrived();
       const std::size_t n = is_shared(s, c) ? chunks_.bytes(taken_) : 0;
@@ -143,7 +147,7 @@ class LeaderFan::Run {
   /// Combines in rank order; a static leader waits for all before it starts.
   template <Site S>
   bool collect_in_order(S& s, const Call& c) {
-    if (!Dynamic) {
+    if (!dynamic_) {
       for (; left_ != 0; --left_) {
         if (!s.arrived(s.pending()[left_ - 1], taken_ + 1)) return false;
         if (!accept(s, s.pending()[left_ - 1])) return false;
@@ -307,12 +311,21 @@ class LeaderFan::Run {
   int left_ = 0;      ///< leader: how many of pending() are awaited for this chunk
   int position_ = 0;  ///< leader, in rank order: who is next
   const std::byte* sum_ = nullptr;
+  bool dynamic_;
   bool begun_ = false;
   bool leads_ = false;
   bool small_ = false;
   bool takes_ = true;    ///< this rank wants the result
   bool gathers_ = true;  ///< there is something to combine
   alignas(16) std::byte partial_[NodeBoard::inline_bytes];
+};
+
+}  // namespace detail
+
+template <bool Dynamic>
+class LeaderFan::Run : public detail::LeaderFanRun {
+ public:
+  Run() noexcept : LeaderFanRun(Dynamic) {}
 };
 
 namespace detail {

@@ -23,7 +23,7 @@ class PeerBuffers {
  public:
   /// Announces this rank with its buffers. `most`: chunks of a call where there is no window.
   template <Site S>
-  void begin(S& s, const Call& c, std::uint32_t most) {
+  [[gnu::noinline]] void begin(S& s, const Call& c, std::uint32_t most) {
     direct_ = s.peers().pulls() || s.pools_hold(2 * c.bytes());
     window_ = s.buffers() / 2;
     const std::size_t least = std::min(least_chunk, 2 * s.chunk_bytes());
@@ -63,7 +63,7 @@ class PeerBuffers {
   /// Copies this rank's next chunk for its peers, if it has to and all below `end` may be there.
   /// `in_it(k)`: is this rank's contribution to chunk k combined already, so that nobody needs it?
   template <Site S, class InIt>
-  bool stage_next(S& s, const Call& c, std::uint32_t end, InIt in_it) {
+  [[gnu::noinline]] bool stage_next(S& s, const Call& c, std::uint32_t end, InIt in_it) {
     if (staged_ >= end || !has_to_stage()) return false;
     if (direct_ && !s.use_pool()) return false;
     if (!in_it(staged_)) {
@@ -83,8 +83,9 @@ class PeerBuffers {
 
   /// n bytes of rank r's contribution, `at` bytes into chunk k; copied to `scratch` if need be.
   template <Site S>
-  const std::byte* input(S& s, const Call& c, int r, std::uint32_t k, std::size_t at, std::size_t n,
-                         std::byte* scratch) const {
+  [[gnu::noinline]] const std::byte* input(S& s, const Call& c, int r, std::uint32_t k,
+                                           std::size_t at, std::size_t n,
+                                           std::byte* scratch) const {
     const std::size_t offset = chunks_.offset(k) + at;
     if (r == s.rank()) return c.in + offset;
     const BufferPlace place = s.offer_of(r).in;
@@ -108,8 +109,8 @@ class PeerBuffers {
 
   /// Combines n elements into this rank's partial result.
   template <Site S>
-  void combine(S& s, std::byte* out, const std::byte* low, const std::byte* high,
-               std::size_t n) const {
+  [[gnu::noinline]] void combine(S& s, std::byte* out, const std::byte* low, const std::byte* high,
+                                 std::size_t n) const {
     if (lends_output_) {
       s.reduce(out, low, high, n);
     } else {
@@ -119,8 +120,8 @@ class PeerBuffers {
 
   /// n bytes of the partial result of rank r, `at` bytes into chunk k; as input().
   template <Site S>
-  const std::byte* partial(S& s, int r, std::uint32_t k, std::size_t at, std::size_t n,
-                           std::byte* scratch) const {
+  [[gnu::noinline]] const std::byte* partial(S& s, int r, std::uint32_t k, std::size_t at,
+                                             std::size_t n, std::byte* scratch) const {
     if (r == s.rank()) return target(s, k) + at;
     if (!direct_) return s.slot(r, 2 * k + 1) + at;
     const BufferPlace place = s.offer_of(r).out;
@@ -132,7 +133,7 @@ class PeerBuffers {
 
   /// Copies rank r's partial result of chunk k, which is the whole result, to this rank's output.
   template <Site S>
-  void take(S& s, const Call& c, int r, std::uint32_t k) const {
+  [[gnu::noinline]] void take(S& s, const Call& c, int r, std::uint32_t k) const {
     std::byte* const to = c.out + chunks_.offset(k);
     if (lends_output_ && r == s.rank()) return;
     if (direct_ && r != s.rank() && s.offer_of(r).out.mapped == 0) {

@@ -31,7 +31,7 @@ class BlockStarts {
   }
 
   /// One more block, of so many bytes.
-  void add(std::size_t bytes) {
+  [[gnu::noinline]] void add(std::size_t bytes) {
     if (starts_.empty()) starts_.push_back(0);
     starts_.push_back(starts_.back() + bytes);
   }
@@ -86,7 +86,7 @@ class AlltoallPhases {
   }
 
   /// A call of one phase, of bytes.
-  Call phase(Collective c, const std::byte* in, std::byte* out) const noexcept {
+  [[gnu::noinline]] Call phase(Collective c, const std::byte* in, std::byte* out) const noexcept {
     Call p;
     p.collective = c;
     p.in = in;
@@ -154,7 +154,7 @@ class AlltoallPhases {
   }
 
   /// Bytes between the members of this group and those of each group.
-  Sizes of_groups(const BlockStarts& starts) const {
+  [[gnu::noinline]] Sizes of_groups(const BlockStarts& starts) const {
     Sizes sizes;
     for (const std::vector<int>& others : groups_.members) {
       std::size_t bytes = header(others);
@@ -168,8 +168,8 @@ class AlltoallPhases {
 
   // --- within the group
 
-  void intra(Collective c, const std::byte* in, std::byte* out, const BlockStarts& starts,
-             std::size_t own) {
+  [[gnu::noinline]] void intra(Collective c, const std::byte* in, std::byte* out,
+                               const BlockStarts& starts, std::size_t own) {
     if (differ()) {
       const Sizes sizes = of_members(starts, own);
       Sizes places(sizes.size());

@@ -54,7 +54,8 @@ class HierarchicalPhases {
   std::size_t bytes(std::size_t elements) const noexcept { return elements * call_.reducer.size; }
 
   /// A call of one phase; what is not said is as in the whole call.
-  Call phase(Collective c, const std::byte* in, std::byte* out, int root = 0) const noexcept {
+  [[gnu::noinline]] Call phase(Collective c, const std::byte* in, std::byte* out,
+                               int root = 0) const noexcept {
     Call p = call_;
     p.collective = c;
     p.in = in;
@@ -69,7 +70,7 @@ class HierarchicalPhases {
   }
 
   /// Gives each participant of a call its own number of elements.
-  static Call with_sizes(Call p, const Sizes& sizes) noexcept {
+  [[gnu::noinline]] static Call with_sizes(Call p, const Sizes& sizes) noexcept {
     bool equal = true;
     for (const std::size_t n : sizes) equal = equal && n == sizes.front();
     p.counts = equal ? nullptr : sizes.data();
@@ -170,18 +171,18 @@ class HierarchicalPhases {
   // --- collectives in which ranks have parts of their own
 
   /// Elements of each rank.
-  Sizes of_ranks() const {
+  [[gnu::noinline]] Sizes of_ranks() const {
     const auto n = static_cast<std::size_t>(groups_.size());
     return call_.counts != nullptr ? Sizes(call_.counts, call_.counts + n) : Sizes(n, call_.count);
   }
-  Sizes of_groups(const Sizes& each) const {
+  [[gnu::noinline]] Sizes of_groups(const Sizes& each) const {
     Sizes sizes(static_cast<std::size_t>(groups_.count()), 0);
     for (std::size_t r = 0; r < each.size(); ++r) {
       sizes[static_cast<std::size_t>(groups_.of[r])] += each[r];
     }
     return sizes;
   }
-  Sizes of_members(const Sizes& each) const {
+  [[gnu::noinline]] Sizes of_members(const Sizes& each) const {
     Sizes sizes;
     for (const int r : groups_.ranks_of(group_)) sizes.push_back(each[static_cast<std::size_t>(r)]);
     return sizes;
@@ -193,7 +194,8 @@ class HierarchicalPhases {
   static std::size_t sum(const Sizes& sizes) noexcept { return sum(sizes, sizes.size()); }
 
   /// Parts in order of groups become parts in order of ranks, or the other way.
-  void permute(std::byte* to, const std::byte* from, const Sizes& each, bool to_ranks) const {
+  [[gnu::noinline]] void permute(std::byte* to, const std::byte* from, const Sizes& each,
+                                 bool to_ranks) const {
     std::size_t by_group = 0;
     for (const auto& members : groups_.members) {
       for (const int r : members) {
@@ -210,10 +212,10 @@ class HierarchicalPhases {
   }
 
   /// Where elements of the output come to stand: the output, or memory, if they lie apart there.
-  std::byte* neighbours_of_output(int which, std::size_t elements) {
+  [[gnu::noinline]] std::byte* neighbours_of_output(int which, std::size_t elements) {
     return call_.out_view == nullptr ? call_.out : team_.memory(which, bytes(elements));
   }
-  void finish_output(const std::byte* neighbours, std::size_t elements) const {
+  [[gnu::noinline]] void finish_output(const std::byte* neighbours, std::size_t elements) const {
     if (call_.out_view == nullptr) return;
     unpack(call_.out, call_.out_view, neighbours, elements, call_.reducer.size);
   }
@@ -276,7 +278,7 @@ class HierarchicalPhases {
     if (is_root()) finish_output(out, total);
   }
 
-  const std::byte* neighbours_of_input(std::size_t elements) {
+  [[gnu::noinline]] const std::byte* neighbours_of_input(std::size_t elements) {
     if (call_.in_view == nullptr) return call_.in;
     std::byte* const packed = team_.memory(3, bytes(elements));
     pack(packed, call_.in, call_.in_view, 0, elements, call_.reducer.size);
@@ -355,6 +357,12 @@ class HierarchicalPhases {
   int number_;     ///< in the group
   bool straight_;  ///< the groups' ranks follow each other
 };
+
+/// Runs one rank's call of a hierarchical collective C.
+template <Collective C>
+void run_phases(GroupedTeam& team, const Call& call) {
+  HierarchicalPhases{team, call}.run<C>();
+}
 
 }  // namespace detail
 

@@ -25,7 +25,7 @@ inline namespace PAPCOLL_ABI {
 //     ReduceThenBcast:(Suara:Ring,Rabenseifner,8),PipelinedChain:4096
 
 /// Joins parameters to the text after the colon.
-inline std::string join_arguments(const std::vector<std::string>& parameters) {
+[[gnu::cold]] inline std::string join_arguments(const std::vector<std::string>& parameters) {
   std::string text;
   for (const std::string& p : parameters) {
     const bool nested = p.find(',') != std::string::npos;
@@ -36,7 +36,7 @@ inline std::string join_arguments(const std::vector<std::string>& parameters) {
 
 /// Splits the text after the colon at its commas outside of parentheses, and takes off the
 /// parentheses that enclose a whole parameter. Throws argument_error if parentheses do not match.
-inline std::vector<std::string_view> split_arguments(std::string_view text) {
+[[gnu::cold]] inline std::vector<std::string_view> split_arguments(std::string_view text) {
   std::vector<std::string_view> parameters;
   int depth = 0;
   std::size_t begin = 0;
@@ -68,9 +68,10 @@ bool read_number(std::string_view text, std::size_t least, Number& number) noexc
   return failure == std::errc{} && stop == end && number >= static_cast<Number>(least);
 }
 
-[[noreturn]] inline void refuse_argument(std::string_view schedule, const Parameter& parameter,
-                                         std::string_view kind, std::string_view text,
-                                         std::string_view example) {
+[[noreturn, gnu::cold]] inline void refuse_argument(std::string_view schedule,
+                                                    const Parameter& parameter,
+                                                    std::string_view kind, std::string_view text,
+                                                    std::string_view example) {
   throw argument_error(
       detail::joined({"papcoll: ", schedule, " needs ", kind, " of at least ", parameter.least,
                       " as its ", parameter.name, ", but was given '", text, "'",
@@ -82,7 +83,8 @@ bool read_number(std::string_view text, std::size_t least, Number& number) noexc
 /// Reads a parameter that is a whole number; the argument_error that a bad text throws names it and
 /// its schedule.
 template <class Number>
-Number parse_number(std::string_view schedule, const Parameter& parameter, std::string_view text) {
+[[gnu::cold]] Number parse_number(std::string_view schedule, const Parameter& parameter,
+                                  std::string_view text) {
   Number number{};
   if (!detail::read_number(text, parameter.least, number)) {
     const std::string usual{parameter.standard};
@@ -93,8 +95,8 @@ Number parse_number(std::string_view schedule, const Parameter& parameter, std::
 }
 
 /// Reads a parameter in bytes: 65536, or 64k, 4M or 1G.
-inline std::size_t parse_bytes(std::string_view schedule, const Parameter& parameter,
-                               std::string_view text) {
+[[gnu::cold]] inline std::size_t parse_bytes(std::string_view schedule, const Parameter& parameter,
+                                             std::string_view text) {
   constexpr std::string_view units = "kKmMgG";
   const std::size_t unit = text.empty() ? units.npos : units.find(text.back());
   const unsigned shift = unit == units.npos ? 0 : 10 * (static_cast<unsigned>(unit) / 2 + 1);
@@ -109,8 +111,9 @@ inline std::size_t parse_bytes(std::string_view schedule, const Parameter& param
 }
 
 /// Reads lengths such as 4x8; the argument_error that a bad text throws names it and its schedule.
-inline std::vector<int> parse_extents(std::string_view schedule, const Parameter& parameter,
-                                      std::string_view text) {
+[[gnu::cold]] inline std::vector<int> parse_extents(std::string_view schedule,
+                                                    const Parameter& parameter,
+                                                    std::string_view text) {
   std::vector<int> extents;
   for (std::string_view rest = text;;) {
     const std::size_t end = std::min(rest.find('x'), rest.size());

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <papcoll/base/call.hpp>
+#include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/run_hierarchical.hpp>
+#include <papcoll/entry/run_registered.hpp>
+#include <papcoll/impl/persistent.ipp>
+#include <papcoll/impl/request.ipp>
+#include <papcoll/impl/run.ipp>
+#include <papcoll/persistent.hpp>
+#include <papcoll/policies/algorithm.hpp>
+#include <papcoll/request.hpp>
+#include <papcoll/runtime/hierarchy.hpp>
+#include <papcoll/runtime/packed_call.hpp>
+#include <papcoll/runtime/team.hpp>
+#include <papcoll/select/automatic.hpp>
+#include <papcoll/select/state.hpp>
+#include <papcoll/transport/find_transport.hpp>
+
+#include <memory>
+#include <utility>
+
+// Calls that leave the algorithm open: blocking, started, and prepared.
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+namespace detail {
+
+/// A spec that names no algorithm, completed for one call and checked against it.
+struct ChosenAlgorithm {
+  const TransportTable& transport;
+  AlgorithmSpec spec;
+  bool is_watched = false;  ///< it depends on arrivals that ranks tell each other
+
+  ChosenAlgorithm(const Caller& caller, const AlgorithmSpec& given, Call& call,
+                  const Chooser& chooser)
+      : transport(given.transport == nullptr && given.transport_name.empty()
+                      ? default_transport(caller.core.surroundings())
+                      : transport_for(caller, given, call.memory)) {
+    state_contract(call, given);
+    spec.transport = &transport;
+    spec.order = given.order;
+    const bool any_transport = given.transport == nullptr && given.transport_name.empty();
+    const bool by_messages = caller.non_blocking || given.order;
+    const SelectionInputs inputs = inputs_of(caller.core, call, by_messages, any_transport);
+    choose(spec, call, inputs, chooser);
+    is_watched = watches_across_nodes(call, inputs);
+    if (spec.hierarchical != nullptr) return;
+    if (spec.arrival != nullptr) {
+      check_arrival(caller, *spec.arrival, transport, call);
+    } else {
+      check_schedule(caller, spec.schedule, call);
+    }
+  }
+};
+
+/// Runs a blocking call by what is chosen for it now, and remembers it where that may stand.
+[[gnu::noinline]] inline void run_choosing(const Caller& caller, const AlgorithmSpec& given,
+                                           Call& call, const Chooser& chooser, bool remembers) {
+  TeamCore& core = caller.core;
+  const ChosenAlgorithm chosen{caller, given, call, chooser};
+  if (remembers && chosen.spec.arrival != nullptr) {
+    selection_of(core).choices.keep(call, core.looks(), *chosen.spec.arrival);
+  }
+  const auto run = [&] {
+    if (chosen.spec.hierarchical != nullptr) {
+      with_neighbours(core, call, [&](const Call& c) {
+        run_hierarchical(core, *chosen.spec.hierarchical, c, chooser);
+      });
+    } else {
+      run_checked(caller, chosen.spec, chosen.transport, call);
+    }
+  };
+  if (chosen.is_watched) return core.run_watched(core.hierarchy()->groups, call, run);
+  run();
+}
+
+[[gnu::noinline]] inline void run_chosen(const Caller& caller, const AlgorithmSpec& given,
+                                         Call& call, const Chooser& chooser) {
+  const auto again = [&](Call& moved) { run_chosen(caller, given, moved, chooser); };
+  if (is_run_in_arena(caller, call, again)) return;
+  TeamCore& core = caller.core;
+  const bool remembers = given.is_free() && core.on_one_node();
+  if (remembers) {
+    state_contract(call, given);
+    const ArrivalAlgorithm* const before = selection_of(core).choices.find(call, core.looks());
+    if (before != nullptr) {
+      return with_neighbours(core, call, [&](const Call& c) { core.run(*before, c); });
+    }
+  }
+  run_choosing(caller, given, call, chooser, remembers);
+}
+
+[[gnu::noinline]] inline Request start_chosen(const Caller& caller, const AlgorithmSpec& spec,
+                                              Call& call, std::shared_ptr<const void> owned,
+                                              const Chooser& chooser) {
+  const ChosenAlgorithm chosen{caller, spec, call, chooser};
+  return start_checked(caller, chosen.spec, chosen.transport, call, std::move(owned));
+}
+
+[[gnu::noinline]] inline Settled settle_chosen(const Caller& caller, const AlgorithmSpec& spec,
+                                               Call& call, const Chooser& chooser) {
+  const ChosenAlgorithm chosen{caller, spec, call, chooser};
+  if (chosen.spec.hierarchical != nullptr || chosen.spec.order) return {};
+  if (chosen.spec.arrival == nullptr) return {nullptr, chosen.spec.schedule};
+  if (chosen.transport.make_site != nullptr || chosen.is_watched) return {};
+  return {chosen.spec.arrival, {}};
+}
+
+template <Collective C>
+void run_chosen(const Caller& caller, const AlgorithmSpec& given, Call& call) {
+  run_chosen(caller, given, call, ChooserOf<C>::value);
+}
+template <Collective C>
+Request start_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call,
+                     std::shared_ptr<const void> owned) {
+  return start_chosen(caller, spec, call, std::move(owned), ChooserOf<C>::value);
+}
+template <Collective C>
+Settled settle_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
+  return settle_chosen(caller, spec, call, ChooserOf<C>::value);
+}
+
+#define PAPCOLL_ONCE_FOR(c)                                                                        \
+  PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::c>(const Caller&, const AlgorithmSpec&, Call&)) \
+  PAPCOLL_COMPILE_ONCE(Request start_chosen<Collective::c>(const Caller&, const AlgorithmSpec&,    \
+                                                           Call&, std::shared_ptr<const void>))    \
+  PAPCOLL_COMPILE_ONCE(                                                                            \
+      Settled settle_chosen<Collective::c>(const Caller&, const AlgorithmSpec&, Call&))
+PAPCOLL_FOR_EACH_COLLECTIVE(PAPCOLL_ONCE_FOR)
+#undef PAPCOLL_ONCE_FOR
+
+}  // namespace detail
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
