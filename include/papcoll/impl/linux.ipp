@@ -22,7 +22,7 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 /// The names in a directory, in no order; none if it cannot be read.
-PAPCOLL_DECL std::vector<std::string> names_in(const std::string& directory) {
+[[gnu::cold]] PAPCOLL_DECL std::vector<std::string> names_in(const std::string& directory) {
   struct Close {
     void operator()(DIR* d) const noexcept { static_cast<void>(closedir(d)); }
   };
@@ -34,7 +34,8 @@ PAPCOLL_DECL std::vector<std::string> names_in(const std::string& directory) {
 }
 
 /// A file that Linux before 5.2 calls by another name.
-PAPCOLL_DECL std::string line_of_either(const std::string& path, const std::string& older) {
+[[gnu::cold]] PAPCOLL_DECL std::string line_of_either(const std::string& path,
+                                                      const std::string& older) {
   std::string line = line_of(path);
   return line.empty() ? line_of(older) : line;
 }
@@ -46,7 +47,7 @@ inline std::uint16_t as_object(int number) noexcept {
 }
 
 /// The NUMA domain of a processor; −1 if unknown.
-PAPCOLL_DECL int numa_of(const std::string& processor) {
+[[gnu::cold]] PAPCOLL_DECL int numa_of(const std::string& processor) {
   for (const std::string& name : names_in(processor)) {
     if (name.compare(0, 4, "node") != 0) continue;
     const int number = number_of(name.substr(4), Place::anywhere - 1);
@@ -56,7 +57,7 @@ PAPCOLL_DECL int numa_of(const std::string& processor) {
 }
 
 /// The processors that share the L3 cache of a processor; empty if it has none.
-PAPCOLL_DECL std::string l3_list_of(const std::string& processor) {
+[[gnu::cold]] PAPCOLL_DECL std::string l3_list_of(const std::string& processor) {
   for (const char* index : {"3", "2", "4", "1"}) {  // where it is likely first
     const std::string cache = processor + "/cache/index" + index;
     if (line_of(cache + "/level") != "3" || line_of(cache + "/type") != "Unified") continue;
@@ -67,7 +68,7 @@ PAPCOLL_DECL std::string l3_list_of(const std::string& processor) {
 
 /// The addresses of the bridges between a PCI device and the host, the outermost first: parts of
 /// where its link leads, such as ../../../devices/pci0000:14/0000:14:02.0/0000:17:00.0.
-PAPCOLL_DECL std::vector<std::string> bridges_above(const std::string& device) {
+[[gnu::cold]] PAPCOLL_DECL std::vector<std::string> bridges_above(const std::string& device) {
   std::array<char, 512> path{};
   const ssize_t bytes = readlink(device.c_str(), path.data(), path.size());
   if (bytes <= 0 || static_cast<std::size_t>(bytes) == path.size()) return {};
@@ -87,11 +88,11 @@ PAPCOLL_DECL std::vector<std::string> bridges_above(const std::string& device) {
 
 }  // namespace detail
 
-PAPCOLL_DECL Place linux_place(const std::string& root) {
+[[gnu::cold]] PAPCOLL_DECL Place linux_place(const std::string& root) {
   return linux_place(ProcessorSet::of_this_thread(), root);
 }
 
-PAPCOLL_DECL Place linux_place(const ProcessorSet& binding, const std::string& root) {
+[[gnu::cold]] PAPCOLL_DECL Place linux_place(const ProcessorSet& binding, const std::string& root) {
   using namespace detail;
   Place place;
   const int first = binding.lowest();
@@ -116,11 +117,11 @@ PAPCOLL_DECL Place linux_place(const ProcessorSet& binding, const std::string& r
   return place;
 }
 
-PAPCOLL_DECL CacheSizes linux_caches(const std::string& root) {
+[[gnu::cold]] PAPCOLL_DECL CacheSizes linux_caches(const std::string& root) {
   return linux_caches(sched_getcpu(), root);
 }
 
-PAPCOLL_DECL CacheSizes linux_caches(int processor, const std::string& root) {
+[[gnu::cold]] PAPCOLL_DECL CacheSizes linux_caches(int processor, const std::string& root) {
   using namespace detail;
   CacheSizes sizes;
   if (processor < 0) return sizes;
@@ -138,7 +139,7 @@ PAPCOLL_DECL CacheSizes linux_caches(int processor, const std::string& root) {
   return sizes;
 }
 
-PAPCOLL_DECL std::vector<Gpu> linux_gpus(const std::string& root) {
+[[gnu::cold]] PAPCOLL_DECL std::vector<Gpu> linux_gpus(const std::string& root) {
   using namespace detail;
   const std::string devices = root + "/../../bus/pci/devices/";
   std::vector<std::string> addresses = names_in(devices);
@@ -160,7 +161,7 @@ PAPCOLL_DECL std::vector<Gpu> linux_gpus(const std::string& root) {
   return gpus;
 }
 
-PAPCOLL_DECL Machine linux_machine(const std::string& root) {
+[[gnu::cold]] PAPCOLL_DECL Machine linux_machine(const std::string& root) {
   using namespace detail;
   std::vector<Place> places;
   const ProcessorSet online = set_of(line_of(root + "/cpu/online"));

@@ -51,7 +51,7 @@ class CommState final : public Attached {
   /// The state of `comm`, made if it is not there. Throws argument_error.
   static std::shared_ptr<CommState> of(MPI_Comm comm, const Options* options);
 
-  CommState(Making& making, const Options& options)
+  [[gnu::cold]] CommState(Making& making, const Options& options)
       : process_(making.process()), link_(making.all_ranks().comm()) {
     const PolledCollectives& all_ranks = making.all_ranks();
     static constexpr std::array transports{&transport_table<MpiTransport>,
@@ -112,7 +112,7 @@ class CommState final : public Attached {
       if ((is_new || making.any_moved()) && !making.fell_back()) keep_known(making.world_ranks());
     }
   }
-  ~CommState() override { close(); }
+  [[gnu::cold]] ~CommState() override { close(); }
 
   TeamCore& core() noexcept { return *core_; }
   MPI_Comm comm() const noexcept { return link_.user(); }
@@ -132,7 +132,7 @@ class CommState final : public Attached {
   }
 
   /// As papcoll::revoke().
-  void revoke() noexcept {
+  [[gnu::cold]] void revoke() noexcept {
     core_->fail_everywhere(
         joined(
             {"papcoll: rank ", core_->rank(),
@@ -141,13 +141,13 @@ class CommState final : public Attached {
   }
 
   /// Has every rank passed true? Throws broken_communicator, and what a call may throw.
-  bool agree(bool mine) {
+  [[gnu::cold]] bool agree(bool mine) {
     core_->require_usable();
     core_->or_fail_everywhere([&] { mine = link_.agree(mine); });
     return mine;
   }
 
-  void close() noexcept override {
+  [[gnu::cold]] void close() noexcept override {
     if (closed_) return;
     closed_ = true;
     process_->set_outstanding(&*core_, false);
@@ -185,7 +185,7 @@ class CommState final : public Attached {
   }
 
   /// The ranks of this node; this rank alone, and the reason in `s`, if MPI could not tell.
-  static NodeRanks find_node(Making& making, Surroundings& s) {
+  [[gnu::cold]] static NodeRanks find_node(Making& making, Surroundings& s) {
     if (auto known = making.known_nodes()) return *known;
     NodeRanks here;
     std::string problem;
@@ -215,14 +215,15 @@ class CommState final : public Attached {
     return now;
   }
 
-  static std::shared_ptr<const Groups> caches_of(const KnownRanks& known) {
+  [[gnu::cold]] static std::shared_ptr<const Groups> caches_of(const KnownRanks& known) {
     return known.here.nodes == 1 ? near_groups(known.where.machine->places()) : nullptr;
   }
 
   /// What the team has, by what its ranks know. `take_memory` gets what they share on a node, of
   /// which some share caches, or says why they have nothing.
   template <class TakeMemory>
-  void settle(Surroundings& s, const KnownRanks& known, const TakeMemory& take_memory) {
+  [[gnu::cold]] void settle(Surroundings& s, const KnownRanks& known,
+                            const TakeMemory& take_memory) {
     const NodeRanks& here = known.here;
     s.nodes = here.nodes;
     s.machine = known.where.machine;
@@ -254,7 +255,7 @@ class CommState final : public Attached {
   }
 
   /// Without waiting for anybody.
-  void begin(Surroundings s, const Options& options, const KnownRanks& known) {
+  [[gnu::cold]] void begin(Surroundings s, const Options& options, const KnownRanks& known) {
     core_.emplace(std::move(s), options);
     core_->set_oversubscribed(known.where.oversubscribed);
     core_->set_tuning(known.tuning);
@@ -274,7 +275,7 @@ class CommState final : public Attached {
     if (node != nullptr) memory_.watch(board_of(*node, options.chunk_bytes).abort().reason);
   }
 
-  void keep_known(const std::vector<int>& world_ranks) noexcept {
+  [[gnu::cold]] void keep_known(const std::vector<int>& world_ranks) noexcept {
     try {
       known_->world_ranks = world_ranks;
       process_->known_ranks().keep(known_);
@@ -283,15 +284,15 @@ class CommState final : public Attached {
   }
 
   /// Where messages are the only way, so that not even the first non-blocking call has to wait.
-  void connect_at_once(const PolledCollectives& all_ranks) {
+  [[gnu::cold]] void connect_at_once(const PolledCollectives& all_ranks) {
     try {
       link_.connect(all_ranks);
     } catch (const transport_unavailable&) {  // NOLINT(bugprone-empty-catch): MPI's own means
     }
   }
 
-  static std::shared_ptr<CommState> make(MPI_Comm comm, const Options& options,
-                                         const std::shared_ptr<MpiProcess>& process) {
+  [[gnu::cold]] static std::shared_ptr<CommState> make(MPI_Comm comm, const Options& options,
+                                                       const std::shared_ptr<MpiProcess>& process) {
     if (const auto failure =
             std::static_pointer_cast<MakingFailure>(find_attached(comm, Keyvals::get().failure))) {
       throw broken_communicator(

@@ -19,7 +19,8 @@ namespace detail {
 
 /// Throws argument_error, on all ranks, unless all pass the same valid options. Gives the
 /// tuning file that they name. Collective.
-inline TuningText require_common(const PolledCollectives& all_ranks, const Options& options) {
+[[gnu::cold]] inline TuningText require_common(const PolledCollectives& all_ranks,
+                                               const Options& options) {
   constexpr const char* where = "comparing the Options of a papcoll::Communicator";
   std::string problem = options.problem();
   TuningText tuning;

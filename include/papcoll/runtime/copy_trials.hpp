@@ -78,7 +78,7 @@ class CopyTrials {
   /// a trial takes 0.1 ms, and is of no use to shorter ones.
   static constexpr std::uint32_t enough = 64;
 
-  explicit CopyTrials(const Node& node) : choice_(node.copies) {
+  [[gnu::cold]] explicit CopyTrials(const Node& node) : choice_(node.copies) {
     if (!choice_->is_probed() || node.copy_probe == nullptr || node.size < 2) return;
     try {
       reserve(node, node.rank);

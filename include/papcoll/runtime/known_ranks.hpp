@@ -53,7 +53,8 @@ struct KnownRanks {
 class KnownRanksList {
  public:
   /// `world_ranks`: the communicator's, in its order. Null: none.
-  std::shared_ptr<KnownRanks> find(const std::vector<int>& world_ranks, const Options& options) {
+  [[gnu::cold]] std::shared_ptr<KnownRanks> find(const std::vector<int>& world_ranks,
+                                                 const Options& options) {
     const std::lock_guard lock{mutex_};
     for (const std::weak_ptr<KnownRanks>& entry : entries_) {
       auto known = entry.lock();
@@ -65,7 +66,7 @@ class KnownRanksList {
   }
 
   /// Instead of what was kept for the same ranks and Options, if anything.
-  void keep(const std::shared_ptr<KnownRanks>& known) {
+  [[gnu::cold]] void keep(const std::shared_ptr<KnownRanks>& known) {
     const std::lock_guard lock{mutex_};
     drop_if(entries_, [&known](const std::weak_ptr<KnownRanks>& entry) {
       const auto other = entry.lock();
@@ -76,14 +77,14 @@ class KnownRanksList {
   }
 
   /// Those that no communicator has.
-  void forget() noexcept {
+  [[gnu::cold]] void forget() noexcept {
     Recent recent;
     const std::lock_guard lock{mutex_};
     recent_.swap(recent);
   }
 
   /// MPI ends.
-  void clear() noexcept {
+  [[gnu::cold]] void clear() noexcept {
     forget();
     const std::lock_guard lock{mutex_};
     entries_.clear();
@@ -94,7 +95,7 @@ class KnownRanksList {
   /// communicators of the same ranks again and again. The latest is the last.
   using Recent = std::array<std::shared_ptr<KnownRanks>, 4>;
 
-  void stay(const std::shared_ptr<KnownRanks>& known) noexcept {
+  [[gnu::cold]] void stay(const std::shared_ptr<KnownRanks>& known) noexcept {
     std::size_t at = 0;  // the oldest, if it is not there
     while (at < recent_.size() && recent_[at] != known) ++at;
     if (at == recent_.size()) at = 0;

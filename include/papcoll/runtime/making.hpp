@@ -64,7 +64,7 @@ namespace detail {
 /// itself when it connects to the dead rank.
 class Making {
  public:
-  Making(MPI_Comm comm, const Options& options, std::shared_ptr<MpiProcess> process)
+  [[gnu::cold]] Making(MPI_Comm comm, const Options& options, std::shared_ptr<MpiProcess> process)
       : process_(std::move(process)),
         deadline_(options.deadline),
         all_ranks_(comm, options.deadline,
@@ -95,7 +95,7 @@ class Making {
     std::string problem;
   };
   /// After the ranks have met.
-  Known join_known() {
+  [[gnu::cold]] Known join_known() {
     Known known{nullptr, std::exchange(area_, nullptr), {}};
     if (!all_know_) {
       if (known.area != nullptr) known.area->discard();
@@ -140,7 +140,7 @@ class Making {
 
   /// This rank's node, where MPI need not be asked for it: a node is a machine, unless MPI was told
   /// to pretend more of them, or some process does not know its own.
-  std::optional<NodeRanks> known_nodes() const {
+  [[gnu::cold]] std::optional<NodeRanks> known_nodes() const {
     NodeRanks here{{}, 0};
     std::vector<std::uint64_t> machines;
     machines.reserve(met_.size());
@@ -211,7 +211,7 @@ class Making {
   };
   static_assert(sizeof(Hello) == 56);
 
-  void find_world_ranks() {
+  [[gnu::cold]] void find_world_ranks() {
     const int size = all_ranks_.size(where);
     std::vector<int> ranks(static_cast<std::size_t>(size));
     std::iota(ranks.begin(), ranks.end(), 0);
@@ -228,7 +228,7 @@ class Making {
   }
 
   /// Looks if a communicator of the same ranks has been here, and makes this one's memory.
-  void find_known(const Options& options) {
+  [[gnu::cold]] void find_known(const Options& options) {
     if (simulated || !is_of_world() || !is_kept(options)) return;
     known_ = process_->known_ranks().find(world_ranks_, options);
     if (known_ == nullptr) return;
@@ -240,7 +240,7 @@ class Making {
     }
   }
 
-  void meet() {
+  [[gnu::cold]] void meet() {
     Hello mine;
     mine.id = process_->id();
     mine.pretends = mpi_pretends_nodes();
@@ -268,7 +268,7 @@ class Making {
   }
 
   /// All ranks throw, or none: where not all are alike, each has one that is unlike it.
-  void require_one_build() const {
+  [[gnu::cold]] void require_one_build() const {
     const Build mine{};
     for (std::size_t r = 0; r < met_.size(); ++r) {
       if (met_[r].build == mine) continue;
@@ -290,7 +290,7 @@ class Making {
 
   static void watch(void* p, const char* doing) { self(p).watch_peers(doing); }
 
-  void watch_peers(const char* doing) const {
+  [[gnu::cold]] void watch_peers(const char* doing) const {
     for (std::size_t r = 0; r < peers_.size(); ++r) {
       if (static_cast<int>(r) == rank_ || !peers_[r].has_ended()) continue;
       throw lost_rank(detail::joined({"papcoll: rank ", r,
@@ -305,7 +305,7 @@ class Making {
                     failed);
   }
 
-  static void expired(void* p, const char* doing) {
+  [[gnu::cold]] static void expired(void* p, const char* doing) {
     const Making& making = self(p);
     const auto deadline = std::chrono::duration_cast<std::chrono::milliseconds>(making.deadline_);
     throw deadline_exceeded(

@@ -58,7 +58,7 @@ class Keyvals {
   mutable std::mutex making_process;  ///< held across calls of MPI on MPI_COMM_SELF only
 
  private:
-  Keyvals() {
+  [[gnu::cold]] Keyvals() {
     for (int* key : {&comm, &failure, &process}) {
       check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Keyvals::on_delete, key, nullptr),
             "MPI_Comm_create_keyval", "papcoll's first use in this process");
@@ -101,7 +101,7 @@ class MpiProcess final : public Attached {
   using Clock = std::chrono::steady_clock;
 
  public:
-  static std::shared_ptr<MpiProcess> get() {
+  [[gnu::cold]] static std::shared_ptr<MpiProcess> get() {
     const std::lock_guard lock{Keyvals::get().making_process};
     if (auto state = find_attached(MPI_COMM_SELF, Keyvals::get().process)) {
       return std::static_pointer_cast<MpiProcess>(std::move(state));
@@ -111,7 +111,7 @@ class MpiProcess final : public Attached {
     return state;
   }
 
-  MpiProcess() {
+  [[gnu::cold]] MpiProcess() {
     const auto query = [](void*, MPI_Status*) -> int { return MPI_SUCCESS; };
     const auto free = [](void*) -> int { return MPI_SUCCESS; };
     const auto cancel = [](void*, int) -> int { return MPI_SUCCESS; };
@@ -132,7 +132,7 @@ class MpiProcess final : public Attached {
   KnownRanksList& known_ranks() noexcept { return known_ranks_; }
 
   /// For one more add() by each thread that has called it.
-  void make_room() {
+  [[gnu::cold]] void make_room() {
     const std::lock_guard lock{mutex_};
     drop_if(open_, [](const std::weak_ptr<Attached>& w) { return w.expired(); });
     ++making_;
@@ -140,7 +140,7 @@ class MpiProcess final : public Attached {
   }
 
   /// To be closed when MPI ends.
-  void add(const std::shared_ptr<Attached>& state) {
+  [[gnu::cold]] void add(const std::shared_ptr<Attached>& state) {
     const std::lock_guard lock{mutex_};
     if (making_ != 0) --making_;
     open_.push_back(state);
@@ -161,7 +161,7 @@ class MpiProcess final : public Attached {
   }
 
   /// Keeps which process a rank of MPI_COMM_WORLD is, if it is one (and not MPI_UNDEFINED).
-  void keep_process(int world_rank, const ProcessId& id) {
+  [[gnu::cold]] void keep_process(int world_rank, const ProcessId& id) {
     if (world_rank < 0 || !id_.sees(id)) return;
     const std::lock_guard lock{mutex_};
     const auto at = static_cast<std::size_t>(world_rank);
@@ -170,7 +170,7 @@ class MpiProcess final : public Attached {
   }
 
   /// Which process the rank is, if this one was told and can watch it.
-  ProcessId process_of(int world_rank) {
+  [[gnu::cold]] ProcessId process_of(int world_rank) {
     const std::lock_guard lock{mutex_};
     const auto at = static_cast<std::size_t>(world_rank);
     return world_rank >= 0 && at < processes_.size() ? processes_[at] : ProcessId{};
@@ -214,7 +214,7 @@ class MpiProcess final : public Attached {
     }
   }
 
-  void close() noexcept override {
+  [[gnu::cold]] void close() noexcept override {
     std::vector<std::weak_ptr<Attached>> open;
     {
       const std::lock_guard lock{mutex_};

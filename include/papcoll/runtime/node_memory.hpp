@@ -49,8 +49,8 @@ class NodeMemory {
   ~NodeMemory() = default;
 
   /// What the ranks of a node want for a communicator.
-  static NodeShare::AreaRequest area_of(const NodeRanks& here, const Options& options,
-                                        const Groups* caches) {
+  [[gnu::cold]] static NodeShare::AreaRequest area_of(const NodeRanks& here, const Options& options,
+                                                      const Groups* caches) {
     const Layout layout{here, options, caches};
     NodeShare::AreaRequest area;
     area.bytes = layout.heads + layout.channels + layout.inner.channels + cache_line;
@@ -61,7 +61,7 @@ class NodeMemory {
   }
 
   /// Makes the area, as the node's first rank. Throws system_error.
-  static std::shared_ptr<NodeArea> make_area(const KnownRanks& known) {
+  [[gnu::cold]] static std::shared_ptr<NodeArea> make_area(const KnownRanks& known) {
     auto area = NodeArea::make(known.share);
     if (known.here.nodes == 1) {
       const int ranks = static_cast<int>(known.here.ranks.size());
@@ -77,7 +77,8 @@ class NodeMemory {
   /// yet: `known` has the rest. Returns why it could not, the same on all ranks, or nothing; where
   /// it could not, `known.share` is null.
   /// Collective.
-  std::string make(const PolledCollectives& all_ranks, KnownRanks& known, const Groups* caches) {
+  [[gnu::cold]] std::string make(const PolledCollectives& all_ranks, KnownRanks& known,
+                                 const Groups* caches) {
     constexpr const char* where = "sharing memory";
     const int rank = all_ranks.rank(where);
     ShmSegment::Request request;
@@ -135,7 +136,8 @@ class NodeMemory {
   }
 
   /// Takes an area that all ranks of the node have.
-  void lay_out(const KnownRanks& known, const Groups* caches, std::shared_ptr<NodeArea> area) {
+  [[gnu::cold]] void lay_out(const KnownRanks& known, const Groups* caches,
+                             std::shared_ptr<NodeArea> area) {
     const Layout layout{known.here, known.options, caches};
     area_ = std::move(area);
     NodeShare& share = area_->share();
@@ -205,7 +207,7 @@ class NodeMemory {
   bool is_gone(int r) const noexcept { return area_ != nullptr && area_->is_gone(r); }
 
   /// This rank leaves the communicator.
-  void release() noexcept {
+  [[gnu::cold]] void release() noexcept {
     if (area_ != nullptr) area_->depart();
     area_ = nullptr;
     node_.keep = nullptr;
@@ -214,7 +216,7 @@ class NodeMemory {
  private:
   /// Bytes of an area's parts.
   struct Layout {
-    Layout(const NodeRanks& here, const Options& options, const Groups* caches)
+    [[gnu::cold]] Layout(const NodeRanks& here, const Options& options, const Groups* caches)
         : whole(here.nodes == 1),
           ranks(static_cast<int>(here.ranks.size())),
           inner(Division::bytes(ranks, whole, caches, options)) {

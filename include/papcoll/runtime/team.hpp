@@ -73,7 +73,7 @@ struct Division;
 /// Blocking calls of arrival-driven algorithms, where nanoseconds count, are here.
 class TeamCore final {
  public:
-  TeamCore(Surroundings surroundings, const Options& options)
+  [[gnu::cold]] TeamCore(Surroundings surroundings, const Options& options)
       : basis_(std::move(surroundings), options), in_flight_(basis_) {}
   TeamCore(const TeamCore&) = delete;
   TeamCore& operator=(const TeamCore&) = delete;

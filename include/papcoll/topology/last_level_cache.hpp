@@ -16,8 +16,8 @@ namespace detail {
 /// Bytes of all last-level caches of the machine together, by that of a processor and the number of
 /// processors that share it. 0 where the system does not say, as in some containers and virtual
 /// machines. `root`: where Linux describes processors.
-inline std::size_t last_level_cache_bytes(int processor,
-                                          const std::string& root = "/sys/devices/system/cpu") {
+[[gnu::cold]] inline std::size_t last_level_cache_bytes(
+    int processor, const std::string& root = "/sys/devices/system/cpu") {
   const std::string caches = root + "/cpu" + std::to_string(processor) + "/cache/index";
   for (int i = 7; i >= 0; --i) {  // the nearest is 0; each file that is there takes 10 µs to read
     const std::string cache = caches + std::to_string(i);
@@ -32,7 +32,7 @@ inline std::size_t last_level_cache_bytes(int processor,
 }
 
 /// The same of the processor that this thread runs on.
-inline std::size_t last_level_cache_bytes() {
+[[gnu::cold]] inline std::size_t last_level_cache_bytes() {
   return last_level_cache_bytes(std::max(sched_getcpu(), 0));
 }
 

@@ -26,8 +26,9 @@ namespace detail {
 /// May the ranks of a node copy from each other's private memory (cross-memory attach)? Each tries
 /// it on all others. Collective, with the same answer on all ranks: the processes of this node's
 /// ranks, or none and, in `why_no_cma`, why not.
-inline std::vector<pid_t> probe_copies(const PolledCollectives& all_ranks, const NodeRanks& here,
-                                       PeerAccess wanted, std::string& why_no_cma) {
+[[gnu::cold]] inline std::vector<pid_t> probe_copies(const PolledCollectives& all_ranks,
+                                                     const NodeRanks& here, PeerAccess wanted,
+                                                     std::string& why_no_cma) {
   if (wanted != PeerAccess::best && wanted != PeerAccess::copied) {
     why_no_cma = "the Options forbid it";
     return {};

@@ -56,7 +56,7 @@ struct ShmTicket {
   std::int32_t fd = -1;  ///< in the maker
 
   /// A ticket of this process for a file that is yet to be made. Throws system_error.
-  static ShmTicket draw() {
+  [[gnu::cold]] static ShmTicket draw() {
     ShmTicket t;
     if (getrandom(&t.nonce, sizeof t.nonce, 0) != static_cast<ssize_t>(sizeof t.nonce)) {
       detail::throw_system_error("no random number for the name of shared memory", errno);
@@ -67,7 +67,7 @@ struct ShmTicket {
   }
 
   /// "papcoll-<uid>-<pid>-<nonce>"
-  std::string name() const {
+  [[gnu::cold]] std::string name() const {
     std::string text = detail::joined({prefix(uid), pid, "-"});
     for (const std::uint64_t word : nonce) {
       for (int shift = 60; shift >= 0; shift -= 4) {
@@ -95,7 +95,7 @@ class ShmFile {
 
   /// Makes a file of `bytes` bytes, sets ticket.fd. By name: whoever makes it removes the name, see
   /// remove_name(), and left-overs of killed processes are swept first. Throws system_error.
-  static ShmFile make(ShmTicket& ticket, ShmWay way, std::size_t bytes) {
+  [[gnu::cold]] static ShmFile make(ShmTicket& ticket, ShmWay way, std::size_t bytes) {
     ShmFile file;
     if (way == ShmWay::by_descriptor) {
       file.fd_ = memfd_create(ticket.name().c_str(), MFD_CLOEXEC);
@@ -114,21 +114,21 @@ class ShmFile {
   }
 
   /// Opens what another process made. Throws system_error.
-  static ShmFile open(const ShmTicket& ticket, ShmWay way) {
+  [[gnu::cold]] static ShmFile open(const ShmTicket& ticket, ShmWay way) {
     ShmFile file;
     file.fd_ = way == ShmWay::by_descriptor ? behind_descriptor(ticket)
                                             : named(boost::interprocess::open_only, ticket);
     return file;
   }
 
-  static void remove_name(const ShmTicket& ticket) noexcept {
+  [[gnu::cold]] static void remove_name(const ShmTicket& ticket) noexcept {
     boost::interprocess::shared_memory_object::remove(ticket.name().c_str());
   }
 
   int fd() const noexcept { return fd_; }
 
   /// Its size. Throws system_error.
-  std::size_t bytes() const {
+  [[gnu::cold]] std::size_t bytes() const {
     struct stat status {};
     if (fstat(fd_, &status) != 0) detail::throw_system_error("fstat failed", errno);
     return static_cast<std::size_t>(status.st_size);
@@ -136,7 +136,7 @@ class ShmFile {
 
   /// Gives pages to a range of the file. Throws system_error; then the range has none, and what was
   /// in it is lost. The limit on the size of files says nothing here: none of them grows.
-  void reserve(std::size_t offset, std::size_t bytes) const {
+  [[gnu::cold]] void reserve(std::size_t offset, std::size_t bytes) const {
     const std::size_t begin = offset;
     // In pieces, because a signal undoes what an interrupted call has done (Linux before 2024): of
     // smaller ones where signals come more often than a piece takes, down to about a page.
@@ -160,7 +160,7 @@ class ShmFile {
   }
 
   /// Gives it a size that is no smaller. Throws system_error.
-  void extend(std::size_t bytes) const {
+  [[gnu::cold]] void extend(std::size_t bytes) const {
     if (const int why = grow(bytes); why != 0) {
       detail::throw_system_error(detail::joined({"cannot have ", bytes, " bytes of shared memory"}),
                                  why);
@@ -168,7 +168,7 @@ class ShmFile {
   }
 
   /// Takes the pages of a range away: it is zeros again. False: the kernel cannot.
-  bool clear(std::size_t offset, std::size_t bytes) const noexcept {
+  [[gnu::cold]] bool clear(std::size_t offset, std::size_t bytes) const noexcept {
     return fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
                      static_cast<off_t>(bytes)) == 0;
   }
@@ -176,7 +176,7 @@ class ShmFile {
   /// Has the file system so many bytes that nobody has taken? Throws system_error if not, so that
   /// who is to share its memory is told at once where that is too small from the beginning; what
   /// others take afterwards, reserve() finds.
-  void require_room(std::size_t bytes) const {
+  [[gnu::cold]] void require_room(std::size_t bytes) const {
     struct statvfs status {};
     if (fstatvfs(fd_, &status) != 0) detail::throw_system_error("fstatvfs failed", errno);
     if (status.f_blocks == 0) return;  // no limit
@@ -194,7 +194,7 @@ class ShmFile {
   }
 
   /// Gives an empty file its size. 0, or errno.
-  int grow(std::size_t bytes) const noexcept {
+  [[gnu::cold]] int grow(std::size_t bytes) const noexcept {
     // Beyond the limit the kernel says EFBIG too, but with a signal that ends the process.
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
@@ -205,7 +205,7 @@ class ShmFile {
   }
 
   template <class HowToOpen>
-  static int named(HowToOpen how, const ShmTicket& ticket) {
+  [[gnu::cold]] static int named(HowToOpen how, const ShmTicket& ticket) {
     namespace ipc = boost::interprocess;
     const std::string name = ticket.name();
     try {
@@ -222,13 +222,13 @@ class ShmFile {
   }
 
   /// The object closes its own descriptor, which is harmless only as long as there are no locks.
-  static int duplicate(const boost::interprocess::shared_memory_object& object) {
+  [[gnu::cold]] static int duplicate(const boost::interprocess::shared_memory_object& object) {
     const int fd = fcntl(object.get_mapping_handle().handle, F_DUPFD_CLOEXEC, 0);
     if (fd < 0) detail::throw_system_error("cannot keep shared memory open", errno);
     return fd;
   }
 
-  static int behind_descriptor(const ShmTicket& ticket) {
+  [[gnu::cold]] static int behind_descriptor(const ShmTicket& ticket) {
     const std::string path = detail::joined({"/proc/", ticket.pid, "/fd/", ticket.fd});
     // Looked at before it is opened: in another PID namespace this is anything, and opening could
     // block, or closing it again drop the locks of another communicator.
@@ -251,7 +251,7 @@ class ShmFile {
   using Directory = std::unique_ptr<DIR, CloseDirectory>;
 
   /// Has this process the file open? Also where nothing can tell.
-  static bool may_be_open_here(const struct stat& file) noexcept {
+  [[gnu::cold]] static bool may_be_open_here(const struct stat& file) noexcept {
     const Directory directory{opendir("/proc/self/fd")};
     if (!directory) return true;
     while (const dirent* entry = readdir(directory.get())) {
@@ -267,7 +267,7 @@ class ShmFile {
   /// Removes what a process left that was killed between making and removing a name. A file that is
   /// young, or of which a rank still holds a lock, is in use. Files that this process made, or has
   /// open, are left alone because opening and closing them would drop its locks.
-  static void sweep(const ShmTicket& mine) noexcept {
+  [[gnu::cold]] static void sweep(const ShmTicket& mine) noexcept {
     const Directory directory{opendir("/dev/shm")};
     if (!directory) return;
     const std::string prefix = ShmTicket::prefix(mine.uid);

@@ -118,7 +118,7 @@ class NodeShare {
 
   bool makes_areas() const noexcept { return rank_ == 0; }
 
-  static void reserve(void* segment, const std::byte* at, std::size_t bytes) {
+  [[gnu::cold]] static void reserve(void* segment, const std::byte* at, std::size_t bytes) {
     static_cast<const ShmSegment*>(segment)->reserve(at, bytes);
   }
 
@@ -138,7 +138,7 @@ class NodeShare {
 
   /// The number of a new area, which has memory. Only for the rank that makes them. Throws
   /// system_error.
-  std::size_t take_number() {
+  [[gnu::cold]] std::size_t take_number() {
     const std::lock_guard lock{mutex_};
     sweep();
     if (!free_.empty()) {
@@ -156,13 +156,13 @@ class NodeShare {
     return made_++;
   }
 
-  void give_number_back(std::size_t number) noexcept {
+  [[gnu::cold]] void give_number_back(std::size_t number) noexcept {
     const std::lock_guard lock{mutex_};
     recycle(number);
   }
 
   /// Room for retire(), which must not fail.
-  void expect() {
+  [[gnu::cold]] void expect() {
     const std::lock_guard lock{mutex_};
     retired_.reserve(retired_.size() + in_use_ + 1);
     ++in_use_;
@@ -172,7 +172,7 @@ class NodeShare {
   void watch(NodeArea& area, const std::atomic<std::uint32_t>& broken);
 
   /// This rank unmaps the area and leaves it. The last one takes its pages.
-  void retire(const NodeArea& left, LazyMapping memory, Retired area) noexcept {
+  [[gnu::cold]] void retire(const NodeArea& left, LazyMapping memory, Retired area) noexcept {
     const std::lock_guard lock{mutex_};
     drop_if(areas_, [&left](const NodeArea* a) { return a == &left; });
     memory = {};
@@ -185,7 +185,7 @@ class NodeShare {
   }
 
   /// Looks which areas the others have left, too.
-  void sweep() noexcept {
+  [[gnu::cold]] void sweep() noexcept {
     drop_if(retired_, [this](Retired& r) {
       Words& w = words(r.number);
       if (w.left.load(std::memory_order_acquire) < all()) return false;
@@ -204,7 +204,7 @@ class NodeShare {
 
   /// Nobody uses the area or the words any more. Relaxed: whoever gets them next is told by a
   /// message.
-  void recycle(std::size_t number) noexcept {
+  [[gnu::cold]] void recycle(std::size_t number) noexcept {
     if (!segment_.file().clear(offset(number), area_bytes_)) return;
     Words& w = words(number);
     w.left.store(0, std::memory_order_relaxed);
@@ -236,7 +236,7 @@ class NodeShare {
 class NodeArea {
  public:
   /// By rank 0, which tells the others its number. Throws system_error.
-  static std::shared_ptr<NodeArea> make(const std::shared_ptr<NodeShare>& share) {
+  [[gnu::cold]] static std::shared_ptr<NodeArea> make(const std::shared_ptr<NodeShare>& share) {
     const std::size_t number = share->take_number();
     try {
       const NodeShare::AreaRequest& request = share->request_;
@@ -251,8 +251,8 @@ class NodeArea {
 
   /// By the others. Throws system_error or bad_alloc. Then it is as if this rank had joined and
   /// left, so that the others do not wait for it.
-  static std::shared_ptr<NodeArea> join(const std::shared_ptr<NodeShare>& share,
-                                        std::size_t number) {
+  [[gnu::cold]] static std::shared_ptr<NodeArea> join(const std::shared_ptr<NodeShare>& share,
+                                                      std::size_t number) {
     try {
       return std::make_shared<NodeArea>(share, number);
     } catch (...) {
@@ -263,7 +263,7 @@ class NodeArea {
   }
 
   /// For make() and join().
-  NodeArea(std::shared_ptr<NodeShare> share, std::size_t number)
+  [[gnu::cold]] NodeArea(std::shared_ptr<NodeShare> share, std::size_t number)
       : share_(std::move(share)),
         number_(number),
         process_(getpid()),
@@ -275,7 +275,7 @@ class NodeArea {
   }
   NodeArea(const NodeArea&) = delete;
   NodeArea& operator=(const NodeArea&) = delete;
-  ~NodeArea() {
+  [[gnu::cold]] ~NodeArea() {
     if (getpid() != process_) return;  // a child has no part in it
     share_->retire(*this, std::move(memory_), {number_, std::move(pools_), is_broken()});
   }
@@ -288,7 +288,7 @@ class NodeArea {
 
   /// For HierarchyMemory: `area` is one. `broken` is where a board of the communicator, in it, says
   /// that it is broken: 0, or why.
-  static void watch(void* area, const std::atomic<std::uint32_t>& broken) {
+  [[gnu::cold]] static void watch(void* area, const std::atomic<std::uint32_t>& broken) {
     NodeArea& a = *static_cast<NodeArea*>(area);
     a.share_->watch(a, broken);
   }
@@ -301,7 +301,7 @@ class NodeArea {
   }
 
   /// The other ranks will never join it: it may be used again. By the rank that made it.
-  void discard() noexcept {
+  [[gnu::cold]] void discard() noexcept {
     const auto others = static_cast<std::uint32_t>(share_->ranks() - 1);
     words().left.store(others, std::memory_order_relaxed);
     words().seen.store(others, std::memory_order_relaxed);
@@ -309,7 +309,7 @@ class NodeArea {
 
   /// This rank leaves in good order: whoever still waits for somebody else is not told that it
   /// died.
-  void depart() noexcept {
+  [[gnu::cold]] void depart() noexcept {
     if (getpid() != process_) return;
     words().departed()[share_->rank()].store(1, std::memory_order_seq_cst);
   }
@@ -334,7 +334,7 @@ class NodeArea {
   }
 
   /// For Node: `area` is one.
-  static void reserve(void* area, const std::byte* at, std::size_t bytes) {
+  [[gnu::cold]] static void reserve(void* area, const std::byte* at, std::size_t bytes) {
     const NodeArea& a = *static_cast<const NodeArea*>(area);
     if (at >= a.data() && at < a.data() + a.memory_.bytes()) {
       const auto place = static_cast<std::size_t>(at - a.data());
@@ -343,10 +343,10 @@ class NodeArea {
       a.share_->segment().reserve(at, bytes);
     }
   }
-  static std::byte* map_again(void* area, const std::byte* at, std::size_t bytes) {
+  [[gnu::cold]] static std::byte* map_again(void* area, const std::byte* at, std::size_t bytes) {
     return static_cast<const NodeArea*>(area)->share_->segment().map_again(at, bytes);
   }
-  static bool any_broken(void* area) noexcept {
+  [[gnu::cold]] static bool any_broken(void* area) noexcept {
     return static_cast<const NodeArea*>(area)->share_->any_broken();
   }
   TakenPools& taken_pools() noexcept { return pools_; }

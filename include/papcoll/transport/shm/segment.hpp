@@ -47,7 +47,8 @@ class ShmSegment {
   /// Makes one segment for each node. Collective, by a few small polled collectives; all ranks take
   /// the same way. Setting PAPCOLL_SHM=named for any rank forbids by_descriptor.
   /// Throws transport_unavailable, on all ranks, if a rank could not be served in any way.
-  static ShmSegment create(const detail::PolledCollectives& all_ranks, const Request& request) {
+  [[gnu::cold]] static ShmSegment create(const detail::PolledCollectives& all_ranks,
+                                         const Request& request) {
     std::string reasons;
     for (const ShmWay way : request.ways) {
       ShmSegment segment;
@@ -82,13 +83,13 @@ class ShmSegment {
 
   /// Makes sure that there are pages behind [at, at + bytes) before the first touch, so that a full
   /// /dev/shm is an exception and not a SIGBUS. Throws system_error.
-  void reserve(const std::byte* at, std::size_t bytes) const {
+  [[gnu::cold]] void reserve(const std::byte* at, std::size_t bytes) const {
     file_.reserve(head_ + static_cast<std::size_t>(at - data()), bytes);
   }
 
   /// Maps [at, at + bytes), whole pages that are reserved, once more. Whoever asks unmaps it.
   /// Throws system_error.
-  std::byte* map_again(const std::byte* at, std::size_t bytes) const {
+  [[gnu::cold]] std::byte* map_again(const std::byte* at, std::size_t bytes) const {
     const auto offset = static_cast<off_t>(head_ + static_cast<std::size_t>(at - data()));
     void* const p =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file_.fd(), offset);
@@ -101,8 +102,8 @@ class ShmSegment {
 
  private:
   /// Tries one way and lets all ranks vote. Returns why it did not work for somebody, or nothing.
-  std::string attempt(const detail::PolledCollectives& all_ranks, const Request& request,
-                      ShmWay way) {
+  [[gnu::cold]] std::string attempt(const detail::PolledCollectives& all_ranks,
+                                    const Request& request, ShmWay way) {
     constexpr const char* where = "making shared memory";
     const int rank = all_ranks.rank(where);
     const bool maker = request.ranks.front() == rank;
@@ -145,7 +146,7 @@ class ShmSegment {
     return detail::first_problem(all_ranks, problem, where);
   }
 
-  void join(const ShmTicket& ticket, ShmWay way, const Request& request) {
+  [[gnu::cold]] void join(const ShmTicket& ticket, ShmWay way, const Request& request) {
     if (ticket.fd < 0) {
       throw transport_unavailable("the first rank of its node made no memory");
     }
@@ -156,18 +157,18 @@ class ShmSegment {
     }
   }
 
-  void map() {
+  [[gnu::cold]] void map() {
     region_ = detail::LazyMapping::of_file(file_.fd(), 0, file_.bytes());
     if (region_.data() == nullptr) detail::throw_system_error("cannot map shared memory", errno);
   }
 
   /// Once the head has pages: the watch may write to it when it ends.
-  void begin_watch(int rank, const Request& request) {
+  [[gnu::cold]] void begin_watch(int rank, const Request& request) {
     watch_ = PeerLiveness{file_.fd(), position_of(rank, request.ranks),
                           static_cast<int>(request.ranks.size()), departed()};
   }
 
-  static void refuse_if_forbidden() {
+  [[gnu::cold]] static void refuse_if_forbidden() {
     const char* wish = std::getenv("PAPCOLL_SHM");
     if (wish != nullptr && std::string_view{wish} == "named") {
       throw transport_unavailable("PAPCOLL_SHM=named was set");
@@ -176,7 +177,7 @@ class ShmSegment {
 
   /// Every failure must reach the vote. The part of a sentence, without "papcoll: ".
   template <class Action>
-  static std::string problem_of(Action&& action) {
+  [[gnu::cold]] static std::string problem_of(Action&& action) {
     try {
       action();
       return {};
@@ -188,7 +189,7 @@ class ShmSegment {
     }
   }
 
-  static int position_of(int rank, const std::vector<int>& ranks) noexcept {
+  [[gnu::cold]] static int position_of(int rank, const std::vector<int>& ranks) noexcept {
     int position = 0;
     while (ranks[static_cast<std::size_t>(position)] != rank) ++position;
     return position;
@@ -211,7 +212,7 @@ class ShmSegment {
         reinterpret_cast<PeerLiveness::Departed*>(region_.data() + departed_offset));
   }
 
-  void swap(ShmSegment& other) noexcept {
+  [[gnu::cold]] void swap(ShmSegment& other) noexcept {
     std::swap(file_, other.file_);
     std::swap(region_, other.region_);
     std::swap(watch_, other.watch_);
