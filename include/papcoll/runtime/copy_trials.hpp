@@ -1,13 +1,10 @@
 #pragma once
 
-#include <papcoll/arrival/ticket_board.hpp>
 #include <papcoll/base/copying.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/copy_probe.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/transport/rma/shared_words.hpp>
-#include <papcoll/transport/shm/channels.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
 #include <algorithm>
@@ -20,48 +17,6 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
-
-/// What a team has in its node's memory that gets pages when it is used:
-///
-///     channels        of static schedules
-///     copy probe      what CopyProbe writes
-///     ticket words    of RmaTransport, see SharedWords
-///     mailboxes       of messages between devices
-///     windows         of messages between devices that cannot reach each other
-///     chunk buffers   of the board
-struct LatePages {
-  static std::size_t bytes(int ranks, std::size_t chunk_bytes) noexcept {
-    return buffers(ranks) + board_buffers_bytes(ranks, chunk_bytes);
-  }
-  static std::size_t copy_probe(int ranks) noexcept { return page_aligned(Channels::bytes(ranks)); }
-  static std::size_t ticket_words(int ranks) noexcept {
-    return copy_probe(ranks) + page_aligned(CopyProbe::bytes(ranks));
-  }
-  static std::size_t device_mailboxes(int ranks) noexcept {
-    return ticket_words(ranks) + page_aligned(SharedWords::bytes(ranks, TicketBoard::words(ranks)));
-  }
-  static std::size_t device_windows(int ranks) noexcept {
-    return device_mailboxes(ranks) + page_aligned(pairs(ranks) * device_mailbox_bytes);
-  }
-  static std::size_t buffers(int ranks) noexcept {
-    return device_windows(ranks) + pairs(ranks) * device_window_bytes(ranks);
-  }
-
-  /// Where a node's parts begin.
-  static void lay_out(Node& node, std::byte* at) noexcept {
-    node.channels = at;
-    node.copy_probe = at + copy_probe(node.size);
-    node.ticket_words = at + ticket_words(node.size);
-    node.device_mailboxes = at + device_mailboxes(node.size);
-    node.device_windows = at + device_windows(node.size);
-    node.buffers = at + buffers(node.size);
-  }
-
- private:
-  static std::size_t pairs(int ranks) noexcept {
-    return static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks);
-  }
-};
 
 /// When a rank of a team tries how to copy for the others of its node, where its processor does not
 /// say which way is fast: at the beginning, and again every few thousand calls, since a host may

@@ -6,7 +6,7 @@
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_memory.hpp>
 #include <papcoll/options.hpp>
-#include <papcoll/runtime/copy_trials.hpp>
+#include <papcoll/runtime/late_pages.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/waiting/doorbells.hpp>
 

@@ -3,6 +3,7 @@
 #include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/runtime/division.hpp>
+#include <papcoll/runtime/late_pages.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/topology/machine.hpp>

@@ -6,9 +6,9 @@
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_memory.hpp>
 #include <papcoll/options.hpp>
-#include <papcoll/runtime/copy_trials.hpp>
 #include <papcoll/runtime/division.hpp>
 #include <papcoll/runtime/known_ranks.hpp>
+#include <papcoll/runtime/late_pages.hpp>
 #include <papcoll/topology/last_level_cache.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>

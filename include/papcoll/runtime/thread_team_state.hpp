@@ -5,8 +5,8 @@
 #include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/lazy_mapping.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/runtime/copy_trials.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
+#include <papcoll/runtime/late_pages.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/runtime/tuning_text.hpp>
 #include <papcoll/topology/bound_processors.hpp>
