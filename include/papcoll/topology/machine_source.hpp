@@ -1,15 +1,15 @@
 #pragma once
 
 #include <papcoll/config.hpp>
-#include <papcoll/topology/machine.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
+
+class Machine;  ///< in machine.hpp, which whoever describes one in code includes
 
 /// What describes a machine, for Options::machine: nothing, so that each rank asks Linux where it
 /// is; a Machine described in code, whose places the ranks have; or whatever a producer on request
@@ -20,27 +20,23 @@ class MachineSource {
   /// Linux, and how each rank is bound.
   MachineSource() = default;
   /// A description in code.
-  MachineSource(Machine machine)  // NOLINT(google-explicit-constructor): it is one
-      : machine_(std::make_shared<const Machine>(std::move(machine))) {}
+  MachineSource(Machine machine);  // NOLINT(google-explicit-constructor): it is one
   /// For producers: `reader` makes the machine of what `name` says, the same text for the same
   /// machine, and throws papcoll::error with a sentence of its own.
-  MachineSource(std::string name, Machine (*reader)(const std::string& name))
-      : name_(std::move(name)), read_(reader) {}
+  MachineSource(std::string name, Machine (*reader)(const std::string& name));
 
   /// Is it Linux?
   bool is_default() const noexcept { return !machine_ && read_ == nullptr; }
   /// What the producer reads; empty for Linux and descriptions in code.
   const std::string& name() const noexcept { return name_; }
   /// The machine. Not of is_default(). Throws papcoll::error.
-  Machine read() const { return machine_ ? *machine_ : read_(name_); }
+  Machine read() const;
   /// The description in code, or null.
   const Machine* in_code() const noexcept { return machine_.get(); }
+  /// Is it a description in code, and one of no places?
+  bool is_of_no_places() const noexcept;
 
-  friend bool operator==(const MachineSource& a, const MachineSource& b) {
-    const bool same_code =
-        a.machine_ == b.machine_ || (a.machine_ && b.machine_ && *a.machine_ == *b.machine_);
-    return a.read_ == b.read_ && a.name_ == b.name_ && same_code;
-  }
+  friend PAPCOLL_DECL bool operator==(const MachineSource& a, const MachineSource& b);
 
  private:
   std::string name_;
@@ -49,24 +45,11 @@ class MachineSource {
 };
 
 /// The same number where the sources are the same; descriptions in code by their places.
-inline std::uint64_t hash_of(const MachineSource& source) noexcept {
-  std::uint64_t h = 14695981039346656037U;
-  const auto add = [&h](std::uint64_t x) { h = (h ^ x) * 1099511628211U; };
-  for (const char c : source.name()) add(static_cast<unsigned char>(c));
-  if (const Machine* const m = source.in_code()) {
-    add(static_cast<std::uint64_t>(m->size()));
-    for (const Place& p : m->places()) {
-      add(static_cast<std::uint32_t>(p.node));
-      add(std::uint64_t{p.package} << 48U | std::uint64_t{p.numa} << 32U |
-          std::uint64_t{p.l3} << 16U | p.core);
-    }
-    for (const Network::Uplink& up : m->network().uplinks()) {
-      add(static_cast<std::uint32_t>(up.switch_number));
-    }
-    for (const float hops : m->network().hops_matrix()) add(static_cast<std::uint64_t>(hops));
-  }
-  return h;
-}
+PAPCOLL_DECL std::uint64_t hash_of(const MachineSource& source) noexcept;
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll
+
+#if PAPCOLL_HAS_SHARED_CODE
+#include <papcoll/impl/machine_source.ipp>
+#endif
