@@ -4,7 +4,6 @@
 #include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/topology/groups.hpp>
-#include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/machine_source.hpp>
 
 #include <chrono>
@@ -85,8 +84,7 @@ struct Options {
     if (window == 0 || 16 % window != 0) {
       return detail::joined({"window is ", window, ": take 1, 2, 4, 8 or 16"});
     }
-    const Machine* const described = machine.in_code();
-    if (described != nullptr && described->size() == 0) {
+    if (machine.is_of_no_places()) {
       return "machine: it has no places: describe those of all ranks, or leave it out";
     }
     if (agreement_period == 0) return "agreement_period is 0: take at least 1 call";

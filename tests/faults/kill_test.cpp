@@ -35,6 +35,7 @@
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/registration.hpp>
 #include <papcoll/shared_vector.hpp>
+#include <papcoll/topology/machine.hpp>
 
 #include <algorithm>
 #include <chrono>

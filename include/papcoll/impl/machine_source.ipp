@@ -1,99 +1,55 @@
 #pragma once
 
-#include <papcoll/base/joined.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/topology/described_places.hpp>
+#include <papcoll/config.hpp>
+#include <papcoll/topology/described_machine.hpp>
+#include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/machine_source.hpp>
-#include <papcoll/topology/packed_machine.hpp>
+#include <papcoll/topology/network.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
-#include <exception>
-#include <span>
+#include <memory>
+#include <string>
 #include <utility>
-
-#include <unistd.h>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
-namespace detail {
 
-/// What a source describes: what one on request reads, rank 0 reads and tells the others.
-[[gnu::cold]] inline Machine read_on_rank_0(const MachineSource& source, const RanksTell& ranks) {
-  if (source.in_code() != nullptr) return *source.in_code();
-  std::string bytes;
-  std::string problem;
-  if (ranks.rank == 0) {
-    try {
-      bytes = packed(source.read());
-    } catch (const std::exception& e) {
-      problem = bare(e.what());
+PAPCOLL_DECL MachineSource::MachineSource(Machine machine)
+    : machine_(std::make_shared<const Machine>(std::move(machine))),
+      describe_(&detail::described_machine) {}
+PAPCOLL_DECL MachineSource::MachineSource(std::string name, Machine (*reader)(const std::string&))
+    : name_(std::move(name)), read_(reader), describe_(&detail::described_machine) {}
+
+PAPCOLL_DECL Machine MachineSource::read() const { return machine_ ? *machine_ : read_(name_); }
+
+PAPCOLL_DECL bool MachineSource::is_of_no_places() const noexcept {
+  return machine_ != nullptr && machine_->size() == 0;
+}
+
+PAPCOLL_DECL bool operator==(const MachineSource& a, const MachineSource& b) {
+  const bool same_code =
+      a.machine_ == b.machine_ || (a.machine_ && b.machine_ && *a.machine_ == *b.machine_);
+  return a.read_ == b.read_ && a.name_ == b.name_ && same_code;
+}
+
+PAPCOLL_DECL std::uint64_t hash_of(const MachineSource& source) noexcept {
+  std::uint64_t h = 14695981039346656037U;
+  const auto add = [&h](std::uint64_t x) { h = (h ^ x) * 1099511628211U; };
+  for (const char c : source.name()) add(static_cast<unsigned char>(c));
+  if (const Machine* const m = source.in_code()) {
+    add(static_cast<std::uint64_t>(m->size()));
+    for (const Place& p : m->places()) {
+      add(static_cast<std::uint32_t>(p.node));
+      add(std::uint64_t{p.package} << 48U | std::uint64_t{p.numa} << 32U |
+          std::uint64_t{p.l3} << 16U | p.core);
     }
+    for (const Network::Uplink& up : m->network().uplinks()) {
+      add(static_cast<std::uint32_t>(up.switch_number));
+    }
+    for (const float hops : m->network().hops_matrix()) add(static_cast<std::uint64_t>(hops));
   }
-  problem = ranks.first_problem(ranks.context, problem);
-  if (!problem.empty()) {
-    throw argument_error(
-        joined({"papcoll: Options of a papcoll::Communicator: machine: ", problem}));
-  }
-  std::size_t size = bytes.size();
-  ranks.bcast(ranks.context, &size, sizeof size);
-  bytes.resize(size);
-  ranks.bcast(ranks.context, bytes.data(), size);
-  return unpacked(bytes);
+  return h;
 }
 
-/// This host's number among those that a network names; −1: it is none of them.
-[[gnu::cold]] inline std::int32_t find_this_host(const std::vector<std::uint64_t>& hosts) {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return -1;
-  const auto at = std::find(hosts.begin(), hosts.end(), hash_of_host(name.data()));
-  return at == hosts.end() ? -1 : static_cast<std::int32_t>(at - hosts.begin());
-}
-
-/// The ranks where Linux says that they sit, and the network that is described between their hosts.
-[[gnu::cold]] inline Machine with_network(const Machine& described, const RanksTell& ranks,
-                                          std::vector<Place> places) {
-  std::vector<std::int32_t> listed(places.size());
-  const std::int32_t mine = find_this_host(described.hosts);
-  ranks.allgather(ranks.context, &mine, sizeof mine, listed.data());
-  std::vector<int> nodes;  // those listed, in the order of the nodes' numbers
-  std::size_t unlisted = listed.size();
-  for (std::size_t r = 0; r < listed.size(); ++r) {
-    if (listed[r] < 0) unlisted = std::min(unlisted, r);
-    if (places[r].node == static_cast<int>(nodes.size())) nodes.push_back(listed[r]);
-  }
-  const bool all_listed = unlisted == listed.size();
-  Machine machine{std::move(places), all_listed ? described.network().among(nodes) : Network{}};
-  machine.caches = linux_caches();
-  machine.source = all_listed
-                       ? joined({"Linux, and ", described.source})
-                       : joined({"Linux; ", described.source, " does not name the host of rank ",
-                                 unlisted, ", so all nodes count as on one switch"});
-  return machine;
-}
-
-PAPCOLL_DECL std::shared_ptr<const MachineOnDemand> described_machine(
-    const MachineSource& source, const RanksTell& ranks, const std::vector<int>& node_of,
-    std::vector<Place> places) {
-  const Machine described = read_on_rank_0(source, ranks);
-  if (described.size() == 0) {
-    return std::make_shared<const MachineOnDemand>(
-        with_network(described, ranks, std::move(places)));
-  }
-  std::string why;
-  places = described_places(described, node_of, why);
-  if (!why.empty()) {
-    throw argument_error(
-        joined({"papcoll: Options::machine describes a machine of too few places: ", why,
-                ": describe more cores or nodes"}));
-  }
-  Machine machine{std::move(places), described.network()};
-  machine.source = described.source;
-  machine.caches = described.caches;
-  return std::make_shared<const MachineOnDemand>(std::move(machine));
-}
-
-}  // namespace detail
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

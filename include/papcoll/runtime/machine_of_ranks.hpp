@@ -3,6 +3,7 @@
 #include <papcoll/base/text_hash.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/topology/bound_processors.hpp>
+#include <papcoll/topology/described_machine.hpp>
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/machine_on_demand.hpp>
@@ -92,9 +93,9 @@ static_assert(sizeof(Whereabouts) <= 32 && std::has_unique_object_representation
   found.oversubscribed = outnumber(here_on.size(), count_processors(here_on));
   found.id =
       hash_of_text({reinterpret_cast<const char*>(all.data()), all.size() * sizeof(Whereabouts)});
-  found.machine = source.is_default()
-                      ? std::make_shared<const MachineOnDemand>(std::move(places))
-                      : source.describe(ranks_tell(all_ranks), found.nodes, std::move(places));
+  found.machine = source.is_default() ? std::make_shared<const MachineOnDemand>(std::move(places))
+                                      : source.describe()(source, ranks_tell(all_ranks),
+                                                          found.nodes, std::move(places));
   return found;
 }
 
