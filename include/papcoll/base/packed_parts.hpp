@@ -2,7 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/base/packing.hpp>
+#include <papcoll/base/data_view.hpp>
 #include <papcoll/config.hpp>
 
 #include <algorithm>

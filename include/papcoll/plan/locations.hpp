@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/function_ref.hpp>
 #include <papcoll/plan/element_runs.hpp>
 #include <papcoll/schedule/range.hpp>
 
@@ -40,8 +41,7 @@ class ElementLocations {
 
   /// Calls f with the pieces that r is made of, as long as can be, in order. f may give those that
   /// it gets, and those before, another location.
-  template <class F>
-  void each(Range r, F&& f) const {
+  [[gnu::cold, gnu::noinline]] void each(Range r, detail::FunctionRef<void(const Piece&)> f) const {
     while (!r.empty()) {
       const Piece p = piece(r);
       r.lo = p.range.hi;

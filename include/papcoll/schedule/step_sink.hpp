@@ -20,7 +20,6 @@ class StepSink {
   StepSink() = default;
   StepSink(const StepSink&) = delete;
   StepSink& operator=(const StepSink&) = delete;
-  virtual ~StepSink() = default;
 
   virtual int size() const noexcept = 0;                  ///< how many positions there are
   virtual int position() const noexcept = 0;              ///< whose steps are told
@@ -53,6 +52,9 @@ class StepSink {
   virtual std::size_t add_flow(std::uint32_t in_flight, std::size_t outer) = 0;
   /// What is told of the flow from now on waits for what was told before.
   virtual void end_round(std::size_t flow) = 0;
+
+ protected:
+  ~StepSink() = default;  // nobody owns one by this type
 };
 
 }  // namespace PAPCOLL_ABI

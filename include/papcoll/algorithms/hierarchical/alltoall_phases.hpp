@@ -3,8 +3,8 @@
 #include <papcoll/algorithms/hierarchical/grouped_team.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/data_view.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/base/packing.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/topology/groups.hpp>
 

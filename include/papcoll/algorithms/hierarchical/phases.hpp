@@ -4,7 +4,7 @@
 #include <papcoll/algorithms/hierarchical/grouped_team.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/base/packing.hpp>
+#include <papcoll/base/data_view.hpp>
 #include <papcoll/topology/groups.hpp>
 
 #include <cstddef>

@@ -139,8 +139,7 @@ class MpiLink {
     MPI_Status status;
     detail::check(MPI_Iprobe(MPI_ANY_SOURCE, refusal_tag, comm(), &there, &status), "MPI_Iprobe",
                   where);
-    if (there != 0) receive_refusal(status.MPI_SOURCE);
-    if (!received_.empty()) heed_refusals(next);
+    if (there != 0 || !received_.empty()) heed_refusals(there != 0 ? &status : nullptr, next);
   }
 
   /// Frees the private communicator. Local in practice: MPI may only require that nothing is
@@ -165,15 +164,15 @@ class MpiLink {
 
   static bool at_once(const Refusal& r) noexcept { return r.what != PeerNotice::invalid_call; }
 
-  [[gnu::cold, gnu::noinline]] void receive_refusal(int from) {
-    Refusal r;
-    detail::check(MPI_Recv(&r, sizeof r, MPI_BYTE, from, refusal_tag, comm(), MPI_STATUS_IGNORE),
-                  "MPI_Recv", "papcoll's wait");
-    if (r.link == name_) received_.push_back(r);
-  }
-
-  /// See poll().
-  [[gnu::cold, gnu::noinline]] void heed_refusals(std::uint32_t next) {
+  /// See poll(). `found`: what the probe says of a refusal that is there, or null.
+  [[gnu::cold, gnu::noinline]] void heed_refusals(const MPI_Status* found, std::uint32_t next) {
+    if (found != nullptr) {
+      Refusal r;
+      detail::check(MPI_Recv(&r, sizeof r, MPI_BYTE, found->MPI_SOURCE, refusal_tag, comm(),
+                             MPI_STATUS_IGNORE),
+                    "MPI_Recv", "papcoll's wait");
+      if (r.link == name_) received_.push_back(r);
+    }
     for (std::size_t i = 0; i < received_.size();) {
       const Refusal& r = received_[i];
       if (!at_once(r) && refused_here(r.number)) {
