@@ -85,6 +85,8 @@ struct ChosenAlgorithm {
     state_contract(call, given);
     const ArrivalAlgorithm* const before = selection_of(core).choices.find(call, core.looks());
     if (before != nullptr) {
+      if (!call.apart) [[likely]]
+        return core.run(*before, call);
       return with_neighbours(core, call, [&](const Call& c) { core.run(*before, c); });
     }
   }

@@ -51,10 +51,8 @@ struct AlgorithmSpec {
   bool is_automatic() const noexcept {
     return arrival == nullptr && !schedule && hierarchical == nullptr;
   }
-  /// Is everything but the contract left out?
-  bool is_free() const noexcept {
-    return is_automatic() && !order && transport == nullptr && transport_name.empty();
-  }
+  /// Of one that leaves the algorithm open: is all but the contract left out?
+  bool is_free() const noexcept { return !order && transport == nullptr && transport_name.empty(); }
   /// Names an algorithm whose positions ranks draw. Where there are no tickets, they are predicted.
   void follow_tickets(const TicketedAlgorithm& drawn) {
     schedule = drawn.plan();

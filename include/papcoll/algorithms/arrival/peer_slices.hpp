@@ -327,7 +327,7 @@ class PeerSlices::Run {
   }
 
   MultiLeader::Run multi_leader_;
-  LeaderFan::Run<true> leader_;
+  detail::LeaderFanRun leader_{true};
   detail::FanOut fan_out_;
   Exchange::Run exchange_;
   detail::SharedCopies copies_;

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <utility>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -276,22 +275,16 @@ class PrefixRuns::Run {
 
   template <Site S>
   bool prepend(S& s, const Call& c, int p, What what) {
-    return take(s, c, p, what, [&](std::byte* to, const std::byte* theirs) {
-      const bool is_first = !exclusive_ && !has_begun_;
-      return std::pair<const std::byte*, const std::byte*>{
-          theirs, is_first ? c.in + chunks_.offset(done_) : to};
-    });
+    return take(s, c, p, what, true);
   }
   template <Site S>
   bool append(S& s, const Call& c, int p, What what) {
-    return take(s, c, p, what, [](std::byte* to, const std::byte* theirs) {
-      return std::pair<const std::byte*, const std::byte*>{to, theirs};
-    });
+    return take(s, c, p, what, false);
   }
 
-  /// Combines the chunk of rank p with this rank's, in the order that `operands` says.
-  template <Site S, class Operands>
-  bool take(S& s, const Call& c, int p, What what, Operands operands) {
+  /// Combines the chunk of rank p with this rank's, as the first operand or the second.
+  template <Site S>
+  bool take(S& s, const Call& c, int p, What what, bool is_low) {
     const Way way = way_of(s, p);
     const bool guarded = lends(way);
     if (guarded && !s.begin_reading()) return failed_ = true, false;
@@ -299,24 +292,26 @@ class PrefixRuns::Run {
       const std::size_t n = chunks_.bytes(done_);
       // To combine takes longer than the copy whose time trials judge.
       const auto timer = s.time_reading(p, is_empty_ ? n : n + n / 2);
-      combine(s, c, p, way, what, operands);
+      combine(s, c, p, way, what, is_low);
     } else {
-      combine(s, c, p, way, what, operands);
+      combine(s, c, p, way, what, is_low);
     }
     if (guarded && !s.end_reading()) return failed_ = true, false;
     return true;
   }
 
-  template <Site S, class Operands>
-  void combine(S& s, const Call& c, int p, Way way, What what, Operands operands) {
+  template <Site S>
+  void combine(S& s, const Call& c, int p, Way way, What what, bool is_low) {
     std::byte* const to = target(s, c);
     if (is_empty_ && way == Way::pulled) {
       pull(s, p, what, to);
     } else if (is_empty_) {
       s.read(to, shown(s, p, way, what), chunks_.bytes(done_));
     } else {
-      const auto [low, high] = operands(to, shown(s, p, way, what));
-      s.reduce(to, low, high, chunks_.length(done_));
+      const bool is_first = is_low && !exclusive_ && !has_begun_;
+      const std::byte* const mine = is_first ? c.in + chunks_.offset(done_) : to;
+      const std::byte* const theirs = shown(s, p, way, what);
+      s.reduce(to, is_low ? theirs : mine, is_low ? mine : theirs, chunks_.length(done_));
     }
     is_empty_ = false;
     has_begun_ = true;
