@@ -41,19 +41,23 @@
 
 // Code that is the same in every program is declared by PAPCOLL_DECL in a header and defined in
 // impl/*.ipp, which the header includes if PAPCOLL_HAS_SHARED_CODE; templates whose arguments are
-// known are named by PAPCOLL_COMPILE_ONCE. By default every file compiles what it uses; where all
-// files define PAPCOLL_COMPILED, impl/papcoll.cpp alone does.
+// known are named by PAPCOLL_COMPILE_ONCE, and by PAPCOLL_COMPILED_ONCE in a header that cannot
+// compile them. By default every file compiles what it uses; where all files define
+// PAPCOLL_COMPILED, impl/papcoll.cpp alone does.
 #if !defined(PAPCOLL_COMPILED)
 #define PAPCOLL_DECL inline
 #define PAPCOLL_COMPILE_ONCE(...)
+#define PAPCOLL_COMPILED_ONCE(...)
 #define PAPCOLL_HAS_SHARED_CODE 1
 #elif defined(PAPCOLL_COMPILES_IT)
 #define PAPCOLL_DECL
 #define PAPCOLL_COMPILE_ONCE(...) template __VA_ARGS__;
+#define PAPCOLL_COMPILED_ONCE(...) extern template __VA_ARGS__;
 #define PAPCOLL_HAS_SHARED_CODE 1
 #else
 #define PAPCOLL_DECL
 #define PAPCOLL_COMPILE_ONCE(...) extern template __VA_ARGS__;
+#define PAPCOLL_COMPILED_ONCE(...) extern template __VA_ARGS__;
 #define PAPCOLL_HAS_SHARED_CODE 0
 #endif
 

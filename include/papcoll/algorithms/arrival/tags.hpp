@@ -7,6 +7,7 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/contract.hpp>
 #include <papcoll/base/policy.hpp>
+#include <papcoll/config.hpp>
 
 #include <string_view>
 
@@ -16,6 +17,7 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
+class NodeSite;
 struct Chain;
 
 /// The schedule behind DynamicLeader and StaticLeader.
@@ -329,6 +331,31 @@ using ArrivalAlgorithms =
                          Under<StaticOrder, PrefixRuns>, Under<ArrivalOrder, SplitTail>,
                          Under<ArrivalOrder, Accumulator>, Under<ArrivalOrder, CombiningTree>,
                          Under<ArrivalOrder, Chain>>;
+
+namespace detail {
+PAPCOLL_COMPILED_ONCE(
+    const ArrivalAlgorithm& algorithm_under<DynamicLeader, LeaderFan, NodeSite>() noexcept)
+PAPCOLL_COMPILED_ONCE(
+    const ArrivalAlgorithm& algorithm_under<StaticLeader, LeaderFan, NodeSite>() noexcept)
+PAPCOLL_COMPILED_ONCE(
+    const ArrivalAlgorithm& algorithm_under<StaticOrder, Exchange, NodeSite>() noexcept)
+PAPCOLL_COMPILED_ONCE(
+    const ArrivalAlgorithm& algorithm_under<StaticOrder, MultiLeader, NodeSite>() noexcept)
+PAPCOLL_COMPILED_ONCE(
+    const ArrivalAlgorithm& algorithm_under<StaticOrder, PeerSlices, NodeSite>() noexcept)
+PAPCOLL_COMPILED_ONCE(
+    const ArrivalAlgorithm& algorithm_under<StaticOrder, BlockCopies, NodeSite>() noexcept)
+PAPCOLL_COMPILED_ONCE(
+    const ArrivalAlgorithm& algorithm_under<StaticOrder, PrefixRuns, NodeSite>() noexcept)
+PAPCOLL_COMPILED_ONCE(
+    const ArrivalAlgorithm& algorithm_under<ArrivalOrder, SplitTail, NodeSite>() noexcept)
+PAPCOLL_COMPILED_ONCE(
+    const ArrivalAlgorithm& algorithm_under<ArrivalOrder, Accumulator, NodeSite>() noexcept)
+PAPCOLL_COMPILED_ONCE(
+    const ArrivalAlgorithm& algorithm_under<ArrivalOrder, CombiningTree, NodeSite>() noexcept)
+PAPCOLL_COMPILED_ONCE(
+    const ArrivalAlgorithm& algorithm_under<ArrivalOrder, Chain, NodeSite>() noexcept)
+}  // namespace detail
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll
