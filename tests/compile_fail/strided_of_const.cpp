@@ -4,7 +4,7 @@
 #include <vector>
 
 // EXPECT: Mistake::the_output_is_an_lvalue_or_a_span_of_non_const_elements
-// EXPECT: Mistake::an_in_place_collective_writes_its_buffer_so_pass_an_lvalue_or_a_span
+// EXPECT: Mistake::an_in_place_buffer_is_written_so_pass_an_lvalue_or_a_span
 // ERRORS: 2
 
 void calls(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data) {

@@ -13,7 +13,7 @@
 // EXPECT: papcoll: write barrier(comm [, algorithm])
 // EXPECT: Mistake::the_first_argument_is_a_Communicator_or_a_ThreadTeam_Rank_or_an_MPI_Comm
 // EXPECT: Mistake::a_root_is_missing_as_in_papcoll_root_0
-// EXPECT: Mistake::an_algorithm_is_no_text_so_write_papcoll_algorithm_and_include_papcoll_algorithm
+// EXPECT: Mistake::an_algorithm_is_no_text_so_include_algorithm_hpp_and_write_papcoll_algorithm
 // ERRORS: 16
 
 void calls(papcoll::ThreadTeam::Rank& comm, std::vector<int>& in, std::vector<int>& out) {

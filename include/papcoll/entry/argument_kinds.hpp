@@ -51,7 +51,7 @@ enum class Mistake : unsigned char {
   the_first_argument_is_a_Communicator_or_a_ThreadTeam_Rank_or_an_MPI_Comm,
   a_buffer_is_a_contiguous_range_or_strided_and_no_vector_of_bool_or_list,
   an_element_by_value_is_for_blocking_allreduce_reduce_bcast_scan_and_exscan,
-  an_in_place_collective_writes_its_buffer_so_pass_an_lvalue_or_a_span_of_non_const_elements,
+  an_in_place_buffer_is_written_so_pass_an_lvalue_or_a_span_of_non_const_elements,
   the_output_is_an_lvalue_or_a_span_of_non_const_elements,
   this_input_is_a_temporary_that_is_gone_when_the_call_returns,
   input_and_output_have_elements_of_the_same_type,
@@ -61,10 +61,10 @@ enum class Mistake : unsigned char {
   a_root_is_missing_as_in_papcoll_root_0,
   text_is_no_output_so_write_papcoll_algorithm_as_the_last_argument,
   an_algorithm_goes_after_the_operator_as_in_papcoll_sum_then_papcoll_algorithm,
-  an_algorithm_is_no_text_so_write_papcoll_algorithm_and_include_papcoll_algorithm_hpp,
+  an_algorithm_is_no_text_so_include_algorithm_hpp_and_write_papcoll_algorithm,
   a_range_is_no_operator_and_sizes_of_a_reduce_scatter_go_in_papcoll_counts,
   this_operator_does_not_make_one_element_of_two_of_this_type,
-  an_overloaded_function_such_as_std_max_is_no_operator_so_pass_papcoll_max_or_a_lambda,
+  an_overloaded_function_such_as_std_max_is_no_operator_so_pass_papcoll_max,
 };
 
 /// Which forms a function has.
@@ -124,7 +124,7 @@ constexpr Mistake mistake_in_buffers(const Match& m, const ArgumentReader<N>& r)
   using enum Mistake;
   if (m.is_unknown || m.by_value) return none;
   if (m.in_place() && !r.at(m.in).is_writable) {
-    return an_in_place_collective_writes_its_buffer_so_pass_an_lvalue_or_a_span_of_non_const_elements;
+    return an_in_place_buffer_is_written_so_pass_an_lvalue_or_a_span_of_non_const_elements;
   }
   if (m.out >= 0 && r.at(m.out).kind != Kind::null && !r.at(m.out).is_writable) {
     return r.at(m.out).is_text ? text_is_no_output_so_write_papcoll_algorithm_as_the_last_argument
@@ -156,8 +156,7 @@ constexpr Match with_rest(const Forms& f, Match m, ArgumentReader<N> r) noexcept
   m.algorithm = r.take(Kind::algorithm);
   if (r.has(Kind::none)) return m.with(none);
   return r.at(r.next).is_text
-             ? m.with(
-                   an_algorithm_is_no_text_so_write_papcoll_algorithm_and_include_papcoll_algorithm_hpp)
+             ? m.with(an_algorithm_is_no_text_so_include_algorithm_hpp_and_write_papcoll_algorithm)
              : m;
 }
 

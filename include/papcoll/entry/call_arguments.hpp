@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <memory>
 
-// The type-erased interface: what every call, typed or not, says of its arguments, and the functions
-// that check it, make a Call of it, and run, start or keep that.
+// The type-erased interface: what every call, typed or not, says of its arguments, and the
+// functions that check it, make a Call of it, and run, start or keep that.
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -31,8 +31,8 @@ struct LayoutArguments {
   /// is_counted.
   void (*count)(const Caller&, LayoutArguments&, CallArguments&) = nullptr;
   /// Tells the call where its elements lie, and refuses null pointers and buffers that overlap.
-  /// Counts are in elements; 0: nobody looks at that buffer. `in_place`: both are one buffer, of the
-  /// larger count.
+  /// Counts are in elements; 0: nobody looks at that buffer. `in_place`: both are one buffer, of
+  /// the larger count.
   void (*lay)(const Caller&, LayoutArguments&, Call&, std::size_t in_count, std::size_t out_count,
               bool in_place) = nullptr;
   bool is_counted = false;  ///< the arguments say lengths and addresses

@@ -3,13 +3,14 @@
 #include <papcoll/config.hpp>
 #include <papcoll/entry/argument_kinds.hpp>
 #include <papcoll/entry/entry.hpp>
+#include <papcoll/entry/make.hpp>
 #include <papcoll/entry/pack.hpp>
 
 #include <utility>
 
 // The three functions of a collective, and what they say to arguments that none of their forms
-// takes: they are deleted for these. Compilers name the Mistake, and show the line that declares the
-// functions, whose comment says how to write a call.
+// takes: they are deleted for these. Compilers name the Mistake, and show the line that declares
+// the functions, whose comment says how to write a call.
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -56,7 +57,7 @@ struct this_policy_is_made_of_others_and_they_are_missing {};
   template <class... Ps,                                                                          \
             detail::Mistake why =                                                                 \
                 detail::Mistake::                                                                 \
-                    an_overloaded_function_such_as_std_max_is_no_operator_so_pass_papcoll_max_or_a_lambda> \
+                    an_overloaded_function_such_as_std_max_is_no_operator_so_pass_papcoll_max> \
   detail::NoResult name(...) = delete;                                                            \
   PAPCOLL_DELETED_FOR_POLICY(name)                                                                \
   PAPCOLL_DELETED_FOR_POLICY(name, class,)                                                        \
