@@ -116,9 +116,22 @@ PAPCOLL_DECL void make_even_call(const Caller& caller, const CallArguments& a, C
     call.root = a.root;
     is_root = caller.rank() == a.root;
   }
-  const std::size_t size = a.reducer.size;
-  const bool in_place = a.one_buffer || (a.in_place_if_same && a.in == a.out);
   if (a.is_count_signed) checked_count(caller, static_cast<std::int64_t>(a.count));
+  const std::size_t size = a.reducer.size;
+  if (traits.vector == VectorOf::one_block && a.layouts == nullptr) [[likely]] {
+    const std::size_t n = a.by_count ? a.count : a.in_length;
+    caller.require_few_bytes(n, size);
+    call.count = n;
+    const bool has_output = is_root || c == Collective::bcast;
+    if (has_output && !a.by_count && !a.one_buffer && a.out_length != n) [[unlikely]] {
+      refuse_lengths(caller, a.out_length, n);
+    }
+    const std::byte* const out = call.out;
+    const bool is_fine = n == 0 || (call.in != nullptr && call.in == out);
+    if (!is_fine) check_buffers(caller, call, n, has_output ? n : 0);
+    return;
+  }
+  const bool in_place = a.one_buffer || (a.in_place_if_same && a.in == a.out);
   const bool has_one_block = traits.vector == VectorOf::one_block;
   std::size_t n = a.by_count ? a.count : a.in_length;
   if (!has_one_block && !a.by_count) {
