@@ -52,7 +52,7 @@ class Communicator {
   Communicator(Communicator&&) noexcept = default;
   /// As in construction.
   Communicator& operator=(Communicator&&) noexcept = default;
-  Communicator(const Communicator&) = delete;
+  Communicator(const Communicator&) = delete;  // papcoll: a Communicator is moved, or referred to
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator() = default;
 

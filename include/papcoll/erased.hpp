@@ -10,6 +10,7 @@
 #include <papcoll/base/data_view.hpp>
 #include <papcoll/buffers.hpp>
 #include <papcoll/entry/arguments.hpp>
+#include <papcoll/entry/call_arguments.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/persistent.hpp>
@@ -190,67 +191,88 @@ struct Layouts {
 
 namespace detail {
 
+/// LayoutArguments::lay of an erased call's.
+PAPCOLL_DECL void lay_erased(const Caller& caller, LayoutArguments& layouts, Call& call,
+                             std::size_t in_count, std::size_t out_count, bool in_place);
+
+/// The layouts of an erased call: borrowed.
+struct ErasedLayouts : LayoutArguments {
+  explicit ErasedLayouts(const erased::Layouts* l) noexcept : given(l) {
+    lay = lay_erased;
+    is_counted = true;
+  }
+
+  const erased::Layouts* given;
+};
+
 /// The arguments of an erased call, whichever it is: borrowed.
-struct ErasedCall {
+struct ErasedCall : CallArguments {
   /// A reduction.
   ErasedCall(erased::Comm comm, Collective c, const void* in_, void* out_, std::size_t n,
-             const erased::Operator& o, const erased::Layouts& l, root r = root{0}) noexcept
-      : core(comm.core()),
-        collective(c),
-        in(in_),
-        out(out_),
-        count(n),
-        op(&o),
-        layouts(&l),
-        at(r) {}
+             const erased::Operator& o, const erased::Layouts& l,
+             papcoll::root r = papcoll::root{0}) noexcept
+      : ErasedCall(comm, c, in_, out_, n, o.reducer(), o.types(), &l, r) {
+    types |= reducer.commutative ? 1U : 0U;
+  }
   /// One that moves elements.
   ErasedCall(erased::Comm comm, Collective c, const void* in_, void* out_, std::size_t n,
-             const erased::Element& e, const erased::Layouts& l, root r = root{0}) noexcept
-      : core(comm.core()),
-        collective(c),
-        in(in_),
-        out(out_),
-        count(n),
-        element(e.numbers()),
-        layouts(&l),
-        at(r) {}
+             const erased::Element& e, const erased::Layouts& l,
+             papcoll::root r = papcoll::root{0}) noexcept
+      : ErasedCall(comm, c, in_, out_, n, Reducer{.size = e.numbers().size}, e.numbers().types, &l,
+                   r) {}
   /// One that moves blocks which differ.
   ErasedCall(erased::Comm comm, Collective c, const void* in_, const blocks* s, void* out_,
-             const blocks* r, const erased::Element& e, root where = root{0}) noexcept
-      : core(comm.core()),
-        collective(c),
-        in(in_),
-        out(out_),
-        element(e.numbers()),
-        sent(s),
-        received(r),
-        at(where) {}
+             const blocks* r, const erased::Element& e,
+             papcoll::root where = papcoll::root{0}) noexcept
+      : ErasedCall(comm, c, in_, out_, any_length, Reducer{.size = e.numbers().size},
+                   e.numbers().types, nullptr, where) {
+    differing = {maker_of_uneven(c), s, r};
+    uneven = &differing;
+  }
   /// A reduce_scatter of blocks that differ.
   ErasedCall(erased::Comm comm, Collective c, const void* in_, void* out_, const counts& e,
              const erased::Operator& o) noexcept
-      : core(comm.core()), collective(c), in(in_), out(out_), op(&o), each(&e) {}
+      : ErasedCall(comm, c, in_, out_, any_length, o.reducer(), o.types(), nullptr,
+                   papcoll::root{0}) {
+    types |= reducer.commutative ? 1U : 0U;
+    each = e;
+    differing = {make_uneven_reduce_scatter_call, nullptr, &each};
+    uneven = &differing;
+  }
   /// One without elements.
-  ErasedCall(erased::Comm comm, Collective c) noexcept : core(comm.core()), collective(c) {}
+  ErasedCall(erased::Comm comm, Collective c) noexcept
+      : CallArguments(c), core(comm.core()), laid(nullptr) {}
+  ErasedCall(const ErasedCall&) = delete;
+  ErasedCall& operator=(const ErasedCall&) = delete;
+  ~ErasedCall() = default;
 
   TeamCore& core;
-  Collective collective;
-  const void* in = nullptr;
-  void* out = nullptr;
-  std::size_t count = 0;   ///< of the vector, or of each of its blocks
-  ElementNumbers element;  ///< of a call without operator
-  const erased::Operator* op = nullptr;
-  const erased::Layouts* layouts = nullptr;
-  const blocks* sent = nullptr;      ///< blocks that differ: of the input,
-  const blocks* received = nullptr;  ///< of the output
-  const counts* each = nullptr;      ///< of a reduce_scatter
-  root at{0};
+
+ private:
+  ErasedCall(erased::Comm comm, Collective c, const void* in_, void* out_, std::size_t n,
+             const Reducer& r, std::uint64_t t, const erased::Layouts* l, papcoll::root at) noexcept
+      : CallArguments(c), core(comm.core()), laid(l) {
+    in_place_if_same = by_count = true;
+    root = at.rank;
+    in = in_;
+    out = out_;
+    in_length = out_length = any_length;
+    count = n;
+    reducer = r;
+    types = t;
+    if (l != nullptr && (l->in.parts() != nullptr || l->out.parts() != nullptr)) layouts = &laid;
+  }
+
+  ErasedLayouts laid;
+  UnevenArguments differing;
+  blocks each{counts{}};
 };
 
 /// Runs a call of that collective.
 template <Collective C>
-void run_erased(const ErasedCall& c, const Algorithm& algorithm);
-PAPCOLL_DECL Request start_erased(const ErasedCall& c, const Algorithm& algorithm);
-PAPCOLL_DECL Persistent prepare_erased(const ErasedCall& c, const Algorithm& algorithm);
+void run_erased(ErasedCall&& c, const Algorithm& algorithm);
+PAPCOLL_DECL Request start_erased(ErasedCall&& c, const Algorithm& algorithm);
+PAPCOLL_DECL Persistent prepare_erased(ErasedCall&& c, const Algorithm& algorithm);
 
 }  // namespace detail
 
@@ -657,7 +679,7 @@ inline namespace PAPCOLL_ABI {
 namespace detail {
 
 #define PAPCOLL_ONCE_FOR(c) \
-  PAPCOLL_COMPILE_ONCE(void run_erased<Collective::c>(const ErasedCall&, const Algorithm&))
+  PAPCOLL_COMPILE_ONCE(void run_erased<Collective::c>(ErasedCall&&, const Algorithm&))
 PAPCOLL_FOR_EACH_COLLECTIVE(PAPCOLL_ONCE_FOR)
 #undef PAPCOLL_ONCE_FOR
 

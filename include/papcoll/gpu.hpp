@@ -43,7 +43,7 @@ void allreduce(C&& comm, T* data, N count, const Op& op = {}, void* stream = nul
   const detail::Caller caller{detail::core_of(comm), Collective::allreduce};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   detail::run<Allreduce, detail::commutes<T, Op>, Ps...>(
-      caller, detail::allreduce_of(caller, data, data, n, op), stream);
+      caller, detail::reduction_of(caller, data, data, n, op), stream);
 }
 
 /// Non-blocking.
@@ -54,7 +54,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   auto owned = std::make_shared<const Op>(op);
   return detail::start<Allreduce, detail::commutes<T, Op>, Ps...>(
-      caller, detail::allreduce_of(caller, data, data, n, *owned), stream, owned);
+      caller, detail::reduction_of(caller, data, data, n, *owned), stream, owned);
 }
 
 /// Out of place: `in` is unchanged.
@@ -64,7 +64,7 @@ void allreduce(C&& comm, const T* in, std::type_identity_t<T>* out, N count, con
   const detail::Caller caller{detail::core_of(comm), Collective::allreduce};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   detail::run<Allreduce, detail::commutes<T, Op>, Ps...>(
-      caller, detail::allreduce_of(caller, in, out, n, op), stream);
+      caller, detail::reduction_of(caller, in, out, n, op), stream);
 }
 
 /// Non-blocking.
@@ -75,7 +75,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   auto owned = std::make_shared<const Op>(op);
   return detail::start<Allreduce, detail::commutes<T, Op>, Ps...>(
-      caller, detail::allreduce_of(caller, in, out, n, *owned), stream, owned);
+      caller, detail::reduction_of(caller, in, out, n, *owned), stream, owned);
 }
 
 /// The root gets the combined elements: there `data` is contribution and result, elsewhere the
@@ -85,7 +85,7 @@ void reduce(C&& comm, T* data, N count, root to, const Op& op = {}, void* stream
   const detail::Caller caller{detail::core_of(comm), Collective::reduce};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   detail::run<Reduce, detail::commutes<T, Op>, Ps...>(
-      caller, detail::reduce_of(caller, data, n, to, op), stream);
+      caller, detail::reduction_of(caller, data, data, n, op, to), stream);
 }
 
 /// Non-blocking.
@@ -96,7 +96,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   auto owned = std::make_shared<const Op>(op);
   return detail::start<Reduce, detail::commutes<T, Op>, Ps...>(
-      caller, detail::reduce_of(caller, data, n, to, *owned), stream, owned);
+      caller, detail::reduction_of(caller, data, data, n, *owned, to), stream, owned);
 }
 
 /// All get the root's elements.
@@ -104,7 +104,7 @@ template <class... Ps, Team C, class T, std::integral N>
 void bcast(C&& comm, T* data, N count, root from, void* stream = nullptr) {
   const detail::Caller caller{detail::core_of(comm), Collective::bcast};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
-  detail::run<Bcast, true, Ps...>(caller, detail::bcast_of(caller, data, n, from), stream);
+  detail::run<Bcast, true, Ps...>(caller, detail::movement_of(caller, data, data, n, from), stream);
 }
 
 /// Non-blocking.
@@ -112,7 +112,8 @@ template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request ibcast(C&& comm, T* data, N count, root from, void* stream = nullptr) {
   const detail::Caller caller{detail::core_of(comm), Collective::bcast, true};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
-  return detail::start<Bcast, true, Ps...>(caller, detail::bcast_of(caller, data, n, from), stream);
+  return detail::start<Bcast, true, Ps...>(caller, detail::movement_of(caller, data, data, n, from),
+                                           stream);
 }
 
 /// All get the `count` elements of each rank, in rank order: `out` has size() times as many.
@@ -121,7 +122,7 @@ void allgather(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
                void* stream = nullptr) {
   const detail::Caller caller{detail::core_of(comm), Collective::allgather};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
-  detail::run<Allgather, true, Ps...>(caller, detail::allgather_of(caller, in, out, n), stream);
+  detail::run<Allgather, true, Ps...>(caller, detail::movement_of(caller, in, out, n), stream);
 }
 
 /// Non-blocking.
@@ -130,7 +131,7 @@ template <class... Ps, Team C, class T, std::integral N>
                                  void* stream = nullptr) {
   const detail::Caller caller{detail::core_of(comm), Collective::allgather, true};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
-  return detail::start<Allgather, true, Ps...>(caller, detail::allgather_of(caller, in, out, n),
+  return detail::start<Allgather, true, Ps...>(caller, detail::movement_of(caller, in, out, n),
                                                stream);
 }
 
@@ -141,7 +142,7 @@ void reduce_scatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count
   const detail::Caller caller{detail::core_of(comm), Collective::reduce_scatter};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   detail::run<ReduceScatter, detail::commutes<T, Op>, Ps...>(
-      caller, detail::reduce_scatter_of(caller, in, out, n, op), stream);
+      caller, detail::reduction_of(caller, in, out, n, op), stream);
 }
 
 /// Non-blocking.
@@ -152,7 +153,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   auto owned = std::make_shared<const Op>(op);
   return detail::start<ReduceScatter, detail::commutes<T, Op>, Ps...>(
-      caller, detail::reduce_scatter_of(caller, in, out, n, *owned), stream, owned);
+      caller, detail::reduction_of(caller, in, out, n, *owned), stream, owned);
 }
 
 /// Each rank has `count` elements for each rank, in rank order, and gets as many of each.
@@ -161,7 +162,7 @@ void alltoall(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
               void* stream = nullptr) {
   const detail::Caller caller{detail::core_of(comm), Collective::alltoall};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
-  detail::run<Alltoall, true, Ps...>(caller, detail::alltoall_of(caller, in, out, n), stream);
+  detail::run<Alltoall, true, Ps...>(caller, detail::movement_of(caller, in, out, n), stream);
 }
 
 /// Non-blocking.
@@ -170,7 +171,7 @@ template <class... Ps, Team C, class T, std::integral N>
                                 void* stream = nullptr) {
   const detail::Caller caller{detail::core_of(comm), Collective::alltoall, true};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
-  return detail::start<Alltoall, true, Ps...>(caller, detail::alltoall_of(caller, in, out, n),
+  return detail::start<Alltoall, true, Ps...>(caller, detail::movement_of(caller, in, out, n),
                                               stream);
 }
 
@@ -180,7 +181,7 @@ void gather(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root t
             void* stream = nullptr) {
   const detail::Caller caller{detail::core_of(comm), Collective::gather};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
-  detail::run<Gather, true, Ps...>(caller, detail::gather_of(caller, in, out, n, to), stream);
+  detail::run<Gather, true, Ps...>(caller, detail::movement_of(caller, in, out, n, to), stream);
 }
 
 /// Non-blocking.
@@ -189,7 +190,7 @@ template <class... Ps, Team C, class T, std::integral N>
                               void* stream = nullptr) {
   const detail::Caller caller{detail::core_of(comm), Collective::gather, true};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
-  return detail::start<Gather, true, Ps...>(caller, detail::gather_of(caller, in, out, n, to),
+  return detail::start<Gather, true, Ps...>(caller, detail::movement_of(caller, in, out, n, to),
                                             stream);
 }
 
@@ -199,7 +200,7 @@ void scatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root 
              void* stream = nullptr) {
   const detail::Caller caller{detail::core_of(comm), Collective::scatter};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
-  detail::run<Scatter, true, Ps...>(caller, detail::scatter_of(caller, in, out, n, from), stream);
+  detail::run<Scatter, true, Ps...>(caller, detail::movement_of(caller, in, out, n, from), stream);
 }
 
 /// Non-blocking.
@@ -208,7 +209,7 @@ template <class... Ps, Team C, class T, std::integral N>
                                root from, void* stream = nullptr) {
   const detail::Caller caller{detail::core_of(comm), Collective::scatter, true};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
-  return detail::start<Scatter, true, Ps...>(caller, detail::scatter_of(caller, in, out, n, from),
+  return detail::start<Scatter, true, Ps...>(caller, detail::movement_of(caller, in, out, n, from),
                                              stream);
 }
 

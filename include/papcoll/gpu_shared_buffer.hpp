@@ -55,10 +55,10 @@ LentMemory lend(const Caller& caller, std::size_t bytes) {
     std::size_t bytes;
     LentMemory memory{};
   } wish{bytes};
-  Call call =
-      papcoll::detail::call_of(Collective::allreduce, static_cast<const std::byte*>(nullptr),
-                               static_cast<std::byte*>(nullptr), 1);
-  call.types |= types_on_device;
+  Call call;
+  call.collective = Collective::allreduce;
+  call.count = 1;
+  call.types = papcoll::detail::element_bits<std::byte>() | types_on_device;
   call.reducer.context = &wish;
   constexpr std::uint32_t id = 0x5a11ed;
   papcoll::detail::run_at_endpoint(

@@ -19,8 +19,8 @@ class PreparedCall;
 
 /// A collective call that is made again and again: after `auto sum = allreduce_init(comm, data);`,
 /// `sum();` as often as wanted. What can be settled once is: arguments are checked, counts and the
-/// operator are copied, the algorithm is chosen. Buffers stay the caller's, who keeps them: each
-/// call reads and writes what is in them then.
+/// operator are copied, the algorithm is chosen. Buffers stay the caller's, who keeps them, or
+/// were moved into it (OwningPersistent): each call reads and writes what is in them then.
 ///
 /// `sum()` blocks, and is allreduce(comm, data) in all but its cost: an algorithm that is chosen
 /// follows the arrivals, and other ranks may make the plain call. `sum.start()` and `sum.wait()`
@@ -97,40 +97,6 @@ Settled settle_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& cal
 PAPCOLL_DECL Persistent prepare_call(const Caller& caller, const AlgorithmSpec& spec,
                                      const Call& call, const CallActions& actions,
                                      const Algorithm& named, std::shared_ptr<const void> owned);
-
-/// Prepares a checked call. It borrows the caller's buffers, and `owned`, where its counts are,
-/// too; where its elements lie, it copies. `Commutes`: its operator is known to commute (true
-/// without operator).
-template <class Tag, bool Commutes, class... Ps>
-Persistent prepare(const Caller& caller, Call& call, const Algorithm& algorithm,
-                   std::shared_ptr<const void> owned) {
-  if (call.apart) owned = with_views(call, std::move(owned));
-  const AlgorithmSpec& spec = spec_of<Tag, false, Commutes, Ps...>(caller, algorithm);
-  constexpr Named named = named_by<Ps...>();
-  if constexpr (named == Named::nothing) {
-    if constexpr (call_can_be_chosen_for<Tag>::ok) {
-      if (spec.is_automatic()) {
-        return prepare_call(
-            caller, spec, call,
-            {run_chosen<Tag::value>, start_chosen<Tag::value>, settle_chosen<Tag::value>},
-            algorithm, std::move(owned));
-      }
-    }
-  }
-  if constexpr (named == Named::schedule) {
-    return prepare_call(caller, spec, call, {run_schedule, start_spec, settle_spec}, algorithm,
-                        std::move(owned));
-  } else {
-    return prepare_call(caller, spec, call, {run_spec, start_spec, settle_spec}, algorithm,
-                        std::move(owned));
-  }
-}
-
-/// A copy of an operator, for a call that borrows it.
-template <class Op>
-auto owned_operator(const Op& op) {
-  return std::make_shared<const std::decay_t<const Op>>(op);
-}
 
 }  // namespace detail
 

@@ -12,9 +12,9 @@ inline namespace PAPCOLL_ABI {
 class RequestRun;
 
 /// A non-blocking collective under way. Owns its operator, counts and displacements; the buffers
-/// belong to the caller, live and must not be touched until the request is complete: a temporary is
-/// refused, unless it is a view. Any papcoll call of the thread that started
-/// it moves it along; another thread must not wait for it, nor use its communicator meanwhile.
+/// belong to the caller, live and must not be touched until the request is complete, unless they
+/// were moved into the call (OwningRequest). Any papcoll call of the thread that started it moves
+/// it along; another thread must not wait for it, nor use its communicator meanwhile.
 /// Once its MPI communicator is freed, or MPI_Finalize was called, it throws broken_communicator.
 ///
 /// A request that is destroyed before it is complete waits for itself. If an exception destroys it,
@@ -87,23 +87,6 @@ Request start_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call
 /// Has a call's views copied, for one that outlasts what they were made of: what keeps alive these
 /// and `owned`.
 PAPCOLL_DECL std::shared_ptr<const void> with_views(Call& call, std::shared_ptr<const void> owned);
-
-/// Starts a call of a static schedule. `owned` keeps alive what the call's reducer points to.
-/// `Commutes`: its operator is known to commute (true without operator).
-template <class Tag, bool Commutes, class... Ps>
-Request start(const Caller& caller, Call& call, const Algorithm& algorithm,
-              std::shared_ptr<const void> owned) {
-  if (call.apart) owned = with_views(call, std::move(owned));
-  const AlgorithmSpec& spec = spec_of<Tag, true, Commutes, Ps...>(caller, algorithm);
-  if constexpr (named_by<Ps...>() == Named::nothing) {
-    if constexpr (call_can_be_chosen_for<Tag>::ok) {
-      if (spec.is_automatic()) {
-        return start_chosen<Tag::value>(caller, spec, call, std::move(owned));
-      }
-    }
-  }
-  return start_spec(caller, spec, call, std::move(owned));
-}
 
 }  // namespace detail
 

@@ -41,8 +41,9 @@ if compile; then
   exit 1
 fi
 
-# Lines without a place quote the source, where the sentence may stand, too.
-messages=$(grep -E '^[^ ].*:[0-9]+(:[0-9]+)?: ' "$output" |
+# Lines without a place quote the source, where the sentence may stand, too. Those that declare a
+# collective, or delete a function, say how to write it right.
+messages=$(grep -E '^[^ ].*:[0-9]+(:[0-9]+)?: |^ *([0-9]+ [|] *)?(PAPCOLL_(UNEVEN_)?COLLECTIVE|.*= delete;  // papcoll:)' "$output" |
   sed -E 's/\bv[0-9]+_[0-9]+[a-z_]*:://g')
 
 verdict=0

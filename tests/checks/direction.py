@@ -31,7 +31,7 @@ LAYERS = [
     ["runtime/"],
     ["select/"],
     # Bodies stand beside their declarations: impl/NAME.ipp with NAME.hpp.
-    ["entry/", "impl/run", "impl/blocks", "impl/passed", "request", "impl/request", "persistent",
+    ["entry/", "impl/run", "impl/blocks", "impl/call_arguments", "impl/passed", "request", "impl/request", "persistent",
      "impl/persistent", "automatic"],
     ["communicator", "impl/communicator", "thread_team", "impl/thread_team"],
     ["recovery", "impl/recovery"],
@@ -93,7 +93,8 @@ CONDITIONS = {
     "version": "#error where the compiler was not told which C++",
     "topology/hwloc": "#error where PAPCOLL_WITH_HWLOC is missing",
     "entry/entry": "PAPCOLL_HAS_SHARED_CODE: what is compiled once, where it is",
-    "entry/block_arguments": "the same", "entry/passed": "the same",
+    "entry/block_arguments": "the same", "entry/call_arguments": "the same",
+    "entry/passed": "the same",
     "request": "the same", "persistent": "the same", "communicator": "the same", "thread_team": "the same",
     "topology/network": "the same", "topology/machine": "the same", "topology/machine_source": "the same",
     "topology/linux": "the same", "topology/packed_machine": "the same",

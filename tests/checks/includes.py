@@ -23,7 +23,7 @@ NAMES = {
     "charconv": "from_chars from_chars_result to_chars",
     "chrono": "chrono",
     "cmath": "ceil exp exp2 fabs floor fmax hypot isfinite ldexp llround log log10 log1p log2 lround pow round sqrt",
-    "concepts": """convertible_to default_initializable floating_point integral regular same_as signed_integral
+    "concepts": """constructible_from convertible_to default_initializable floating_point integral regular same_as signed_integral
         unsigned_integral""",
     "cstddef|cstdint|cstdlib|cstring": "size_t",
     "condition_variable": "condition_variable",
@@ -44,7 +44,7 @@ NAMES = {
     "list": "list",
     "limits": "numeric_limits",
     "map": "map",
-    "memory": """allocator make_shared make_unique shared_ptr static_pointer_cast unique_ptr
+    "memory": """addressof allocator make_shared make_unique shared_ptr static_pointer_cast unique_ptr
         weak_ptr""",
     "mutex": "lock_guard mutex unique_lock",
     "numeric": "accumulate exclusive_scan iota partial_sum",
@@ -64,7 +64,8 @@ NAMES = {
     "thread": "jthread this_thread thread",
     "tuple|utility|array|variant": "get",
     "tuple": "apply tie tuple",
-    "type_traits": """bool_constant common_type_t conditional conditional_t decay_t
+    "type_traits": """bool_constant common_type_t conditional conditional_t decay_t integral_constant
+        is_array_v is_reference_v remove_const_t remove_cv
         has_unique_object_representations_v is_class_v is_constant_evaluated is_enum_v is_union_v
         is_const_v is_convertible_v is_copy_assignable_v is_empty_v is_floating_point_v is_function_v
         is_integral_v
@@ -75,7 +76,8 @@ NAMES = {
     "fstream": "ifstream",
     "functional": "function greater less plus",
     "unordered_map": "unordered_map",
-    "utility": "as_const declval exchange forward index_sequence make_index_sequence move pair swap",
+    "utility": """as_const declval exchange forward index_sequence integer_sequence
+        make_index_sequence make_integer_sequence move pair swap""",
     "vector": "erase erase_if vector",
 }
 HEADERS_OF = {name: set(headers.split("|")) for headers, names in NAMES.items() for name in names.split()}

@@ -3,7 +3,8 @@
 
 #include <vector>
 
-// EXPECT: papcoll: no allreduce takes these arguments
+// EXPECT: Mistake::a_buffer_is_a_contiguous_range_or_strided_and_no_vector_of_bool_or_list
+// EXPECT: papcoll: write allreduce(comm, data)
 // ERRORS: 1
 
 void call(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data) {

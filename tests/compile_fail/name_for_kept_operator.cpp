@@ -4,7 +4,7 @@
 
 #include <vector>
 
-// EXPECT: papcoll: an algorithm goes after the operator
+// EXPECT: an_algorithm_goes_after_the_operator_as_in_papcoll_sum_then_papcoll_algorithm
 // ERRORS: 1
 
 void call(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data) {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-// EXPECT: papcoll: text is no output:
+// EXPECT: Mistake::text_is_no_output_so_write_papcoll_algorithm_as_the_last_argument
 // ERRORS: 1
 
 void call(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data) {

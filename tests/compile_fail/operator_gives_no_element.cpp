@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-// EXPECT: papcoll: this operator does not make one element of two of this type
+// EXPECT: Mistake::this_operator_does_not_make_one_element_of_two_of_this_type
 // ERRORS: 1
 
 void call(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data) {

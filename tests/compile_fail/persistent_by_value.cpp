@@ -1,7 +1,8 @@
 // A persistent call of an element by value: there is no buffer to use again.
 #include <papcoll/core.hpp>
 
-// EXPECT: papcoll: no allreduce_init takes these arguments: write allreduce_init(comm, data
+// EXPECT: Mistake::an_element_by_value_is_for_blocking_allreduce_reduce_bcast_scan_and_exscan
+// EXPECT: papcoll: write allreduce(comm, data)
 // ERRORS: 1
 
 void call(papcoll::ThreadTeam::Rank& comm, int& element) {

@@ -3,7 +3,8 @@
 
 #include <vector>
 
-// EXPECT: papcoll: no bcast takes these arguments
+// EXPECT: Mistake::a_root_is_missing_as_in_papcoll_root_0
+// EXPECT: papcoll: write bcast(comm, data, papcoll::root{0}
 // ERRORS: 1
 
 void call(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data) {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-// EXPECT: papcoll: a range is no operator: sizes of a reduce_scatter go in papcoll::counts{sizes}
+// EXPECT: Mistake::a_range_is_no_operator_and_sizes_of_a_reduce_scatter_go_in_papcoll_counts
 // ERRORS: 1
 
 void call(papcoll::ThreadTeam::Rank& comm, std::vector<int>& in, std::vector<int>& out) {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-// EXPECT: papcoll: input and output of a collective have elements of the same type
+// EXPECT: Mistake::input_and_output_have_elements_of_the_same_type
 // ERRORS: 1
 
 void call(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data, std::vector<long>& numbers) {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-// EXPECT: papcoll: the output of a collective is
-// EXPECT: papcoll: an in-place collective writes its buffer
+// EXPECT: Mistake::the_output_is_an_lvalue_or_a_span_of_non_const_elements
+// EXPECT: Mistake::an_in_place_buffer_is_written_so_pass_an_lvalue_or_a_span
 // ERRORS: 2
 
 void calls(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data) {

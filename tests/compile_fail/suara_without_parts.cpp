@@ -4,11 +4,13 @@
 
 #include <vector>
 
-// EXPECT: papcoll: this policy is made of others, and they are missing: write Suara<Ring, Raben
-// EXPECT: policy_has_its_parts<papcoll::Suara>
-// EXPECT: policy_has_its_parts<papcoll::ReduceThenBcast>
-// EXPECT: policy_has_its_parts<papcoll::Hierarchical>
-// ERRORS: 3
+// EXPECT(g++): this_policy_is_made_of_others_and_they_are_missing<Suara>
+// EXPECT(clang++): this_policy_is_made_of_others_and_they_are_missing<papcoll::Suara>
+// EXPECT(g++): this_policy_is_made_of_others_and_they_are_missing<ReduceThenBcast>
+// EXPECT(clang++): this_policy_is_made_of_others_and_they_are_missing<papcoll::ReduceThenBcast>
+// EXPECT(g++): this_policy_is_made_of_others_and_they_are_missing<Hierarchical>
+// EXPECT(clang++): this_policy_is_made_of_others_and_they_are_missing<papcoll::Hierarchical>
+// ERRORS: 4
 
 using namespace papcoll;
 

@@ -1,4 +1,4 @@
-// Temporaries that own their elements, as inputs of calls that read them after they have returned.
+// Temporaries that cannot be moved, as inputs of calls that read them after they have returned.
 #include <papcoll/core.hpp>
 
 #include <array>
@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-// EXPECT: papcoll: this input is a temporary that is gone when the call returns
+// EXPECT: Mistake::this_input_is_a_temporary_that_is_gone_when_the_call_returns
 // ERRORS: 28
 
 using papcoll::counts;
@@ -21,9 +21,7 @@ std::span<int, n> input() {
 }
 #else
 template <std::size_t n>
-std::array<int, n> input() {
-  return {};
-}
+int (&&input())[n];
 #endif
 
 void calls(papcoll::ThreadTeam::Rank& c, std::vector<int>& out, const std::vector<int>& n) {

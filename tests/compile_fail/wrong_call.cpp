@@ -3,23 +3,17 @@
 
 #include <vector>
 
-// EXPECT: papcoll: no allreduce takes these arguments: write allreduce(comm, data
-// EXPECT: papcoll: no iallreduce takes these arguments: write iallreduce(comm, data
-// EXPECT: papcoll: no reduce takes these arguments: write reduce(comm, data, papcoll::root{0}
-// EXPECT: papcoll: no ireduce takes these arguments: write ireduce(comm, data, papcoll::root{0}
-// EXPECT: papcoll: no bcast takes these arguments: write bcast(comm, data, papcoll::root{0}
-// EXPECT: papcoll: no ibcast takes these arguments: write ibcast(comm, data, papcoll::root{0}
-// EXPECT: papcoll: no allgather takes these arguments: write allgather(comm, in, out
-// EXPECT: papcoll: no iallgather takes these arguments: write iallgather(comm, in, out
-// EXPECT: papcoll: no reduce_scatter takes these arguments: write reduce_scatter(comm, in, out
-// EXPECT: papcoll: no ireduce_scatter takes these arguments: write ireduce_scatter(comm, in, out
-// EXPECT: papcoll: no gather takes these arguments: write gather(comm, in, out, papcoll::root{0}
-// EXPECT: papcoll: no igather takes these arguments: write igather(comm, in, out, papcoll::root{0}
-// EXPECT: papcoll: no scatter takes these arguments: write scatter(comm, in, out, papcoll::root{0}
-// EXPECT: papcoll: no iscatter takes these arguments: write iscatter(comm, in, out, papcoll::root
-// EXPECT: papcoll: no barrier takes these arguments: write barrier(comm
-// EXPECT: papcoll: no ibarrier takes these arguments: write ibarrier(comm
-// EXPECT: not std::vector<bool>
+// EXPECT: papcoll: write allreduce(comm, data) or allreduce(comm, in, out)
+// EXPECT: papcoll: write reduce(comm, data or in, out, papcoll::root{0})
+// EXPECT: papcoll: write bcast(comm, data, papcoll::root{0} [, algorithm])
+// EXPECT: papcoll: write allgather(comm, in, out) or allgather(comm, data)
+// EXPECT: papcoll: write reduce_scatter(comm, in, out [, counts{n}])
+// EXPECT: papcoll: write gather(comm, data or in, out, papcoll::root{0})
+// EXPECT: papcoll: write scatter(comm, data or in, out, papcoll::root{0})
+// EXPECT: papcoll: write barrier(comm [, algorithm])
+// EXPECT: Mistake::the_first_argument_is_a_Communicator_or_a_ThreadTeam_Rank_or_an_MPI_Comm
+// EXPECT: Mistake::a_root_is_missing_as_in_papcoll_root_0
+// EXPECT: Mistake::an_algorithm_is_no_text_so_include_algorithm_hpp_and_write_papcoll_algorithm
 // ERRORS: 16
 
 void calls(papcoll::ThreadTeam::Rank& comm, std::vector<int>& in, std::vector<int>& out) {

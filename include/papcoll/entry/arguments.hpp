@@ -64,107 +64,6 @@ consteval std::uint32_t type_hash() noexcept {
   return name_hash<typename sized_integer<T>::type>();
 }
 
-// -- What is said of buffers of the wrong type. Whoever asks goes on with a pointer of the right
-// type, so that this sentence is the only one.
-
-template <class R>
-struct buffer_is_writable_in_place {
-  static constexpr bool ok = is_writable<R> && OutputRange<R>;
-  static_assert(ok,
-                "papcoll: an in-place collective writes its buffer: pass an lvalue or a std::span "
-                "of non-const elements, or pass in and out");
-};
-
-template <class R>
-struct output_is_writable {
-  static constexpr bool ok = is_writable<R> && OutputRange<R>;
-  static_assert(ok,
-                "papcoll: the output of a collective is an lvalue or a std::span of non-const "
-                "elements");
-};
-
-template <class In>
-struct input_outlives_call {
-  static constexpr bool ok = OutputRange<In>;
-  static_assert(
-      ok,
-      "papcoll: this input is a temporary that is gone when the call returns, and a "
-      "non-blocking or persistent call reads it later: pass a variable that lives as long "
-      "as the request, or a view of one, such as a std::span");
-};
-
-// The name of an algorithm, more likely than a buffer of characters where none belongs.
-template <class X>
-inline constexpr bool is_text = std::is_convertible_v<const X&, std::string_view>;
-
-template <class T, class Out>
-struct output_is_no_name {
-  static constexpr bool ok =
-      !is_text<Out> || (std::same_as<T, char> && is_writable<Out> && OutputRange<Out>);
-  static_assert(
-      ok,
-      "papcoll: text is no output: where it names an algorithm, that is "
-      "papcoll::algorithm(\"Ring\"), the last argument, after the operator if there is one");
-};
-
-template <class In, class Out>
-struct element_types_agree {
-  static constexpr bool ok = std::same_as<In, Out>;
-  static_assert(ok, "papcoll: input and output of a collective have elements of the same type");
-};
-
-template <class T>
-struct elements_can_be_copied {
-  static constexpr bool ok = std::is_trivially_copyable_v<T>;
-  static_assert(ok,
-                "papcoll: the elements of a collective are copied byte by byte, and this type is "
-                "not trivially copyable");
-};
-
-template <class Op>
-struct operator_is_no_algorithm {
-  static constexpr bool ok = !is_text<Op> && !Policy<Op> && !std::same_as<Op, Algorithm>;
-  static_assert(ok,
-                "papcoll: an algorithm goes after the operator: write papcoll::sum, "
-                "papcoll::algorithm(\"Ring\")");
-};
-
-template <class Op>
-struct operator_is_no_range {
-  static constexpr bool ok = !Buffer<Op>;
-  static_assert(ok,
-                "papcoll: a range is no operator: sizes of a reduce_scatter go in "
-                "papcoll::counts{sizes}");
-};
-
-template <class Op, class T>
-struct operator_fits_elements {
-  static constexpr bool ok = OperatorFor<Op, T>;
-  static_assert(ok,
-                "papcoll: this operator does not make one element of two of this type: pass "
-                "papcoll::sum, papcoll::max or any function object that does (an MPI_Op or "
-                "MPI_Datatype has no meaning here: the type is deduced)");
-};
-
-/// The address of a buffer that is input and output. `R` is its type as the caller passed it.
-template <class R>
-element_of<R>* data_in_place(std::remove_reference_t<R>& data) {
-  static_cast<void>(buffer_is_writable_in_place<R>::ok);
-  return const_cast<element_of<R>*>(address_of(data));
-}
-
-/// The address of an output whose input has elements of type T.
-template <class T, class Out>
-T* data_out(std::remove_reference_t<Out>& out) {
-  if constexpr (!output_is_no_name<T, Out>::ok) {
-    return nullptr;
-  } else if constexpr (output_is_writable<Out>::ok && element_types_agree<T, element_of<Out>>::ok) {
-    return address_of(out);
-  } else {
-    return nullptr;
-  }
-}
-
 // -- What is said of values.
 
 /// TeamCore::refuse, rank and size.
@@ -261,31 +160,6 @@ std::size_t checked_count(const Caller& caller, N n) {
   return static_cast<std::size_t>(n);
 }
 
-/// `n` elements of type T for each rank; so many of all ranks are a number of bytes, too.
-template <class T, std::integral N>
-std::size_t checked_block(const Caller& caller, N n) {
-  const std::size_t count = checked_count(caller, n);
-  caller.require_few_bytes(count, sizeof(T));
-  return count;
-}
-
-/// Elements of all ranks together, each with `count` of type T.
-template <class T>
-std::size_t of_all_ranks(const Caller& caller, std::size_t count) {
-  caller.require_few_bytes(count, sizeof(T));
-  return count * caller.ranks();
-}
-
-/// Elements of type T of each rank, of `count` in equal parts.
-template <class T>
-std::size_t part_of_root(const Caller& caller, std::size_t count) {
-  caller.require(count % caller.ranks() == 0,
-                 "the root's data do not divide into size() equal parts");
-  const std::size_t part = count / caller.ranks();
-  caller.require_few_bytes(part, sizeof(T));
-  return part;
-}
-
 /// Of an element type: its number, where Call::types has it.
 template <class T>
 consteval std::uint64_t element_bits() noexcept {
@@ -306,50 +180,16 @@ struct ElementNumbers {
 
 template <class T>
 constexpr ElementNumbers element_numbers() noexcept {
-  if constexpr (elements_can_be_copied<T>::ok) return {sizeof(T), element_bits<T>()};
-  return {};
+  static_assert(std::is_trivially_copyable_v<T>,
+                "papcoll: the elements of a collective are copied byte by byte, and this type is "
+                "not trivially copyable");
+  return {sizeof(T), element_bits<T>()};
 }
 
-/// A call of elements of any type.
-inline Call call_of(Collective collective, const void* in, void* out, std::size_t n,
-                    const ElementNumbers& element) {
-  Call c;
-  c.collective = collective;
-  c.in = static_cast<const std::byte*>(in);
-  c.out = static_cast<std::byte*>(out);
-  c.count = n;
-  c.reducer.size = element.size;
-  c.types = element.types;
-  return c;
-}
-
-template <class T>
-Call call_of(Collective collective, const T* in, T* out, std::size_t n) {
-  Call c;
-  c.collective = collective;
-  c.in = reinterpret_cast<const std::byte*>(in);
-  c.out = reinterpret_cast<std::byte*>(out);
-  c.count = n;
-  if constexpr (elements_can_be_copied<T>::ok) c.reducer.size = sizeof(T);
-  c.types = element_bits<T>();
-  return c;
-}
-
-/// A call with an operator; `op` must outlive it.
+/// Call::types of a reduction of elements of type T by an operator that makes this reducer.
 template <class T, class Op>
-Call reduction_of(Collective collective, const T* in, T* out, std::size_t n, const Op& op) {
-  Call c = call_of(collective, in, out, n);
-  if constexpr (!elements_can_be_copied<T>::ok) {
-    return c;
-  } else if constexpr (!operator_is_no_algorithm<Op>::ok) {
-    return c;
-  } else if constexpr (!operator_is_no_range<Op>::ok) {
-    return c;
-  } else if constexpr (operator_fits_elements<Op, T>::ok) {
-    c.reducer = reducer<T>(op);
-    c.types |= operator_bits<Op>() | (c.reducer.commutative ? 1U : 0U);
-  }
-  return c;
+constexpr std::uint64_t types_of_reduction(const Reducer& reducer) noexcept {
+  return element_bits<T>() | operator_bits<Op>() | (reducer.commutative ? 1U : 0U);
 }
 
 }  // namespace detail

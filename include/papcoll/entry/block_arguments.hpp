@@ -3,6 +3,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/buffers.hpp>
 #include <papcoll/entry/arguments.hpp>
+#include <papcoll/entry/call_arguments.hpp>
 #include <papcoll/runtime/call_blocks.hpp>
 
 #include <cstddef>
@@ -16,12 +17,9 @@ namespace detail {
 
 /// A buffer that has a block for each rank, as the caller passed it.
 struct BlockedBuffer {
-  /// Of a buffer given by its address alone.
-  static constexpr std::size_t any_length = ~std::size_t{0};
-
   const char* name;        ///< for messages: "input"
   blocks given;            ///< lengths and places
-  std::size_t length = 0;  ///< elements
+  std::size_t length = 0;  ///< elements, or any_length
   bool is_written = false;
 };
 
@@ -33,46 +31,6 @@ struct BlockNumbersOfBuffer {
   bool one_by_one = true;  ///< the blocks stand one after the other from the beginning
   std::size_t n = 0;       ///< blocks; 0: one for each rank
 };
-
-/// The buffers of an alltoallv as the caller passed them. In place: the input is the output.
-struct BlocksOfBothBuffers {
-  const void* in;
-  std::size_t in_length;  ///< elements, or BlockedBuffer::any_length
-  const blocks& sent;
-  void* out;
-  std::size_t out_length;
-  const blocks& received;
-  ElementNumbers element;
-};
-
-/// The buffers of an allgatherv, gatherv or scatterv: one of them has a block for each rank.
-struct BlocksOfOneBuffer {
-  const void* in;
-  std::size_t in_length;  ///< elements, or BlockedBuffer::any_length
-  void* out;
-  std::size_t out_length;
-  const blocks& each;
-  bool in_place;  ///< this rank's own block is where it belongs
-  ElementNumbers element;
-};
-
-/// The same of elements of type T.
-template <class T>
-struct TypedBlocks {
-  const T* in;
-  std::size_t in_length;
-  T* out;
-  std::size_t out_length;
-  const blocks& each;
-  bool in_place = false;
-
-  BlocksOfOneBuffer untyped() const noexcept {
-    return {in, in_length, out, out_length, each, in_place, element_numbers<T>()};
-  }
-};
-
-/// What a blocking call keeps its blocks in.
-PAPCOLL_DECL CallBlocks& blocks_of(const Caller& caller);
 
 /// Makes room for the numbers of so many buffers: 2·size() each, counts of all and then places of
 /// all, and as many once more to check them with.
@@ -118,16 +76,12 @@ std::vector<T> room_for(const Caller& caller, std::size_t elements) {
   }
 }
 
-// -- The checked calls, which borrow `numbers`.
+/// Checks the blocks of an input that is called with unknown_counts: their lengths, by rank.
+PAPCOLL_DECL std::vector<std::size_t> checked_lengths(const Caller& caller, const blocks& each,
+                                                      std::size_t length, std::size_t element_size,
+                                                      const void* data);
 
-PAPCOLL_DECL Call alltoallv_call(const Caller& caller, const BlocksOfBothBuffers& a,
-                                 CallBlocks& numbers);
-PAPCOLL_DECL Call allgatherv_call(const Caller& caller, const BlocksOfOneBuffer& a,
-                                  CallBlocks& numbers);
-PAPCOLL_DECL Call gatherv_call(const Caller& caller, root r, const BlocksOfOneBuffer& a,
-                               CallBlocks& numbers);
-PAPCOLL_DECL Call scatterv_call(const Caller& caller, root r, const BlocksOfOneBuffer& a,
-                                CallBlocks& numbers);
+PAPCOLL_DECL std::size_t sum_of(const std::vector<std::size_t>& lengths) noexcept;
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI

@@ -37,20 +37,6 @@ TeamCore& core_of(C&& team) {
   return TeamOf<std::remove_cvref_t<C>>::core(const_cast<std::remove_cvref_t<C>&>(team));
 }
 
-/// The policies, or the algorithm chosen at run time; not both.
-template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
-const AlgorithmSpec& spec_of(const Caller& caller, const Algorithm& algorithm) {
-  if constexpr (sizeof...(Ps) == 0) {
-    static_cast<void>(caller);
-    return algorithm.spec();
-  } else {
-    caller.require(algorithm.name().empty(),
-                   "policies and the name of an algorithm were given: give one of them");
-    static const AlgorithmSpec named = select<Tag, NonBlocking, Commutes, Ps...>();
-    return named;
-  }
-}
-
 /// Each checks the call against what the spec names, and runs it: an arrival-driven algorithm, a
 /// static schedule in the order of the ranks, or whatever it is.
 PAPCOLL_DECL void run_arrival_driven(const Caller& caller, const AlgorithmSpec& spec, Call& call);
@@ -99,23 +85,6 @@ consteval Named named_by() {
     return RunsUnder<Arrival, typename Policies::Named> && !Policies::draws_tickets
                ? Named::arrival_driven
                : Named::something;
-  }
-}
-
-/// Runs a blocking call. `Commutes`: its operator is known to commute (true without operator).
-template <class Tag, bool Commutes, class... Ps>
-void run(const Caller& caller, Call& call, const Algorithm& algorithm) {
-  const AlgorithmSpec& spec = spec_of<Tag, false, Commutes, Ps...>(caller, algorithm);
-  constexpr Named named = named_by<Ps...>();
-  if constexpr (named == Named::schedule) {
-    run_schedule(caller, spec, call);
-  } else if constexpr (named == Named::arrival_driven) {
-    run_arrival_driven(caller, spec, call);
-  } else if constexpr (named == Named::something) {
-    run_spec(caller, spec, call);
-  } else if constexpr (call_can_be_chosen_for<Tag>::ok) {
-    if (spec.is_automatic()) return run_chosen<Tag::value>(caller, spec, call);
-    run_spec(caller, spec, call);
   }
 }
 

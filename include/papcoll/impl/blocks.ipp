@@ -2,6 +2,7 @@
 
 #include <papcoll/base/joined.hpp>
 #include <papcoll/entry/block_arguments.hpp>
+#include <papcoll/impl/call_arguments.ipp>
 #include <papcoll/impl/run.ipp>
 #include <papcoll/runtime/team.hpp>
 
@@ -16,11 +17,6 @@
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 namespace detail {
-
-PAPCOLL_DECL CallBlocks& blocks_of(const Caller& caller) {
-  caller.core.require_no_call();
-  return caller.core.blocks();
-}
 
 PAPCOLL_DECL std::size_t* room_for_blocks(const Caller& caller, CallBlocks& blocks,
                                           std::size_t buffers) {
@@ -81,7 +77,7 @@ PAPCOLL_DECL BlockNumbersOfBuffer check_blocks(const Caller& caller, const Block
     refuse_sum(caller.core, caller.called(), {counts, ranks}, element_size);
   }
   if (!buffer.given.anywhere) {
-    const bool any = buffer.length == BlockedBuffer::any_length;
+    const bool any = buffer.length == any_length;
     caller.require_length(any ? n.total : buffer.length, n.total,
                           buffer.is_written
                               ? "the output must have as many elements as its counts add up to"
@@ -189,17 +185,32 @@ PAPCOLL_DECL void tell_no_room(const Caller& caller, std::size_t elements,
               ": there is no memory for the ", elements, " elements that come: ", problem.what()}));
 }
 
-PAPCOLL_DECL Call alltoallv_call(const Caller& caller, const BlocksOfBothBuffers& a,
-                                 CallBlocks& numbers) {
+/// Begins a call whose blocks differ: `n` elements of its vector, or 1.
+inline void begin_uneven_call(const Caller& caller, const CallArguments& a, Call& call,
+                              std::size_t n) {
+  call.collective = caller.collective;
+  call.in = static_cast<const std::byte*>(a.in);
+  call.out = static_cast<std::byte*>(a.out);
+  call.count = n;
+  call.reducer = a.reducer;
+  call.types = a.types;
+}
+
+inline bool is_in_place(const CallArguments& a) noexcept {
+  return a.one_buffer || (a.in_place_if_same && a.in == a.out);
+}
+
+PAPCOLL_DECL void make_alltoallv_call(const Caller& caller, const CallArguments& a, Call& call,
+                                      CallBlocks& numbers) {
   const std::size_t ranks = caller.ranks();
   std::size_t* const counts = room_for_blocks(caller, numbers, 2);
   std::size_t* const places = counts + 2 * ranks;
   std::size_t* const spare = places + 2 * ranks;
-  Call call = call_of(caller.collective, a.in, a.out, 1, a.element);
-  const auto sent =
-      check_blocks(caller, {"input", a.sent, a.in_length}, a.element.size, counts, places, spare);
-  const auto received = check_blocks(caller, {"output", a.received, a.out_length, true},
-                                     a.element.size, counts + ranks, places + ranks, spare);
+  begin_uneven_call(caller, a, call, 1);
+  const auto sent = check_blocks(caller, {"input", *a.uneven->sent, a.in_length}, a.reducer.size,
+                                 counts, places, spare);
+  const auto received = check_blocks(caller, {"output", *a.uneven->received, a.out_length, true},
+                                     a.reducer.size, counts + ranks, places + ranks, spare);
   check_pointers(caller, a.in, sent.total, a.out, received.total);
   if (a.in == a.out) {
     check_blocks_in_place(caller, sent, received);
@@ -211,69 +222,69 @@ PAPCOLL_DECL Call alltoallv_call(const Caller& caller, const BlocksOfBothBuffers
   call.counts = counts;
   call.places = places;
   call.own_counts = true;
-  call.out_view = view_of_blocks(received, caller.size(), a.element.size, numbers.out);
-  call.in_view = view_of_blocks(sent, caller.size(), a.element.size, numbers.in);
-  return call;
+  call.out_view = view_of_blocks(received, caller.size(), a.reducer.size, numbers.out);
+  call.in_view = view_of_blocks(sent, caller.size(), a.reducer.size, numbers.in);
 }
 
-PAPCOLL_DECL Call allgatherv_call(const Caller& caller, const BlocksOfOneBuffer& a,
-                                  CallBlocks& numbers) {
+PAPCOLL_DECL void make_allgatherv_call(const Caller& caller, const CallArguments& a, Call& call,
+                                       CallBlocks& numbers) {
+  const bool in_place = is_in_place(a);
   const std::size_t ranks = caller.ranks();
   std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
   std::size_t* const places = sizes + ranks;
   const auto me = static_cast<std::size_t>(caller.rank());
-  const auto gathered = check_blocks(caller, {"output", a.each, a.out_length, true}, a.element.size,
-                                     sizes, places, places + ranks);
+  const auto gathered = check_blocks(caller, {"output", *a.uneven->received, a.out_length, true},
+                                     a.reducer.size, sizes, places, places + ranks);
   const std::size_t own = sizes[me];
-  const bool knows_length = !a.in_place && a.in_length != BlockedBuffer::any_length;
+  const bool knows_length = !in_place && a.in_length != any_length;
   caller.require_length(
       knows_length ? a.in_length : own, own,
       "the input must have as many elements as papcoll::counts says of this rank");
-  Call call = call_of(caller.collective, a.in, a.out, gathered.total, a.element);
+  begin_uneven_call(caller, a, call, gathered.total);
   check_pointers(caller, a.in, own, a.out, gathered.total);
   call.counts = sizes;
   call.places = places;
   call.split = hash_of_counts({sizes, ranks});
-  call.out_view = view_of_blocks(gathered, caller.size(), a.element.size, numbers.out);
-  if (a.in_place) {
-    call.in = call.out + places[me] * a.element.size;
+  call.out_view = view_of_blocks(gathered, caller.size(), a.reducer.size, numbers.out);
+  if (in_place) {
+    call.in = call.out + places[me] * a.reducer.size;
     call.input_in_output = true;
     call.in_view = call.out_view;
   } else {
     std::size_t whole[2] = {own, 0};
     check_blocks_apart(caller, call, {whole, whole + 1, own, true, 1}, gathered);
   }
-  return call;
 }
 
-PAPCOLL_DECL Call gatherv_call(const Caller& caller, root r, const BlocksOfOneBuffer& a,
-                               CallBlocks& numbers) {
+PAPCOLL_DECL void make_gatherv_call(const Caller& caller, const CallArguments& a, Call& call,
+                                    CallBlocks& numbers) {
+  const root r{a.root};
   check_root(caller, r);
+  const bool in_place = is_in_place(a);
   const std::size_t ranks = caller.ranks();
   std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
   std::size_t* const places = sizes + ranks;
   const auto me = static_cast<std::size_t>(caller.rank());
   const bool is_root = caller.rank() == r.rank;
   BlockNumbersOfBuffer all{sizes, places};
-  Call call = call_of(caller.collective, a.in, a.out, 1, a.element);
+  begin_uneven_call(caller, a, call, 1);
   call.root = r.rank;
   call.counts = sizes;
   call.places = places;
   call.own_counts = true;
-  if (is_root || a.each.sizes.size() != 0) {
-    constexpr std::size_t any = BlockedBuffer::any_length;
-    blocks lengths = a.each;
+  if (is_root || a.uneven->received->sizes.size() != 0) {
+    blocks lengths = *a.uneven->received;
     lengths.anywhere = lengths.anywhere && is_root;
-    all = check_blocks(caller, {"output", lengths, is_root ? a.out_length : any, true},
-                       a.element.size, sizes, places, places + ranks);
+    all = check_blocks(caller, {"output", lengths, is_root ? a.out_length : any_length, true},
+                       a.reducer.size, sizes, places, places + ranks);
     call.knows_all_counts = true;
   } else {
     std::fill_n(sizes, 2 * ranks, 0);
     sizes[me] = a.in_length;
   }
   const std::size_t own = sizes[me];
-  const bool has_length = a.in_length != BlockedBuffer::any_length && !(is_root && a.in_place);
-  caller.require(own != BlockedBuffer::any_length,
+  const bool has_length = a.in_length != any_length && !(is_root && in_place);
+  caller.require(own != any_length,
                  "pointers say nothing of lengths: pass papcoll::counts on all ranks");
   caller.require_length(
       has_length ? a.in_length : own, own,
@@ -281,49 +292,49 @@ PAPCOLL_DECL Call gatherv_call(const Caller& caller, root r, const BlocksOfOneBu
   if (!is_root) {
     check_pointers(caller, a.in, own, nullptr, 0);
     call.out = nullptr;
-    return call;
+    return;
   }
-  call.out_view = view_of_blocks(all, caller.size(), a.element.size, numbers.out);
+  call.out_view = view_of_blocks(all, caller.size(), a.reducer.size, numbers.out);
   check_pointers(caller, a.in, own, a.out, all.total);
-  if (a.in_place) {
-    call.in = call.out + places[me] * a.element.size;
+  if (in_place) {
+    call.in = call.out + places[me] * a.reducer.size;
     call.input_in_output = true;
     call.in_view = call.out_view;
   } else {
     std::size_t whole[2] = {own, 0};
     check_blocks_apart(caller, call, {whole, whole + 1, own, true, 1}, all);
   }
-  return call;
 }
 
-PAPCOLL_DECL Call scatterv_call(const Caller& caller, root r, const BlocksOfOneBuffer& a,
-                                CallBlocks& numbers) {
+PAPCOLL_DECL void make_scatterv_call(const Caller& caller, const CallArguments& a, Call& call,
+                                     CallBlocks& numbers) {
+  const root r{a.root};
   check_root(caller, r);
+  const bool in_place = is_in_place(a);
   const std::size_t ranks = caller.ranks();
   std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
   std::size_t* const places = sizes + ranks;
   const auto me = static_cast<std::size_t>(caller.rank());
   const bool is_root = caller.rank() == r.rank;
   BlockNumbersOfBuffer all{sizes, places};
-  Call call = call_of(caller.collective, a.in, a.out, 1, a.element);
+  begin_uneven_call(caller, a, call, 1);
   call.root = r.rank;
   call.counts = sizes;
   call.places = places;
   call.own_counts = true;
-  if (is_root || a.each.sizes.size() != 0) {
-    constexpr std::size_t any = BlockedBuffer::any_length;
-    blocks lengths = a.each;
+  if (is_root || a.uneven->sent->sizes.size() != 0) {
+    blocks lengths = *a.uneven->sent;
     lengths.anywhere = lengths.anywhere && is_root;
-    all = check_blocks(caller, {"input", lengths, is_root ? a.in_length : any, false},
-                       a.element.size, sizes, places, places + ranks);
+    all = check_blocks(caller, {"input", lengths, is_root ? a.in_length : any_length, false},
+                       a.reducer.size, sizes, places, places + ranks);
     call.knows_all_counts = true;
   } else {
     std::fill_n(sizes, 2 * ranks, 0);
     sizes[me] = a.out_length;
   }
   const std::size_t own = sizes[me];
-  const bool has_length = a.out_length != BlockedBuffer::any_length && !(is_root && a.in_place);
-  caller.require(own != BlockedBuffer::any_length,
+  const bool has_length = a.out_length != any_length && !(is_root && in_place);
+  caller.require(own != any_length,
                  "pointers say nothing of lengths: pass papcoll::counts on all ranks");
   caller.require_length(
       has_length ? a.out_length : own, own,
@@ -331,11 +342,11 @@ PAPCOLL_DECL Call scatterv_call(const Caller& caller, root r, const BlocksOfOneB
   if (!is_root) {
     check_pointers(caller, nullptr, 0, a.out, own);
     call.in = nullptr;
-    return call;
+    return;
   }
-  call.in_view = view_of_blocks(all, caller.size(), a.element.size, numbers.in);
+  call.in_view = view_of_blocks(all, caller.size(), a.reducer.size, numbers.in);
   check_pointers(caller, a.in, all.total, a.out, own);
-  if (a.in_place) {
+  if (in_place) {
     call.out = const_cast<std::byte*>(call.in);
     call.input_in_output = true;
     call.out_view = call.in_view;
@@ -343,7 +354,47 @@ PAPCOLL_DECL Call scatterv_call(const Caller& caller, root r, const BlocksOfOneB
     std::size_t whole[2] = {own, 0};
     check_blocks_apart(caller, call, all, {whole, whole + 1, own, true, 1});
   }
-  return call;
+}
+
+PAPCOLL_DECL void make_uneven_reduce_scatter_call(const Caller& caller, const CallArguments& a,
+                                                  Call& call, CallBlocks& numbers) {
+  CallArguments b = a;
+  if (a.layouts != nullptr) a.layouts->count(caller, *a.layouts, b);
+  begin_uneven_call(caller, b, call, 0);
+  std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
+  std::size_t* const places = sizes + caller.ranks();
+  call.count = check_blocks(caller, {"input", *b.uneven->received, b.in_length}, b.reducer.size,
+                            sizes, places, nullptr)
+                   .total;
+  call.counts = sizes;
+  call.split = hash_of_counts({sizes, caller.ranks()});
+  const std::size_t own = sizes[static_cast<std::size_t>(caller.rank())];
+  // In place the output is all of the input, which has been checked.
+  const bool is_longer = call.in_place() && b.out_length >= own;
+  if (!is_longer && b.out_length != own && b.out_length != any_length)
+    refuse_lengths(caller, b.out_length, own);
+  const std::size_t out = b.out_length == any_length ? own : b.out_length;
+  if (b.layouts != nullptr) return b.layouts->lay(caller, *b.layouts, call, call.count, out, false);
+  check_buffers(caller, call, call.count, out);
+}
+
+PAPCOLL_DECL std::vector<std::size_t> checked_lengths(const Caller& caller, const blocks& each,
+                                                      std::size_t length, std::size_t element_size,
+                                                      const void* data) {
+  const std::size_t ranks = caller.ranks();
+  std::vector<std::size_t> lengths(3 * ranks);
+  std::size_t* const first = lengths.data();
+  const auto checked = check_blocks(caller, {"input", each, length}, element_size, first,
+                                    first + ranks, first + 2 * ranks);
+  check_pointers(caller, data, checked.total, nullptr, 0);
+  lengths.resize(ranks);
+  return lengths;
+}
+
+PAPCOLL_DECL std::size_t sum_of(const std::vector<std::size_t>& lengths) noexcept {
+  std::size_t sum = 0;
+  for (const std::size_t n : lengths) sum += n;
+  return sum;
 }
 
 }  // namespace detail

@@ -7,17 +7,12 @@
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/algorithms/static/segmented_ring.hpp>
-#include <papcoll/allgather.hpp>
-#include <papcoll/allreduce.hpp>
-#include <papcoll/alltoall.hpp>
 #include <papcoll/arrival/device_algorithm.hpp>
 #include <papcoll/base/contract.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/policy.hpp>
-#include <papcoll/bcast.hpp>
+#include <papcoll/entry/call_arguments.hpp>
 #include <papcoll/entry/entry.hpp>
-#include <papcoll/entry/passed.hpp>
-#include <papcoll/gather.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/device_operator.hpp>
 #include <papcoll/impl/device_nodes.hpp>
@@ -25,10 +20,7 @@
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/policies/algorithm.hpp>
 #include <papcoll/policies/checks.hpp>
-#include <papcoll/reduce.hpp>
-#include <papcoll/reduce_scatter.hpp>
 #include <papcoll/request.hpp>
-#include <papcoll/scatter.hpp>
 #include <papcoll/select/on_device.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/transport/gpu/device_endpoint.hpp>
@@ -52,9 +44,9 @@ inline namespace PAPCOLL_ABI {
 namespace gpu {
 namespace detail {
 
+using papcoll::detail::CallArguments;
 using papcoll::detail::Caller;
 using papcoll::detail::core_of;
-using papcoll::detail::Passed;
 
 /// What is wrong with a buffer of a call on the device, or nothing.
 inline std::string problem_with_buffer(Api& api, const void* buffer, std::size_t bytes) {
@@ -267,73 +259,47 @@ Request start(const Caller& caller, MadeCall made, void* stream,
 template <class T, class Op>
 inline constexpr bool commutes = is_commutative<Op, T>;
 
-/// A reduction's call whose operator is one's own on devices says so.
+/// Makes a call of `n` elements of each rank, or for each, and notes the bytes of its buffers.
+inline MadeCall make_call(const Caller& caller, CallArguments& a, std::size_t n) {
+  MadeCall made;
+  a.by_count = true;
+  a.count = n;
+  papcoll::detail::make_even_call(caller, a, made.call);
+  const bool is_root = !is_rooted(caller.collective) || caller.rank() == a.root;
+  const auto [in, out] = buffers_of(caller.collective, is_root);
+  made.in = papcoll::detail::length_of(caller, in, n) * a.reducer.size;
+  made.out = papcoll::detail::length_of(caller, out, n) * a.reducer.size;
+  return made;
+}
+
+/// A call that moves elements.
+template <class T>
+MadeCall movement_of(const Caller& caller, const T* in, T* out, std::size_t n, root at = root{0}) {
+  CallArguments a{caller.collective};
+  a.in = in;
+  a.out = out;
+  a.root = at.rank;
+  a.reducer.size = sizeof(T);
+  a.types = papcoll::detail::element_bits<T>();
+  return make_call(caller, a, n);
+}
+
+/// A reduction. An operator that is one's own on devices says so in the call.
 template <class T, class Op>
-void mark_operator(Call& call) {
+MadeCall reduction_of(const Caller& caller, const T* in, T* out, std::size_t n, const Op& op,
+                      root at = root{0}) {
+  CallArguments a{caller.collective};
+  a.in = in;
+  a.out = out;
+  a.root = at.rank;
+  a.reducer = papcoll::reducer<T>(op);
+  a.types = papcoll::detail::types_of_reduction<T, Op>(a.reducer);
   if constexpr (is_device_operator<Op>) {
     static_assert(std::same_as<typename Op::Element, T>,
                   "papcoll: this DeviceOperator is for elements of another type");
-    call.reducer.built_in = device_operator_mark;
+    a.reducer.built_in = device_operator_mark;
   }
-}
-
-template <class T, class Op>
-MadeCall allreduce_of(const Caller& caller, const T* in, T* out, std::size_t n, const Op& op) {
-  Call call = papcoll::detail::allreduce_call(caller, Passed<T>{in, out, n, n}, op);
-  mark_operator<T, Op>(call);
-  return {call, n * sizeof(T), n * sizeof(T)};
-}
-
-template <class T, class Op>
-MadeCall reduce_of(const Caller& caller, T* data, std::size_t n, root to, const Op& op) {
-  Call call = papcoll::detail::reduce_call(caller, Passed<T>{data, data, n, n}, to, op);
-  mark_operator<T, Op>(call);
-  return {call, n * sizeof(T), n * sizeof(T)};
-}
-
-template <class T>
-MadeCall bcast_of(const Caller& caller, T* data, std::size_t n, root from) {
-  Call call = papcoll::detail::bcast_call(caller, Passed<T>{data, data, n, n}, from);
-  return {call, n * sizeof(T), n * sizeof(T)};
-}
-
-template <class T>
-MadeCall allgather_of(const Caller& caller, const T* in, T* out, std::size_t n) {
-  const std::size_t all = papcoll::detail::of_all_ranks<T>(caller, n);
-  Call call = papcoll::detail::allgather_call(caller, Passed<T>{in, out, n, all});
-  return {call, n * sizeof(T), all * sizeof(T)};
-}
-
-template <class T, class Op>
-MadeCall reduce_scatter_of(const Caller& caller, const T* in, T* out, std::size_t n, const Op& op) {
-  const std::size_t all = papcoll::detail::of_all_ranks<T>(caller, n);
-  Call call = papcoll::detail::reduce_scatter_call(caller, Passed<T>{in, out, all, n}, nullptr, op,
-                                                   nullptr);
-  mark_operator<T, Op>(call);
-  return {call, all * sizeof(T), n * sizeof(T)};
-}
-
-template <class T>
-MadeCall alltoall_of(const Caller& caller, const T* in, T* out, std::size_t n) {
-  const std::size_t all = papcoll::detail::of_all_ranks<T>(caller, n);
-  Call call = papcoll::detail::alltoall_call(caller, Passed<T>{in, out, all, all});
-  return {call, all * sizeof(T), all * sizeof(T)};
-}
-
-template <class T>
-MadeCall gather_of(const Caller& caller, const T* in, T* out, std::size_t n, root to) {
-  const std::size_t all = papcoll::detail::of_all_ranks<T>(caller, n);
-  const std::size_t out_n = caller.rank() == to.rank ? all : 0;
-  Call call = papcoll::detail::gather_call(caller, to, Passed<T>{in, out, n, out_n});
-  return {call, n * sizeof(T), out_n * sizeof(T)};
-}
-
-template <class T>
-MadeCall scatter_of(const Caller& caller, const T* in, T* out, std::size_t n, root from) {
-  const std::size_t all = papcoll::detail::of_all_ranks<T>(caller, n);
-  const std::size_t in_n = caller.rank() == from.rank ? all : 0;
-  Call call = papcoll::detail::scatter_call(caller, from, Passed<T>{in, out, in_n, n});
-  return {call, in_n * sizeof(T), n * sizeof(T)};
+  return make_call(caller, a, n);
 }
 
 }  // namespace detail

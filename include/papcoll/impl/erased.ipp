@@ -246,76 +246,43 @@ inline void check_layout(const Caller& caller, const LaidOut& b) {
   check_strided(caller, b);
 }
 
-/// The bytes of a buffer that is no list.
+/// Which bytes a buffer has.
 inline Region region_of(const LaidOut& b) noexcept {
   Region r;
   r.first = reinterpret_cast<std::uintptr_t>(b.data);
-  if (b.parts == nullptr || b.parts->block == b.count) {
-    r.bytes = b.count * b.size;
-    return r;
-  }
+  r.bytes = b.count * b.size;
+  if (b.parts == nullptr) return r;
   const LayoutParts& p = *b.parts;
-  r.bytes = p.block * b.size;
-  r.add(b.count / p.block, p.stride);
+  if (p.is_list) {
+    r.runs = &p.view.runs();
+    r.element_size = b.size;
+  } else if (p.block != b.count) {
+    r.bytes = p.block * b.size;
+    r.add(b.count / p.block, p.stride);
+  }
   return r;
-}
-
-/// Do two buffers with elements, of which one at least is a list, have a byte in common?
-inline bool lists_share_bytes(const LaidOut& a, const LaidOut& b) {
-  const auto is_list = [](const LaidOut& x) { return x.parts != nullptr && x.parts->is_list; };
-  if (!is_list(a)) return lists_share_bytes(b, a);
-  const auto ranges = sorted_ranges(a);
-  if (!is_list(b)) {
-    const Region region = region_of(b);
-    return std::any_of(ranges.begin(), ranges.end(), [&](const auto& r) {
-      return has_one_of(region, static_cast<std::uintptr_t>(r.first),
-                        static_cast<std::size_t>(r.second - r.first));
-    });
-  }
-  const auto others = sorted_ranges(b);
-  for (std::size_t i = 0, j = 0; i < ranges.size() && j < others.size();) {
-    if (ranges[i].second <= others[j].first) {
-      ++i;
-    } else if (others[j].second <= ranges[i].first) {
-      ++j;
-    } else {
-      return true;
-    }
-  }
-  return false;
 }
 
 inline void check_laid_out_apart(const Caller& caller, const LaidOut& in, const LaidOut& out) {
   if (in.count == 0 || out.count == 0) return;
-  const auto is_list = [](const LaidOut& x) { return x.parts != nullptr && x.parts->is_list; };
-  const bool overlap = is_list(in) || is_list(out)
-                           ? lists_share_bytes(in, out)
-                           : pieces_share_bytes(region_of(in), region_of(out));
-  caller.require(!overlap,
+  caller.require(!share_bytes(region_of(in), region_of(out)),
                  "input and output overlap: pass the same buffer and layout twice (in place), or "
                  "two that have no element in common");
 }
 
-/// The elements that an erased call looks at in its buffers.
-struct ErasedCounts {
-  std::size_t in;
-  std::size_t out;
-  bool in_place;  ///< one buffer, of the larger number
-};
-
-/// Tells a call where its elements lie, if one of its buffers has them apart.
-inline void lay_out(const Caller& caller, Call& call, const erased::Layouts& layouts,
-                    const ErasedCounts& n) {
+PAPCOLL_DECL void lay_erased(const Caller& caller, LayoutArguments& arguments, Call& call,
+                             std::size_t in_count, std::size_t out_count, bool in_place) {
+  const erased::Layouts& layouts = *static_cast<ErasedLayouts&>(arguments).given;
   const std::size_t size = call.reducer.size;
-  const std::size_t larger = std::max(n.in, n.out);
-  const LaidOut in{"input", call.in,   layouts.in.parts(), n.in_place ? larger : n.in,
-                   size,    n.in_place};
-  const LaidOut out{"output", call.out, layouts.out.parts(), n.in_place ? larger : n.out,
+  const std::size_t larger = std::max(in_count, out_count);
+  const LaidOut in{"input", call.in, layouts.in.parts(), in_place ? larger : in_count,
+                   size,    in_place};
+  const LaidOut out{"output", call.out, layouts.out.parts(), in_place ? larger : out_count,
                     size,     true};
   check_pointers(caller, call.in, in.count, call.out, out.count);
   try {
     check_layout(caller, in);
-    if (n.in_place) {
+    if (in_place) {
       caller.require(larger == 0 || is_same_layout(in.parts, out.parts),
                      "input and output are one buffer with two layouts: pass the same one for both "
                      "(in place), or two buffers");
@@ -334,166 +301,44 @@ inline void lay_out(const Caller& caller, Call& call, const erased::Layouts& lay
 
 // -- Calls
 
-inline void check_elements(const Caller& caller, std::size_t size) {
-  caller.require(size != 0 && size <= PTRDIFF_MAX,
+/// Checks what typed calls know.
+inline void check_erased(const Caller& caller, const ErasedCall& c) {
+  if (!has_data(c.collective)) return;
+  caller.require(c.reducer.apply != nullptr || !is_reduction(c.collective),
+                 "this operator has no function: papcoll's own have none for types on which they "
+                 "mean nothing, such as bits of floating-point numbers; pass another pair, or a "
+                 "Reducer with a function");
+  caller.require(c.reducer.size != 0 && c.reducer.size <= PTRDIFF_MAX,
                  "an element of 0 bytes is none: pass an erased::ElementType, or the size of your "
                  "type");
 }
 
-/// Elements of all ranks together, each with `count` of them.
-inline std::size_t count_of_all(const Caller& caller, const ErasedCall& c, std::size_t size) {
-  caller.require_few_bytes(c.count, size);
-  return c.count * caller.ranks();
-}
-
-/// The local checks of a call's buffers.
-inline void check_erased_buffers(const Caller& caller, Call& call, const erased::Layouts& layouts,
-                                 const ErasedCounts& n) {
-  if (layouts.in.parts() != nullptr || layouts.out.parts() != nullptr) {
-    return lay_out(caller, call, layouts, n);
-  }
-  if (n.in_place && !is_reduction(call.collective)) {
-    // A block of one's own at its place in the other buffer is no second buffer.
-    return n.in < n.out ? check_buffers(caller, call, 0, n.out)
-                        : check_buffers(caller, call, n.in, 0);
-  }
-  check_buffers(caller, call, n.in, n.out);
-}
-
-inline Call erased_movement(const Caller& caller, const ErasedCall& c) {
-  check_elements(caller, c.element.size);
-  Call call = call_of(c.collective, c.in, c.out, c.count, c.element);
-  if (is_rooted(c.collective)) check_root(caller, c.at);
-  call.root = c.at.rank;
-  const std::size_t all = c.collective == Collective::bcast
-                              ? (caller.require_few_bytes(c.count, c.element.size), c.count)
-                              : count_of_all(caller, c, c.element.size);
-  const bool is_root = !is_rooted(c.collective) || caller.rank() == c.at.rank;
-  const bool in_place = c.in == c.out && is_root;
-  switch (c.collective) {
-    case Collective::allgather:
-    case Collective::gather:
-      if (!is_root) call.out = nullptr;
-      check_erased_buffers(caller, call, *c.layouts, {c.count, is_root ? all : 0, in_place});
-      if (in_place && c.in != nullptr) begin_with_own_block(call, caller.rank());
-      break;
-    case Collective::scatter:
-      if (!is_root) call.in = nullptr;
-      check_erased_buffers(caller, call, *c.layouts, {is_root ? all : 0, c.count, in_place});
-      call.input_in_output = in_place;
-      break;
-    case Collective::bcast:
-      check_erased_buffers(caller, call, *c.layouts, {all, all, true});
-      break;
-    default:
-      check_erased_buffers(caller, call, *c.layouts, {all, all, in_place});
-  }
-  return call;
-}
-
-inline bool has_blocks(const ErasedCall& c) noexcept {
-  return c.sent != nullptr || c.received != nullptr;
-}
-
-inline Call erased_blocks(const Caller& caller, const ErasedCall& c, CallBlocks& numbers) {
-  constexpr std::size_t any = BlockedBuffer::any_length;
-  check_elements(caller, c.element.size);
-  if (c.collective == Collective::alltoall) {
-    return alltoallv_call(caller, {c.in, any, *c.sent, c.out, any, *c.received, c.element},
-                          numbers);
-  }
-  const blocks& each = c.sent != nullptr ? *c.sent : *c.received;
-  const BlocksOfOneBuffer buffers{c.in, any, c.out, any, each, c.in == c.out, c.element};
-  if (c.collective == Collective::allgather) return allgatherv_call(caller, buffers, numbers);
-  if (c.collective == Collective::gather) return gatherv_call(caller, c.at, buffers, numbers);
-  return scatterv_call(caller, c.at, buffers, numbers);
-}
-
-inline Call erased_reduction(const Caller& caller, const ErasedCall& c, CallBlocks* numbers) {
-  const Reducer& reducer = c.op->reducer();
-  caller.require(reducer.apply != nullptr,
-                 "this operator has no function: papcoll's own have none for types on which they "
-                 "mean nothing, such as bits of floating-point numbers; pass another pair, or a "
-                 "Reducer with a function");
-  check_elements(caller, reducer.size);
-  Call call = call_of(c.collective, c.in, c.out, c.count, {reducer.size, c.op->types()});
-  call.reducer = reducer;
-  call.types |= reducer.commutative ? 1U : 0U;
-  if (is_rooted(c.collective)) check_root(caller, c.at);
-  call.root = c.at.rank;
-  if (c.each != nullptr) {
-    std::size_t* const sizes = room_for_blocks(caller, *numbers, 1);
-    std::size_t* const places = sizes + caller.ranks();
-    call.count = check_blocks(caller, {"input", *c.each, BlockedBuffer::any_length}, reducer.size,
-                              sizes, places, nullptr)
-                     .total;
-    call.counts = sizes;
-    call.split = hash_of_counts({sizes, caller.ranks()});
-    check_buffers(caller, call, call.count, sizes[static_cast<std::size_t>(caller.rank())]);
-    return call;
-  }
-  std::size_t in = c.count;
-  std::size_t out = c.count;
-  if (c.collective == Collective::reduce_scatter) {
-    in = count_of_all(caller, c, reducer.size);
-  } else {
-    caller.require_few_bytes(c.count, reducer.size);
-    if (is_rooted(c.collective) && caller.rank() != c.at.rank) out = 0;
-  }
-  check_erased_buffers(caller, call, *c.layouts, {in, out, c.in == c.out && out != 0});
-  return call;
-}
-
-/// What an erased call borrows that a request or a prepared call keeps.
-struct ErasedParts {
-  erased::Layouts layouts;
-  CallBlocks blocks;
-  std::byte token{};
-};
-
-/// Checks a call, which borrows what `c` points to, `numbers` and `token`.
-inline Call erased_call(const Caller& caller, const ErasedCall& c, CallBlocks* numbers,
-                        std::byte& token) {
-  if (c.collective == Collective::barrier) return barrier_call(&token);
-  const bool differ = c.sent != nullptr || c.received != nullptr || c.each != nullptr;
-  if (differ && numbers == nullptr) numbers = &blocks_of(caller);
-  if (c.op != nullptr) return erased_reduction(caller, c, numbers);
-  return differ ? erased_blocks(caller, c, *numbers) : erased_movement(caller, c);
-}
-
-/// The same of a call that outlives the one of its function.
-inline Call owned_erased_call(const Caller& caller, ErasedCall c, ErasedParts& parts) {
-  if (c.layouts != nullptr) parts.layouts = *c.layouts;
-  c.layouts = &parts.layouts;
-  return erased_call(caller, c, &parts.blocks, parts.token);
-}
-
 template <Collective C>
-void run_erased(const ErasedCall& c, const Algorithm& algorithm) {
-  const Caller caller{c.core, C, false, has_blocks(c)};
-  std::byte token{};
-  Call call = erased_call(caller, c, nullptr, token);
-  run<CollectiveTag<C>, true>(caller, call, algorithm);
+void run_erased(ErasedCall&& c, const Algorithm& algorithm) {
+  static constexpr Route route = route_of<Way::blocking, C, true>();
+  check_erased({c.core, C, false, c.uneven != nullptr}, c);
+  c.algorithm = &algorithm;
+  run_call(c.core, c, route);
 }
 
-PAPCOLL_DECL Request start_erased(const ErasedCall& c, const Algorithm& algorithm) {
-  const Caller caller{c.core, c.collective, true, has_blocks(c)};
-  auto owned = std::make_shared<ErasedParts>();
-  Call call = owned_erased_call(caller, c, *owned);
+PAPCOLL_DECL Request start_erased(ErasedCall&& c, const Algorithm& algorithm) {
+  check_erased({c.core, c.collective, true, c.uneven != nullptr}, c);
+  c.algorithm = &algorithm;
   Request request;
   with_collective(AllCollectives{}, c.collective, [&]<Collective C>() {
-    request = start<CollectiveTag<C>, true>(caller, call, algorithm, std::move(owned));
+    static constexpr Route route = route_of<Way::non_blocking, C, true>();
+    request = start_call(c.core, c, route, nullptr);
   });
   return request;
 }
 
-PAPCOLL_DECL Persistent prepare_erased(const ErasedCall& c, const Algorithm& algorithm) {
-  const Caller caller{c.core, c.collective, false, has_blocks(c)};
-  auto owned = std::make_shared<ErasedParts>();
-  Call call = owned_erased_call(caller, c, *owned);
+PAPCOLL_DECL Persistent prepare_erased(ErasedCall&& c, const Algorithm& algorithm) {
+  check_erased({c.core, c.collective, false, c.uneven != nullptr}, c);
+  c.algorithm = &algorithm;
   Persistent prepared;
   with_collective(AllCollectives{}, c.collective, [&]<Collective C>() {
-    prepared = prepare<CollectiveTag<C>, true>(caller, call, algorithm, std::move(owned));
+    static constexpr Route route = route_of<Way::persistent, C, true>();
+    prepared = prepare_call(c.core, c, route, nullptr);
   });
   return prepared;
 }

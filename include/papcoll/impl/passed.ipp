@@ -229,14 +229,18 @@ inline CheckedLayout checked_layout(const Caller& caller, const BufferLayout& l,
   return c;
 }
 
-PAPCOLL_DECL void check_layouts(const Caller& caller, BufferLayouts& both, std::size_t element_size,
-                                int root) {
+PAPCOLL_DECL void count_passed(const Caller& caller, LayoutArguments& layouts, CallArguments& a) {
+  auto& both = static_cast<PassedLayouts&>(layouts);
+  const std::size_t size = a.reducer.size;
+  both.is_counted = true;
   caller.core.require_no_call();
   CallBlocks& views = caller.core.blocks();
-  const auto [in, out] = buffers_of(caller.collective, caller.rank() == root);
+  const auto [in, out] = buffers_of(caller.collective, caller.rank() == a.root);
   const auto checked = [&](const BufferLayout& l, bool is_written, DataView& view) {
-    return checked_layout(caller, l, element_size, is_written, view);
+    return checked_layout(caller, l, size, is_written, view);
   };
+  both.in.name = both.in_place ? "buffer" : "input";
+  both.out.name = "output";
   CheckedLayout i;
   CheckedLayout o;
   if (both.in_place) {
@@ -245,16 +249,17 @@ PAPCOLL_DECL void check_layouts(const Caller& caller, BufferLayouts& both, std::
     if (in != Holds::nothing) i = checked(both.in, false, views.in);
     if (out != Holds::nothing) o = checked(both.out, true, views.out);
   }
-  both.in_count = i.count;
-  both.in_first = i.first;
   both.in_view = i.view;
-  both.out_count = o.count;
-  both.out_first = o.first;
   both.out_view = o.view;
+  a.in_length = i.count;
+  a.out_length = o.count;
+  const auto bytes = static_cast<std::ptrdiff_t>(size);
+  if (a.in != nullptr) a.in = static_cast<const std::byte*>(a.in) + i.first * bytes;
+  if (a.out != nullptr) a.out = static_cast<std::byte*>(a.out) + o.first * bytes;
 }
 
 /// Do the two lay their elements alike?
-inline bool lie_alike(const BufferLayout& a, const BufferLayout& b, const BufferLayouts& both) {
+inline bool lie_alike(const BufferLayout& a, const BufferLayout& b, const PassedLayouts& both) {
   if ((both.in_view == nullptr) != (both.out_view == nullptr)) return false;
   if (both.in_view == nullptr) return true;
   if (a.is_list != b.is_list) return false;
@@ -289,7 +294,7 @@ inline Region region_of(const BufferLayout& l, const DataView* view, const std::
   return r;
 }
 
-inline void check_overlap(const Caller& caller, const Call& call, const BufferLayouts& both,
+inline void check_overlap(const Caller& caller, const Call& call, const PassedLayouts& both,
                           std::size_t in_count, std::size_t out_count) {
   if constexpr (assertion_level == 0) return;
   const auto [in, out] = buffers_of(call.collective, true);
@@ -311,8 +316,9 @@ inline void check_overlap(const Caller& caller, const Call& call, const BufferLa
                  "no element in common");
 }
 
-PAPCOLL_DECL void lay_apart(const Caller& caller, Call& call, const BufferLayouts& both,
-                            std::size_t in_count, std::size_t out_count) {
+PAPCOLL_DECL void lay_passed(const Caller& caller, LayoutArguments& layouts, Call& call,
+                             std::size_t in_count, std::size_t out_count, bool) {
+  const auto& both = static_cast<const PassedLayouts&>(layouts);
   if constexpr (assertion_level > 0) {
     check_pointers(caller, call.in, in_count, call.out, out_count);
   }

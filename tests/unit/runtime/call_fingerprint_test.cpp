@@ -41,10 +41,8 @@ namespace {
 
 template <class T, class... Ops>
 void add_types_of(std::vector<std::uint64_t>& all, const Ops&... ops) {
-  T x{};
-  const auto add = [&](const auto& op) {
-    all.push_back(
-        papcoll::detail::reduction_of(Collective::allreduce, &x, &x, std::size_t{1}, op).types);
+  const auto add = [&]<class Op>(const Op& op) {
+    all.push_back(papcoll::detail::types_of_reduction<T, Op>(papcoll::reducer<T>(op)));
   };
   (add(ops), ...);
 }

@@ -38,16 +38,14 @@ template <class T, class Op>
 bool is_typed(ElementType type, Operation operation, const Op& op) {
   const erased::Operator found = erased::reducer(type, operation);
   if constexpr (papcoll::OperatorFor<Op, T>) {
-    T* const none = nullptr;
-    const papcoll::Call typed =
-        papcoll::detail::reduction_of(papcoll::Collective::allreduce, none, none, 1, op);
+    const papcoll::Reducer typed = papcoll::reducer<T>(op);
+    const std::uint64_t types = papcoll::detail::types_of_reduction<T, Op>(typed);
     const papcoll::Reducer& r = found.reducer();
     const std::uint64_t commutes = r.commutative ? 1 : 0;
     const bool plain_is_known =
-        !typed.reducer.built_in || (erased::Operator{r}.types() | commutes) == typed.types;
-    return r.apply == typed.reducer.apply && r.size == typed.reducer.size &&
-           r.commutative == typed.reducer.commutative && r.built_in == typed.reducer.built_in &&
-           (found.types() | commutes) == typed.types && plain_is_known;
+        !typed.built_in || (erased::Operator{r}.types() | commutes) == types;
+    return r.apply == typed.apply && r.size == typed.size && r.commutative == typed.commutative &&
+           r.built_in == typed.built_in && (found.types() | commutes) == types && plain_is_known;
   } else {
     return found.reducer().apply == nullptr;
   }

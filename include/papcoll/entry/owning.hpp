@@ -1,0 +1,83 @@
+#pragma once
+
+#include <papcoll/config.hpp>
+#include <papcoll/persistent.hpp>
+#include <papcoll/request.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace papcoll {
+inline namespace PAPCOLL_ABI {
+
+namespace detail {
+
+/// No buffer: this one stays its caller's.
+struct NotOwned {};
+
+/// Buffers that were moved into a call.
+template <class In, class Out>
+struct OwnedBuffers {
+  In in;
+  Out out;
+};
+
+template <class In, class Out>
+auto taken(OwnedBuffers<In, Out>& b) {
+  return std::pair<In, Out>{std::move(b.in), std::move(b.out)};
+}
+template <class In>
+In taken(OwnedBuffers<In, NotOwned>& b) {
+  return std::move(b.in);
+}
+template <class Out>
+Out taken(OwnedBuffers<NotOwned, Out>& b) {
+  return std::move(b.out);
+}
+
+}  // namespace detail
+
+/// A Request whose call owns a buffer, or two, that its caller moved into it: wait() gives them
+/// back. In, Out: their types; NotOwned where the caller kept one.
+///
+///     v = papcoll::iallreduce(comm, std::move(v)).wait();
+template <class In, class Out>
+class OwningRequest : public Request {
+ public:
+  OwningRequest() = default;
+  /// For the library: i-collectives make one.
+  OwningRequest(Request request, std::shared_ptr<detail::OwnedBuffers<In, Out>> buffers) noexcept
+      : Request(std::move(request)), buffers_(std::move(buffers)) {}
+
+  /// Waits until the call is complete, and gives back the buffer: the one that was moved in, or a
+  /// std::pair of input and output. Once; then they are as moved from.
+  auto wait() {
+    Request::wait();
+    return detail::taken(*buffers_);
+  }
+
+ private:
+  std::shared_ptr<detail::OwnedBuffers<In, Out>> buffers_;
+};
+
+/// A Persistent whose call owns a buffer, or two, that its caller moved into it. Between calls they
+/// may be read and written where they are.
+template <class In, class Out>
+class OwningPersistent : public Persistent {
+ public:
+  OwningPersistent() = default;
+  /// For the library: X_init() makes one.
+  OwningPersistent(Persistent call, std::shared_ptr<detail::OwnedBuffers<In, Out>> buffers) noexcept
+      : Persistent(std::move(call)), buffers_(std::move(buffers)) {}
+
+  /// The input that was moved in; its elements may change, its length not.
+  In& input() noexcept { return buffers_->in; }
+  /// The output that was moved in, or the one buffer of a call in place.
+  Out& output() noexcept { return buffers_->out; }
+
+ private:
+  std::shared_ptr<detail::OwnedBuffers<In, Out>> buffers_;
+};
+
+}  // namespace PAPCOLL_ABI
+}  // namespace papcoll
