@@ -31,6 +31,9 @@ struct CommFacts {
 /// The team of `comm`, made if it is not there, with all that papcoll keeps for it: see
 /// runtime/comm_state.hpp. Throws argument_error.
 PAPCOLL_DECL std::shared_ptr<TeamCore> core_of_comm(MPI_Comm comm, const Options* options);
+/// All transports over MPI, of which a communicator begins with that of its messages.
+PAPCOLL_DECL void offer_mpi_transports(TeamCore& core);
+PAPCOLL_DECL void offer_told_mpi_messages(TeamCore& core);
 PAPCOLL_DECL CommFacts facts_of(const TeamCore& core) noexcept;
 
 struct Shrunk;  ///< see recovery.hpp
@@ -87,6 +90,9 @@ class Communicator {
 
   /// What collectives work on; for the library.
   TeamCore& core() noexcept { return *core_; }
+  /// For the library, see TeamOf.
+  static void offer_transports(TeamCore& core) { detail::offer_mpi_transports(core); }
+  static void offer_told_messages(TeamCore& core) { detail::offer_told_mpi_messages(core); }
 
  private:
   friend struct detail::Shrunk;
@@ -108,6 +114,8 @@ template <>
 struct TeamOf<MPI_Comm> {
   /// For the library. Throws argument_error.
   static TeamCore& core(MPI_Comm comm) { return *detail::core_of_comm(comm, nullptr); }
+  static void offer_transports(TeamCore& core) { detail::offer_mpi_transports(core); }
+  static void offer_told_messages(TeamCore& core) { detail::offer_told_mpi_messages(core); }
 };
 
 }  // namespace PAPCOLL_ABI

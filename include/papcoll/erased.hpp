@@ -53,7 +53,7 @@ class Comm {
   template <Team C>
   requires(!std::same_as<std::remove_cvref_t<C>, Comm>)
       Comm(C&& team)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
-      : core_(&papcoll::detail::core_of(team)) {}
+      : core_(&papcoll::detail::core_for_algorithm(team)) {}
 
   /// For the library.
   TeamCore& core() const noexcept { return *core_; }

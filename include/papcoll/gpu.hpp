@@ -40,7 +40,7 @@ namespace gpu {
 /// place.
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void allreduce(C&& comm, T* data, N count, const Op& op = {}, void* stream = nullptr) {
-  const detail::Caller caller{detail::core_of(comm), Collective::allreduce};
+  const detail::Caller caller{detail::core_for_devices(comm), Collective::allreduce};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   detail::run<Allreduce, detail::commutes<T, Op>, Ps...>(
       caller, detail::reduction_of(caller, data, data, n, op), stream);
@@ -50,7 +50,7 @@ void allreduce(C&& comm, T* data, N count, const Op& op = {}, void* stream = nul
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Request iallreduce(C&& comm, T* data, N count, const Op& op = {},
                                  void* stream = nullptr) {
-  const detail::Caller caller{detail::core_of(comm), Collective::allreduce, true};
+  const detail::Caller caller{detail::core_for_devices(comm), Collective::allreduce, true};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   auto owned = std::make_shared<const Op>(op);
   return detail::start<Allreduce, detail::commutes<T, Op>, Ps...>(
@@ -61,7 +61,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void allreduce(C&& comm, const T* in, std::type_identity_t<T>* out, N count, const Op& op = {},
                void* stream = nullptr) {
-  const detail::Caller caller{detail::core_of(comm), Collective::allreduce};
+  const detail::Caller caller{detail::core_for_devices(comm), Collective::allreduce};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   detail::run<Allreduce, detail::commutes<T, Op>, Ps...>(
       caller, detail::reduction_of(caller, in, out, n, op), stream);
@@ -71,7 +71,7 @@ void allreduce(C&& comm, const T* in, std::type_identity_t<T>* out, N count, con
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Request iallreduce(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
                                  const Op& op = {}, void* stream = nullptr) {
-  const detail::Caller caller{detail::core_of(comm), Collective::allreduce, true};
+  const detail::Caller caller{detail::core_for_devices(comm), Collective::allreduce, true};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   auto owned = std::make_shared<const Op>(op);
   return detail::start<Allreduce, detail::commutes<T, Op>, Ps...>(
@@ -82,7 +82,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 /// contribution.
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void reduce(C&& comm, T* data, N count, root to, const Op& op = {}, void* stream = nullptr) {
-  const detail::Caller caller{detail::core_of(comm), Collective::reduce};
+  const detail::Caller caller{detail::core_for_devices(comm), Collective::reduce};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   detail::run<Reduce, detail::commutes<T, Op>, Ps...>(
       caller, detail::reduction_of(caller, data, data, n, op, to), stream);
@@ -92,7 +92,7 @@ void reduce(C&& comm, T* data, N count, root to, const Op& op = {}, void* stream
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Request ireduce(C&& comm, T* data, N count, root to, const Op& op = {},
                               void* stream = nullptr) {
-  const detail::Caller caller{detail::core_of(comm), Collective::reduce, true};
+  const detail::Caller caller{detail::core_for_devices(comm), Collective::reduce, true};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   auto owned = std::make_shared<const Op>(op);
   return detail::start<Reduce, detail::commutes<T, Op>, Ps...>(
@@ -102,7 +102,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 /// All get the root's elements.
 template <class... Ps, Team C, class T, std::integral N>
 void bcast(C&& comm, T* data, N count, root from, void* stream = nullptr) {
-  const detail::Caller caller{detail::core_of(comm), Collective::bcast};
+  const detail::Caller caller{detail::core_for_devices(comm), Collective::bcast};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   detail::run<Bcast, true, Ps...>(caller, detail::movement_of(caller, data, data, n, from), stream);
 }
@@ -110,7 +110,7 @@ void bcast(C&& comm, T* data, N count, root from, void* stream = nullptr) {
 /// Non-blocking.
 template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request ibcast(C&& comm, T* data, N count, root from, void* stream = nullptr) {
-  const detail::Caller caller{detail::core_of(comm), Collective::bcast, true};
+  const detail::Caller caller{detail::core_for_devices(comm), Collective::bcast, true};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   return detail::start<Bcast, true, Ps...>(caller, detail::movement_of(caller, data, data, n, from),
                                            stream);
@@ -120,7 +120,7 @@ template <class... Ps, Team C, class T, std::integral N>
 template <class... Ps, Team C, class T, std::integral N>
 void allgather(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
                void* stream = nullptr) {
-  const detail::Caller caller{detail::core_of(comm), Collective::allgather};
+  const detail::Caller caller{detail::core_for_devices(comm), Collective::allgather};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   detail::run<Allgather, true, Ps...>(caller, detail::movement_of(caller, in, out, n), stream);
 }
@@ -129,7 +129,7 @@ void allgather(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
 template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request iallgather(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
                                  void* stream = nullptr) {
-  const detail::Caller caller{detail::core_of(comm), Collective::allgather, true};
+  const detail::Caller caller{detail::core_for_devices(comm), Collective::allgather, true};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   return detail::start<Allgather, true, Ps...>(caller, detail::movement_of(caller, in, out, n),
                                                stream);
@@ -139,7 +139,7 @@ template <class... Ps, Team C, class T, std::integral N>
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 void reduce_scatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count, const Op& op = {},
                     void* stream = nullptr) {
-  const detail::Caller caller{detail::core_of(comm), Collective::reduce_scatter};
+  const detail::Caller caller{detail::core_for_devices(comm), Collective::reduce_scatter};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   detail::run<ReduceScatter, detail::commutes<T, Op>, Ps...>(
       caller, detail::reduction_of(caller, in, out, n, op), stream);
@@ -149,7 +149,7 @@ void reduce_scatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count
 template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 [[nodiscard]] Request ireduce_scatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
                                       const Op& op = {}, void* stream = nullptr) {
-  const detail::Caller caller{detail::core_of(comm), Collective::reduce_scatter, true};
+  const detail::Caller caller{detail::core_for_devices(comm), Collective::reduce_scatter, true};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   auto owned = std::make_shared<const Op>(op);
   return detail::start<ReduceScatter, detail::commutes<T, Op>, Ps...>(
@@ -160,7 +160,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
 template <class... Ps, Team C, class T, std::integral N>
 void alltoall(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
               void* stream = nullptr) {
-  const detail::Caller caller{detail::core_of(comm), Collective::alltoall};
+  const detail::Caller caller{detail::core_for_devices(comm), Collective::alltoall};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   detail::run<Alltoall, true, Ps...>(caller, detail::movement_of(caller, in, out, n), stream);
 }
@@ -169,7 +169,7 @@ void alltoall(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
 template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request ialltoall(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
                                 void* stream = nullptr) {
-  const detail::Caller caller{detail::core_of(comm), Collective::alltoall, true};
+  const detail::Caller caller{detail::core_for_devices(comm), Collective::alltoall, true};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   return detail::start<Alltoall, true, Ps...>(caller, detail::movement_of(caller, in, out, n),
                                               stream);
@@ -179,7 +179,7 @@ template <class... Ps, Team C, class T, std::integral N>
 template <class... Ps, Team C, class T, std::integral N>
 void gather(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root to,
             void* stream = nullptr) {
-  const detail::Caller caller{detail::core_of(comm), Collective::gather};
+  const detail::Caller caller{detail::core_for_devices(comm), Collective::gather};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   detail::run<Gather, true, Ps...>(caller, detail::movement_of(caller, in, out, n, to), stream);
 }
@@ -188,7 +188,7 @@ void gather(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root t
 template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request igather(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root to,
                               void* stream = nullptr) {
-  const detail::Caller caller{detail::core_of(comm), Collective::gather, true};
+  const detail::Caller caller{detail::core_for_devices(comm), Collective::gather, true};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   return detail::start<Gather, true, Ps...>(caller, detail::movement_of(caller, in, out, n, to),
                                             stream);
@@ -198,7 +198,7 @@ template <class... Ps, Team C, class T, std::integral N>
 template <class... Ps, Team C, class T, std::integral N>
 void scatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root from,
              void* stream = nullptr) {
-  const detail::Caller caller{detail::core_of(comm), Collective::scatter};
+  const detail::Caller caller{detail::core_for_devices(comm), Collective::scatter};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   detail::run<Scatter, true, Ps...>(caller, detail::movement_of(caller, in, out, n, from), stream);
 }
@@ -207,7 +207,7 @@ void scatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root 
 template <class... Ps, Team C, class T, std::integral N>
 [[nodiscard]] Request iscatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
                                root from, void* stream = nullptr) {
-  const detail::Caller caller{detail::core_of(comm), Collective::scatter, true};
+  const detail::Caller caller{detail::core_for_devices(comm), Collective::scatter, true};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
   return detail::start<Scatter, true, Ps...>(caller, detail::movement_of(caller, in, out, n, from),
                                              stream);

@@ -88,7 +88,7 @@ class shared_buffer {  // NOLINT(readability-identifier-naming): as shared_vecto
   /// memory, and peer_error on the other ranks; transport_unavailable.
   template <Team C, std::integral N>
   shared_buffer(C&& comm, N count) {
-    const detail::Caller caller{detail::core_of(comm), Collective::allreduce};
+    const detail::Caller caller{detail::core_for_devices(comm), Collective::allreduce};
     size_ = papcoll::detail::checked_count(caller, count);
     memory_ = detail::lend<Transport>(caller, size_ * sizeof(T));
   }

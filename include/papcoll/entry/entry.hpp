@@ -22,6 +22,14 @@ struct TeamOf {
     { team.core() } -> std::same_as<TeamCore&>;
   }
   { return team.core(); }
+  /// Lets a call name by a text what such a team has beyond what it begins with.
+  static void offer_transports(TeamCore& core) requires requires { C::offer_transports(core); }
+  { C::offer_transports(core); }
+  /// Lets messages of devices go through the host.
+  static void offer_told_messages(TeamCore& core) requires requires {
+    C::offer_told_messages(core);
+  }
+  { C::offer_told_messages(core); }
 };
 
 /// What a collective accepts as its first argument.
@@ -35,6 +43,24 @@ namespace detail {
 template <class C>
 TeamCore& core_of(C&& team) {
   return TeamOf<std::remove_cvref_t<C>>::core(const_cast<std::remove_cvref_t<C>&>(team));
+}
+
+/// The same for a call that is given an Algorithm, which may name any transport.
+template <class C>
+TeamCore& core_for_algorithm(C&& team) {
+  TeamCore& core = core_of(team);
+  using Of = TeamOf<std::remove_cvref_t<C>>;
+  if constexpr (requires { Of::offer_transports(core); }) Of::offer_transports(core);
+  return core;
+}
+
+/// The same for a call on memory of devices.
+template <class C>
+TeamCore& core_for_devices(C&& team) {
+  TeamCore& core = core_of(team);
+  using Of = TeamOf<std::remove_cvref_t<C>>;
+  if constexpr (requires { Of::offer_told_messages(core); }) Of::offer_told_messages(core);
+  return core;
 }
 
 /// Each checks the call against what the spec names, and runs it: an arrival-driven algorithm, a

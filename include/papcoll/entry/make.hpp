@@ -267,7 +267,13 @@ inline const Route route_for =  // initialised by the compiler
 /// Makes a call of the form that a pack has.
 template <class P, class... Ps, class C, class... As>
 ResultOf<P> make(C& comm, As&&... as) {
-  TeamCore& core = core_of(comm);
+  TeamCore& core = [&comm]() -> TeamCore& {
+    if constexpr (P::by_kinds.algorithm >= 0) {
+      return core_for_algorithm(comm);
+    } else {
+      return core_of(comm);
+    }
+  }();
   PackedArguments<P> a;
   const Route& route = route_for<P, Ps...>;
   if constexpr (P::forms.way == Way::blocking) {

@@ -133,12 +133,10 @@ inline bool connected(TeamCore& team, const HierarchicalSpec& hierarchical) {
       if (!connected(team, *part->hierarchical)) return false;
       continue;
     }
-    for (const TransportTable* t : team.surroundings().transports) {
-      const bool named = part->transport != nullptr      ? part->transport->name == t->name
-                         : !part->transport_name.empty() ? part->transport_name == t->name
-                                                         : !team.on_one_node();
-      if (named && (t->offers & capability::node_memory) == 0 && !team.connected(*t)) return false;
-    }
+    const TransportTable& t = part->transport != nullptr
+                                  ? *part->transport
+                                  : find_transport(team.surroundings(), part->transport_name);
+    if ((t.offers & capability::node_memory) == 0 && !team.connected(t)) return false;
   }
   return true;
 }

@@ -4,8 +4,17 @@
 #include <papcoll/runtime/comm_state.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
 #include <papcoll/runtime/team.hpp>
+#include <papcoll/transport/mpi/library.hpp>
+#include <papcoll/transport/mpi/link.hpp>
+#include <papcoll/transport/mpi/messages.hpp>
+#include <papcoll/transport/mpi_transport.hpp>
+#include <papcoll/transport/rma_transport.hpp>
+#include <papcoll/transport/transport.hpp>
 
+#include <array>
+#include <functional>
 #include <memory>
+#include <utility>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -14,6 +23,19 @@ namespace detail {
 PAPCOLL_DECL std::shared_ptr<TeamCore> core_of_comm(MPI_Comm comm, const Options* options) {
   const std::shared_ptr<CommState> state = CommState::of(comm, options);
   return {state, &state->core()};
+}
+
+PAPCOLL_DECL void offer_mpi_transports(TeamCore& core) {
+  static constexpr std::array all{&transport_table<MpiTransport>, &transport_table<RmaTransport>};
+  core.offer_transports(all);
+}
+
+PAPCOLL_DECL void offer_told_mpi_messages(TeamCore& core) {
+  MpiLink* const link = core.surroundings().mpi;
+  if (simulated || core.surroundings().messages) return;
+  core.offer_messages([link](std::function<void(const TransportOp&)> told) {
+    return connect_told_messages(*link, std::move(told));
+  });
 }
 
 PAPCOLL_DECL CommFacts facts_of(const TeamCore& core) noexcept {

@@ -49,7 +49,7 @@ struct TeamBasis {
   TeamBasis& operator=(const TeamBasis&) = delete;
   ~TeamBasis() = default;
 
-  const Surroundings surroundings;
+  Surroundings surroundings;
   const Options options;
   TeamHooks hooks{};  ///< given by whoever makes the team
   Waiter waiter;      ///< its bells are the node side's, its hooks those of TeamFailures

@@ -23,7 +23,6 @@
 #include <papcoll/transport/mpi/native.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi_transport.hpp>
-#include <papcoll/transport/rma_transport.hpp>
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
@@ -54,18 +53,12 @@ class CommState final : public Attached {
   [[gnu::cold]] CommState(Making& making, const Options& options)
       : process_(making.process()), link_(making.all_ranks().comm()) {
     const PolledCollectives& all_ranks = making.all_ranks();
-    static constexpr std::array transports{&transport_table<MpiTransport>,
-                                           &transport_table<RmaTransport>};
+    static constexpr std::array transports{&transport_table<MpiTransport>};
     Surroundings s;
     s.transports = transports;
     s.rank = all_ranks.rank("making a papcoll::Communicator");
     s.size = all_ranks.size("making a papcoll::Communicator");
     s.mpi = &link_;
-    if constexpr (!simulated) {
-      s.messages = [this](std::function<void(const TransportOp&)> told) {
-        return connect_told_messages(link_, std::move(told));
-      };
-    }
     Making::Known before = making.join_known();
     std::shared_ptr<KnownRanks>& known = before.ranks;
     std::string& problem = before.problem;

@@ -41,6 +41,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -105,6 +106,17 @@ class TeamCore final {
   void try_copies() noexcept { node_.try_copies(); }
   void set_tuning(TuningText tuning) { tuning_ = std::move(tuning); }
   const TuningText& tuning() const noexcept { return tuning_; }
+
+  /// Adds to the transports that calls may name by a text.
+  void offer_transports(std::span<const TransportTable* const> transports) noexcept {
+    if (basis_.surroundings.transports.size() >= transports.size()) return;
+    basis_.surroundings.transports = transports;
+    for (TeamCore* part : {intra_, inter_}) {
+      if (part != nullptr) part->offer_transports(transports);
+    }
+  }
+  /// See Surroundings::messages.
+  void offer_messages(MakeToldEndpoint make) { basis_.surroundings.messages = std::move(make); }
 
   TeamParts& parts() noexcept { return in_flight_.parts; }
   const TeamParts& parts() const noexcept { return in_flight_.parts; }
