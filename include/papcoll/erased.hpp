@@ -230,7 +230,7 @@ struct ErasedCall : CallArguments {
     uneven = &differing;
   }
   /// A reduce_scatter of blocks that differ.
-  ErasedCall(erased::Comm comm, Collective c, const void* in_, void* out_, const counts& e,
+  ErasedCall(erased::Comm comm, Collective c, const void* in_, void* out_, const papcoll::counts& e,
              const erased::Operator& o) noexcept
       : ErasedCall(comm, c, in_, out_, any_length, o.reducer(), o.types(), nullptr,
                    papcoll::root{0}) {
@@ -254,8 +254,8 @@ struct ErasedCall : CallArguments {
       : CallArguments(c), core(comm.core()), laid(l) {
     in_place_if_same = by_count = true;
     root = at.rank;
-    in = in_;
-    out = out_;
+    in = static_cast<const std::byte*>(in_);
+    out = static_cast<std::byte*>(out_);
     in_length = out_length = any_length;
     count = n;
     reducer = r;
@@ -265,7 +265,7 @@ struct ErasedCall : CallArguments {
 
   ErasedLayouts laid;
   UnevenArguments differing;
-  blocks each{counts{}};
+  blocks each{papcoll::counts{}};
 };
 
 /// Runs a call of that collective.

@@ -46,24 +46,18 @@ struct UnevenArguments {
   const blocks* received = nullptr;  ///< of the output
 };
 
-/// The arguments of a call, whichever it is: borrowed. In elements.
-struct CallArguments {
-  explicit CallArguments(Collective c) noexcept : collective(c) {}
+/// The arguments of a call, whichever it is: borrowed. In elements. They are the call itself once
+/// they are checked; until then `count`, `in` and `out` are what was passed.
+struct CallArguments : Call {
+  explicit CallArguments(Collective c) noexcept { collective = c; }
 
-  Collective collective;
   bool is_count_signed = false;  ///< `count` may be negative
   bool one_buffer = false;       ///< in place: `in` is `out`
   /// `count` says how many elements each rank contributes or gets, else the lengths of the buffers.
   bool by_count = false;
   bool in_place_if_same = false;  ///< one address for both means in place
-  int root = 0;
-  const void* in = nullptr;
-  void* out = nullptr;
   std::size_t in_length = 0;
   std::size_t out_length = 0;
-  std::size_t count = 0;
-  Reducer reducer;                          ///< without operator: the size of an element
-  std::uint64_t types = 0;                  ///< as Call::types
   LayoutArguments* layouts = nullptr;       ///< null: elements are contiguous
   const UnevenArguments* uneven = nullptr;  ///< null: all ranks have as many elements
   const Algorithm* algorithm = nullptr;     ///< null: none was given
@@ -78,8 +72,31 @@ struct KeptArguments {
 /// Elements of a buffer that holds that, in a call of blocks of n elements.
 PAPCOLL_DECL std::size_t length_of(const Caller& caller, Holds what, std::size_t n);
 
-/// Checks the arguments of a call whose ranks have as many elements, and makes it.
-PAPCOLL_DECL void make_even_call(const Caller& caller, const CallArguments& a, Call& call);
+[[noreturn]] PAPCOLL_DECL void refuse_lengths(const Caller& caller, std::size_t found,
+                                              std::size_t needed);
+
+/// Checks the arguments of a call of contiguous vectors of one block each, and makes them one.
+/// Inlined: where the collective is known, little of it is left.
+[[gnu::always_inline]] inline void make_elementwise_call(const Caller& caller, CallArguments& a,
+                                                         const CollectiveTraits& traits) {
+  bool has_output = true;
+  if ((traits.flags & CollectiveTraits::rooted) != 0) {
+    check_root(caller, root{a.root});
+    has_output = traits.others.out != Holds::nothing || caller.rank() == a.root;
+  }
+  if (a.is_count_signed) checked_count(caller, static_cast<std::int64_t>(a.count));
+  const std::size_t n = a.by_count ? a.count : a.in_length;
+  caller.require_few_bytes(n, a.reducer.size);
+  a.count = n;
+  if (has_output && !a.by_count && !a.one_buffer && a.out_length != n) [[unlikely]] {
+    refuse_lengths(caller, a.out_length, n);
+  }
+  const bool is_fine = n == 0 || (a.in != nullptr && a.in == a.out);
+  if (!is_fine) check_buffers(caller, a, n, has_output ? n : 0);
+}
+
+/// Checks the arguments of a call whose ranks have as many elements, and makes them one.
+PAPCOLL_DECL void make_even_call(const Caller& caller, CallArguments& a);
 /// The same of ranks that differ; `numbers` outlive the call.
 PAPCOLL_DECL void make_alltoallv_call(const Caller& caller, const CallArguments& a, Call& call,
                                       CallBlocks& numbers);
@@ -110,13 +127,13 @@ constexpr auto maker_of_uneven(Collective c) noexcept {
 }
 
 /// Checks the arguments and runs the call.
-PAPCOLL_DECL void run_call(TeamCore& core, const CallArguments& a, const Route& route);
+PAPCOLL_DECL void run_call(TeamCore& core, CallArguments& a, const Route& route);
 /// Checks the arguments and starts the call. `kept` keeps alive what they borrow that is the
 /// library's; null: nothing.
-PAPCOLL_DECL Request start_call(TeamCore& core, const CallArguments& a, const Route& route,
+PAPCOLL_DECL Request start_call(TeamCore& core, CallArguments& a, const Route& route,
                                 std::shared_ptr<KeptArguments> kept);
 /// Checks the arguments and keeps the call.
-PAPCOLL_DECL Persistent prepare_call(TeamCore& core, const CallArguments& a, const Route& route,
+PAPCOLL_DECL Persistent prepare_call(TeamCore& core, CallArguments& a, const Route& route,
                                      std::shared_ptr<KeptArguments> kept);
 
 }  // namespace detail

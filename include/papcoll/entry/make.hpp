@@ -126,7 +126,7 @@ struct PackedArguments : CallArguments {
   template <int number, class A>
   void put(A& argument) noexcept {
     if constexpr (number == m.in && m.by_value) {
-      in = std::addressof(argument);
+      in = reinterpret_cast<const std::byte*>(std::addressof(argument));
     } else if constexpr (number == m.in) {
       put_buffer(argument, in_length);
       in = address;
@@ -167,24 +167,28 @@ struct PackedArguments : CallArguments {
       address = nullptr;
       length = any_length;
     } else if constexpr (std::is_pointer_v<A>) {
-      address = const_cast<std::remove_const_t<std::remove_pointer_t<A>>*>(argument);
+      address = bytes_at(argument);
       length = any_length;
     } else {
-      using T = typename P::T;
       if constexpr (ContiguousRange<A>) {
-        address = const_cast<T*>(std::ranges::data(argument));
+        address = bytes_at(std::ranges::data(argument));
         length = std::ranges::size(argument);
       } else {
-        address = const_cast<T*>(address_of(argument));
+        address = bytes_at(address_of(argument));
       }
     }
   }
 
   struct BothBlocks {
-    blocks sent{counts{}};
-    blocks received{counts{}};
+    blocks sent{papcoll::counts{}};
+    blocks received{papcoll::counts{}};
   };
-  void* address = nullptr;
+  template <class T>
+  static std::byte* bytes_at(const T* at) noexcept {
+    return reinterpret_cast<std::byte*>(const_cast<T*>(at));
+  }
+
+  std::byte* address = nullptr;
   [[no_unique_address]] std::conditional_t<has_layout, PassedLayouts, NotThere<0>> passed;
   [[no_unique_address]] std::conditional_t<has_blocks, UnevenArguments, NotThere<1>> given;
   [[no_unique_address]] std::conditional_t<has_blocks, BothBlocks, NotThere<2>> given_blocks;
@@ -264,6 +268,30 @@ inline const Route route_for =  // initialised by the compiler
              !is_reduction(P::forms.collective) || is_commutative<typename P::Op, typename P::T>,
              Ps...>();
 
+/// Runs a blocking call. Where its types say all that decides the way it goes, it goes there at
+/// once.
+template <class P, class... Ps>
+void run_packed(TeamCore& core, PackedArguments<P>& a) {
+  constexpr Collective C = P::forms.collective;
+  constexpr bool is_plain = is_elementwise(C) && !PackedArguments<P>::has_layout &&
+                            !PackedArguments<P>::has_blocks && P::by_kinds.algorithm < 0;
+  constexpr bool is_chosen = named_by<Ps...>() == Named::nothing;
+  if constexpr (is_plain && (!is_chosen || chooses<CollectiveTag<C>>)) {
+    const Caller caller{core, C};
+    make_elementwise_call(caller, a, collective_traits[static_cast<std::size_t>(C)]);
+    constexpr bool commutes = !is_reduction(C) || is_commutative<typename P::Op, typename P::T>;
+    const AlgorithmSpec& spec = spec_of_policies<C, false, commutes, Ps...>();
+    if constexpr (is_chosen) {
+      run_chosen<C>(caller, spec, a);
+    } else {
+      constexpr auto run = runner_of<Ps...>();
+      run(caller, spec, a);
+    }
+  } else {
+    run_call(core, a, route_for<P, Ps...>);
+  }
+}
+
 /// Makes a call of the form that a pack has.
 template <class P, class... Ps, class C, class... As>
 ResultOf<P> make(C& comm, As&&... as) {
@@ -275,25 +303,25 @@ ResultOf<P> make(C& comm, As&&... as) {
     }
   }();
   PackedArguments<P> a;
-  const Route& route = route_for<P, Ps...>;
   if constexpr (P::forms.way == Way::blocking) {
     put_all(a, std::make_integer_sequence<int, sizeof...(As)>{}, as...);
     if constexpr (P::by_kinds.by_value) {
       using T = typename P::T;
-      T result = is_exclusive(P::forms.collective) ? T{} : *static_cast<const T*>(a.in);
-      if (!is_exclusive(P::forms.collective)) a.in = &result;
-      a.out = &result;
+      T result = is_exclusive(P::forms.collective) ? T{} : *reinterpret_cast<const T*>(a.in);
+      a.out = reinterpret_cast<std::byte*>(&result);
+      if (!is_exclusive(P::forms.collective)) a.in = a.out;
       a.count = 1;
       a.by_count = true;
-      run_call(core, a, route);
+      run_packed<P, Ps...>(core, a);
       return result;
     } else if constexpr (P::by_kinds.is_unknown) {
       return CallOfUnknownBlocks<P::forms.collective>::template make<P, Ps...>(comm, as...);
     } else {
-      run_call(core, a, route);
+      run_packed<P, Ps...>(core, a);
     }
   } else {
     using Kept = KeptPack<P>;
+    const Route& route = route_for<P, Ps...>;
     std::shared_ptr<Kept> kept;
     if constexpr (Kept::is_needed) {
       kept = std::make_shared<Kept>(std::forward<As>(as)...);

@@ -189,8 +189,8 @@ PAPCOLL_DECL void tell_no_room(const Caller& caller, std::size_t elements,
 inline void begin_uneven_call(const Caller& caller, const CallArguments& a, Call& call,
                               std::size_t n) {
   call.collective = caller.collective;
-  call.in = static_cast<const std::byte*>(a.in);
-  call.out = static_cast<std::byte*>(a.out);
+  call.in = a.in;
+  call.out = a.out;
   call.count = n;
   call.reducer = a.reducer;
   call.types = a.types;

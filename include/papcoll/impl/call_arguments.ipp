@@ -34,8 +34,8 @@ namespace detail {
   caller.refuse(what());
 }
 
-[[noreturn, gnu::cold]] inline void refuse_lengths(const Caller& caller, std::size_t found,
-                                                   std::size_t needed) {
+[[gnu::cold]] PAPCOLL_DECL void refuse_lengths(const Caller& caller, std::size_t found,
+                                               std::size_t needed) {
   const auto what = [&] {
     switch (caller.collective) {
       case Collective::reduce:
@@ -97,40 +97,21 @@ inline std::size_t block_of_lengths(const Caller& caller, const CallArguments& a
 }
 
 // Every call comes through here: few functions, few looks at tables.
-PAPCOLL_DECL void make_even_call(const Caller& caller, const CallArguments& a, Call& call) {
-  if (a.layouts != nullptr && !a.layouts->is_counted) {
-    CallArguments counted = a;
-    a.layouts->count(caller, *a.layouts, counted);
-    return make_even_call(caller, counted, call);
-  }
+PAPCOLL_DECL void make_even_call(const Caller& caller, CallArguments& a) {
+  if (a.layouts != nullptr && !a.layouts->is_counted) a.layouts->count(caller, *a.layouts, a);
+  Call& call = a;
   const Collective c = a.collective;
   const CollectiveTraits& traits = traits_of(c);
-  call.collective = c;
-  call.in = static_cast<const std::byte*>(a.in);
-  call.out = static_cast<std::byte*>(a.out);
-  call.reducer = a.reducer;
-  call.types = a.types;
+  if (traits.vector == VectorOf::one_block && a.layouts == nullptr) [[likely]] {
+    return make_elementwise_call(caller, a, traits);
+  }
   bool is_root = true;
   if ((traits.flags & CollectiveTraits::rooted) != 0) {
     check_root(caller, root{a.root});
-    call.root = a.root;
     is_root = caller.rank() == a.root;
   }
   if (a.is_count_signed) checked_count(caller, static_cast<std::int64_t>(a.count));
   const std::size_t size = a.reducer.size;
-  if (traits.vector == VectorOf::one_block && a.layouts == nullptr) [[likely]] {
-    const std::size_t n = a.by_count ? a.count : a.in_length;
-    caller.require_few_bytes(n, size);
-    call.count = n;
-    const bool has_output = is_root || c == Collective::bcast;
-    if (has_output && !a.by_count && !a.one_buffer && a.out_length != n) [[unlikely]] {
-      refuse_lengths(caller, a.out_length, n);
-    }
-    const std::byte* const out = call.out;
-    const bool is_fine = n == 0 || (call.in != nullptr && call.in == out);
-    if (!is_fine) check_buffers(caller, call, n, has_output ? n : 0);
-    return;
-  }
   const bool in_place = a.one_buffer || (a.in_place_if_same && a.in == a.out);
   const bool has_one_block = traits.vector == VectorOf::one_block;
   std::size_t n = a.by_count ? a.count : a.in_length;
@@ -194,17 +175,6 @@ inline CallBlocks& blocks_of(const Caller& caller) {
   return caller.core.blocks();
 }
 
-inline void make_call(const Caller& caller, const CallArguments& a, Call& call, CallBlocks* numbers,
-                      std::byte& token) {
-  if (a.uneven != nullptr) {
-    a.uneven->make(caller, a, call, *numbers);
-  } else if (has_data(a.collective)) {
-    make_even_call(caller, a, call);
-  } else {
-    call = barrier_call(&token);
-  }
-}
-
 inline const Algorithm& algorithm_of(const CallArguments& a) {
   static const Algorithm none;
   return a.algorithm != nullptr ? *a.algorithm : none;
@@ -223,32 +193,46 @@ inline const CallActions& actions_of(const Route& route, const AlgorithmSpec& sp
   return route.chooses && spec.is_automatic() ? route.chosen : route.named;
 }
 
-PAPCOLL_DECL void run_call(TeamCore& core, const CallArguments& a, const Route& route) {
-  const Caller caller{core, a.collective, false, a.uneven != nullptr};
-  Call call;
-  std::byte token{};
-  if (a.uneven == nullptr && has_data(a.collective)) [[likely]] {
-    make_even_call(caller, a, call);
-  } else {
-    make_call(caller, a, call, a.uneven != nullptr ? &blocks_of(caller) : nullptr, token);
-  }
+inline void run_made_call(const Caller& caller, const CallArguments& a, const Route& route,
+                          Call& call) {
   const AlgorithmSpec& spec = spec_of(caller, a, route);
   actions_of(route, spec).run(caller, spec, call);
 }
 
-/// Makes a call that outlives the function of its caller: what keeps alive what it borrows.
-inline std::shared_ptr<const void> make_kept_call(const Caller& caller, const CallArguments& a,
-                                                  Call& call, std::shared_ptr<KeptArguments> kept) {
-  if (kept == nullptr && (a.uneven != nullptr || !has_data(a.collective))) {
-    kept = std::make_shared<KeptArguments>();
+PAPCOLL_DECL void run_call(TeamCore& core, CallArguments& a, const Route& route) {
+  const Caller caller{core, a.collective, false, a.uneven != nullptr};
+  if (a.uneven != nullptr) {
+    Call call;
+    a.uneven->make(caller, a, call, blocks_of(caller));
+    return run_made_call(caller, a, route, call);
   }
-  std::byte unused{};
-  make_call(caller, a, call, kept != nullptr ? &kept->blocks : nullptr,
-            kept != nullptr ? kept->token : unused);
+  if (!has_data(a.collective)) {
+    std::byte token{};
+    Call call = barrier_call(&token);
+    return run_made_call(caller, a, route, call);
+  }
+  make_even_call(caller, a);
+  run_made_call(caller, a, route, a);
+}
+
+/// Makes a call that outlives the function of its caller: what keeps alive what it borrows.
+inline std::shared_ptr<const void> make_kept_call(const Caller& caller, CallArguments& a,
+                                                  Call& call, std::shared_ptr<KeptArguments> kept) {
+  if (a.uneven == nullptr && has_data(a.collective)) {
+    make_even_call(caller, a);
+    call = a;
+  } else {
+    if (kept == nullptr) kept = std::make_shared<KeptArguments>();
+    if (a.uneven != nullptr) {
+      a.uneven->make(caller, a, call, kept->blocks);
+    } else {
+      call = barrier_call(&kept->token);
+    }
+  }
   return call.apart ? with_views(call, std::move(kept)) : std::move(kept);
 }
 
-PAPCOLL_DECL Request start_call(TeamCore& core, const CallArguments& a, const Route& route,
+PAPCOLL_DECL Request start_call(TeamCore& core, CallArguments& a, const Route& route,
                                 std::shared_ptr<KeptArguments> kept) {
   const Caller caller{core, a.collective, true, a.uneven != nullptr};
   Call call;
@@ -257,7 +241,7 @@ PAPCOLL_DECL Request start_call(TeamCore& core, const CallArguments& a, const Ro
   return actions_of(route, spec).start(caller, spec, call, std::move(owned));
 }
 
-PAPCOLL_DECL Persistent prepare_call(TeamCore& core, const CallArguments& a, const Route& route,
+PAPCOLL_DECL Persistent prepare_call(TeamCore& core, CallArguments& a, const Route& route,
                                      std::shared_ptr<KeptArguments> kept) {
   const Caller caller{core, a.collective, false, a.uneven != nullptr};
   Call call;

@@ -46,7 +46,7 @@ namespace detail {
 
 using papcoll::detail::CallArguments;
 using papcoll::detail::Caller;
-using papcoll::detail::core_of;
+using papcoll::detail::core_for_devices;
 
 /// What is wrong with a buffer of a call on the device, or nothing.
 inline std::string problem_with_buffer(Api& api, const void* buffer, std::size_t bytes) {
@@ -264,7 +264,8 @@ inline MadeCall make_call(const Caller& caller, CallArguments& a, std::size_t n)
   MadeCall made;
   a.by_count = true;
   a.count = n;
-  papcoll::detail::make_even_call(caller, a, made.call);
+  papcoll::detail::make_even_call(caller, a);
+  made.call = a;
   const bool is_root = !is_rooted(caller.collective) || caller.rank() == a.root;
   const auto [in, out] = buffers_of(caller.collective, is_root);
   made.in = papcoll::detail::length_of(caller, in, n) * a.reducer.size;
@@ -276,8 +277,8 @@ inline MadeCall make_call(const Caller& caller, CallArguments& a, std::size_t n)
 template <class T>
 MadeCall movement_of(const Caller& caller, const T* in, T* out, std::size_t n, root at = root{0}) {
   CallArguments a{caller.collective};
-  a.in = in;
-  a.out = out;
+  a.in = reinterpret_cast<const std::byte*>(in);
+  a.out = reinterpret_cast<std::byte*>(out);
   a.root = at.rank;
   a.reducer.size = sizeof(T);
   a.types = papcoll::detail::element_bits<T>();
@@ -289,8 +290,8 @@ template <class T, class Op>
 MadeCall reduction_of(const Caller& caller, const T* in, T* out, std::size_t n, const Op& op,
                       root at = root{0}) {
   CallArguments a{caller.collective};
-  a.in = in;
-  a.out = out;
+  a.in = reinterpret_cast<const std::byte*>(in);
+  a.out = reinterpret_cast<std::byte*>(out);
   a.root = at.rank;
   a.reducer = papcoll::reducer<T>(op);
   a.types = papcoll::detail::types_of_reduction<T, Op>(a.reducer);

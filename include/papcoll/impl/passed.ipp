@@ -254,8 +254,8 @@ PAPCOLL_DECL void count_passed(const Caller& caller, LayoutArguments& layouts, C
   a.in_length = i.count;
   a.out_length = o.count;
   const auto bytes = static_cast<std::ptrdiff_t>(size);
-  if (a.in != nullptr) a.in = static_cast<const std::byte*>(a.in) + i.first * bytes;
-  if (a.out != nullptr) a.out = static_cast<std::byte*>(a.out) + o.first * bytes;
+  if (a.in != nullptr) a.in += i.first * bytes;
+  if (a.out != nullptr) a.out += o.first * bytes;
 }
 
 /// Do the two lay their elements alike?
