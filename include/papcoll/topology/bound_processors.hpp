@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bitset>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -54,21 +54,34 @@ struct BoundProcessors {
 /// may be too many where sets are scattered and overlap, and never too few: a rank that is wrongly
 /// taken to have a processor to itself finds in its waits that it has not. Allocates nothing.
 [[gnu::cold]] inline std::size_t count_processors(std::span<const BoundProcessors> ranks) noexcept {
-  std::bitset<ProcessorSet::most> told;
-  std::size_t untold = 0;
+  using Word = std::uint64_t;
+  constexpr int bits = 64;
+  int end = 0;  // above all that are told: most machines have far less than the system may have
+  for (const BoundProcessors& rank : ranks) {
+    if (!rank.is_known()) return 0;
+    for (const BoundProcessors::Run& run : rank.runs) {
+      if ((run.count & BoundProcessors::scattered) == 0) end = std::max(end, run.first + run.count);
+    }
+  }
+  const int words = (std::min(end, ProcessorSet::most) + bits - 1) / bits;
+  std::array<Word, ProcessorSet::most / bits> told;  // NOLINT(*-member-init): the first `words`
+  std::fill_n(told.begin(), words, Word{0});
+  std::size_t count = 0;
   for (auto rank = ranks.begin(); rank != ranks.end(); ++rank) {
-    if (!rank->is_known()) return 0;
     for (const BoundProcessors::Run& run : rank->runs) {
       if ((run.count & BoundProcessors::scattered) == 0) {
-        for (int p = run.first; p < run.first + run.count; ++p) {
-          if (p < ProcessorSet::most) told.set(static_cast<std::size_t>(p));
+        for (int p = run.first; p < run.first + run.count && p < ProcessorSet::most; ++p) {
+          told[static_cast<std::size_t>(p / bits)] |= Word{1} << static_cast<unsigned>(p % bits);
         }
       } else if (std::find(ranks.begin(), rank, *rank) == rank) {  // many ranks have the same set
-        untold += run.count & (BoundProcessors::scattered - 1U);
+        count += run.count & (BoundProcessors::scattered - 1U);
       }
     }
   }
-  return told.count() + untold;
+  for (int w = 0; w < words; ++w) {
+    count += static_cast<std::size_t>(std::popcount(told[static_cast<std::size_t>(w)]));
+  }
+  return count;
 }
 
 /// Are there more ranks than processors? Not if it is unknown how many these are: 0.
