@@ -92,6 +92,7 @@ class Communicator {
   TeamCore& core() noexcept { return *core_; }
   /// For the library, see TeamOf.
   static void offer_transports(TeamCore& core) { detail::offer_mpi_transports(core); }
+  /// For the library, see TeamOf.
   static void offer_told_messages(TeamCore& core) { detail::offer_told_mpi_messages(core); }
 
  private:
@@ -114,7 +115,9 @@ template <>
 struct TeamOf<MPI_Comm> {
   /// For the library. Throws argument_error.
   static TeamCore& core(MPI_Comm comm) { return *detail::core_of_comm(comm, nullptr); }
+  /// For the library.
   static void offer_transports(TeamCore& core) { detail::offer_mpi_transports(core); }
+  /// For the library.
   static void offer_told_messages(TeamCore& core) { detail::offer_told_mpi_messages(core); }
 };
 

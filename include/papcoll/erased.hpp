@@ -226,8 +226,8 @@ struct ErasedCall : CallArguments {
              papcoll::root where = papcoll::root{0}) noexcept
       : ErasedCall(comm, c, in_, out_, any_length, Reducer{.size = e.numbers().size},
                    e.numbers().types, nullptr, where) {
-    differing = {maker_of_uneven(c), s, r};
-    uneven = &differing;
+    differing_ = {maker_of_uneven(c), s, r};
+    uneven = &differing_;
   }
   /// A reduce_scatter of blocks that differ.
   ErasedCall(erased::Comm comm, Collective c, const void* in_, void* out_, const papcoll::counts& e,
@@ -235,13 +235,13 @@ struct ErasedCall : CallArguments {
       : ErasedCall(comm, c, in_, out_, any_length, o.reducer(), o.types(), nullptr,
                    papcoll::root{0}) {
     types |= reducer.commutative ? 1U : 0U;
-    each = e;
-    differing = {make_uneven_reduce_scatter_call, nullptr, &each};
-    uneven = &differing;
+    each_ = e;
+    differing_ = {make_uneven_reduce_scatter_call, nullptr, &each_};
+    uneven = &differing_;
   }
   /// One without elements.
   ErasedCall(erased::Comm comm, Collective c) noexcept
-      : CallArguments(c), core(comm.core()), laid(nullptr) {}
+      : CallArguments(c), core(comm.core()), laid_(nullptr) {}
   ErasedCall(const ErasedCall&) = delete;
   ErasedCall& operator=(const ErasedCall&) = delete;
   ~ErasedCall() = default;
@@ -251,7 +251,7 @@ struct ErasedCall : CallArguments {
  private:
   ErasedCall(erased::Comm comm, Collective c, const void* in_, void* out_, std::size_t n,
              const Reducer& r, std::uint64_t t, const erased::Layouts* l, papcoll::root at) noexcept
-      : CallArguments(c), core(comm.core()), laid(l) {
+      : CallArguments(c), core(comm.core()), laid_(l) {
     in_place_if_same = by_count = true;
     root = at.rank;
     in = static_cast<const std::byte*>(in_);
@@ -260,12 +260,12 @@ struct ErasedCall : CallArguments {
     count = n;
     reducer = r;
     types = t;
-    if (l != nullptr && (l->in.parts() != nullptr || l->out.parts() != nullptr)) layouts = &laid;
+    if (l != nullptr && (l->in.parts() != nullptr || l->out.parts() != nullptr)) layouts = &laid_;
   }
 
-  ErasedLayouts laid;
-  UnevenArguments differing;
-  blocks each{papcoll::counts{}};
+  ErasedLayouts laid_;
+  UnevenArguments differing_;
+  blocks each_{papcoll::counts{}};
 };
 
 /// Runs a call of that collective.

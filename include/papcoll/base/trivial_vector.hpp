@@ -84,7 +84,7 @@ class TrivialVector {
 
   void push_back(const T& element) {
     if (memory_.size == memory_.capacity) [[unlikely]]
-      memory_.grow(memory_.size + 1, sizeof(T));
+      memory_.grow(memory_.size + 1, bytes_of_one);
     ::new (static_cast<void*>(end())) T(element);
     ++memory_.size;
   }
@@ -93,29 +93,31 @@ class TrivialVector {
   void append(const T* elements, std::size_t n) {
     if (n == 0) return;
     const std::size_t at = size();
-    memory_.replace(at, 0, n, sizeof(T));
-    std::memcpy(memory_at(at), elements, n * sizeof(T));
+    memory_.replace(at, 0, n, bytes_of_one);
+    std::memcpy(memory_at(at), elements, n * bytes_of_one);
   }
 
   /// Inserts an element before number `at`.
   void insert(std::size_t at, const T& element) {
-    memory_.replace(at, 0, 1, sizeof(T));
+    memory_.replace(at, 0, 1, bytes_of_one);
     ::new (memory_at(at)) T(element);
   }
 
   /// Removes the elements from number `first` to before number `last`.
   void erase(std::size_t first, std::size_t last) noexcept {
-    memory_.replace(first, last - first, 0, sizeof(T));
+    memory_.replace(first, last - first, 0, bytes_of_one);
   }
 
   /// Cuts the vector to n elements, or adds elements of this value up to n.
   void resize(std::size_t n, const T& value = T{}) {
-    if (n > memory_.capacity) memory_.grow(n, sizeof(T));
+    if (n > memory_.capacity) memory_.grow(n, bytes_of_one);
     for (std::size_t i = size(); i < n; ++i) ::new (memory_at(i)) T(value);
     memory_.size = n;
   }
 
  private:
+  static constexpr std::size_t bytes_of_one = sizeof(T);  // NOLINT(bugprone-sizeof-expression)
+
   void* memory_at(std::size_t i) noexcept { return data() + i; }
 
   TrivialMemory memory_;

@@ -272,17 +272,17 @@ inline const Route route_for =  // initialised by the compiler
 /// once.
 template <class P, class... Ps>
 void run_packed(TeamCore& core, PackedArguments<P>& a) {
-  constexpr Collective C = P::forms.collective;
-  constexpr bool is_plain = is_elementwise(C) && !PackedArguments<P>::has_layout &&
+  constexpr Collective c = P::forms.collective;
+  constexpr bool is_plain = is_elementwise(c) && !PackedArguments<P>::has_layout &&
                             !PackedArguments<P>::has_blocks && P::by_kinds.algorithm < 0;
   constexpr bool is_chosen = named_by<Ps...>() == Named::nothing;
-  if constexpr (is_plain && (!is_chosen || chooses<CollectiveTag<C>>)) {
-    const Caller caller{core, C};
-    make_elementwise_call(caller, a, collective_traits[static_cast<std::size_t>(C)]);
-    constexpr bool commutes = !is_reduction(C) || is_commutative<typename P::Op, typename P::T>;
-    const AlgorithmSpec& spec = spec_of_policies<C, false, commutes, Ps...>();
+  if constexpr (is_plain && (!is_chosen || chooses<CollectiveTag<c>>)) {
+    const Caller caller{core, c};
+    make_elementwise_call(caller, a, collective_traits[static_cast<std::size_t>(c)]);
+    constexpr bool commutes = !is_reduction(c) || is_commutative<typename P::Op, typename P::T>;
+    const AlgorithmSpec& spec = spec_of_policies<c, false, commutes, Ps...>();
     if constexpr (is_chosen) {
-      run_chosen<C>(caller, spec, a);
+      run_chosen<c>(caller, spec, a);
     } else {
       constexpr auto run = runner_of<Ps...>();
       run(caller, spec, a);

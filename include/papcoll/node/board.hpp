@@ -204,6 +204,8 @@ class BasicBoard {
       : words_(words_at),
         buffers_(buffers_at),
         ranks_(ranks),
+        head_(head_bytes(ranks)),
+        frame_(frame_bytes(ranks)),
         chunk_(chunk),
         skew_(skew(page)),
         slot_(whole_slot(chunk, page)),
@@ -356,7 +358,7 @@ class BasicBoard {
            in_lines(work_words(ranks) * sizeof(WorkWord));
   }
   std::size_t frame(std::uint32_t e) const noexcept {
-    return head_bytes(ranks_) + (e % frames) * frame_bytes(ranks_);
+    return head_ + (e % frames) * frame_;
   }
   template <class T>
   T& at(std::size_t offset) const noexcept {
@@ -366,6 +368,8 @@ class BasicBoard {
   std::byte* words_ = nullptr;
   std::byte* buffers_ = nullptr;
   int ranks_ = 1;
+  std::size_t head_ = 0;   ///< bytes before the first frame
+  std::size_t frame_ = 0;  ///< bytes of a frame
   std::size_t chunk_ = 0;  ///< bytes of a chunk buffer, a multiple of cache_line
   std::size_t skew_ = 0;
   std::size_t slot_ = 0;    ///< see slot_bytes()

@@ -42,8 +42,8 @@ struct AlgorithmSpec {
   /// Rather in the order of arrival, if the transport has tickets: see follow_tickets().
   const TicketedAlgorithm* tickets = nullptr;
   const TransportTable* transport = nullptr;  ///< null: by transport_name, or the default
-  std::string_view transport_name;  ///< looked up by this, if `transport` is null; borrowed
-  FindTransport* find_transport = nullptr;
+  std::string_view transport_name;          ///< looked up by this, if `transport` is null; borrowed
+  FindTransport* find_transport = nullptr;  ///< null: `transport` is there, or all is chosen
   /// What is promised of the bits.
   NumericalContract contract = NumericalContract::rank_consistent;
 

@@ -7,6 +7,7 @@
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/topology/machine.hpp>
+#include <papcoll/topology/machine_on_demand.hpp>
 
 #include <array>
 #include <cstddef>

@@ -9,6 +9,7 @@
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/plan/run.hpp>
+#include <papcoll/runtime/agreements.hpp>
 #include <papcoll/runtime/basis.hpp>
 #include <papcoll/runtime/call_numbers.hpp>
 #include <papcoll/runtime/call_scope.hpp>
