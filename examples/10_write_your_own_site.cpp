@@ -5,6 +5,7 @@
 //
 //     mpirun -n 3 ./10_write_your_own_site
 
+#include <papcoll/algorithms/arrival/all.hpp>
 #include <papcoll/node/forwarding_site.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/transport/transport.hpp>
