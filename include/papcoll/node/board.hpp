@@ -357,9 +357,7 @@ class BasicBoard {
     return stamps_offset(ranks) + in_lines(static_cast<std::size_t>(ranks) * sizeof(Holder)) +
            in_lines(work_words(ranks) * sizeof(WorkWord));
   }
-  std::size_t frame(std::uint32_t e) const noexcept {
-    return head_ + (e % frames) * frame_;
-  }
+  std::size_t frame(std::uint32_t e) const noexcept { return head_ + (e % frames) * frame_; }
   template <class T>
   T& at(std::size_t offset) const noexcept {
     return *std::launder(reinterpret_cast<T*>(words_ + offset));
