@@ -262,11 +262,9 @@ template <Collective C>
 struct CallOfUnknownBlocks;
 
 template <class P, class... Ps>
-inline const Route route_for =  // initialised by the compiler
-
-    route_of<P::forms.way, P::forms.collective,
-             !is_reduction(P::forms.collective) || is_commutative<typename P::Op, typename P::T>,
-             Ps...>();
+inline const Route route_for = route_of<
+    P::forms.way, P::forms.collective,
+    !is_reduction(P::forms.collective) || is_commutative<typename P::Op, typename P::T>, Ps...>();
 
 /// Runs a blocking call. Where its types say all that decides the way it goes, it goes there at
 /// once.

@@ -154,12 +154,9 @@ inline void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, con
     return run_part(team, outermost(hierarchical), call, chooser);
   }
   team.run_divided(
-      hierarchical.id, call,
+      hierarchical.id, call, [&] { return team.is_inner() || connected(team, hierarchical); },
       [&] {
         make_teams_of(team);
-        return team.is_inner() || connected(team, hierarchical);
-      },
-      [&] {
         TeamOfGroups divided{team, hierarchical, chooser};
         chooser.run_phases(divided, call);
       });

@@ -294,19 +294,17 @@ inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memo
   h.has_teams = true;
 }
 
-/// The same, and waits until all boards are initialised. In a call of all ranks.
+/// The same, and waits until all boards are initialised.
 inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memory) {
-  core.or_fail_everywhere([&] {
-    std::vector<std::atomic<std::uint32_t>*> boards;
-    make_teams(core, h, memory, boards);
-    core.waiter().until(
-        [&boards] {
-          return std::all_of(boards.begin(), boards.end(), [](const auto* initialised) {
-            return initialised->load(std::memory_order_acquire) != 0;
-          });
-        },
-        Naps::none);
-  });
+  std::vector<std::atomic<std::uint32_t>*> boards;
+  make_teams(core, h, memory, boards);
+  core.waiter().until(
+      [&boards] {
+        return std::all_of(boards.begin(), boards.end(), [](const auto* initialised) {
+          return initialised->load(std::memory_order_acquire) != 0;
+        });
+      },
+      Naps::none);
 }
 
 }  // namespace detail
@@ -332,7 +330,7 @@ inline Hierarchy* hierarchy_of(TeamCore& core) {
 }
 
 /// Makes the teams of a hierarchy at the first call that runs by them: called by all ranks of the
-/// team, in that call.
+/// team, in that call's phases, where a death on the node is seen while they wait.
 inline void make_teams_of(TeamCore& core) {
   Hierarchy& h = *core.hierarchy();
   if (!h.has_teams) detail::make_teams(core, h, core.division()->memory);

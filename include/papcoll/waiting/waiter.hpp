@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/function_ref.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/waiting/doorbells.hpp>
@@ -7,7 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <type_traits>
 
 #include <sched.h>
 
@@ -120,17 +120,12 @@ class Waiter {
   /// and moves things along. Throws what step() and the hooks throw.
   template <class Step>
   void until(Step&& step, Naps naps = Naps::until_rung) {
-    using Plain = std::remove_reference_t<Step>;
-    wait({[](void* object) { return (*static_cast<Plain*>(object))(); }, &step}, naps);
+    wait(step, naps);
   }
 
  private:
-  /// Any step, borrowed: waiting is compiled once, and not for each algorithm.
-  struct StepRef {
-    bool (*call)(void*);
-    void* object;
-    bool operator()() const { return call(object); }
-  };
+  /// Any step: waiting is compiled once, and not for each algorithm.
+  using StepRef = detail::FunctionRef<bool()>;
 
   /// Steps without giving the processor away. Returns whether the step is done.
   static bool spin(StepRef step, int steps) {
