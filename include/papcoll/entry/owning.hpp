@@ -1,6 +1,8 @@
 #pragma once
 
+#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
+#include <papcoll/error.hpp>
 #include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
 
@@ -11,6 +13,12 @@ namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
 namespace detail {
+
+[[noreturn, gnu::cold]] inline void refuse_no_call(const char* what) {
+  throw argument_error(joined({"papcoll: ", what,
+                               " of a call that is none: it was moved from, or is not what a "
+                               "collective returned"}));
+}
 
 /// No buffer: this one stays its caller's.
 struct NotOwned {};
@@ -50,8 +58,10 @@ class OwningRequest : public Request {
       : Request(std::move(request)), buffers_(std::move(buffers)) {}
 
   /// Waits until the call is complete, and gives back the buffer: the one that was moved in, or a
-  /// std::pair of input and output. Once; then they are as moved from.
+  /// std::pair of input and output. Once; then they are as moved from. Throws argument_error where
+  /// this is no request, and what Request::wait() throws.
   auto wait() {
+    if (buffers_ == nullptr) detail::refuse_no_call("wait()");
     Request::wait();
     return detail::taken(*buffers_);
   }
@@ -61,7 +71,8 @@ class OwningRequest : public Request {
 };
 
 /// A Persistent whose call owns a buffer, or two, that its caller moved into it. Between calls they
-/// may be read and written where they are.
+/// may be read and written where they are. input() and output() throw argument_error where this is
+/// no call.
 template <class In, class Out>
 class OwningPersistent : public Persistent {
  public:
@@ -71,11 +82,16 @@ class OwningPersistent : public Persistent {
       : Persistent(std::move(call)), buffers_(std::move(buffers)) {}
 
   /// The input that was moved in; its elements may change, its length not.
-  In& input() noexcept { return buffers_->in; }
+  In& input() { return buffers().in; }
   /// The output that was moved in, or the one buffer of a call in place.
-  Out& output() noexcept { return buffers_->out; }
+  Out& output() { return buffers().out; }
 
  private:
+  detail::OwnedBuffers<In, Out>& buffers() {
+    if (buffers_ == nullptr) detail::refuse_no_call("a buffer");
+    return *buffers_;
+  }
+
   std::shared_ptr<detail::OwnedBuffers<In, Out>> buffers_;
 };
 

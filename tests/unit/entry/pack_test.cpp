@@ -4,6 +4,7 @@
 
 #include <papcoll/automatic.hpp>
 #include <papcoll/collectives.hpp>
+#include <papcoll/error.hpp>
 #include <papcoll/shared_vector.hpp>
 #include <papcoll/thread_team.hpp>
 
@@ -148,6 +149,15 @@ TEST_CASE("A buffer that is moved into a request comes back with the result", "[
                                       .wait();
     return sent == Ints{comm.rank(), comm.rank()} && received == Ints{0, 1} ? "" : "alltoallv";
   });
+}
+
+TEST_CASE("what owns buffers says so where it is of no call", "[entry]") {
+  using papcoll::detail::NotOwned;
+  papcoll::OwningRequest<NotOwned, Ints> request;
+  CHECK_THROWS_AS(request.wait(), papcoll::argument_error);
+  papcoll::OwningPersistent<Ints, Ints> call;
+  CHECK_THROWS_AS(call.input(), papcoll::argument_error);
+  CHECK_THROWS_AS(call.output(), papcoll::argument_error);
 }
 
 TEST_CASE("A request that owns its buffer is complete before that is gone", "[entry]") {
