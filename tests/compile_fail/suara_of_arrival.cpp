@@ -4,7 +4,7 @@
 #include <vector>
 
 // EXPECT: papcoll: Suara runs an allreduce along each dimension of its grid, and one of
-// EXPECT(clang++): suara_dimension_serves_allreduce<papcoll::SplitTail>
+// EXPECT(clang++): part_serves<papcoll::SplitTail,
 // ERRORS: 2
 
 using namespace papcoll;

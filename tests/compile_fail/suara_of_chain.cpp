@@ -4,7 +4,7 @@
 #include <vector>
 
 // EXPECT: papcoll: Suara runs an allreduce along each dimension of its grid
-// EXPECT(clang++): suara_dimension_serves_allreduce
+// EXPECT(clang++): part_serves<
 // ERRORS: 1
 
 void call(papcoll::ThreadTeam::Rank& comm, std::vector<int>& data) {

@@ -74,6 +74,12 @@ concept StaticSchedule = PolicyOfKind<S, SchedulePolicyKind> && std::regular<S> 
   };
 } && detail::serves_any<S>;
 
+/// A schedule whose parts are types: at_run_time() is the one of AnySchedules that it stands for.
+template <class S>
+concept TypedSchedule = requires(const S& s) {
+  s.at_run_time();
+};
+
 class AnySchedule;
 
 /// What the library knows of a schedule once its type is gone.
@@ -103,6 +109,16 @@ const ScheduleTable& schedule_table() noexcept;
 template <class S>
 inline constexpr S default_schedule{};
 
+/// Does a schedule combine contributions out of rank order?
+template <class S>
+constexpr bool commutative_only_of(const S& s) {
+  if constexpr (requires { s.commutative_only(); }) {
+    return s.commutative_only();
+  } else {
+    return S::commutative_only;
+  }
+}
+
 }  // namespace detail
 
 /// Any static schedule, as a value.
@@ -116,13 +132,22 @@ class AnySchedule {
       : table_(&detail::schedule_table<S>()),
         owner_(detail::shared_value(std::move(schedule))),
         self_(owner_.get()) {}
-
-  /// The schedule with its default parameters; no allocation.
   template <StaticSchedule S>
-  static AnySchedule of() noexcept {
+  requires TypedSchedule<S> AnySchedule(S schedule)  // NOLINT(google-explicit-constructor)
+      : AnySchedule(schedule.at_run_time()) {}
+
+  /// The schedule with its default parameters; no allocation, but for the first TypedSchedule.
+  template <StaticSchedule S>
+  static AnySchedule of() noexcept(!TypedSchedule<S>) {
     AnySchedule s;
-    s.table_ = &detail::schedule_table<S>();
-    s.self_ = &detail::default_schedule<S>;
+    if constexpr (TypedSchedule<S>) {
+      static const AnySchedule known{S{}};
+      s.table_ = known.table_;
+      s.self_ = known.self_;
+    } else {
+      s.table_ = &detail::schedule_table<S>();
+      s.self_ = &detail::default_schedule<S>;
+    }
     return s;
   }
 
@@ -181,7 +206,7 @@ class AnySchedule {
 
   /// The schedule itself if it is an S, else null.
   template <StaticSchedule S>
-  const S* target() const noexcept {
+  requires(!TypedSchedule<S>) const S* target() const noexcept {
     return table_ == &detail::schedule_table<S>() ? static_cast<const S*>(self_) : nullptr;
   }
 
@@ -244,15 +269,6 @@ constexpr auto parse_entry() -> AnySchedule (*)(std::string_view) {
 }
 
 template <class S>
-bool is_commutative_only(const void* self) {
-  if constexpr (requires(const S& s) { s.commutative_only(); }) {
-    return schedule_of<S>(self).commutative_only();
-  } else {
-    return S::commutative_only;
-  }
-}
-
-template <class S>
 std::string arguments_of(const void* self) {
   if constexpr (requires(const S& s) { s.arguments(); }) {
     return schedule_of<S>(self).arguments();
@@ -305,7 +321,7 @@ const ScheduleTable& schedule_table() noexcept {
       S::name,
       S::sentence,
       needs_of<S>,
-      &is_commutative_only<S>,
+      [](const void* self) { return commutative_only_of(schedule_of<S>(self)); },
       &arguments_of<S>,
       parse_entry<S>(),
       &segment_of<S>,

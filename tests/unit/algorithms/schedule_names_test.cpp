@@ -30,6 +30,7 @@ TEST_CASE("a combination's name has its parts' names", "[schedule]") {
   CHECK(AnySchedule(Inner{}).name() == "ReduceThenBcast:Binomial,Chain");
   CHECK(AnySchedule(GatherThenBcast<Binomial, KNomial>{}).name() ==
         "GatherThenBcast:Binomial,KNomial");
+  CHECK(AnySchedule(Inner{}) == AnySchedule(AnyReduceThenBcast{Binomial{}, Chain{}}));
   const AnyReduceThenBcast with_radix{KNomial{.radix = 8}, Chain{}};
   CHECK(AnySchedule(with_radix).name() == "ReduceThenBcast:KNomial:8,Chain");
   CHECK(AnySchedule(AnyReduceThenBcast{Inner{}, Chain{}}).name() ==
@@ -97,8 +98,8 @@ TEST_CASE("segments are whole elements, and blocks what the positions work on at
   CHECK(SegmentedRing{.segment_bytes = 100}.segment(7, 8) == 7 * 12);
   CHECK(AnySchedule(Chain{}).segment(7, 8) == 0);
   using Both = ReduceThenBcast<PipelinedChain, PipelinedBinaryTree>;
-  CHECK(Both{{80}, {160}}.segment(7, 8) == 20);
-  CHECK(ReduceThenBcast<PipelinedChain, Binomial>{{80}, {}}.segment(7, 8) == 0);
+  CHECK(AnySchedule(Both{{80}, {160}}).segment(7, 8) == 20);
+  CHECK(AnySchedule(ReduceThenBcast<PipelinedChain, Binomial>{{80}, {}}).segment(7, 8) == 0);
   const AnyReduceThenBcast any{PipelinedChain{80}, PipelinedBinaryTree{160}};
   CHECK(any.segment(7, 8) == 20);
 }

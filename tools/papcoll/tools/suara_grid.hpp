@@ -97,7 +97,7 @@ inline std::string suara_grid_text(const AnySchedule& schedule, int ranks, std::
   }
   if (const std::vector<int>& given = named->extents; !words.is(given)) {
     text += ", instead of " + std::string(given.size() == 1 ? "rows of " : "") +
-            detail::suara_arguments({}, given, false).front();
+            detail::extents_text(given);
   }
   return text + words.about_extras();
 }

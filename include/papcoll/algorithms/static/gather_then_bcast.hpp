@@ -1,9 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/arguments.hpp>
-#include <papcoll/algorithms/static/reduce_then_bcast.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/error.hpp>
+#include <papcoll/algorithms/static/composed.hpp>
 #include <papcoll/schedule/parameter.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
@@ -34,40 +32,12 @@ inline namespace PAPCOLL_ABI {
 /// The name has the parts' names as parameters, the gather first: GatherThenBcast:Binomial,Chain;
 /// in parentheses if a part's name contains a comma (see arguments.hpp).
 ///
+/// GatherThenBcast<Binomial, Chain> is a policy, AnyGatherThenBcast{Binomial{}, Chain{}} the same
+/// of parts known at run time; emit() throws argument_error if one of them does not serve its
+/// collective.
+///
 /// Source: textbook; Pješivac-Grbović et al., "Performance Analysis of MPI Collective Operations",
 /// Cluster Computing 10(2), 2007.
-template <class G, class B>
-struct GatherThenBcast {
-  using policy_kind = SchedulePolicyKind;
-  static constexpr std::string_view name = "GatherThenBcast";
-  static constexpr std::string_view sentence =
-      "Any gather to one position, then any bcast from there.";
-  static constexpr bool commutative_only = false;
-
-  detail::PartServing<G, Gather> gather{};  ///< the first phase
-  detail::PartServing<B, Bcast> bcast{};    ///< the second phase
-
-  std::string arguments() const {
-    return join_arguments({AnySchedule(gather).name(), AnySchedule(bcast).name()});
-  }
-
-  void emit(Allgather, auto& b) const {
-    static_assert(detail::part_serves<G, Gather>,
-                  "papcoll: GatherThenBcast begins with a gather, and its first schedule is no "
-                  "static one that serves it: take Binomial or Linear");
-    static_assert(detail::part_serves<B, Bcast>,
-                  "papcoll: GatherThenBcast ends with a bcast, and its second schedule is no "
-                  "static one that serves it: take Binomial, Chain, TwoTreeComplete or another "
-                  "that docs/policies.md shows for bcast");
-    gather.emit(Gather{}, b);
-    bcast.emit(Bcast{}, b);
-  }
-
-  friend bool operator==(const GatherThenBcast&, const GatherThenBcast&) = default;
-};
-
-/// The same of two parts that are known at run time. emit() throws argument_error if one of them
-/// does not serve its collective.
 struct AnyGatherThenBcast {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = "GatherThenBcast";
@@ -86,23 +56,39 @@ struct AnyGatherThenBcast {
   }
 
   void emit(Allgather, auto& b) const {
-    require(gather, Collective::gather);
-    require(bcast, Collective::bcast);
-    gather.emit(Collective::gather, b);
-    bcast.emit(Collective::bcast, b);
+    detail::emit_part(name, gather, Collective::gather, b);
+    detail::emit_part(name, bcast, Collective::bcast, b);
   }
 
   friend bool operator==(const AnyGatherThenBcast&, const AnyGatherThenBcast&) = default;
-
- private:
-  static void require(const AnySchedule& part, Collective c) {
-    if (part && part.serves(c)) return;
-    throw argument_error(
-        detail::joined({"papcoll: GatherThenBcast needs a schedule that serves ", name_of(c),
-                        (part ? detail::joined({", and ", part.name(), " does not"}) : "")}));
-  }
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnyGatherThenBcast>() noexcept)
+
+/// The same of parts that are types.
+template <class G, class B>
+struct GatherThenBcast {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = AnyGatherThenBcast::name;
+  static constexpr std::string_view sentence = AnyGatherThenBcast::sentence;
+  static constexpr bool commutative_only = false;
+
+  detail::PartServing<G, Gather> gather{};  ///< the first phase
+  detail::PartServing<B, Bcast> bcast{};    ///< the second phase
+
+  AnyGatherThenBcast at_run_time() const {
+    static_assert(detail::part_serves<G, Gather>,
+                  "papcoll: GatherThenBcast begins with a gather, and its first schedule is no "
+                  "static one that serves it: take Binomial or Linear");
+    static_assert(detail::part_serves<B, Bcast>,
+                  "papcoll: GatherThenBcast ends with a bcast, and its second schedule is no "
+                  "static one that serves it: take Binomial, Chain, TwoTreeComplete or another "
+                  "that docs/policies.md shows for bcast");
+    return {gather, bcast};
+  }
+  void emit(Allgather, auto& b) const { at_run_time().emit(Allgather{}, b); }
+
+  friend bool operator==(const GatherThenBcast&, const GatherThenBcast&) = default;
+};
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

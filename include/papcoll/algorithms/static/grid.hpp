@@ -2,7 +2,7 @@
 
 #include <papcoll/algorithms/static/fold.hpp>
 #include <papcoll/config.hpp>
-#include <papcoll/schedule/builder.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -46,16 +46,8 @@ constexpr int rows_of_grid(int n, std::span<const int> extents, std::size_t dime
 
 namespace detail {
 
-/// What runs along a dimension: `run(self, i, line)` for the i-th.
-struct AlongDimension {
-  const void* self;
-  void (*run)(const void* self, std::size_t dimension, Builder& line);
-
-  void operator()(std::size_t dimension, Builder& line) const { run(self, dimension, line); }
-};
-
-inline void emit_grid(auto& b, std::span<const int> extents, std::size_t dimensions, bool folded,
-                      const AlongDimension& along);
+inline void emit_grid(auto& b, std::span<const int> extents, std::span<const AnySchedule> along,
+                      bool folded);
 
 /// Hands the result to the position behind the last column, in parts from several of its row, which
 /// may have them at different times.
@@ -71,16 +63,16 @@ inline void serve_extra(auto& row, int columns) {
 }
 
 inline void emit_rows(auto& b, const UnevenGrid& grid, std::span<const int> extents,
-                      std::size_t dimensions, bool folded, const AlongDimension& along) {
+                      std::span<const AnySchedule> along, bool folded) {
   const int row = grid.row_of(b.position());
   const int column = b.position() - grid.begin(row);
   Builder mine = b.among(grid.begin(row), 1, grid.length(row));
-  const std::size_t inner = dimensions - 1;
-  emit_grid(mine, extents.first(std::min(inner, extents.size())), inner, folded, along);
+  const std::size_t inner = along.size() - 1;
+  emit_grid(mine, extents.first(std::min(inner, extents.size())), along.first(inner), folded);
   b.end_round();
   if (column < grid.columns) {
     Builder line = b.among(grid.rows, [&](int i) { return grid.begin(i) + column; });
-    along(inner, line);
+    along[inner].emit(Collective::allreduce, line);
   }
   if (grid.length(row) > grid.columns) serve_extra(mine, grid.columns);
 }
@@ -88,26 +80,18 @@ inline void emit_rows(auto& b, const UnevenGrid& grid, std::span<const int> exte
 /// Allreduce along one dimension of a grid after the other. `extents`: as in rows_of_grid();
 /// `folded`: positions that the grid has no place for are folded with neighbours, else rows differ
 /// in length by one.
-inline void emit_grid(auto& b, std::span<const int> extents, std::size_t dimensions, bool folded,
-                      const AlongDimension& along) {
-  if (dimensions == 1) return along(0, b);
-  const auto grid = UnevenGrid::of(b.size(), rows_of_grid(b.size(), extents, dimensions));
-  if (!folded || grid.extras == 0) return emit_rows(b, grid, extents, dimensions, folded, along);
+inline void emit_grid(auto& b, std::span<const int> extents, std::span<const AnySchedule> along,
+                      bool folded) {
+  if (along.size() == 1) return along[0].emit(Collective::allreduce, b);
+  const auto grid = UnevenGrid::of(b.size(), rows_of_grid(b.size(), extents, along.size()));
+  if (!folded || grid.extras == 0) return emit_rows(b, grid, extents, along, folded);
   const Fold fold{b.size(), grid.rows * grid.columns};
   fold_halves(b, fold);
   if (!fold.folded_away(b.position())) {
     Builder core = core_of(b, fold);
-    emit_rows(core, {grid.rows, grid.columns, 0}, extents, dimensions, folded, along);
+    emit_rows(core, {grid.rows, grid.columns, 0}, extents, along, folded);
   }
   unfold(b, fold);
-}
-
-/// The same one dimension after the other: a position that began the next one with what it has
-/// already would hold up those who still wait for it in this one.
-inline void emit_suara(const auto& b, std::span<const int> extents, std::size_t dimensions,
-                       bool folded, const AlongDimension& along) {
-  Builder steps = b.flow(2);
-  emit_grid(steps, extents, dimensions, folded, along);
 }
 
 }  // namespace detail

@@ -10,8 +10,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -28,8 +26,8 @@ class GridTraffic {
       : traffic_(traffic), along_(along), folded_(folded) {}
 
   void tell(std::span<const int> extents) {
-    std::vector<int> all(static_cast<std::size_t>(traffic_.size()));
-    std::iota(all.begin(), all.end(), 0);
+    std::vector<int> all;
+    for (int p = 0; p < traffic_.size(); ++p) all.push_back(p);
     tell_grid(all, extents, along_.size());
   }
 
@@ -75,12 +73,16 @@ class GridTraffic {
 
   void tell_line(std::size_t dimension, std::span<const int> members) {
     const int n = static_cast<int>(members.size());
-    auto known = lines_.find({dimension, n});
-    if (known == lines_.end()) {
-      auto line = traffic_of(along_[dimension], Collective::allreduce, n);
-      known = lines_.emplace(std::pair{dimension, n}, line ? std::move(*line) : Traffic{n}).first;
+    const Line* known = nullptr;
+    for (const Line& line : lines_) {
+      if (line.dimension == dimension && line.traffic.size() == n) known = &line;
     }
-    for (const Traffic::Arc& a : known->second.arcs()) {
+    if (known == nullptr) {
+      auto line = traffic_of(along_[dimension], Collective::allreduce, n);
+      lines_.push_back({dimension, line ? std::move(*line) : Traffic{n}});
+      known = &lines_.back();
+    }
+    for (const Traffic::Arc& a : known->traffic.arcs()) {
       traffic_.add(member(members, a.from), member(members, a.to), static_cast<double>(a.share));
     }
   }
@@ -89,19 +91,24 @@ class GridTraffic {
     return members[static_cast<std::size_t>(i)];
   }
 
+  struct Line {
+    std::size_t dimension;
+    Traffic traffic;
+  };
+
   Traffic& traffic_;
   std::span<const AnySchedule> along_;
   bool folded_;
-  std::map<std::pair<std::size_t, int>, Traffic> lines_;  ///< by dimension and length
+  std::vector<Line> lines_;  ///< one of each dimension and length
 };
 
 template <class Lazy>
-void tell_grid_traffic(Traffic& traffic, std::span<const AnySchedule> along, bool folded,
-                       std::span<const int> extents) {
+void tell_grid_traffic(Traffic& traffic, std::span<const int> extents,
+                       std::span<const AnySchedule> along, bool folded) {
   GridTraffic<Lazy>{traffic, along, folded}.tell(extents);
 }
-PAPCOLL_COMPILE_ONCE(void tell_grid_traffic<>(Traffic&, std::span<const AnySchedule>, bool,
-                                              std::span<const int>))
+PAPCOLL_COMPILE_ONCE(void tell_grid_traffic<>(Traffic&, std::span<const int>,
+                                              std::span<const AnySchedule>, bool))
 
 }  // namespace detail
 }  // namespace PAPCOLL_ABI

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/arguments.hpp>
-#include <papcoll/algorithms/static/binomial.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/error.hpp>
+#include <papcoll/algorithms/static/composed.hpp>
 #include <papcoll/schedule/parameter.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
@@ -12,26 +10,9 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
-
-namespace detail {
-
-// If one part does not pipeline, it has the whole vector at once, and the other cuts for itself.
-inline std::size_t common_segment(std::size_t reduce, std::size_t bcast) noexcept {
-  return reduce == 0 || bcast == 0 ? 0 : std::max(reduce, bcast);
-}
-
-template <class S, class Tag>
-inline constexpr bool part_serves = StaticSchedule<S>&& Emits<S, Tag>;
-
-/// The schedule, or where it is wrong another, so that no more is said of it.
-template <class S, class Tag>
-using PartServing = std::conditional_t<part_serves<S, Tag>, S, Binomial>;
-
-}  // namespace detail
 
 /// Allreduce as any reduce to position 0 and then any bcast from there.
 ///
@@ -55,47 +36,11 @@ using PartServing = std::conditional_t<part_serves<S, Tag>, S, Binomial>;
 /// and ReduceThenBcast:KNomial:8,Chain; in parentheses if a part's name contains a comma (see
 /// arguments.hpp).
 ///
+/// ReduceThenBcast<Binomial, Chain> is a policy, AnyReduceThenBcast{Binomial{}, Chain{}} the same
+/// of parts known at run time; emit() throws argument_error if one of them does not serve its
+/// collective.
+///
 /// Source: textbook; Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005.
-template <class R, class B>
-struct ReduceThenBcast {
-  using policy_kind = SchedulePolicyKind;
-  static constexpr std::string_view name = "ReduceThenBcast";
-  static constexpr std::string_view sentence =
-      "Any reduce to one position, then any bcast from there.";
-  static constexpr bool commutative_only = detail::PartServing<R, Reduce>::commutative_only;
-
-  detail::PartServing<R, Reduce> reduce{};  ///< the first phase
-  detail::PartServing<B, Bcast> bcast{};    ///< the second phase
-
-  std::string arguments() const {
-    return join_arguments({AnySchedule(reduce).name(), AnySchedule(bcast).name()});
-  }
-
-  std::size_t segment(int size, std::size_t element_size) const {
-    return detail::common_segment(AnySchedule(reduce).segment(size, element_size),
-                                  AnySchedule(bcast).segment(size, element_size));
-  }
-
-  void emit(Allreduce, auto& b) const {
-    static_assert(
-        detail::part_serves<R, Reduce>,
-        "papcoll: ReduceThenBcast begins with a reduce, and its first schedule is no "
-        "static one that serves it: take Binomial, Chain, TwoTreeComplete or another that "
-        "docs/policies.md shows for reduce");
-    static_assert(
-        detail::part_serves<B, Bcast>,
-        "papcoll: ReduceThenBcast ends with a bcast, and its second schedule is no static "
-        "one that serves it: take Binomial, Chain, TwoTreeComplete or another that "
-        "docs/policies.md shows for bcast");
-    reduce.emit(Reduce{}, b);
-    bcast.emit(Bcast{}, b);
-  }
-
-  friend bool operator==(const ReduceThenBcast&, const ReduceThenBcast&) = default;
-};
-
-/// The same of two parts that are known at run time. emit() throws argument_error if one of them
-/// does not serve its collective.
 struct AnyReduceThenBcast {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = "ReduceThenBcast";
@@ -114,30 +59,52 @@ struct AnyReduceThenBcast {
     return reduce && bcast ? join_arguments({reduce.name(), bcast.name()}) : std::string{};
   }
 
+  /// If one part does not pipeline, it has the whole vector at once, and the other cuts for itself.
   std::size_t segment(int size, std::size_t element_size) const {
     if (!reduce || !bcast) return 0;
-    return detail::common_segment(reduce.segment(size, element_size),
-                                  bcast.segment(size, element_size));
+    const std::size_t up = reduce.segment(size, element_size);
+    const std::size_t down = bcast.segment(size, element_size);
+    return up == 0 || down == 0 ? 0 : std::max(up, down);
   }
 
   void emit(Allreduce, auto& b) const {
-    require(reduce, Collective::reduce);
-    require(bcast, Collective::bcast);
-    reduce.emit(Collective::reduce, b);
-    bcast.emit(Collective::bcast, b);
+    detail::emit_part(name, reduce, Collective::reduce, b);
+    detail::emit_part(name, bcast, Collective::bcast, b);
   }
 
   friend bool operator==(const AnyReduceThenBcast&, const AnyReduceThenBcast&) = default;
-
- private:
-  static void require(const AnySchedule& part, Collective c) {
-    if (part && part.serves(c)) return;
-    throw argument_error(
-        detail::joined({"papcoll: ReduceThenBcast needs a schedule that serves ", name_of(c),
-                        (part ? detail::joined({", and ", part.name(), " does not"}) : "")}));
-  }
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnyReduceThenBcast>() noexcept)
+
+/// The same of parts that are types.
+template <class R, class B>
+struct ReduceThenBcast {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = AnyReduceThenBcast::name;
+  static constexpr std::string_view sentence = AnyReduceThenBcast::sentence;
+  static constexpr bool commutative_only =
+      detail::commutative_only_of(detail::PartServing<R, Reduce>{});
+
+  detail::PartServing<R, Reduce> reduce{};  ///< the first phase
+  detail::PartServing<B, Bcast> bcast{};    ///< the second phase
+
+  AnyReduceThenBcast at_run_time() const {
+    static_assert(
+        detail::part_serves<R, Reduce>,
+        "papcoll: ReduceThenBcast begins with a reduce, and its first schedule is no "
+        "static one that serves it: take Binomial, Chain, TwoTreeComplete or another that "
+        "docs/policies.md shows for reduce");
+    static_assert(
+        detail::part_serves<B, Bcast>,
+        "papcoll: ReduceThenBcast ends with a bcast, and its second schedule is no static "
+        "one that serves it: take Binomial, Chain, TwoTreeComplete or another that "
+        "docs/policies.md shows for bcast");
+    return {reduce, bcast};
+  }
+  void emit(Allreduce, auto& b) const { at_run_time().emit(Allreduce{}, b); }
+
+  friend bool operator==(const ReduceThenBcast&, const ReduceThenBcast&) = default;
+};
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -1,9 +1,8 @@
 #pragma once
 
 #include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/algorithms/static/composed.hpp>
 #include <papcoll/algorithms/static/grid.hpp>
-#include <papcoll/algorithms/static/ring.hpp>
-#include <papcoll/base/joined.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/schedule/parameter.hpp>
@@ -16,98 +15,40 @@
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
-// A long header: it has two policies, whose grid the caller gives or the cost model chooses.
+struct AnySuara;
 
 namespace detail {
 
-template <class Dimension>
-inline constexpr bool suara_dimension_serves_allreduce =
-    StaticSchedule<Dimension>&& Emits<Dimension, Allreduce>;
+// Templates, so that a file compiles them only for a Suara that it runs.
 
-/// The schedule along a dimension, or where that is wrong another, so that no more is said of it.
-template <class Dimension>
-using SuaraDimension =
-    std::conditional_t<suara_dimension_serves_allreduce<Dimension>, Dimension, Ring>;
+/// The same algorithms on their best grid by the closed forms, or on one as square as can be. In
+/// suara_parts.hpp.
+template <class = void>
+AnySuara on_best_grid(AnySuara s, int p, std::size_t bytes);
 
-template <class S>
-inline constexpr bool combines_in_any_order = [] {
-  if constexpr (requires(const S& s) { s.commutative_only(); }) {
-    return S{}.commutative_only();
-  } else {
-    return bool{S::commutative_only};
-  }
-}();
+/// What Suara alone takes for m bytes among p positions, by the published network. As
+/// on_best_grid().
+template <class = void>
+AnySchedule chosen_suara(int p, double m);
 
-/// The bytes of the vector that a builder speaks of.
-inline std::size_t bytes_of(const auto& b) noexcept { return b.whole().size() * b.element_size(); }
+/// Tells what emit_grid() sends. In grid_traffic.hpp.
+template <class = void>
+void tell_grid_traffic(Traffic& traffic, std::span<const int> extents,
+                       std::span<const AnySchedule> along, bool folded);
 
-inline constexpr std::string_view suara_sentence =
-    "An allreduce along each dimension of a grid, one after the other.";
-
-/// "4x8", then ",folded".
-inline std::vector<std::string> suara_arguments(std::vector<std::string> names,
-                                                std::span<const int> extents, bool folded) {
+/// "4x8", without those that are left out.
+inline std::string extents_text(std::span<const int> extents) {
   std::string text;
   for (const int e : extents) {
     if (e != 0) text.append(text.empty() ? "" : "x").append(std::to_string(e));
   }
-  if (!text.empty()) names.push_back(std::move(text));
-  if (folded) names.emplace_back("folded");
-  return names;
-}
-
-/// Where every dimension pipelines, the longest of the blocks they pipeline in; else each cuts for
-/// itself. segment(i, n): of the i-th dimension among n positions.
-template <class Segment>
-std::size_t suara_segment(int size, std::span<const int> extents, std::size_t dimensions,
-                          const Segment& segment) {
-  if (extents.empty() || extents.front() == 0) return 0;
-  std::size_t longest = 0;
-  int n = size;
-  for (std::size_t d = dimensions; d-- > 0;) {
-    const auto given = extents.first(std::min(d + 1, extents.size()));
-    const int rows = d == 0 ? n : rows_of_grid(n, given, d + 1);
-    const std::size_t one = segment(d, rows);
-    if (one == 0) return 0;
-    longest = std::max(longest, one);
-    n /= rows;
-  }
-  return longest;
-}
-
-/// A grid without its algorithms.
-struct SuaraGrid {
-  std::vector<int> extents;
-  bool folded = false;
-};
-
-// Templates, so that a file compiles them only for a Suara that it runs.
-
-/// The best grid by the closed forms, or one as square as can be, for given algorithms. In
-/// suara_parts.hpp.
-template <class = void>
-SuaraGrid grid_for(const std::vector<std::string_view>& names, int p, std::size_t bytes);
-
-/// What Suara alone takes for m bytes among p positions, by the published network. As grid_for().
-template <class = void>
-AnySchedule chosen_suara(int p, double m);
-
-/// Tells what an allreduce along one dimension of a grid after the other sends, as emit_grid() does
-/// it. In grid_traffic.hpp.
-template <class = void>
-void tell_grid_traffic(Traffic& traffic, std::span<const AnySchedule> along, bool folded,
-                       std::span<const int> extents);
-
-/// The extents that were given; the last is left out as 0.
-inline std::span<const int> given_extents(std::span<const int> extents) noexcept {
-  return !extents.empty() && extents.back() == 0 ? extents.first(extents.size() - 1) : extents;
+  return text;
 }
 
 }  // namespace detail
@@ -152,93 +93,13 @@ inline std::span<const int> given_extents(std::span<const int> extents) noexcept
 ///
 /// Suara<Ring, Rabenseifner> is a policy, Suara<Ring, Rabenseifner>{{8}} has rows of 8,
 /// Suara<Ring, Rabenseifner>{{16, 64}, true} is folded, and both are for papcoll::algorithm().
-/// AnySuara is the one that chooses the algorithms, too.
-template <class... Dims>
-struct Suara {
-  using policy_kind = SchedulePolicyKind;
-  static constexpr std::string_view name = "Suara";
-  static constexpr std::string_view sentence = detail::suara_sentence;
-  static constexpr bool commutative_only =
-      (detail::combines_in_any_order<detail::SuaraDimension<Dims>> || ...);
-  static constexpr std::size_t dimensions = sizeof...(Dims);  ///< of the grid
-
-  /// Lengths of the dimensions, the inmost first; 0: left out.
-  std::array<int, dimensions> extents{};
-  bool folded = false;  ///< positions beyond the grid give theirs to neighbours first
-  /// The schedule along each dimension, the inmost first.
-  std::tuple<detail::SuaraDimension<Dims>...> along{};
-
-  std::string arguments() const {
-    std::vector<std::string> names;
-    each([&](const auto& dim) { names.push_back(AnySchedule(dim).name()); });
-    return join_arguments(detail::suara_arguments(std::move(names), extents, folded));
-  }
-
-  std::size_t segment(int size, std::size_t element_size) const {
-    std::vector<AnySchedule> dims;
-    each([&](const auto& dim) { dims.emplace_back(dim); });
-    return detail::suara_segment(
-        size, detail::given_extents(extents), dimensions,
-        [&](std::size_t d, int n) { return dims[d].segment(n, element_size); });
-  }
-
-  void emit(Allreduce, auto& b) const {
-    static_assert(
-        sizeof...(Dims) >= 2,
-        "papcoll: Suara needs a schedule for each of two or more dimensions: write "
-        "Suara<Ring, Rabenseifner>, or papcoll::algorithm(Suara<Ring, Rabenseifner>{{8}}) "
-        "for rows of 8, or AnySuara, which chooses the schedules, too");
-    static_assert((detail::suara_dimension_serves_allreduce<Dims> && ...),
-                  "papcoll: Suara runs an allreduce along each dimension of its grid, and one of "
-                  "these is no static schedule that serves it: take Ring, Rabenseifner, "
-                  "RecursiveDoubling or another that docs/policies.md shows for allreduce");
-    const detail::AlongDimension run{this,
-                                     [](const void* self, std::size_t dimension, Builder& line) {
-                                       std::size_t d = 0;
-                                       static_cast<const Suara*>(self)->each([&](const auto& dim) {
-                                         if (d++ == dimension) dim.emit(Allreduce{}, line);
-                                       });
-                                     }};
-    const Suara grid = resolved(b.size(), detail::bytes_of(b));
-    const auto lengths = detail::given_extents(grid.extents);
-    detail::emit_suara(b, lengths, dimensions, grid.folded, run);
-  }
-
-  /// With the extents of the grid that it chooses, if it was given none.
-  Suara resolved(int size, std::size_t bytes) const {
-    if (extents[0] != 0) return *this;
-    std::vector<std::string_view> names;
-    each([&](const auto& dim) { names.push_back(dim.name); });
-    const detail::SuaraGrid grid = detail::grid_for(names, size, bytes);
-    Suara s = *this;
-    std::copy(grid.extents.begin(), grid.extents.end(), s.extents.begin());
-    s.folded = grid.folded;
-    return s;
-  }
-
-  /// Of the grid that was chosen or given.
-  void traffic(Collective /*c*/, auto& t) const {
-    if (extents[0] == 0) return;
-    std::vector<AnySchedule> dims;
-    each([&](const auto& dim) { dims.emplace_back(dim); });
-    detail::tell_grid_traffic(t, dims, folded, detail::given_extents(extents));
-  }
-
-  friend bool operator==(const Suara&, const Suara&) = default;
-
- private:
-  template <class F>
-  void each(F&& f) const {
-    std::apply([&](const auto&... dim) { (f(dim), ...); }, along);
-  }
-};
-
-/// The same of parts that are known at run time; without any, the best by the closed forms. emit()
-/// throws argument_error if one of them serves no allreduce.
+/// AnySuara is the same of schedules that are known at run time; without any, it chooses them, too.
+/// emit() throws argument_error if one of them serves no allreduce.
 struct AnySuara {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = "Suara";
-  static constexpr std::string_view sentence = detail::suara_sentence;
+  static constexpr std::string_view sentence =
+      "An allreduce along each dimension of a grid, one after the other.";
   static constexpr std::array parameters{
       Parameter{"along rows", "", 0, "a schedule that serves allreduce"},
       Parameter{"along columns", "", 0, "another one, and so on"},
@@ -246,40 +107,54 @@ struct AnySuara {
                 "the least length of a row, or of more dimensions: 4x8; then folded"}};
 
   std::vector<AnySchedule> along;  ///< the schedule along each dimension; empty: all are chosen
-  std::vector<int> extents;        ///< as in Suara; empty: chosen
+  std::vector<int> extents;        ///< lengths of the dimensions; empty: chosen
   bool folded = false;             ///< positions beyond the grid give theirs to neighbours first
 
   template <class = void>
   bool commutative_only() const {
-    return along.empty() || std::any_of(along.begin(), along.end(), [](const AnySchedule& s) {
-             return s && s.commutative_only();
-           });
+    for (const AnySchedule& s : along) {
+      if (s && s.commutative_only()) return true;
+    }
+    return along.empty();
   }
 
   template <class = void>
   std::string arguments() const {
-    std::vector<std::string> names;
-    for (const AnySchedule& s : along) names.push_back(s ? s.name() : "");
-    return join_arguments(detail::suara_arguments(std::move(names), extents, folded));
+    std::vector<std::string> texts;
+    for (const AnySchedule& s : along) texts.push_back(s ? s.name() : "");
+    std::string lengths = detail::extents_text(extents);
+    if (!lengths.empty()) texts.push_back(std::move(lengths));
+    if (folded) texts.emplace_back("folded");
+    return join_arguments(texts);
   }
 
+  /// Where every dimension pipelines, the longest of the blocks they pipeline in; else each cuts
+  /// for itself.
   template <class = void>
   std::size_t segment(int size, std::size_t element_size) const {
-    return detail::suara_segment(size, extents, along.size(), [&](std::size_t d, int n) {
-      return along[d] ? along[d].segment(n, element_size) : 0;
-    });
+    if (extents.empty() || extents.front() == 0) return 0;
+    std::size_t longest = 0;
+    int n = size;
+    for (std::size_t d = along.size(); d-- > 0;) {
+      const auto given = std::span{extents}.first(std::min(d + 1, extents.size()));
+      const int rows = d == 0 ? n : rows_of_grid(n, given, d + 1);
+      const std::size_t one = along[d] ? along[d].segment(rows, element_size) : 0;
+      if (one == 0) return 0;
+      longest = std::max(longest, one);
+      n /= rows;
+    }
+    return longest;
   }
 
+  /// One dimension after the other: a position that began the next one with what it has already
+  /// would hold up those who still wait for it in this one.
   void emit(Allreduce, auto& b) const {
-    if (along.empty())
-      return resolved(b.size(), detail::bytes_of(b)).emit(Collective::allreduce, b);
-    for (const AnySchedule& s : along) require(s);
-    const detail::AlongDimension run{
-        this, [](const void* self, std::size_t dimension, Builder& line) {
-          static_cast<const AnySuara*>(self)->along[dimension].emit(Collective::allreduce, line);
-        }};
-    const AnySuara grid = on_grid(b.size(), detail::bytes_of(b));
-    detail::emit_suara(b, grid.extents, along.size(), grid.folded, run);
+    const std::size_t bytes = b.whole().size() * b.element_size();
+    if (along.empty()) return resolved(b.size(), bytes).emit(Collective::allreduce, b);
+    require_parts();
+    const AnySuara grid = on_grid(b.size(), bytes);
+    Builder steps = b.flow(2);
+    detail::emit_grid(steps, grid.extents, grid.along, grid.folded);
   }
 
   /// The choice, or the same schedules on the grid that was chosen for them.
@@ -298,8 +173,8 @@ struct AnySuara {
   template <class = void>
   void traffic(Collective /*c*/, auto& t) const {
     if (extents.empty()) return;
-    for (const AnySchedule& s : along) require(s);
-    detail::tell_grid_traffic(t, along, folded, extents);
+    require_parts();
+    detail::tell_grid_traffic(t, extents, along, folded);
   }
 
   friend bool operator==(const AnySuara&, const AnySuara&) = default;
@@ -307,26 +182,55 @@ struct AnySuara {
  private:
   template <class = void>
   AnySuara on_grid(int size, std::size_t bytes) const {
-    if (!extents.empty()) return *this;
-    std::vector<std::string_view> names;
-    for (const AnySchedule& s : along) names.push_back(s ? s.base_name() : std::string_view{});
-    const detail::SuaraGrid grid = detail::grid_for(names, size, bytes);
-    AnySuara s = *this;
-    s.extents = grid.extents;
-    s.folded = grid.folded;
-    return s;
+    return extents.empty() ? detail::on_best_grid(*this, size, bytes) : *this;
   }
 
   template <class = void>
-  static void require(const AnySchedule& part) {
-    if (part && part.serves(Collective::allreduce)) return;
-    throw argument_error(detail::joined(
-        {"papcoll: Suara needs schedules that serve allreduce along its dimensions",
-         (part ? detail::joined({", and ", part.name(), " does not"}) : std::string{})}));
+  void require_parts() const {
+    for (const AnySchedule& part : along) {
+      detail::require_part(part, Collective::allreduce,
+                           "Suara needs schedules that serve allreduce along its dimensions");
+    }
   }
 };
-
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnySuara>() noexcept)
+
+/// The same of schedules that are types.
+template <class... Dims>
+struct Suara {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = AnySuara::name;
+  static constexpr std::string_view sentence = AnySuara::sentence;
+  static constexpr bool commutative_only =
+      (detail::commutative_only_of(detail::PartServing<Dims, Allreduce>{}) || ...);
+  static constexpr std::size_t dimensions = sizeof...(Dims);  ///< of the grid
+
+  /// Lengths of the dimensions, the inmost first; 0: left out.
+  std::array<int, dimensions> extents{};
+  bool folded = false;  ///< positions beyond the grid give theirs to neighbours first
+  /// The schedule along each dimension, the inmost first.
+  std::tuple<detail::PartServing<Dims, Allreduce>...> along{};
+
+  AnySuara at_run_time() const {
+    static_assert(
+        sizeof...(Dims) >= 2,
+        "papcoll: Suara needs a schedule for each of two or more dimensions: write "
+        "Suara<Ring, Rabenseifner>, or papcoll::algorithm(Suara<Ring, Rabenseifner>{{8}}) "
+        "for rows of 8, or AnySuara, which chooses the schedules, too");
+    static_assert((detail::part_serves<Dims, Allreduce> && ...),
+                  "papcoll: Suara runs an allreduce along each dimension of its grid, and one of "
+                  "these is no static schedule that serves it: take Ring, Rabenseifner, "
+                  "RecursiveDoubling or another that docs/policies.md shows for allreduce");
+    AnySuara s{{}, {extents.begin(), extents.end()}, folded};
+    std::apply([&s](const auto&... part) { (s.along.emplace_back(part), ...); }, along);
+    if (!extents.empty() && extents.back() == 0) s.extents.pop_back();
+    if (!s.extents.empty() && s.extents.front() == 0) s.extents.clear();
+    return s;
+  }
+  void emit(Allreduce, auto& b) const { at_run_time().emit(Allreduce{}, b); }
+
+  friend bool operator==(const Suara&, const Suara&) = default;
+};
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

@@ -19,7 +19,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -63,34 +62,33 @@ AnySchedule schedule_of_part(const SuaraModel& model, SuaraPart part, int p, dou
   return {};
 }
 
-inline std::optional<SuaraPart> part_named(std::string_view name) noexcept {
+/// Sets `part` to that of this name; false if there is none.
+inline bool find_part(std::string_view name, SuaraPart& part) noexcept {
   constexpr std::array<std::string_view, suara_part_count> names{
-      Linear::name,
-      ReduceThenBcast<Binomial, Binomial>::name,
-      RecursiveDoubling::name,
-      Ring::name,
-      SegmentedRing::name,
-      Rabenseifner::name};
+      Linear::name, AnyReduceThenBcast::name, RecursiveDoubling::name,
+      Ring::name,   SegmentedRing::name,      Rabenseifner::name};
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == name) return suara_parts[i];
+    part = suara_parts[i];
+    if (names[i] == name) return true;
   }
-  return std::nullopt;
+  return false;
 }
 
 template <class>
-SuaraGrid grid_for(const std::vector<std::string_view>& names, int p, std::size_t bytes) {
+AnySuara on_best_grid(AnySuara s, int p, std::size_t bytes) {
   SuaraChoice c;
-  bool known = names.size() <= SuaraChoice::most;
-  for (std::size_t d = 0; known && d < names.size(); ++d) {
-    const auto part = part_named(names[d]);
-    known = part.has_value();
-    if (known) c.parts[d] = *part;
+  c.dimensions = s.along.size();
+  bool known = c.dimensions <= SuaraChoice::most;
+  for (std::size_t d = 0; known && d < c.dimensions; ++d) {
+    known = s.along[d] && find_part(s.along[d].base_name(), c.parts[d]);
   }
-  if (!known) return {square_extents(p, names.size()), false};
-  c.dimensions = names.size();
+  s.extents = square_extents(p, c.dimensions);
+  s.folded = false;
+  if (!known) return s;
   c = choose_suara_grid(SuaraModel{}, c, p, static_cast<double>(bytes));
-  return {{c.extents.begin(), c.extents.begin() + static_cast<std::ptrdiff_t>(c.dimensions)},
-          c.folded};
+  s.extents.assign(c.extents.data(), c.extents.data() + c.dimensions);
+  s.folded = c.folded;
+  return s;
 }
 
 }  // namespace detail
@@ -120,7 +118,7 @@ AnySchedule chosen_suara(int p, double m) {
   return schedule_of(model, choose_suara(model, p, m), p, m);
 }
 
-PAPCOLL_COMPILE_ONCE(SuaraGrid grid_for<>(const std::vector<std::string_view>&, int, std::size_t))
+PAPCOLL_COMPILE_ONCE(AnySuara on_best_grid<>(AnySuara, int, std::size_t))
 PAPCOLL_COMPILE_ONCE(AnySchedule chosen_suara<>(int, double))
 
 }  // namespace detail
