@@ -56,10 +56,10 @@ inline constexpr bool serves_any = emits_any<S>(std::make_index_sequence<collect
 /// and bcast among `size` positions, 0 for one block;
 /// `own_parts_only = true`, if its alltoall asks for no parts but those the position itself sends
 /// and receives, so that it serves sizes that differ, of which a rank knows no others;
-/// `arrangement(collective, size)`, how its positions are laid along a machine: by_traffic, if it
-/// does not say; `traffic(collective, traffic)`, who sends how much to whom, which else is read off
-/// emit() of all positions: a schedule in which each takes as many steps as there are positions
-/// says it, or its positions stay in rank order;
+/// `arrangement(collective, size)`, or a constant, how its positions are laid along a machine:
+/// by_traffic, if it does not say; `traffic(collective, traffic)`, who sends how much to whom, else
+/// read off emit() of all positions: a schedule in which each takes as many steps as there are
+/// positions says it, or its positions stay in rank order;
 /// `resolved(size, bytes)`, the schedule (an AnySchedule) that is played for a whole vector of so
 /// many bytes among `size` positions, where it stands for another one by what these are.
 template <class S>
@@ -73,6 +73,12 @@ concept StaticSchedule = PolicyOfKind<S, SchedulePolicyKind> && std::regular<S> 
     { s.commutative_only() } -> std::same_as<bool>;
   };
 } && detail::serves_any<S>;
+
+/// What schedules without parameters may have as their base: all of a type are equal.
+struct PlainSchedule {
+  using policy_kind = SchedulePolicyKind;
+  friend bool operator==(const PlainSchedule&, const PlainSchedule&) = default;
+};
 
 /// A schedule whose parts are types: at_run_time() is the one of AnySchedules that it stands for.
 template <class S>
@@ -132,6 +138,7 @@ class AnySchedule {
       : table_(&detail::schedule_table<S>()),
         owner_(detail::shared_value(std::move(schedule))),
         self_(owner_.get()) {}
+  /// The one that it stands for.
   template <StaticSchedule S>
   requires TypedSchedule<S> AnySchedule(S schedule)  // NOLINT(google-explicit-constructor)
       : AnySchedule(schedule.at_run_time()) {}
@@ -301,6 +308,8 @@ template <class S>
 Arrangement arrangement_of(const void* self, Collective c, int size) {
   if constexpr (requires(const S& s) { s.arrangement(c, size); }) {
     return schedule_of<S>(self).arrangement(c, size);
+  } else if constexpr (requires { S::arrangement; }) {
+    return S::arrangement;
   } else {
     return Arrangement::by_traffic;
   }

@@ -1,8 +1,7 @@
 #include "catch.hpp"
 
+#include <papcoll/algorithms/static/binary_tree.hpp>
 #include <papcoll/algorithms/static/fold.hpp>
-#include <papcoll/algorithms/static/halving.hpp>
-#include <papcoll/algorithms/static/powers.hpp>
 #include <papcoll/algorithms/static/tree_shapes.hpp>
 
 #include <algorithm>
@@ -10,6 +9,8 @@
 #include <vector>
 
 using namespace papcoll;
+using papcoll::detail::BinaryNode;
+using papcoll::detail::preorder_node;
 
 TEST_CASE("powers of two", "[schedule]") {
   STATIC_REQUIRE(floor_power_of_two(1) == 1);

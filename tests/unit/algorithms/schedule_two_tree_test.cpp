@@ -1,10 +1,8 @@
 #include "catch.hpp"
 
-#include <papcoll/algorithms/static/heap_tree.hpp>
-#include <papcoll/algorithms/static/in_order_trees.hpp>
-#include <papcoll/algorithms/static/powers.hpp>
 #include <papcoll/algorithms/static/reduce_then_bcast.hpp>
 #include <papcoll/algorithms/static/reordered_two_tree.hpp>
+#include <papcoll/algorithms/static/tree_shapes.hpp>
 #include <papcoll/algorithms/static/two_tree_complete.hpp>
 #include <papcoll/algorithms/static/two_tree_sanders.hpp>
 #include <papcoll/verify/sweep.hpp>
@@ -22,6 +20,7 @@
 // since all cases share what the plans of a tree look like.
 
 using namespace papcoll;
+using papcoll::detail::ColouredTrees;
 using enum Collective;
 using plan_simulation::failure_serving;
 

@@ -1,12 +1,52 @@
 #pragma once
 
-#include <papcoll/algorithms/static/tree_shapes.hpp>
 #include <papcoll/schedule/schedule.hpp>
-
-#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
+
+namespace detail {
+
+/// One position's neighbours in a binary tree; −1 where there is none.
+struct BinaryNode {
+  int parent = -1;
+  int left = -1;
+  int right = -1;
+  friend constexpr bool operator==(BinaryNode, BinaryNode) = default;
+};
+
+/// The balanced binary tree over positions 0…size−1, numbered in preorder: a position, then its
+/// left subtree, then its right one. ⌊log₂ size⌋ levels below the root.
+///
+///     size 7:  0 ─┬─ 1 ─┬─ 2
+///                 │     └─ 3
+///                 └─ 4 ─┬─ 5
+///                       └─ 6
+///
+/// Every subtree is a contiguous run that begins with its root, so combining a position's own
+/// contribution with the left result and then the right one keeps rank order. Numbering by level,
+/// as in a heap, does not; numbering in order does, but has its root in the middle.
+constexpr BinaryNode preorder_node(int p, int size) noexcept {
+  BinaryNode node;
+  int root = 0;
+  int n = size;
+  while (true) {
+    const int left = n / 2;  // of the n−1 below the root, the larger half
+    const int right = n - 1 - left;
+    const int right_root = root + 1 + left;
+    if (p == root) {
+      if (left > 0) node.left = root + 1;
+      if (right > 0) node.right = right_root;
+      return node;
+    }
+    node.parent = root;
+    const bool in_left = p < right_root;
+    root = in_left ? root + 1 : right_root;
+    n = in_left ? left : right;
+  }
+}
+
+}  // namespace detail
 
 /// A balanced binary tree: everybody has one above and at most two below.
 ///
@@ -15,7 +55,7 @@ inline namespace PAPCOLL_ABI {
 /// Prefer it as PipelinedBinaryTree, for medium and long vectors among many positions: nobody has
 ///   more than two below, whatever P is. By itself Binomial has shorter ways.
 /// Limits: leaves are half of the positions and use their links in one direction only. Works for
-///   operators that do not commute, since positions are numbered in preorder (see preorder_node()).
+///   operators that do not commute, since positions are numbered in preorder.
 ///
 ///     bcast, P = 7           0 ─┬─ 1 ─┬─ 2
 ///                               │     └─ 3
@@ -27,22 +67,21 @@ inline namespace PAPCOLL_ABI {
 ///
 /// Source: Pješivac-Grbović et al., "Performance Analysis of MPI Collective Operations", Cluster
 /// Computing 10(2), 2007; the numbering is ours.
-struct BinaryTree {
-  using policy_kind = SchedulePolicyKind;
+struct BinaryTree : PlainSchedule {
   static constexpr std::string_view name = "BinaryTree";
   static constexpr std::string_view sentence =
       "A balanced binary tree: one above, at most two below.";
   static constexpr bool commutative_only = false;
 
   void emit(Reduce, auto& b) const {
-    const BinaryNode node = preorder_node(b.position(), b.size());
+    const auto node = detail::preorder_node(b.position(), b.size());
     if (node.left >= 0) b.reduce(node.left, b.whole());
     if (node.right >= 0) b.reduce(node.right, b.whole());
     if (node.parent >= 0) b.send(node.parent, b.whole());
   }
 
   void emit(Bcast, auto& b) const {
-    const BinaryNode node = preorder_node(b.position(), b.size());
+    const auto node = detail::preorder_node(b.position(), b.size());
     if (node.parent >= 0) b.receive(node.parent, b.whole());
     if (node.left >= 0) b.send(node.left, b.whole());
     if (node.right >= 0) b.send(node.right, b.whole());
@@ -53,11 +92,7 @@ struct BinaryTree {
     emit(Bcast{}, b);
   }
 
-  static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {
-    return Arrangement::consecutive;
-  }
-
-  friend bool operator==(const BinaryTree&, const BinaryTree&) = default;
+  static constexpr Arrangement arrangement = Arrangement::consecutive;
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<BinaryTree>() noexcept)
 

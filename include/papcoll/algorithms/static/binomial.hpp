@@ -1,10 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/tree_shapes.hpp>
-#include <papcoll/algorithms/static/tree_steps.hpp>
 #include <papcoll/schedule/schedule.hpp>
-
-#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -46,15 +43,14 @@ inline namespace PAPCOLL_ABI {
 /// MPICH", IJHPCA 19(1), 2005; scan: Blelloch, "Prefix Sums and Their Applications",
 /// CMU-CS-90-190, 1990, in place as Brent, Kung, "A Regular Layout for Parallel Adders", IEEE TC
 /// C-31(3), 1982, has it.
-struct Binomial {
-  using policy_kind = SchedulePolicyKind;
+struct Binomial : PlainSchedule {
   static constexpr std::string_view name = "Binomial";
   static constexpr std::string_view sentence =
       "A binomial tree: those who have it double every round.";
   static constexpr bool commutative_only = false;
 
-  void emit(Reduce, auto& b) const { detail::knomial_reduce(b, 2); }
-  void emit(Bcast, auto& b) const { detail::knomial_bcast(b, 2); }
+  void emit(Reduce, auto& b) const { detail::reduce_up(b, KNomialTree{2, b.size()}, b.whole()); }
+  void emit(Bcast, auto& b) const { detail::bcast_down(b, KNomialTree{2, b.size()}, b.whole()); }
 
   void emit(Allreduce, auto& b) const {
     emit(Reduce{}, b);
@@ -113,11 +109,7 @@ struct Binomial {
     send_down(b, run);
   }
 
-  static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {
-    return Arrangement::consecutive;
-  }
-
-  friend bool operator==(const Binomial&, const Binomial&) = default;
+  static constexpr Arrangement arrangement = Arrangement::consecutive;
 
  private:
   static constexpr int lowest_bit(int i) noexcept { return i & -i; }

@@ -1,15 +1,9 @@
 #pragma once
 
 #include <papcoll/algorithms/static/arguments.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/schedule/parameter.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
-#include <array>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace papcoll {

@@ -2,8 +2,6 @@
 
 #include <papcoll/schedule/schedule.hpp>
 
-#include <string_view>
-
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
@@ -30,8 +28,7 @@ inline namespace PAPCOLL_ABI {
 ///
 /// Source: Pješivac-Grbović et al., "Performance Analysis of MPI Collective Operations", Cluster
 /// Computing 10(2), 2007.
-struct Chain {
-  using policy_kind = SchedulePolicyKind;
+struct Chain : PlainSchedule {
   static constexpr std::string_view name = "Chain";
   static constexpr std::string_view sentence = "One position after the other.";
   static constexpr bool commutative_only = false;
@@ -64,11 +61,7 @@ struct Chain {
     b.send(me + 1, b.whole());
   }
 
-  static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {
-    return Arrangement::consecutive;
-  }
-
-  friend bool operator==(const Chain&, const Chain&) = default;
+  static constexpr Arrangement arrangement = Arrangement::consecutive;
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Chain>() noexcept)
 

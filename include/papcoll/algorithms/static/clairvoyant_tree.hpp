@@ -1,17 +1,10 @@
 #pragma once
 
 #include <papcoll/algorithms/static/step_cost.hpp>
-#include <papcoll/algorithms/static/tree_steps.hpp>
-#include <papcoll/base/capability.hpp>
+#include <papcoll/algorithms/static/tree_shapes.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 namespace papcoll {
@@ -107,7 +100,7 @@ struct ClairvoyantTree {
 
   void emit(Allreduce, auto& b) const {
     emit(Reduce{}, b);
-    detail::knomial_bcast(b, 2);
+    detail::bcast_down(b, KNomialTree{2, b.size()}, b.whole());
   }
 
   friend bool operator==(const ClairvoyantTree&, const ClairvoyantTree&) = default;

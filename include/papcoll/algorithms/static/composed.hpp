@@ -1,12 +1,8 @@
 #pragma once
 
 #include <papcoll/algorithms/static/binomial.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
-#include <string>
-#include <string_view>
 #include <type_traits>
 
 namespace papcoll {

@@ -2,8 +2,6 @@
 
 #include <papcoll/schedule/schedule.hpp>
 
-#include <string_view>
-
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
@@ -21,8 +19,7 @@ inline namespace PAPCOLL_ABI {
 ///     from p−4                               all      all      all      all      all
 ///
 /// Source: Hensgen, Finkel, Manber, "Two Algorithms for Barrier Synchronization", IJPP 17(1), 1988.
-struct Dissemination {
-  using policy_kind = SchedulePolicyKind;
+struct Dissemination : PlainSchedule {
   static constexpr std::string_view name = "Dissemination";
   static constexpr std::string_view sentence =
       "Each position signals those at doubling distances: fewest rounds for any number.";
@@ -35,8 +32,6 @@ struct Dissemination {
       b.reduce(b.wrap(me - distance), b.whole());
     }
   }
-
-  friend bool operator==(const Dissemination&, const Dissemination&) = default;
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Dissemination>() noexcept)
 

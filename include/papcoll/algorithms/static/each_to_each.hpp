@@ -2,21 +2,19 @@
 
 #include <papcoll/schedule/schedule.hpp>
 
-#include <string_view>
-
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
 /// Everybody sends its contribution to everybody: Linear's allgather alone, for agreements. Not in
-/// the catalogue. All of a position's sends and receives start at once.
+/// the catalogue. All of a position's sends and receives start at once, staggered, so that no
+/// position is everybody's target at once.
 ///
 /// Phases: one. Cost: P − 1 messages each.
 ///
 ///     P = 3      0 → 1, 2       1 → 2, 0       2 → 0, 1
 ///
 /// Source: as Linear.
-struct EachToEach {
-  using policy_kind = SchedulePolicyKind;
+struct EachToEach : PlainSchedule {
   static constexpr std::string_view name = "EachToEach";
   static constexpr std::string_view sentence = "Everybody sends to everybody.";
   static constexpr bool commutative_only = false;
@@ -28,8 +26,6 @@ struct EachToEach {
       b.receive(b.wrap(me - k), b.contribution(me - k));
     }
   }
-
-  friend bool operator==(const EachToEach&, const EachToEach&) = default;
 };
 
 }  // namespace PAPCOLL_ABI

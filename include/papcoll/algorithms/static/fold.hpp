@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/static/powers.hpp>
+#include <papcoll/algorithms/static/tree_shapes.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/schedule/builder.hpp>
 #include <papcoll/schedule/range.hpp>
@@ -37,6 +37,30 @@ struct Fold {
   constexpr bool speaks_for_two(int p) const noexcept { return p < 2 * pairs() && p % 2 == 0; }
 };
 
+/// Consecutive blocks of a vector in as many blocks as there are positions.
+struct BlockRun {
+  int first;
+  int count;
+  constexpr BlockRun sibling() const noexcept { return {first ^ count, count}; }
+  friend constexpr bool operator==(BlockRun, BlockRun) = default;
+};
+
+/// Recursive halving of the vector with doubling of the distance, among a power of two of
+/// positions: in round k the positions p and p ^ 2^k exchange halves of the blocks that they both
+/// hold, and each keeps one. The blocks that p holds after `rounds` rounds; in the end it is one,
+/// whose number is p with its bits reversed.
+///
+/// Doubling the distance, not halving it, combines neighbours first, so that every partial result
+/// is of a contiguous run of positions.
+constexpr BlockRun halved(int p, int rounds, int size) noexcept {
+  BlockRun run{0, size};
+  for (int k = 0; k < rounds; ++k) {
+    run.count /= 2;
+    if (((p >> k) & 1) != 0) run.first += run.count;
+  }
+  return run;
+}
+
 namespace detail {
 
 /// The plan as the core's positions see it; this position is not folded away.
@@ -66,6 +90,26 @@ inline void fold_halves(auto& b, Fold fold) {
     b.send(me + 1, high);
     b.reduce(me + 1, low);
     b.receive(me + 1, high);
+  }
+}
+
+/// Reduce-scatter of the core by recursive halving, whose size is a power of two, and the same
+/// rounds backwards: join(core, partner, mine, its) with the blocks that each of the two holds, in
+/// the last round those of one.
+template <class Join>
+void halve_and_join(auto& b, Fold fold, Join&& join) {
+  Builder core = core_of(b, fold);
+  const int me = core.position();
+  const int rounds = doubling_rounds(core.size());
+  const auto range = [&core](BlockRun run) { return core.blocks(run.first, run.count); };
+  for (int k = 0; k < rounds; ++k) {
+    const BlockRun kept = halved(me, k + 1, core.size());
+    core.send(me ^ (1 << k), range(kept.sibling()));
+    core.reduce(me ^ (1 << k), range(kept));
+  }
+  for (int k = rounds; k-- > 0;) {
+    const BlockRun mine = halved(me, k + 1, core.size());
+    join(core, me ^ (1 << k), range(mine), range(mine.sibling()));
   }
 }
 

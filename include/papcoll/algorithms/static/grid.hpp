@@ -1,11 +1,9 @@
 #pragma once
 
 #include <papcoll/algorithms/static/fold.hpp>
-#include <papcoll/config.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <span>
 
 namespace papcoll {

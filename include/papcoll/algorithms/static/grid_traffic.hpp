@@ -3,15 +3,11 @@
 #include <papcoll/algorithms/static/fold.hpp>
 #include <papcoll/algorithms/static/grid.hpp>
 #include <papcoll/algorithms/static/suara.hpp>
-#include <papcoll/config.hpp>
 #include <papcoll/mapping/read_traffic.hpp>
 #include <papcoll/schedule/schedule.hpp>
-#include <papcoll/schedule/traffic.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace papcoll {

@@ -1,15 +1,8 @@
 #pragma once
 
 #include <papcoll/algorithms/static/arguments.hpp>
-#include <papcoll/algorithms/static/tree_steps.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/schedule/parameter.hpp>
+#include <papcoll/algorithms/static/tree_shapes.hpp>
 #include <papcoll/schedule/schedule.hpp>
-
-#include <array>
-#include <string>
-#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -49,23 +42,21 @@ struct KNomial {
     return {.radix = parse_number<int>(name, parameters[0], arguments)};
   }
 
-  void emit(Reduce, auto& b) const { detail::knomial_reduce(b, checked_radix()); }
-  void emit(Bcast, auto& b) const { detail::knomial_bcast(b, checked_radix()); }
+  void emit(Reduce, auto& b) const { detail::reduce_up(b, tree(b.size()), b.whole()); }
+  void emit(Bcast, auto& b) const { detail::bcast_down(b, tree(b.size()), b.whole()); }
 
   void emit(Allreduce, auto& b) const {
     emit(Reduce{}, b);
     emit(Bcast{}, b);
   }
 
-  static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {
-    return Arrangement::consecutive;
-  }
+  static constexpr Arrangement arrangement = Arrangement::consecutive;
 
   friend bool operator==(const KNomial&, const KNomial&) = default;
 
  private:
-  int checked_radix() const {
-    if (radix >= 2) return radix;
+  KNomialTree tree(int size) const {
+    if (radix >= 2) return {radix, size};
     throw argument_error(
         detail::joined({"papcoll: a k-nomial tree has a radix of at least 2, not ", radix}));
   }

@@ -1,9 +1,8 @@
 #pragma once
 
 #include <papcoll/algorithms/static/chain.hpp>
+#include <papcoll/algorithms/static/each_to_each.hpp>
 #include <papcoll/schedule/schedule.hpp>
-
-#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -33,8 +32,7 @@ inline namespace PAPCOLL_ABI {
 ///
 /// Source: the basic algorithms of every MPI library; Thakur, Rabenseifner, Gropp, "Optimization of
 /// Collective Communication Operations in MPICH", IJHPCA 19(1), 2005.
-struct Linear {
-  using policy_kind = SchedulePolicyKind;
+struct Linear : PlainSchedule {
   static constexpr std::string_view name = "Linear";
   static constexpr std::string_view sentence =
       "Everybody sends to the root, or to everybody, directly.";
@@ -79,14 +77,7 @@ struct Linear {
     for (int p = 1; p < b.size(); ++p) b.send(p, b.contribution(p));
   }
 
-  // Staggered, so that no position is everybody's target at once.
-  void emit(Allgather, auto& b) const {
-    const int me = b.position();
-    for (int k = 1; k < b.size(); ++k) {
-      b.send(b.wrap(me + k), b.contribution(me));
-      b.receive(b.wrap(me - k), b.contribution(me - k));
-    }
-  }
+  void emit(Allgather, auto& b) const { EachToEach{}.emit(Allgather{}, b); }
 
   void emit(ReduceScatter, auto& b) const {
     const int me = b.position();
@@ -108,8 +99,6 @@ struct Linear {
 
   void emit(Scan, auto& b) const { Chain{}.emit(Scan{}, b); }
   void emit(Exscan, auto& b) const { Chain{}.emit(Exscan{}, b); }
-
-  friend bool operator==(const Linear&, const Linear&) = default;
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Linear>() noexcept)
 

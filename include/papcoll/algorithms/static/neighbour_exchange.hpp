@@ -3,8 +3,6 @@
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
-#include <string_view>
-
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
@@ -23,8 +21,7 @@ inline namespace PAPCOLL_ABI {
 ///
 /// Source: Chen, Zhang, Zhang, Yuan, "Performance Evaluation of Allgather Algorithms on
 /// Terascale Linux Cluster with Fast Ethernet", HPCASIA 2005.
-struct NeighbourExchange {
-  using policy_kind = SchedulePolicyKind;
+struct NeighbourExchange : PlainSchedule {
   static constexpr std::string_view name = "NeighbourExchange";
   static constexpr std::string_view sentence =
       "Neighbours exchange in pairs, alternately with the one and the other side.";
@@ -52,9 +49,7 @@ struct NeighbourExchange {
     }
   }
 
-  static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {
-    return Arrangement::consecutive;
-  }
+  static constexpr Arrangement arrangement = Arrangement::consecutive;
   /// Of P contributions a position gets one, then in each round two; those of odd rounds come from
   /// the one side, of even ones from the other.
   static void traffic(Collective c, auto& t) {
@@ -67,8 +62,6 @@ struct NeighbourExchange {
       t.add(p, (p - direction + size) % size, static_cast<double>(size - 1 - there) / size);
     }
   }
-
-  friend bool operator==(const NeighbourExchange&, const NeighbourExchange&) = default;
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<NeighbourExchange>() noexcept)
 

@@ -2,8 +2,6 @@
 
 #include <papcoll/schedule/schedule.hpp>
 
-#include <string_view>
-
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
@@ -38,8 +36,7 @@ inline namespace PAPCOLL_ABI {
 ///
 /// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
 /// MPICH", IJHPCA 19(1), 2005; for 2^n positions the "pair" of SMPI and STAR-MPI.
-struct Pairwise {
-  using policy_kind = SchedulePolicyKind;
+struct Pairwise : PlainSchedule {
   static constexpr std::string_view name = "Pairwise";
   static constexpr std::string_view sentence =
       "Everybody sends every other its part, in rounds that pair all up.";
@@ -66,8 +63,6 @@ struct Pairwise {
     }
   }
   static constexpr bool own_parts_only = true;
-
-  friend bool operator==(const Pairwise&, const Pairwise&) = default;
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Pairwise>() noexcept)
 

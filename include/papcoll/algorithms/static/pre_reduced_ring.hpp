@@ -1,15 +1,9 @@
 #pragma once
 
 #include <papcoll/algorithms/static/step_cost.hpp>
-#include <papcoll/base/capability.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {

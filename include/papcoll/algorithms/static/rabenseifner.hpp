@@ -1,11 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/fold.hpp>
-#include <papcoll/algorithms/static/halving.hpp>
-#include <papcoll/algorithms/static/powers.hpp>
 #include <papcoll/schedule/schedule.hpp>
-
-#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -29,8 +25,7 @@ inline namespace PAPCOLL_ABI {
 ///     distance 1 back    0,1,2,3      0,1,2,3      0,1,2,3      0,1,2,3      of [03]
 ///
 /// Source: Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004.
-struct Rabenseifner {
-  using policy_kind = SchedulePolicyKind;
+struct Rabenseifner : PlainSchedule {
   static constexpr std::string_view name = "Rabenseifner";
   static constexpr std::string_view sentence =
       "Reduce-scatter by recursive halving, then allgather by recursive doubling.";
@@ -40,29 +35,21 @@ struct Rabenseifner {
     const Fold fold{b.size()};
     detail::fold_halves(b, fold);
     if (!fold.folded_away(b.position())) {
-      Builder core = detail::core_of(b, fold);
-      detail::halve(core);
-      const int me = core.position();
-      for (int k = doubling_rounds(core.size()) - 1; k >= 0; --k) {
-        const BlockRun mine = halved(me, k + 1, core.size());
-        core.send(me ^ (1 << k), detail::range_of(core, mine));
-        core.receive(me ^ (1 << k), detail::range_of(core, mine.sibling()));
-      }
+      detail::halve_and_join(b, fold, [](Builder& core, int partner, Range mine, Range its) {
+        core.send(partner, mine);
+        core.receive(partner, its);
+      });
     }
     detail::unfold(b, fold);
   }
 
-  static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {
-    return Arrangement::consecutive;
-  }
+  static constexpr Arrangement arrangement = Arrangement::consecutive;
 
   static void traffic(Collective /*c*/, auto& t) {
     const Fold fold{t.size()};
     detail::tell_folding(t, fold, 1, 1.5);
     detail::tell_core(t, fold, [](int /*v*/, int k) { return 1.0 / (1 << k); });
   }
-
-  friend bool operator==(const Rabenseifner&, const Rabenseifner&) = default;
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Rabenseifner>() noexcept)
 

@@ -3,8 +3,6 @@
 #include <papcoll/algorithms/static/fold.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
-#include <string_view>
-
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
@@ -43,8 +41,7 @@ inline namespace PAPCOLL_ABI {
 ///
 /// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
 /// MPICH", IJHPCA 19(1), 2005; scan: Hillis, Steele, "Data Parallel Algorithms", CACM 29(12), 1986.
-struct RecursiveDoubling {
-  using policy_kind = SchedulePolicyKind;
+struct RecursiveDoubling : PlainSchedule {
   static constexpr std::string_view name = "RecursiveDoubling";
   static constexpr std::string_view sentence =
       "Pairs at doubling distances exchange all they have: fewest rounds for short vectors.";
@@ -139,8 +136,6 @@ struct RecursiveDoubling {
       detail::tell_core(t, fold, [](int /*v*/, int /*k*/) { return 1.0; });
     }
   }
-
-  friend bool operator==(const RecursiveDoubling&, const RecursiveDoubling&) = default;
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<RecursiveDoubling>() noexcept)
 

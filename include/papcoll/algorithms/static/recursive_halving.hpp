@@ -2,8 +2,6 @@
 
 #include <papcoll/schedule/schedule.hpp>
 
-#include <string_view>
-
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
@@ -28,8 +26,7 @@ inline namespace PAPCOLL_ABI {
 ///
 /// Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, for powers of two; the odd splits are
 /// ours.
-struct RecursiveHalving {
-  using policy_kind = SchedulePolicyKind;
+struct RecursiveHalving : PlainSchedule {
   static constexpr std::string_view name = "RecursiveHalving";
   static constexpr std::string_view sentence =
       "Halves of the group exchange what belongs to the other half, down to one position.";
@@ -75,8 +72,6 @@ struct RecursiveHalving {
   }
 
   static void traffic(Collective /*c*/, auto& t) { tell_halves(t, 0, t.size()); }
-
-  friend bool operator==(const RecursiveHalving&, const RecursiveHalving&) = default;
 
  private:
   /// Of the n positions from lo on.

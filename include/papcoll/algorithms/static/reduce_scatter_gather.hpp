@@ -1,11 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/fold.hpp>
-#include <papcoll/algorithms/static/halving.hpp>
-#include <papcoll/algorithms/static/powers.hpp>
 #include <papcoll/schedule/schedule.hpp>
-
-#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -28,8 +24,7 @@ inline namespace PAPCOLL_ABI {
 ///     gather 1→0         0,1,2,3                                             of [03]
 ///
 /// Source: Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004.
-struct ReduceScatterGather {
-  using policy_kind = SchedulePolicyKind;
+struct ReduceScatterGather : PlainSchedule {
   static constexpr std::string_view name = "ReduceScatterGather";
   static constexpr std::string_view sentence =
       "Reduce-scatter by recursive halving, then a binomial gather to the root.";
@@ -39,23 +34,15 @@ struct ReduceScatterGather {
     const Fold fold{b.size()};
     detail::fold_halves(b, fold);
     if (fold.folded_away(b.position())) return;
-    Builder core = detail::core_of(b, fold);
-    detail::halve(core);
-    const int me = core.position();
-    for (int k = doubling_rounds(core.size()) - 1; k >= 0; --k) {
-      const BlockRun mine = halved(me, k + 1, core.size());
-      const int partner = me ^ (1 << k);
-      if (partner < me) {
-        core.send(partner, detail::range_of(core, mine));
-        return;
-      }
-      core.receive(partner, detail::range_of(core, mine.sibling()));
-    }
+    bool handed_over = false;
+    detail::halve_and_join(b, fold, [&](Builder& core, int partner, Range mine, Range its) {
+      if (handed_over) return;
+      handed_over = partner < core.position();
+      handed_over ? core.send(partner, mine) : core.receive(partner, its);
+    });
   }
 
-  static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {
-    return Arrangement::consecutive;
-  }
+  static constexpr Arrangement arrangement = Arrangement::consecutive;
 
   static void traffic(Collective /*c*/, auto& t) {
     const Fold fold{t.size()};
@@ -65,8 +52,6 @@ struct ReduceScatterGather {
       return (gathers ? 1.0 : 0.5) / (1 << k);
     });
   }
-
-  friend bool operator==(const ReduceScatterGather&, const ReduceScatterGather&) = default;
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ReduceScatterGather>() noexcept)
 

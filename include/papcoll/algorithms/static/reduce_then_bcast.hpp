@@ -2,14 +2,9 @@
 
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/composed.hpp>
-#include <papcoll/schedule/parameter.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <string>
-#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {

@@ -3,8 +3,6 @@
 #include <papcoll/algorithms/static/spread_out.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
-#include <string_view>
-
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
@@ -61,8 +59,7 @@ void ring_allgather(auto& b, Part&& part) {
 /// Source: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations",
 /// JPDC 69(2), 2009; alltoall: the "ring" of SMPI and STAR-MPI (Faraj, Yuan, Lowenthal, "STAR-MPI:
 /// Self Tuned Adaptive Routines for MPI Collective Operations", ICS 2006).
-struct Ring {
-  using policy_kind = SchedulePolicyKind;
+struct Ring : PlainSchedule {
   static constexpr std::string_view name = "Ring";
   static constexpr std::string_view sentence =
       "Parts of the vector go around a ring: least data for long vectors.";
@@ -94,8 +91,6 @@ struct Ring {
     const double rounds = c == Collective::allreduce ? 2.0 * (size - 1) : size - 1.0;
     for (int p = 0; p < size; ++p) t.add(p, (p + 1) % size, rounds / size);
   }
-
-  friend bool operator==(const Ring&, const Ring&) = default;
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Ring>() noexcept)
 

@@ -1,15 +1,10 @@
 #pragma once
 
 #include <papcoll/algorithms/static/tree_shapes.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/schedule/parameter.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
-#include <array>
-#include <string>
-#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {

@@ -2,19 +2,12 @@
 
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/fold.hpp>
-#include <papcoll/algorithms/static/powers.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
-#include <papcoll/base/capability.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/schedule/parameter.hpp>
+#include <papcoll/algorithms/static/tree_shapes.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <string>
-#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {

@@ -3,19 +3,11 @@
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/composed.hpp>
 #include <papcoll/algorithms/static/grid.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/schedule/parameter.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <span>
-#include <string>
-#include <string_view>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 namespace papcoll {

@@ -11,16 +11,12 @@
 #include <papcoll/algorithms/static/scatter_allgather.hpp>
 #include <papcoll/algorithms/static/segmented_ring.hpp>
 #include <papcoll/algorithms/static/suara.hpp>
-#include <papcoll/config.hpp>
 #include <papcoll/model/suara_choice.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
 #include <span>
-#include <string_view>
 #include <vector>
 
 // The algorithms that SUARA's choice knows, as schedules.

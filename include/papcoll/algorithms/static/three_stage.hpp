@@ -2,17 +2,9 @@
 
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/schedule/parameter.hpp>
-#include <papcoll/schedule/range.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace papcoll {
@@ -92,9 +84,7 @@ struct ThreeStage {
     }
   }
 
-  static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {
-    return Arrangement::consecutive;
-  }
+  static constexpr Arrangement arrangement = Arrangement::consecutive;
 
   friend bool operator==(const ThreeStage&, const ThreeStage&) = default;
 

@@ -1,12 +1,8 @@
 #pragma once
 
 #include <papcoll/algorithms/static/sorted_linear_tree.hpp>
-#include <papcoll/base/capability.hpp>
-#include <papcoll/base/collective.hpp>
 #include <papcoll/base/contract.hpp>
 #include <papcoll/schedule/schedule.hpp>
-
-#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {

@@ -1,9 +1,27 @@
 #pragma once
 
 #include <papcoll/config.hpp>
+#include <papcoll/schedule/range.hpp>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
+
+/// The largest power of two that is not larger than n; n ≥ 1.
+constexpr int floor_power_of_two(int n) noexcept {
+  int power = 1;
+  while (power <= n / 2) power *= 2;
+  return power;
+}
+
+/// ⌈log₂ n⌉: the rounds in which what doubles every round grows from 1 to n; n ≥ 1.
+constexpr int doubling_rounds(int n) noexcept {
+  int rounds = 0;
+  while (n > 1) {
+    n -= n / 2;
+    ++rounds;
+  }
+  return rounds;
+}
 
 /// A k-nomial tree over positions 0…size−1 with root 0, for a radix k ≥ 2; k = 2 is the binomial
 /// tree. Written in base k, a position's parent has its lowest nonzero digit cleared:
@@ -58,44 +76,23 @@ struct KNomialTree {
   }
 };
 
-/// One position's neighbours in a binary tree; −1 where there is none.
-struct BinaryNode {
-  int parent = -1;
-  int left = -1;
-  int right = -1;
-  friend constexpr bool operator==(BinaryNode, BinaryNode) = default;
-};
+namespace detail {
 
-/// The balanced binary tree over positions 0…size−1, numbered in preorder: a position, then its
-/// left subtree, then its right one. ⌊log₂ size⌋ levels below the root.
-///
-///     size 7:  0 ─┬─ 1 ─┬─ 2
-///                 │     └─ 3
-///                 └─ 4 ─┬─ 5
-///                       └─ 6
-///
-/// Every subtree is a contiguous run that begins with its root, so combining a position's own
-/// contribution with the left result and then the right one keeps rank order. Numbering by level,
-/// as in a heap, does not; numbering in order does, but has its root in the middle.
-constexpr BinaryNode preorder_node(int p, int size) noexcept {
-  BinaryNode node;
-  int root = 0;
-  int n = size;
-  while (true) {
-    const int left = n / 2;  // of the n−1 below the root, the larger half
-    const int right = n - 1 - left;
-    const int right_root = root + 1 + left;
-    if (p == root) {
-      if (left > 0) node.left = root + 1;
-      if (right > 0) node.right = right_root;
-      return node;
-    }
-    node.parent = root;
-    const bool in_left = p < right_root;
-    root = in_left ? root + 1 : right_root;
-    n = in_left ? left : right;
-  }
+/// Up a tree; small subtrees, which are done first, are taken first.
+inline void reduce_up(auto& b, const auto& tree, Range r) {
+  const int me = b.position();
+  tree.for_children_up(me, [&](int child) { b.reduce(child, r); });
+  if (me != 0) b.send(tree.parent(me), r);
 }
+
+/// Down a tree; large subtrees, which have the longest way to go, are served first.
+inline void bcast_down(auto& b, const auto& tree, Range r) {
+  const int me = b.position();
+  if (me != 0) b.receive(tree.parent(me), r);
+  tree.for_children_down(me, [&](int child) { b.send(child, r); });
+}
+
+}  // namespace detail
 
 }  // namespace PAPCOLL_ABI
 }  // namespace papcoll

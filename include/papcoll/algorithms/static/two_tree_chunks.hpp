@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/static/powers.hpp>
+#include <papcoll/algorithms/static/tree_shapes.hpp>
 #include <papcoll/schedule/range.hpp>
 
 #include <algorithm>

@@ -1,52 +1,87 @@
 #pragma once
 
 #include <papcoll/algorithms/static/arguments.hpp>
-#include <papcoll/algorithms/static/heap_tree.hpp>
+#include <papcoll/algorithms/static/tree_shapes.hpp>
 #include <papcoll/algorithms/static/two_tree_chunks.hpp>
-#include <papcoll/schedule/parameter.hpp>
-#include <papcoll/schedule/range.hpp>
 #include <papcoll/schedule/schedule.hpp>
-
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
 
 namespace detail {
 
+/// A complete binary tree over positions 1…size−1, whose root hangs from position 0. Nodes are
+/// numbered by level, as in a heap: node h has the parent ⌊h/2⌋, node 0 being position 0, and the
+/// children 2h and 2h+1. Which positions the nodes are goes around the circle of 1…size−1: node 1
+/// is `first`, and the next is `step` (1 or −1) further.
+///
+///     size 8, first 1, step 1            size 8, first 7, step −1
+///     0 ── 1 ─┬─ 2 ─┬─ 4                 0 ── 7 ─┬─ 6 ─┬─ 4
+///             │     └─ 5                         │     └─ 3
+///             └─ 3 ─┬─ 6                         └─ 5 ─┬─ 2
+///                   └─ 7                               └─ 1
+struct HeapTree {
+  int size;
+  int first;
+  int step;
+
+  /// −1 for position 0.
+  constexpr int parent(int position) const noexcept {
+    return position == 0 ? -1 : position_of(node_of(position) / 2);
+  }
+
+  /// Calls f(child) for each of the position's children, the one with more below it first.
+  template <class F>
+  constexpr void for_children_down(int position, F&& f) const {
+    const long long node = node_of(position);
+    if (node == 0) {
+      if (size > 1) f(position_of(1));
+      return;
+    }
+    for (long long child = 2 * node; child <= 2 * node + 1 && child < size; ++child) {
+      f(position_of(static_cast<int>(child)));
+    }
+  }
+
+  /// The same, the one with less below it first.
+  template <class F>
+  constexpr void for_children_up(int position, F&& f) const {
+    const long long node = node_of(position);
+    if (node == 0) return for_children_down(position, f);
+    for (long long child = 2 * node + 1; child >= 2 * node; --child) {
+      if (child < size) f(position_of(static_cast<int>(child)));
+    }
+  }
+
+ private:
+  constexpr int position_of(int node) const noexcept {
+    return node == 0 ? 0 : 1 + around(static_cast<long long>(first) - 1 + step * (node - 1LL));
+  }
+  constexpr int node_of(int position) const noexcept {
+    return position == 0 ? 0 : 1 + around(step * (static_cast<long long>(position) - first));
+  }
+  constexpr int around(long long i) const noexcept {
+    const int n = size - 1;
+    return static_cast<int>((i % n + n) % n);
+  }
+};
+
 /// The trees of odd chunks (the first, the third…) and of even ones.
 using HeapTrees = std::array<HeapTree, 2>;
 
-/// Calls step(tree, chunk) for each chunk, in a flow.
+/// Calls step(flow, tree, chunk) for each chunk, in a flow.
 template <class F>
 void for_chunks(const HeapTrees& trees, const TwoTreeChunks& chunks, std::uint32_t least_in_flight,
                 const auto& b, F&& step) {
   const auto cut = chunks.cut(b.whole(), b.element_size(), b.size());
   const std::size_t bytes = cut.longest * b.element_size();
   Builder flow = b.flow(TwoTreeChunks::in_flight(bytes, least_in_flight));
-  for (int i = 0; i < cut.count; ++i) step(trees[static_cast<std::size_t>(i % 2)], cut[i], flow);
-}
-
-inline void reduce_along(const HeapTrees& trees, const TwoTreeChunks& chunks, auto& b) {
-  const int me = b.position();
-  for_chunks(trees, chunks, TwoTreeChunks::least_in_reduce, b,
-             [me](const HeapTree& tree, Range chunk, auto& flow) {
-               tree.for_children_up(me, [&](int child) { flow.reduce(child, chunk); });
-               if (me != 0) flow.send(tree.parent(me), chunk);
-             });
+  for (int i = 0; i < cut.count; ++i) step(flow, trees[static_cast<std::size_t>(i % 2)], cut[i]);
 }
 
 inline void bcast_along(const HeapTrees& trees, const TwoTreeChunks& chunks, auto& b) {
-  const int me = b.position();
   for_chunks(trees, chunks, TwoTreeChunks::least_in_bcast, b,
-             [me](const HeapTree& tree, Range chunk, auto& flow) {
-               if (me != 0) flow.receive(tree.parent(me), chunk);
-               tree.for_children_down(me, [&](int child) { flow.send(child, chunk); });
-             });
+             [](auto& flow, const HeapTree& tree, Range r) { bcast_down(flow, tree, r); });
 }
 
 /// Half of the vector goes along each tree, of an allreduce up and down.
@@ -109,7 +144,11 @@ struct TwoTreeComplete {
     return {{{size, 1, 1}, {size, size - 1, -1}}};
   }
 
-  void emit(Reduce, auto& b) const { detail::reduce_along(trees(b.size()), {chunk_bytes}, b); }
+  void emit(Reduce, auto& b) const {
+    detail::for_chunks(
+        trees(b.size()), {chunk_bytes}, TwoTreeChunks::least_in_reduce, b,
+        [](auto& flow, const auto& tree, Range r) { detail::reduce_up(flow, tree, r); });
+  }
   void emit(Bcast, auto& b) const { detail::bcast_along(trees(b.size()), {chunk_bytes}, b); }
   void emit(Allreduce, auto& b) const {
     emit(Reduce{}, b);

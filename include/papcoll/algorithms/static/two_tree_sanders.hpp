@@ -1,24 +1,142 @@
 #pragma once
 
 #include <papcoll/algorithms/static/arguments.hpp>
-#include <papcoll/algorithms/static/in_order_trees.hpp>
+#include <papcoll/algorithms/static/tree_shapes.hpp>
 #include <papcoll/algorithms/static/two_tree_chunks.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/schedule/parameter.hpp>
-#include <papcoll/schedule/range.hpp>
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
+
+namespace detail {
+
+/// The two trees of Sanders, Speck and Träff over positions 1…size−1, under position 0. The first
+/// is a binary tree numbered in order: what is left of a position has smaller numbers, what is
+/// right of it larger ones, and odd numbers are leaves. The second is its mirror image or, if the
+/// number of positions is odd, the first one shifted by one: who is inner in one is a leaf in the
+/// other.
+///
+/// An edge's colour says in which rounds it is used, even or odd ones: a position receives on
+/// edges of different colours from its two parents, and sends on edges of different colours to its
+/// two children. first_round() is when a tree's first chunk can reach a position if each chunk
+/// leaves position 0 two rounds after the one before.
+///
+///     size 7               0 ── 4 ─┬─ 2 ─┬─ 1          0 ── 3 ─┬─ 5 ─┬─ 6
+///                                  │     └─ 3                  │     └─ 4
+///                                  └─ 6 ─── 5                  └─ 1 ─── 2
+///
+/// The colouring walks along all edges, O(P).
+class ColouredTrees {
+ public:
+  explicit ColouredTrees(int size) : n_(size - 1), nodes_(2 * static_cast<std::size_t>(size)) {
+    for (const int tree : {0, 1}) {
+      for (int p = 1; p <= n_; ++p) place(tree, p);
+    }
+    for (const int tree : {0, 1}) {
+      for (int p = 1; p <= n_; ++p) colour_from({tree, p});
+    }
+  }
+
+  /// In which a position p ≥ 1 hangs; position 0 hangs nowhere.
+  int parent(int tree, int p) const { return at({tree, p}).parent; }
+  int colour(int tree, int p) const { return at({tree, p}).colour; }  ///< of the edge to its parent
+
+  template <class F>
+  void for_children(int tree, int p, F&& f) const {
+    for (const int child : at({tree, p}).children) {
+      if (child != 0) f(child);
+    }
+  }
+
+  /// The round in which p ≥ 1 receives the tree's first chunk; of the edge's colour, modulo 2.
+  int first_round(int tree, int p) const {
+    const int above = parent(tree, p);
+    const int earliest = above == 0 ? 0 : first_round(tree, above) + 1;
+    return earliest + (earliest % 2 == colour(tree, p) ? 0 : 1);
+  }
+
+ private:
+  struct Node {
+    int parent = -1;
+    int colour = -1;
+    std::array<int, 2> children{};  ///< 0: none
+  };
+  struct Edge {
+    int tree;
+    int child;
+  };
+
+  Node& at(Edge e) { return nodes_[static_cast<std::size_t>(e.tree * (n_ + 1) + e.child)]; }
+  const Node& at(Edge e) const { return const_cast<ColouredTrees*>(this)->at(e); }
+
+  int number(int tree, int p) const noexcept {
+    if (tree == 0) return p;
+    return n_ % 2 == 0 ? n_ + 1 - p : p % n_ + 1;
+  }
+  int position(int tree, int number) const noexcept {
+    if (tree == 0 || number == 0) return number;
+    return n_ % 2 == 0 ? n_ + 1 - number : (number + n_ - 2) % n_ + 1;
+  }
+
+  /// Finds who is above and below a position p ≥ 1.
+  void place(int tree, int p) {
+    Node& node = at({tree, p});
+    int above = 0;
+    int before = 0;  // the subtree has the numbers before + 1 … before + n
+    int n = n_;
+    while (true) {
+      const int root = before + floor_power_of_two(n);
+      const int left = root - before - 1;
+      const int right = before + n - root;
+      if (number(tree, p) == root) {
+        node.parent = position(tree, above);
+        if (left > 0) node.children[0] = position(tree, before + floor_power_of_two(left));
+        if (right > 0) node.children[1] = position(tree, root + floor_power_of_two(right));
+        if (above == 0) at({tree, 0}).children[0] = p;
+        return;
+      }
+      above = root;
+      n = number(tree, p) < root ? left : right;
+      if (number(tree, p) > root) before = root;
+    }
+  }
+
+  /// The other edge that its sender uses; child 0: there is none.
+  Edge beside(Edge e) const {
+    const int sender = at(e).parent;
+    // Position 0 has one child in each tree, all others have both in the same.
+    if (sender == 0) return {1 - e.tree, at({1 - e.tree, 0}).children[0]};
+    const Node& node = at({e.tree, sender});
+    return {e.tree, node.children[node.children[0] == e.child ? 1 : 0]};
+  }
+
+  /// Each edge has at most one other beside it at its sender, and one at its receiver: edges that
+  /// must differ form paths and circles of even length, coloured in turn.
+  void colour_from(Edge first) {
+    TrivialVector<Edge> open;
+    auto paint = [&](Edge e, int colour) {
+      if (e.child == 0 || at(e).colour >= 0) return;
+      at(e).colour = colour;
+      open.push_back(e);
+    };
+    paint(first, 0);
+    while (!open.empty()) {
+      const Edge e = open.back();
+      open.pop_back();
+      const int other = 1 - at(e).colour;
+      paint({1 - e.tree, e.child}, other);
+      paint(beside(e), other);
+    }
+  }
+
+  int n_;
+  TrivialVector<Node> nodes_;  ///< of the first tree by position, then of the second
+};
+
+}  // namespace detail
 
 /// Two binary trees numbered in order, of which one has odd chunks and the other even ones. Inner
 /// positions of one are leaves of the other, and a colouring of the edges says who sends to whom in
@@ -113,13 +231,12 @@ struct TwoTreeSanders {
     emit(Bcast{}, b);
   }
 
-  static constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) noexcept {
-    return Arrangement::consecutive;  // both trees are numbered in order, or nearly so
-  }
+  static constexpr Arrangement arrangement =
+      Arrangement::consecutive;  // both trees are numbered in order, or nearly so
   /// Half of the vector goes along each tree, of an allreduce up and down.
   static void traffic(Collective c, auto& t) {
     if (t.size() < 2) return;
-    const ColouredTrees trees{t.size()};
+    const detail::ColouredTrees trees{t.size()};
     for (int tree = 0; tree < 2; ++tree) {
       for (int p = 1; p < t.size(); ++p) {
         if (c != Collective::bcast) t.add(p, trees.parent(tree, p), 0.5);
@@ -146,7 +263,7 @@ struct TwoTreeSanders {
           synchronised(s.synchronised) {
       if (cut.count == 0) return;
       flow = b.flow(TwoTreeChunks::in_flight(cut.longest * b.element_size(), least_in_flight));
-      const ColouredTrees trees{b.size()};
+      const detail::ColouredTrees trees{b.size()};
       const int me = b.position();
       for (int tree = 0; tree < 2; ++tree) {
         trees.for_children(tree, me, [&](int child) {
@@ -174,7 +291,7 @@ struct TwoTreeSanders {
     TwoTreeChunks::Cut cut;
     Builder flow;
     bool synchronised;
-    std::vector<Edge> edges;
+    detail::TrivialVector<Edge> edges;
     int rounds = 0;
   };
 };
