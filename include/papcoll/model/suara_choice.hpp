@@ -1,11 +1,11 @@
 #pragma once
 
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/model/suara_cost.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <vector>
 
 // Which grid, and what along each of its dimensions: the search.
 
@@ -131,7 +131,7 @@ class SuaraSearch {
   const SuaraModel& model_;
   int p_;
   double m_;
-  std::vector<Line> known_;
+  TrivialVector<Line> known_;
   SuaraChoice best_;
 };
 

@@ -167,6 +167,15 @@ class Builder {
     return b;
   }
 
+  /// Calls f with the same plan on each n ≥ 1 elements of the vector, one after the other.
+  template <class F>
+  void in_segments(std::size_t n, F&& f) const {
+    for (std::size_t lo = vector_.lo; lo < vector_.hi; lo += n) {
+      Builder segment = within({lo, n < vector_.hi - lo ? lo + n : vector_.hi});
+      f(segment);
+    }
+  }
+
  private:
   [[gnu::cold]] int global(int position) const {
     if (position < 0 || position >= size()) {

@@ -87,10 +87,7 @@ struct BinaryTree : PlainSchedule {
     if (node.right >= 0) b.send(node.right, b.whole());
   }
 
-  void emit(Allreduce, auto& b) const {
-    emit(Reduce{}, b);
-    emit(Bcast{}, b);
-  }
+  void emit(Allreduce, auto& b) const { emit(Reduce{}, b), emit(Bcast{}, b); }
 
   static constexpr Arrangement arrangement = Arrangement::consecutive;
 };

@@ -52,10 +52,7 @@ struct Binomial : PlainSchedule {
   void emit(Reduce, auto& b) const { detail::reduce_up(b, KNomialTree{2, b.size()}, b.whole()); }
   void emit(Bcast, auto& b) const { detail::bcast_down(b, KNomialTree{2, b.size()}, b.whole()); }
 
-  void emit(Allreduce, auto& b) const {
-    emit(Reduce{}, b);
-    emit(Bcast{}, b);
-  }
+  void emit(Allreduce, auto& b) const { emit(Reduce{}, b), emit(Bcast{}, b); }
 
   void emit(Gather, auto& b) const {
     const KNomialTree tree{2, b.size()};

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
-#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -96,8 +96,8 @@ struct Bruck {
   void emit(Alltoall, auto& b) const {
     const int me = b.position();
     const int r = checked_radix();
-    std::vector<Range> out;
-    std::vector<Range> in;
+    detail::TrivialVector<Range> out;
+    detail::TrivialVector<Range> in;
     detail::bruck_hops(b.size(), r, [&](int hop, int weight) {
       out.clear();
       in.clear();

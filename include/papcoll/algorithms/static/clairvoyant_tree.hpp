@@ -2,6 +2,7 @@
 
 #include <papcoll/algorithms/static/step_cost.hpp>
 #include <papcoll/algorithms/static/tree_shapes.hpp>
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
@@ -67,8 +68,7 @@ struct ClairvoyantTree {
         return at != o.at ? at > o.at : position < o.position;
       }
     };
-    std::vector<Ready> heap;
-    heap.reserve(static_cast<std::size_t>(positions));
+    detail::TrivialVector<Ready> heap;
     for (int p = 0; p < positions; ++p) heap.push_back({late(p), p});
     std::make_heap(heap.begin(), heap.end());
     auto next = [&heap] {

@@ -45,10 +45,7 @@ struct KNomial {
   void emit(Reduce, auto& b) const { detail::reduce_up(b, tree(b.size()), b.whole()); }
   void emit(Bcast, auto& b) const { detail::bcast_down(b, tree(b.size()), b.whole()); }
 
-  void emit(Allreduce, auto& b) const {
-    emit(Reduce{}, b);
-    emit(Bcast{}, b);
-  }
+  void emit(Allreduce, auto& b) const { emit(Reduce{}, b), emit(Bcast{}, b); }
 
   static constexpr Arrangement arrangement = Arrangement::consecutive;
 

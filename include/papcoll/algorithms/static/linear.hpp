@@ -39,41 +39,26 @@ struct Linear : PlainSchedule {
   static constexpr bool commutative_only = false;
 
   void emit(Reduce, auto& b) const {
-    if (b.position() != 0) {
-      b.send(0, b.whole());
-      return;
-    }
+    if (b.position() != 0) return b.send(0, b.whole());
     for (int p = 1; p < b.size(); ++p) b.reduce(p, b.whole());
   }
 
   void emit(Bcast, auto& b) const {
-    if (b.position() != 0) {
-      b.receive(0, b.whole());
-      return;
-    }
+    if (b.position() != 0) return b.receive(0, b.whole());
     for (int p = 1; p < b.size(); ++p) b.send(p, b.whole());
   }
 
-  void emit(Allreduce, auto& b) const {
-    emit(Reduce{}, b);
-    emit(Bcast{}, b);
-  }
+  void emit(Allreduce, auto& b) const { emit(Reduce{}, b), emit(Bcast{}, b); }
 
   void emit(Barrier, auto& b) const { emit(Allreduce{}, b); }
 
   void emit(Gather, auto& b) const {
-    if (b.position() != 0) {
-      b.send(0, b.contribution(b.position()));
-      return;
-    }
+    if (b.position() != 0) return b.send(0, b.contribution(b.position()));
     for (int p = 1; p < b.size(); ++p) b.receive(p, b.contribution(p));
   }
 
   void emit(Scatter, auto& b) const {
-    if (b.position() != 0) {
-      b.receive(0, b.contribution(b.position()));
-      return;
-    }
+    if (b.position() != 0) return b.receive(0, b.contribution(b.position()));
     for (int p = 1; p < b.size(); ++p) b.send(p, b.contribution(p));
   }
 

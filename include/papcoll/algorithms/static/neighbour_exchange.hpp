@@ -28,10 +28,7 @@ struct NeighbourExchange : PlainSchedule {
   static constexpr bool commutative_only = false;
 
   void emit(Allgather, auto& b) const {
-    if (b.size() % 2 != 0) {
-      Ring{}.emit(Allgather{}, b);
-      return;
-    }
+    if (b.size() % 2 != 0) return Ring{}.emit(Allgather{}, b);
     const int me = b.position();
     const int direction = me % 2 == 0 ? 1 : -1;  // of the neighbour in even rounds
     b.send(me + direction, b.contribution(me));

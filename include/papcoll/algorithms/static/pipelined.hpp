@@ -62,12 +62,7 @@ struct Pipelined {
 
   template <class Tag>
   requires Emits<S, Tag> &&(is_elementwise(Tag::value)) void emit(Tag tag, auto& b) const {
-    const Range whole = b.whole();
-    const std::size_t n = segment(b.size(), b.element_size());
-    for (std::size_t lo = whole.lo; lo < whole.hi; lo += n) {
-      Builder one = b.within({lo, std::min(lo + n, whole.hi)});
-      S{}.emit(tag, one);
-    }
+    b.in_segments(segment(b.size(), b.element_size()), [tag](auto& one) { S{}.emit(tag, one); });
   }
 
   static Arrangement arrangement(Collective c, int size) {

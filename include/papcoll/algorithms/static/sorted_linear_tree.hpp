@@ -53,31 +53,19 @@ struct SortedLinearTree {
     return {.segment_bytes = parse_bytes(name, parameters[0], arguments)};
   }
 
-  void emit(Reduce tag, auto& b) const {
-    for_segments(b, [tag](auto& one) { Chain{}.emit(tag, one); });
-  }
-  void emit(Bcast tag, auto& b) const {
-    for_segments(b, [tag](auto& one) { Chain{}.emit(tag, one); });
-  }
-  void emit(Allreduce, auto& b) const {
-    emit(Reduce{}, b);
-    emit(Bcast{}, b);
-  }
+  void emit(Reduce tag, auto& b) const { along_chain(tag, b); }
+  void emit(Bcast tag, auto& b) const { along_chain(tag, b); }
+  void emit(Allreduce, auto& b) const { emit(Reduce{}, b), emit(Bcast{}, b); }
 
   friend bool operator==(const SortedLinearTree&, const SortedLinearTree&) = default;
 
  private:
   static constexpr std::size_t most_segments = 512;  ///< that a plan names one by one
 
-  template <class F>
-  void for_segments(auto& b, F&& f) const {
-    const Range whole = b.whole();
-    const std::size_t least = (whole.size() + most_segments - 1) / most_segments;
-    const std::size_t n = std::max({segment_bytes / b.element_size(), least, std::size_t{1}});
-    for (std::size_t lo = whole.lo; lo < whole.hi; lo += n) {
-      Builder one = b.within({lo, std::min(lo + n, whole.hi)});
-      f(one);
-    }
+  void along_chain(auto tag, auto& b) const {
+    const std::size_t least = (b.whole().size() + most_segments - 1) / most_segments;
+    b.in_segments(std::max({segment_bytes / b.element_size(), least, std::size_t{1}}),
+                  [tag](auto& one) { Chain{}.emit(tag, one); });
   }
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<SortedLinearTree>() noexcept)

@@ -76,12 +76,8 @@ struct ThreeStage {
   }
 
   void emit(Allreduce, auto& b) const {
-    const Range whole = b.whole();
-    const std::size_t n = segment(b.size(), b.element_size());
-    for (std::size_t lo = whole.lo; lo < whole.hi; lo += n) {
-      Builder one = b.within({lo, std::min(lo + n, whole.hi)});
-      emit_segment(one);
-    }
+    b.in_segments(segment(b.size(), b.element_size()),
+                  [this](auto& one) { this->emit_segment(one); });
   }
 
   static constexpr Arrangement arrangement = Arrangement::consecutive;

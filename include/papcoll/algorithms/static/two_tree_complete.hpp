@@ -150,10 +150,7 @@ struct TwoTreeComplete {
         [](auto& flow, const auto& tree, Range r) { detail::reduce_up(flow, tree, r); });
   }
   void emit(Bcast, auto& b) const { detail::bcast_along(trees(b.size()), {chunk_bytes}, b); }
-  void emit(Allreduce, auto& b) const {
-    emit(Reduce{}, b);
-    emit(Bcast{}, b);
-  }
+  void emit(Allreduce, auto& b) const { emit(Reduce{}, b), emit(Bcast{}, b); }
 
   static void traffic(Collective c, auto& t) { detail::tell_traffic_along(trees(t.size()), c, t); }
 

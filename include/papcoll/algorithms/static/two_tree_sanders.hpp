@@ -226,10 +226,7 @@ struct TwoTreeSanders {
     }
   }
 
-  void emit(Allreduce, auto& b) const {
-    emit(Reduce{}, b);
-    emit(Bcast{}, b);
-  }
+  void emit(Allreduce, auto& b) const { emit(Reduce{}, b), emit(Bcast{}, b); }
 
   static constexpr Arrangement arrangement =
       Arrangement::consecutive;  // both trees are numbered in order, or nearly so
