@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace papcoll {
@@ -88,21 +89,24 @@ concept TypedSchedule = requires(const S& s) {
 
 class AnySchedule;
 
-/// What the library knows of a schedule once its type is gone.
+/// What the library knows of a schedule once its type is gone. Null where it has no such member.
 struct ScheduleTable {
   std::string_view name;
   std::string_view sentence;
-  unsigned needs;  ///< capability bits
-  bool (*commutative_only)(const void*);
-  std::string (*arguments)(const void*);
-  AnySchedule (*parse)(std::string_view arguments);  ///< null: has no parameters to read
-  std::size_t (*segment)(const void*, int size, std::size_t element_size);  ///< 0: one block
-  AnySchedule (*resolved)(const void*, int size, std::size_t bytes);        ///< null: it is itself
-  bool (*equal)(const void*, const void*);
-  std::array<void (*)(const void*, Builder&), collective_count> emit;  ///< null: does not serve it
-  bool own_parts_only;
-  Arrangement (*arrangement)(const void*, Collective, int size);
-  void (*traffic)(const void*, Collective, Traffic&);  ///< null: emit() says it
+  unsigned needs = 0;  ///< capability bits
+  bool own_parts_only = false;
+  bool always_commutative_only = false;  ///< where no function says it
+  Arrangement always_arranged = Arrangement::by_traffic;
+
+  bool (*equal)(const void*, const void*) = nullptr;  ///< null: has no parameters
+  bool (*commutative_only)(const void*) = nullptr;
+  std::string (*arguments)(const void*) = nullptr;
+  AnySchedule (*parse)(std::string_view arguments) = nullptr;
+  std::size_t (*segment)(const void*, int size, std::size_t element_size) = nullptr;
+  AnySchedule (*resolved)(const void*, int size, std::size_t bytes) = nullptr;
+  Arrangement (*arrangement)(const void*, Collective, int size) = nullptr;
+  void (*traffic)(const void*, Collective, Traffic&) = nullptr;
+  std::array<void (*)(const void*, Builder&), collective_count> emit{};
 
   bool serves(Collective c) const noexcept { return emit[static_cast<std::size_t>(c)] != nullptr; }
 };
@@ -166,18 +170,23 @@ class AnySchedule {
   std::string_view sentence() const noexcept { return table_->sentence; }
   /// Capability bits that it needs of other policies.
   unsigned needs() const noexcept { return table_->needs; }
-  bool commutative_only() const { return table_->commutative_only(self_); }
+  bool commutative_only() const {
+    return table_->commutative_only == nullptr ? table_->always_commutative_only
+                                               : table_->commutative_only(self_);
+  }
   /// Does it serve the collective?
   bool serves(Collective c) const noexcept { return table_->serves(c); }
   /// Does its alltoall serve parts of sizes that differ?
   bool own_parts_only() const noexcept { return table_->own_parts_only; }
+  /// Elements of the blocks in which it pipelines; 0: one block.
   std::size_t segment(int size, std::size_t element_size) const {
-    return table_->segment(self_, size, element_size);
+    return table_->segment == nullptr ? 0 : table_->segment(self_, size, element_size);
   }
 
   /// How its positions want to be laid along a machine.
   Arrangement arrangement(Collective c, int size) const {
-    return table_->arrangement(self_, c, size);
+    return table_->arrangement == nullptr ? table_->always_arranged
+                                          : table_->arrangement(self_, c, size);
   }
   /// Tells who sends how much to whom; false: it does not know, but emit() says it.
   bool tell_traffic(Collective c, Traffic& traffic) const {
@@ -194,9 +203,8 @@ class AnySchedule {
 
   /// The name with its parameters, as papcoll::algorithm() reads it: "KNomial:8".
   std::string name() const {
-    const std::string arguments = table_->arguments(self_);
-    return detail::joined(
-        {table_->name, (arguments.empty() ? "" : detail::joined({":", arguments}))});
+    const std::string arguments = table_->arguments == nullptr ? "" : table_->arguments(self_);
+    return detail::joined({table_->name, (arguments.empty() ? "" : ":"), arguments});
   }
 
   /// A schedule of the same type with the parameters that the text after the colon gives. Throws
@@ -221,7 +229,8 @@ class AnySchedule {
   void emit(Collective c, Builder& b) const { table_->emit[static_cast<std::size_t>(c)](self_, b); }
 
   friend bool operator==(const AnySchedule& a, const AnySchedule& b) {
-    return a.table_ == b.table_ && (a.self_ == b.self_ || a.table_->equal(a.self_, b.self_));
+    return a.table_ == b.table_ &&
+           (a.self_ == b.self_ || a.table_->equal == nullptr || a.table_->equal(a.self_, b.self_));
   }
 
  private:
@@ -243,103 +252,59 @@ template <class S, class Tag>
   schedule_of<S>(self).emit(Tag{}, b);
 }
 
-template <class S, class Tag>
-constexpr auto emit_entry() -> void (*)(const void*, Builder&) {
-  if constexpr (Emits<S, Tag>) {
-    return &emit_as<S, Tag>;
-  } else {
-    return nullptr;
-  }
+template <class S, std::size_t I>
+constexpr void add_emit(ScheduleTable& t) noexcept {
+  if constexpr (Emits<S, TagOfIndex<I>>) t.emit[I] = &emit_as<S, TagOfIndex<I>>;
 }
 
 template <class S, std::size_t... I>
-constexpr decltype(ScheduleTable::emit) emit_entries(std::index_sequence<I...>) {
-  return {emit_entry<S, TagOfIndex<I>>()...};
-}
-
-template <class S>
-constexpr bool asks_for_own_parts_only() noexcept {
-  if constexpr (requires { S::own_parts_only; }) {
-    return S::own_parts_only;
-  } else {
-    return false;
+constexpr ScheduleTable made_table(std::index_sequence<I...>) noexcept {
+  ScheduleTable t{S::name, S::sentence, needs_of<S>};
+  (add_emit<S, I>(t), ...);
+  if constexpr (requires { S::own_parts_only; }) t.own_parts_only = S::own_parts_only;
+  if constexpr (!std::is_empty_v<S>) {
+    t.equal = [](const void* a, const void* b) { return schedule_of<S>(a) == schedule_of<S>(b); };
   }
-}
-
-template <class S>
-constexpr auto parse_entry() -> AnySchedule (*)(std::string_view) {
-  if constexpr (requires(std::string_view arguments) { S::parse(arguments); }) {
-    return [](std::string_view arguments) { return AnySchedule{S::parse(arguments)}; };
+  if constexpr (requires(const S& s) { s.commutative_only(); }) {
+    t.commutative_only = [](const void* self) { return schedule_of<S>(self).commutative_only(); };
   } else {
-    return nullptr;
+    t.always_commutative_only = S::commutative_only;
   }
-}
-
-template <class S>
-std::string arguments_of(const void* self) {
   if constexpr (requires(const S& s) { s.arguments(); }) {
-    return schedule_of<S>(self).arguments();
-  } else {
-    return {};
+    t.arguments = [](const void* self) -> std::string { return schedule_of<S>(self).arguments(); };
   }
-}
-
-template <class S>
-std::size_t segment_of(const void* self, int size, std::size_t element_size) {
-  if constexpr (requires(const S& s) { s.segment(size, element_size); }) {
-    return schedule_of<S>(self).segment(size, element_size);
-  } else {
-    return 0;
+  if constexpr (requires(std::string_view arguments) { S::parse(arguments); }) {
+    t.parse = [](std::string_view arguments) { return AnySchedule{S::parse(arguments)}; };
   }
-}
-
-template <class S>
-constexpr auto resolved_entry() -> AnySchedule (*)(const void*, int, std::size_t) {
+  if constexpr (requires(const S& s, int size, std::size_t bytes) { s.segment(size, bytes); }) {
+    t.segment = [](const void* self, int size, std::size_t bytes) -> std::size_t {
+      return schedule_of<S>(self).segment(size, bytes);
+    };
+  }
   if constexpr (requires(const S& s, int size, std::size_t bytes) { s.resolved(size, bytes); }) {
-    return [](const void* self, int size, std::size_t bytes) {
+    t.resolved = [](const void* self, int size, std::size_t bytes) {
       return AnySchedule{schedule_of<S>(self).resolved(size, bytes)};
     };
-  } else {
-    return nullptr;
   }
-}
-
-template <class S>
-Arrangement arrangement_of(const void* self, Collective c, int size) {
-  if constexpr (requires(const S& s) { s.arrangement(c, size); }) {
-    return schedule_of<S>(self).arrangement(c, size);
+  if constexpr (requires(const S& s, Collective c, int size) { s.arrangement(c, size); }) {
+    t.arrangement = [](const void* self, Collective c, int size) {
+      return schedule_of<S>(self).arrangement(c, size);
+    };
   } else if constexpr (requires { S::arrangement; }) {
-    return S::arrangement;
-  } else {
-    return Arrangement::by_traffic;
+    t.always_arranged = S::arrangement;
   }
-}
-
-template <class S>
-constexpr auto traffic_entry() -> void (*)(const void*, Collective, Traffic&) {
-  if constexpr (requires(const S& s, Collective c, Traffic& t) { s.traffic(c, t); }) {
-    return [](const void* self, Collective c, Traffic& t) { schedule_of<S>(self).traffic(c, t); };
-  } else {
-    return nullptr;
+  if constexpr (requires(const S& s, Collective c, Traffic& told) { s.traffic(c, told); }) {
+    t.traffic = [](const void* self, Collective c, Traffic& told) {
+      schedule_of<S>(self).traffic(c, told);
+    };
   }
+  return t;
 }
 
 template <class S>
 const ScheduleTable& schedule_table() noexcept {
-  static constexpr ScheduleTable table{
-      S::name,
-      S::sentence,
-      needs_of<S>,
-      [](const void* self) { return commutative_only_of(schedule_of<S>(self)); },
-      &arguments_of<S>,
-      parse_entry<S>(),
-      &segment_of<S>,
-      resolved_entry<S>(),
-      [](const void* a, const void* b) { return schedule_of<S>(a) == schedule_of<S>(b); },
-      emit_entries<S>(std::make_index_sequence<collective_count>{}),
-      asks_for_own_parts_only<S>(),
-      &arrangement_of<S>,
-      traffic_entry<S>()};
+  static constexpr ScheduleTable table =
+      made_table<S>(std::make_index_sequence<collective_count>{});
   return table;
 }
 
