@@ -1,6 +1,8 @@
 #pragma once
 
+#include <papcoll/base/function_ref.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/schedule/range.hpp>
 #include <papcoll/schedule/step_sink.hpp>
@@ -9,7 +11,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -72,8 +73,7 @@ class Builder {
 
   /// Calls f with the contributions of positions first, first+1, … first+n−1 (modulo size), joined
   /// into as few ranges as memory allows. Both ends of a message get the same ranges.
-  template <class F>
-  void contributions(int first, int n, F&& f) const {
+  [[gnu::cold]] void contributions(int first, int n, detail::FunctionRef<void(Range)> f) const {
     const bool empty_ones = sink_->sends_empty();
     Range run{};
     bool any = false;
@@ -140,11 +140,9 @@ class Builder {
 
   /// The same plan, seen by the n positions member_of(0), … member_of(n−1) of this builder, which
   /// ascend; this position is one of them.
-  template <class Member>
-  Builder among(int n, Member&& member_of) const {
+  [[gnu::cold]] Builder among(int n, detail::FunctionRef<int(int)> member_of) const {
     Builder b{*this};
     b.group_.clear();
-    b.group_.reserve(static_cast<std::size_t>(n));
     b.size_ = n;
     b.me_ = -1;
     for (int i = 0; i < n; ++i) {
@@ -168,8 +166,7 @@ class Builder {
   }
 
   /// Calls f with the same plan on each n ≥ 1 elements of the vector, one after the other.
-  template <class F>
-  void in_segments(std::size_t n, F&& f) const {
+  [[gnu::cold]] void in_segments(std::size_t n, detail::FunctionRef<void(Builder&)> f) const {
     for (std::size_t lo = vector_.lo; lo < vector_.hi; lo += n) {
       Builder segment = within({lo, n < vector_.hi - lo ? lo + n : vector_.hi});
       f(segment);
@@ -192,7 +189,8 @@ class Builder {
 
   StepSink* sink_;
   Range vector_;
-  std::vector<int> group_;  ///< my positions as positions of the whole plan; empty: the same
+  detail::TrivialVector<int>
+      group_;  ///< my positions as positions of the whole plan; empty: the same
   int size_;
   int me_;
   std::size_t flow_ = StepSink::no_flow;

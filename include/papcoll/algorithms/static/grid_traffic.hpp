@@ -3,6 +3,7 @@
 #include <papcoll/algorithms/static/fold.hpp>
 #include <papcoll/algorithms/static/grid.hpp>
 #include <papcoll/algorithms/static/suara.hpp>
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/mapping/read_traffic.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
@@ -71,14 +72,17 @@ class GridTraffic {
     const int n = static_cast<int>(members.size());
     const Line* known = nullptr;
     for (const Line& line : lines_) {
-      if (line.dimension == dimension && line.traffic.size() == n) known = &line;
+      if (line.dimension == dimension && line.length == n) known = &line;
     }
     if (known == nullptr) {
-      auto line = traffic_of(along_[dimension], Collective::allreduce, n);
-      lines_.push_back({dimension, line ? std::move(*line) : Traffic{n}});
+      const std::size_t before = arcs_.size();
+      if (const auto t = traffic_of(along_[dimension], Collective::allreduce, n)) {
+        arcs_.append(t->arcs().data(), t->arcs().size());
+      }
+      lines_.push_back({dimension, n, before, arcs_.size() - before});
       known = &lines_.back();
     }
-    for (const Traffic::Arc& a : known->traffic.arcs()) {
+    for (const Traffic::Arc& a : std::span{arcs_.data() + known->first_arc, known->arcs}) {
       traffic_.add(member(members, a.from), member(members, a.to), static_cast<double>(a.share));
     }
   }
@@ -89,13 +93,16 @@ class GridTraffic {
 
   struct Line {
     std::size_t dimension;
-    Traffic traffic;
+    int length;
+    std::size_t first_arc;
+    std::size_t arcs;
   };
 
   Traffic& traffic_;
   std::span<const AnySchedule> along_;
   bool folded_;
-  std::vector<Line> lines_;  ///< one of each dimension and length
+  TrivialVector<Line> lines_;  ///< one of each dimension and length
+  TrivialVector<Traffic::Arc> arcs_;
 };
 
 template <class Lazy>
