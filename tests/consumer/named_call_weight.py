@@ -18,7 +18,7 @@ import tempfile
 # Room: (functions, KB of code).
 LIMITS = {
     "(root)": (22, 3.2),
-    "algorithms/static": (2, 0.5),
+    "algorithms/static": (3, 0.8),  # that the collectives of Ring share
     "arrival": (4, 2.2),
     "base": (23, 6.3),
     "elsewhere": (245, 39),
@@ -28,7 +28,7 @@ LIMITS = {
     "plan": (92, 20.2),
     "policies": (7, 2.1),
     "runtime": (151, 72.5),
-    "schedule": (21, 2.0),
+    "schedule": (13, 1.1),
     "topology": (14, 7.1),
     "transport": (10, 1.3),
     "transport/mpi": (63, 17.4),

@@ -36,8 +36,7 @@ inline namespace PAPCOLL_ABI {
 ///     1: 1→2, 3→4, 5→6                    abc         abcde       abcdefg
 ///
 ///   Going up, position p combines the run that ends with it, as long as the lowest bit of p + 1;
-///   going down, it gets what is before that run. In exscan it keeps, beside what it passes on, the
-///   same without its own. Any P: what would go to positions beyond the last is left out.
+///   going down, it gets what is before that run. In exscan it keeps the same without its own, too.
 ///
 /// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
 /// MPICH", IJHPCA 19(1), 2005; scan: Blelloch, "Prefix Sums and Their Applications",

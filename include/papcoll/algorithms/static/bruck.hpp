@@ -13,8 +13,7 @@ namespace detail {
 
 /// Calls f(hop, weight) for the messages of all rounds: hop = digit · weight, weight = 1, r, r², …,
 /// for the radix r and each digit but 0. hop is less than `size`.
-template <class F>
-void bruck_hops(int size, int radix, F&& f) {
+[[gnu::cold]] inline void bruck_hops(int size, int radix, FunctionRef<void(int, int)> f) {
   for (long long weight = 1; weight < size; weight *= radix) {
     for (int digit = 1; digit < radix && digit * weight < size; ++digit) {
       f(static_cast<int>(digit * weight), static_cast<int>(weight));
@@ -22,35 +21,22 @@ void bruck_hops(int size, int radix, F&& f) {
   }
 }
 
-/// ⌈log_r P⌉ rounds after which every position has the parts of all. runs(i, n, f) calls f with the
-/// ranges of the n parts i, i+1, … modulo size.
-template <class Runs>
-void bruck_allgather(auto& b, Runs&& runs, int radix = 2) {
-  const int me = b.position();
-  bruck_hops(b.size(), radix, [&](int hop, int have) {
-    const int more = std::min(have, b.size() - hop);
-    runs(me, more, [&](Range r) { b.send(b.wrap(me - hop), r); });
-    runs(me + hop, more, [&](Range r) { b.receive(b.wrap(me + hop), r); });
-  });
-}
-
 }  // namespace detail
 
 /// What a position has becomes r times as much every round, for any number of positions; in
-/// alltoall parts hop along the digits of their distance, written to the base r. The radix r is 2
+/// alltoall parts hop along the digits of their distance to the base r, the radix, which is 2
 /// unless given.
 ///
 /// Phases: ⌈log_r P⌉ rounds of r − 1 messages. Allgather: in round k position p sends all it has to
 ///   p − d·r^k, d = 1 … r−1. Alltoall: in round k it sends to p + d·r^k, as one message, all parts
 ///   that it holds whose distance from sender to receiver has d as digit k.
-/// Cost: with r = 2, allgather ⌈log₂ P⌉α + (P−1)βm (m: one contribution). A run that goes around
-///   the end of the vector is two messages, which fly at once. Alltoall ⌈log₂ P⌉(α + P/2·βm)
-///   (m: what one position has for another), and each part is copied in memory about once a round.
-///   Any r: allgather the same with up to (r−1)⌈log_r P⌉ messages, where the latencies of a round
-///   pass at the same time; alltoall ⌈log_r P⌉(α + (r−1)/r·Pβm).
-/// Prefer it for short contributions, above all where P is not a power of two; a larger radix in an
-///   alltoall of longer parts, which then travel less far, or where several messages may be under
-///   way at once. From r = P on, allgather and alltoall are Linear's.
+/// Cost: allgather ⌈log_r P⌉α + (P−1)βm (m: one contribution), where the latencies of a round pass
+///   at the same time; a run that goes around the end of the vector is two messages. Alltoall
+///   ⌈log_r P⌉(α + (r−1)/r·Pβm) (m: what one position has for another), with r = 2
+///   ⌈log₂ P⌉(α + P/2·βm), and each part is copied in memory about once a round.
+/// Prefer it for short contributions, above all where P is not a power of two; a larger radix for
+///   longer parts of an alltoall, which then travel less far, or where several messages may be
+///   under way at once. From r = P on, allgather and alltoall are Linear's.
 /// Limits: long contributions travel far (Ring, NeighbourExchange; Pairwise). Parts of an alltoall
 ///   have one size, since positions pass on what they know no sizes of.
 ///
@@ -86,13 +72,16 @@ struct Bruck {
   }
 
   void emit(Allgather, auto& b) const {
-    const auto runs = [&b](int first, int n, auto&& f) { b.contributions(first, n, f); };
-    detail::bruck_allgather(b, runs, checked_radix());
+    const int me = b.position();
+    detail::bruck_hops(b.size(), checked_radix(), [&](int hop, int have) {
+      const int more = std::min(have, b.size() - hop);
+      b.contributions(me, more, [&](Range r) { b.send(b.wrap(me - hop), r); });
+      b.contributions(me + hop, more, [&](Range r) { b.receive(b.wrap(me + hop), r); });
+    });
   }
 
-  /// What position s has for d is o = d − s positions away. In the round of each digit, all whose o
-  /// has that digit go on by as much: position p then holds what came from p − (the lower digits of
-  /// o).
+  /// What position s has for d is o = d − s away. In the round of each digit, all whose o has it go
+  /// on by as much: position p then holds what came from p − (the lower digits of o).
   void emit(Alltoall, auto& b) const {
     const int me = b.position();
     const int r = checked_radix();

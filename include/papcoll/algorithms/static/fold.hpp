@@ -69,7 +69,7 @@ inline Builder core_of(const auto& b, Fold fold) {
 }
 
 /// Folds by whole vectors, for short ones: one message a pair, then half of each pair is idle.
-inline void fold_whole(auto& b, Fold fold) {
+[[gnu::cold]] inline void fold_whole(auto& b, Fold fold) {
   const int me = b.position();
   if (fold.folded_away(me)) b.send(me - 1, b.whole());
   if (fold.speaks_for_two(me)) b.reduce(me + 1, b.whole());
@@ -77,7 +77,7 @@ inline void fold_whole(auto& b, Fold fold) {
 
 /// Folds by halves, for long vectors: each of a pair reduces one half, at the same time, and the
 /// upper one then hands its half over. As much data as fold_whole() at half the reduction time.
-inline void fold_halves(auto& b, Fold fold) {
+[[gnu::cold]] inline void fold_halves(auto& b, Fold fold) {
   const int me = b.position();
   const Range low = part(b.whole(), 0, 2);
   const Range high = part(b.whole(), 1, 2);
@@ -96,8 +96,8 @@ inline void fold_halves(auto& b, Fold fold) {
 /// Reduce-scatter of the core by recursive halving, whose size is a power of two, and the same
 /// rounds backwards: join(core, partner, mine, its) with the blocks that each of the two holds, in
 /// the last round those of one.
-template <class Join>
-void halve_and_join(auto& b, Fold fold, Join&& join) {
+[[gnu::cold]] inline void halve_and_join(auto& b, Fold fold,
+                                         FunctionRef<void(Builder&, int, Range, Range)> join) {
   Builder core = core_of(b, fold);
   const int me = core.position();
   const int rounds = doubling_rounds(core.size());
@@ -114,14 +114,14 @@ void halve_and_join(auto& b, Fold fold, Join&& join) {
 }
 
 /// Gives the folded ones the result.
-inline void unfold(auto& b, Fold fold) {
+[[gnu::cold]] inline void unfold(auto& b, Fold fold) {
   const int me = b.position();
   if (fold.speaks_for_two(me)) b.send(me + 1, b.whole());
   if (fold.folded_away(me)) b.receive(me - 1, b.whole());
 }
 
 /// What the positions that are folded away send to those that speak for them, and are sent.
-inline void tell_folding(Traffic& t, Fold fold, double away, double back) {
+[[gnu::cold]] inline void tell_folding(Traffic& t, Fold fold, double away, double back) {
   for (int i = 0; i < fold.pairs(); ++i) {
     t.add(2 * i + 1, 2 * i, away);
     t.add(2 * i, 2 * i + 1, back);
@@ -129,8 +129,7 @@ inline void tell_folding(Traffic& t, Fold fold, double away, double back) {
 }
 
 /// share(v, k): what core position v sends to the one at distance 2^k.
-template <class Share>
-void tell_core(Traffic& t, Fold fold, Share&& share) {
+[[gnu::cold]] inline void tell_core(Traffic& t, Fold fold, FunctionRef<double(int, int)> share) {
   for (int v = 0; v < fold.core(); ++v) {
     for (int k = 0; 1 << k < fold.core(); ++k) {
       t.add(fold.first(v), fold.first(v ^ (1 << k)), share(v, k));

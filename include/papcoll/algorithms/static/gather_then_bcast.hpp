@@ -24,12 +24,9 @@ inline namespace PAPCOLL_ABI {
 ///     1→2                                0123      0123      0123      3
 ///     2→3                                0123      0123      0123      0123
 ///
-/// The name has the parts' names as parameters, the gather first: GatherThenBcast:Binomial,Chain;
-/// in parentheses if a part's name contains a comma (see arguments.hpp).
-///
 /// GatherThenBcast<Binomial, Chain> is a policy, AnyGatherThenBcast{Binomial{}, Chain{}} the same
-/// of parts known at run time; emit() throws argument_error if one of them does not serve its
-/// collective.
+/// of parts known at run time, whose emit() throws argument_error if one of them does not serve its
+/// collective, and GatherThenBcast:Binomial,Chain the name (see arguments.hpp).
 ///
 /// Source: textbook; Pješivac-Grbović et al., "Performance Analysis of MPI Collective Operations",
 /// Cluster Computing 10(2), 2007.

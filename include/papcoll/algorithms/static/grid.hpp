@@ -44,12 +44,12 @@ constexpr int rows_of_grid(int n, std::span<const int> extents, std::size_t dime
 
 namespace detail {
 
-inline void emit_grid(auto& b, std::span<const int> extents, std::span<const AnySchedule> along,
-                      bool folded);
+[[gnu::cold]] inline void emit_grid(auto& b, std::span<const int> extents,
+                                    std::span<const AnySchedule> along, bool folded);
 
 /// Hands the result to the position behind the last column, in parts from several of its row, which
 /// may have them at different times.
-inline void serve_extra(auto& row, int columns) {
+[[gnu::cold]] inline void serve_extra(auto& row, int columns) {
   constexpr int most = 4;
   const int parts = std::min(columns, most);
   const int me = row.position();
@@ -60,8 +60,8 @@ inline void serve_extra(auto& row, int columns) {
   }
 }
 
-inline void emit_rows(auto& b, const UnevenGrid& grid, std::span<const int> extents,
-                      std::span<const AnySchedule> along, bool folded) {
+[[gnu::cold]] inline void emit_rows(auto& b, const UnevenGrid& grid, std::span<const int> extents,
+                                    std::span<const AnySchedule> along, bool folded) {
   const int row = grid.row_of(b.position());
   const int column = b.position() - grid.begin(row);
   Builder mine = b.among(grid.begin(row), 1, grid.length(row));
@@ -78,8 +78,8 @@ inline void emit_rows(auto& b, const UnevenGrid& grid, std::span<const int> exte
 /// Allreduce along one dimension of a grid after the other. `extents`: as in rows_of_grid();
 /// `folded`: positions that the grid has no place for are folded with neighbours, else rows differ
 /// in length by one.
-inline void emit_grid(auto& b, std::span<const int> extents, std::span<const AnySchedule> along,
-                      bool folded) {
+[[gnu::cold]] inline void emit_grid(auto& b, std::span<const int> extents,
+                                    std::span<const AnySchedule> along, bool folded) {
   if (along.size() == 1) return along[0].emit(Collective::allreduce, b);
   const auto grid = UnevenGrid::of(b.size(), rows_of_grid(b.size(), extents, along.size()));
   if (!folded || grid.extras == 0) return emit_rows(b, grid, extents, along, folded);

@@ -13,12 +13,11 @@ inline namespace PAPCOLL_ABI {
 /// Cost: reduce_scatter (P−1)α + (P−1)/P·(βm + γm) (m: the whole vector); alltoall (P−1)(α + βm)
 ///   (m: what one position has for another).
 /// Prefer it for long vectors where any two positions are equally far apart: every part takes one
-///   hop. In reduce_scatter nothing waits for a slow position but what that position contributes;
-///   in alltoall no two messages ever share a port.
+///   hop, and in alltoall no two messages ever share a port.
 /// Limits: latency grows with P (Bruck for short parts of an alltoall; SpreadOut and Linear have
 ///   several messages under way at once). In reduce_scatter each part is combined in a different
-///   rotation of the order, so the operator must commute (Linear needs the same messages and keeps
-///   the order). Parts of an alltoall may differ in size.
+///   rotation of the order, so the operator must commute (Linear keeps the order). Parts of an
+///   alltoall may differ in size.
 ///
 ///     reduce_scatter, P = 4
 ///       round             0          1          2          3
@@ -31,8 +30,6 @@ inline namespace PAPCOLL_ABI {
 ///       1: 0↔1, 2↔3       10         01         32         23
 ///       2: 0↔2, 1↔3       10 20      01 31      32 02      23 13
 ///       3: 0↔3, 1↔2       10 20 30   01 31 21   32 02 12   23 13 03
-///
-/// An allgather in such rounds would be Linear's: nothing is combined, so nothing orders rounds.
 ///
 /// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
 /// MPICH", IJHPCA 19(1), 2005; for 2^n positions the "pair" of SMPI and STAR-MPI.

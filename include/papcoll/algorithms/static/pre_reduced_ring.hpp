@@ -30,8 +30,8 @@ inline namespace PAPCOLL_ABI {
 ///     (3) around        r2 → r0 → r1 → r3, one part behind the other
 ///
 /// Source: after Proficz, "Improving all-reduce collective operations for imbalanced process
-/// arrival patterns", J. Supercomputing 74(7), 2018, from which this takes the sorted ring and the
-/// pre-reduction by who is there; phases 2 and 3, and the choice of E and q, are papcoll's.
+/// arrival patterns", J. Supercomputing 74(7), 2018; phases 2 and 3, and the choice of E and q, are
+/// papcoll's.
 struct PreReducedRing {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = "PreReducedRing";

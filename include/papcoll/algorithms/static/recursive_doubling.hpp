@@ -32,7 +32,6 @@ inline namespace PAPCOLL_ABI {
 ///     from p−4                a       ab      abc     abcd    abcde
 ///
 ///     exscan, P = 5: the result, and what is combined of the group
-///                             –, a    –, b    –, c    –, d    –, e
 ///     distance 1              –, ab   a, ab   –, cd   c, cd   –, e
 ///     distance 2              –, abcd a, abcd ab, …   abc, …  –, e
 ///     distance 4              –, …    a, …    ab, …   abc, …  abcd, …

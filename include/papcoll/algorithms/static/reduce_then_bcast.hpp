@@ -27,13 +27,9 @@ inline namespace PAPCOLL_ABI {
 ///     1→2                                abcd      abcd      abcd      d
 ///     2→3                                abcd      abcd      abcd      abcd
 ///
-/// The name has the parts' names as parameters, the reduce first: ReduceThenBcast:Binomial,Chain
-/// and ReduceThenBcast:KNomial:8,Chain; in parentheses if a part's name contains a comma (see
-/// arguments.hpp).
-///
 /// ReduceThenBcast<Binomial, Chain> is a policy, AnyReduceThenBcast{Binomial{}, Chain{}} the same
-/// of parts known at run time; emit() throws argument_error if one of them does not serve its
-/// collective.
+/// of parts known at run time, whose emit() throws argument_error if one of them does not serve its
+/// collective, and ReduceThenBcast:Binomial,Chain the name (see arguments.hpp).
 ///
 /// Source: textbook; Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005.
 struct AnyReduceThenBcast {

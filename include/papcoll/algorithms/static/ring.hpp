@@ -10,8 +10,7 @@ namespace detail {
 
 /// P−1 rounds in which partial results go once around, from each position to the next; position p
 /// ends with the result of part(p). part(i) gives a range for every i, modulo size.
-template <class Part>
-void ring_reduce_scatter(auto& b, Part&& part) {
+[[gnu::cold]] inline void ring_reduce_scatter(auto& b, FunctionRef<Range(int)> part) {
   const int me = b.position();
   for (int k = 1; k < b.size(); ++k) {
     b.send(b.wrap(me + 1), part(me - k));
@@ -20,8 +19,7 @@ void ring_reduce_scatter(auto& b, Part&& part) {
 }
 
 /// P−1 rounds in which part(p), held by position p, goes once around.
-template <class Part>
-void ring_allgather(auto& b, Part&& part) {
+[[gnu::cold]] inline void ring_allgather(auto& b, FunctionRef<Range(int)> part) {
   const int me = b.position();
   for (int k = 0; k + 1 < b.size(); ++k) {
     b.send(b.wrap(me + 1), part(me - k));

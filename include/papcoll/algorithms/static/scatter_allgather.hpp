@@ -84,7 +84,7 @@ struct ScatterAllgather {
   // As in Ring's allgather: in round k, part p−k goes from p to p+1. The root has all parts from
   // the start, and position 1 has what comes from it: unless they are held back, all are on their
   // way at once, and none arrives before the last.
-  static void gather_around(auto& b, const KNomialTree& tree) {
+  [[gnu::cold]] static void gather_around(auto& b, const KNomialTree& tree) {
     const int me = b.position();
     const int next = b.wrap(me + 1);
     Builder flow = b.flow(2);
@@ -98,7 +98,7 @@ struct ScatterAllgather {
   }
 
   // As in Bruck: who has the parts p to p + have − 1 gets as many more from p + have.
-  static void gather_doubling(auto& b, const KNomialTree& tree) {
+  [[gnu::cold]] static void gather_doubling(auto& b, const KNomialTree& tree) {
     const int me = b.position();
     const int size = b.size();
     for (int have = 1; have < size; have *= 2) {

@@ -12,7 +12,7 @@ namespace detail {
 
 /// Position p sends to p+1, p+2, … and receives from p−1, p−2, …, and after each `window` of these
 /// waits until they are complete.
-inline void spread_out(auto& b, int window) {
+[[gnu::cold]] inline void spread_out(auto& b, int window) {
   const int me = b.position();
   Builder in_turn = b.flow(static_cast<std::uint32_t>(window));
   for (int k = 1; k < b.size(); ++k) {

@@ -16,14 +16,13 @@ inline namespace PAPCOLL_ABI {
 /// a few of them, and blocks spread through a hypercube as they become whole.
 ///
 /// Phases: position 0 is the straggler; if another one is, positions are counted from there.
-///   (1) The other E = P − 1 reduce-scatter around a ring, and hand the parts to q owners,
-///   q = log₂ P. (2) In round t the straggler and an owner, position
-///   2^(t mod q), exchange block t, and both have it whole. (3) From there it takes q rounds to all
-///   others: along the dimensions after its owner's, doubling who has it among those whose bit of
-///   the owner's dimension is set, then along that dimension to the rest. In round r all
-///   messages go along dimension r mod q, and each position sends one block and receives one.
-///   Where P is no power of two, each position above shares the work of one below: it takes the
-///   odd blocks, and the two pass on to each other what they get.
+///   (1) The other P − 1 reduce-scatter around a ring, and hand the parts to q = log₂ P owners.
+///   (2) In round t the straggler and an owner, position 2^(t mod q), exchange block t, and both
+///   have it whole. (3) It takes q rounds to all others: along the dimensions after its owner's to
+///   those whose bit of the owner's dimension is set, then along that dimension to the rest. In
+///   round r all messages go along dimension r mod q; each position sends one block and receives
+///   one. Where P is no power of two, each position above takes the odd blocks of one below, and
+///   the two pass on to each other what they get.
 /// Cost: with n blocks, after the last arrival, (n + q)(α + (β + γ)m/n), so little more than
 ///   (β + γ)m for long vectors, with q latencies where PreReducedRing has P; if P is no power of
 ///   two, up to 7n/4 + 2q rounds. Before, hidden if the straggler is late by so much,
@@ -41,11 +40,9 @@ inline namespace PAPCOLL_ABI {
 ///                                      3 → 2: A    3 → 1: B    3 → 2: C    3 → 1: D
 ///
 /// Source: Devraj, Ding et al., "Accelerating AllReduce with a Persistent Straggler" (StragglAR),
-/// arXiv:2505.23523, 2025, whose idea it is to reduce-scatter meanwhile and to let the straggler
-/// swap blocks as these are spread; it takes one block of each early rank, P − 1 + log₂ P rounds of
-/// m/(P−1) and P a power of two. The rounds of phase 3 are here those of Johnsson, Ho, "Optimum
-/// Broadcasting and Personalized Communication in Hypercubes", IEEE Trans. Computers 38(9), 1989,
-/// which leave n free, at the price of handing the parts to q owners.
+/// arXiv:2505.23523, 2025, with one block of each early rank and P a power of two. Phase 3 is of
+/// Johnsson, Ho, "Optimum Broadcasting and Personalized Communication in Hypercubes", IEEE Trans.
+/// Computers 38(9), 1989, which leaves n free, at the price of handing the parts to q owners.
 struct StragglAR {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = "StragglAR";
@@ -148,16 +145,13 @@ struct StragglAR {
   }
 
   /// Phase 1.
-  static void combine_early(auto& b, const Swaps& swaps) {
+  [[gnu::cold]] static void combine_early(auto& b, const Swaps& swaps) {
     const int early = b.size() - 1;
-    auto part_of = [&](int i) {
-      return papcoll::part(b.whole(), ((i % early) + early) % early, early);
-    };
     Builder ring = b.among(1, 1, early);
-    detail::ring_reduce_scatter(ring, part_of);
+    detail::ring_reduce_scatter(ring, [&ring](int i) { return ring.block(i); });
     const int me = b.position();
     auto common = [&](int position, int block) {
-      const Range p = part_of(position - 1);
+      const Range p = ring.block(position - 1);
       const Range q = papcoll::part(b.whole(), block, swaps.blocks);
       const std::size_t lo = std::max(p.lo, q.lo);
       return Range{lo, std::max(lo, std::min(p.hi, q.hi))};
@@ -171,7 +165,7 @@ struct StragglAR {
     }
   }
 
-  static void emit_round(auto& b, const Swaps& swaps, int round) {
+  [[gnu::cold]] static void emit_round(auto& b, const Swaps& swaps, int round) {
     const int me = b.position();
     const int place = swaps.place(me);
     const int beside = swaps.neighbour(place, round);

@@ -52,9 +52,8 @@ inline std::string extents_text(std::span<const int> extents) {
 /// Cost: the sum of what each dimension's allreduce costs among its extent. On an R × C grid two
 ///   rings take 2(R + C − 2)α rather than 2(RC − 1)α, for nearly twice the data: about 4βm and 2γm.
 /// Prefer it where P is large and m/P small, so that a flat ring waits for latencies, and
-///   Rabenseifner does not suit, because P is no power of two or its long distances are dear.
-///   choose_suara() in model/suara_choice.hpp says by the closed forms what is best, and by how
-///   much.
+///   Rabenseifner does not suit, because P is no power of two or its long distances are dear:
+///   choose_suara() in model/suara_choice.hpp says by the closed forms what is best.
 /// Limits: L times the data of a flat Ring: long vectors on few positions want that. Works for
 ///   operators that do not commute if all its dimensions do: rows are neighbours.
 ///
@@ -64,29 +63,26 @@ inline std::string extents_text(std::span<const int> extents) {
 ///     along columns, {0 3} {1 4} {2 5}       a–f    a–f    a–f        a–f    a–f    a–f
 ///
 /// `extents` are the lengths of the dimensions, the inmost first. The last may be left out (0): as
-/// many rows as P has of at least that length, which are longer where it does not divide P (20
-/// positions in rows of 8 are two rows of 10). If the last is given it alone says how many rows
-/// there are, and the others follow from P. All left out: the best by the closed forms with the
-/// published parameters, messages under way sharing their ports, from P and the bytes of the call
-/// alone; for other algorithms than SuaraPart names, a grid as square as can be.
+/// many rows as P has of at least that length (20 positions in rows of 8 are two rows of 10). If it
+/// is given it alone says how many rows there are, and the others follow from P. All left out: the
+/// best by the closed forms with the published parameters, messages under way sharing their ports,
+/// from P and the bytes of the call alone; for other algorithms than SuaraPart names, a grid as
+/// square as can be.
 ///
 /// Any number of positions: where P has no such factors, rows differ in length by one, and the
 /// position behind the last column of a longer row gets the result from its neighbours at the end;
-/// or, `folded`, such positions give their vectors to neighbours before, and get the result after.
-/// The latter is cheaper where rows of a power of two are.
+/// or, `folded`, such positions give their vectors to neighbours before, and get the result after,
+/// which is cheaper where rows of a power of two are.
 ///
-/// The name has the dimensions' algorithms as parameters, then the extents:
-/// Suara:Ring,Rabenseifner,8 has rows of 8 or more, Suara:Ring,Ring,Ring,4x8 blocks of 4 × 8, and
-/// Suara:Ring,Rabenseifner,16x64,folded 64 rows.
-/// Suara alone chooses the algorithms, too.
+/// Names: Suara:Ring,Rabenseifner,8 has rows of 8 or more, Suara:Ring,Ring,Ring,4x8 blocks of
+/// 4 × 8, Suara:Ring,Rabenseifner,16x64,folded 64 rows; Suara alone chooses the algorithms, too.
 ///
 /// Source: Nuriyev, Manumachu, Aseeri, Verma, Lastovetsky, "SUARA: A scalable universal allreduce
 /// communication algorithm", JPDC 183, 2024, where P = R·C; the gaps are ours.
 ///
-/// Suara<Ring, Rabenseifner> is a policy, Suara<Ring, Rabenseifner>{{8}} has rows of 8,
-/// Suara<Ring, Rabenseifner>{{16, 64}, true} is folded, and both are for papcoll::algorithm().
-/// AnySuara is the same of schedules that are known at run time; without any, it chooses them, too.
-/// emit() throws argument_error if one of them serves no allreduce.
+/// Suara<Ring, Rabenseifner> is a policy, Suara<Ring, Rabenseifner>{{16, 64}, true} is folded and
+/// for papcoll::algorithm(). AnySuara is the same of schedules that are known at run time; without
+/// any, it chooses them, too. emit() throws argument_error if one of them serves no allreduce.
 struct AnySuara {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = "Suara";

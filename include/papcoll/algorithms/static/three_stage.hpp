@@ -14,9 +14,8 @@ inline namespace PAPCOLL_ABI {
 /// slow links between groups; segments follow each other through the stages.
 ///
 /// Phases, for each segment, and for as many at once as the engine keeps in flight: (1) the members
-///   of a group send to its leader, which combines; (2) the leaders run RecursiveDoubling; (3) each
-///   leader sends the result back. The P positions fall into `groups` runs of neighbours, as even
-///   as possible; the first of each run leads it.
+///   of a group, one of `groups` even runs of neighbours, send to its first one, the leader, which
+///   combines; (2) the leaders run RecursiveDoubling; (3) each sends the result back.
 /// Cost: for n segments of s bytes and two groups of k, where a byte takes β within and β' between
 ///   groups, (n − 1)·max((k−1)βs, β's) + 2(k−1)(α + βs) + α + β's, and combining overlaps: the
 ///   slowest stage is always busy. m bytes cross between two groups each way; in a ring 2(P−1)/P·m.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/function_ref.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/schedule/range.hpp>
 
@@ -48,15 +49,13 @@ struct KNomialTree {
   }
 
   /// Calls f(child) for p's children in ascending order: the smallest subtrees first.
-  template <class F>
-  constexpr void for_children_up(int p, F&& f) const {
+  [[gnu::cold]] void for_children_up(int p, detail::FunctionRef<void(int)> f) const {
     const long long end = weight(p);
     for (long long w = 1; w < end; w *= radix) children_of_weight(p, w, f);
   }
 
   /// Calls f(child) for p's children with the largest subtrees first.
-  template <class F>
-  constexpr void for_children_down(int p, F&& f) const {
+  [[gnu::cold]] void for_children_down(int p, detail::FunctionRef<void(int)> f) const {
     for (long long w = weight(p) / radix; w >= 1; w /= radix) children_of_weight(p, w, f);
   }
 
@@ -68,8 +67,7 @@ struct KNomialTree {
     return w;
   }
 
-  template <class F>
-  constexpr void children_of_weight(int p, long long w, F& f) const {
+  void children_of_weight(int p, long long w, detail::FunctionRef<void(int)> f) const {
     for (int digit = 1; digit < radix && p + digit * w < size; ++digit) {
       f(static_cast<int>(p + digit * w));
     }
@@ -79,14 +77,14 @@ struct KNomialTree {
 namespace detail {
 
 /// Up a tree; small subtrees, which are done first, are taken first.
-inline void reduce_up(auto& b, const auto& tree, Range r) {
+[[gnu::cold]] inline void reduce_up(auto& b, const auto& tree, Range r) {
   const int me = b.position();
   tree.for_children_up(me, [&](int child) { b.reduce(child, r); });
   if (me != 0) b.send(tree.parent(me), r);
 }
 
 /// Down a tree; large subtrees, which have the longest way to go, are served first.
-inline void bcast_down(auto& b, const auto& tree, Range r) {
+[[gnu::cold]] inline void bcast_down(auto& b, const auto& tree, Range r) {
   const int me = b.position();
   if (me != 0) b.receive(tree.parent(me), r);
   tree.for_children_down(me, [&](int child) { b.send(child, r); });

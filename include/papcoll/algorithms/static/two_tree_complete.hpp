@@ -31,8 +31,7 @@ struct HeapTree {
   }
 
   /// Calls f(child) for each of the position's children, the one with more below it first.
-  template <class F>
-  constexpr void for_children_down(int position, F&& f) const {
+  void for_children_down(int position, FunctionRef<void(int)> f) const {
     const long long node = node_of(position);
     if (node == 0) {
       if (size > 1) f(position_of(1));
@@ -44,8 +43,7 @@ struct HeapTree {
   }
 
   /// The same, the one with less below it first.
-  template <class F>
-  constexpr void for_children_up(int position, F&& f) const {
+  void for_children_up(int position, FunctionRef<void(int)> f) const {
     const long long node = node_of(position);
     if (node == 0) return for_children_down(position, f);
     for (long long child = 2 * node + 1; child >= 2 * node; --child) {
