@@ -41,25 +41,19 @@ struct RecursiveHalving : PlainSchedule {
       const int mid = lo + lower;
       const int last = lo + n - 1;
       const bool odd = lower > upper;
-      auto send_upper = [&](int to) {
-        b.contributions(mid, upper, [&](Range r) { b.send(to, r); });
-      };
-      auto reduce_upper = [&](int from) {
-        b.contributions(mid, upper, [&](Range r) { b.reduce(from, r); });
-      };
       if (me < mid) {
         const bool left_over = odd && me == mid - 1;
         const int partner = left_over ? last : me + lower;
-        send_upper(partner);
-        if (!left_over) {
-          b.contributions(lo, lower, [&](Range r) { b.reduce(partner, r); });
-        }
+        b.contributions(mid, upper, [&](Range r) { b.send(partner, r); });
+        if (!left_over) b.contributions(lo, lower, [&](Range r) { b.reduce(partner, r); });
         n = lower;
       } else {
         const int partner = me - lower;
         b.contributions(lo, lower, [&](Range r) { b.send(partner, r); });
-        reduce_upper(partner);
-        if (odd && me == last) reduce_upper(mid - 1);
+        b.contributions(mid, upper, [&](Range r) { b.reduce(partner, r); });
+        if (odd && me == last) {
+          b.contributions(mid, upper, [&](Range r) { b.reduce(mid - 1, r); });
+        }
         lo = mid;
         n = upper;
       }

@@ -17,19 +17,17 @@ struct AnySuara;
 
 namespace detail {
 
-// Templates, so that a file compiles them only for a Suara that it runs.
+// In suara_parts.hpp. Templates, so that a file compiles them only for a Suara that it runs.
 
-/// The same algorithms on their best grid by the closed forms, or on one as square as can be. In
-/// suara_parts.hpp.
+/// The same algorithms on their best grid by the closed forms, or on one as square as can be.
 template <class = void>
 AnySuara on_best_grid(AnySuara s, int p, std::size_t bytes);
 
-/// What Suara alone takes for m bytes among p positions, by the published network. As
-/// on_best_grid().
+/// What Suara alone takes for m bytes among p positions, by the published network.
 template <class = void>
 AnySchedule chosen_suara(int p, double m);
 
-/// Tells what emit_grid() sends. In grid_traffic.hpp.
+/// Tells what emit_grid() sends.
 template <class = void>
 void tell_grid_traffic(Traffic& traffic, std::span<const int> extents,
                        std::span<const AnySchedule> along, bool folded);
@@ -224,6 +222,5 @@ struct Suara {
 }  // namespace papcoll
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/algorithms/static/grid_traffic.hpp>
 #include <papcoll/algorithms/static/suara_parts.hpp>
 #endif

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/binomial.hpp>
+#include <papcoll/algorithms/static/fold.hpp>
 #include <papcoll/algorithms/static/grid.hpp>
 #include <papcoll/algorithms/static/linear.hpp>
 #include <papcoll/algorithms/static/rabenseifner.hpp>
@@ -11,15 +12,19 @@
 #include <papcoll/algorithms/static/scatter_allgather.hpp>
 #include <papcoll/algorithms/static/segmented_ring.hpp>
 #include <papcoll/algorithms/static/suara.hpp>
+#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/mapping/read_traffic.hpp>
 #include <papcoll/model/suara_choice.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <span>
 #include <vector>
 
-// The algorithms that SUARA's choice knows, as schedules.
+// What a Suara that runs needs: the algorithms that its choice knows, as schedules, and what the
+// positions of a grid send each other.
 
 namespace papcoll {
 inline namespace PAPCOLL_ABI {
@@ -114,6 +119,103 @@ AnySchedule chosen_suara(int p, double m) {
   return schedule_of(model, choose_suara(model, p, m), p, m);
 }
 
+/// What tell_grid_traffic() tells.
+template <class>
+class GridTraffic {
+ public:
+  GridTraffic(Traffic& traffic, std::span<const AnySchedule> along, bool folded)
+      : traffic_(traffic), along_(along), folded_(folded) {}
+
+  void tell(std::span<const int> extents) {
+    std::vector<int> all(static_cast<std::size_t>(traffic_.size()));
+    std::iota(all.begin(), all.end(), 0);
+    tell_grid(all, extents, along_.size());
+  }
+
+ private:
+  void tell_grid(std::span<const int> members, std::span<const int> extents,
+                 std::size_t dimensions) {
+    if (dimensions == 1) return tell_line(0, members);
+    const int n = static_cast<int>(members.size());
+    const auto grid = UnevenGrid::of(n, rows_of_grid(n, extents, dimensions));
+    if (!folded_ || grid.extras == 0) return tell_rows(members, grid, extents, dimensions);
+    const Fold fold{n, grid.rows * grid.columns};
+    std::vector<int> core;
+    core.reserve(static_cast<std::size_t>(fold.core()));
+    for (int v = 0; v < fold.core(); ++v) core.push_back(member(members, fold.first(v)));
+    for (int i = 0; i < fold.pairs(); ++i) {  // by halves, and back
+      traffic_.add(member(members, 2 * i + 1), member(members, 2 * i), 1);
+      traffic_.add(member(members, 2 * i), member(members, 2 * i + 1), 1.5);
+    }
+    tell_rows(core, {grid.rows, grid.columns, 0}, extents, dimensions);
+  }
+
+  void tell_rows(std::span<const int> members, const UnevenGrid& grid, std::span<const int> extents,
+                 std::size_t dimensions) {
+    const std::size_t inner = dimensions - 1;
+    for (int row = 0; row < grid.rows; ++row) {
+      const auto first = static_cast<std::size_t>(grid.begin(row));
+      const auto length = static_cast<std::size_t>(grid.length(row));
+      const auto mine = members.subspan(first, length);
+      tell_grid(mine, extents.first(std::min(inner, extents.size())), inner);
+      const int parts = grid.length(row) > grid.columns ? std::min(grid.columns, 4) : 0;
+      for (int i = 0; i < parts; ++i) {  // to the position behind the last column
+        traffic_.add(member(mine, i), mine.back(), 1.0 / parts);
+      }
+    }
+    std::vector<int> line(static_cast<std::size_t>(grid.rows));
+    for (int column = 0; column < grid.columns; ++column) {
+      for (int row = 0; row < grid.rows; ++row) {
+        line[static_cast<std::size_t>(row)] = member(members, grid.begin(row) + column);
+      }
+      tell_line(inner, line);
+    }
+  }
+
+  void tell_line(std::size_t dimension, std::span<const int> members) {
+    const int n = static_cast<int>(members.size());
+    const Line* known = nullptr;
+    for (const Line& line : lines_) {
+      if (line.dimension == dimension && line.length == n) known = &line;
+    }
+    if (known == nullptr) {
+      const std::size_t before = arcs_.size();
+      if (const auto t = traffic_of(along_[dimension], Collective::allreduce, n)) {
+        arcs_.append(t->arcs().data(), t->arcs().size());
+      }
+      lines_.push_back({dimension, n, before, arcs_.size() - before});
+      known = &lines_.back();
+    }
+    for (const Traffic::Arc& a : std::span{arcs_.data() + known->first_arc, known->arcs}) {
+      traffic_.add(member(members, a.from), member(members, a.to), static_cast<double>(a.share));
+    }
+  }
+
+  static int member(std::span<const int> members, int i) noexcept {
+    return members[static_cast<std::size_t>(i)];
+  }
+
+  struct Line {
+    std::size_t dimension;
+    int length;
+    std::size_t first_arc;
+    std::size_t arcs;
+  };
+
+  Traffic& traffic_;
+  std::span<const AnySchedule> along_;
+  bool folded_;
+  TrivialVector<Line> lines_;  ///< one of each dimension and length
+  TrivialVector<Traffic::Arc> arcs_;
+};
+
+template <class Lazy>
+void tell_grid_traffic(Traffic& traffic, std::span<const int> extents,
+                       std::span<const AnySchedule> along, bool folded) {
+  GridTraffic<Lazy>{traffic, along, folded}.tell(extents);
+}
+PAPCOLL_COMPILE_ONCE(void tell_grid_traffic<>(Traffic&, std::span<const int>,
+                                              std::span<const AnySchedule>, bool))
 PAPCOLL_COMPILE_ONCE(AnySuara on_best_grid<>(AnySuara, int, std::size_t))
 PAPCOLL_COMPILE_ONCE(AnySchedule chosen_suara<>(int, double))
 

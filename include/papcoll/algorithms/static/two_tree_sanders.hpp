@@ -31,7 +31,8 @@ namespace detail {
 /// The colouring walks along all edges, O(P).
 class ColouredTrees {
  public:
-  explicit ColouredTrees(int size) : n_(size - 1), nodes_(2 * static_cast<std::size_t>(size)) {
+  explicit ColouredTrees(int size) : n_(size - 1) {
+    for (auto& nodes : nodes_) nodes.resize(static_cast<std::size_t>(size));
     for (const int tree : {0, 1}) {
       for (int p = 1; p <= n_; ++p) place(tree, p);
     }
@@ -69,7 +70,9 @@ class ColouredTrees {
     int child;
   };
 
-  Node& at(Edge e) { return nodes_[static_cast<std::size_t>(e.tree * (n_ + 1) + e.child)]; }
+  Node& at(Edge e) {
+    return nodes_[static_cast<std::size_t>(e.tree)][static_cast<std::size_t>(e.child)];
+  }
   const Node& at(Edge e) const { return const_cast<ColouredTrees*>(this)->at(e); }
 
   int number(int tree, int p) const noexcept {
@@ -133,7 +136,7 @@ class ColouredTrees {
   }
 
   int n_;
-  TrivialVector<Node> nodes_;  ///< of the first tree by position, then of the second
+  std::array<TrivialVector<Node>, 2> nodes_;  ///< by tree, then by position
 };
 
 }  // namespace detail
