@@ -1,7 +1,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "catch.hpp"
 #include "run_tool.hpp"
@@ -70,16 +69,16 @@ TEST_CASE("list: parameters, with the values that they have if left out") {
     if (row.plan == nullptr) continue;
     INFO(row.name);
     CHECK((row.proven_with.empty() || !row.parameters.empty()));
-    std::vector<std::string> written;
+    std::string written;
     std::string least;
     for (const Parameter& p : row.parameters) {
       const bool none_is_chosen = p.standard.empty() && p.values.empty() && p.least == 0;
       if (!p.standard.empty() || none_is_chosen) {
-        written.emplace_back(none_is_chosen ? "0" : p.standard);
+        add_argument(written, none_is_chosen ? "0" : p.standard);
       }
       if (p.values.empty() && p.least > 0) least = std::to_string(p.least);
     }
-    if (!written.empty()) CHECK(plan_of(row, join_arguments(written), catalogue()) == row.plan());
+    if (!written.empty()) CHECK(plan_of(row, written, catalogue()) == row.plan());
     if (least.empty() || row.parameters.size() != 1) continue;
     CHECK_NOTHROW(plan_of(row, least, catalogue()));
     CHECK_THROWS_AS(plan_of(row, std::to_string(row.parameters[0].least - 1), catalogue()),

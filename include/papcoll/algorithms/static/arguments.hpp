@@ -24,14 +24,11 @@ inline namespace PAPCOLL_ABI {
 //     ReduceThenBcast:KNomial:8,Chain
 //     ReduceThenBcast:(Suara:Ring,Rabenseifner,8),PipelinedChain:4096
 
-/// Joins parameters to the text after the colon.
-[[gnu::cold]] inline std::string join_arguments(const std::vector<std::string>& parameters) {
-  std::string text;
-  for (const std::string& p : parameters) {
-    const bool nested = p.find(',') != std::string::npos;
-    text.append(text.empty() ? "" : ",").append(nested ? detail::joined({"(", p, ")"}) : p);
-  }
-  return text;
+/// Adds a parameter to the text after the colon.
+[[gnu::cold]] inline void add_argument(std::string& text, std::string_view parameter) {
+  const bool nested = parameter.find(',') != parameter.npos;
+  text.append(text.empty() ? "" : ",").append(nested ? "(" : "");
+  text.append(parameter).append(nested ? ")" : "");
 }
 
 /// Splits the text after the colon at its commas outside of parentheses, and takes off the

@@ -44,7 +44,9 @@ struct AnyGatherThenBcast {
   AnySchedule bcast;   ///< the second phase; must serve bcast
 
   std::string arguments() const {
-    return gather && bcast ? join_arguments({gather.name(), bcast.name()}) : std::string{};
+    std::string text;
+    if (gather && bcast) add_argument(text, gather.name()), add_argument(text, bcast.name());
+    return text;
   }
 
   void emit(Allgather, auto& b) const {

@@ -47,7 +47,9 @@ struct AnyReduceThenBcast {
   bool commutative_only() const { return reduce && reduce.commutative_only(); }
 
   std::string arguments() const {
-    return reduce && bcast ? join_arguments({reduce.name(), bcast.name()}) : std::string{};
+    std::string text;
+    if (reduce && bcast) add_argument(text, reduce.name()), add_argument(text, bcast.name());
+    return text;
   }
 
   /// If one part does not pipeline, it has the whole vector at once, and the other cuts for itself.

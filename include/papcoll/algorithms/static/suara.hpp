@@ -106,12 +106,12 @@ struct AnySuara {
 
   template <class = void>
   std::string arguments() const {
-    std::vector<std::string> texts;
-    for (const AnySchedule& s : along) texts.push_back(s ? s.name() : "");
-    std::string lengths = detail::extents_text(extents);
-    if (!lengths.empty()) texts.push_back(std::move(lengths));
-    if (folded) texts.emplace_back("folded");
-    return join_arguments(texts);
+    std::string text;
+    for (const AnySchedule& s : along) add_argument(text, s ? s.name() : "");
+    const std::string lengths = detail::extents_text(extents);
+    if (!lengths.empty()) add_argument(text, lengths);
+    if (folded) add_argument(text, "folded");
+    return text;
   }
 
   /// Where every dimension pipelines, the longest of the blocks they pipeline in; else each cuts
