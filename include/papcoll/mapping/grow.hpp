@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/trivial_vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/schedule/traffic.hpp>
 #include <papcoll/topology/machine.hpp>
@@ -36,10 +37,10 @@ class PositionGrower {
       : machine_(machine),
         levels_(machine.depth() - 1),  // cores are no groups
         near_(static_cast<std::size_t>(traffic.size()) * static_cast<std::size_t>(levels_)),
-        seen_in_(near_.size(), 0),
-        open_(static_cast<std::size_t>(levels_), 1),
+        seen_in_(near_.size()),
         talked_to_(static_cast<std::size_t>(levels_)),
         positions_(static_cast<std::size_t>(traffic.size())) {
+    open_.resize(static_cast<std::size_t>(levels_), 1);
     join(traffic);
   }
 
@@ -77,7 +78,7 @@ class PositionGrower {
     bool placed = false;
   };
   void join(const Traffic& traffic) {
-    std::vector<std::uint32_t> count(positions_.size() + 1, 0);
+    detail::TrivialVector<std::uint32_t> count(positions_.size() + 1);
     for (const Traffic::Arc& a : traffic.arcs()) {
       ++count[static_cast<std::size_t>(a.from)];
       ++count[static_cast<std::size_t>(a.to)];
@@ -203,12 +204,12 @@ class PositionGrower {
 
   const Machine& machine_;
   int levels_;
-  std::vector<float> near_;                  ///< by position, then level
-  std::vector<std::uint32_t> seen_in_;       ///< the group for which near_ counts
-  std::vector<std::uint32_t> open_;          ///< by level: the number of its open group
+  detail::TrivialVector<float> near_;             ///< by position, then level
+  detail::TrivialVector<std::uint32_t> seen_in_;  ///< the group for which near_ counts
+  detail::TrivialVector<std::uint32_t> open_;     ///< by level: the number of its open group
   std::vector<std::vector<int>> talked_to_;  ///< by level: who talks to those of the open group
-  std::vector<Position> positions_;
-  std::vector<Neighbour> neighbours_;
+  detail::TrivialVector<Position> positions_;
+  detail::TrivialVector<Neighbour> neighbours_;
   std::uint32_t end_ = 0;
   std::vector<int> heap_;  ///< positions that were talked to and are not placed, the best first
 };
